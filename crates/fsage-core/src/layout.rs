@@ -1,0 +1,168 @@
+//! What a layout is: files, the extents they lie in, and what is free.
+//!
+//! A metric sees only this, so that one implementation serves a simulated file system, a snapshot of a real
+//! one and a stored result alike.
+
+/// A run of a file that is contiguous both in the file and on disk. Bytes, so that FFS fragments, 1 KB blocks
+/// and 64 KB blocks need no second unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Extent {
+    /// Where it starts in the file; [`Extent::POINTERS_AT`] for blocks that hold block pointers.
+    pub logical_bytes: u64,
+    /// Where it starts on disk.
+    pub physical_bytes: u64,
+    /// Its length.
+    pub length_bytes: u64,
+    /// FIEMAP flags without LAST and MERGED, and [`Extent::POINTERS`].
+    pub flags: u32,
+}
+
+impl Extent {
+    /// `logical_bytes` of indirect blocks and extent tree nodes, which lie nowhere in the file.
+    pub const POINTERS_AT: u64 = u64::MAX;
+    /// Flag of indirect blocks and extent tree nodes.
+    pub const POINTERS: u32 = 0x8000_0000;
+
+    /// Whether it holds block pointers instead of data.
+    pub fn is_pointers(&self) -> bool {
+        self.flags & Self::POINTERS != 0
+    }
+}
+
+/// What kind of file an inode is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum FileKind {
+    Regular,
+    Directory,
+    Symlink,
+    Fifo,
+    Socket,
+    BlockDevice,
+    CharDevice,
+}
+
+impl FileKind {
+    /// One letter, as in snapshots and in `find -printf %y`.
+    pub fn letter(self) -> char {
+        match self {
+            FileKind::Regular => 'f',
+            FileKind::Directory => 'd',
+            FileKind::Symlink => 'l',
+            FileKind::Fifo => 'p',
+            FileKind::Socket => 's',
+            FileKind::BlockDevice => 'b',
+            FileKind::CharDevice => 'c',
+        }
+    }
+
+    /// The kind of that letter.
+    pub fn from_letter(letter: &str) -> Option<FileKind> {
+        Some(match letter {
+            "f" => FileKind::Regular,
+            "d" => FileKind::Directory,
+            "l" => FileKind::Symlink,
+            "p" => FileKind::Fifo,
+            "s" => FileKind::Socket,
+            "b" => FileKind::BlockDevice,
+            "c" => FileKind::CharDevice,
+            _ => return None,
+        })
+    }
+}
+
+/// One inode and where its blocks lie.
+#[derive(Clone, Copy, Debug)]
+pub struct FileView<'a> {
+    /// Inode number.
+    pub ino: u64,
+    /// Inode generation, where there is one.
+    pub generation: Option<u32>,
+    /// Inode of the directory that holds it, where known.
+    pub parent_ino: Option<u64>,
+    /// What it is.
+    pub kind: FileKind,
+    /// Names of the inode.
+    pub links: u32,
+    /// Length.
+    pub size_bytes: u64,
+    /// Space in use, indirect blocks included; `None` where it is not known.
+    pub alloc_bytes: Option<u64>,
+    /// Ascending by `logical_bytes`, maximal, indirect blocks last. `None` where they were not collected.
+    pub extents: Option<&'a [Extent]>,
+}
+
+/// A run of free space, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Run {
+    /// Where it starts on disk.
+    pub start_bytes: u64,
+    /// Its length.
+    pub length_bytes: u64,
+}
+
+/// Sizes of a file system that do not change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Type of file system, as `mount -t` names it where there is such a name.
+    pub fs_type: String,
+    /// Size of the partition.
+    pub size_bytes: u64,
+    /// What is left for data when all fixed metadata are taken off; `None` where unknown.
+    pub data_bytes: Option<u64>,
+    /// Held back for the superuser.
+    pub reserved_bytes: u64,
+    /// Block size.
+    pub block_bytes: u32,
+    /// Fragment size; the block size where there are no fragments.
+    pub frag_bytes: u32,
+    /// Inodes in all.
+    pub inodes_total: u64,
+    /// Cylinder or block groups; 0 where there are none.
+    pub group_count: u32,
+    /// Bytes from the start of one group to the next; 0 where there are none.
+    pub group_bytes: u64,
+    /// Inodes per group; 0 where there are none.
+    pub inodes_per_group: u32,
+    /// Number of the first inode: group of an inode = (ino - `first_ino`) / `inodes_per_group`.
+    pub first_ino: u32,
+}
+
+impl Geometry {
+    /// Group of an inode, where there are groups.
+    pub fn group_of_inode(&self, ino: u64) -> Option<u64> {
+        ino.checked_sub(u64::from(self.first_ino))?
+            .checked_div(u64::from(self.inodes_per_group))
+    }
+
+    /// Group of a disk address in bytes, where there are groups.
+    pub fn group_of_address(&self, physical_bytes: u64) -> Option<u64> {
+        physical_bytes.checked_div(self.group_bytes)
+    }
+}
+
+/// Free space by kind, right now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Space {
+    /// Free whole blocks.
+    pub free_blocks: u64,
+    /// Free fragments that do not lie in free blocks.
+    pub free_frags: u64,
+    /// Free inodes.
+    pub free_inodes: u64,
+}
+
+/// A layout: all that a metric may look at.
+pub trait Layout {
+    /// Sizes that do not change.
+    fn geometry(&self) -> Geometry;
+
+    /// Free space by kind.
+    fn space(&self) -> Space;
+
+    /// Visits every inode in use, in an order that depends on the state alone.
+    fn visit_files(&self, visit: &mut dyn FnMut(&FileView<'_>));
+
+    /// Visits every maximal run of free space, ascending.
+    fn visit_free(&self, visit: &mut dyn FnMut(Run));
+}

@@ -1,0 +1,21 @@
+//! The types and traits that every part of fsage shares.
+//!
+//! Two things travel through the whole program: a workload, which is a stream of [`Event`]s, and a
+//! [`Layout`], which is what a file system made of it. A [`FileSystem`] turns the first into the second.
+//!
+//! This crate knows no files, threads, terminals or Arrow, so that simulators that build on it compile in
+//! seconds and can be embedded anywhere.
+
+pub mod event;
+pub mod file_system;
+pub mod layout;
+pub mod rng;
+pub mod size;
+
+pub use event::{
+    DirId, Event, EventSink, EventSource, FileId, Op, Origin, SinkError, TQuality, Verb,
+    WorkloadHeader,
+};
+pub use file_system::{FileSystem, Inconsistency, Outcome, StateError};
+pub use layout::{Extent, FileKind, FileView, Geometry, Layout, Run, Space};
+pub use rng::Rng;

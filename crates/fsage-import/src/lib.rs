@@ -1,0 +1,1 @@
+//! Foreign histories and traces as workloads, one file a format.

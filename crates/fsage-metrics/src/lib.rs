@@ -1,0 +1,1 @@
+//! What a layout is worth: one file a metric.

@@ -1,0 +1,1 @@
+//! Simulated file systems: exact models of how an allocator lays out files.

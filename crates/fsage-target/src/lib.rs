@@ -1,0 +1,1 @@
+//! What a workload is replayed on, and the replay loop.

@@ -1,0 +1,67 @@
+//! What a person sees while fsage works: progress and warnings on stderr, results on stdout.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{self, BufWriter, StdoutLock};
+
+/// How talkative to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Ui {
+    /// Neither progress nor warnings.
+    pub quiet: bool,
+}
+
+impl Ui {
+    /// A progress bar over bytes; hidden when stderr is no terminal.
+    pub fn bar_bytes(self, total: Option<u64>, what: &str) -> ProgressBar {
+        self.bar(
+            total,
+            what,
+            "{msg:16} {bar:32} {percent:>3} %  {bytes_per_sec}  {eta} left",
+        )
+    }
+
+    /// A progress bar over things that are counted.
+    pub fn bar_count(self, total: Option<u64>, what: &str) -> ProgressBar {
+        self.bar(
+            total,
+            what,
+            "{msg:16} {bar:32} {percent:>3} %  {per_sec}  {eta} left",
+        )
+    }
+
+    fn bar(self, total: Option<u64>, what: &str, template: &str) -> ProgressBar {
+        let target = if self.quiet {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr()
+        };
+        let bar = ProgressBar::with_draw_target(total, target);
+        let style = if total.is_some() {
+            ProgressStyle::with_template(template)
+        } else {
+            ProgressStyle::with_template("{msg:16} {spinner} {human_pos}  {per_sec}")
+        };
+        bar.set_style(style.expect("a template of ours"));
+        bar.set_message(what.to_owned());
+        bar
+    }
+
+    /// A warning on stderr.
+    pub fn warn(self, text: &str) {
+        if !self.quiet {
+            eprintln!("fsage: warning: {text}");
+        }
+    }
+
+    /// A remark on stderr.
+    pub fn note(self, text: &str) {
+        if !self.quiet {
+            eprintln!("{text}");
+        }
+    }
+}
+
+/// Standard output, buffered.
+pub fn stdout() -> BufWriter<StdoutLock<'static>> {
+    BufWriter::with_capacity(1 << 16, io::stdout().lock())
+}
