@@ -83,6 +83,9 @@ pub trait FileSystem: Layout + Send {
     /// The operation does not fit the state; nothing was changed.
     fn apply(&mut self, op: &Op) -> Result<Outcome, StateError>;
 
+    /// Length of a file; `None` if no such file is alive.
+    fn file_size(&self, file: FileId) -> Option<u64>;
+
     /// The model's own file system check.
     ///
     /// # Errors

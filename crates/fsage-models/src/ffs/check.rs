@@ -1,0 +1,337 @@
+//! The file system check: everything recomputed from the inodes, and compared with what the model keeps.
+
+use super::Ffs;
+use super::inode::Inode;
+use rustc_hash::FxHashMap;
+
+/// Findings listed before the rest are only counted by their absence.
+const MOST: usize = 100;
+
+/// Everything that does not fit together, one sentence each; empty if all is well.
+pub(super) fn findings(fs: &Ffs) -> Vec<String> {
+    let mut check = Check {
+        fs,
+        used: vec![0; (fs.geometry.size as usize).div_ceil(64)],
+        findings: Vec::new(),
+    };
+    check.metadata();
+    check.inodes();
+    check.groups();
+    check.inode_maps();
+    check.directories();
+    check.findings
+}
+
+struct Check<'a> {
+    fs: &'a Ffs,
+    /// One bit a fragment: in use by metadata, a file or a directory.
+    used: Vec<u64>,
+    findings: Vec<String>,
+}
+
+impl Check<'_> {
+    fn find(&mut self, finding: impl FnOnce() -> String) {
+        if self.findings.len() < MOST {
+            self.findings.push(finding());
+        }
+    }
+
+    fn compare<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, c: usize, kept: T, counted: T) {
+        if kept != counted {
+            self.find(|| format!("group {c}: {what} is {kept:?}, a recount gives {counted:?}"));
+        }
+    }
+
+    fn claim(&mut self, start: u64, n: u64, owner: &dyn Fn() -> String) {
+        if start.saturating_add(n) > self.fs.geometry.size {
+            self.find(|| format!("{}: fragments {start}+{n} lie outside the file system", owner()));
+            return;
+        }
+        for at in start..start + n {
+            let bit = 1 << (at % 64);
+            let word = &mut self.used[(at / 64) as usize];
+            if *word & bit != 0 {
+                self.find(|| format!("{}: fragment {at} has two owners", owner()));
+                return;
+            }
+            *word |= bit;
+        }
+    }
+
+    fn metadata(&mut self) {
+        for c in 0..self.fs.geometry.ncg {
+            let range = self.fs.geometry.metadata(c);
+            let base = self.fs.geometry.base(c);
+            self.claim(base + range.start, range.end - range.start, &|| {
+                format!("metadata of group {c}")
+            });
+        }
+    }
+
+    fn inodes(&mut self) {
+        let fs = self.fs;
+        for dir in fs.dirs.iter().filter(|dir| dir.alive) {
+            self.inode(&dir.inode, &|| format!("directory {}", dir.id));
+        }
+        let mut files = 0;
+        for (slot, file) in fs.names.iter() {
+            files += 1;
+            self.inode(&file.inode, &|| format!("file {}", file.id));
+            if fs.names.find(fsage_core::FileId(file.id)) != Some(slot) {
+                self.find(|| format!("file {}: its id does not lead to it", file.id));
+            }
+        }
+        if files != fs.names.len() {
+            self.find(|| format!("{} files are indexed, {files} exist", fs.names.len()));
+        }
+        let mut owners: Vec<u64> = fs.indirect.keys().copied().collect();
+        for inode in self.live_inodes() {
+            owners.retain(|&ino| ino != inode.ino);
+        }
+        for ino in owners {
+            self.find(|| format!("inode {ino} is free, but has indirect blocks"));
+        }
+    }
+
+    /// Inodes of files long enough for indirect blocks, and of all directories.
+    fn live_inodes(&self) -> Vec<Inode> {
+        let fs = self.fs;
+        let dirs = fs.dirs.iter().filter(|d| d.alive).map(|d| d.inode);
+        let files = fs.names.iter().map(|(_, f)| f.inode);
+        files
+            .chain(dirs)
+            .filter(|inode| fs.indirect_of(inode).is_some())
+            .collect()
+    }
+
+    fn inode(&mut self, inode: &Inode, owner: &dyn Fn() -> String) {
+        let fs = self.fs;
+        let g = &fs.geometry;
+        let blocks = inode.size.div_ceil(g.bsize);
+        let mut end_before = None;
+        for run in inode.blocks.iter(&fs.pool) {
+            if u64::from(run.end()) > blocks {
+                self.find(|| format!("{}: blocks behind its end of {blocks}", owner()));
+            }
+            let joined = (run.lbn, run.address);
+            if end_before == Some(joined) || end_before.is_some_and(|(lbn, _)| lbn > run.lbn) {
+                self.find(|| format!("{}: runs not maximal or not ascending", owner()));
+            }
+            end_before = Some((run.end(), run.address + u64::from(run.blocks) * g.frag));
+            for i in 0..run.blocks {
+                let address = run.address + u64::from(i) * g.frag;
+                let n = fs.frags_of(inode.size, run.lbn + i) as u64;
+                if address % g.frag + n > g.frag {
+                    self.find(|| format!("{}: piece {address}+{n} crosses a block", owner()));
+                }
+                self.claim(address, n, owner);
+            }
+        }
+        let Some(indirect) = fs.indirect_of(inode) else {
+            return;
+        };
+        for address in indirect.addresses() {
+            if address % g.frag != 0 {
+                self.find(|| format!("{}: indirect block at {address}", owner()));
+            }
+            self.claim(address, g.frag, owner);
+        }
+        for run in inode.blocks.iter(&fs.pool) {
+            for lbn in [run.lbn, run.end() - 1] {
+                let (array, _) = fs.place(lbn);
+                let reachable = array == 0 || indirect.has_array(array);
+                if !reachable || array > 1 && indirect.double == 0 {
+                    self.find(|| format!("{}: block {lbn} has no indirect block", owner()));
+                }
+            }
+        }
+    }
+
+    fn is_used(&self, address: u64) -> bool {
+        self.used[(address / 64) as usize] >> (address % 64) & 1 == 1
+    }
+
+    fn groups(&mut self) {
+        let fs = self.fs;
+        let (g, groups) = (&fs.geometry, &fs.groups);
+        let (mut blocks, mut frags) = (0, 0);
+        for c in 0..g.ncg {
+            let (base, ndblk) = (g.base(c), g.fragments_in(c));
+            let mut counted = Counted::new(g.contigsumsize as usize);
+            let mut positions = vec![0_u16; (g.cpg * g.nrpos) as usize];
+            for block in 0..g.blocks_per_group() {
+                let mut mask = 0;
+                for i in 0..g.frag {
+                    let relative = block * g.frag + i;
+                    if relative < ndblk && !self.is_used(base + relative) {
+                        mask |= 1 << i;
+                    }
+                }
+                let kept = groups.free_mask(c, block as usize);
+                if kept != mask {
+                    self.find(|| {
+                        format!("group {c}: block {block} has free mask {kept:08b}, its owners leave {mask:08b}")
+                    });
+                }
+                if counted.block(mask, groups.full_mask()) {
+                    let relative = block * g.frag;
+                    let slot = g.cylinder_of(relative) * g.nrpos + g.position_of(relative);
+                    positions[slot as usize] += 1;
+                }
+            }
+            counted.end_cluster();
+            self.compare("nbfree", c, groups.nbfree[c], counted.nbfree);
+            self.compare("nffree", c, groups.nffree[c], counted.nffree);
+            self.compare("frsum", c, groups.frsum[c], counted.frsum);
+            self.compare("the cluster summary", c, groups.cluster_sums(c), &counted.clsum);
+            self.compare(
+                "the table of free blocks by cylinder and position",
+                c,
+                groups.position_counts(c),
+                &positions,
+            );
+            let ascending = groups.partial[c].is_sorted_by(|a, b| a.block() < b.block());
+            if !ascending {
+                self.find(|| format!("group {c}: partly used blocks out of order"));
+            }
+            let rotors = [groups.rotor[c], groups.frotor[c]];
+            if rotors.iter().any(|&r| u64::from(r) >= g.fpg) || u64::from(groups.irotor[c]) >= g.ipg {
+                self.find(|| format!("group {c}: a rotor points outside"));
+            }
+            blocks += u64::from(counted.nbfree);
+            frags += u64::from(counted.nffree);
+        }
+        let totals = (groups.totals.nbfree, groups.totals.nffree);
+        if totals != (blocks, frags) {
+            self.find(|| format!("total nbfree, nffree are {totals:?}, groups add up to {blocks}, {frags}"));
+        }
+    }
+
+    fn inode_maps(&mut self) {
+        let fs = self.fs;
+        let (g, groups) = (&fs.geometry, &fs.groups);
+        let mut used: FxHashMap<u64, bool> = [(0, false), (1, false)].into_iter().collect();
+        let files = fs.names.iter().map(|(_, f)| (f.inode.ino, false));
+        let dirs = fs.dirs.iter().filter(|d| d.alive).map(|d| (d.inode.ino, true));
+        for (ino, directory) in files.chain(dirs) {
+            if used.insert(ino, directory).is_some() {
+                self.find(|| format!("inode {ino} has two owners"));
+            }
+        }
+        let (mut free, mut directories) = (0, 0);
+        for c in 0..g.ncg {
+            let (mut nifree, mut ndir) = (0, 0);
+            for index in 0..g.ipg {
+                let ino = c as u64 * g.ipg + index;
+                let owner = used.get(&ino);
+                ndir += u32::from(owner == Some(&true));
+                nifree += u32::from(owner.is_none());
+                if groups.inode_used(c, index as usize) != owner.is_some() {
+                    self.find(|| format!("inode {ino}: used in the map or by an owner, not both"));
+                }
+            }
+            self.compare("nifree", c, groups.nifree[c], nifree);
+            self.compare("ndir", c, groups.ndir[c], ndir);
+            free += u64::from(nifree);
+            directories += u64::from(ndir);
+        }
+        let totals = (groups.totals.nifree, groups.totals.ndir);
+        if totals != (free, directories) {
+            self.find(|| {
+                format!("total nifree, ndir are {totals:?}, groups add up to {free}, {directories}")
+            });
+        }
+    }
+
+    fn directories(&mut self) {
+        let fs = self.fs;
+        let mut entries: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        let files = fs.names.iter().map(|(_, f)| (f.dir, f.entry.chunk()));
+        let aliases = fs.names.aliases();
+        let further = aliases.iter().map(|(_, a)| (a.dir, a.chunk));
+        let live_dirs = fs.dirs.iter().skip(1).filter(|d| d.alive);
+        let dirs = live_dirs.map(|d| (d.parent, d.chunk));
+        for (dir, chunk) in files.chain(further).chain(dirs) {
+            entries.entry(dir).or_default().push(chunk);
+        }
+        for (slot, dir) in fs.dirs.iter().enumerate() {
+            let mine = entries.remove(&(slot as u32)).unwrap_or_default();
+            if dir.entries as usize != mine.len() {
+                self.find(|| {
+                    format!(
+                        "directory {}: {} entries counted, {} names point to it",
+                        dir.id,
+                        dir.entries,
+                        mine.len()
+                    )
+                });
+            }
+            if !dir.alive || fs.params.dirent_bytes == 0 {
+                continue;
+            }
+            let mut chunks = vec![0_u16; dir.chunks.len()];
+            chunks[0] = 24;
+            for chunk in mine {
+                match chunks.get_mut(chunk as usize) {
+                    Some(used) => *used += fs.params.dirent_bytes as u16,
+                    None => self.find(|| format!("directory {}: no chunk {chunk}", dir.id)),
+                }
+            }
+            if chunks != dir.chunks || dir.inode.size != 512 * chunks.len() as u64 {
+                self.find(|| format!("directory {}: chunks do not fit its entries", dir.id));
+            }
+        }
+    }
+}
+
+/// A recount of one group's summaries.
+struct Counted {
+    nbfree: u32,
+    nffree: u32,
+    frsum: [u32; 8],
+    clsum: Vec<u32>,
+    cluster: usize,
+}
+
+impl Counted {
+    fn new(contigsumsize: usize) -> Counted {
+        Counted {
+            nbfree: 0,
+            nffree: 0,
+            frsum: [0; 8],
+            clsum: vec![0; contigsumsize],
+            cluster: 0,
+        }
+    }
+
+    /// Counts the next block; says whether it is free as a whole.
+    fn block(&mut self, mask: u8, full: u8) -> bool {
+        if mask == full {
+            self.nbfree += 1;
+            self.cluster += 1;
+            return true;
+        }
+        self.end_cluster();
+        self.nffree += mask.count_ones();
+        let mut run = 0;
+        for bit in 0..=8 {
+            if bit < 8 && mask >> bit & 1 == 1 {
+                run += 1;
+            } else {
+                if run > 0 {
+                    self.frsum[run] += 1;
+                }
+                run = 0;
+            }
+        }
+        false
+    }
+
+    fn end_cluster(&mut self) {
+        if self.cluster > 0 && !self.clsum.is_empty() {
+            let class = self.cluster.min(self.clsum.len());
+            self.clsum[class - 1] += 1;
+        }
+        self.cluster = 0;
+    }
+}

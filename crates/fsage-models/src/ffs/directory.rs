@@ -1,0 +1,184 @@
+//! Directories (15): making and removing them, and the entries that let them grow.
+//!
+//! Entries of equal size are a model; the writes and truncations that they cause are the original's.
+
+use super::Ffs;
+use super::alloc::NoSpace;
+use super::inode::{Dir, Entry, File, Inode};
+use fsage_core::Outcome;
+
+/// Directories are written and truncated in chunks of a sector.
+const CHUNK: u64 = 512;
+/// `.` and `..` in the first chunk.
+const DOTS: u16 = 24;
+
+impl Ffs {
+    /// Makes the root directory, inode 2, as `newfs` does: it keeps one fragment of the group's first block.
+    pub(super) fn make_root(&mut self) {
+        for ino in 0..3 {
+            self.groups.take_inode(0, ino, ino == 2);
+        }
+        let block = self
+            .groups
+            .find_block(0, 0)
+            .expect("newfs leaves room for the root");
+        let mut inode = Inode::new(2);
+        let address = (block * self.groups.frag) as u64;
+        if self.groups.frag == 1 {
+            self.groups.take_blocks(0, block, 1);
+        } else {
+            self.groups.break_block(0, block, 1);
+        }
+        inode
+            .blocks
+            .set(&mut self.pool, 0, 1, address, self.geometry.frag);
+        inode.size = CHUNK;
+        self.dirs.push(Dir {
+            id: 0,
+            inode,
+            parent: 0,
+            chunk: 0,
+            entries: 0,
+            alive: true,
+            chunks: vec![DOTS],
+            first_room: 0,
+        });
+        self.dir_slots.insert(0, 0);
+    }
+
+    /// Inode, own first fragment, entry in the parent. Without space nothing is left behind.
+    pub(super) fn make_directory(&mut self, id: u64, parent: u32) -> Outcome {
+        let preference = self.directory_preference();
+        let Some(ino) = self.allocate_inode(preference, true) else {
+            return Outcome::NoInode;
+        };
+        let mut inode = Inode::new(ino);
+        let entered = self
+            .write(&mut inode, 0, u64::from(DOTS), false)
+            .and_then(|()| {
+                inode.size = CHUNK;
+                self.enter(parent)
+            });
+        let Ok(chunk) = entered else {
+            self.release(&mut inode, true);
+            return Outcome::NoSpace;
+        };
+        let dir = Dir {
+            id,
+            inode,
+            parent,
+            chunk,
+            entries: 0,
+            alive: true,
+            chunks: vec![DOTS],
+            first_room: 0,
+        };
+        let slot = if let Some(slot) = self.free_dirs.pop() {
+            self.dirs[slot as usize] = dir;
+            slot
+        } else {
+            self.dirs.push(dir);
+            self.dirs.len() as u32 - 1
+        };
+        self.dir_slots.insert(id, slot);
+        Outcome::Done
+    }
+
+    /// Entry in the parent, contents, inode; whether it is empty is for the caller to ask.
+    pub(super) fn remove_directory(&mut self, slot: u32) {
+        let dir = &self.dirs[slot as usize];
+        let (id, parent, chunk, mut inode) = (dir.id, dir.parent, dir.chunk, dir.inode);
+        self.leave(parent, chunk);
+        self.release(&mut inode, true);
+        self.dir_slots.remove(&id);
+        let dir = &mut self.dirs[slot as usize];
+        dir.alive = false;
+        dir.inode = inode;
+        if dir.entries == 0 {
+            self.free_dirs.push(slot);
+        }
+    }
+
+    /// Frees the data and the inode.
+    pub(super) fn release(&mut self, inode: &mut Inode, directory: bool) {
+        self.truncate(inode, 0)
+            .expect("truncation to nothing needs no space");
+        self.free_inode(inode.ino, directory);
+    }
+
+    /// Enters a name into a directory; gives the chunk it lies in.
+    pub(super) fn enter(&mut self, slot: u32) -> Result<u32, NoSpace> {
+        let size = self.params.dirent_bytes as u16;
+        let dir = &mut self.dirs[slot as usize];
+        if size == 0 {
+            dir.entries += 1;
+            return Ok(0);
+        }
+        let room = |used: &u16| u64::from(*used + size) <= CHUNK;
+        let from = dir.first_room as usize;
+        let found = dir.chunks[from..].iter().position(room).map(|i| from + i);
+        let mut inode = dir.inode;
+        let chunk = if let Some(chunk) = found {
+            dir.chunks[chunk] += size;
+            // Empty chunks behind the entry go.
+            let last_used = dir.chunks.iter().rposition(|&used| used > 0).unwrap_or(0);
+            if last_used + 1 < dir.chunks.len() {
+                dir.chunks.truncate(last_used + 1);
+                let length = (last_used as u64 + 1) * CHUNK;
+                // Cutting a directory, which has no holes, needs no space.
+                let cut = self.truncate(&mut inode, length);
+                debug_assert!(cut.is_ok());
+            }
+            chunk
+        } else {
+            let end = inode.size;
+            let written = self.write(&mut inode, end, CHUNK, false);
+            self.dirs[slot as usize].inode = inode;
+            written?;
+            let dir = &mut self.dirs[slot as usize];
+            dir.chunks.push(size);
+            dir.chunks.len() - 1
+        };
+        let dir = &mut self.dirs[slot as usize];
+        dir.inode = inode;
+        dir.first_room = chunk as u32;
+        dir.entries += 1;
+        Ok(chunk as u32)
+    }
+
+    /// Takes a name out of a directory, which does not shrink now.
+    pub(super) fn leave(&mut self, slot: u32, chunk: u32) {
+        let dir = &mut self.dirs[slot as usize];
+        dir.entries -= 1;
+        if !dir.alive {
+            if dir.entries == 0 {
+                self.free_dirs.push(slot);
+            }
+            return;
+        }
+        let size = self.params.dirent_bytes as u16;
+        if size > 0 {
+            dir.chunks[chunk as usize] -= size;
+            dir.first_room = dir.first_room.min(chunk);
+        }
+    }
+
+    /// Inode and entry of a new file or symbolic link, without data yet.
+    pub(super) fn make_file(&mut self, id: u64, dir: u32, symlink: bool) -> Result<u32, Outcome> {
+        let parent = self.dirs[dir as usize].inode.ino;
+        let Some(ino) = self.allocate_inode(parent, false) else {
+            return Err(Outcome::NoInode);
+        };
+        let mut inode = Inode::new(ino);
+        let Ok(chunk) = self.enter(dir) else {
+            self.release(&mut inode, false);
+            return Err(Outcome::NoSpace);
+        };
+        Ok(self.names.insert(File {
+            id,
+            inode,
+            dir,
+            entry: Entry::new(chunk, symlink),
+        }))
+    }
+}

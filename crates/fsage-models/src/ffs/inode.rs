@@ -1,0 +1,144 @@
+//! Inodes and the files and directories that own them.
+
+use super::block_list::BlockList;
+
+/// An inode: its number, its length, and where its data lie. Indirect blocks stand beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Inode {
+    pub ino: u64,
+    pub size: u64,
+    pub blocks: BlockList,
+}
+
+impl Inode {
+    pub fn new(ino: u64) -> Inode {
+        Inode {
+            ino,
+            size: 0,
+            blocks: BlockList::default(),
+        }
+    }
+}
+
+/// The indirect blocks of a file with more than 12 blocks; 0 is "none".
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Indirect {
+    pub single: u64,
+    pub double: u64,
+    /// Level-1 blocks under the double indirect block, by index.
+    pub level1: Vec<u64>,
+}
+
+impl Indirect {
+    /// Whether a pointer array exists: 1 is the single indirect block, `2 + k` level-1 block `k`.
+    pub fn has_array(&self, array: u64) -> bool {
+        match array.checked_sub(2) {
+            None => self.single != 0,
+            Some(k) => self.level1.get(k as usize).is_some_and(|&a| a != 0),
+        }
+    }
+
+    /// Existing indirect blocks: single, double, level 1 in order.
+    pub fn addresses(&self) -> impl Iterator<Item = u64> {
+        [self.single, self.double]
+            .into_iter()
+            .chain(self.level1.iter().copied())
+            .filter(|&address| address != 0)
+    }
+}
+
+/// The window of blocks written one after another since the last break.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ClusterWindow {
+    /// Blocks the window may still reach; 0: no window.
+    pub len: u32,
+    /// First logical block.
+    pub start: u32,
+    /// Logical block written last.
+    pub last: u32,
+    /// Its address.
+    pub last_address: u64,
+}
+
+/// A file: 48 bytes, so that ten million of them are no burden.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct File {
+    /// The id of its first name.
+    pub id: u64,
+    pub inode: Inode,
+    /// Slot of the directory of its first name.
+    pub dir: u32,
+    pub entry: Entry,
+}
+
+/// Where in its directory a name stands, with two flags of the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Entry(u32);
+
+impl Entry {
+    const LINKED: u32 = 1 << 31;
+    const SYMLINK: u32 = 1 << 30;
+    const CHUNK: u32 = Self::SYMLINK - 1;
+
+    /// An entry in chunk number `chunk`.
+    pub fn new(chunk: u32, symlink: bool) -> Entry {
+        debug_assert!(chunk <= Self::CHUNK);
+        Entry(chunk | if symlink { Self::SYMLINK } else { 0 })
+    }
+
+    /// Chunk of the directory.
+    pub fn chunk(self) -> u32 {
+        self.0 & Self::CHUNK
+    }
+
+    /// The same with another chunk.
+    #[must_use]
+    pub fn with_chunk(self, chunk: u32) -> Entry {
+        Entry(self.0 & !Self::CHUNK | chunk)
+    }
+
+    /// Whether the file is a symbolic link.
+    pub fn is_symlink(self) -> bool {
+        self.0 & Self::SYMLINK != 0
+    }
+
+    /// Whether the file has more names.
+    pub fn is_linked(self) -> bool {
+        self.0 & Self::LINKED != 0
+    }
+
+    /// Says whether the file has more names.
+    pub fn set_linked(&mut self, linked: bool) {
+        self.0 = self.0 & !Self::LINKED | if linked { Self::LINKED } else { 0 };
+    }
+}
+
+/// A further name of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Alias {
+    /// Slot of the file.
+    pub file: u32,
+    /// Slot of the directory.
+    pub dir: u32,
+    /// Chunk of the directory.
+    pub chunk: u32,
+}
+
+/// A directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Dir {
+    pub id: u64,
+    pub inode: Inode,
+    /// Slot of the parent; the root is its own.
+    pub parent: u32,
+    /// Chunk of the parent that holds its entry.
+    pub chunk: u32,
+    /// Names in it.
+    pub entries: u32,
+    /// False for a directory that was removed over the heads of its files.
+    pub alive: bool,
+    /// Bytes used of each 512-byte chunk; stays at one chunk when directories do not grow.
+    pub chunks: Vec<u16>,
+    /// No chunk before this one has room for an entry.
+    pub first_room: u32,
+}

@@ -1,0 +1,318 @@
+//! Parameters of an FFS: presets, keys of `ffs:key=value,...`, defaults.
+
+use super::policy::{self, Policy};
+use fsage_core::size;
+use thiserror::Error;
+
+/// What the allocator optimizes when a fragment has to move; the file system changes it by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Optim {
+    /// A moved fragment asks for a whole block, so that it can grow in place.
+    Time,
+    /// A moved fragment asks for just what it needs.
+    Space,
+}
+
+impl Optim {
+    /// The word of `newfs -o`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Optim::Time => "time",
+            Optim::Space => "space",
+        }
+    }
+}
+
+/// What is wrong with a key or value of `ffs:...`.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ParamError {
+    /// A key that no FFS has.
+    #[error("unknown key `{key}`; known: {}", KEYS.join(", "))]
+    UnknownKey {
+        /// The key as given.
+        key: String,
+    },
+    /// A value that does not fit its key.
+    #[error("{key}={value}: expected {expected}")]
+    BadValue {
+        /// The key.
+        key: String,
+        /// Its value as given.
+        value: String,
+        /// What would have been right.
+        expected: String,
+    },
+    /// A key without a value that needs one.
+    #[error("{key} needs a value: {key}=...")]
+    NoValue {
+        /// The key.
+        key: String,
+    },
+}
+
+/// Every key, in the order of the documentation.
+pub const KEYS: [&str; 24] = [
+    "preset",
+    "size",
+    "tracks",
+    "sectors_per_track",
+    "cylinders_per_group",
+    "bsize",
+    "fsize",
+    "bytes_per_inode",
+    "maxcontig",
+    "rotdelay",
+    "maxbpg",
+    "nrpos",
+    "minfree",
+    "optim",
+    "policy",
+    "dirent_bytes",
+    "root",
+    "write_chunk",
+    "strict-switch",
+    "keep_clusters",
+    "rpm",
+    "interleave",
+    "trackskew",
+    "physical_sectors",
+];
+
+/// Names of the presets.
+pub const PRESETS: [&str; 4] = ["g502", "g1024", "tiny", "small"];
+
+/// Parameters of an FFS, as `newfs` and the replay take them. `None` is the default that follows from others.
+#[derive(Clone, Debug)]
+pub struct Params {
+    /// Partition size in 512-byte sectors.
+    pub sectors: u64,
+    /// Tracks per cylinder (heads).
+    pub tracks: u64,
+    /// Sectors per track.
+    pub sectors_per_track: u64,
+    /// Cylinders per group; the default is 16, rounded up as the geometry needs.
+    pub cylinders_per_group: Option<u64>,
+    /// Block size in bytes.
+    pub bsize: u64,
+    /// Fragment size in bytes.
+    pub fsize: u64,
+    /// Bytes of data space per inode; the default is 4 fragments.
+    pub bytes_per_inode: Option<u64>,
+    /// Blocks laid out contiguously before a rotational gap; also the largest class of the cluster summary.
+    pub maxcontig: u64,
+    /// Rotational gap in milliseconds.
+    pub rotdelay_ms: u64,
+    /// Blocks of one file per cylinder group and section; the default is `bsize / 4`.
+    pub maxbpg: Option<u64>,
+    /// Rotational positions distinguished; 1 is no rotational search.
+    pub nrpos: u64,
+    /// Reserve in percent of the data space.
+    pub minfree_percent: u64,
+    /// What fragments that move ask for at the start.
+    pub optim: Optim,
+    /// Rotation speed, used with a rotational gap only.
+    pub rpm: u64,
+    /// Hardware sector interleave.
+    pub interleave: u64,
+    /// Sector 0 skew per track.
+    pub trackskew: u64,
+    /// Physical sectors per track; the default is `sectors_per_track`.
+    pub physical_sectors: Option<u64>,
+    /// Bytes per write call of the replay.
+    pub write_chunk: u64,
+    /// Bytes per directory entry; 0: directories never grow.
+    pub dirent_bytes: u64,
+    /// The user is the superuser, who may use the reserve.
+    pub superuser: bool,
+    /// The first indirect block never starts its search in the inode's own group.
+    pub strict_switch: bool,
+    /// The cluster window is kept between operations, as a kernel does while the file stays open.
+    pub keep_clusters: bool,
+    /// The allocation policy.
+    pub policy: &'static dyn Policy,
+}
+
+impl Params {
+    /// A preset by name: the papers' file systems `g502` (1996) and `g1024` (1997), and `tiny` (8 MB) and
+    /// `small` (32 MB) for tests.
+    pub fn preset(name: &str) -> Option<Params> {
+        let (sectors, tracks, sectors_per_track, bytes_per_inode) = match name {
+            "g502" => (1_093_376, 22, 118, Some(2048)),
+            "g1024" => (2_097_152, 19, 111, None),
+            "tiny" => (16_384, 4, 32, None),
+            "small" => (65_536, 8, 64, None),
+            _ => return None,
+        };
+        Some(Params {
+            sectors,
+            tracks,
+            sectors_per_track,
+            cylinders_per_group: None,
+            bsize: 8192,
+            fsize: 1024,
+            bytes_per_inode,
+            maxcontig: 7,
+            rotdelay_ms: 0,
+            maxbpg: None,
+            nrpos: 8,
+            minfree_percent: 10,
+            optim: Optim::Time,
+            rpm: 5400,
+            interleave: 1,
+            trackskew: 0,
+            physical_sectors: None,
+            write_chunk: 4 << 20,
+            dirent_bytes: 0,
+            superuser: false,
+            strict_switch: false,
+            keep_clusters: false,
+            policy: &policy::Orig,
+        })
+    }
+
+    /// Parameters from the options of a target specification, in order; `preset` applies first wherever it
+    /// stands, and without it the preset is `g502`. A flag has no value.
+    ///
+    /// # Errors
+    /// An unknown key, a missing value, or a value of the wrong form. Whether the values fit together is
+    /// for `newfs` to say.
+    pub fn from_options<'a>(
+        options: impl IntoIterator<Item = (&'a str, Option<&'a str>)> + Clone,
+    ) -> Result<Params, ParamError> {
+        let mut preset = "g502";
+        for (key, value) in options.clone() {
+            if key == "preset" {
+                preset = value.ok_or_else(|| no_value(key))?;
+            }
+        }
+        let mut params = Params::preset(preset)
+            .ok_or_else(|| bad_value("preset", preset, format!("one of {}", PRESETS.join(", "))))?;
+        for (key, value) in options {
+            params.set(key, value)?;
+        }
+        Ok(params)
+    }
+
+    fn set(&mut self, key: &str, value: Option<&str>) -> Result<(), ParamError> {
+        let number = || -> Result<u64, ParamError> {
+            let text = value.ok_or_else(|| no_value(key))?;
+            size::parse(text).map_err(|e| bad_value(key, text, format!("a number ({e})")))
+        };
+        let flag = || match value {
+            None | Some("true" | "yes" | "1") => Ok(true),
+            Some("false" | "no" | "0") => Ok(false),
+            Some(text) => Err(bad_value(key, text, "true or false".into())),
+        };
+        match key {
+            "preset" => {}
+            "size" => {
+                let bytes = number()?;
+                if bytes % 512 != 0 {
+                    let text = value.unwrap_or_default();
+                    return Err(bad_value(key, text, "a multiple of 512 bytes".into()));
+                }
+                self.sectors = bytes / 512;
+            }
+            "tracks" => self.tracks = number()?,
+            "sectors_per_track" => self.sectors_per_track = number()?,
+            "cylinders_per_group" => self.cylinders_per_group = Some(number()?),
+            "bsize" => self.bsize = number()?,
+            "fsize" => self.fsize = number()?,
+            "bytes_per_inode" => self.bytes_per_inode = Some(number()?),
+            "maxcontig" => self.maxcontig = number()?,
+            "rotdelay" => self.rotdelay_ms = number()?,
+            "maxbpg" => self.maxbpg = Some(number()?),
+            "nrpos" => self.nrpos = number()?,
+            "minfree" => self.minfree_percent = number()?,
+            "rpm" => self.rpm = number()?,
+            "interleave" => self.interleave = number()?,
+            "trackskew" => self.trackskew = number()?,
+            "physical_sectors" => self.physical_sectors = Some(number()?),
+            "write_chunk" => self.write_chunk = number()?,
+            "dirent_bytes" => self.dirent_bytes = number()?,
+            "root" => self.superuser = flag()?,
+            "strict-switch" => self.strict_switch = flag()?,
+            "keep_clusters" => self.keep_clusters = flag()?,
+            "optim" => {
+                self.optim = match value.ok_or_else(|| no_value(key))? {
+                    "time" => Optim::Time,
+                    "space" => Optim::Space,
+                    text => return Err(bad_value(key, text, "time or space".into())),
+                }
+            }
+            "policy" => {
+                let text = value.ok_or_else(|| no_value(key))?;
+                self.policy = policy::by_name(text).ok_or_else(|| {
+                    let names: Vec<&str> = policy::ALL.iter().map(|p| p.name()).collect();
+                    bad_value(key, text, format!("one of {}", names.join(", ")))
+                })?;
+            }
+            _ => return Err(ParamError::UnknownKey { key: key.into() }),
+        }
+        Ok(())
+    }
+
+    /// Bytes of data space per inode, with the default filled in.
+    pub fn density(&self) -> u64 {
+        self.bytes_per_inode.unwrap_or(4 * self.fsize)
+    }
+}
+
+fn no_value(key: &str) -> ParamError {
+    ParamError::NoValue { key: key.into() }
+}
+
+fn bad_value(key: &str, value: &str, expected: String) -> ParamError {
+    ParamError::BadValue {
+        key: key.into(),
+        value: value.into(),
+        expected,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(text: &str) -> Result<Params, ParamError> {
+        let list: Vec<_> = text
+            .split(',')
+            .filter(|o| !o.is_empty())
+            .map(|o| o.split_once('=').map_or((o, None), |(k, v)| (k, Some(v))))
+            .collect();
+        Params::from_options(list)
+    }
+
+    #[test]
+    fn the_preset_applies_first_wherever_it_stands() {
+        let params = options("nrpos=1,size=16M,preset=tiny,policy=noswitch-seq,root").unwrap();
+        assert_eq!((params.sectors, params.tracks, params.nrpos), (32_768, 4, 1));
+        assert_eq!(params.policy.name(), "noswitch-seq");
+        assert!(params.superuser);
+        assert_eq!(params.density(), 4096);
+        assert_eq!(options("").unwrap().density(), 2048);
+    }
+
+    #[test]
+    fn errors_name_the_key_and_what_was_expected() {
+        let message = |text: &str| options(text).unwrap_err().to_string();
+        assert!(message("nrpos").contains("needs a value"));
+        assert!(message("block=8192").contains("known: preset, size"));
+        assert!(message("optim=fast").contains("time or space"));
+        assert!(message("policy=best").contains("noswitch-seq"));
+        assert!(message("preset=huge").contains("g1024"));
+        assert!(message("size=1000").contains("multiple of 512"));
+        assert!(message("bsize=8k").contains("suffix"));
+    }
+
+    #[test]
+    fn every_key_is_known_to_the_parser() {
+        for key in KEYS {
+            let known = !matches!(
+                options(&format!("{key}=0")),
+                Err(ParamError::UnknownKey { .. })
+            );
+            assert!(known, "{key}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Targets: what a batch of events is applied to.
+
+use crate::spec::{SpecError, TargetSpec};
+use fsage_core::{
+    FileId, FileSystem, FileView, Geometry, Inconsistency, Layout, Op, Outcome, Run, Space,
+    StateError,
+};
+use fsage_models::ffs::Ffs;
+
+/// Something that a workload is replayed on.
+#[derive(Debug)]
+pub enum Target {
+    /// A simulated FFS.
+    Ffs(Box<Ffs>),
+    /// Takes every operation and does nothing.
+    Null(Null),
+}
+
+impl Target {
+    /// Makes the target that a specification names.
+    ///
+    /// # Errors
+    /// A key that the kind does not know, a bad value, a geometry that does not work.
+    pub fn make(spec: &TargetSpec) -> Result<Target, SpecError> {
+        match spec.kind.as_str() {
+            "ffs" => {
+                let fs = Ffs::new(spec.ffs_params()?).map_err(|e| SpecError::new(spec, e))?;
+                Ok(Target::Ffs(Box::new(fs)))
+            }
+            _ => match spec.options.first() {
+                Some((key, _)) => Err(SpecError::new(spec, format!("null has no key `{key}`"))),
+                None => Ok(Target::Null(Null)),
+            },
+        }
+    }
+
+    /// What metrics may look at.
+    pub fn layout(&self) -> &dyn Layout {
+        match self {
+            Target::Ffs(fs) => &**fs,
+            Target::Null(null) => null,
+        }
+    }
+
+    /// The target's own file system check.
+    ///
+    /// # Errors
+    /// Everything that does not fit together.
+    pub fn check(&self) -> Result<(), Inconsistency> {
+        match self {
+            Target::Ffs(fs) => fs.check(),
+            Target::Null(null) => null.check(),
+        }
+    }
+}
+
+/// Takes every operation and does nothing: measures the replay engine itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Null;
+
+impl Layout for Null {
+    fn geometry(&self) -> Geometry {
+        Geometry {
+            fs_type: "null".to_owned(),
+            size_bytes: 0,
+            data_bytes: None,
+            reserved_bytes: 0,
+            block_bytes: 4096,
+            frag_bytes: 4096,
+            inodes_total: 0,
+            group_count: 0,
+            group_bytes: 0,
+            inodes_per_group: 0,
+            first_ino: 0,
+        }
+    }
+
+    fn space(&self) -> Space {
+        Space::default()
+    }
+
+    fn visit_files(&self, _visit: &mut dyn FnMut(&FileView<'_>)) {}
+
+    fn visit_free(&self, _visit: &mut dyn FnMut(Run)) {}
+}
+
+impl FileSystem for Null {
+    fn apply(&mut self, _op: &Op) -> Result<Outcome, StateError> {
+        Ok(Outcome::Done)
+    }
+
+    fn file_size(&self, _file: FileId) -> Option<u64> {
+        None
+    }
+
+    fn check(&self) -> Result<(), Inconsistency> {
+        Ok(())
+    }
+}
