@@ -1,0 +1,423 @@
+//! The replay: one workload, read once, applied to any number of targets, measured at the end of every day.
+//!
+//! Every target sees the same events in the same order, and none sees another, so that results do not depend
+//! on how many threads share the work.
+
+use crate::target::Target;
+use fsage_core::{
+    Event, EventSource, FileSystem, Inconsistency, Op, Outcome, SinkError, StateError, Verb,
+};
+use fsage_metrics::{Measures, measure};
+use thiserror::Error;
+
+/// Events that are read ahead while targets work on those before.
+const BATCH: usize = 8192;
+
+/// What became of the operations of a day or a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpCounts {
+    /// Done as asked.
+    pub done: u64,
+    /// Bytes that these wrote.
+    pub bytes_written: u64,
+    /// Skipped, wholly or from some write call on, because no space was left.
+    pub no_space: u64,
+    /// Skipped because no inode was left.
+    pub no_inode: u64,
+    /// Skipped because the file would be over the largest size.
+    pub too_large: u64,
+    /// Skipped because lack of space had kept the file or directory from being made.
+    pub absent: u64,
+    /// Skipped because this kind of file system does not know them.
+    pub ignored: u64,
+    /// Skipped, in lenient mode, because they did not fit the state.
+    pub invalid: u64,
+}
+
+impl OpCounts {
+    /// Operations in all.
+    pub fn operations(&self) -> u64 {
+        self.done + self.skipped() + self.ignored
+    }
+
+    /// Operations that were not done though the target knows them.
+    pub fn skipped(&self) -> u64 {
+        self.no_space + self.no_inode + self.too_large + self.absent + self.invalid
+    }
+
+    fn add(&mut self, other: &OpCounts) {
+        self.done += other.done;
+        self.bytes_written += other.bytes_written;
+        self.no_space += other.no_space;
+        self.no_inode += other.no_inode;
+        self.too_large += other.too_large;
+        self.absent += other.absent;
+        self.ignored += other.ignored;
+        self.invalid += other.invalid;
+    }
+}
+
+/// A target at the end of a day.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Day {
+    /// 0, 1, 2, ...
+    pub number: u32,
+    /// The day's label in the workload; `end` for what follows the last day.
+    pub label: String,
+    /// Time of the last event, nanoseconds since the workload's epoch.
+    pub t_ns: Option<i64>,
+    /// What became of the day's operations.
+    pub counts: OpCounts,
+    /// The layout.
+    pub measures: Measures,
+}
+
+/// A target that is being aged.
+#[derive(Debug)]
+pub struct Aging {
+    target: Target,
+    lenient: bool,
+    check_days: bool,
+    days: Vec<Day>,
+    today: OpCounts,
+    total: OpCounts,
+    t_ns: Option<i64>,
+    failure: Option<ReplayError>,
+}
+
+/// Why a replay ended early.
+#[derive(Debug, Error)]
+pub enum ReplayError {
+    /// An operation does not fit the state of the file system.
+    #[error("line {line}: {verb}: {error}")]
+    State {
+        /// Line or row of the workload.
+        line: u64,
+        /// The operation's verb.
+        verb: Verb,
+        /// What does not fit.
+        error: StateError,
+    },
+    /// The target's own check found something: an error of the model.
+    #[error("after day {label}: {inconsistency}")]
+    Inconsistent {
+        /// Label of the day.
+        label: String,
+        /// What was found.
+        inconsistency: Inconsistency,
+    },
+    /// The workload could not be read.
+    #[error(transparent)]
+    Source(SinkError),
+    /// The caller asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl Aging {
+    /// A fresh target. In lenient mode operations that do not fit the state are counted and skipped.
+    pub fn new(target: Target, lenient: bool) -> Aging {
+        Aging {
+            target,
+            lenient,
+            check_days: false,
+            days: Vec::new(),
+            today: OpCounts::default(),
+            total: OpCounts::default(),
+            t_ns: None,
+            failure: None,
+        }
+    }
+
+    /// Also runs the target's own file system check at the end of every day.
+    pub fn check_every_day(&mut self) {
+        self.check_days = true;
+    }
+
+    /// The target as it stands.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// The days so far.
+    pub fn days(&self) -> &[Day] {
+        &self.days
+    }
+
+    /// What became of all operations so far.
+    pub fn total(&self) -> OpCounts {
+        self.total
+    }
+
+    fn apply(&mut self, events: &[Event]) {
+        if self.failure.is_some() {
+            return;
+        }
+        let mut rest = events;
+        // The inner loop is made for each kind of target, so that a model's code is called directly.
+        while let Some(first) = rest.first() {
+            let operations = match rest.iter().position(|e| e.op == Op::Day) {
+                Some(0) => {
+                    let label = first.name.as_deref().unwrap_or_default();
+                    self.t_ns = first.t_ns.or(self.t_ns);
+                    self.end_day(&String::from_utf8_lossy(label));
+                    rest = &rest[1..];
+                    continue;
+                }
+                Some(n) => &rest[..n],
+                None => rest,
+            };
+            let applied = match &mut self.target {
+                Target::Ffs(fs) => apply_all(&mut **fs, operations, &mut self.today, self.lenient),
+                Target::Null(null) => apply_all(null, operations, &mut self.today, self.lenient),
+            };
+            if let Err(error) = applied {
+                self.failure = Some(error);
+                return;
+            }
+            self.t_ns = operations.last().and_then(|e| e.t_ns).or(self.t_ns);
+            rest = &rest[operations.len()..];
+        }
+    }
+
+    fn end_day(&mut self, label: &str) {
+        if self.check_days
+            && let Err(inconsistency) = self.target.check()
+        {
+            self.failure.get_or_insert(ReplayError::Inconsistent {
+                label: label.to_owned(),
+                inconsistency,
+            });
+        }
+        self.total.add(&self.today);
+        self.days.push(Day {
+            number: self.days.len() as u32,
+            label: label.to_owned(),
+            t_ns: self.t_ns,
+            counts: std::mem::take(&mut self.today),
+            measures: measure(self.target.layout()),
+        });
+    }
+
+    /// Operations after the last `day` belong to an open day, which is measured at the end.
+    fn end(&mut self) {
+        if self.today != OpCounts::default() || self.days.is_empty() {
+            self.end_day("end");
+        }
+    }
+}
+
+fn apply_all<F: FileSystem>(
+    fs: &mut F,
+    events: &[Event],
+    counts: &mut OpCounts,
+    lenient: bool,
+) -> Result<(), ReplayError> {
+    for event in events {
+        let op = &event.op;
+        if op.verb().is_probe() {
+            continue;
+        }
+        match fs.apply(op) {
+            Ok(Outcome::Done) => {
+                counts.done += 1;
+                counts.bytes_written += match *op {
+                    Op::Overwrite { file, range: None } => fs.file_size(file).unwrap_or(0),
+                    _ => op.bytes_written(),
+                };
+            }
+            Ok(Outcome::Ignored) => counts.ignored += 1,
+            Ok(Outcome::NoSpace) => counts.no_space += 1,
+            Ok(Outcome::NoInode) => counts.no_inode += 1,
+            Ok(Outcome::TooLarge) => counts.too_large += 1,
+            Ok(Outcome::Absent) => counts.absent += 1,
+            Err(_) if lenient => counts.invalid += 1,
+            Err(error) => {
+                return Err(ReplayError::State {
+                    line: event.line,
+                    verb: op.verb(),
+                    error,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How far a replay has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Events read.
+    pub events: u64,
+    /// Bytes read of how many, where the source knows.
+    pub bytes: Option<(u64, u64)>,
+}
+
+/// Replays a workload on every target, with at most `threads` of them at work at the same time. `progress` is
+/// told how far it has come and says whether to go on.
+///
+/// # Errors
+/// The first target's failure, else what the source reports; the targets then stand where they stopped.
+pub fn replay(
+    source: &mut dyn EventSource,
+    agings: &mut [Aging],
+    threads: usize,
+    mut progress: impl FnMut(Progress) -> bool,
+) -> Result<(), ReplayError> {
+    let share = agings.len().div_ceil(threads.max(1)).max(1);
+    let mut batch = Vec::with_capacity(BATCH);
+    let mut next = Vec::with_capacity(BATCH);
+    let mut events = 0;
+    let mut read = fill(source, &mut batch);
+    loop {
+        let more = read.is_ok() && batch.len() == BATCH;
+        if threads > 1 {
+            let events = &batch;
+            std::thread::scope(|scope| {
+                for share in agings.chunks_mut(share) {
+                    scope.spawn(move || share.iter_mut().for_each(|aging| aging.apply(events)));
+                }
+                if more {
+                    read = fill(source, &mut next);
+                }
+            });
+        } else {
+            agings.iter_mut().for_each(|aging| aging.apply(&batch));
+            if more {
+                read = fill(source, &mut next);
+            }
+        }
+        if let Some(failure) = agings.iter_mut().find_map(|aging| aging.failure.take()) {
+            return Err(failure);
+        }
+        events += batch.len() as u64;
+        if !more {
+            break;
+        }
+        let bytes = source.progress();
+        if !progress(Progress { events, bytes }) {
+            return Err(ReplayError::Interrupted);
+        }
+        std::mem::swap(&mut batch, &mut next);
+    }
+    read.map_err(ReplayError::Source)?;
+    for aging in agings.iter_mut() {
+        aging.end();
+        if let Some(failure) = aging.failure.take() {
+            return Err(failure);
+        }
+    }
+    Ok(())
+}
+
+fn fill(source: &mut dyn EventSource, batch: &mut Vec<Event>) -> Result<(), SinkError> {
+    batch.clear();
+    while batch.len() < BATCH {
+        match source.next_event()? {
+            Some(event) => batch.push(event),
+            None => break,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TargetSpec;
+    use fsage_core::{DirId, FileId, WorkloadHeader};
+
+    struct Script {
+        header: WorkloadHeader,
+        events: std::vec::IntoIter<Event>,
+    }
+
+    impl EventSource for Script {
+        fn header(&self) -> &WorkloadHeader {
+            &self.header
+        }
+
+        fn next_event(&mut self) -> Result<Option<Event>, SinkError> {
+            Ok(self.events.next())
+        }
+    }
+
+    fn script(events: Vec<Event>) -> Script {
+        Script {
+            header: WorkloadHeader::default(),
+            events: events.into_iter(),
+        }
+    }
+
+    fn aging(spec: &str, lenient: bool) -> Aging {
+        let spec = TargetSpec::parse(spec).unwrap();
+        Aging::new(Target::make(&spec).unwrap(), lenient)
+    }
+
+    fn create(file: u64, bytes: u64) -> Event {
+        let mut event = Event::new(Op::Create {
+            file: FileId(file),
+            dir: DirId::ROOT,
+            bytes,
+        });
+        event.line = file + 1;
+        event
+    }
+
+    #[test]
+    fn days_count_what_became_of_their_operations() {
+        let mut events: Vec<Event> = (0..100).map(|i| create(i, 100_000)).collect();
+        events.insert(10, Event::day("first"));
+        let mut agings = [aging("ffs:preset=tiny", false), aging("null", false)];
+        replay(&mut script(events), &mut agings, 2, |_| true).unwrap();
+        let days = agings[0].days();
+        assert_eq!(days.len(), 2);
+        assert_eq!((days[0].label.as_str(), days[1].label.as_str()), ("first", "end"));
+        assert_eq!(days[0].counts.done, 10);
+        assert_eq!(days[0].counts.bytes_written, 1_000_000);
+        assert_eq!(days[1].counts.operations(), 90);
+        assert!(days[1].counts.no_space > 10, "8 MB hold no 10 MB");
+        assert_eq!(agings[1].total().done, 100);
+    }
+
+    #[test]
+    fn any_number_of_threads_gives_the_same_days() {
+        let events = || {
+            let bytes = |i: u64| i * 7919 % 60_000;
+            script((0..20_000).map(|i| create(i, bytes(i))).collect())
+        };
+        let run = |threads| {
+            let specs = ["ffs:preset=tiny", "ffs:preset=tiny,policy=realloc", "ffs:preset=small"];
+            let mut agings = specs.map(|spec| aging(spec, false));
+            replay(&mut events(), &mut agings, threads, |_| true).unwrap();
+            agings.map(|a| a.days().to_vec())
+        };
+        assert_eq!(run(1), run(2));
+        assert_eq!(run(1), run(8));
+    }
+
+    #[test]
+    fn a_state_error_stops_with_its_line_or_is_counted() {
+        let events = || script(vec![create(1, 1), create(1, 1), create(2, 1)]);
+        let mut strict = [aging("ffs:preset=tiny", false)];
+        let error = replay(&mut events(), &mut strict, 1, |_| true).unwrap_err();
+        assert_eq!(error.to_string(), "line 2: create: file 1 exists already");
+        let mut lenient = [aging("ffs:preset=tiny", true)];
+        replay(&mut events(), &mut lenient, 1, |_| true).unwrap();
+        assert_eq!(lenient[0].total().invalid, 1);
+        assert_eq!(lenient[0].total().done, 2);
+    }
+
+    #[test]
+    fn the_caller_may_stop_a_replay() {
+        let events = (0..30_000).map(|i| create(i, 0)).collect();
+        let mut agings = [aging("null", false)];
+        let mut seen = 0;
+        let stopped = replay(&mut script(events), &mut agings, 1, |p| {
+            seen = p.events;
+            p.events < 10_000
+        });
+        assert!(matches!(stopped, Err(ReplayError::Interrupted)));
+        assert!((10_000..30_000).contains(&seen));
+    }
+}

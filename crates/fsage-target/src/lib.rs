@@ -1,12 +1,15 @@
 //! What a workload is replayed on, and the replay itself.
 //!
-//! [`TargetSpec`] names a target, [`Target`] is one,
-//! one workload, and [`ffs_trace`] is the microscope under which an FFS is compared with the original.
+//! [`TargetSpec`] names a target, [`Target`] is one, [`replay`] drives several of them through one workload
+//! and measures them at the end of every day, and [`FfsTrace`] is the microscope under which an FFS is
+//! compared with the original.
 
-pub mod ffs_trace;
-pub mod spec;
-pub mod target;
+mod engine;
+mod ffs_trace;
+mod spec;
+mod target;
 
+pub use engine::{Aging, Day, OpCounts, Progress, ReplayError, replay};
 pub use ffs_trace::FfsTrace;
-pub use spec::{SpecError, TargetSpec};
-pub use target::Target;
+pub use spec::{KINDS, SpecError, TargetSpec};
+pub use target::{Null, Target};

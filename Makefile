@@ -1,0 +1,65 @@
+# Every target sets up what it needs by itself (scripts/setup.sh); there is nothing to install by hand.
+
+SHELL := /bin/bash
+export PATH := $(CURDIR)/target/tools/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
+
+# More for cargo (CARGO_FLAGS=--locked), for `fsage demo` (ARGS=...), seconds for each fuzz target.
+CARGO_FLAGS ?=
+ARGS ?=
+FUZZ_SECONDS ?= 20
+
+.DEFAULT_GOAL := help
+.PHONY: help demo build test bench lint format-check clippy deny spelling fmt doc fuzz clean setup
+
+help: ## Show this list
+	@echo "make TARGET, where TARGET is"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+
+demo: setup ## Build fsage and run its demo: the whole pipeline in under a minute
+	cargo run $(CARGO_FLAGS) --release --package fsage -- demo $(ARGS)
+
+build: setup ## Build target/release/fsage
+	cargo build $(CARGO_FLAGS) --release --package fsage
+
+test: setup ## Run all tests, documentation examples included
+	cargo test $(CARGO_FLAGS) --workspace
+
+bench: setup ## Measure the performance budget of DESIGN.md
+	cargo bench $(CARGO_FLAGS) --workspace
+
+lint: format-check clippy doc deny spelling ## Check format, lints, documentation, dependencies, spelling
+
+format-check:
+	@scripts/setup.sh lint
+	cargo fmt --all --check
+
+clippy:
+	@scripts/setup.sh lint
+	cargo clippy $(CARGO_FLAGS) --workspace --all-targets -- --deny warnings
+
+deny: setup
+	@scripts/tools.sh cargo-deny
+	scripts/deny.sh
+
+spelling:
+	@scripts/tools.sh typos
+	typos
+
+fmt: ## Format all Rust code
+	@scripts/setup.sh lint
+	cargo fmt --all
+
+doc: setup ## Build target/doc; a broken link is an error
+	RUSTDOCFLAGS="--deny warnings" cargo doc $(CARGO_FLAGS) --workspace --no-deps
+
+fuzz: ## Run each fuzz target for FUZZ_SECONDS seconds
+	@scripts/setup.sh fuzz
+	@scripts/tools.sh cargo-fuzz
+	scripts/fuzz.sh $(FUZZ_SECONDS)
+
+clean: ## Remove all that was built
+	cargo clean
+	rm -rf demo-run fuzz/target fuzz/artifacts
+
+setup:
+	@scripts/setup.sh

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Makes sure that this machine can build fsage. Quick and silent when nothing is missing.
+#
+# usage: scripts/setup.sh [lint] [fuzz]
+#
+# Always: a C compiler with its headers (some Rust packages contain C), git, and a cargo that is new enough.
+# With `lint`: rustfmt and clippy too. With `fuzz`: a C++ compiler too.
+# Debian packages are installed where root or a password-free sudo allows it. Whatever cannot be done here is
+# said in one line to type; the exit status is then 1.
+set -eu
+cd "$(dirname "$0")/.."
+. scripts/shell.sh
+
+PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
+want_lint=no
+want_fuzz=no
+for argument in "$@"; do
+    case $argument in
+        lint) want_lint=yes ;;
+        fuzz) want_fuzz=yes ;;
+        *) stop "scripts/setup.sh: unknown argument '$argument' (lint, fuzz)" ;;
+    esac
+done
+
+c_compiler_works() {
+    printf '#include <stdlib.h>\nint main(void) { return 0; }\n' | cc -x c -fsyntax-only - 2>/dev/null
+}
+
+install_debian_packages() {
+    local missing=()
+    c_compiler_works || missing+=(gcc libc6-dev)
+    have git || missing+=(git)
+    if [ "$want_fuzz" = yes ] && ! have c++; then missing+=(g++); fi
+    if [ ${#missing[@]} -gt 0 ]; then install_debian "${missing[@]}"; fi
+}
+
+# The stable toolchain with rustfmt and clippy, which rust-toolchain.toml asks for.
+install_toolchain() {
+    say "setup: rustup toolchain install stable"
+    rustup toolchain install stable --profile minimal --component rustfmt --component clippy >&2 ||
+        stop "setup: no Rust toolchain could be installed. Type:" \
+            "    rustup toolchain install stable --component rustfmt --component clippy"
+}
+
+stop_without_rust() {
+    local before=
+    if ! have curl; then
+        if can_install_debian; then
+            install_debian curl ca-certificates
+        else
+            before="sudo apt-get install -y curl && "
+        fi
+    fi
+    stop "setup: fsage needs Rust $rust_wanted or newer; $1. Type:" \
+        "    ${before}curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y" \
+        "and then the same make command again."
+}
+
+install_cargo() {
+    if ! can_install_debian; then stop_without_rust "there is no cargo on this machine"; fi
+    update_debian_lists
+    if debian_offers rustup; then
+        install_debian rustup
+        install_toolchain
+    elif at_least "$(debian_version cargo)" "$rust_wanted"; then
+        install_debian cargo
+    else
+        stop_without_rust "there is no cargo on this machine, and Debian's own is too old"
+    fi
+}
+
+# Whether rustup has to fetch the toolchain first, which `cargo` would do in silence or refuse to do.
+has_no_toolchain() {
+    have rustup && [ -z "${RUSTUP_TOOLCHAIN:-}" ] && ! rustup toolchain list 2>/dev/null | grep -q '^stable'
+}
+
+check_cargo_version() {
+    if has_no_toolchain; then install_toolchain; fi
+    version=$(cargo --version 2>/dev/null) || version=
+    version=${version#cargo }
+    version=${version%% *}
+    if at_least "$version" "$rust_wanted"; then return; fi
+    if have rustup; then
+        stop "setup: fsage needs Rust $rust_wanted or newer, and this is ${version:-none}. Type:" \
+            "    rustup update stable"
+    fi
+    stop_without_rust "the cargo of this machine is ${version:-broken}"
+}
+
+check_components() {
+    if cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1; then return; fi
+    if have rustup; then
+        say "setup: rustup component add rustfmt clippy"
+        rustup component add rustfmt clippy >&2 && return
+        stop "setup: rustfmt or clippy is missing. Type:" "    rustup component add rustfmt clippy"
+    fi
+    install_debian rustfmt rust-clippy
+}
+
+rust_wanted=$(sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
+install_debian_packages
+have cargo || install_cargo
+check_cargo_version
+if [ "$want_lint" = yes ]; then check_components; fi
