@@ -1,1 +1,29 @@
-//! Workloads, snapshots and run results on disk: Parquet and the .ops text form.
+//! Workloads, snapshots and run results on disk: Parquet and the `.ops` text form.
+//!
+//! Everything is read and written as a stream. Files get their names only when they are complete, and nothing
+//! is written over unless asked for.
+
+mod decoder_panic;
+mod error;
+mod histogram;
+pub mod names;
+mod open;
+pub mod ops_text;
+mod parquet_file;
+mod partial;
+pub mod schema;
+pub mod snapshot;
+pub mod stream;
+mod summary;
+pub mod table;
+mod workload;
+
+pub use decoder_panic::hide_decoder_panics;
+pub use error::DataError;
+pub use histogram::Histogram;
+pub use open::{Lost, WorkloadOutput, create_workload, hash_file, is_parquet, open_workload};
+pub use ops_text::{OpsError, OpsReader, OpsWriter};
+pub use partial::PartialFile;
+pub use snapshot::{SnapshotFile, SnapshotMeta, write_snapshot};
+pub use summary::{Share, WorkloadSummary};
+pub use workload::{WorkloadReader, WorkloadWriter};

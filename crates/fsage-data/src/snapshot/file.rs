@@ -1,0 +1,232 @@
+//! A stored snapshot as a layout.
+
+use super::inode_reader::{InodeReader, last_snapshot};
+use super::row::{Form, Inode, SnapshotRow};
+use super::{SnapshotInfo, read_free_map, read_snapshot_table, stem, with_ending};
+use crate::error::DataError;
+use fsage_core::{Extent, FileKind, FileView, Geometry, Layout, Run, Space};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// One snapshot of an inode table, in memory: about 90 bytes an inode and 32 an extent.
+///
+/// Sizes come from the snapshot table beside it, free space from the free map beside it. Without a snapshot
+/// table the block size is the largest power of two, up to 4096, that divides every extent, the file system
+/// ends where the last extent ends, and everything else is 0. Without a free map
+/// [`visit_free`](Layout::visit_free) visits nothing, and [`SnapshotFile::free_known`] says so: what is not in
+/// a file may be metadata.
+#[derive(Debug)]
+pub struct SnapshotFile {
+    snap_id: u32,
+    info: Option<SnapshotInfo>,
+    geometry: Geometry,
+    space: Space,
+    files: Vec<File>,
+    extents: Vec<Extent>,
+    free: Option<Vec<Run>>,
+}
+
+#[derive(Debug)]
+struct File {
+    ino: u64,
+    generation: Option<u32>,
+    parent_ino: Option<u64>,
+    kind: FileKind,
+    links: u32,
+    size_bytes: u64,
+    alloc_bytes: Option<u64>,
+    extents: Option<Range<usize>>,
+}
+
+impl SnapshotFile {
+    /// Reads the last snapshot of an inode table, in full or delta form.
+    ///
+    /// # Errors
+    /// A file cannot be read, is no such table, or a row cannot be right.
+    pub fn open(path: impl AsRef<Path>) -> Result<SnapshotFile, DataError> {
+        let path = path.as_ref();
+        let last = last_snapshot(path)?;
+        let last = last.ok_or_else(|| DataError::unsuitable(path, "the table has no rows"))?;
+        SnapshotFile::open_snapshot(path, last)
+    }
+
+    /// Reads one snapshot of an inode table.
+    ///
+    /// # Errors
+    /// There is no such snapshot; or as for [`SnapshotFile::open`].
+    pub fn open_snapshot(path: impl AsRef<Path>, snap_id: u32) -> Result<SnapshotFile, DataError> {
+        let path = path.as_ref();
+        let mut snapshot = SnapshotFile {
+            snap_id,
+            info: None,
+            geometry: SnapshotInfo::default().geometry(),
+            space: Space::default(),
+            files: Vec::new(),
+            extents: Vec::new(),
+            free: None,
+        };
+        snapshot.read_inodes(path)?;
+        if let Some(table) = beside(path, ".snapshots.parquet") {
+            let rows = read_snapshot_table(&table)?;
+            snapshot.info = rows.into_iter().find(|row| row.snap_id == snap_id);
+        }
+        if let Some(map) = beside(path, ".free.parquet") {
+            snapshot.free = Some(read_free_map(&map, snap_id)?);
+        }
+        snapshot.set_sizes();
+        Ok(snapshot)
+    }
+
+    /// Number of the snapshot.
+    pub fn snap_id(&self) -> u32 {
+        self.snap_id
+    }
+
+    /// Its row of the snapshot table, where there is one.
+    pub fn info(&self) -> Option<&SnapshotInfo> {
+        self.info.as_ref()
+    }
+
+    /// Inodes in use.
+    pub fn inode_count(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Whether free space is known run by run.
+    pub fn free_known(&self) -> bool {
+        self.free.is_some()
+    }
+
+    fn read_inodes(&mut self, path: &Path) -> Result<(), DataError> {
+        let mut reader = InodeReader::open_layout(path, Some(self.snap_id))?;
+        let found = match reader.form() {
+            Form::Full => self.read_full(&mut reader)?,
+            Form::Delta => self.read_delta(&mut reader)?,
+        };
+        if !found {
+            let problem = format!("there is no snapshot {} in it", self.snap_id);
+            return Err(DataError::unsuitable(path, problem));
+        }
+        Ok(())
+    }
+
+    fn read_full(&mut self, reader: &mut InodeReader) -> Result<bool, DataError> {
+        let mut found = false;
+        while let Some((snap_id, row)) = reader.next_row()? {
+            if snap_id > self.snap_id {
+                break;
+            }
+            if let (true, SnapshotRow::Present(inode)) = (snap_id == self.snap_id, row) {
+                found = true;
+                self.push(&inode);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Applies all changes up to the snapshot. One without changes of its own has no rows: it is there if a
+    /// later one is.
+    fn read_delta(&mut self, reader: &mut InodeReader) -> Result<bool, DataError> {
+        let mut inodes = BTreeMap::new();
+        let (mut first, mut last) = (None, 0);
+        while let Some((snap_id, row)) = reader.next_row()? {
+            first.get_or_insert(snap_id);
+            last = snap_id;
+            if snap_id > self.snap_id {
+                break;
+            }
+            let key = row.key();
+            match row {
+                SnapshotRow::Present(inode) => inodes.insert(key, inode),
+                SnapshotRow::Gone { .. } => inodes.remove(&key),
+            };
+        }
+        for inode in inodes.values() {
+            self.push(inode);
+        }
+        Ok(first.is_some_and(|first| (first..=last).contains(&self.snap_id)))
+    }
+
+    fn push(&mut self, inode: &Inode) {
+        let start = self.extents.len();
+        self.extents
+            .extend_from_slice(inode.extents.as_deref().unwrap_or_default());
+        let end = self.extents.len();
+        self.files.push(File {
+            ino: inode.ino,
+            generation: inode.generation,
+            parent_ino: inode.parent_ino,
+            kind: inode.kind,
+            links: inode.links.unwrap_or(1),
+            size_bytes: inode.size_bytes,
+            alloc_bytes: inode.alloc_bytes,
+            extents: inode.extents.as_ref().map(|_| start..end),
+        });
+    }
+
+    fn set_sizes(&mut self) {
+        let info = self.info.clone().unwrap_or_default();
+        self.geometry = info.geometry();
+        self.space = info.space();
+        if self.geometry.block_bytes == 0 {
+            let all = self.extents.iter().fold(4096, |bits, extent| {
+                bits | extent.physical_bytes | extent.length_bytes
+            });
+            self.geometry.block_bytes = 1 << all.trailing_zeros();
+            self.geometry.frag_bytes = self.geometry.block_bytes;
+        }
+        if self.geometry.size_bytes == 0 {
+            let ends = self.extents.iter();
+            let ends = ends.map(|e| e.physical_bytes.saturating_add(e.length_bytes));
+            let free = self.free.iter().flatten();
+            let free = free.map(|run| run.start_bytes.saturating_add(run.length_bytes));
+            self.geometry.size_bytes = ends.chain(free).max().unwrap_or(0);
+        }
+    }
+}
+
+/// A table beside an inode table: `STEM.full.parquet` and `STEM.delta.parquet` share those of `STEM`.
+fn beside(path: &Path, ending: &str) -> Option<PathBuf> {
+    let stem = stem(path);
+    let own = with_ending(&stem, ending);
+    let shared = match stem.extension().and_then(|e| e.to_str()) {
+        Some("full" | "delta") => Some(with_ending(&stem.with_extension(""), ending)),
+        _ => None,
+    };
+    [Some(own), shared]
+        .into_iter()
+        .flatten()
+        .find(|p| p.exists())
+}
+
+impl Layout for SnapshotFile {
+    fn geometry(&self) -> Geometry {
+        self.geometry.clone()
+    }
+
+    fn space(&self) -> Space {
+        self.space
+    }
+
+    fn visit_files(&self, visit: &mut dyn FnMut(&FileView<'_>)) {
+        for file in &self.files {
+            visit(&FileView {
+                ino: file.ino,
+                generation: file.generation,
+                parent_ino: file.parent_ino,
+                kind: file.kind,
+                links: file.links,
+                size_bytes: file.size_bytes,
+                alloc_bytes: file.alloc_bytes,
+                extents: file.extents.clone().map(|range| &self.extents[range]),
+            });
+        }
+    }
+
+    fn visit_free(&self, visit: &mut dyn FnMut(Run)) {
+        for run in self.free.iter().flatten() {
+            visit(*run);
+        }
+    }
+}

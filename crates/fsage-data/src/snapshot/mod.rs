@@ -1,0 +1,46 @@
+//! Snapshots as Parquet files (snapshot format, section 2): an inode table, and beside it a snapshot table
+//! and a free map.
+//!
+//! ```text
+//! STEM.parquet             one row an inode: InodeWriter, InodeReader
+//! STEM.snapshots.parquet   one row a snapshot: write_snapshot_table, read_snapshot_table
+//! STEM.free.parquet        one row a run of free space: write_free_map, read_free_map
+//! ```
+//!
+//! [`write_snapshot`] stores any layout so; [`SnapshotFile`] is a layout again.
+
+mod file;
+mod free;
+mod inode_reader;
+mod inode_writer;
+mod row;
+mod schema;
+mod table;
+mod write;
+
+pub use file::SnapshotFile;
+pub use free::{read_free_map, write_free_map};
+pub use inode_reader::InodeReader;
+pub use inode_writer::InodeWriter;
+pub use row::{Form, Inode, SnapshotRow, source_flags};
+pub use schema::{FREE, INODES, SNAPSHOTS};
+pub use table::{SnapshotInfo, read_snapshot_table, write_snapshot_table};
+pub use write::{SnapshotMeta, write_snapshot};
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// A path without `.parquet`.
+pub(crate) fn stem(path: &Path) -> PathBuf {
+    match path.extension() {
+        Some(extension) if extension == "parquet" => path.with_extension(""),
+        _ => path.to_owned(),
+    }
+}
+
+/// `STEM` and an ending.
+pub(crate) fn with_ending(stem: &Path, ending: &str) -> PathBuf {
+    let mut path = OsString::from(stem);
+    path.push(ending);
+    PathBuf::from(path)
+}
