@@ -1,1 +1,7 @@
-//! Synthetic workloads, one file a generator.
+//! Synthetic workloads, one file a generator. All are seeded and label what they make as generated.
+//!
+//! - [`home`]: ten months of home directories, after published statistics (preset `smith96`).
+//! - [`clones`]: one history several times side by side, shifted by days.
+
+pub mod clones;
+pub mod home;
