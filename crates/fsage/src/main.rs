@@ -1,7 +1,11 @@
 //! `fsage`: a laboratory for file system aging.
 
+mod chart;
 mod commands;
+mod days;
 mod exit;
+mod run_folder;
+mod summary;
 mod ui;
 
 use clap::Parser;

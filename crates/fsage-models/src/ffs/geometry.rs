@@ -240,7 +240,8 @@ impl Geometry {
         let in_cylinder = relative * self.nspf % self.spc;
         let track = in_cylinder / self.sectors_per_track;
         let sector = in_cylinder % self.sectors_per_track;
-        (track * self.trackskew + sector * self.interleave) % self.physical_sectors * self.nrpos
+        // 4.4BSD's cbtorpos: round the track of data sectors, out of the physical ones.
+        (track * self.trackskew + sector * self.interleave) % self.sectors_per_track * self.nrpos
             / self.physical_sectors
     }
 
@@ -280,6 +281,13 @@ fn check_ranges(p: &Params) -> Result<(), NewfsError> {
         if !(lo..=hi).contains(&value) {
             return refuse(field, format!("{value} is not from {lo} to {hi}"));
         }
+    }
+    // newfs adds the spare sectors of a track to those of data, so there are never fewer.
+    if p.physical_sectors.is_some_and(|n| n < p.sectors_per_track) {
+        return refuse(
+            "physical_sectors",
+            format!("a track has at least its {} sectors of data", p.sectors_per_track),
+        );
     }
     if p.trackskew > 65536 {
         return refuse("trackskew", "at most 65536 is possible");

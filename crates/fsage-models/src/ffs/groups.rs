@@ -532,6 +532,27 @@ impl Groups {
     }
 }
 
+/// What the methods above never leave in disorder, laid open for the tests of the check.
+#[cfg(test)]
+pub(super) struct Corruptible<'a> {
+    pub blocks: &'a mut [u64],
+    pub inodes: &'a mut [u64],
+    pub clsum: &'a mut [u32],
+    pub positions: &'a mut [u16],
+}
+
+#[cfg(test)]
+impl Groups {
+    pub(super) fn corruptible(&mut self) -> Corruptible<'_> {
+        Corruptible {
+            blocks: &mut self.blocks,
+            inodes: &mut self.inodes,
+            clsum: &mut self.clsum,
+            positions: &mut self.positions,
+        }
+    }
+}
+
 /// Fragments `offset..offset + n` of a block.
 fn mask_of(offset: usize, n: usize) -> u8 {
     (((1_u16 << n) - 1) << offset) as u8

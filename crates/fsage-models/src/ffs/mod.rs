@@ -476,7 +476,13 @@ impl FileSystem for Ffs {
         if self.is_absent(op) {
             return Ok(Outcome::Absent);
         }
-        self.dispatch(op)
+        let root_named = self.root_named;
+        let applied = self.dispatch(op);
+        if applied.is_err() {
+            // A line that was refused has not used the root.
+            self.root_named = root_named;
+        }
+        applied
     }
 
     fn file_size(&self, file: FileId) -> Option<u64> {

@@ -1,5 +1,12 @@
 //! The command line: one file a verb.
 
+mod age;
+mod convert;
+mod demo;
+mod generate;
+mod inspect;
+mod measure;
+
 use crate::ui::Ui;
 use clap::{Parser, Subcommand};
 
@@ -15,11 +22,24 @@ pub struct Cli {
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {}
+enum Command {
+    Age(age::Args),
+    Measure(measure::Args),
+    Demo(demo::Args),
+    Generate(generate::Args),
+    Convert(convert::Args),
+    Inspect(inspect::Args),
+}
 
 /// Runs what the command line says.
 pub fn run(cli: Cli) -> anyhow::Result<()> {
     let ui = Ui { quiet: cli.quiet };
-    let _ = ui;
-    match cli.command {}
+    match &cli.command {
+        Command::Age(args) => age::run(args, ui),
+        Command::Measure(args) => measure::run(args),
+        Command::Demo(args) => demo::run(args, ui),
+        Command::Generate(args) => generate::run(args, ui),
+        Command::Convert(args) => convert::run(args, ui),
+        Command::Inspect(args) => inspect::run(args, ui),
+    }
 }

@@ -1,0 +1,167 @@
+//! Charts in the terminal: curves over days, and bars. Every series has a mark of its own, so that a chart can
+//! be read without color and from a log file.
+
+use std::fmt::Write as _;
+
+/// Marks of the series, in order.
+const MARKS: [char; 6] = ['o', '+', 'x', '*', '#', '@'];
+
+/// One curve.
+pub struct Series {
+    /// What it is, for the legend.
+    pub name: String,
+    /// Points (x, y), ascending by x.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Draws curves into a grid `width` characters wide, with rows at round values. Where curves meet, the later one
+/// is seen.
+pub fn curves(series: &[Series], width: usize, x_label: &str) -> String {
+    let all = || series.iter().flat_map(|s| s.points.iter().copied());
+    let (x_min, x_max) = range(all().map(|(x, _)| x));
+    let rows = Rows::over(range(all().map(|(_, y)| y)));
+    let mut grid = vec![vec![' '; width]; rows.count()];
+    for (i, one) in series.iter().enumerate() {
+        for (column, y) in columns(&one.points, x_min, x_max, width) {
+            grid[rows.of(y)][column] = MARKS[i % MARKS.len()];
+        }
+    }
+    let mut out = String::new();
+    for (i, row) in grid.iter().enumerate() {
+        let label = rows.label(i).unwrap_or_default();
+        let line: String = row.iter().collect();
+        let _ = writeln!(out, " {label:>5} |{}", line.trim_end());
+    }
+    let _ = writeln!(out, "       +{}", "-".repeat(width));
+    let right = format!("{x_max:.0}");
+    let middle = width.saturating_sub(right.len() + 2);
+    let _ = writeln!(out, "        {x_min:<2.0}{x_label:^middle$}{right}");
+    for (i, one) in series.iter().enumerate() {
+        let _ = writeln!(out, "        {} {}", MARKS[i % MARKS.len()], one.name);
+    }
+    out
+}
+
+/// The rows of a chart: multiples of a round step, so that the axis has round numbers.
+struct Rows {
+    /// Thousandths between two rows.
+    step: i64,
+    /// Multiples of the step: the lowest and the highest row.
+    lowest: i64,
+    highest: i64,
+}
+
+impl Rows {
+    /// Few enough rows for a terminal.
+    const MOST: i64 = 20;
+
+    fn over((lo, hi): (f64, f64)) -> Rows {
+        let rows = |step: i64| Rows {
+            step,
+            lowest: (lo * 1000.0 / step as f64 + 1e-6).floor() as i64,
+            highest: (hi * 1000.0 / step as f64 - 1e-6).ceil() as i64,
+        };
+        let mut fitting = [2, 5, 10, 20, 50].map(rows).into_iter();
+        fitting
+            .find(|r| r.highest - r.lowest <= Self::MOST)
+            .unwrap_or_else(|| rows(100))
+    }
+
+    fn count(&self) -> usize {
+        (self.highest - self.lowest).max(0) as usize + 1
+    }
+
+    fn of(&self, y: f64) -> usize {
+        let from_top = self.highest as f64 - y * 1000.0 / self.step as f64;
+        (from_top.round().max(0.0) as usize).min(self.count() - 1)
+    }
+
+    /// Every fifth row has its value beside it.
+    fn label(&self, row: usize) -> Option<String> {
+        let multiple = self.highest - row as i64;
+        let value = (multiple * self.step) as f64 / 1000.0;
+        (multiple % 5 == 0).then(|| format!("{value:.2}"))
+    }
+}
+
+/// The last value of every column of the grid that has one.
+fn columns(
+    points: &[(f64, f64)],
+    x_min: f64,
+    x_max: f64,
+    width: usize,
+) -> impl Iterator<Item = (usize, f64)> {
+    let mut values = vec![None; width];
+    for &(x, y) in points {
+        let share = (x - x_min) / (x_max - x_min).max(f64::EPSILON);
+        values[(share * (width - 1) as f64).round() as usize] = Some(y);
+    }
+    values
+        .into_iter()
+        .enumerate()
+        .filter_map(|(i, v)| v.map(|v| (i, v)))
+}
+
+fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let (lo, hi) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| {
+        (lo.min(v), hi.max(v))
+    });
+    if lo <= hi { (lo, hi) } else { (0.0, 1.0) }
+}
+
+/// A bar from 0 to 1, `width` characters at full length.
+pub fn bar(value: f64, width: usize) -> String {
+    let eighths = (value.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
+    let mut bar = "█".repeat(eighths / 8);
+    if let Some(part) = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"].get(eighths % 8) {
+        bar.push_str(part);
+    }
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn curves_stand_where_their_values_are() {
+        let falling = Series {
+            name: "falling".into(),
+            points: (0..=10)
+                .map(|i| (f64::from(i), 1.0 - f64::from(i) / 20.0))
+                .collect(),
+        };
+        let flat = Series {
+            name: "flat".into(),
+            points: vec![(0.0, 0.9), (10.0, 0.9)],
+        };
+        let chart = curves(&[falling, flat], 21, "days");
+        let rows: Vec<&str> = chart.lines().collect();
+        // Ten rows of 0.05, since 25 of 0.02 are too many.
+        assert_eq!(rows[0], "  1.00 |o");
+        assert_eq!(rows[2], "       |+   o               +");
+        assert_eq!(rows[5], "  0.75 |          o");
+        assert_eq!(rows[10], "  0.50 |                    o");
+        assert!(rows[12].trim_start().starts_with('0') && rows[12].ends_with("10"));
+        assert!(rows[13].ends_with("o falling"));
+    }
+
+    #[test]
+    fn nothing_to_draw_is_no_panic() {
+        assert!(curves(&[], 20, "days").contains("days"));
+        let one = Series {
+            name: "one".into(),
+            points: vec![(3.0, 1.0)],
+        };
+        assert!(curves(&[one], 20, "days").contains('o'));
+    }
+
+    #[test]
+    fn bars_are_as_long_as_their_value() {
+        assert_eq!(bar(1.0, 4), "████");
+        assert_eq!(bar(0.5, 4), "██");
+        assert_eq!(bar(0.28, 4), "█▏");
+        assert_eq!(bar(0.0, 4), "");
+        assert_eq!(bar(7.0, 2), "██");
+    }
+}

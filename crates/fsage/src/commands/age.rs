@@ -1,0 +1,275 @@
+//! `fsage age`: replays a workload on one or more targets and measures them day by day.
+
+use crate::days;
+use crate::run_folder::{Manifest, NewRun, TargetFacts, WorkloadFacts};
+use crate::summary;
+use crate::ui::{self, Ui};
+use anyhow::{Context, bail};
+use fsage_core::{EventSource, Op};
+use fsage_data::OpsReader;
+use fsage_target::{Aging, FfsTrace, Progress, ReplayError, SpecError, Target, TargetSpec, replay};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Replays a workload on targets and measures how their layout decays.
+///
+/// A target is KIND[:KEY=VALUE|FLAG,...]. Kinds: `ffs` (4.4BSD fast file system, simulated), `null` (does
+/// nothing). Keys of `ffs`: preset (g502, g1024, tiny, small), policy (orig, realloc, noswitch, noswitch-seq,
+/// smartfrag), size, tracks, `sectors_per_track`, `cylinders_per_group`, bsize, fsize, `bytes_per_inode`,
+/// maxcontig, rotdelay, maxbpg, nrpos, minfree, optim (time, space), `dirent_bytes`, `write_chunk`, root,
+/// strict-switch, `keep_clusters`, rpm, interleave, trackskew, `physical_sectors`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  fsage age w.parquet --on ffs --on ffs:policy=realloc -o run")]
+pub struct Args {
+    /// The workload: Parquet, or .ops text (plain, gzip or zstd); `-` is text from stdin.
+    workload: PathBuf,
+    /// A target; may be given several times.
+    #[arg(long = "on", value_name = "SPEC", required = true)]
+    on: Vec<String>,
+    /// Folder to make for the results.
+    #[arg(short, long, value_name = "RUN", required_unless_present = "trace")]
+    output: Option<PathBuf>,
+    /// Print what the original 4.4BSD driver prints for every probe and every failure; no run is made.
+    #[arg(long, conflicts_with_all = ["output", "json", "check", "lenient"])]
+    trace: bool,
+    /// Skip and count operations that do not fit the state, instead of stopping at the first.
+    #[arg(long)]
+    lenient: bool,
+    /// Run the model's own file system check at the end of every day.
+    #[arg(long)]
+    check: bool,
+    /// Threads that share the targets [default: one a target, at most one a core].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// Print the summary as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Replace a run of that name.
+    #[arg(long)]
+    force: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
+    let specs = args
+        .on
+        .iter()
+        .map(|text| TargetSpec::parse(text))
+        .collect::<Result<Vec<_>, SpecError>>()?;
+    if args.trace {
+        return trace(&args.workload, &specs);
+    }
+    let Some(output) = &args.output else {
+        bail!("-o RUN is needed: the folder to make for the results");
+    };
+    let options = Options {
+        lenient: args.lenient,
+        check: args.check,
+        threads: args.threads.map(usize::from),
+        force: args.force,
+    };
+    let agings = age(&args.workload, &specs, output, &options, ui)?;
+    let rows: Vec<summary::Row> = specs
+        .iter()
+        .zip(&agings)
+        .map(|(spec, aging)| summary::Row::new(&spec.to_string(), &days::rows(aging.days())))
+        .collect();
+    let mut out = ui::stdout();
+    if args.json {
+        summary::print_json(&mut out, &rows)?;
+    } else {
+        summary::print_table(&mut out, &rows)?;
+    }
+    out.flush()?;
+    ui.note(&format!(
+        "\nThe run is {0}; `fsage measure {0}` shows it.",
+        output.display()
+    ));
+    Ok(())
+}
+
+/// How to age.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Skip and count what does not fit the state.
+    pub lenient: bool,
+    /// Check the target every day.
+    pub check: bool,
+    /// Threads; `None` is one a target, at most one a core.
+    pub threads: Option<usize>,
+    /// Replace an existing run.
+    pub force: bool,
+}
+
+/// Replays `workload` on every target and writes the run.
+pub fn age(
+    workload: &Path,
+    specs: &[TargetSpec],
+    output: &Path,
+    options: &Options,
+    ui: Ui,
+) -> anyhow::Result<Vec<Aging>> {
+    let folders = folders(specs)?;
+    let mut agings = Vec::new();
+    for spec in specs {
+        let mut aging = Aging::new(Target::make(spec)?, options.lenient);
+        if options.check {
+            aging.check_every_day();
+        }
+        agings.push(aging);
+    }
+    let mut source = fsage_data::open_workload(workload)?;
+    let new = NewRun::create(output, options.force)?;
+    replay_all(workload, &mut *source, &mut agings, options, ui)?;
+
+    let epoch_unix_s = source.header().epoch_unix_s;
+    let mut targets = Vec::new();
+    for ((spec, folder), aging) in specs.iter().zip(&folders).zip(&agings) {
+        let path = new.target(folder)?;
+        days::write(&path.join("days.parquet"), aging.days())?;
+        days::write_final(&path, aging, epoch_unix_s)?;
+        let total = aging.total();
+        targets.push(TargetFacts {
+            spec: spec.to_string(),
+            folder: folder.clone(),
+            days: aging.days().len() as u64,
+            operations: total.operations(),
+            skipped: total.skipped(),
+        });
+        warn_of_skipped(spec, aging, ui);
+    }
+    let header = source.header();
+    let name = workload.file_name().unwrap_or(workload.as_os_str());
+    new.finish(&Manifest {
+        fsage: env!("CARGO_PKG_VERSION").to_owned(),
+        schema_version: 1,
+        workload: WorkloadFacts {
+            file: name.to_string_lossy().into_owned(),
+            blake3: workload
+                .is_file()
+                .then(|| fsage_data::hash_file(workload))
+                .transpose()?,
+            generator: header.generator.clone(),
+            seed: header.seed,
+            source: header.source.clone(),
+        },
+        lenient: options.lenient,
+        targets,
+    })?;
+    Ok(agings)
+}
+
+/// One folder a target; the same target twice would be the same results twice.
+fn folders(specs: &[TargetSpec]) -> anyhow::Result<Vec<String>> {
+    let mut folders: Vec<String> = Vec::new();
+    for spec in specs {
+        let folder = spec.folder();
+        if folders.contains(&folder) {
+            bail!("target `{spec}` is named twice; every --on needs a target of its own");
+        }
+        folders.push(folder);
+    }
+    Ok(folders)
+}
+
+fn replay_all(
+    workload: &Path,
+    source: &mut dyn EventSource,
+    agings: &mut [Aging],
+    options: &Options,
+    ui: Ui,
+) -> anyhow::Result<()> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    // A second handler cannot be set, as when a demo ages twice: the first one then still stands.
+    let _ = ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(3);
+        }
+    });
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = options.threads.unwrap_or(cores.min(agings.len()));
+    let bar = ui.bar_bytes(source.progress().map(|(_, of)| of), "aging");
+    let result = replay(source, agings, threads, |progress: Progress| {
+        bar.set_position(progress.bytes.map_or(progress.events, |(at, _)| at));
+        !stop.load(Ordering::Relaxed)
+    });
+    bar.finish_and_clear();
+    match result {
+        Ok(()) => Ok(()),
+        Err(ReplayError::Source(error)) => Err(anyhow::anyhow!(error)),
+        Err(error @ ReplayError::State { .. }) => {
+            let ReplayError::State { line, verb, error } = error else {
+                unreachable!()
+            };
+            bail!(
+                "{}:{line}: {verb}: {error}; nothing was written (--lenient skips such lines)",
+                workload.display()
+            )
+        }
+        Err(ReplayError::Interrupted) => Err(anyhow::Error::new(std::io::Error::from(
+            std::io::ErrorKind::Interrupted,
+        ))
+        .context("stopped; nothing was written")),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn warn_of_skipped(spec: &TargetSpec, aging: &Aging, ui: Ui) {
+    let total = aging.total();
+    let reasons = [
+        (total.no_space, "for lack of space"),
+        (total.no_inode, "for lack of inodes"),
+        (total.too_large, "because the file would be too large"),
+        (
+            total.absent,
+            "on files or directories that could not be made",
+        ),
+        (total.invalid, "that do not fit the state"),
+        (total.ignored, "that this file system does not know"),
+    ];
+    for (count, reason) in reasons.into_iter().filter(|&(count, _)| count > 0) {
+        ui.warn(&format!("{spec}: {count} operations skipped {reason}"));
+    }
+}
+
+/// Prints the microscope's lines to stdout.
+fn trace(workload: &Path, specs: &[TargetSpec]) -> anyhow::Result<()> {
+    let [spec] = specs else {
+        bail!("--trace looks at one target: give --on once");
+    };
+    let Target::Ffs(fs) = Target::make(spec)? else {
+        bail!("--trace knows ffs targets, not `{spec}`");
+    };
+    if fsage_data::is_parquet(workload)? {
+        bail!(
+            "{}: --trace prints the lines of a script, so it needs .ops text; `fsage convert` makes it",
+            workload.display()
+        );
+    }
+    let mut reader = OpsReader::open(workload)?;
+    let mut trace = FfsTrace::new(*fs);
+    let mut out = ui::stdout();
+    loop {
+        match reader.next_event() {
+            Ok(Some(event)) => {
+                let label = match event.op {
+                    Op::Day => event.name.as_deref().unwrap_or_default(),
+                    _ => &[],
+                };
+                trace.step(&event.op, label, reader.line_text().as_bytes(), &mut out)?;
+            }
+            Ok(None) => break,
+            Err(error) if error.is_unknown_operation() => {
+                trace.bad_line(reader.line_text().as_bytes(), &mut out)?;
+            }
+            Err(error) => {
+                out.flush()?;
+                return Err(error).context("the trace ends here");
+            }
+        }
+    }
+    Ok(out.flush()?)
+}

@@ -1,0 +1,103 @@
+//! `fsage measure`: layout and free-space metrics of a run or a snapshot.
+
+use crate::days::{self, DayRow};
+use crate::run_folder::Manifest;
+use crate::summary;
+use crate::ui;
+use anyhow::bail;
+use fsage_data::SnapshotFile;
+use serde::Serialize;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Shows the layout of a run or a snapshot: layout score, by file size too, split files, free space.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A run (the folder that `fsage age -o` made) or a snapshot (Parquet).
+    path: PathBuf,
+    /// Of a series of snapshots, the one with this number [default: the last].
+    #[arg(long, value_name = "N")]
+    snap_id: Option<u32>,
+    /// Print everything as JSON: of a run every day, of a snapshot its metrics.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct RunJson {
+    workload: crate::run_folder::WorkloadFacts,
+    targets: Vec<TargetJson>,
+}
+
+#[derive(Serialize)]
+struct TargetJson {
+    target: String,
+    days: Vec<DayRow>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    if args.path.is_dir() {
+        if args.snap_id.is_some() {
+            bail!(
+                "--snap-id chooses among snapshots; {} is a folder",
+                args.path.display()
+            );
+        }
+        return measure_run(&args.path, args.json);
+    }
+    let snapshot = match args.snap_id {
+        Some(snap_id) => SnapshotFile::open_snapshot(&args.path, snap_id)?,
+        None => SnapshotFile::open(&args.path)?,
+    };
+    let row = DayRow::of_layout(&fsage_metrics::measure(&snapshot));
+    let mut out = ui::stdout();
+    if args.json {
+        summary::print_json(&mut out, &row)?;
+    } else {
+        let name = args.path.file_name().unwrap_or(args.path.as_os_str());
+        summary::print_layout(&mut out, &name.to_string_lossy(), &row)?;
+    }
+    Ok(out.flush()?)
+}
+
+fn measure_run(run: &Path, json: bool) -> anyhow::Result<()> {
+    let manifest = Manifest::read(run)?;
+    let targets = read_days(run, &manifest)?;
+    let mut out = ui::stdout();
+    if json {
+        let targets = targets
+            .into_iter()
+            .map(|(target, days)| TargetJson { target, days })
+            .collect();
+        let workload = manifest.workload;
+        summary::print_json(&mut out, &RunJson { workload, targets })?;
+        return Ok(out.flush()?);
+    }
+    for (name, days) in &targets {
+        if let Some(last) = days.last() {
+            summary::print_layout(&mut out, name, last)?;
+            writeln!(out)?;
+        }
+    }
+    summary::print_decay(&mut out, &targets)?;
+    let rows: Vec<summary::Row> = targets
+        .iter()
+        .map(|(name, days)| summary::Row::new(name, days))
+        .collect();
+    writeln!(out)?;
+    summary::print_table(&mut out, &rows)?;
+    Ok(out.flush()?)
+}
+
+/// The days of every target of a run.
+fn read_days(run: &Path, manifest: &Manifest) -> anyhow::Result<Vec<(String, Vec<DayRow>)>> {
+    manifest
+        .targets
+        .iter()
+        .map(|target| {
+            let path = run.join(&target.folder).join("days.parquet");
+            Ok((target.spec.clone(), days::read(&path)?))
+        })
+        .collect()
+}

@@ -1,0 +1,343 @@
+//! The metrics of a day: from the replay, to and from `days.parquet`.
+
+use anyhow::{Context, bail};
+use fsage_data::SnapshotMeta;
+use fsage_data::table::{self, Column, ColumnKind, Table, TableWriter, Value};
+use fsage_metrics::{LayoutScore, Measures};
+use fsage_target::{Aging, Day};
+use serde::Serialize;
+use std::path::Path;
+
+/// Name of the table in the file's metadata.
+const SCHEMA: &str = "days";
+
+/// Layout score of the files of one class of sizes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SizeClass {
+    /// Largest size in bytes; 2^64-1 for the last class.
+    pub max_bytes: u64,
+    /// Files of at least two blocks.
+    pub files: u64,
+    /// Blocks that directly follow their predecessor.
+    pub optimal: u64,
+    /// Blocks with a predecessor.
+    pub scored: u64,
+}
+
+impl SizeClass {
+    /// The score; 1 where nothing was scored.
+    pub fn score(&self) -> f64 {
+        let Self {
+            optimal, scored, ..
+        } = *self;
+        LayoutScore { optimal, scored }.value()
+    }
+}
+
+/// A field of [`DayRow`] as a value of the table.
+trait Cell: Sized {
+    const KIND: ColumnKind;
+    fn to_value(&self) -> Value;
+    /// `None` if the value is of another kind.
+    fn from_value(value: &Value) -> Option<Self>;
+}
+
+impl Cell for u64 {
+    const KIND: ColumnKind = ColumnKind::U64;
+
+    fn to_value(&self) -> Value {
+        Value::U64(*self)
+    }
+
+    fn from_value(value: &Value) -> Option<u64> {
+        match value {
+            Value::U64(n) => Some(*n),
+            _ => None,
+        }
+    }
+}
+
+impl Cell for f64 {
+    const KIND: ColumnKind = ColumnKind::F64;
+
+    fn to_value(&self) -> Value {
+        Value::F64(*self)
+    }
+
+    fn from_value(value: &Value) -> Option<f64> {
+        match value {
+            Value::F64(x) => Some(*x),
+            _ => None,
+        }
+    }
+}
+
+impl Cell for Option<f64> {
+    const KIND: ColumnKind = ColumnKind::F64;
+
+    fn to_value(&self) -> Value {
+        (*self).into()
+    }
+
+    fn from_value(value: &Value) -> Option<Option<f64>> {
+        match value {
+            Value::Null => Some(None),
+            other => f64::from_value(other).map(Some),
+        }
+    }
+}
+
+impl Cell for String {
+    const KIND: ColumnKind = ColumnKind::Text;
+
+    fn to_value(&self) -> Value {
+        self.as_str().into()
+    }
+
+    fn from_value(value: &Value) -> Option<String> {
+        match value {
+            Value::Text(text) => Some(text.clone()),
+            _ => None,
+        }
+    }
+}
+
+impl Cell for Vec<SizeClass> {
+    const KIND: ColumnKind = ColumnKind::SizeClasses;
+
+    fn to_value(&self) -> Value {
+        let classes = self.iter().map(|class| table::SizeClass {
+            max_bytes: class.max_bytes,
+            files: class.files,
+            optimal: class.optimal,
+            scored: class.scored,
+        });
+        Value::SizeClasses(classes.collect())
+    }
+
+    fn from_value(value: &Value) -> Option<Vec<SizeClass>> {
+        let Value::SizeClasses(classes) = value else {
+            return None;
+        };
+        let classes = classes.iter().map(|class| SizeClass {
+            max_bytes: class.max_bytes,
+            files: class.files,
+            optimal: class.optimal,
+            scored: class.scored,
+        });
+        Some(classes.collect())
+    }
+}
+
+/// Makes the struct and the table's columns of one list of fields.
+macro_rules! day_row {
+    ($($(#[$doc:meta])* $name:ident: $kind:ty,)*) => {
+        /// One row of `days.parquet`: a target at the end of a day. A layout that is no day has 0 operations.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+        pub struct DayRow {
+            $($(#[$doc])* pub $name: $kind,)*
+        }
+
+        impl DayRow {
+            fn columns() -> Vec<Column> {
+                vec![$(Column::new(stringify!($name), <$kind as Cell>::KIND),)*]
+            }
+
+            fn values(&self) -> Vec<Value> {
+                vec![$(self.$name.to_value(),)*]
+            }
+
+            fn read(table: &Table, row: &[Value]) -> anyhow::Result<DayRow> {
+                Ok(DayRow {
+                    $($name: {
+                        let name = stringify!($name);
+                        let at = table.column(name).with_context(|| format!("no column `{name}`"))?;
+                        Cell::from_value(&row[at])
+                            .with_context(|| format!("column `{name}` holds {:?}", row[at]))?
+                    },)*
+                })
+            }
+        }
+    };
+}
+
+day_row! {
+    /// 0, 1, 2, ...
+    day: u64,
+    /// The day's label in the workload.
+    label: String,
+    /// Time of its last event, seconds since the workload's epoch.
+    t_s: Option<f64>,
+    /// Operations, those skipped included.
+    operations: u64,
+    /// Bytes written by those that were done.
+    bytes_written: u64,
+    /// Skipped for lack of space.
+    no_space: u64,
+    /// Skipped for lack of inodes.
+    no_inode: u64,
+    /// Skipped because the file would be too large.
+    too_large: u64,
+    /// Skipped because an earlier lack of space kept the file or directory from being made.
+    absent: u64,
+    /// Skipped because the file system does not know them.
+    ignored: u64,
+    /// Skipped, in lenient mode, because they did not fit the state.
+    invalid: u64,
+    /// Regular files.
+    files: u64,
+    /// Directories.
+    directories: u64,
+    /// Lengths of the regular files, added up.
+    file_bytes: u64,
+    /// Share of the data space in use, the reserve counted as free.
+    utilization: Option<f64>,
+    /// Aggregate layout score.
+    layout_score: f64,
+    /// Blocks that directly follow their predecessor.
+    layout_optimal: u64,
+    /// Blocks with a predecessor.
+    layout_scored: u64,
+    /// Files in more than one piece.
+    fragmented_files: u64,
+    /// Pieces of all files.
+    extents: u64,
+    /// Files whose first block lies in another group than their inode.
+    split_files: u64,
+    /// Of these, those in a neighboring group.
+    split_distance_1: u64,
+    /// Of these, those less than ten groups away.
+    split_distance_below_10: u64,
+    /// Free whole blocks.
+    free_blocks: u64,
+    /// Free fragments outside free blocks.
+    free_frags: u64,
+    /// Free fragments as a share of free space.
+    free_frag_share: f64,
+    /// Free bytes.
+    free_bytes: u64,
+    /// Maximal runs of free space.
+    free_runs: u64,
+    /// The longest of them.
+    largest_free_run_bytes: u64,
+    /// Free bytes in runs of at least 64 KiB.
+    free_bytes_in_64k_runs: u64,
+    /// Free bytes in runs of at least 1 MiB.
+    free_bytes_in_1m_runs: u64,
+    /// Layout score by file size.
+    layout_by_size: Vec<SizeClass>,
+}
+
+impl DayRow {
+    /// Operations that were not done though the file system knows them.
+    pub fn skipped(&self) -> u64 {
+        self.no_space + self.no_inode + self.too_large + self.absent + self.invalid
+    }
+
+    /// A layout as it stands.
+    pub fn of_layout(m: &Measures) -> DayRow {
+        DayRow {
+            files: m.files,
+            directories: m.directories,
+            file_bytes: m.file_bytes,
+            utilization: m.utilization(),
+            layout_score: m.layout.value(),
+            layout_optimal: m.layout.optimal,
+            layout_scored: m.layout.scored,
+            fragmented_files: m.fragmented_files,
+            extents: m.extents,
+            split_files: m.split.split,
+            split_distance_1: m.split.distance_1,
+            split_distance_below_10: m.split.distance_below_10,
+            free_blocks: m.free.blocks,
+            free_frags: m.free.frags,
+            free_frag_share: m.free.fragment_share(&m.geometry),
+            free_bytes: m.free.bytes,
+            free_runs: m.free.runs,
+            largest_free_run_bytes: m.free.largest_run_bytes,
+            free_bytes_in_64k_runs: m.free.bytes_in_64k_runs,
+            free_bytes_in_1m_runs: m.free.bytes_in_1m_runs,
+            layout_by_size: m
+                .layout_by_size
+                .classes
+                .iter()
+                .map(|class| SizeClass {
+                    max_bytes: class.max_bytes,
+                    files: class.files,
+                    optimal: class.score.optimal,
+                    scored: class.score.scored,
+                })
+                .collect(),
+            ..DayRow::default()
+        }
+    }
+
+    fn of_day(day: &Day) -> DayRow {
+        let counts = &day.counts;
+        DayRow {
+            day: u64::from(day.number),
+            label: day.label.clone(),
+            t_s: day.t_ns.map(|t| t as f64 / 1e9),
+            operations: counts.operations(),
+            bytes_written: counts.bytes_written,
+            no_space: counts.no_space,
+            no_inode: counts.no_inode,
+            too_large: counts.too_large,
+            absent: counts.absent,
+            ignored: counts.ignored,
+            invalid: counts.invalid,
+            ..DayRow::of_layout(&day.measures)
+        }
+    }
+}
+
+/// The rows of all days of a replay.
+pub fn rows(days: &[Day]) -> Vec<DayRow> {
+    days.iter().map(DayRow::of_day).collect()
+}
+
+/// Writes `days.parquet`.
+pub fn write(path: &Path, days: &[Day]) -> anyhow::Result<()> {
+    let mut table = TableWriter::create(path, SCHEMA, DayRow::columns(), &[], false)?;
+    for row in rows(days) {
+        table.push_row(&row.values())?;
+    }
+    Ok(table.finish()?)
+}
+
+/// Writes the layout at the end as the snapshot `final.parquet`, with its free space beside it. Its time is
+/// that of the last event.
+pub fn write_final(folder: &Path, aging: &Aging, epoch_unix_s: Option<i64>) -> anyhow::Result<()> {
+    let last = aging.days().last().and_then(|day| day.t_ns);
+    let epoch_ns = epoch_unix_s.unwrap_or(0).saturating_mul(1_000_000_000);
+    let meta = SnapshotMeta {
+        snap_id: aging.days().len().saturating_sub(1) as u32,
+        taken_at_ns: epoch_ns.saturating_add(last.unwrap_or(0)),
+        source: "model".to_owned(),
+        tool_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        ..SnapshotMeta::default()
+    };
+    let path = folder.join("final.parquet");
+    Ok(fsage_data::write_snapshot(
+        path,
+        aging.target().layout(),
+        &meta,
+        false,
+    )?)
+}
+
+/// Reads `days.parquet`.
+pub fn read(path: &Path) -> anyhow::Result<Vec<DayRow>> {
+    let table = table::read_table(path)?;
+    let unfit = || {
+        format!(
+            "{}: not the days of a run; make the run again",
+            path.display()
+        )
+    };
+    if table.schema != SCHEMA {
+        bail!("{} (its schema is `{}`)", unfit(), table.schema);
+    }
+    let rows = table.rows.iter().map(|row| DayRow::read(&table, row));
+    rows.collect::<anyhow::Result<_>>().with_context(unfit)
+}
