@@ -249,6 +249,10 @@ fn what_no_example_file_can_show_is_refused_too() {
         (b"sync # \xff\n", (NotUtf8, 1, 8)),
         (b"# \xff\n", (NotUtf8, 1, 3)),
         (b"sync # \0\n", (Nul, 1, 8)),
+        (b"day a\x0b\n", (ControlCharacter, 1, 6)),
+        (b"day a\r\r\n", (ControlCharacter, 1, 6)),
+        (b"sync x-a=\x1b\n", (ControlCharacter, 1, 10)),
+        (b"#! a b\x7fc\n", (ControlCharacter, 1, 7)),
         (b"@99999999999 sync\n", (BadTime, 1, 1)),
         (b"@ sync\n", (BadTime, 1, 1)),
     ] {

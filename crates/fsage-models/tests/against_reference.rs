@@ -15,7 +15,6 @@ use fsage_target::FfsTrace;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use reference::Reference;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use steps::{Live, Player, Setup, Step, cases, setup, step};
 
 /// The same file system for the reference.
@@ -135,9 +134,6 @@ fn without_failures(line: &str) -> String {
     }
 }
 
-/// Operations applied over all cases of all tests here, by how they ended.
-static APPLIED: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
-
 impl Player for Pair {
     fn ffs(&self) -> &Ffs {
         &self.fs
@@ -155,12 +151,6 @@ impl Player for Pair {
         if self.ops.is_multiple_of(self.print_every) {
             same_print(&self.fs, &self.reference, self.ops)?;
         }
-        let kind = match got {
-            Ok(Outcome::Done) => 0,
-            Ok(_) => 1,
-            Err(_) => 2,
-        };
-        APPLIED[kind].fetch_add(1, Relaxed);
         Ok(got)
     }
 }
@@ -242,11 +232,4 @@ proptest! {
             ),
         }
     }
-}
-
-/// Says how much the tests above did; `--nocapture` shows it. Last by name, in a run with one thread.
-#[test]
-fn zz_operations_applied() {
-    let [done, not_done, refused] = [0, 1, 2].map(|i| APPLIED[i].load(Relaxed));
-    println!("{done} operations done, {not_done} not done, {refused} refused");
 }

@@ -62,9 +62,12 @@ impl Rows {
             highest: (hi * 1000.0 / step as f64 - 1e-6).ceil() as i64,
         };
         let mut fitting = [2, 5, 10, 20, 50].map(rows).into_iter();
-        fitting
+        let mut rows = fitting
             .find(|r| r.highest - r.lowest <= Self::MOST)
-            .unwrap_or_else(|| rows(100))
+            .unwrap_or_else(|| rows(100));
+        // A flat curve has something to be flat in.
+        rows.lowest = rows.lowest.min(rows.highest - 5);
+        rows
     }
 
     fn count(&self) -> usize {

@@ -155,6 +155,9 @@ pub fn print_layout(out: &mut impl Write, name: &str, day: &DayRow) -> io::Resul
 
 /// Layout score by file size.
 fn print_by_size(out: &mut impl Write, day: &DayRow) -> io::Result<()> {
+    if day.layout_scored == 0 {
+        return Ok(());
+    }
     writeln!(out, "\nLayout score by file size")?;
     for class in day.layout_by_size.iter().filter(|c| c.files > 0) {
         let label = if class.max_bytes == u64::MAX {

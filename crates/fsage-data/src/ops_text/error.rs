@@ -90,6 +90,7 @@ pub enum Fault {
     NewerVersion,
     NotUtf8,
     Nul,
+    ControlCharacter,
     LineTooLong,
 }
 
@@ -125,6 +126,7 @@ impl Fault {
             Fault::NewerVersion => "version of the format is newer than this program",
             Fault::NotUtf8 => "invalid UTF-8",
             Fault::Nul => "NUL byte",
+            Fault::ControlCharacter => "control character",
             Fault::LineTooLong => "line too long",
         }
     }

@@ -52,6 +52,23 @@ pub(super) fn is_space(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
 }
 
+/// Refuses control characters in what is kept as it stands: a tool that prints it, or a line end that is
+/// taken for one, would change it.
+pub(super) fn check_word(text: &[u8], span: Range<usize>) -> Parsed<()> {
+    match text[span.clone()].iter().position(u8::is_ascii_control) {
+        None => Ok(()),
+        Some(at) => {
+            let at = span.start + at;
+            let expected = "a word without control characters";
+            Err(LineFault::new(
+                Fault::ControlCharacter,
+                at..at + 1,
+                expected,
+            ))
+        }
+    }
+}
+
 /// A place in a line.
 #[derive(Debug)]
 pub(super) struct Line<'a> {
@@ -104,6 +121,7 @@ fn operation_of(line: &mut Line<'_>, form: &'static Form) -> Parsed<Event> {
             break;
         }
         if !first.is_ascii_digit() && text.contains(&b'=') {
+            check_word(line.text, token.clone())?;
             attribute::apply(&mut event, text)
                 .map_err(|(fault, expected)| LineFault::new(fault, token, expected))?;
             in_attributes = true;
@@ -173,6 +191,7 @@ fn label(line: &mut Line<'_>, form: &'static Form) -> Parsed<Box<[u8]>> {
     if line.text[token.start] == b'"' {
         return Err(LineFault::new(Fault::TakesNoName, token, form.usage));
     }
+    check_word(line.text, token.clone())?;
     Ok(line.text[token].into())
 }
 

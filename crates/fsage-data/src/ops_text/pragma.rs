@@ -9,12 +9,40 @@ use std::str;
 /// Newest version of the text form that is understood.
 pub(super) const VERSION: u64 = 1;
 
+/// Keys that are fields of the header.
+pub(super) const KNOWN: [&str; 10] = [
+    "fsage-ops",
+    "epoch",
+    "capacity",
+    "block",
+    "groups",
+    "inodes-per-group",
+    "first-ino",
+    "generator",
+    "seed",
+    "source",
+];
+
+/// Whether a byte may stand in the value of a pragma.
+pub(super) fn is_free_text(byte: u8) -> bool {
+    byte == b'\t' || !byte.is_ascii_control()
+}
+
 /// Puts one pragma into the header. `key_at` is where its key may start.
 pub(super) fn apply(
     header: &mut WorkloadHeader,
     text: &[u8],
     key_at: usize,
 ) -> Result<(), LineFault> {
+    if let Some(at) = text[key_at..].iter().position(|b| !is_free_text(*b)) {
+        let at = key_at + at;
+        let expected = "text without control characters";
+        return Err(LineFault::new(
+            Fault::ControlCharacter,
+            at..at + 1,
+            expected,
+        ));
+    }
     let mut line = Line { text, at: key_at };
     let bad = |at: usize| LineFault::new(Fault::BadPragma, at..text.len(), "#! KEY VALUE");
     let key = line.token().ok_or_else(|| bad(line.at))?;

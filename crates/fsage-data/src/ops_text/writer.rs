@@ -1,7 +1,7 @@
 //! Writes the canonical text of a workload.
 
 use super::verb::{arguments, form_of};
-use super::{MAX_LINE_BYTES, line};
+use super::{MAX_LINE_BYTES, line, pragma};
 use crate::names::{NameFault, check_name};
 use fsage_core::{Event, EventSink, SinkError, Verb, WorkloadHeader};
 use std::io::{self, Write};
@@ -42,7 +42,7 @@ pub enum OpsWriteError {
         /// The attributes.
         extra: String,
     },
-    /// A pragma whose key is no word or whose value has a line break.
+    /// A pragma whose key is no word or whose value has control characters.
     #[error("header: {key:?} = {value:?} cannot be written as a line of text")]
     Header {
         /// Its key.
@@ -172,16 +172,16 @@ fn write_header(text: &mut Vec<u8>, header: &WorkloadHeader) -> Result<(), OpsWr
     let known = numbers
         .iter()
         .filter_map(|(key, value)| value.as_deref().map(|value| (*key, value)));
-    let others = header
-        .other
-        .iter()
-        .map(|(key, value)| (key.as_str(), value.as_str()));
+    let others = header.other.iter();
+    let others = others.map(|(key, value)| (key.as_str(), value.as_str()));
+    let unsayable = others.clone().find(|(key, _)| {
+        // It would be read as the field of that name.
+        key.is_empty() || key.starts_with('#') || pragma::KNOWN.contains(key)
+    });
     for (key, value) in known.chain(others) {
-        let word = !key.is_empty() && !key.starts_with('#') && key.bytes().all(is_word);
-        if !word
-            || value.contains(['\n', '\r', '\0'])
-            || key.len() + value.len() > MAX_LINE_BYTES - 4
-        {
+        let is_text = key.bytes().all(is_word) && value.bytes().all(pragma::is_free_text);
+        let is_short = key.len() + value.len() < MAX_LINE_BYTES - 4;
+        if !is_text || !is_short || unsayable == Some((key, value)) {
             return Err(OpsWriteError::Header {
                 key: key.to_owned(),
                 value: value.to_owned(),

@@ -494,7 +494,7 @@ mod tests {
             indirect(fs).double = data;
         });
         finds("file 58: fragment 0 has two owners", |fs| {
-            set_block(fs, 58, 0, 0, 8)
+            set_block(fs, 58, 0, 0, 8);
         });
     }
 
@@ -514,7 +514,7 @@ mod tests {
     #[test]
     fn a_file_that_does_not_fit_its_blocks_is_found() {
         finds("file 58: blocks behind its end of 1", |fs| {
-            inode_of(fs, 58).size = 1
+            inode_of(fs, 58).size = 1;
         });
         finds("its owners leave", |fs| inode_of(fs, 58).size -= 512);
         finds("file 58: runs not maximal", |fs| {
@@ -558,10 +558,10 @@ mod tests {
             },
         );
         finds("total nbfree, nffree are", |fs| {
-            fs.groups.totals.nbfree += 1
+            fs.groups.totals.nbfree += 1;
         });
         finds("total nbfree, nffree are", |fs| {
-            fs.groups.totals.nffree -= 1
+            fs.groups.totals.nffree -= 1;
         });
     }
 
@@ -575,7 +575,7 @@ mod tests {
             fs.groups.rotor[1] = fs.geometry.fpg as u32;
         });
         finds("a rotor points outside", |fs| {
-            fs.groups.frotor[0] = u32::MAX
+            fs.groups.frotor[0] = u32::MAX;
         });
         finds("a rotor points outside", |fs| {
             fs.groups.irotor[3] = fs.geometry.ipg as u32;

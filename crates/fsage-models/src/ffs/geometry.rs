@@ -444,6 +444,15 @@ mod tests {
         assert_eq!((g.metadata(0), g.metadata(1), g.metadata(2)), (0..65, 32..80, 48..96));
     }
 
+    /// By hand after section 5: sector 30 of the first track of 32, interleave 2, 3 spare sectors.
+    #[test]
+    fn spare_sectors_count_in_the_turn_but_hold_no_data() {
+        let mut p = Params::preset("tiny").unwrap();
+        (p.interleave, p.physical_sectors) = (2, Some(35));
+        let g = Geometry::newfs(&p).unwrap();
+        assert_eq!(g.position_of(15), 30 * 2 % 32 * 8 / 35);
+    }
+
     #[test]
     fn impossible_geometries_are_refused_with_the_key_to_change() {
         let refused = |change: fn(&mut Params)| {
@@ -460,6 +469,7 @@ mod tests {
         assert_eq!(refused(|p| p.minfree_percent = 100), "minfree");
         assert_eq!(refused(|p| p.dirent_bytes = 500), "dirent_bytes");
         assert_eq!(refused(|p| p.sectors_per_track = 65536), "sectors_per_track");
+        assert_eq!(refused(|p| p.physical_sectors = Some(31)), "physical_sectors");
         let mut p = Params::preset("g1024").unwrap();
         p.cylinders_per_group = Some(15);
         assert_eq!(Geometry::newfs(&p).unwrap_err().field, "cylinders_per_group");

@@ -207,7 +207,7 @@ pub enum Step {
     Overwrite {
         file: u8,
     },
-    /// From and to, in 255ths of the file.
+    /// From and to, in 255ths of the file; all of them and one byte, which is refused.
     OverwriteRange {
         file: u8,
         from: u8,
@@ -395,7 +395,8 @@ impl Live {
             Step::OverwriteRange { file, from, to } => {
                 let file = self.file(file);
                 let size = size(player, file);
-                let (from, to) = (part(size, from.min(to)), part(size, to.max(from)));
+                let beyond = u64::from(to == u8::MAX);
+                let (from, to) = (part(size, from.min(to)), part(size, to.max(from)) + beyond);
                 let range = Some((from, to - from));
                 Op::Overwrite { file, range }
             }

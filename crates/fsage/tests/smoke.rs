@@ -1,0 +1,241 @@
+//! Smoke: the commands of the README and of `--help` run as written, and running anything twice gives the same
+//! bytes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn fsage(folder: &Path, args: &str) -> Output {
+    let run = Command::new(env!("CARGO_BIN_EXE_fsage"))
+        .args(args.split_whitespace())
+        .current_dir(folder)
+        .output()
+        .expect("fsage runs");
+    let message = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "fsage {args}: {message}");
+    run
+}
+
+fn text(run: &Output) -> String {
+    String::from_utf8_lossy(&run.stdout).into_owned()
+}
+
+fn git(folder: &Path, args: &[&str]) {
+    let run = Command::new("git")
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.org"])
+        .args(args)
+        .current_dir(folder)
+        .env("GIT_COMMITTER_DATE", "2024-05-01T12:00:00Z")
+        .output()
+        .expect("git runs");
+    assert!(run.status.success(), "git {args:?}");
+}
+
+/// A small repository with some history.
+fn repository(at: &Path) -> PathBuf {
+    let repo = at.join("repo");
+    fs::create_dir_all(repo.join("src")).expect("a folder");
+    git(&repo, &["init", "-q", "."]);
+    for step in 0..12_usize {
+        for file in 0..=step {
+            let path = repo.join(if file % 2 == 0 { "src" } else { "." });
+            let content = "x".repeat(500 * (file + 1) * (step + 1));
+            fs::write(path.join(format!("{file}.txt")), content).expect("a file");
+        }
+        if step > 3 {
+            fs::remove_file(repo.join("src/0.txt")).expect("a file is there");
+        }
+        git(&repo, &["add", "-A"]);
+        git(&repo, &["commit", "-q", "-m", "step"]);
+    }
+    repo
+}
+
+/// Every file below a folder with its content.
+fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut all = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).expect("below").to_owned();
+                all.push((name, fs::read(&path).expect("a file")));
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+/// What is alive at HEAD, from git itself: files and bytes.
+fn tree_of_head(repo: &Path) -> (u64, u64) {
+    let run = Command::new("git")
+        .args(["ls-tree", "-r", "-l", "HEAD"])
+        .current_dir(repo)
+        .output()
+        .expect("git runs");
+    let sizes = text(&run);
+    let sizes = sizes.lines().filter(|l| l.starts_with("100"));
+    sizes.fold((0, 0), |(files, bytes), line| {
+        let size: u64 = line
+            .split_whitespace()
+            .nth(3)
+            .expect("a size")
+            .parse()
+            .expect("a number");
+        (files + 1, bytes + size)
+    })
+}
+
+#[test]
+fn a_git_history_ages_to_the_tree_of_its_head() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    let repo = repository(at);
+    for view in ["commit", "day"] {
+        fsage(
+            at,
+            &format!("generate git repo --view {view} -o {view}.parquet"),
+        );
+        fsage(at, &format!("inspect {view}.parquet"));
+        fsage(
+            at,
+            &format!(
+                "age {view}.parquet --on ffs:preset=tiny --on ffs:preset=tiny,policy=realloc --check -o {view}-run"
+            ),
+        );
+        let measured = text(&fsage(at, &format!("measure {view}-run --json")));
+        let json: serde_json::Value = serde_json::from_str(&measured).expect("JSON");
+        let (files, bytes) = tree_of_head(&repo);
+        for target in json["targets"].as_array().expect("targets") {
+            let last = target["days"]
+                .as_array()
+                .and_then(|d| d.last())
+                .expect("a last day");
+            assert_eq!(last["files"], files);
+            assert_eq!(last["file_bytes"], bytes);
+            assert_eq!(last["no_space"], 0);
+        }
+    }
+}
+
+#[test]
+fn a_run_and_its_final_snapshot_say_the_same() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    fsage(
+        at,
+        "generate profile smith96 --days 4 --seed 3 -o w.parquet",
+    );
+    fsage(at, "age w.parquet --on ffs -o run");
+    let run: serde_json::Value =
+        serde_json::from_str(&text(&fsage(at, "measure run --json"))).expect("JSON");
+    let snapshot: serde_json::Value =
+        serde_json::from_str(&text(&fsage(at, "measure run/ffs/final.parquet --json")))
+            .expect("JSON");
+    let last = run["targets"][0]["days"]
+        .as_array()
+        .and_then(|d| d.last())
+        .expect("a day");
+    for field in [
+        "files",
+        "directories",
+        "file_bytes",
+        "layout_optimal",
+        "layout_scored",
+        "extents",
+        "split_files",
+        "free_bytes",
+        "free_runs",
+        "largest_free_run_bytes",
+        "layout_by_size",
+    ] {
+        assert_eq!(last[field], snapshot[field], "{field}");
+        assert!(!last[field].is_null(), "{field}");
+    }
+}
+
+#[test]
+fn running_anything_twice_or_on_more_threads_gives_the_same_bytes() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    for copy in ["a", "b"] {
+        fs::create_dir(at.join(copy)).expect("a folder");
+    }
+    for copy in ["a", "b"] {
+        let at = at.join(copy);
+        fsage(&at, "generate profile smith96 --days 3 -o w.parquet");
+        let threads = if copy == "a" { 1 } else { 2 };
+        fsage(
+            &at,
+            &format!(
+                "age w.parquet --on ffs --on ffs:policy=realloc --on null --threads {threads} -o run"
+            ),
+        );
+    }
+    let (a, b) = (contents(&at.join("a")), contents(&at.join("b")));
+    assert_eq!(a.len(), b.len());
+    for ((name, one), (_, two)) in a.iter().zip(&b) {
+        assert!(one == two, "{} differs", name.display());
+    }
+}
+
+#[test]
+fn the_microscope_of_the_readme_shows_what_it_says() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let readme = fs::read_to_string(readme).expect("the README");
+    let script = between(&readme, "$ cat five.ops\n", "$ fsage age five.ops");
+    let after = between(&readme, "$ fsage age five.ops ", "```");
+    let (args, expected) = after
+        .split_once('\n')
+        .expect("a command line and its output");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::write(folder.path().join("five.ops"), script).expect("the script");
+    let run = fsage(folder.path(), &format!("age five.ops {args}"));
+    assert_eq!(text(&run), expected);
+}
+
+fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
+    let start = text.find(from).unwrap_or_else(|| panic!("no `{from}`")) + from.len();
+    let length = text[start..]
+        .find(to)
+        .unwrap_or_else(|| panic!("no `{to}`"));
+    &text[start..start + length]
+}
+
+#[test]
+fn the_demo_ends_well_with_any_repository_and_is_replaced_by_the_next() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    repository(at);
+    for _ in 0..2 {
+        let shown = text(&fsage(at, "--quiet demo --git repo -o d"));
+        for word in [
+            "Beside the paper",
+            "0.766",
+            "0.899",
+            "The git history of repo",
+            "realloc",
+        ] {
+            assert!(shown.contains(word), "no `{word}` in the demo");
+        }
+    }
+    fsage(at, "measure d/home");
+    fsage(at, "measure d/git");
+}
+
+#[test]
+fn every_command_has_help() {
+    let here = Path::new(".");
+    let help = text(&fsage(here, "--help"));
+    for verb in ["generate", "age", "measure", "inspect", "convert", "demo"] {
+        assert!(help.contains(verb), "{verb}");
+        assert!(
+            text(&fsage(here, &format!("{verb} --help"))).len() > 200,
+            "{verb}"
+        );
+    }
+}
