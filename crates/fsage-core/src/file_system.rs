@@ -37,7 +37,9 @@ pub enum StateError {
     #[error("directory {0} exists already")]
     DirectoryExists(DirId),
     /// `mkdir 0` after the root was used under that number.
-    #[error("directory 0 is the root by now: `mkdir 0` may only come before any line that names it")]
+    #[error(
+        "directory 0 is the root by now: `mkdir 0` may only come before any line that names it"
+    )]
     RootInUse,
     /// The root cannot be removed or moved.
     #[error("directory {0} is the root, which can neither be removed nor moved")]

@@ -134,7 +134,10 @@ impl AliasTable {
         let n = weights.len() as u64;
         let mut scaled: Vec<u64> = weights
             .iter()
-            .map(|w| w.checked_mul(n).expect("weights of an alias table overflow"))
+            .map(|w| {
+                w.checked_mul(n)
+                    .expect("weights of an alias table overflow")
+            })
             .collect();
         let (mut small, mut large): (Vec<usize>, Vec<usize>) =
             (0..weights.len()).partition(|&i| scaled[i] < total);
@@ -233,7 +236,8 @@ mod tests {
             seen[table.draw(&mut rng)] += 1;
         }
         for (n, w) in seen.iter().zip(weights) {
-            assert!(n.abs_diff(w * 1000) <= 40 * (w > 0) as u64 * 5, "{seen:?}");
+            // A weight of 0 is never drawn.
+            assert!(n.abs_diff(w * 1000) <= 200 * w.min(1), "{seen:?}");
         }
     }
 

@@ -37,7 +37,9 @@ impl LayoutScore {
                 break;
             }
             // Space allocated behind the end is no part of the file.
-            let length = extent.length_bytes.min(file.size_bytes - extent.logical_bytes);
+            let length = extent
+                .length_bytes
+                .min(file.size_bytes - extent.logical_bytes);
             optimal += length.div_ceil(block).saturating_sub(1);
             // Neighbors that a source did not merge, as with different flags.
             if before == Some((extent.logical_bytes, extent.physical_bytes)) {
@@ -186,7 +188,11 @@ pub(crate) mod tests {
             flags: Extent::POINTERS,
             ..extent(Extent::POINTERS_AT, 96 * K, 8 * K)
         };
-        let long = [extent(0, 0, 96 * K), extent(96 * K, 104 * K, 8 * K), pointers];
+        let long = [
+            extent(0, 0, 96 * K),
+            extent(96 * K, 104 * K, 8 * K),
+            pointers,
+        ];
         assert_eq!(score(104 * K, &long), (11, 12));
         let unmerged = [extent(0, 0, 8 * K), extent(8 * K, 8 * K, 8 * K)];
         assert_eq!(score(16 * K, &unmerged), (1, 1));

@@ -282,7 +282,9 @@ pub fn replay(
                 }
             });
         } else {
-            agings.iter_mut().for_each(|aging| aging.apply(&batch));
+            for aging in agings.iter_mut() {
+                aging.apply(&batch);
+            }
             if more {
                 read = fill(source, &mut next);
             }
@@ -372,7 +374,10 @@ mod tests {
         replay(&mut script(events), &mut agings, 2, |_| true).unwrap();
         let days = agings[0].days();
         assert_eq!(days.len(), 2);
-        assert_eq!((days[0].label.as_str(), days[1].label.as_str()), ("first", "end"));
+        assert_eq!(
+            (days[0].label.as_str(), days[1].label.as_str()),
+            ("first", "end")
+        );
         assert_eq!(days[0].counts.done, 10);
         assert_eq!(days[0].counts.bytes_written, 1_000_000);
         assert_eq!(days[1].counts.operations(), 90);
@@ -387,7 +392,11 @@ mod tests {
             script((0..20_000).map(|i| create(i, bytes(i))).collect())
         };
         let run = |threads| {
-            let specs = ["ffs:preset=tiny", "ffs:preset=tiny,policy=realloc", "ffs:preset=small"];
+            let specs = [
+                "ffs:preset=tiny",
+                "ffs:preset=tiny,policy=realloc",
+                "ffs:preset=small",
+            ];
             let mut agings = specs.map(|spec| aging(spec, false));
             replay(&mut events(), &mut agings, threads, |_| true).unwrap();
             agings.map(|a| a.days().to_vec())

@@ -139,7 +139,11 @@ impl FfsTrace {
                     write!(out, "{}{count}", if i == 0 { ' ' } else { ',' })?;
                 }
             }
-            writeln!(out, " rotor {} frotor {} irotor {}", g.rotor, g.frotor, g.irotor)?;
+            writeln!(
+                out,
+                " rotor {} frotor {} irotor {}",
+                g.rotor, g.frotor, g.irotor
+            )?;
         }
         Ok(())
     }

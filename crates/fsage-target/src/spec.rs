@@ -17,7 +17,10 @@ pub struct TargetSpec {
 /// Kinds of targets, with what they are.
 pub const KINDS: [(&str, &str); 2] = [
     ("ffs", "4.4BSD fast file system, simulated"),
-    ("null", "takes every operation and does nothing: the speed of the replay itself"),
+    (
+        "null",
+        "takes every operation and does nothing: the speed of the replay itself",
+    ),
 ];
 
 /// What is wrong with a target specification.
@@ -53,7 +56,10 @@ impl TargetSpec {
         };
         if !KINDS.iter().any(|&(known, _)| known == kind) {
             let known: Vec<&str> = KINDS.iter().map(|&(kind, _)| kind).collect();
-            return error(format!("unknown kind `{kind}`; known: {}", known.join(", ")));
+            return error(format!(
+                "unknown kind `{kind}`; known: {}",
+                known.join(", ")
+            ));
         }
         let mut options: Vec<(String, Option<String>)> = Vec::new();
         for option in rest.into_iter().flat_map(|rest| rest.split(',')) {

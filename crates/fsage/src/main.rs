@@ -13,5 +13,5 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = commands::Cli::parse();
-    exit::code(commands::run(cli))
+    exit::code(commands::run(&cli))
 }

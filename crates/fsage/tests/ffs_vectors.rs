@@ -43,7 +43,7 @@ fn target(config: &str) -> String {
             "-a" => "maxcontig",
             _ => panic!("unknown option {option} in a .cfg file"),
         };
-        target.push_str(&format!("{key}={value},"));
+        target.extend([key, "=", value, ","]);
     }
     target
 }

@@ -53,7 +53,7 @@ impl Ffs {
             self.address(inode, lbn - 1)
         };
         let g = &self.geometry;
-        if previous == 0 || index % g.maxbpg == 0 {
+        if previous == 0 || index.is_multiple_of(g.maxbpg) {
             return self.section_preference(inode, lbn, previous);
         }
         let next = previous + g.frag;

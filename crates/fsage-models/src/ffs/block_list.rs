@@ -369,7 +369,10 @@ mod tests {
     #[test]
     fn classes_grow_by_at_most_a_half() {
         assert_eq!(&CLASSES[..6], &[2, 3, 4, 6, 8, 12]);
-        assert_eq!((class_of(2), class_of(5), class_of(6), class_of(7)), (0, 3, 3, 4));
+        assert_eq!(
+            (class_of(2), class_of(5), class_of(6), class_of(7)),
+            (0, 3, 3, 4)
+        );
     }
 
     proptest! {

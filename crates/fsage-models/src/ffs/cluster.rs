@@ -23,13 +23,15 @@ impl Ffs {
         }
         if w.len == 0 || lbn != w.last + 1 || address != w.last_address + frag {
             let sequential = w.len != 0 && lbn == w.last + 1;
-            if sequential && at_eof && w.len > w.last - w.start + 1 {
-                if let Some(moved) = self.reallocate(inode, w.start, lbn) {
-                    // The window goes on where it started.
-                    self.window.last = lbn;
-                    self.window.last_address = moved;
-                    return;
-                }
+            if sequential
+                && at_eof
+                && w.len > w.last - w.start + 1
+                && let Some(moved) = self.reallocate(inode, w.start, lbn)
+            {
+                // The window goes on where it started.
+                self.window.last = lbn;
+                self.window.last_address = moved;
+                return;
             }
             w.len = if at_eof {
                 self.max_cluster()

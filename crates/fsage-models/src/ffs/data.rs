@@ -234,7 +234,7 @@ impl Ffs {
             inode.size = length;
             return Ok(());
         }
-        if length % bsize != 0 {
+        if !length.is_multiple_of(bsize) {
             self.map_block(inode, (length / bsize) as u32, length % bsize)?;
         }
         let old_size = inode.size;

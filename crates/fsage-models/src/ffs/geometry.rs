@@ -109,8 +109,16 @@ impl Geometry {
         let iblkno = cblkno + frag;
 
         let cycle = rotational_cycle(nspb, spc);
-        let cpc = if tables_fit(p, cycle, spc, nspb) { cycle } else { 0 };
-        let contigsumsize = if p.maxcontig > 1 { p.maxcontig.min(16) } else { 0 };
+        let cpc = if tables_fit(p, cycle, spc, nspb) {
+            cycle
+        } else {
+            0
+        };
+        let contigsumsize = if p.maxcontig > 1 {
+            p.maxcontig.min(16)
+        } else {
+            0
+        };
         let (cpg, ipg) = group_size(p, iblkno, cycle, spc, contigsumsize)?;
 
         let fpg = cpg * spc / nspf;
@@ -266,7 +274,12 @@ fn check_ranges(p: &Params) -> Result<(), NewfsError> {
         ("size", p.sectors, 1, MAX_FRAGMENTS * (p.fsize / SECTOR)),
         ("tracks", p.tracks, 1, 65536),
         ("sectors_per_track", p.sectors_per_track, 1, 65536),
-        ("cylinders_per_group", p.cylinders_per_group.unwrap_or(16), 1, 65536),
+        (
+            "cylinders_per_group",
+            p.cylinders_per_group.unwrap_or(16),
+            1,
+            65536,
+        ),
         ("bytes_per_inode", p.density(), 1, 1 << 40),
         ("maxcontig", p.maxcontig, 1, 1 << 20),
         ("rotdelay", p.rotdelay_ms, 0, 10_000),
@@ -275,7 +288,12 @@ fn check_ranges(p: &Params) -> Result<(), NewfsError> {
         ("minfree", p.minfree_percent, 0, 99),
         ("rpm", p.rpm, 60, 1_000_000),
         ("interleave", p.interleave, 1, 65536),
-        ("physical_sectors", p.physical_sectors.unwrap_or(1), 1, 65536),
+        (
+            "physical_sectors",
+            p.physical_sectors.unwrap_or(1),
+            1,
+            65536,
+        ),
     ];
     for (field, value, lo, hi) in limits {
         if !(lo..=hi).contains(&value) {
@@ -286,7 +304,10 @@ fn check_ranges(p: &Params) -> Result<(), NewfsError> {
     if p.physical_sectors.is_some_and(|n| n < p.sectors_per_track) {
         return refuse(
             "physical_sectors",
-            format!("a track has at least its {} sectors of data", p.sectors_per_track),
+            format!(
+                "a track has at least its {} sectors of data",
+                p.sectors_per_track
+            ),
         );
     }
     if p.trackskew > 65536 {
@@ -297,7 +318,10 @@ fn check_ranges(p: &Params) -> Result<(), NewfsError> {
     }
     // Every chunk of 512 bytes starts with the 24 bytes of `.` and `..` in the first one.
     if p.dirent_bytes > 512 - 24 {
-        return refuse("dirent_bytes", "at most 488 fit a directory chunk; 0 is no growth");
+        return refuse(
+            "dirent_bytes",
+            "at most 488 fit a directory chunk; 0 is no growth",
+        );
     }
     Ok(())
 }
@@ -401,16 +425,30 @@ mod tests {
             Geometry::newfs(&p).unwrap()
         };
         let table = [
-            (with("g502", |_| ()), [546_688, 514_055, 27, 20_768, 9536, 1224, 64, 31, 4]),
-            (with("g1024", |_| ()), [1_048_576, 1_015_799, 63, 16_872, 4032, 536, 56, 31, 16]),
-            (with("tiny", |_| ()), [8192, 7791, 8, 1024, 256, 64, 16, 3, 1]),
-            (with("small", |_| ()), [32_768, 31_599, 8, 4096, 1024, 160, 32, 7, 1]),
+            (
+                with("g502", |_| ()),
+                [546_688, 514_055, 27, 20_768, 9536, 1224, 64, 31, 4],
+            ),
+            (
+                with("g1024", |_| ()),
+                [1_048_576, 1_015_799, 63, 16_872, 4032, 536, 56, 31, 16],
+            ),
+            (
+                with("tiny", |_| ()),
+                [8192, 7791, 8, 1024, 256, 64, 16, 3, 1],
+            ),
+            (
+                with("small", |_| ()),
+                [32_768, 31_599, 8, 4096, 1024, 160, 32, 7, 1],
+            ),
             (
                 with("tiny", |p| p.bytes_per_inode = Some(16_384)),
                 [8192, 7983, 8, 1024, 64, 40, 16, 3, 1],
             ),
             (
-                with("small", |p| (p.bsize, p.fsize, p.maxcontig) = (4096, 512, 15)),
+                with("small", |p| {
+                    (p.bsize, p.fsize, p.maxcontig) = (4096, 512, 15);
+                }),
                 [65_536, 61_471, 8, 8192, 1920, 536, 64, 7, 1],
             ),
             (
@@ -429,7 +467,15 @@ mod tests {
         for (g, expected) in table {
             let ncg = g.ncg as u64;
             let got = [
-                g.size, g.dsize, ncg, g.fpg, g.ipg, g.dblkno, g.cgoffset, g.stagger_mask, g.cpc,
+                g.size,
+                g.dsize,
+                ncg,
+                g.fpg,
+                g.ipg,
+                g.dblkno,
+                g.cgoffset,
+                g.stagger_mask,
+                g.cpc,
             ];
             assert_eq!(got, expected);
         }
@@ -441,7 +487,10 @@ mod tests {
         assert_eq!((g.base(1), g.metadata(1)), (20_768, 80..1288));
         assert_eq!((g.base(26), g.fragments_in(26)), (539_968, 6720));
         let g = Geometry::newfs(&Params::preset("tiny").unwrap()).unwrap();
-        assert_eq!((g.metadata(0), g.metadata(1), g.metadata(2)), (0..65, 32..80, 48..96));
+        assert_eq!(
+            (g.metadata(0), g.metadata(1), g.metadata(2)),
+            (0..65, 32..80, 48..96)
+        );
     }
 
     /// By hand after section 5: sector 30 of the first track of 32, interleave 2, 3 spare sectors.
@@ -464,14 +513,26 @@ mod tests {
         assert_eq!(refused(|p| p.fsize = 512), "fsize");
         assert_eq!(refused(|p| p.sectors = 0), "size");
         assert_eq!(refused(|p| p.sectors = 64), "size");
-        assert_eq!(refused(|p| p.cylinders_per_group = Some(1)), "cylinders_per_group");
+        assert_eq!(
+            refused(|p| p.cylinders_per_group = Some(1)),
+            "cylinders_per_group"
+        );
         assert_eq!(refused(|p| p.nrpos = 0), "nrpos");
         assert_eq!(refused(|p| p.minfree_percent = 100), "minfree");
         assert_eq!(refused(|p| p.dirent_bytes = 500), "dirent_bytes");
-        assert_eq!(refused(|p| p.sectors_per_track = 65536), "sectors_per_track");
-        assert_eq!(refused(|p| p.physical_sectors = Some(31)), "physical_sectors");
+        assert_eq!(
+            refused(|p| p.sectors_per_track = 65536),
+            "sectors_per_track"
+        );
+        assert_eq!(
+            refused(|p| p.physical_sectors = Some(31)),
+            "physical_sectors"
+        );
         let mut p = Params::preset("g1024").unwrap();
         p.cylinders_per_group = Some(15);
-        assert_eq!(Geometry::newfs(&p).unwrap_err().field, "cylinders_per_group");
+        assert_eq!(
+            Geometry::newfs(&p).unwrap_err().field,
+            "cylinders_per_group"
+        );
     }
 }

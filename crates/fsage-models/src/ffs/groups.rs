@@ -448,7 +448,11 @@ impl Groups {
             .find_partial(c, block)
             .unwrap_or_else(|_| panic!("group {c}: no free fragments in block {block}"));
         let mask = self.partial[c][i].mask();
-        assert_eq!(mask & taken, taken, "group {c}: fragments {relative}+{n} are in use");
+        assert_eq!(
+            mask & taken,
+            taken,
+            "group {c}: fragments {relative}+{n} are in use"
+        );
         self.set_mask(c, i, mask & !taken);
     }
 
@@ -456,7 +460,11 @@ impl Groups {
     pub(super) fn free_frags(&mut self, c: usize, relative: usize, n: usize) {
         let (block, offset) = (relative / self.frag, relative % self.frag);
         let freed = mask_of(offset, n);
-        debug_assert_eq!(self.free_mask(c, block) & freed, 0, "group {c}: {relative}+{n} free twice");
+        debug_assert_eq!(
+            self.free_mask(c, block) & freed,
+            0,
+            "group {c}: {relative}+{n} free twice"
+        );
         match self.find_partial(c, block) {
             Ok(i) => {
                 let mask = self.partial[c][i].mask() | freed;
@@ -477,7 +485,10 @@ impl Groups {
         let list = &self.partial[c];
         let from = list.partition_point(|p| p.block() < start);
         let fits = |p: &&Partial| RUN_SIZES[usize::from(p.mask())] >> size & 1 == 1;
-        let hit = list[from..].iter().find(fits).or_else(|| list[..from].iter().find(fits))?;
+        let hit = list[from..]
+            .iter()
+            .find(fits)
+            .or_else(|| list[..from].iter().find(fits))?;
         let mask = u16::from(hit.mask());
         // A maximal run of `size` at `offset`: free there, used on both sides.
         let run = u16::from(mask_of(0, size)) << 1;
@@ -501,8 +512,8 @@ impl Groups {
             (free != 0 && index < self.inodes_per_group).then_some(index)
         };
         free_at(start / 64, u64::MAX << (start % 64)).or_else(|| {
-            let rest = (start / 64 + 1..self.inode_words).chain(0..=start / 64);
-            rest.filter_map(|i| free_at(i, u64::MAX)).next()
+            let mut rest = (start / 64 + 1..self.inode_words).chain(0..=start / 64);
+            rest.find_map(|i| free_at(i, u64::MAX))
         })
     }
 
@@ -571,7 +582,11 @@ fn free_from(words: &[u64], at: usize) -> usize {
 /// Free blocks directly before `at`, at most 64.
 fn free_before(words: &[u64], at: usize) -> usize {
     let (word, shift) = (at / 64, at % 64);
-    let mut window = if shift > 0 { words[word] << (64 - shift) } else { 0 };
+    let mut window = if shift > 0 {
+        words[word] << (64 - shift)
+    } else {
+        0
+    };
     if word > 0 {
         let before = words[word - 1];
         window |= if shift > 0 { before >> shift } else { before };

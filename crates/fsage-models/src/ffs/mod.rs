@@ -167,14 +167,15 @@ impl Ffs {
         let file = |id: FileId| self.absent_files.contains(&id.0);
         let dir = |id: DirId| self.absent_dirs.contains(&id.0);
         let absent = match *op {
-            Op::Mkdir { dir: new, parent } => {
-                parent.is_some_and(dir) && self.new_dir(new).is_ok()
-            }
+            Op::Mkdir { dir: new, parent } => parent.is_some_and(dir) && self.new_dir(new).is_ok(),
             Op::Rmdir { dir: d } => dir(d),
             Op::RenameDir { dir: d, parent } => dir(d) || dir(parent),
-            Op::Create { file: new, dir: d, .. } | Op::Symlink { file: new, dir: d, .. } => {
-                dir(d) && self.new_file(new).is_ok()
+            Op::Create {
+                file: new, dir: d, ..
             }
+            | Op::Symlink {
+                file: new, dir: d, ..
+            } => dir(d) && self.new_file(new).is_ok(),
             Op::Append { file: f, .. }
             | Op::Write { file: f, .. }
             | Op::Overwrite { file: f, .. }
@@ -268,9 +269,9 @@ impl Ffs {
                     self.names.file_mut(slot).inode.size = bytes;
                     return Ok(Outcome::Done);
                 }
-                self.change(slot, (0, bytes), |fs, inode| {
+                Ok(self.change(slot, (0, bytes), |fs, inode| {
                     fs.write(inode, 0, bytes, !symlink)
-                })
+                }))
             }
             Err(outcome) => {
                 self.absent_files.insert(id.0);
@@ -286,9 +287,9 @@ impl Ffs {
         slot: u32,
         (offset, bytes): (u64, u64),
         operation: impl FnOnce(&mut Ffs, &mut Inode) -> Result<(), NoSpace>,
-    ) -> Applied {
+    ) -> Outcome {
         if !self.fits(offset, bytes) {
-            return Ok(Outcome::TooLarge);
+            return Outcome::TooLarge;
         }
         let mut inode = self.names.file(slot).inode;
         self.window = if self.params.keep_clusters {
@@ -305,12 +306,12 @@ impl Ffs {
         }
         self.names.file_mut(slot).inode = inode;
         match result {
-            Ok(()) => Ok(Outcome::Done),
-            Err(NoSpace) => Ok(Outcome::NoSpace),
+            Ok(()) => Outcome::Done,
+            Err(NoSpace) => Outcome::NoSpace,
         }
     }
 
-    fn write_at(&mut self, slot: u32, offset: u64, bytes: u64) -> Applied {
+    fn write_at(&mut self, slot: u32, offset: u64, bytes: u64) -> Outcome {
         self.change(slot, (offset, bytes), |fs, inode| {
             fs.write(inode, offset, bytes, true)
         })
@@ -320,21 +321,21 @@ impl Ffs {
         let size = self.names.file(slot).inode.size;
         let (offset, bytes) = range.unwrap_or((0, size));
         match offset.checked_add(bytes) {
-            Some(end) if end <= size => self.write_at(slot, offset, bytes),
+            Some(end) if end <= size => Ok(self.write_at(slot, offset, bytes)),
             Some(_) => Err(StateError::BeyondEnd(size)),
             None => Err(StateError::RangeOverflow),
         }
     }
 
-    fn truncate_file(&mut self, slot: u32, bytes: u64) -> Applied {
+    fn truncate_file(&mut self, slot: u32, bytes: u64) -> Outcome {
         self.change(slot, (0, bytes), |fs, inode| fs.truncate(inode, bytes))
     }
 
     /// Two calls, as the system calls are: a file that may not be that long is left empty.
-    fn rewrite(&mut self, slot: u32, bytes: u64) -> Applied {
-        match self.truncate_file(slot, 0)? {
+    fn rewrite(&mut self, slot: u32, bytes: u64) -> Outcome {
+        match self.truncate_file(slot, 0) {
             Outcome::Done => self.write_at(slot, 0, bytes),
-            other => Ok(other),
+            other => other,
         }
     }
 
@@ -390,17 +391,13 @@ impl Ffs {
         self.new_file(id)?;
         let slot = self.file(existing)?;
         let dir = self.dir(dir)?;
-        match self.enter(dir) {
-            Ok(chunk) => {
-                self.absent_files.remove(&id.0);
-                self.names.link(id, slot, dir, chunk);
-                Ok(Outcome::Done)
-            }
-            Err(NoSpace) => {
-                self.absent_files.insert(id.0);
-                Ok(Outcome::NoSpace)
-            }
-        }
+        let Ok(chunk) = self.enter(dir) else {
+            self.absent_files.insert(id.0);
+            return Ok(Outcome::NoSpace);
+        };
+        self.absent_files.remove(&id.0);
+        self.names.link(id, slot, dir, chunk);
+        Ok(Outcome::Done)
     }
 
     fn dispatch(&mut self, op: &Op) -> Applied {
@@ -409,7 +406,8 @@ impl Ffs {
             Op::Symlink { file, dir, bytes } => self.create(file, dir, bytes, true),
             Op::Append { file, bytes } => {
                 let slot = self.file(file)?;
-                self.write_at(slot, self.names.file(slot).inode.size, bytes)
+                let end = self.names.file(slot).inode.size;
+                Ok(self.write_at(slot, end, bytes))
             }
             Op::Write {
                 file,
@@ -425,7 +423,7 @@ impl Ffs {
                 if offset.checked_add(bytes).is_none() {
                     return Err(StateError::RangeOverflow);
                 }
-                self.write_at(slot, offset, bytes)
+                Ok(self.write_at(slot, offset, bytes))
             }
             Op::Overwrite { file, range } => {
                 let slot = self.file(file)?;
@@ -433,11 +431,11 @@ impl Ffs {
             }
             Op::Rewrite { file, bytes } => {
                 let slot = self.file(file)?;
-                self.rewrite(slot, bytes)
+                Ok(self.rewrite(slot, bytes))
             }
             Op::Truncate { file, bytes } => {
                 let slot = self.file(file)?;
-                self.truncate_file(slot, bytes)
+                Ok(self.truncate_file(slot, bytes))
             }
             Op::Delete { file } => self.delete(file),
             Op::Mkdir { dir, parent } => self.mkdir(dir, parent),
@@ -460,13 +458,9 @@ impl Ffs {
                 self.kept_windows.clear();
                 Ok(Outcome::Done)
             }
-            Op::Sync
-            | Op::Day
-            | Op::Dump
-            | Op::Cgs
-            | Op::Geom
-            | Op::Check
-            | Op::Layout { .. } => Ok(Outcome::Done),
+            Op::Sync | Op::Day | Op::Dump | Op::Cgs | Op::Geom | Op::Check | Op::Layout { .. } => {
+                Ok(Outcome::Done)
+            }
         }
     }
 }

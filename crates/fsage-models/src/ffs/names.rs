@@ -117,7 +117,10 @@ impl Names {
 
     /// Number of names of the file in `slot`.
     pub fn links(&self, slot: u32) -> u32 {
-        1 + self.further.get(&slot).map_or(0, |names| names.len() as u32)
+        1 + self
+            .further
+            .get(&slot)
+            .map_or(0, |names| names.len() as u32)
     }
 
     /// Takes a name away. The file goes with its last name and is given back; until then the oldest further

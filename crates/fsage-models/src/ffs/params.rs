@@ -286,7 +286,10 @@ mod tests {
     #[test]
     fn the_preset_applies_first_wherever_it_stands() {
         let params = options("nrpos=1,size=16M,preset=tiny,policy=noswitch-seq,root").unwrap();
-        assert_eq!((params.sectors, params.tracks, params.nrpos), (32_768, 4, 1));
+        assert_eq!(
+            (params.sectors, params.tracks, params.nrpos),
+            (32_768, 4, 1)
+        );
         assert_eq!(params.policy.name(), "noswitch-seq");
         assert!(params.superuser);
         assert_eq!(params.density(), 4096);

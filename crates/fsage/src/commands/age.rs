@@ -21,6 +21,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// maxcontig, rotdelay, maxbpg, nrpos, minfree, optim (time, space), `dirent_bytes`, `write_chunk`, root,
 /// strict-switch, `keep_clusters`, rpm, interleave, trackskew, `physical_sectors`.
 #[derive(Debug, clap::Args)]
+// Every flag of the command line is one.
+#[allow(clippy::struct_excessive_bools)]
 #[command(after_help = "Example:\n  fsage age w.parquet --on ffs --on ffs:policy=realloc -o run")]
 pub struct Args {
     /// The workload: Parquet, or .ops text (plain, gzip or zstd); `-` is text from stdin.

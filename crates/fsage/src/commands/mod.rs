@@ -32,7 +32,7 @@ enum Command {
 }
 
 /// Runs what the command line says.
-pub fn run(cli: Cli) -> anyhow::Result<()> {
+pub fn run(cli: &Cli) -> anyhow::Result<()> {
     let ui = Ui { quiet: cli.quiet };
     match &cli.command {
         Command::Age(args) => age::run(args, ui),
