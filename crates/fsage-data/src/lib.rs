@@ -1,7 +1,7 @@
 //! Workloads, snapshots and run results on disk: Parquet and the `.ops` text form.
 //!
-//! Everything is read and written as a stream. Files get their names only when they are complete, and nothing
-//! is written over unless asked for.
+//! Workloads and inode tables are read and written as streams, so they may be of any length. Files get their
+//! names only when they are complete, and nothing is written over unless asked for.
 
 mod decoder_panic;
 mod error;

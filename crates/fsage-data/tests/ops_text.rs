@@ -186,7 +186,8 @@ day 1
 #[test]
 fn attributes_and_pragmas_come_in_one_order() {
     let text = "#! colour  dark  blue \n#! source a # b\n#! first-ino 1 # comment\n#! epoch -5\n\
-                @-1.50 symlink 1 0 6 x-a=1 mode=0777 profile=3 x-b=\"q src=9 hint=2 tq=random origin=initial \"\\x41\"#c\n\
+                @-1.50 symlink 1 0 6 x-a=1 mode=0777 profile=3 x-b=\"q src=9 hint=2 \
+                tq=random origin=initial \"\\x41\"#c\n\
                 day #\n";
     let mut reader = read(text);
     let mut writer = OpsWriter::new(Vec::new(), reader.header()).unwrap();

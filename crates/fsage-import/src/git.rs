@@ -15,9 +15,10 @@
 //!
 //! | | [`View::Commit`] | [`View::Day`] |
 //! |---|---|---|
-//! | models | an editor or a build farm that truncates and rewrites: the inode stays | a server that pulls once a night: `git checkout` makes a new inode for each changed file |
+//! | models | an editor that truncates and rewrites | a server that pulls once a night |
+//! | a changed file | keeps its inode | is a new inode, as `git checkout` makes it |
 //! | steps | every commit | the last commit of each day that has any |
-//! | modified file | `rewrite` | `delete`, then `create` |
+//! | becomes | `rewrite` | `delete`, then `create` |
 //! | time | committer time | 23:59:59 UTC of the day |
 //!
 //! Within a step all deletions come first, in path order, then all other changes in path order, each with

@@ -12,6 +12,7 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    fsage_data::hide_decoder_panics();
     let cli = commands::Cli::parse();
     exit::code(commands::run(&cli))
 }
