@@ -94,11 +94,11 @@ impl Ffs {
         } else {
             self.group_of(previous) + 1
         } % g.ncg;
-        let average = self.groups.totals.nbfree / g.ncg as u64;
-        let enough = |c: &usize| u64::from(self.groups.nbfree[*c]) >= average;
-        (start..g.ncg)
-            .chain(0..=start)
-            .find(enough)
+        let average = (self.groups.totals.nbfree / g.ncg as u64) as u32;
+        let nbfree = &self.groups.nbfree;
+        first_at_least(&nbfree[start..], average)
+            .map(|i| start + i)
+            .or_else(|| first_at_least(&nbfree[..=start], average))
             .map_or(0, second_block)
     }
 
@@ -417,5 +417,32 @@ impl Ffs {
         let index = (ino % self.geometry.ipg) as usize;
         self.groups
             .free_inode(self.group_of_inode(ino), index, directory);
+    }
+}
+
+/// Index of the first count of at least `least`. A 16 TiB file system has a million groups: whole chunks are
+/// passed over with vector instructions.
+fn first_at_least(counts: &[u32], least: u32) -> Option<usize> {
+    const CHUNK: usize = 32;
+    let has_none = |chunk: &&[u32]| !chunk.iter().fold(false, |any, &n| any | (n >= least));
+    let passed = CHUNK * counts.chunks_exact(CHUNK).take_while(has_none).count();
+    let found = counts[passed..].iter().position(|&n| n >= least)?;
+    Some(passed + found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_at_least;
+
+    #[test]
+    fn the_first_group_with_enough_is_found_in_and_behind_whole_chunks() {
+        for at in [0, 31, 32, 63, 64, 70] {
+            let mut counts = [3_u32; 71];
+            counts[at] = 5;
+            assert_eq!(first_at_least(&counts, 5), Some(at));
+            assert_eq!(first_at_least(&counts, 3), Some(0));
+            assert_eq!(first_at_least(&counts, 6), None);
+        }
+        assert_eq!(first_at_least(&[], 0), None);
     }
 }
