@@ -15,9 +15,10 @@ pub enum Outcome {
     NoSpace,
     /// No inode was left: nothing was made.
     NoInode,
-    /// The file would be larger than the file system can map: nothing was written.
+    /// The file would be larger than the file system can map: nothing was written. A file that was to be made
+    /// or rewritten is there, and empty.
     TooLarge,
-    /// The operation names something that an earlier lack of space kept from being made.
+    /// The operation needs something that an earlier lack of space, or size, kept from being made or moved.
     Absent,
 }
 
@@ -66,9 +67,11 @@ pub enum StateError {
 
 /// What a file system's own check found: one sentence a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{} inconsistencies; the first: {}", .findings.len(), .findings.first().map_or("none", |s| s))]
+#[error("{count} inconsistencies; the first: {}", .findings.first().map_or("none", |s| s))]
 pub struct Inconsistency {
-    /// What is wrong, in the words of a file system check.
+    /// How much is wrong.
+    pub count: u64,
+    /// What is wrong, in the words of a file system check; the first hundred of it.
     pub findings: Vec<String>,
 }
 

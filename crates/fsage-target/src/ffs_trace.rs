@@ -207,7 +207,7 @@ impl FfsTrace {
     }
 
     fn check(&self, out: &mut impl Write) -> io::Result<()> {
-        let errors = self.fs.check().map_or_else(|e| e.findings.len(), |()| 0);
+        let errors = self.fs.check().map_or_else(|e| e.count, |()| 0);
         writeln!(out, "check errors {errors}")
     }
 

@@ -1,18 +1,23 @@
 //! The file system check: everything recomputed from the inodes, and compared with what the model keeps.
 
 use super::Ffs;
+use super::directory::{CHUNK, DOTS, ROOT_INO};
 use super::inode::{Indirect, Inode};
-use rustc_hash::FxHashMap;
+use fsage_core::Inconsistency;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Findings listed before the rest are only counted by their absence.
+/// Findings that are told in words; more are only counted.
 const MOST: usize = 100;
 
-/// Everything that does not fit together, one sentence each; empty if all is well.
-pub(super) fn findings(fs: &Ffs) -> Vec<String> {
+/// Looks for everything that does not fit together.
+pub(super) fn check(fs: &Ffs) -> Result<(), Inconsistency> {
     let mut check = Check {
         fs,
         used: vec![0; (fs.geometry.size as usize).div_ceil(64)],
-        findings: Vec::new(),
+        found: Inconsistency {
+            count: 0,
+            findings: Vec::new(),
+        },
     };
     check.metadata();
     check.inodes();
@@ -20,20 +25,25 @@ pub(super) fn findings(fs: &Ffs) -> Vec<String> {
     check.inode_maps();
     check.links();
     check.directories();
-    check.findings
+    if check.found.count == 0 {
+        Ok(())
+    } else {
+        Err(check.found)
+    }
 }
 
 struct Check<'a> {
     fs: &'a Ffs,
     /// One bit a fragment: in use by metadata, a file or a directory.
     used: Vec<u64>,
-    findings: Vec<String>,
+    found: Inconsistency,
 }
 
 impl Check<'_> {
     fn find(&mut self, finding: impl FnOnce() -> String) {
-        if self.findings.len() < MOST {
-            self.findings.push(finding());
+        self.found.count += 1;
+        if self.found.findings.len() < MOST {
+            self.found.findings.push(finding());
         }
     }
 
@@ -97,23 +107,23 @@ impl Check<'_> {
         if files != fs.names.len() {
             self.find(|| format!("{} files are indexed, {files} exist", fs.names.len()));
         }
-        let mut owners: Vec<u64> = fs.indirect.keys().copied().collect();
-        for inode in self.live_inodes() {
-            owners.retain(|&ino| ino != inode.ino);
-        }
-        for ino in owners {
+        let live = self.inodes_with_indirect();
+        let mut lost: Vec<u64> = fs.indirect.keys().copied().collect();
+        lost.retain(|ino| !live.contains(ino));
+        lost.sort_unstable();
+        for ino in lost {
             self.find(|| format!("inode {ino} is free, but has indirect blocks"));
         }
     }
 
-    /// Inodes of files long enough for indirect blocks, and of all directories.
-    fn live_inodes(&self) -> Vec<Inode> {
+    fn inodes_with_indirect(&self) -> FxHashSet<u64> {
         let fs = self.fs;
         let dirs = fs.dirs.iter().filter(|d| d.alive).map(|d| d.inode);
         let files = fs.names.iter().map(|(_, f)| f.inode);
         files
             .chain(dirs)
             .filter(|inode| fs.indirect_of(inode).is_some())
+            .map(|inode| inode.ino)
             .collect()
     }
 
@@ -175,7 +185,9 @@ impl Check<'_> {
         for c in 0..g.ncg {
             let (base, ndblk) = (g.base(c), g.fragments_in(c));
             let mut counted = Counted::new(g.contigsumsize as usize);
-            let mut positions = vec![0_u16; (g.cpg * g.nrpos) as usize];
+            let mut positions = groups
+                .position_counts(c)
+                .map(|kept| vec![0_u16; kept.len()]);
             for block in 0..g.blocks_per_group() {
                 let mut mask = 0;
                 for i in 0..g.frag {
@@ -193,7 +205,9 @@ impl Check<'_> {
                 if counted.block(mask, groups.full_mask()) {
                     let relative = block * g.frag;
                     let slot = g.cylinder_of(relative) * g.nrpos + g.position_of(relative);
-                    positions[slot as usize] += 1;
+                    if let Some(positions) = &mut positions {
+                        positions[slot as usize] += 1;
+                    }
                 }
             }
             counted.end_cluster();
@@ -209,8 +223,8 @@ impl Check<'_> {
             self.compare(
                 "the table of free blocks by cylinder and position",
                 c,
-                groups.position_counts(c),
-                positions.as_slice(),
+                &groups.position_counts(c),
+                &positions.as_deref(),
             );
             let ascending = groups.partial[c].is_sorted_by(|a, b| a.block() < b.block());
             if !ascending {
@@ -235,7 +249,7 @@ impl Check<'_> {
     fn inode_maps(&mut self) {
         let fs = self.fs;
         let (g, groups) = (&fs.geometry, &fs.groups);
-        let mut used: FxHashMap<u64, bool> = [(0, false), (1, false)].into_iter().collect();
+        let mut used: FxHashMap<u64, bool> = (0..ROOT_INO).map(|ino| (ino, false)).collect();
         let files = fs.names.iter().map(|(_, f)| (f.inode.ino, false));
         let dirs = fs
             .dirs
@@ -318,14 +332,14 @@ impl Check<'_> {
                 continue;
             }
             let mut chunks = vec![0_u16; dir.chunks.len()];
-            chunks[0] = 24;
+            chunks[0] = DOTS;
             for chunk in mine {
                 match chunks.get_mut(chunk as usize) {
                     Some(used) => *used += fs.params.dirent_bytes as u16,
                     None => self.find(|| format!("directory {}: no chunk {chunk}", dir.id)),
                 }
             }
-            if chunks != dir.chunks || dir.inode.size != 512 * chunks.len() as u64 {
+            if chunks != dir.chunks || dir.inode.size != CHUNK * chunks.len() as u64 {
                 self.find(|| format!("directory {}: chunks do not fit its entries", dir.id));
             }
         }
@@ -385,258 +399,4 @@ impl Counted {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ffs::Params;
-    use fsage_core::{DirId, FileId, FileSystem, Op, Outcome};
-
-    /// Two directories, whole blocks, fragments, holes, indirect blocks (single, double, two of level 1), a
-    /// hard link, and some of it deleted again.
-    fn aged() -> Ffs {
-        let params = Params {
-            bsize: 4096,
-            fsize: 512,
-            dirent_bytes: 100,
-            ..Params::preset("small").unwrap()
-        };
-        let mut fs = Ffs::new(params).unwrap();
-        let mut done = |op: Op| assert_eq!(fs.apply(&op), Ok(Outcome::Done), "{op:?}");
-        for dir in 1..3 {
-            let (dir, parent) = (DirId(dir), None);
-            done(Op::Mkdir { dir, parent });
-        }
-        for file in 1..60 {
-            let (file, dir, bytes) = (FileId(file), DirId(file % 2 + 1), file * 531);
-            done(Op::Create { file, dir, bytes });
-        }
-        let (file, existing, dir) = (FileId(60), FileId(7), DirId(2));
-        done(Op::Link {
-            file,
-            existing,
-            dir,
-        });
-        for file in (3..60).step_by(3) {
-            done(Op::Delete { file: FileId(file) });
-        }
-        let (file, dir, bytes) = (FileId(LARGE), DirId(1), (12 + 1024 + 1500) * 4096);
-        done(Op::Create { file, dir, bytes });
-        assert_eq!(findings(&fs), Vec::<String>::new());
-        fs
-    }
-
-    const LARGE: u64 = 100;
-
-    fn inode_of(fs: &mut Ffs, file: u64) -> &mut Inode {
-        let slot = fs.names.find(FileId(file)).unwrap();
-        &mut fs.names.file_mut(slot).inode
-    }
-
-    fn block(fs: &mut Ffs, file: u64, lbn: u32) -> u64 {
-        let inode = *inode_of(fs, file);
-        fs.address(&inode, lbn)
-    }
-
-    fn set_block(fs: &mut Ffs, file: u64, lbn: u32, address: u64, frag: u64) {
-        let mut inode = *inode_of(fs, file);
-        inode.blocks.set(&mut fs.pool, lbn, 1, address, frag);
-        *inode_of(fs, file) = inode;
-    }
-
-    fn indirect(fs: &mut Ffs) -> &mut Indirect {
-        let ino = inode_of(fs, LARGE).ino;
-        fs.indirect.get_mut(&ino).unwrap()
-    }
-
-    /// A group with free fragments and free blocks, and its index in arrays over groups.
-    fn busy_group(fs: &Ffs) -> usize {
-        let busy = |&c: &usize| fs.groups.partial[c].len() > 1 && fs.groups.nbfree[c] > 1;
-        (0..fs.geometry.ncg).find(busy).unwrap()
-    }
-
-    /// Corrupts a sound file system and expects a finding with these words.
-    fn finds(words: &str, corrupt: impl FnOnce(&mut Ffs)) {
-        let mut fs = aged();
-        corrupt(&mut fs);
-        let found = findings(&fs);
-        assert!(
-            found.iter().any(|f| f.contains(words)),
-            "`{words}` is not in {found:?}"
-        );
-        assert!(fs.check().is_err());
-    }
-
-    #[test]
-    fn a_block_that_is_used_and_free_at_once_is_found() {
-        finds("has free mask 11111111, its owners leave", |fs| {
-            let address = block(fs, 58, 0);
-            let (c, block) = (fs.group_of(address), fs.block_of(address));
-            let words = fs.geometry.blocks_per_group() as usize / 64 + 1;
-            fs.groups.corruptible().blocks[c * words + block / 64] |= 1 << (block % 64);
-        });
-    }
-
-    #[test]
-    fn a_fragment_that_is_neither_used_nor_free_is_found() {
-        finds("its owners leave", |fs| {
-            let c = busy_group(fs);
-            fs.groups.partial[c].remove(0);
-        });
-    }
-
-    #[test]
-    fn a_block_of_two_files_is_found() {
-        finds("file 58: fragment", |fs| {
-            let others = block(fs, 50, 1);
-            set_block(fs, 58, 1, others, 8);
-        });
-        finds("has two owners", |fs| {
-            let data = block(fs, 58, 0);
-            indirect(fs).double = data;
-        });
-        finds("file 58: fragment 0 has two owners", |fs| {
-            set_block(fs, 58, 0, 0, 8);
-        });
-    }
-
-    #[test]
-    fn a_block_at_an_address_that_no_block_has_is_found() {
-        finds("file 58: fragments", |fs| {
-            let end = fs.geometry.size;
-            set_block(fs, 58, 0, end, 8);
-        });
-        finds("crosses a block", |fs| {
-            let address = block(fs, 58, 0);
-            set_block(fs, 58, 0, address + 1, 8);
-        });
-        finds("indirect block at", |fs| indirect(fs).single += 3);
-    }
-
-    #[test]
-    fn a_file_that_does_not_fit_its_blocks_is_found() {
-        finds("file 58: blocks behind its end of 1", |fs| {
-            inode_of(fs, 58).size = 1;
-        });
-        finds("its owners leave", |fs| inode_of(fs, 58).size -= 512);
-        finds("file 58: runs not maximal", |fs| {
-            let address = block(fs, 58, 0);
-            // As for blocks of another size: the two are not joined.
-            set_block(fs, 58, 1, address + 8, 16);
-        });
-    }
-
-    #[test]
-    fn an_indirect_block_that_is_missing_or_nobodys_is_found() {
-        finds("has no indirect block 1", |fs| indirect(fs).single = 0);
-        finds("has no indirect block 2", |fs| indirect(fs).double = 0);
-        finds("has no indirect block 3", |fs| indirect(fs).level1[1] = 0);
-        finds("has no indirect block 1", |fs| {
-            let ino = inode_of(fs, LARGE).ino;
-            fs.indirect.remove(&ino);
-        });
-        finds("is free, but has indirect blocks", |fs| {
-            let stray = indirect(fs).clone();
-            fs.indirect.insert(5000, stray);
-        });
-    }
-
-    #[test]
-    fn a_wrong_summary_of_free_space_is_found() {
-        finds("nbfree is", |fs| fs.groups.nbfree[1] -= 1);
-        finds("nffree is", |fs| fs.groups.nffree[1] += 1);
-        for size in 1..8 {
-            finds("frsum is", |fs| fs.groups.frsum[2][size] += 1);
-        }
-        for class in 0..7 {
-            finds("the cluster summary is", |fs| {
-                fs.groups.corruptible().clsum[7 + class] += 1;
-            });
-        }
-        finds(
-            "the table of free blocks by cylinder and position is",
-            |fs| {
-                fs.groups.corruptible().positions[0] += 1;
-            },
-        );
-        finds("total nbfree, nffree are", |fs| {
-            fs.groups.totals.nbfree += 1;
-        });
-        finds("total nbfree, nffree are", |fs| {
-            fs.groups.totals.nffree -= 1;
-        });
-    }
-
-    #[test]
-    fn disorder_in_the_searches_of_a_group_is_found() {
-        finds("partly used blocks out of order", |fs| {
-            let c = busy_group(fs);
-            fs.groups.partial[c].swap(0, 1);
-        });
-        finds("a rotor points outside", |fs| {
-            fs.groups.rotor[1] = fs.geometry.fpg as u32;
-        });
-        finds("a rotor points outside", |fs| {
-            fs.groups.frotor[0] = u32::MAX;
-        });
-        finds("a rotor points outside", |fs| {
-            fs.groups.irotor[3] = fs.geometry.ipg as u32;
-        });
-    }
-
-    #[test]
-    fn a_wrong_inode_map_or_count_is_found() {
-        finds("used in the map or by an owner, not both", |fs| {
-            fs.groups.corruptible().inodes[0] ^= 1 << 2;
-        });
-        finds("used in the map or by an owner, not both", |fs| {
-            fs.groups.corruptible().inodes[1] |= 1 << 63;
-        });
-        finds("has two owners", |fs| {
-            let other = inode_of(fs, 50).ino;
-            inode_of(fs, 58).ino = other;
-        });
-        finds("nifree is", |fs| fs.groups.nifree[0] += 1);
-        finds("ndir is", |fs| fs.groups.ndir[0] += 1);
-        finds("total nifree, ndir are", |fs| fs.groups.totals.nifree -= 1);
-        finds("total nifree, ndir are", |fs| fs.groups.totals.ndir += 1);
-    }
-
-    #[test]
-    fn a_name_that_leads_astray_is_found() {
-        finds("file 999: its id does not lead to it", |fs| {
-            let slot = fs.names.find(FileId(58)).unwrap();
-            fs.names.file_mut(slot).id = 999;
-        });
-        finds("files are indexed", |fs| inode_of(fs, 58).ino = 0);
-        finds("directory 2: its id does not lead to it", |fs| {
-            fs.dir_slots.insert(2, 1);
-        });
-        finds("file 7: 2 links, 2 names", |fs| {
-            let slot = fs.names.find(FileId(7)).unwrap();
-            fs.names.file_mut(slot).entry.set_linked(false);
-        });
-        finds("names of 1 files that are not there", |fs| {
-            fs.names.link(FileId(61), 0, 0, 0);
-            fs.names.file_mut(0).inode.ino = 0;
-        });
-    }
-
-    #[test]
-    fn wrong_entries_of_a_directory_are_found() {
-        finds("directory 1: ", |fs| fs.dirs[1].entries += 1);
-        finds("directory 2: chunks do not fit its entries", |fs| {
-            fs.dirs[2].chunks[1] -= 100;
-        });
-        finds("directory 2: chunks do not fit its entries", |fs| {
-            fs.dirs[2].chunks.push(0);
-        });
-        finds("directory 1: no chunk 99", |fs| {
-            let slot = fs.names.find(FileId(LARGE)).unwrap();
-            fs.names.set_place(FileId(LARGE), slot, 1, 99);
-        });
-        // The further name of a hard link counts where it stands.
-        finds("names point to it", |fs| {
-            let slot = fs.names.find(FileId(60)).unwrap();
-            fs.names.set_place(FileId(60), slot, 1, 0);
-        });
-    }
-}
+mod tests;

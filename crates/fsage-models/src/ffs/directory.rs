@@ -8,21 +8,23 @@ use super::inode::{Dir, Entry, File, Inode};
 use fsage_core::Outcome;
 
 /// Directories are written and truncated in chunks of a sector.
-const CHUNK: u64 = 512;
+pub(super) const CHUNK: u64 = 512;
 /// `.` and `..` in the first chunk.
-const DOTS: u16 = 24;
+pub(super) const DOTS: u16 = 24;
+/// Inode of the root; those before it are reserved.
+pub(super) const ROOT_INO: u64 = 2;
 
 impl Ffs {
     /// Makes the root directory, inode 2, as `newfs` does: it keeps one fragment of the group's first block.
     pub(super) fn make_root(&mut self) {
-        for ino in 0..3 {
-            self.groups.take_inode(0, ino, ino == 2);
+        for ino in 0..=ROOT_INO {
+            self.groups.take_inode(0, ino as usize, ino == ROOT_INO);
         }
         let block = self
             .groups
             .find_block(0, 0)
             .expect("newfs leaves room for the root");
-        let mut inode = Inode::new(2);
+        let mut inode = Inode::new(ROOT_INO);
         let address = (block * self.groups.frag) as u64;
         if self.groups.frag == 1 {
             self.groups.take_blocks(0, block, 1);
@@ -94,6 +96,8 @@ impl Ffs {
         let dir = &mut self.dirs[slot as usize];
         dir.alive = false;
         dir.inode = inode;
+        // Files may live on in it. Where it hung is forgotten: that place may go, and come again below it.
+        dir.parent = 0;
         if dir.entries == 0 {
             self.free_dirs.push(slot);
         }

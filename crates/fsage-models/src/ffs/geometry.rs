@@ -4,6 +4,7 @@
 //! says otherwise; addresses are fragments from the start of the partition.
 
 use super::params::Params;
+use fsage_core::size::human;
 use std::ops::Range;
 use thiserror::Error;
 
@@ -190,7 +191,8 @@ impl Geometry {
         }
         self.ncg = ncg as usize;
         self.cssize = (16 * ncg).next_multiple_of(self.fsize);
-        if self.metadata(0).end >= self.fragments_in(0) {
+        // The root directory needs a whole block.
+        if self.metadata(0).end.next_multiple_of(self.frag) + self.frag > self.fragments_in(0) {
             return refuse(
                 "size",
                 format!(
@@ -270,8 +272,11 @@ fn check_ranges(p: &Params) -> Result<(), NewfsError> {
             "a power of two from an eighth of bsize to bsize is needed, at least 512",
         );
     }
-    let limits: [(&'static str, u64, u64, u64); 13] = [
-        ("size", p.sectors, 1, MAX_FRAGMENTS * (p.fsize / SECTOR)),
+    let most = MAX_FRAGMENTS * p.fsize;
+    if !(1..=most / SECTOR).contains(&p.sectors) {
+        return refuse("size", format!("512 bytes to {} are possible", human(most)));
+    }
+    let limits: [(&'static str, u64, u64, u64); 12] = [
         ("tracks", p.tracks, 1, 65536),
         ("sectors_per_track", p.sectors_per_track, 1, 65536),
         (
@@ -513,6 +518,9 @@ mod tests {
         assert_eq!(refused(|p| p.fsize = 512), "fsize");
         assert_eq!(refused(|p| p.sectors = 0), "size");
         assert_eq!(refused(|p| p.sectors = 64), "size");
+        // 42 and 48 KB hold the metadata, but no block for the root.
+        assert_eq!(refused(|p| p.sectors = 84), "size");
+        assert_eq!(refused(|p| p.sectors = 96), "size");
         assert_eq!(
             refused(|p| p.cylinders_per_group = Some(1)),
             "cylinders_per_group"

@@ -13,6 +13,7 @@
 //! Summaries are flat arrays over groups, because `mkdir` and the block preference sweep over all groups.
 
 use super::geometry::Geometry;
+use super::rotation::Rotation;
 
 /// A fragment map has at most 8 fragments a block: how many maximal runs of each length a mask has.
 const RUNS: [[u8; 8]; 256] = {
@@ -108,68 +109,14 @@ pub(super) struct Groups {
     pub(super) frsum: Vec<[u32; 8]>,
     /// Maximal runs of 1..=contigsumsize free blocks (the last class: or more); `contigsumsize` a group.
     clsum: Vec<u32>,
-    /// Free blocks by cylinder and rotational position.
-    positions: Vec<u16>,
-    rotation: Rotation,
+    /// Where blocks lie on their cylinders; `None` where nobody asks.
+    rotation: Option<Rotation>,
     /// Relative fragment address of the last block a search took.
     pub(super) rotor: Vec<u32>,
     /// Relative fragment address of the map byte a search hit last.
     pub(super) frotor: Vec<u32>,
     /// Where the search for a free inode starts.
     pub(super) irotor: Vec<u32>,
-}
-
-/// Which blocks of a group start in which cylinder, at which rotational position.
-#[derive(Clone, Debug)]
-struct Rotation {
-    positions: usize,
-    /// `cylinder * positions + position` of every block.
-    slot_of: Vec<u32>,
-    /// First word of every cylinder's masks; they cover the words from there on.
-    first_word: Vec<u32>,
-    words: usize,
-    /// Blocks of a cylinder at a position, `words` words a slot.
-    masks: Vec<u64>,
-}
-
-impl Rotation {
-    fn new(geometry: &Geometry) -> Rotation {
-        let positions = geometry.nrpos as usize;
-        let cylinders = geometry.cpg as usize;
-        let blocks = geometry.blocks_per_group() as usize;
-        let relative = |block: usize| block as u64 * geometry.frag;
-        let slot_of: Vec<u32> = (0..blocks)
-            .map(|b| {
-                let cylinder = geometry.cylinder_of(relative(b));
-                (cylinder * geometry.nrpos + geometry.position_of(relative(b))) as u32
-            })
-            .collect();
-        let mut first_word = vec![0; cylinders];
-        let mut words = 1;
-        let mut block = 0;
-        for (cylinder, first) in first_word.iter_mut().enumerate() {
-            let start = block;
-            while block < blocks && slot_of[block] as usize / positions == cylinder {
-                block += 1;
-            }
-            *first = (start / 64) as u32;
-            if block > start {
-                words = words.max((block - 1) / 64 + 1 - start / 64);
-            }
-        }
-        let mut masks = vec![0; cylinders * positions * words];
-        for (block, &slot) in slot_of.iter().enumerate() {
-            let first = first_word[slot as usize / positions] as usize;
-            masks[slot as usize * words + block / 64 - first] |= 1 << (block % 64);
-        }
-        Rotation {
-            positions,
-            slot_of,
-            first_word,
-            words,
-            masks,
-        }
-    }
 }
 
 impl Groups {
@@ -181,7 +128,6 @@ impl Groups {
         let inodes_per_group = geometry.ipg as usize;
         let inode_words = inodes_per_group.div_ceil(64);
         let contigsumsize = geometry.contigsumsize as usize;
-        let slots = (geometry.cpg * geometry.nrpos) as usize;
         let mut groups = Groups {
             frag: geometry.frag as usize,
             blocks_per_group,
@@ -202,8 +148,7 @@ impl Groups {
             },
             frsum: vec![[0; 8]; ncg],
             clsum: vec![0; ncg * contigsumsize],
-            positions: vec![0; ncg * slots],
-            rotation: Rotation::new(geometry),
+            rotation: geometry.is_rotational().then(|| Rotation::new(geometry)),
             rotor: vec![0; ncg],
             frotor: vec![0; ncg],
             irotor: vec![0; ncg],
@@ -255,14 +200,14 @@ impl Groups {
     }
 
     fn flip_blocks(&mut self, c: usize, block: usize, n: usize, free: bool) {
-        let slots = c * self.rotation.first_word.len() * self.rotation.positions;
         let words = &mut self.blocks[c * self.block_words..];
         for b in block..block + n {
             let bit = 1 << (b % 64);
             debug_assert_eq!(words[b / 64] & bit != 0, !free, "group {c}, block {b}");
             words[b / 64] ^= bit;
-            let count = &mut self.positions[slots + self.rotation.slot_of[b] as usize];
-            *count = if free { *count + 1 } else { *count - 1 };
+        }
+        if let Some(rotation) = &mut self.rotation {
+            rotation.count(c, block, n, free);
         }
         if free {
             self.nbfree[c] += n as u32;
@@ -360,29 +305,13 @@ impl Groups {
     /// The block to take in place of `start`, at the nearest rotational position of the same cylinder: the
     /// lowest free one of the first position, from that of `start` on, that has any.
     pub(super) fn find_in_cylinder(&self, c: usize, start: usize) -> Option<usize> {
-        let r = &self.rotation;
-        let slot = r.slot_of[start] as usize;
-        let (cylinder, position) = (slot / r.positions, slot % r.positions);
-        let all = (c * r.first_word.len() + cylinder) * r.positions;
-        let counts = &self.positions[all..all + r.positions];
-        let position = (position..r.positions)
-            .chain(0..position)
-            .find(|&p| counts[p] > 0)?;
-        let first = r.first_word[cylinder] as usize;
-        let masks = &r.masks[(cylinder * r.positions + position) * r.words..][..r.words];
-        let words = &self.blocks[c * self.block_words + first..(c + 1) * self.block_words];
-        words
-            .iter()
-            .zip(masks)
-            .enumerate()
-            .find(|(_, (word, mask))| *word & *mask != 0)
-            .map(|(i, (word, mask))| (first + i) * 64 + (word & mask).trailing_zeros() as usize)
+        let words = &self.blocks[c * self.block_words..(c + 1) * self.block_words];
+        self.rotation.as_ref()?.nearest(c, words, start)
     }
 
-    /// Free blocks by cylinder and position, `cylinder * nrpos + position`.
-    pub(super) fn position_counts(&self, c: usize) -> &[u16] {
-        let slots = self.rotation.first_word.len() * self.rotation.positions;
-        &self.positions[c * slots..(c + 1) * slots]
+    /// Free blocks by cylinder and position, `cylinder * nrpos + position`, where they are counted.
+    pub(super) fn position_counts(&self, c: usize) -> Option<&[u16]> {
+        Some(self.rotation.as_ref()?.counts(c))
     }
 
     /// Which fragments of a block are free.
@@ -456,8 +385,12 @@ impl Groups {
         self.set_mask(c, i, mask & !taken);
     }
 
-    /// Gives `n` fragments back; a block that is whole again becomes a free block.
+    /// Gives `n` fragments, fewer than a block, back; a block that is whole again becomes a free block.
     pub(super) fn free_frags(&mut self, c: usize, relative: usize, n: usize) {
+        debug_assert!(
+            n < self.frag,
+            "group {c}: whole blocks have a call of their own"
+        );
         let (block, offset) = (relative / self.frag, relative % self.frag);
         let freed = mask_of(offset, n);
         debug_assert_eq!(
@@ -559,7 +492,7 @@ impl Groups {
             blocks: &mut self.blocks,
             inodes: &mut self.inodes,
             clsum: &mut self.clsum,
-            positions: &mut self.positions,
+            positions: self.rotation.as_mut().map_or(&mut [], Rotation::all_counts),
         }
     }
 }

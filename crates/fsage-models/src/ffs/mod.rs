@@ -14,15 +14,18 @@
 //! | where | what |
 //! |---|---|
 //! | [`geometry`] | what `newfs` derives |
-//! | `groups` | maps and summaries of the cylinder groups |
+//! | `groups`, `rotation` | maps, summaries and rotational tables of the cylinder groups |
 //! | `alloc` | preference, search, pieces, inodes |
 //! | `data` | mapping, writing, truncating |
 //! | `cluster` | the cluster window and its reallocation |
 //! | `directory`, `names` | entries, ids, links |
+//! | `absent` | what lack of space kept from being made |
+//! | `layout` | what metrics see |
 //! | [`policy`] | what the variants decide |
 //! | `check` | the file system check |
 //! | [`report`] | what a microscope may look at |
 
+mod absent;
 mod alloc;
 mod block_list;
 mod check;
@@ -32,26 +35,26 @@ mod directory;
 pub mod geometry;
 mod groups;
 mod inode;
+mod layout;
 mod names;
 pub mod params;
 pub mod policy;
 pub mod report;
+mod rotation;
 
 pub use geometry::{Geometry, NewfsError};
 pub use groups::Totals;
 pub use params::{Optim, ParamError, Params};
 
+use absent::Shortfall;
 use alloc::NoSpace;
 use block_list::RunPool;
 use groups::Groups;
 use inode::{ClusterWindow, Dir, Indirect, Inode};
 use names::Names;
 
-use fsage_core::{
-    DirId, Extent, FileId, FileKind, FileSystem, FileView, Inconsistency, Layout, Op, Outcome, Run,
-    Space, StateError,
-};
-use rustc_hash::{FxHashMap, FxHashSet};
+use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, StateError};
+use rustc_hash::FxHashMap;
 
 /// Targets of symbolic links below this length lie in the inode.
 const FAST_SYMLINK: u64 = 60;
@@ -74,9 +77,7 @@ pub struct Ffs {
     root_named: bool,
     /// `rmdir` is applied as it stands, without looking whether the directory is empty.
     rmdir_as_it_stands: bool,
-    /// Ids that lack of space kept from being made.
-    absent_files: FxHashSet<u64>,
-    absent_dirs: FxHashSet<u64>,
+    shortfall: Shortfall,
     window: ClusterWindow,
     kept_windows: FxHashMap<u64, ClusterWindow>,
 }
@@ -106,8 +107,7 @@ impl Ffs {
             dir_slots: FxHashMap::default(),
             root_named: false,
             rmdir_as_it_stands: false,
-            absent_files: FxHashSet::default(),
-            absent_dirs: FxHashSet::default(),
+            shortfall: Shortfall::default(),
             window: ClusterWindow::default(),
             kept_windows: FxHashMap::default(),
         };
@@ -158,73 +158,13 @@ impl Ffs {
         }
     }
 
-    /// Whether the operation names something that was never made for lack of space. What it would have made is
-    /// then absent as well, and what it removes no longer is.
-    fn is_absent(&mut self, op: &Op) -> bool {
-        if self.absent_files.is_empty() && self.absent_dirs.is_empty() {
-            return false;
-        }
-        let file = |id: FileId| self.absent_files.contains(&id.0);
-        let dir = |id: DirId| self.absent_dirs.contains(&id.0);
-        let absent = match *op {
-            Op::Mkdir { dir: new, parent } => parent.is_some_and(dir) && self.new_dir(new).is_ok(),
-            Op::Rmdir { dir: d } => dir(d),
-            Op::RenameDir { dir: d, parent } => dir(d) || dir(parent),
-            Op::Create {
-                file: new, dir: d, ..
-            }
-            | Op::Symlink {
-                file: new, dir: d, ..
-            } => dir(d) && self.new_file(new).is_ok(),
-            Op::Append { file: f, .. }
-            | Op::Write { file: f, .. }
-            | Op::Overwrite { file: f, .. }
-            | Op::Rewrite { file: f, .. }
-            | Op::Truncate { file: f, .. }
-            | Op::Fallocate { file: f, .. }
-            | Op::Punch { file: f, .. }
-            | Op::Delete { file: f }
-            | Op::Read { file: f, .. }
-            | Op::Fsync { file: f } => file(f),
-            Op::Rename {
-                file: f,
-                dir: d,
-                replaced,
-            } => file(f) || dir(d) || replaced.is_some_and(file),
-            Op::Link {
-                file: new,
-                existing,
-                dir: d,
-            } => (file(existing) || dir(d)) && self.new_file(new).is_ok(),
-            _ => false,
-        };
-        if absent {
-            match *op {
-                Op::Mkdir { dir, .. } => self.absent_dirs.insert(dir.0),
-                Op::Create { file, .. } | Op::Symlink { file, .. } | Op::Link { file, .. } => {
-                    self.absent_files.insert(file.0)
-                }
-                Op::Delete { file } => self.absent_files.remove(&file.0),
-                Op::Rmdir { dir } => self.absent_dirs.remove(&dir.0),
-                _ => false,
-            };
-        }
-        absent
-    }
-
     fn mkdir(&mut self, id: DirId, parent: Option<DirId>) -> Applied {
         self.new_dir(id)?;
         let parent = match parent {
             Some(parent) => self.dir(parent)?,
             None => 0,
         };
-        let outcome = self.make_directory(id.0, parent);
-        if outcome == Outcome::Done {
-            self.absent_dirs.remove(&id.0);
-        } else {
-            self.absent_dirs.insert(id.0);
-        }
-        Ok(outcome)
+        Ok(self.make_directory(id.0, parent))
     }
 
     fn rmdir(&mut self, id: DirId) -> Applied {
@@ -262,9 +202,6 @@ impl Ffs {
         let dir = self.dir(dir)?;
         match self.make_file(id.0, dir, symlink) {
             Ok(slot) => {
-                if !self.absent_files.is_empty() {
-                    self.absent_files.remove(&id.0);
-                }
                 if symlink && bytes < FAST_SYMLINK {
                     self.names.file_mut(slot).inode.size = bytes;
                     return Ok(Outcome::Done);
@@ -273,10 +210,7 @@ impl Ffs {
                     fs.write(inode, 0, bytes, !symlink)
                 }))
             }
-            Err(outcome) => {
-                self.absent_files.insert(id.0);
-                Ok(outcome)
-            }
+            Err(outcome) => Ok(outcome),
         }
     }
 
@@ -392,10 +326,8 @@ impl Ffs {
         let slot = self.file(existing)?;
         let dir = self.dir(dir)?;
         let Ok(chunk) = self.enter(dir) else {
-            self.absent_files.insert(id.0);
             return Ok(Outcome::NoSpace);
         };
-        self.absent_files.remove(&id.0);
         self.names.link(id, slot, dir, chunk);
         Ok(Outcome::Done)
     }
@@ -467,16 +399,22 @@ impl Ffs {
 
 impl FileSystem for Ffs {
     fn apply(&mut self, op: &Op) -> Result<Outcome, StateError> {
-        if self.is_absent(op) {
+        let op = self.without_absent_target(op);
+        if self.is_absent(&op) {
             return Ok(Outcome::Absent);
         }
         let root_named = self.root_named;
-        let applied = self.dispatch(op);
-        if applied.is_err() {
-            // A line that was refused has not used the root.
-            self.root_named = root_named;
+        match self.dispatch(&op) {
+            Ok(outcome) => {
+                self.note_shortfall(&op, outcome);
+                Ok(outcome)
+            }
+            Err(error) => {
+                // A line that was refused has not used the root.
+                self.root_named = root_named;
+                self.excuse(&op, error)
+            }
         }
-        applied
     }
 
     fn file_size(&self, file: FileId) -> Option<u64> {
@@ -485,172 +423,6 @@ impl FileSystem for Ffs {
     }
 
     fn check(&self) -> Result<(), Inconsistency> {
-        let findings = check::findings(self);
-        if findings.is_empty() {
-            Ok(())
-        } else {
-            Err(Inconsistency { findings })
-        }
-    }
-}
-
-impl Layout for Ffs {
-    fn geometry(&self) -> fsage_core::Geometry {
-        let g = &self.geometry;
-        fsage_core::Geometry {
-            fs_type: "ffs".to_owned(),
-            size_bytes: g.size * g.fsize,
-            data_bytes: Some(g.dsize * g.fsize),
-            reserved_bytes: g.dsize * g.minfree / 100 * g.fsize,
-            block_bytes: g.bsize as u32,
-            frag_bytes: g.fsize as u32,
-            inodes_total: g.ipg * g.ncg as u64,
-            group_count: g.ncg as u32,
-            group_bytes: g.fpg * g.fsize,
-            inodes_per_group: g.ipg as u32,
-            first_ino: 0,
-        }
-    }
-
-    fn space(&self) -> Space {
-        Space {
-            free_blocks: self.groups.totals.nbfree,
-            free_frags: self.groups.totals.nffree,
-            free_inodes: self.groups.totals.nifree,
-        }
-    }
-
-    fn visit_files(&self, visit: &mut dyn FnMut(&FileView<'_>)) {
-        let mut extents = Vec::new();
-        for dir in self.dirs.iter().filter(|dir| dir.alive) {
-            let parent = &self.dirs[dir.parent as usize];
-            let view = self.view(&dir.inode, &mut extents);
-            visit(&FileView {
-                kind: FileKind::Directory,
-                parent_ino: parent.alive.then_some(parent.inode.ino),
-                links: 2,
-                ..view
-            });
-        }
-        for (slot, file) in self.names.iter() {
-            let parent = &self.dirs[file.dir as usize];
-            let links = if file.entry.is_linked() {
-                self.names.links(slot)
-            } else {
-                1
-            };
-            let view = self.view(&file.inode, &mut extents);
-            visit(&FileView {
-                kind: if file.entry.is_symlink() {
-                    FileKind::Symlink
-                } else {
-                    FileKind::Regular
-                },
-                parent_ino: parent.alive.then_some(parent.inode.ino),
-                links,
-                ..view
-            });
-        }
-    }
-
-    fn visit_free(&self, visit: &mut dyn FnMut(Run)) {
-        let fsize = self.geometry.fsize;
-        let mut open: Option<(u64, u64)> = None;
-        self.visit_free_frags(|start, n| match &mut open {
-            Some((_, end)) if *end == start => *end += n,
-            _ => {
-                if let Some((start, end)) = open.replace((start, start + n)) {
-                    visit(Run {
-                        start_bytes: start * fsize,
-                        length_bytes: (end - start) * fsize,
-                    });
-                }
-            }
-        });
-        if let Some((start, end)) = open {
-            visit(Run {
-                start_bytes: start * fsize,
-                length_bytes: (end - start) * fsize,
-            });
-        }
-    }
-}
-
-impl Ffs {
-    /// An inode as metrics see it; `extents` is room to put its runs.
-    fn view<'a>(&self, inode: &Inode, extents: &'a mut Vec<Extent>) -> FileView<'a> {
-        let g = &self.geometry;
-        extents.clear();
-        let blocks = inode.size.div_ceil(g.bsize) as u32;
-        let mut frags = 0;
-        for run in inode.blocks.iter(&self.pool) {
-            let mut length = u64::from(run.blocks) * g.frag;
-            if run.end() == blocks {
-                length -= g.frag - self.frags_of(inode.size, blocks - 1) as u64;
-            }
-            frags += length;
-            extents.push(Extent {
-                logical_bytes: u64::from(run.lbn) * g.bsize,
-                physical_bytes: run.address * g.fsize,
-                length_bytes: length * g.fsize,
-                flags: 0,
-            });
-        }
-        if let Some(indirect) = self.indirect_of(inode) {
-            for address in indirect.addresses() {
-                frags += g.frag;
-                extents.push(Extent {
-                    logical_bytes: Extent::POINTERS_AT,
-                    physical_bytes: address * g.fsize,
-                    length_bytes: g.bsize,
-                    flags: Extent::POINTERS,
-                });
-            }
-        }
-        FileView {
-            ino: inode.ino,
-            generation: None,
-            parent_ino: None,
-            kind: FileKind::Regular,
-            links: 1,
-            size_bytes: inode.size,
-            alloc_bytes: Some(frags * g.fsize),
-            extents: Some(extents),
-        }
-    }
-
-    /// Indirect blocks of an inode; only files with more than 12 blocks are looked up.
-    fn indirect_of(&self, inode: &Inode) -> Option<&Indirect> {
-        if inode.size <= u64::from(geometry::DIRECT) * self.geometry.bsize {
-            return None;
-        }
-        self.indirect.get(&inode.ino)
-    }
-
-    /// Visits free space as runs of fragments, ascending; neighbors may touch.
-    fn visit_free_frags(&self, mut visit: impl FnMut(u64, u64)) {
-        let frag = self.groups.frag;
-        for c in 0..self.geometry.ncg {
-            let base = self.geometry.base(c);
-            let mut partial = self.groups.partial[c].iter().peekable();
-            let mut free = self.groups.find_block(c, 0);
-            loop {
-                let next_partial = partial.peek().map(|p| p.block());
-                match (free, next_partial) {
-                    (Some(block), other) if other.is_none_or(|p| block < p) => {
-                        let run = self.groups.free_run(c, block);
-                        visit(base + (block * frag) as u64, (run * frag) as u64);
-                        free = self.groups.next_block(c, block + run);
-                    }
-                    (_, Some(block)) => {
-                        let mask = partial.next().map_or(0, |p| p.mask());
-                        for offset in (0..frag).filter(|o| mask >> o & 1 == 1) {
-                            visit(base + (block * frag + offset) as u64, 1);
-                        }
-                    }
-                    (_, None) => break,
-                }
-            }
-        }
+        check::check(self)
     }
 }

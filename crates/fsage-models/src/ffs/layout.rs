@@ -1,0 +1,167 @@
+//! The model as metrics see it: inodes with their extents, and runs of free space, in bytes.
+
+use super::Ffs;
+use super::geometry::DIRECT;
+use super::inode::{Indirect, Inode};
+use fsage_core::{Extent, FileKind, FileView, Layout, Run, Space};
+
+impl Layout for Ffs {
+    fn geometry(&self) -> fsage_core::Geometry {
+        let g = &self.geometry;
+        fsage_core::Geometry {
+            fs_type: "ffs".to_owned(),
+            size_bytes: g.size * g.fsize,
+            data_bytes: Some(g.dsize * g.fsize),
+            reserved_bytes: g.dsize * g.minfree / 100 * g.fsize,
+            block_bytes: g.bsize as u32,
+            frag_bytes: g.fsize as u32,
+            inodes_total: g.ipg * g.ncg as u64,
+            group_count: g.ncg as u32,
+            group_bytes: g.fpg * g.fsize,
+            inodes_per_group: g.ipg as u32,
+            first_ino: 0,
+        }
+    }
+
+    fn space(&self) -> Space {
+        Space {
+            free_blocks: self.groups.totals.nbfree,
+            free_frags: self.groups.totals.nffree,
+            free_inodes: self.groups.totals.nifree,
+        }
+    }
+
+    fn visit_files(&self, visit: &mut dyn FnMut(&FileView<'_>)) {
+        let mut extents = Vec::new();
+        for dir in self.dirs.iter().filter(|dir| dir.alive) {
+            let parent = &self.dirs[dir.parent as usize];
+            let view = self.view(&dir.inode, &mut extents);
+            visit(&FileView {
+                kind: FileKind::Directory,
+                parent_ino: parent.alive.then_some(parent.inode.ino),
+                links: 2,
+                ..view
+            });
+        }
+        for (slot, file) in self.names.iter() {
+            let parent = &self.dirs[file.dir as usize];
+            let links = if file.entry.is_linked() {
+                self.names.links(slot)
+            } else {
+                1
+            };
+            let view = self.view(&file.inode, &mut extents);
+            visit(&FileView {
+                kind: if file.entry.is_symlink() {
+                    FileKind::Symlink
+                } else {
+                    FileKind::Regular
+                },
+                parent_ino: parent.alive.then_some(parent.inode.ino),
+                links,
+                ..view
+            });
+        }
+    }
+
+    fn visit_free(&self, visit: &mut dyn FnMut(Run)) {
+        let fsize = self.geometry.fsize;
+        let mut open: Option<(u64, u64)> = None;
+        self.visit_free_frags(|start, n| match &mut open {
+            Some((_, end)) if *end == start => *end += n,
+            _ => {
+                if let Some((start, end)) = open.replace((start, start + n)) {
+                    visit(Run {
+                        start_bytes: start * fsize,
+                        length_bytes: (end - start) * fsize,
+                    });
+                }
+            }
+        });
+        if let Some((start, end)) = open {
+            visit(Run {
+                start_bytes: start * fsize,
+                length_bytes: (end - start) * fsize,
+            });
+        }
+    }
+}
+
+impl Ffs {
+    /// An inode as metrics see it; `extents` is room to put its runs.
+    fn view<'a>(&self, inode: &Inode, extents: &'a mut Vec<Extent>) -> FileView<'a> {
+        let g = &self.geometry;
+        extents.clear();
+        let blocks = inode.size.div_ceil(g.bsize) as u32;
+        let mut frags = 0;
+        for run in inode.blocks.iter(&self.pool) {
+            let mut length = u64::from(run.blocks) * g.frag;
+            if run.end() == blocks {
+                length -= g.frag - self.frags_of(inode.size, blocks - 1) as u64;
+            }
+            frags += length;
+            extents.push(Extent {
+                logical_bytes: u64::from(run.lbn) * g.bsize,
+                physical_bytes: run.address * g.fsize,
+                length_bytes: length * g.fsize,
+                flags: 0,
+            });
+        }
+        if let Some(indirect) = self.indirect_of(inode) {
+            for address in indirect.addresses() {
+                frags += g.frag;
+                extents.push(Extent {
+                    logical_bytes: Extent::POINTERS_AT,
+                    physical_bytes: address * g.fsize,
+                    length_bytes: g.bsize,
+                    flags: Extent::POINTERS,
+                });
+            }
+        }
+        FileView {
+            ino: inode.ino,
+            generation: None,
+            parent_ino: None,
+            kind: FileKind::Regular,
+            links: 1,
+            size_bytes: inode.size,
+            alloc_bytes: Some(frags * g.fsize),
+            extents: Some(extents),
+        }
+    }
+
+    /// Indirect blocks of an inode; only files with more than 12 blocks are looked up.
+    pub(super) fn indirect_of(&self, inode: &Inode) -> Option<&Indirect> {
+        if inode.size <= u64::from(DIRECT) * self.geometry.bsize {
+            return None;
+        }
+        self.indirect.get(&inode.ino)
+    }
+
+    /// Visits free space as runs of fragments, ascending; neighbors may touch.
+    fn visit_free_frags(&self, mut visit: impl FnMut(u64, u64)) {
+        let frag = self.groups.frag;
+        for c in 0..self.geometry.ncg {
+            let base = self.geometry.base(c);
+            let mut partial = self.groups.partial[c].iter().peekable();
+            let mut free = self.groups.find_block(c, 0);
+            loop {
+                let next_partial = partial.peek().map(|p| p.block());
+                match (free, next_partial) {
+                    (Some(block), other) if other.is_none_or(|p| block < p) => {
+                        let run = self.groups.free_run(c, block);
+                        visit(base + (block * frag) as u64, (run * frag) as u64);
+                        free = self.groups.next_block(c, block + run);
+                    }
+                    (_, Some(block)) => {
+                        let mask = partial.next().map_or(0, |p| p.mask());
+                        for offset in (0..frag).filter(|o| mask >> o & 1 == 1) {
+                            visit(base + (block * frag + offset) as u64, 1);
+                        }
+                    }
+                    (_, None) => break,
+                }
+            }
+        }
+    }
+}
