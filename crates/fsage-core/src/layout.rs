@@ -157,8 +157,8 @@ pub trait Layout {
     /// Sizes that do not change.
     fn geometry(&self) -> Geometry;
 
-    /// Free space by kind.
-    fn space(&self) -> Space;
+    /// Free space by kind; `None` where it is not known.
+    fn space(&self) -> Option<Space>;
 
     /// Visits every inode in use, in an order that depends on the state alone.
     fn visit_files(&self, visit: &mut dyn FnMut(&FileView<'_>));

@@ -105,14 +105,6 @@ impl Rng {
     pub fn log_normal(&mut self, median: f64, sigma: f64) -> f64 {
         median * libm::exp(sigma * self.normal())
     }
-
-    /// Puts a slice into random order (Fisher and Yates).
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
-        for i in (1..items.len()).rev() {
-            let j = self.below(i as u64 + 1) as usize;
-            items.swap(i, j);
-        }
-    }
 }
 
 /// Draws an index with a probability proportional to its weight, in constant time (Walker's alias method).

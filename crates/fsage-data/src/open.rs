@@ -25,7 +25,7 @@ pub fn open_workload(path: impl AsRef<Path>) -> Result<Box<dyn EventSource>, Dat
     }
 }
 
-/// Whether a file starts like a Parquet file. `-` does not.
+/// Whether a file is Parquet: it starts so, or its name says so. `-` is not.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -42,7 +42,8 @@ pub fn is_parquet(path: &Path) -> Result<bool, DataError> {
     file.take(parquet_file::MAGIC.len() as u64)
         .read_to_end(&mut start)
         .map_err(|e| DataError::io(path, "cannot read", e))?;
-    Ok(start == parquet_file::MAGIC)
+    // By its name a file that was cut short to nothing is a damaged one, not an empty script.
+    Ok(start == parquet_file::MAGIC || path.extension().is_some_and(|e| e == "parquet"))
 }
 
 /// Starts a workload in the form that the extension says: `.parquet`, `.ops`, `.ops.gz` or `.ops.zst`; `-` is

@@ -10,6 +10,7 @@ use arrow_array::{
     UInt64Array,
 };
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -49,7 +50,7 @@ impl Column {
 }
 
 /// Layout of the files up to one size.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SizeClass {
     /// Largest size of the class.
     pub max_bytes: u64,

@@ -300,7 +300,8 @@ fn an_endless_line_takes_no_endless_memory() {
     let error = reader.next_event().unwrap_err().to_string();
     assert!(error.starts_with("t.ops:2:1: line too long"), "{error}");
     assert!(error.len() < 200);
-    assert_eq!(reader.next_event().unwrap().unwrap().line, 3);
+    // Such a line may have no end: nothing is read behind it.
+    assert_eq!(reader.next_event().unwrap(), None);
 }
 
 #[test]

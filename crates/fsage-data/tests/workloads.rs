@@ -291,14 +291,14 @@ fn the_summary_of_a_real_history_has_its_known_figures() {
     for (view, ops, written, down, counts) in [
         (
             "commit",
-            28_038,
+            25_391,
             1_534_264_593,
             1,
             [158, 2_440, 21_976, 817, 2_647],
         ),
         (
             "day",
-            40_304,
+            37_657,
             1_102_539_509,
             0,
             [144, 19_568, 0, 17_945, 2_647],

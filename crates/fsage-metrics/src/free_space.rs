@@ -22,28 +22,35 @@ pub struct FreeSpace {
 }
 
 impl FreeSpace {
-    /// Measures the free space of a layout.
-    pub fn of(layout: &(impl Layout + ?Sized), geometry: &Geometry) -> FreeSpace {
-        let space = layout.space();
+    /// Measures the free space of a layout; `None` where it is not known.
+    pub fn of(layout: &(impl Layout + ?Sized), geometry: &Geometry) -> Option<FreeSpace> {
+        let space = layout.space()?;
         let mut free = FreeSpace {
             blocks: space.free_blocks,
             frags: space.free_frags,
-            bytes: space.free_blocks * u64::from(geometry.block_bytes)
-                + space.free_frags * u64::from(geometry.frag_bytes),
+            // A snapshot may say anything.
+            bytes: (space
+                .free_blocks
+                .saturating_mul(u64::from(geometry.block_bytes)))
+            .saturating_add(
+                space
+                    .free_frags
+                    .saturating_mul(u64::from(geometry.frag_bytes)),
+            ),
             ..FreeSpace::default()
         };
         layout.visit_free(&mut |run| free.add(run));
-        free
+        Some(free)
     }
 
     fn add(&mut self, run: Run) {
         self.runs += 1;
         self.largest_run_bytes = self.largest_run_bytes.max(run.length_bytes);
         if run.length_bytes >= 64 << 10 {
-            self.bytes_in_64k_runs += run.length_bytes;
+            self.bytes_in_64k_runs = self.bytes_in_64k_runs.saturating_add(run.length_bytes);
         }
         if run.length_bytes >= 1 << 20 {
-            self.bytes_in_1m_runs += run.length_bytes;
+            self.bytes_in_1m_runs = self.bytes_in_1m_runs.saturating_add(run.length_bytes);
         }
     }
 
@@ -52,7 +59,7 @@ impl FreeSpace {
         if self.bytes == 0 {
             return 0.0;
         }
-        (self.frags * u64::from(geometry.frag_bytes)) as f64 / self.bytes as f64
+        self.frags as f64 * f64::from(geometry.frag_bytes) / self.bytes as f64
     }
 
     /// Share of the data space in use, the reserve counted as free; `None` where the data space is unknown.

@@ -1,7 +1,7 @@
 //! All metrics of a layout in one pass over its files.
 
 use crate::{FreeSpace, LayoutBySize, LayoutScore, SplitFiles};
-use fsage_core::{FileKind, Geometry, Layout};
+use fsage_core::{Extent, FileKind, Geometry, Layout};
 
 /// What a layout is worth at one moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,22 +18,22 @@ pub struct Measures {
     pub files_with_extents: u64,
     /// Files in more than one piece, among those.
     pub fragmented_files: u64,
-    /// Pieces of all of them.
-    pub extents: u64,
+    /// Pieces of all of them: runs that are contiguous on disk, a hole between two of them or not.
+    pub pieces: u64,
     /// Aggregate layout score.
     pub layout: LayoutScore,
     /// The same by file size.
     pub layout_by_size: LayoutBySize,
     /// Files whose data begin in another group than their inode.
     pub split: SplitFiles,
-    /// Free space.
-    pub free: FreeSpace,
+    /// Free space; `None` where it is not known.
+    pub free: Option<FreeSpace>,
 }
 
 impl Measures {
     /// Share of the data space in use, the reserve counted as free; `None` where the data space is unknown.
     pub fn utilization(&self) -> Option<f64> {
-        self.free.utilization(&self.geometry)
+        self.free.as_ref()?.utilization(&self.geometry)
     }
 }
 
@@ -48,7 +48,7 @@ pub fn measure(layout: &(impl Layout + ?Sized)) -> Measures {
         file_bytes: 0,
         files_with_extents: 0,
         fragmented_files: 0,
-        extents: 0,
+        pieces: 0,
         layout: LayoutScore::default(),
         layout_by_size: LayoutBySize::new(),
         split: SplitFiles::default(),
@@ -63,13 +63,13 @@ pub fn measure(layout: &(impl Layout + ?Sized)) -> Measures {
             _ => return,
         }
         m.files += 1;
-        m.file_bytes += file.size_bytes;
+        m.file_bytes = m.file_bytes.saturating_add(file.size_bytes);
         let Some(extents) = file.extents else {
             return;
         };
-        let pieces = extents.iter().filter(|e| !e.is_pointers()).count() as u64;
+        let pieces = pieces(extents);
         m.files_with_extents += 1;
-        m.extents += pieces;
+        m.pieces += pieces;
         m.fragmented_files += u64::from(pieces > 1);
         let score = LayoutScore::of_file(file, &m.geometry);
         if score.scored > 0 {
@@ -79,4 +79,90 @@ pub fn measure(layout: &(impl Layout + ?Sized)) -> Measures {
         m.split.add(file, &m.geometry);
     });
     m
+}
+
+/// Runs of a file that are contiguous on disk. Extents that follow each other there are one piece, whatever made
+/// the source tell them apart; a hole in the file is no seek on the disk.
+fn pieces(extents: &[Extent]) -> u64 {
+    let mut pieces = 0;
+    let mut end = None;
+    for extent in extents.iter().filter(|e| !e.is_pointers()) {
+        pieces += u64::from(end != Some(extent.physical_bytes));
+        end = extent.physical_bytes.checked_add(extent.length_bytes);
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout_score::tests::{extent, file, geometry};
+    use fsage_core::{FileView, Run, Space};
+
+    /// Two files and a directory on 8 MiB: one file in two pieces over a hole and an unmerged neighbor, one in
+    /// one piece; free runs of 4 KiB, 64 KiB and 1 MiB.
+    struct Disk;
+
+    impl Layout for Disk {
+        fn geometry(&self) -> Geometry {
+            geometry()
+        }
+
+        fn space(&self) -> Option<Space> {
+            Some(Space {
+                free_blocks: 136,
+                free_frags: 4,
+                free_inodes: 100,
+            })
+        }
+
+        fn visit_files(&self, visit: &mut dyn FnMut(&FileView<'_>)) {
+            const K: u64 = 1024;
+            let holed = [
+                extent(0, 1024 * K, 8 * K),
+                extent(8 * K, 1032 * K, 8 * K),
+                extent(32 * K, 1048 * K, 8 * K),
+            ];
+            visit(&file(40 * K, &holed));
+            visit(&file(3 * K, &[extent(0, 1040 * K, 3 * K)]));
+            let mut directory = file(512, &[]);
+            directory.kind = FileKind::Directory;
+            visit(&directory);
+        }
+
+        fn visit_free(&self, visit: &mut dyn FnMut(Run)) {
+            for (start_bytes, length_bytes) in [(0, 4096), (1 << 16, 1 << 16), (1 << 20, 1 << 20)] {
+                visit(Run {
+                    start_bytes,
+                    length_bytes,
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn a_layout_is_measured_in_one_pass() {
+        let m = measure(&Disk);
+        assert_eq!((m.files, m.directories, m.file_bytes), (2, 1, 43 << 10));
+        assert_eq!(
+            (m.files_with_extents, m.fragmented_files, m.pieces),
+            (2, 1, 3)
+        );
+        let score = LayoutScore {
+            optimal: 1,
+            scored: 4,
+        };
+        assert_eq!(m.layout, score);
+        assert_eq!(m.layout_by_size.classes[2].files, 1);
+        let space = m.free.clone().unwrap();
+        assert_eq!((space.runs, space.largest_run_bytes), (3, 1 << 20));
+        assert_eq!(space.bytes_in_64k_runs, (1 << 20) + (1 << 16));
+        assert_eq!(space.bytes_in_1m_runs, 1 << 20);
+        let free = 136 * 8192 + 4 * 1024;
+        assert_eq!(space.bytes, free);
+        let share = 4.0 * 1024.0 / free as f64;
+        assert!((space.fragment_share(&m.geometry) - share).abs() < 1e-12);
+        let used = 1.0 - free as f64 / f64::from(8 << 20);
+        assert!((m.utilization().unwrap() - used).abs() < 1e-12);
+    }
 }

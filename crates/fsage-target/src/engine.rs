@@ -161,6 +161,9 @@ impl Aging {
                     let label = first.name.as_deref().unwrap_or_default();
                     self.t_ns = first.t_ns.or(self.t_ns);
                     self.end_day(&String::from_utf8_lossy(label));
+                    if self.failure.is_some() {
+                        return;
+                    }
                     rest = &rest[1..];
                     continue;
                 }
@@ -175,7 +178,8 @@ impl Aging {
                 self.failure = Some(error);
                 return;
             }
-            self.t_ns = operations.last().and_then(|e| e.t_ns).or(self.t_ns);
+            let last = operations.iter().rev().find_map(|e| e.t_ns);
+            self.t_ns = last.or(self.t_ns);
             rest = &rest[operations.len()..];
         }
     }

@@ -2,7 +2,6 @@
 
 use fsage_models::ffs::Params;
 use std::fmt;
-use std::str::FromStr;
 use thiserror::Error;
 
 /// A target as the command line names it, such as `ffs:preset=g502,policy=realloc`.
@@ -102,14 +101,6 @@ impl TargetSpec {
                 _ => '_',
             })
             .collect()
-    }
-}
-
-impl FromStr for TargetSpec {
-    type Err = SpecError;
-
-    fn from_str(text: &str) -> Result<TargetSpec, SpecError> {
-        TargetSpec::parse(text)
     }
 }
 

@@ -75,8 +75,8 @@ impl Layout for Null {
         }
     }
 
-    fn space(&self) -> Space {
-        Space::default()
+    fn space(&self) -> Option<Space> {
+        None
     }
 
     fn visit_files(&self, _visit: &mut dyn FnMut(&FileView<'_>)) {}

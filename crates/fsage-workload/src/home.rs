@@ -202,8 +202,8 @@ impl Home {
     }
 
     /// Makes the workload: the initial files, then `days` days, each ended by `day N`, N from 1, at
-    /// its last second. Times are nanoseconds since 1994-04-01 00:00 UTC in whole seconds and never go down. Memory holds the files
-    /// alive and the operations of one day.
+    /// its last second. Times are nanoseconds since 1994-04-01 00:00 UTC in whole seconds and never go down.
+    /// Memory holds the files alive and the operations of one day.
     ///
     /// The same parameters and seed give the same events on every machine.
     ///

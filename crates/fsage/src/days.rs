@@ -2,37 +2,14 @@
 
 use anyhow::{Context, bail};
 use fsage_data::SnapshotMeta;
-use fsage_data::table::{self, Column, ColumnKind, Table, TableWriter, Value};
-use fsage_metrics::{LayoutScore, Measures};
+use fsage_data::table::{self, Column, ColumnKind, SizeClass, Table, TableWriter, Value};
+use fsage_metrics::Measures;
 use fsage_target::{Aging, Day};
 use serde::Serialize;
 use std::path::Path;
 
 /// Name of the table in the file's metadata.
 const SCHEMA: &str = "days";
-
-/// Layout score of the files of one class of sizes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct SizeClass {
-    /// Largest size in bytes; 2^64-1 for the last class.
-    pub max_bytes: u64,
-    /// Files of at least two blocks.
-    pub files: u64,
-    /// Blocks that directly follow their predecessor.
-    pub optimal: u64,
-    /// Blocks with a predecessor.
-    pub scored: u64,
-}
-
-impl SizeClass {
-    /// The score; 1 where nothing was scored.
-    pub fn score(&self) -> f64 {
-        let Self {
-            optimal, scored, ..
-        } = *self;
-        LayoutScore { optimal, scored }.value()
-    }
-}
 
 /// A field of [`DayRow`] as a value of the table.
 trait Cell: Sized {
@@ -72,17 +49,21 @@ impl Cell for f64 {
     }
 }
 
-impl Cell for Option<f64> {
-    const KIND: ColumnKind = ColumnKind::F64;
+/// What may be unknown is null in the table.
+impl<T: Cell + Copy> Cell for Option<T>
+where
+    Value: From<Option<T>>,
+{
+    const KIND: ColumnKind = T::KIND;
 
     fn to_value(&self) -> Value {
         (*self).into()
     }
 
-    fn from_value(value: &Value) -> Option<Option<f64>> {
+    fn from_value(value: &Value) -> Option<Option<T>> {
         match value {
             Value::Null => Some(None),
-            other => f64::from_value(other).map(Some),
+            other => T::from_value(other).map(Some),
         }
     }
 }
@@ -106,26 +87,14 @@ impl Cell for Vec<SizeClass> {
     const KIND: ColumnKind = ColumnKind::SizeClasses;
 
     fn to_value(&self) -> Value {
-        let classes = self.iter().map(|class| table::SizeClass {
-            max_bytes: class.max_bytes,
-            files: class.files,
-            optimal: class.optimal,
-            scored: class.scored,
-        });
-        Value::SizeClasses(classes.collect())
+        Value::SizeClasses(self.clone())
     }
 
     fn from_value(value: &Value) -> Option<Vec<SizeClass>> {
-        let Value::SizeClasses(classes) = value else {
-            return None;
-        };
-        let classes = classes.iter().map(|class| SizeClass {
-            max_bytes: class.max_bytes,
-            files: class.files,
-            optimal: class.optimal,
-            scored: class.scored,
-        });
-        Some(classes.collect())
+        match value {
+            Value::SizeClasses(classes) => Some(classes.clone()),
+            _ => None,
+        }
     }
 }
 
@@ -170,6 +139,8 @@ day_row! {
     t_s: Option<f64>,
     /// Operations, those skipped included.
     operations: u64,
+    /// Operations that were not done, not counting those that the file system does not know.
+    skipped: u64,
     /// Bytes written by those that were done.
     bytes_written: u64,
     /// Skipped for lack of space.
@@ -200,8 +171,8 @@ day_row! {
     layout_scored: u64,
     /// Files in more than one piece.
     fragmented_files: u64,
-    /// Pieces of all files.
-    extents: u64,
+    /// Pieces of all files: runs that are contiguous on disk.
+    pieces: u64,
     /// Files whose first block lies in another group than their inode.
     split_files: u64,
     /// Of these, those in a neighboring group.
@@ -209,33 +180,29 @@ day_row! {
     /// Of these, those less than ten groups away.
     split_distance_below_10: u64,
     /// Free whole blocks.
-    free_blocks: u64,
+    free_blocks: Option<u64>,
     /// Free fragments outside free blocks.
-    free_frags: u64,
+    free_frags: Option<u64>,
     /// Free fragments as a share of free space.
-    free_frag_share: f64,
+    free_frag_share: Option<f64>,
     /// Free bytes.
-    free_bytes: u64,
+    free_bytes: Option<u64>,
     /// Maximal runs of free space.
-    free_runs: u64,
+    free_runs: Option<u64>,
     /// The longest of them.
-    largest_free_run_bytes: u64,
+    largest_free_run_bytes: Option<u64>,
     /// Free bytes in runs of at least 64 KiB.
-    free_bytes_in_64k_runs: u64,
+    free_bytes_in_64k_runs: Option<u64>,
     /// Free bytes in runs of at least 1 MiB.
-    free_bytes_in_1m_runs: u64,
+    free_bytes_in_1m_runs: Option<u64>,
     /// Layout score by file size.
     layout_by_size: Vec<SizeClass>,
 }
 
 impl DayRow {
-    /// Operations that were not done though the file system knows them.
-    pub fn skipped(&self) -> u64 {
-        self.no_space + self.no_inode + self.too_large + self.absent + self.invalid
-    }
-
     /// A layout as it stands.
     pub fn of_layout(m: &Measures) -> DayRow {
+        let free = m.free.as_ref();
         DayRow {
             files: m.files,
             directories: m.directories,
@@ -245,18 +212,18 @@ impl DayRow {
             layout_optimal: m.layout.optimal,
             layout_scored: m.layout.scored,
             fragmented_files: m.fragmented_files,
-            extents: m.extents,
+            pieces: m.pieces,
             split_files: m.split.split,
             split_distance_1: m.split.distance_1,
             split_distance_below_10: m.split.distance_below_10,
-            free_blocks: m.free.blocks,
-            free_frags: m.free.frags,
-            free_frag_share: m.free.fragment_share(&m.geometry),
-            free_bytes: m.free.bytes,
-            free_runs: m.free.runs,
-            largest_free_run_bytes: m.free.largest_run_bytes,
-            free_bytes_in_64k_runs: m.free.bytes_in_64k_runs,
-            free_bytes_in_1m_runs: m.free.bytes_in_1m_runs,
+            free_blocks: free.map(|f| f.blocks),
+            free_frags: free.map(|f| f.frags),
+            free_frag_share: free.map(|f| f.fragment_share(&m.geometry)),
+            free_bytes: free.map(|f| f.bytes),
+            free_runs: free.map(|f| f.runs),
+            largest_free_run_bytes: free.map(|f| f.largest_run_bytes),
+            free_bytes_in_64k_runs: free.map(|f| f.bytes_in_64k_runs),
+            free_bytes_in_1m_runs: free.map(|f| f.bytes_in_1m_runs),
             layout_by_size: m
                 .layout_by_size
                 .classes
@@ -279,6 +246,7 @@ impl DayRow {
             label: day.label.clone(),
             t_s: day.t_ns.map(|t| t as f64 / 1e9),
             operations: counts.operations(),
+            skipped: counts.skipped(),
             bytes_written: counts.bytes_written,
             no_space: counts.no_space,
             no_inode: counts.no_inode,

@@ -1,20 +1,8 @@
-//! Exit status: 0 done, 1 the answer is "no", 2 wrong usage or bad input, 3 the machine failed us.
+//! Exit status: 0 done, 2 wrong usage or bad input, 3 the machine failed us. (1 is for commands whose answer may
+//! be "no"; none of them is yet.)
 
-use std::fmt;
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
-
-/// The command did its work and the answer is "no": exit status 1.
-#[derive(Debug)]
-pub struct AnswerIsNo(pub String);
-
-impl fmt::Display for AnswerIsNo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for AnswerIsNo {}
 
 /// Prints an error to stderr, with its causes, and says which status it means.
 pub fn code(result: anyhow::Result<()>) -> ExitCode {
@@ -29,9 +17,6 @@ pub fn code(result: anyhow::Result<()>) -> ExitCode {
 }
 
 fn status_of(error: &anyhow::Error) -> u8 {
-    if error.downcast_ref::<AnswerIsNo>().is_some() {
-        return 1;
-    }
     let io_kind = error
         .chain()
         .find_map(|cause| cause.downcast_ref::<io::Error>())

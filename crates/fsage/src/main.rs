@@ -13,6 +13,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     fsage_data::hide_decoder_panics();
+    ui::catch_interrupts();
     let cli = commands::Cli::parse();
     exit::code(commands::run(&cli))
 }

@@ -58,7 +58,7 @@ pub struct TargetFacts {
     pub days: u64,
     /// Operations, those skipped included.
     pub operations: u64,
-    /// Operations skipped, for whatever reason.
+    /// Operations that were not done, not counting those that the file system does not know.
     pub skipped: u64,
 }
 

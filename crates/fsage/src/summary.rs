@@ -4,6 +4,7 @@ use crate::chart::{self, Series};
 use crate::days::DayRow;
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
 use fsage_core::size::human;
+use fsage_metrics::LayoutScore;
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -16,7 +17,7 @@ pub struct Row {
     pub days: usize,
     /// Operations, those skipped included.
     pub operations: u64,
-    /// Operations skipped, for whatever reason.
+    /// Operations that were not done, not counting those that the file system does not know.
     pub skipped: u64,
     /// Layout score at the end of the first day.
     pub layout_first_day: f64,
@@ -31,7 +32,7 @@ impl Row {
             target: target.to_owned(),
             days: days.len(),
             operations: days.iter().map(|d| d.operations).sum(),
-            skipped: days.iter().map(DayRow::skipped).sum(),
+            skipped: days.iter().map(|d| d.skipped).sum(),
             layout_first_day: days.first().map_or(1.0, |d| d.layout_score),
             last: days.last().cloned().unwrap_or_default(),
         }
@@ -78,7 +79,7 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
             format!("{:.3}", row.layout_first_day),
             format!("{:.3}", row.last.layout_score),
             row.last.split_files.to_string(),
-            percent(Some(row.last.free_frag_share)),
+            percent(row.last.free_frag_share),
         ]);
     }
     writeln!(out, "{table}")
@@ -95,10 +96,15 @@ pub fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| "-".to_owned(), |s| format!("{:.1} %", s * 100.0))
 }
 
+/// A size for people; a dash where it is not known.
+fn size(bytes: Option<u64>) -> String {
+    bytes.map_or_else(|| "-".to_owned(), human)
+}
+
 /// One layout in full: a table, and the layout score by file size as bars.
 pub fn print_layout(out: &mut impl Write, name: &str, day: &DayRow) -> io::Result<()> {
     let mut table = table(&["", name]);
-    let inode_groups = day.split_files > 0 || day.free_frags > 0 || day.utilization.is_some();
+    let inode_groups = day.split_files > 0 || day.utilization.is_some();
     let mut rows: Vec<(&str, String)> = vec![
         ("files", day.files.to_string()),
         ("directories", day.directories.to_string()),
@@ -116,7 +122,7 @@ pub fn print_layout(out: &mut impl Write, name: &str, day: &DayRow) -> io::Resul
         "files in more than one piece",
         day.fragmented_files.to_string(),
     ));
-    rows.push(("pieces of all files", day.extents.to_string()));
+    rows.push(("pieces of all files", day.pieces.to_string()));
     if inode_groups {
         rows.push(("split files", day.split_files.to_string()));
         rows.push((
@@ -124,28 +130,28 @@ pub fn print_layout(out: &mut impl Write, name: &str, day: &DayRow) -> io::Resul
             format!("{}, {}", day.split_distance_1, day.split_distance_below_10),
         ));
     }
-    rows.push(("free space", human(day.free_bytes)));
-    if day.free_frags > 0 || day.free_blocks > 0 {
-        rows.push(("  free blocks", day.free_blocks.to_string()));
+    rows.push(("free space", size(day.free_bytes)));
+    if let (Some(blocks), Some(frags)) = (day.free_blocks, day.free_frags) {
+        rows.push(("  free blocks", blocks.to_string()));
+        let share = percent(day.free_frag_share);
         rows.push((
             "  free fragments",
+            format!("{frags} ({share} of free space)"),
+        ));
+        rows.push((
+            "  runs of free space",
+            day.free_runs.unwrap_or(0).to_string(),
+        ));
+        rows.push(("  longest run", size(day.largest_free_run_bytes)));
+        rows.push((
+            "  in runs of 64 KiB, 1 MiB or more",
             format!(
-                "{} ({} of free space)",
-                day.free_frags,
-                percent(Some(day.free_frag_share))
+                "{}, {}",
+                size(day.free_bytes_in_64k_runs),
+                size(day.free_bytes_in_1m_runs)
             ),
         ));
     }
-    rows.push(("  runs of free space", day.free_runs.to_string()));
-    rows.push(("  longest run", human(day.largest_free_run_bytes)));
-    rows.push((
-        "  in runs of 64 KiB, 1 MiB or more",
-        format!(
-            "{}, {}",
-            human(day.free_bytes_in_64k_runs),
-            human(day.free_bytes_in_1m_runs)
-        ),
-    ));
     for (what, value) in rows {
         table.add_row(vec![what.to_owned(), value]);
     }
@@ -165,7 +171,11 @@ fn print_by_size(out: &mut impl Write, day: &DayRow) -> io::Result<()> {
         } else {
             format!("to {}", human(class.max_bytes))
         };
-        let score = class.score();
+        let score = LayoutScore {
+            optimal: class.optimal,
+            scored: class.scored,
+        }
+        .value();
         writeln!(
             out,
             "  {label:>12}  {score:.3} {:<40} {:>8} files",

@@ -1,7 +1,9 @@
 //! What a person sees while fsage works: progress and warnings on stderr, results on stdout.
 
+use fsage_core::{Event, EventSink, SinkError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::{self, BufWriter, StdoutLock};
+use std::io::{self, BufWriter, ErrorKind, StdoutLock};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How talkative to be.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +27,7 @@ impl Ui {
         self.bar(
             total,
             what,
-            "{msg:16} {bar:32} {percent:>3} %  {per_sec}  {eta} left",
+            "{msg:16} {bar:32} {percent:>3} %  {human_pos} of {human_len}  {eta} left",
         )
     }
 
@@ -39,7 +41,7 @@ impl Ui {
         let style = if total.is_some() {
             ProgressStyle::with_template(template)
         } else {
-            ProgressStyle::with_template("{msg:16} {spinner} {human_pos}  {per_sec}")
+            ProgressStyle::with_template("{msg:16} {spinner} {human_pos}")
         };
         bar.set_style(style.expect("a template of ours"));
         bar.set_message(what.to_owned());
@@ -64,4 +66,41 @@ impl Ui {
 /// Standard output, buffered.
 pub fn stdout() -> BufWriter<StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 16, io::stdout().lock())
+}
+
+/// Somebody pressed Ctrl-C, or the system wants us to end.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// From now on an interrupt ends the work in order, so that nothing half-written stays; a second one ends the
+/// program at once.
+pub fn catch_interrupts() {
+    let caught = ctrlc::set_handler(|| {
+        if STOP.swap(true, Ordering::Relaxed) {
+            std::process::exit(3);
+        }
+    });
+    // Without a handler an interrupt ends the program as it always does.
+    drop(caught);
+}
+
+/// Fails once an interrupt has come. Long work asks it often.
+pub fn go_on() -> io::Result<()> {
+    if STOP.load(Ordering::Relaxed) {
+        Err(io::Error::new(
+            ErrorKind::Interrupted,
+            "interrupted; what was being written is removed",
+        ))
+    } else {
+        Ok(())
+    }
+}
+
+/// A sink that stops taking events once an interrupt has come.
+pub struct Interruptible<'a>(pub &'a mut dyn EventSink);
+
+impl EventSink for Interruptible<'_> {
+    fn event(&mut self, event: Event) -> Result<(), SinkError> {
+        go_on()?;
+        self.0.event(event)
+    }
 }

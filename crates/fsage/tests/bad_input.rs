@@ -95,7 +95,7 @@ fn operations_on_deleted_or_doubled_ids_are_state_errors() {
     folder.fails("age twice.ops --on ffs:preset=tiny -o run", 2, &words);
     let lenient = folder.fsage("age twice.ops --on ffs:preset=tiny -o run --lenient");
     assert!(lenient.status.success());
-    assert!(String::from_utf8_lossy(&lenient.stderr).contains("1 operations skipped"));
+    assert!(String::from_utf8_lossy(&lenient.stderr).contains("1 operations were not done"));
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn a_run_and_its_final_snapshot_say_the_same() {
         "file_bytes",
         "layout_optimal",
         "layout_scored",
-        "extents",
+        "pieces",
         "split_files",
         "free_bytes",
         "free_runs",

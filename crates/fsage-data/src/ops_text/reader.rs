@@ -24,6 +24,8 @@ pub struct OpsReader<R = Box<dyn BufRead + Send>> {
     line: u64,
     /// The last line was read ahead, for the pragmas, and is still to be parsed.
     pending: bool,
+    /// A line was too long to go on.
+    overlong: bool,
     t_ns: Option<i64>,
     progress: Option<ReadProgress>,
 }
@@ -60,6 +62,7 @@ impl<R: BufRead> OpsReader<R> {
             text: Vec::new(),
             line: 0,
             pending: false,
+            overlong: false,
             t_ns: None,
             progress: None,
         };
@@ -85,7 +88,8 @@ impl<R: BufRead> OpsReader<R> {
     /// The next event; `None` at the end.
     ///
     /// # Errors
-    /// A line that is not what the grammar says; the next call goes on after it. Or reading fails.
+    /// A line that is not what the grammar says; the next call goes on after it, but nothing is read after a line
+    /// that is too long. Or reading fails.
     pub fn next_event(&mut self) -> Result<Option<Event>, OpsError> {
         loop {
             if !self.pending && !self.read_line()? {
@@ -133,6 +137,9 @@ impl<R: BufRead> OpsReader<R> {
     /// Reads one line into `text`, cut at the limit; false at the end.
     fn read_line(&mut self) -> Result<bool, OpsError> {
         self.text.clear();
+        if self.overlong {
+            return Ok(false);
+        }
         // One byte over the limit, and CR LF.
         let limit = MAX_LINE_BYTES + 3;
         let read = self
@@ -148,7 +155,8 @@ impl<R: BufRead> OpsReader<R> {
         if self.text.last() == Some(&b'\n') {
             self.text.pop();
         } else if read == limit {
-            self.input.skip_until(b'\n').map_err(|e| self.io_error(e))?;
+            // What has such a line is no script, and may have no end.
+            self.overlong = true;
         }
         if self.text.last() == Some(&b'\r') {
             self.text.pop();

@@ -21,7 +21,7 @@ pub struct SnapshotFile {
     snap_id: u32,
     info: Option<SnapshotInfo>,
     geometry: Geometry,
-    space: Space,
+    space: Option<Space>,
     files: Vec<File>,
     extents: Vec<Extent>,
     free: Option<Vec<Run>>,
@@ -61,7 +61,7 @@ impl SnapshotFile {
             snap_id,
             info: None,
             geometry: SnapshotInfo::default().geometry(),
-            space: Space::default(),
+            space: None,
             files: Vec::new(),
             extents: Vec::new(),
             free: None,
@@ -205,8 +205,9 @@ impl Layout for SnapshotFile {
         self.geometry.clone()
     }
 
-    fn space(&self) -> Space {
-        self.space
+    /// Known only where the runs are known too, so that the two never contradict each other.
+    fn space(&self) -> Option<Space> {
+        self.space.filter(|_| self.free_known())
     }
 
     fn visit_files(&self, visit: &mut dyn FnMut(&FileView<'_>)) {

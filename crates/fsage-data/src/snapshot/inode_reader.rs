@@ -327,8 +327,28 @@ impl Extents {
             })
         });
         let extents: Option<Box<[Extent]>> = extents.collect();
-        extents
-            .map(Some)
-            .ok_or_else(|| "an item of `extents` is null".to_owned())
+        let extents = extents.ok_or_else(|| "an item of `extents` is null".to_owned())?;
+        check_extents(&extents)?;
+        Ok(Some(extents))
     }
+}
+
+/// What metrics rely on: extents end within 64 bits, ascend in the file, and do not overlap there.
+fn check_extents(extents: &[Extent]) -> Result<(), String> {
+    let mut reached = 0;
+    for extent in extents {
+        let end = extent.physical_bytes.checked_add(extent.length_bytes);
+        if extent.is_pointers() && end.is_some() {
+            continue;
+        }
+        let logical_end = extent.logical_bytes.checked_add(extent.length_bytes);
+        let (Some(_), Some(logical_end)) = (end, logical_end) else {
+            return Err("an item of `extents` ends beyond 64 bits".to_owned());
+        };
+        if extent.logical_bytes < reached {
+            return Err("`extents` overlap or do not ascend by `logical_bytes`".to_owned());
+        }
+        reached = logical_end;
+    }
+    Ok(())
 }

@@ -62,19 +62,16 @@ pub struct SnapshotInfo {
 impl SnapshotInfo {
     /// Takes over what a layout says of its sizes.
     #[must_use]
-    pub fn with_layout(mut self, geometry: &Geometry, space: &Space) -> SnapshotInfo {
+    pub fn with_layout(mut self, geometry: &Geometry, space: Option<&Space>) -> SnapshotInfo {
         let known = |n: u64| (n > 0).then_some(n);
         let block = u64::from(geometry.block_bytes);
         let frag = u64::from(geometry.frag_bytes);
-        let free = space.free_blocks.saturating_mul(block);
         self.fs_type = Some(geometry.fs_type.clone());
         self.block_bytes = Some(geometry.block_bytes);
         self.frag_bytes = (frag != block).then_some(geometry.frag_bytes);
         self.size_bytes = Some(geometry.size_bytes);
-        self.free_bytes = Some(free.saturating_add(space.free_frags.saturating_mul(frag)));
         self.reserved_bytes = Some(geometry.reserved_bytes);
         self.inodes_total = known(geometry.inodes_total);
-        self.inodes_free = self.inodes_total.and(Some(space.free_inodes));
         if geometry.group_count > 0 {
             self.group_count = Some(geometry.group_count);
             let blocks = geometry.group_bytes.checked_div(block).and_then(known);
@@ -83,8 +80,14 @@ impl SnapshotInfo {
             self.first_ino = Some(geometry.first_ino);
         }
         self.data_bytes = geometry.data_bytes;
-        self.free_blocks = Some(space.free_blocks);
-        self.free_frags = Some(space.free_frags);
+        if let Some(space) = space {
+            let blocks = space.free_blocks.saturating_mul(block);
+            let frags = space.free_frags.saturating_mul(frag);
+            self.free_bytes = Some(blocks.saturating_add(frags));
+            self.inodes_free = self.inodes_total.and(Some(space.free_inodes));
+            self.free_blocks = Some(space.free_blocks);
+            self.free_frags = Some(space.free_frags);
+        }
         self
     }
 
@@ -107,17 +110,19 @@ impl SnapshotInfo {
         }
     }
 
-    /// The free space that this row says. Where kinds are not told apart, as many whole blocks as fit.
-    pub fn space(&self) -> Space {
+    /// The free space that this row says; `None` if it does not. Where kinds are not told apart, as many whole
+    /// blocks as fit.
+    pub fn space(&self) -> Option<Space> {
+        self.free_bytes.or(self.free_blocks)?;
         let block = u64::from(self.block_bytes.unwrap_or(0));
         let frag = u64::from(self.frag_bytes.unwrap_or(0));
         let free = self.free_bytes.unwrap_or(0);
         let rest = free.checked_rem(block).unwrap_or(0);
-        Space {
+        Some(Space {
             free_blocks: self.free_blocks.or(free.checked_div(block)).unwrap_or(0),
             free_frags: self.free_frags.or(rest.checked_div(frag)).unwrap_or(0),
             free_inodes: self.inodes_free.unwrap_or(0),
-        }
+        })
     }
 }
 

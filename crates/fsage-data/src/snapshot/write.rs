@@ -57,7 +57,7 @@ pub fn write_snapshot(
         tool_version: meta.tool_version.clone(),
         ..SnapshotInfo::default()
     };
-    let info = info.with_layout(&layout.geometry(), &layout.space());
+    let info = info.with_layout(&layout.geometry(), layout.space().as_ref());
     write_snapshot_table(with_ending(&stem, ".snapshots.parquet"), &[info], force)?;
     free.finish()?;
     inodes.finish()
@@ -149,7 +149,7 @@ mod tests {
         fn geometry(&self) -> Geometry {
             unreachable!("sizes are not asked for")
         }
-        fn space(&self) -> Space {
+        fn space(&self) -> Option<Space> {
             unreachable!("space is not asked for")
         }
         fn visit_files(&self, visit: &mut dyn FnMut(&FileView<'_>)) {

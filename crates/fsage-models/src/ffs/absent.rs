@@ -25,13 +25,13 @@ impl Shortfall {
 
 impl Ffs {
     /// A `rename` over a name that was never made is a plain rename.
-    pub(super) fn without_absent_target(&mut self, op: &Op) -> Op {
+    pub(super) fn without_absent_target(&self, op: &Op) -> Op {
         match *op {
             Op::Rename {
                 file,
                 dir,
                 replaced: Some(other),
-            } if self.shortfall.files.remove(&other.0) => Op::Rename {
+            } if self.shortfall.files.contains(&other.0) => Op::Rename {
                 file,
                 dir,
                 replaced: None,
@@ -102,6 +102,12 @@ impl Ffs {
                 Op::Mkdir { dir, .. } => {
                     shortfall.dirs.remove(&dir.0);
                 }
+                Op::Rename {
+                    replaced: Some(gone),
+                    ..
+                } => {
+                    shortfall.files.remove(&gone.0);
+                }
                 _ => {}
             }
             return;
@@ -114,6 +120,7 @@ impl Ffs {
                 if self.names.find(file).is_none() {
                     shortfall.files.insert(file.0);
                 } else {
+                    shortfall.files.remove(&file.0);
                     shortfall.short.insert(file.0);
                 }
             }

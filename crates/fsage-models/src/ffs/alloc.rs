@@ -88,12 +88,13 @@ impl Ffs {
                 return preference;
             }
         }
-        let start = if previous == 0 {
+        let group = if previous == 0 {
             let away = usize::from(self.params.strict_switch);
             own_group + away + (u64::from(lbn) / g.maxbpg) as usize
         } else {
             self.group_of(previous) + 1
-        } % g.ncg;
+        };
+        let start = group % g.ncg;
         let average = (self.groups.totals.nbfree / g.ncg as u64) as u32;
         let nbfree = &self.groups.nbfree;
         first_at_least(&nbfree[start..], average)
@@ -185,7 +186,7 @@ impl Ffs {
             if self.groups.nbfree[c] == 0 {
                 return None;
             }
-            let block = self.find_block(c, request.preference);
+            let block = self.choose_block(c, request.preference);
             self.groups.take_blocks(c, block, 1);
             return Some(self.geometry.base(c) + (block * frag) as u64);
         }
@@ -218,7 +219,7 @@ impl Ffs {
             if self.groups.nbfree[c] == 0 {
                 return None;
             }
-            let block = self.find_block(c, preference);
+            let block = self.choose_block(c, preference);
             self.groups.break_block(c, block, frags);
             return Some(at(self, block));
         };
@@ -240,7 +241,7 @@ impl Ffs {
 
     /// Chooses a free block in a group that has one; it is not taken yet.
     #[inline]
-    fn find_block(&mut self, c: usize, preference: u64) -> usize {
+    fn choose_block(&mut self, c: usize, preference: u64) -> usize {
         let frag = self.groups.frag;
         let start = if preference == 0 || self.group_of(preference) != c {
             self.groups.rotor[c] as usize / frag
@@ -308,9 +309,9 @@ impl Ffs {
             )
         });
         let to = found.ok_or(NoSpace)?;
-        self.free_frags(address, old);
+        self.release_piece(address, old);
         if frags > new {
-            self.free_frags(to + new as u64, frags - new);
+            self.release_piece(to + new as u64, frags - new);
         }
         Ok(to)
     }
@@ -341,7 +342,7 @@ impl Ffs {
     }
 
     /// Gives `n` fragments of one block back; all of them are a whole block.
-    pub(super) fn free_frags(&mut self, address: u64, n: usize) {
+    pub(super) fn release_piece(&mut self, address: u64, n: usize) {
         let c = self.group_of(address);
         if n == self.groups.frag {
             self.groups.free_blocks(c, self.block_of(address), 1);
@@ -352,7 +353,7 @@ impl Ffs {
     }
 
     /// Gives `n` consecutive whole blocks back, which may lie in several groups.
-    pub(super) fn free_blocks(&mut self, address: u64, n: u32) {
+    pub(super) fn release_blocks(&mut self, address: u64, n: u32) {
         let (mut address, mut left) = (address, n as usize);
         while left > 0 {
             let (c, block) = (self.group_of(address), self.block_of(address));
@@ -424,7 +425,7 @@ impl Ffs {
 /// passed over with vector instructions.
 fn first_at_least(counts: &[u32], least: u32) -> Option<usize> {
     const CHUNK: usize = 32;
-    let has_none = |chunk: &&[u32]| !chunk.iter().fold(false, |any, &n| any | (n >= least));
+    let has_none = |chunk: &&[u32]| chunk.iter().fold(0, |most, &n| most.max(n)) < least;
     let passed = CHUNK * counts.chunks_exact(CHUNK).take_while(has_none).count();
     let found = counts[passed..].iter().position(|&n| n >= least)?;
     Some(passed + found)

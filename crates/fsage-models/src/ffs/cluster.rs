@@ -109,7 +109,7 @@ impl Ffs {
         }
         inode.blocks.set(&mut self.pool, first, blocks, new, frag);
         for &(address, n) in &old[..runs] {
-            self.free_blocks(address, n);
+            self.release_blocks(address, n);
         }
         Some(new + u64::from(blocks - 1) * frag)
     }

@@ -165,7 +165,7 @@ impl Ffs {
         if result.is_err() {
             // Nothing of this call stays.
             for address in made.into_iter().filter(|&address| address != 0) {
-                self.free_frags(address, frags);
+                self.release_piece(address, frags);
             }
             match before {
                 Some(before) => self.indirect.insert(inode.ino, before),
@@ -251,7 +251,7 @@ impl Ffs {
             };
             let address = self.address(inode, keep);
             if address != 0 && new < old {
-                self.free_frags(address + new as u64, old - new);
+                self.release_piece(address + new as u64, old - new);
             }
         }
         inode.size = length;
@@ -273,9 +273,9 @@ impl Ffs {
             } else {
                 run.blocks
             };
-            self.free_blocks(run.address, whole);
+            self.release_blocks(run.address, whole);
             if whole < run.blocks {
-                self.free_frags(run.address + u64::from(whole) * frag, last_frags);
+                self.release_piece(run.address + u64::from(whole) * frag, last_frags);
             }
         });
         self.pool = pool;
@@ -306,7 +306,7 @@ impl Ffs {
             gone.push(std::mem::take(&mut indirect.single));
         }
         for address in gone.into_iter().filter(|&address| address != 0) {
-            self.free_frags(address, frags);
+            self.release_piece(address, frags);
         }
         if indirect != Indirect::default() {
             self.indirect.insert(ino, indirect);

@@ -23,12 +23,12 @@ impl Layout for Ffs {
         }
     }
 
-    fn space(&self) -> Space {
-        Space {
+    fn space(&self) -> Option<Space> {
+        Some(Space {
             free_blocks: self.groups.totals.nbfree,
             free_frags: self.groups.totals.nffree,
             free_inodes: self.groups.totals.nifree,
-        }
+        })
     }
 
     fn visit_files(&self, visit: &mut dyn FnMut(&FileView<'_>)) {

@@ -399,20 +399,20 @@ impl Ffs {
 
 impl FileSystem for Ffs {
     fn apply(&mut self, op: &Op) -> Result<Outcome, StateError> {
-        let op = self.without_absent_target(op);
-        if self.is_absent(&op) {
+        let possible = self.without_absent_target(op);
+        if self.is_absent(op) {
             return Ok(Outcome::Absent);
         }
         let root_named = self.root_named;
-        match self.dispatch(&op) {
+        match self.dispatch(&possible) {
             Ok(outcome) => {
-                self.note_shortfall(&op, outcome);
+                self.note_shortfall(op, outcome);
                 Ok(outcome)
             }
             Err(error) => {
                 // A line that was refused has not used the root.
                 self.root_named = root_named;
-                self.excuse(&op, error)
+                self.excuse(op, error)
             }
         }
     }

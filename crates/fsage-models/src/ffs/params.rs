@@ -27,7 +27,7 @@ impl Optim {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParamError {
     /// A key that no FFS has.
-    #[error("unknown key `{key}`; known: {}", KEYS.join(", "))]
+    #[error("unknown key `{key}`; known: {}", KEYS.map(|(key, _)| key).join(", "))]
     UnknownKey {
         /// The key as given.
         key: String,
@@ -50,32 +50,71 @@ pub enum ParamError {
     },
 }
 
-/// Every key, in the order of the documentation.
-pub const KEYS: [&str; 24] = [
-    "preset",
-    "size",
-    "tracks",
-    "sectors_per_track",
-    "cylinders_per_group",
-    "bsize",
-    "fsize",
-    "bytes_per_inode",
-    "maxcontig",
-    "rotdelay",
-    "maxbpg",
-    "nrpos",
-    "minfree",
-    "optim",
-    "policy",
-    "dirent_bytes",
-    "root",
-    "write_chunk",
-    "strict-switch",
-    "keep_clusters",
-    "rpm",
-    "interleave",
-    "trackskew",
-    "physical_sectors",
+/// Every key with its meaning and default, in the order of the documentation.
+pub const KEYS: [(&str, &str); 24] = [
+    (
+        "preset",
+        "g502 (default), g1024, tiny, small: the papers' file systems of 1996 and 1997, and two for tests",
+    ),
+    (
+        "policy",
+        "orig (default), realloc, noswitch, noswitch-seq, smartfrag",
+    ),
+    ("size", "of the partition, in bytes"),
+    ("tracks", "per cylinder"),
+    ("sectors_per_track", "of 512 bytes"),
+    (
+        "cylinders_per_group",
+        "16, or the next multiple that holds whole blocks",
+    ),
+    ("bsize", "block size (8K)"),
+    ("fsize", "fragment size (1K)"),
+    (
+        "bytes_per_inode",
+        "bytes of data space per inode (4 fragments; g502: 2K)",
+    ),
+    (
+        "maxcontig",
+        "blocks laid out before a rotational gap, and the largest cluster counted (7)",
+    ),
+    ("rotdelay", "rotational gap in milliseconds (0)"),
+    (
+        "maxbpg",
+        "blocks of one file in a cylinder group and section (bsize / 4)",
+    ),
+    (
+        "nrpos",
+        "rotational positions; 1 is no rotational search (8)",
+    ),
+    ("minfree", "reserve in percent (10)"),
+    ("optim", "time or space, at the start (time)"),
+    (
+        "dirent_bytes",
+        "bytes of a directory entry; 0: directories never grow (0)",
+    ),
+    (
+        "root",
+        "flag: the user is the superuser, who may use the reserve",
+    ),
+    ("write_chunk", "bytes of a write call of the replay (4M)"),
+    (
+        "strict-switch",
+        "flag: the first indirect block never starts its search in the inode's own group",
+    ),
+    (
+        "keep_clusters",
+        "flag: the cluster window is kept between operations, as while a file stays open",
+    ),
+    (
+        "rpm",
+        "rotations a minute, used with a rotational gap (5400)",
+    ),
+    ("interleave", "hardware sector interleave (1)"),
+    ("trackskew", "skew of sector 0 per track (0)"),
+    (
+        "physical_sectors",
+        "per track, spare ones included (sectors_per_track)",
+    ),
 ];
 
 /// Names of the presets.
@@ -196,7 +235,8 @@ impl Params {
     fn set(&mut self, key: &str, value: Option<&str>) -> Result<(), ParamError> {
         let number = || -> Result<u64, ParamError> {
             let text = value.ok_or_else(|| no_value(key))?;
-            size::parse(text).map_err(|e| bad_value(key, text, format!("a number ({e})")))
+            size::parse(text)
+                .map_err(|e| bad_value(key, text, format!("a number, as in 8192 or 8K; {e}")))
         };
         let flag = || match value {
             None | Some("true" | "yes" | "1") => Ok(true),
@@ -300,7 +340,7 @@ mod tests {
     fn errors_name_the_key_and_what_was_expected() {
         let message = |text: &str| options(text).unwrap_err().to_string();
         assert!(message("nrpos").contains("needs a value"));
-        assert!(message("block=8192").contains("known: preset, size"));
+        assert!(message("block=8192").contains("known: preset, policy, size"));
         assert!(message("optim=fast").contains("time or space"));
         assert!(message("policy=best").contains("noswitch-seq"));
         assert!(message("preset=huge").contains("g1024"));
@@ -310,7 +350,7 @@ mod tests {
 
     #[test]
     fn every_key_is_known_to_the_parser() {
-        for key in KEYS {
+        for (key, _) in KEYS {
             let known = !matches!(
                 options(&format!("{key}=0")),
                 Err(ParamError::UnknownKey { .. })

@@ -7,34 +7,31 @@ use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
 use fsage_core::{EventSource, Op};
 use fsage_data::OpsReader;
-use fsage_target::{Aging, FfsTrace, Progress, ReplayError, SpecError, Target, TargetSpec, replay};
+use fsage_models::ffs::{params, policy};
+use fsage_target::{
+    Aging, FfsTrace, KINDS, Progress, ReplayError, SpecError, Target, TargetSpec, replay,
+};
+use std::fmt::Write as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Replays a workload on targets and measures how their layout decays.
-///
-/// A target is KIND[:KEY=VALUE|FLAG,...]. Kinds: `ffs` (4.4BSD fast file system, simulated), `null` (does
-/// nothing). Keys of `ffs`: preset (g502, g1024, tiny, small), policy (orig, realloc, noswitch, noswitch-seq,
-/// smartfrag), size, tracks, `sectors_per_track`, `cylinders_per_group`, bsize, fsize, `bytes_per_inode`,
-/// maxcontig, rotdelay, maxbpg, nrpos, minfree, optim (time, space), `dirent_bytes`, `write_chunk`, root,
-/// strict-switch, `keep_clusters`, rpm, interleave, trackskew, `physical_sectors`.
 #[derive(Debug, clap::Args)]
 // Every flag of the command line is one.
 #[allow(clippy::struct_excessive_bools)]
-#[command(after_help = "Example:\n  fsage age w.parquet --on ffs --on ffs:policy=realloc -o run")]
+#[command(after_help = "Example:\n  fsage age w.parquet --on ffs --on ffs:policy=realloc -o run\n\n\
+                        `--help` tells what a SPEC may say.", after_long_help = targets_help())]
 pub struct Args {
     /// The workload: Parquet, or .ops text (plain, gzip or zstd); `-` is text from stdin.
     workload: PathBuf,
-    /// A target; may be given several times.
+    /// A target, KIND[:KEY=VALUE|FLAG,...]; may be given several times.
     #[arg(long = "on", value_name = "SPEC", required = true)]
     on: Vec<String>,
     /// Folder to make for the results.
     #[arg(short, long, value_name = "RUN", required_unless_present = "trace")]
     output: Option<PathBuf>,
     /// Print what the original 4.4BSD driver prints for every probe and every failure; no run is made.
-    #[arg(long, conflicts_with_all = ["output", "json", "check", "lenient"])]
+    #[arg(long, conflicts_with_all = ["output", "json", "check", "lenient", "force", "threads"])]
     trace: bool,
     /// Skip and count operations that do not fit the state, instead of stopping at the first.
     #[arg(long)]
@@ -183,34 +180,21 @@ fn replay_all(
     options: &Options,
     ui: Ui,
 ) -> anyhow::Result<()> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    // A second handler cannot be set, as when a demo ages twice: the first one then still stands.
-    let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(3);
-        }
-    });
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = options.threads.unwrap_or(cores.min(agings.len()));
     let bar = ui.bar_bytes(source.progress().map(|(_, of)| of), "aging");
     let result = replay(source, agings, threads, |progress: Progress| {
         bar.set_position(progress.bytes.map_or(progress.events, |(at, _)| at));
-        !stop.load(Ordering::Relaxed)
+        ui::go_on().is_ok()
     });
     bar.finish_and_clear();
     match result {
         Ok(()) => Ok(()),
         Err(ReplayError::Source(error)) => Err(anyhow::anyhow!(error)),
-        Err(error @ ReplayError::State { .. }) => {
-            let ReplayError::State { line, verb, error } = error else {
-                unreachable!()
-            };
-            bail!(
-                "{}:{line}: {verb}: {error}; nothing was written (--lenient skips such lines)",
-                workload.display()
-            )
-        }
+        Err(ReplayError::State { line, verb, error }) => bail!(
+            "{}:{line}: {verb}: {error}; nothing was written (--lenient skips such lines)",
+            workload.display()
+        ),
         Err(ReplayError::Interrupted) => Err(anyhow::Error::new(std::io::Error::from(
             std::io::ErrorKind::Interrupted,
         ))
@@ -225,15 +209,14 @@ fn warn_of_skipped(spec: &TargetSpec, aging: &Aging, ui: Ui) {
         (total.no_space, "for lack of space"),
         (total.no_inode, "for lack of inodes"),
         (total.too_large, "because the file would be too large"),
-        (
-            total.absent,
-            "on files or directories that could not be made",
-        ),
-        (total.invalid, "that do not fit the state"),
-        (total.ignored, "that this file system does not know"),
+        (total.absent, "on what could not be made before"),
+        (total.invalid, "since they do not fit the state"),
+        (total.ignored, "since this file system does not know them"),
     ];
     for (count, reason) in reasons.into_iter().filter(|&(count, _)| count > 0) {
-        ui.warn(&format!("{spec}: {count} operations skipped {reason}"));
+        ui.warn(&format!(
+            "{spec}: {count} operations were not done {reason}"
+        ));
     }
 }
 
@@ -255,6 +238,7 @@ fn trace(workload: &Path, specs: &[TargetSpec]) -> anyhow::Result<()> {
     let mut trace = FfsTrace::new(*fs);
     let mut out = ui::stdout();
     loop {
+        ui::go_on()?;
         match reader.next_event() {
             Ok(Some(event)) => {
                 let label = match event.op {
@@ -274,4 +258,23 @@ fn trace(workload: &Path, specs: &[TargetSpec]) -> anyhow::Result<()> {
         }
     }
     Ok(out.flush()?)
+}
+
+/// What `--on` takes, from the lists that the targets themselves keep.
+fn targets_help() -> String {
+    let mut help = String::from(
+        "A target is KIND[:KEY=VALUE|FLAG,...], as in ffs:preset=g1024,policy=realloc,root\n\nKinds:\n",
+    );
+    let mut list = |title: &str, rows: &[(&str, &str)]| {
+        help.push_str(title);
+        for (name, meaning) in rows {
+            let _ = writeln!(help, "  {name:20} {meaning}");
+        }
+    };
+    list("", &KINDS);
+    list("\nKeys of ffs (sizes take K, M, G, T):\n", &params::KEYS);
+    let policies = policy::ALL.map(|p| (p.name(), p.summary()));
+    list("\nPolicies of ffs:\n", &policies);
+    help.push_str("\nExample:\n  fsage age w.parquet --on ffs --on ffs:policy=realloc -o run");
+    help
 }

@@ -3,7 +3,7 @@
 use crate::commands::age::{self, Options};
 use crate::days::{self, DayRow};
 use crate::summary;
-use crate::ui::{self, Ui};
+use crate::ui::{self, Interruptible, Ui};
 use anyhow::{Context, bail};
 use fsage_core::WorkloadHeader;
 use fsage_core::size::human;
@@ -137,7 +137,7 @@ fn home_directories(args: &Args, ui: Ui, out: &mut impl Write) -> anyhow::Result
     };
     let mut workload = fsage_data::create_workload(&path, &header, true)?;
     let made = preset
-        .generate(args.seed, &mut workload)
+        .generate(args.seed, &mut Interruptible(&mut workload))
         .map_err(anyhow::Error::from_boxed)?;
     workload.finish()?;
     writeln!(
@@ -189,7 +189,14 @@ fn git_history(repo: &Path, args: &Args, ui: Ui, out: &mut impl Write) -> anyhow
     let bar = ui.bar_count(git::count_commits(repo, &options).ok(), "reading git");
     let header = git::header(repo, &options);
     let mut workload = fsage_data::create_workload(&path, &header, true)?;
-    let made = git::import(repo, &options, &mut workload, &mut |n| bar.set_position(n))?;
+    let made = git::import(
+        repo,
+        &options,
+        &mut Interruptible(&mut workload),
+        &mut |n| {
+            bar.set_position(n);
+        },
+    )?;
     bar.finish_and_clear();
     workload.finish()?;
     let name = repo.canonicalize().unwrap_or_else(|_| repo.to_owned());

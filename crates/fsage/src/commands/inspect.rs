@@ -3,7 +3,7 @@
 mod parquet;
 mod workload;
 
-use crate::ui::Ui;
+use crate::ui::{Ui, go_on};
 use fsage_core::{Event, EventSource};
 use fsage_data::{is_parquet, snapshot, table};
 use std::path::PathBuf;
@@ -44,6 +44,7 @@ pub fn for_each_event(
 ) -> anyhow::Result<()> {
     let mut progress = Progress::new(ui, what);
     while let Some(event) = source.next_event().map_err(anyhow::Error::from_boxed)? {
+        go_on()?;
         f(&event)?;
         progress.step(|| source.progress());
     }

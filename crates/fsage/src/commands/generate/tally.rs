@@ -120,6 +120,7 @@ impl<'a> Counted<'a> {
 impl EventSink for Counted<'_> {
     fn event(&mut self, event: Event) -> Result<(), SinkError> {
         const STEP: u64 = 4096;
+        crate::ui::go_on()?;
         if event.op != Op::Day {
             self.tally.add(&event);
             let done = self.tally.all.operations;
