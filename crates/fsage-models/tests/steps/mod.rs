@@ -207,7 +207,7 @@ pub enum Step {
     Overwrite {
         file: u8,
     },
-    /// From and to, in 255ths of the file; all of them and one byte, which is refused.
+    /// From and to, as parts of 255 of the file; all of them and one byte, which is refused.
     OverwriteRange {
         file: u8,
         from: u8,
@@ -217,7 +217,7 @@ pub enum Step {
         file: u8,
         bytes: u64,
     },
-    /// To so many 255ths of its length.
+    /// To so many parts of 255 of its length.
     Shorten {
         file: u8,
         to: u8,

@@ -15,7 +15,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Watch ten months of file activity decay one file system and barely touch another.
+/// Shows ten months of file activity decay one file system and barely touch another.
 ///
 /// Ages a simulated 4.4BSD file system without and with cluster reallocation by two workloads: ten months of
 /// home directories (synthetic, calibrated on published statistics) and the history of a git repository

@@ -10,7 +10,9 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Shows the layout of a run or a snapshot: layout score, by file size too, split files, free space.
+/// Shows the layout of a run or a snapshot.
+///
+/// Layout score, also by file size, split files and free space; of a run the decay over its days too.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A run (the folder that `fsage age -o` made) or a snapshot (Parquet).

@@ -23,12 +23,12 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Generate(generate::Args),
     Age(age::Args),
     Measure(measure::Args),
-    Demo(demo::Args),
-    Generate(generate::Args),
-    Convert(convert::Args),
     Inspect(inspect::Args),
+    Convert(convert::Args),
+    Demo(demo::Args),
 }
 
 /// Runs what the command line says.
