@@ -1,8 +1,17 @@
 //! Exit status: 0 done, 2 wrong usage or bad input, 3 the machine failed us. (1 is for commands whose answer may
 //! be "no"; none of them is yet.)
 
+use fsage_core::SinkError;
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
+
+/// An error of a source or sink of events. What the system refused is still seen as that, and gets its status.
+pub fn boxed(error: SinkError) -> anyhow::Error {
+    match error.downcast::<io::Error>() {
+        Ok(error) => (*error).into(),
+        Err(error) => anyhow::Error::from_boxed(error),
+    }
+}
 
 /// Prints an error to stderr, with its causes, and says which status it means.
 pub fn code(result: anyhow::Result<()>) -> ExitCode {

@@ -2,8 +2,10 @@
 //! right exit status, and nothing half-written left under the final name.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 struct Folder(tempfile::TempDir);
 
@@ -257,4 +259,42 @@ fn a_read_only_output_folder_ends_with_status_3() {
     );
     folder.fails("convert w.ops fixed/w.parquet", 3, &["fixed/", "Read-only"]);
     drop(mount);
+}
+
+/// Ctrl-C, and what a system sends when it shuts down.
+#[test]
+fn an_interrupt_ends_with_status_3_and_leaves_nothing() {
+    let folder = Folder::new();
+    folder.write("w.ops", b"create 1 0 5\n");
+    for signal in ["INT", "TERM"] {
+        for args in [
+            "generate profile smith96 --days 100000 -o big.parquet",
+            "age - --on ffs:preset=tiny -o run",
+        ] {
+            let mut child = Command::new(env!("CARGO_BIN_EXE_fsage"))
+                .args(args.split_whitespace())
+                .current_dir(folder.path())
+                .stdin(Stdio::piped())
+                .stderr(Stdio::piped())
+                .stdout(Stdio::null())
+                .spawn()
+                .expect("fsage runs");
+            let mut input = child.stdin.take().expect("a pipe");
+            // Long enough to be at work; it gets its operations, but never an end.
+            std::thread::sleep(Duration::from_millis(300));
+            let kill = Command::new("kill")
+                .args(["-s", signal, &child.id().to_string()])
+                .status();
+            assert!(kill.expect("kill runs").success());
+            while input
+                .write_all(&b"create 1 0 5\ndelete 1\n".repeat(1000))
+                .is_ok()
+            {}
+            let run = child.wait_with_output().expect("fsage ends");
+            let message = String::from_utf8_lossy(&run.stderr);
+            assert_eq!(run.status.code(), Some(3), "{args}: {message}");
+            assert!(message.contains("interrupted"), "{args}: {message}");
+            assert_eq!(folder.names(), ["w.ops"], "{args} left something behind");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! `fsage age`: replays a workload on one or more targets and measures them day by day.
 
 use crate::days;
+use crate::exit;
 use crate::run_folder::{Manifest, NewRun, TargetFacts, WorkloadFacts};
 use crate::summary;
 use crate::ui::{self, Ui};
@@ -190,7 +191,7 @@ fn replay_all(
     bar.finish_and_clear();
     match result {
         Ok(()) => Ok(()),
-        Err(ReplayError::Source(error)) => Err(anyhow::anyhow!(error)),
+        Err(ReplayError::Source(error)) => Err(exit::boxed(error)),
         Err(ReplayError::State { line, verb, error }) => bail!(
             "{}:{line}: {verb}: {error}; nothing was written (--lenient skips such lines)",
             workload.display()

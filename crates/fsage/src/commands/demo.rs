@@ -2,6 +2,7 @@
 
 use crate::commands::age::{self, Options};
 use crate::days::{self, DayRow};
+use crate::exit;
 use crate::summary;
 use crate::ui::{self, Interruptible, Ui};
 use anyhow::{Context, bail};
@@ -138,7 +139,7 @@ fn home_directories(args: &Args, ui: Ui, out: &mut impl Write) -> anyhow::Result
     let mut workload = fsage_data::create_workload(&path, &header, true)?;
     let made = preset
         .generate(args.seed, &mut Interruptible(&mut workload))
-        .map_err(anyhow::Error::from_boxed)?;
+        .map_err(exit::boxed)?;
     workload.finish()?;
     writeln!(
         out,

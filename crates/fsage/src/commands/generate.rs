@@ -2,6 +2,7 @@
 
 mod tally;
 
+use crate::exit;
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
@@ -187,8 +188,7 @@ fn from_profile(args: &ProfileArgs, ui: Ui) -> anyhow::Result<()> {
     };
     let total = Some(home.operations);
     let (summary, tally) = write(&args.output, &header, ui, total, |sink| {
-        home.generate(args.seed, sink)
-            .map_err(|e| anyhow::anyhow!(e))
+        home.generate(args.seed, sink).map_err(exit::boxed)
     })?;
     report(&args.output, &home_rows(&home, &summary), &tally, ui)
 }

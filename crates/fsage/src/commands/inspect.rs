@@ -3,6 +3,7 @@
 mod parquet;
 mod workload;
 
+use crate::exit;
 use crate::ui::{Ui, go_on};
 use fsage_core::{Event, EventSource};
 use fsage_data::{is_parquet, snapshot, table};
@@ -43,7 +44,7 @@ pub fn for_each_event(
     mut f: impl FnMut(&Event) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let mut progress = Progress::new(ui, what);
-    while let Some(event) = source.next_event().map_err(anyhow::Error::from_boxed)? {
+    while let Some(event) = source.next_event().map_err(exit::boxed)? {
         go_on()?;
         f(&event)?;
         progress.step(|| source.progress());
