@@ -2,6 +2,7 @@
 
 mod reference;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -32,7 +33,8 @@ fn script(folder: &Path, name: &str) -> Option<String> {
 
 fn compare(name: &str) {
     let Some(folder) = folder(name) else {
-        println!("{name}: skipped, no such vector here");
+        // Straight to stderr, which the test runner does not capture.
+        let _ = writeln!(std::io::stderr(), "{name}: skipped, no such vector here");
         return;
     };
     let read = |suffix: &str| {
@@ -41,7 +43,11 @@ fn compare(name: &str) {
     };
     let params = parse_config(&read("cfg"));
     let Some(script) = script(&folder, name) else {
-        println!("{name}: skipped, no program to unpack its script");
+        // Straight to stderr, which the test runner does not capture.
+        let _ = writeln!(
+            std::io::stderr(),
+            "{name}: skipped, no program to unpack its script"
+        );
         return;
     };
     for policy in Policy::ALL {

@@ -205,7 +205,11 @@ impl Mount {
             .output()
             .is_ok_and(|run| run.status.success());
         if !mounted {
-            println!("skipped: a test file system cannot be mounted here (needs root)");
+            // Straight to stderr, which the test runner does not capture.
+            let _ = writeln!(
+                std::io::stderr(),
+                "skipped: a test file system cannot be mounted here (needs root)"
+            );
         }
         mounted.then(|| Mount(at.to_owned()))
     }

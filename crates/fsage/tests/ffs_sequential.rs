@@ -7,6 +7,7 @@ use flate2::read::GzDecoder;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::Read;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -122,7 +123,11 @@ fn new_files_on_the_aged_disk_score_as_the_original_scored_them() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let aging = root.join("../shared/vectors/ffs/l01_502_200k.ops.gz");
     let Ok(aging) = File::open(aging) else {
-        println!("skipped: no vectors beside the project, so there is no aged disk to test on");
+        // Straight to stderr, which the test runner does not capture.
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: no vectors beside the project, so there is no aged disk to test on"
+        );
         return;
     };
     let mut script = String::new();

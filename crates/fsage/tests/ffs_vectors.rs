@@ -4,6 +4,7 @@
 //! `../shared/vectors/ffs` beside the project (all of them), where that folder is present.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -122,7 +123,11 @@ fn compare_shared(prefix: &str, outputs: usize) {
             outputs
         );
     } else {
-        println!("skipped: no vectors beside the project; the small ones run from tests/vectors");
+        // Straight to stderr, which the test runner does not capture.
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: no vectors beside the project; the small ones run from tests/vectors"
+        );
     }
 }
 

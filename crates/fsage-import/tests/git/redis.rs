@@ -9,6 +9,7 @@ use fsage_core::{Event, Op};
 use fsage_import::git::View;
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 fn read(name: &str) -> Option<String> {
@@ -16,7 +17,12 @@ fn read(name: &str) -> Option<String> {
         .join("../../../shared/data/gitops")
         .join(name);
     let Ok(file) = std::fs::File::open(&path) else {
-        eprintln!("skipped: {} is not there", path.display());
+        // Straight to stderr, which the test runner does not capture.
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: {} is not there",
+            path.display()
+        );
         return None;
     };
     let mut text = String::new();

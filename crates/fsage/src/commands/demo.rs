@@ -216,6 +216,12 @@ fn git_history(repo: &Path, args: &Args, ui: Ui, out: &mut impl Write) -> anyhow
         human(made.live_bytes)
     )?;
     age_both(&path, &target, &args.output.join("git"), ui, out)?;
+    if made.days < 30 {
+        writeln!(
+            out,
+            "\nSo short a history decays little: name a repository with years of it by --git REPO."
+        )?;
+    }
     Ok(())
 }
 
