@@ -152,3 +152,41 @@ fn l04_gives_the_originals_output() {
 fn l06_gives_the_originals_output() {
     compare_shared("l06", 5);
 }
+
+#[test]
+fn the_check_finds_nothing_on_any_day_of_the_large_scripts() {
+    let vectors = folder("../shared/vectors/ffs");
+    let into = tempfile::tempdir().expect("a temporary folder");
+    for (name, config) in [
+        ("m01_32MB", "ffs:preset=small,bytes_per_inode=4096"),
+        ("l01_502_200k", "ffs:preset=g502"),
+        ("l04_1024_200k", "ffs:preset=g1024,nrpos=1"),
+        ("l06_1024_dirent", "ffs:preset=g1024,dirent_bytes=24"),
+    ] {
+        let script = vectors.join(format!("{name}.ops.gz"));
+        if !script.is_file() {
+            // Straight to stderr, which the test runner does not capture.
+            let _ = writeln!(
+                std::io::stderr(),
+                "skipped: {name} is not beside the project"
+            );
+            continue;
+        }
+        let mut age = Command::new(env!("CARGO_BIN_EXE_fsage"));
+        age.arg("age");
+        for (_, policy) in MODES {
+            age.args(["--on", &format!("{config},policy={policy}")]);
+        }
+        let run = age
+            .args(["--check", "--quiet", "-o"])
+            .arg(into.path().join(name))
+            .arg(&script)
+            .output()
+            .expect("fsage runs");
+        assert!(
+            run.status.success(),
+            "{name}: {}",
+            String::from_utf8_lossy(&run.stderr)
+        );
+    }
+}
