@@ -80,7 +80,6 @@ pub struct Aging {
     check_days: bool,
     days: Vec<Day>,
     today: OpCounts,
-    total: OpCounts,
     t_ns: Option<i64>,
     failure: Option<ReplayError>,
 }
@@ -123,7 +122,6 @@ impl Aging {
             check_days: false,
             days: Vec::new(),
             today: OpCounts::default(),
-            total: OpCounts::default(),
             t_ns: None,
             failure: None,
         }
@@ -144,9 +142,13 @@ impl Aging {
         &self.days
     }
 
-    /// What became of all operations so far.
+    /// What became of the operations of all days so far.
     pub fn total(&self) -> OpCounts {
-        self.total
+        let mut total = OpCounts::default();
+        for day in &self.days {
+            total.add(&day.counts);
+        }
+        total
     }
 
     fn apply(&mut self, events: &[Event]) {
@@ -193,7 +195,6 @@ impl Aging {
                 inconsistency,
             });
         }
-        self.total.add(&self.today);
         self.days.push(Day {
             number: self.days.len() as u32,
             label: label.to_owned(),

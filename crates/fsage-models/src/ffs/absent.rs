@@ -145,7 +145,7 @@ impl Ffs {
 
     /// An operation that does not fit the state only because something earlier did not fit the disk is absent,
     /// not an error of the workload.
-    pub(super) fn excuse(&mut self, op: &Op, error: StateError) -> Result<Outcome, StateError> {
+    pub(super) fn excuse(&self, op: &Op, error: StateError) -> Result<Outcome, StateError> {
         let excused = match error {
             StateError::BeyondEnd(_) => match *op {
                 // A further name of a short file has another id.
@@ -165,12 +165,10 @@ impl Ffs {
             | StateError::IntoItself(_) => self.shortfall.stranded,
             _ => false,
         };
-        if !excused {
-            return Err(error);
+        if excused {
+            Ok(Outcome::Absent)
+        } else {
+            Err(error)
         }
-        if let Op::Rmdir { .. } | Op::Rename { .. } | Op::RenameDir { .. } = op {
-            self.shortfall.stranded = true;
-        }
-        Ok(Outcome::Absent)
     }
 }

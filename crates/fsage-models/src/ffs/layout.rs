@@ -66,24 +66,20 @@ impl Layout for Ffs {
 
     fn visit_free(&self, visit: &mut dyn FnMut(Run)) {
         let fsize = self.geometry.fsize;
+        let mut close = |run: Option<(u64, u64)>| {
+            if let Some((start, end)) = run {
+                visit(Run {
+                    start_bytes: start * fsize,
+                    length_bytes: (end - start) * fsize,
+                });
+            }
+        };
         let mut open: Option<(u64, u64)> = None;
         self.visit_free_frags(|start, n| match &mut open {
             Some((_, end)) if *end == start => *end += n,
-            _ => {
-                if let Some((start, end)) = open.replace((start, start + n)) {
-                    visit(Run {
-                        start_bytes: start * fsize,
-                        length_bytes: (end - start) * fsize,
-                    });
-                }
-            }
+            _ => close(open.replace((start, start + n))),
         });
-        if let Some((start, end)) = open {
-            visit(Run {
-                start_bytes: start * fsize,
-                length_bytes: (end - start) * fsize,
-            });
-        }
+        close(open);
     }
 }
 
