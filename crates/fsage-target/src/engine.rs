@@ -47,7 +47,7 @@ impl OpCounts {
 
     fn add(&mut self, other: &OpCounts) {
         self.done += other.done;
-        self.bytes_written += other.bytes_written;
+        self.bytes_written = self.bytes_written.saturating_add(other.bytes_written);
         self.no_space += other.no_space;
         self.no_inode += other.no_inode;
         self.too_large += other.too_large;
@@ -226,10 +226,12 @@ fn apply_all<F: FileSystem>(
         match fs.apply(op) {
             Ok(Outcome::Done) => {
                 counts.done += 1;
-                counts.bytes_written += match *op {
+                let bytes = match *op {
                     Op::Overwrite { file, range: None } => fs.file_size(file).unwrap_or(0),
                     _ => op.bytes_written(),
                 };
+                // `null` takes any size.
+                counts.bytes_written = counts.bytes_written.saturating_add(bytes);
             }
             Ok(Outcome::Ignored) => counts.ignored += 1,
             Ok(Outcome::NoSpace) => counts.no_space += 1,
@@ -433,5 +435,13 @@ mod tests {
         });
         assert!(matches!(stopped, Err(ReplayError::Interrupted)));
         assert!((10_000..30_000).contains(&seen));
+    }
+
+    #[test]
+    fn bytes_beyond_64_bits_stay_at_the_most_that_can_be_counted() {
+        let mut agings = [aging("null", false)];
+        let events = vec![create(1, u64::MAX), Event::day("1"), create(2, 2)];
+        replay(&mut script(events), &mut agings, 1, |_| true).unwrap();
+        assert_eq!(agings[0].total().bytes_written, u64::MAX);
     }
 }
