@@ -10,7 +10,8 @@
 #![no_main]
 
 use fsage_core::{Extent, FileKind, WorkloadHeader};
-use fsage_data::snapshot::{Form, Inode, InodeReader, InodeWriter, SnapshotRow};
+use fsage_core::snapshot::{Inode, SnapshotRow};
+use fsage_data::snapshot::{Form, InodeReader, InodeWriter};
 use fsage_data::table::read_table;
 use fsage_data::{OpsReader, WorkloadReader, WorkloadWriter, hide_decoder_panics};
 use libfuzzer_sys::fuzz_target;

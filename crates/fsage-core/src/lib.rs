@@ -9,8 +9,11 @@
 pub mod event;
 pub mod file_system;
 pub mod layout;
+pub mod names;
 pub mod rng;
+pub mod short_lived;
 pub mod size;
+pub mod snapshot;
 
 pub use event::{
     DirId, Event, EventSink, EventSource, FileId, Op, Origin, SinkError, TQuality, Verb,
@@ -19,3 +22,4 @@ pub use event::{
 pub use file_system::{FileSystem, Inconsistency, Outcome, StateError};
 pub use layout::{Extent, FileKind, FileView, Geometry, Layout, Run, Space};
 pub use rng::Rng;
+pub use snapshot::{SnapshotSink, SnapshotSource};

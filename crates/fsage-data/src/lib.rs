@@ -6,7 +6,6 @@
 mod decoder_panic;
 mod error;
 mod histogram;
-pub mod names;
 mod open;
 pub mod ops_text;
 mod parquet_file;

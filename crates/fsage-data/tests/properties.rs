@@ -2,8 +2,9 @@
 
 mod kit;
 
+use fsage_core::snapshot::Inode;
 use fsage_core::{Event, Extent, FileKind, WorkloadHeader};
-use fsage_data::snapshot::{Form, Inode, InodeReader, InodeWriter};
+use fsage_data::snapshot::{Form, InodeReader, InodeWriter};
 use fsage_data::table::read_table;
 use fsage_data::{OpsReader, OpsWriter, SnapshotFile, WorkloadReader};
 use proptest::collection::vec;

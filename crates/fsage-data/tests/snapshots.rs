@@ -2,10 +2,9 @@
 
 mod kit;
 
+use fsage_core::snapshot::{Inode, SnapshotRow, source_flags};
 use fsage_core::{Extent, FileKind, FileView, Geometry, Layout, Run, Space};
-use fsage_data::snapshot::{
-    Form, Inode, InodeReader, InodeWriter, SnapshotRow, read_snapshot_table, source_flags,
-};
+use fsage_data::snapshot::{Form, InodeReader, InodeWriter, read_snapshot_table};
 use fsage_data::{DataError, SnapshotFile, SnapshotMeta, write_snapshot};
 use std::fs;
 use std::path::Path;

@@ -4,7 +4,7 @@ use super::attribute;
 use super::error::{Fault, LineFault};
 use super::number::{bytes, integer, seconds};
 use super::verb::{Argument, Form, form_named, operation};
-use crate::names::{NameFault, check_name};
+use fsage_core::names::{NameFault, check_name};
 use fsage_core::{Event, Op, Verb};
 use std::ops::Range;
 
@@ -248,7 +248,7 @@ fn quoted_name(line: &mut Line<'_>, start: usize) -> Parsed<Box<[u8]>> {
             }
             [b'\\', b'x', high, low, ..] => {
                 let byte =
-                    crate::names::hex_byte(high, low).ok_or_else(|| bad_escape(at..at + 4))?;
+                    fsage_core::names::hex_byte(high, low).ok_or_else(|| bad_escape(at..at + 4))?;
                 name.push(byte);
                 at += 4;
             }

@@ -2,7 +2,7 @@
 
 use super::verb::{arguments, form_of};
 use super::{MAX_LINE_BYTES, line, pragma};
-use crate::names::{NameFault, check_name};
+use fsage_core::names::{NameFault, check_name};
 use fsage_core::{Event, EventSink, SinkError, Verb, WorkloadHeader};
 use std::io::{self, Write};
 use std::str;
@@ -307,7 +307,7 @@ fn quoted(text: &mut Vec<u8>, name: &[u8]) {
         match byte {
             b'"' | b'\\' => text.extend_from_slice(&[b'\\', byte]),
             b' '..=b'~' => text.push(byte),
-            _ => crate::names::push_hex(text, byte),
+            _ => fsage_core::names::push_hex(text, byte),
         }
     }
     text.push(b'"');

@@ -1,9 +1,10 @@
 //! A stored snapshot as a layout.
 
+use super::form::Form;
 use super::inode_reader::{InodeReader, last_snapshot};
-use super::row::{Form, Inode, SnapshotRow};
-use super::{SnapshotInfo, read_free_map, read_snapshot_table, stem, with_ending};
+use super::{read_free_map, read_snapshot_table, stem, with_ending};
 use crate::error::DataError;
+use fsage_core::snapshot::{Inode, SnapshotInfo, SnapshotRow};
 use fsage_core::{Extent, FileKind, FileView, Geometry, Layout, Run, Space};
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,6 +1,6 @@
 //! Reads inode tables.
 
-use super::row::{Form, Inode, SnapshotRow};
+use super::form::Form;
 use super::schema::{INODES, inode_schema};
 use crate::error::DataError;
 use crate::parquet_file::{Batches, TableFile, column, required, value_at};
@@ -8,6 +8,7 @@ use arrow_array::{
     Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray, UInt32Array, UInt64Array,
 };
 use arrow_schema::{DataType, Schema};
+use fsage_core::snapshot::{Inode, SnapshotRow};
 use fsage_core::{Extent, FileKind};
 use parquet::file::statistics::Statistics;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Writes inode tables.
 
-use super::row::{Form, Inode, SnapshotRow};
+use super::form::Form;
 use super::schema::{INODES, extent_fields, extent_item, inode_schema};
 use crate::error::DataError;
 use crate::parquet_file::{TableOutput, properties};
@@ -11,6 +11,7 @@ use arrow_array::builder::{
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 use fsage_core::Extent;
+use fsage_core::snapshot::{Inode, SnapshotRow};
 use parquet::basic::Encoding;
 use parquet::schema::types::ColumnPath;
 use std::path::Path;

@@ -10,21 +10,21 @@
 //! [`write_snapshot`] stores any layout so; [`SnapshotFile`] is a layout again.
 
 mod file;
+mod form;
 mod free;
 mod inode_reader;
 mod inode_writer;
-mod row;
 mod schema;
 mod table;
 mod write;
 
 pub use file::SnapshotFile;
+pub use form::Form;
 pub use free::{read_free_map, write_free_map};
 pub use inode_reader::InodeReader;
 pub use inode_writer::InodeWriter;
-pub use row::{Form, Inode, SnapshotRow, source_flags};
 pub use schema::{FREE, INODES, SNAPSHOTS};
-pub use table::{SnapshotInfo, read_snapshot_table, write_snapshot_table};
+pub use table::{read_snapshot_table, write_snapshot_table};
 pub use write::{SnapshotMeta, write_snapshot};
 
 use std::ffi::OsString;

@@ -4,7 +4,7 @@
 //! more, so that a stored model has the same metrics as the model itself: `data_bytes` (what is left for data
 //! without fixed metadata), `free_blocks` and `free_frags` (free space by kind). Readers do without them.
 
-use super::row::Form;
+use super::form::Form;
 use arrow_schema::{DataType, Field, Fields, Schema};
 
 /// Name of the schema of inode tables.

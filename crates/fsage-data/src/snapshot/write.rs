@@ -1,9 +1,10 @@
 //! Stores any layout as a snapshot.
 
+use super::form::Form;
 use super::free::FreeMap;
-use super::row::{Form, Inode, source_flags};
-use super::{InodeWriter, SnapshotInfo, stem, with_ending, write_snapshot_table};
+use super::{InodeWriter, stem, with_ending, write_snapshot_table};
 use crate::error::DataError;
+use fsage_core::snapshot::{Inode, SnapshotInfo, source_flags};
 use fsage_core::{FileView, Layout};
 use std::path::Path;
 

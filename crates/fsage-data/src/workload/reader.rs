@@ -2,10 +2,10 @@
 
 use super::ids::Columns;
 use crate::error::DataError;
-use crate::names::{check_name, unescape};
 use crate::parquet_file::{Batches, TableFile, column, required, value_at};
 use crate::schema::{OPTIONAL_COLUMNS, WORKLOAD, header_from_metadata, workload_schema};
 use arrow_array::{Array, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
+use fsage_core::names::{check_name, unescape};
 use fsage_core::{Event, EventSource, Origin, SinkError, TQuality, Verb, WorkloadHeader};
 use std::path::Path;
 

@@ -2,7 +2,6 @@
 
 use super::ids::Columns;
 use crate::error::DataError;
-use crate::names::{check_name, escape};
 use crate::parquet_file::{TableOutput, properties};
 use crate::schema::{WORKLOAD, header_to_metadata, workload_schema};
 use arrow_array::builder::{
@@ -10,6 +9,7 @@ use arrow_array::builder::{
 };
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
+use fsage_core::names::{check_name, escape};
 use fsage_core::{Event, EventSink, Origin, SinkError, TQuality, Verb, WorkloadHeader};
 use parquet::basic::Encoding;
 use parquet::schema::types::ColumnPath;

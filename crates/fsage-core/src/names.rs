@@ -85,13 +85,13 @@ pub fn unescape(text: &str) -> Option<Box<[u8]>> {
 }
 
 /// The byte of two hexadecimal digits.
-pub(crate) fn hex_byte(high: u8, low: u8) -> Option<u8> {
+pub fn hex_byte(high: u8, low: u8) -> Option<u8> {
     let digit = |c: u8| char::from(c).to_digit(16).map(|d| d as u8);
     Some(digit(high)? << 4 | digit(low)?)
 }
 
 /// Appends `\xhh`.
-pub(crate) fn push_hex(text: &mut Vec<u8>, byte: u8) {
+pub fn push_hex(text: &mut Vec<u8>, byte: u8) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     text.extend_from_slice(&[
         b'\\',

@@ -1,0 +1,86 @@
+//! What every source of workloads does with its output: writes it, counts it, reports on it.
+
+use super::tally::{self, Tally};
+use crate::summary;
+use crate::ui::{self, Ui};
+use anyhow::Context;
+use fsage_core::{EventSink, WorkloadHeader};
+use fsage_data::create_workload;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Where a workload goes.
+#[derive(Debug, clap::Args)]
+pub struct Output {
+    /// The workload to write.
+    #[arg(short = 'o', long = "output", value_name = "W")]
+    pub path: PathBuf,
+    /// Replace a file of that name.
+    #[arg(long)]
+    pub force: bool,
+    /// Print the summary as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Writes a workload, counts it, and shows how many of `total` operations are done.
+pub fn write<S>(
+    output: &Output,
+    header: &WorkloadHeader,
+    ui: Ui,
+    total: Option<u64>,
+    make: impl FnOnce(&mut dyn EventSink) -> anyhow::Result<S>,
+) -> anyhow::Result<(S, Tally)> {
+    let mut file = create_workload(&output.path, header, output.force)?;
+    let bar = total.map(|n| ui.bar_count(Some(n), "writing"));
+    let mut counted = tally::Counted::new(&mut file, bar.as_ref());
+    let summary = make(&mut counted)?;
+    let tally = counted.tally;
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    file.finish()
+        .with_context(|| format!("cannot finish {}", output.path.display()))?;
+    Ok((summary, tally))
+}
+
+/// Name and value, once for people and once for JSON.
+pub type Row = (String, String, &'static str, Value);
+
+/// A number as a row.
+pub fn row(text: &str, key: &'static str, value: u64) -> Row {
+    (text.to_owned(), value.to_string(), key, value.into())
+}
+
+/// The summary on stdout; on stderr when the workload itself went to stdout.
+pub fn report(output: &Output, rows: &[Row], tally: &Tally, ui: Ui) -> anyhow::Result<()> {
+    let mut text = Vec::new();
+    if output.json {
+        let facts: serde_json::Map<String, Value> = rows
+            .iter()
+            .map(|(_, _, key, value)| ((*key).to_owned(), value.clone()))
+            .collect();
+        let all = json!({
+            "workload": output.path.to_string_lossy(),
+            "summary": facts,
+            "counts": tally.json(),
+        });
+        summary::print_json(&mut text, &all)?;
+    } else {
+        let mut table = summary::table(&["", ""]);
+        for (name, value, _, _) in rows {
+            table.add_row([name, value]);
+        }
+        writeln!(text, "{table}\n")?;
+        tally.print(&mut text)?;
+    }
+    if output.path.as_os_str() == "-" {
+        ui.note(String::from_utf8_lossy(&text).trim_end());
+    } else {
+        let mut out = ui::stdout();
+        out.write_all(&text)?;
+        out.flush()?;
+    }
+    Ok(())
+}
