@@ -133,8 +133,8 @@ impl Nodes {
                     if node.inode == inode {
                         return;
                     }
-                    differences.guessed +=
-                        u64::from(known.is_none() && is_touched(&node.inode, &inode));
+                    let guessed = known.is_none() && !is_directory(&inode);
+                    differences.guessed += u64::from(guessed && is_touched(&node.inode, &inode));
                     let was = std::mem::replace(&mut node.inode, inode);
                     differences.changed.push((old, was));
                 } else {
