@@ -6,7 +6,7 @@
 
 use super::actions::{Action, What};
 use super::modify::Modification;
-use super::nodes::{Node, NodeId, Nodes};
+use super::nodes::{Name, Node, NodeId, Nodes};
 use super::options::FromSnapshotsError;
 use super::tree::{Place, Tree};
 use fsage_core::short_lived::ProfileVerb;
@@ -126,6 +126,16 @@ impl Emitter {
     /// Whether it has been made.
     pub fn has_dir(&self, dir: DirId) -> bool {
         self.dirs.contains_key(&dir)
+    }
+
+    /// Where a directory is, as a name.
+    pub fn place_of(&self, dir: DirId) -> Option<Name> {
+        let dir = self.dirs.get(&dir)?;
+        Some(Name {
+            dir: dir.parent,
+            bytes: dir.name.clone(),
+            file: FileId(0),
+        })
     }
 
     /// Directories with the most entries, fullest first.
@@ -561,7 +571,7 @@ impl Writing<'_> {
         };
         let mut event = self.event_of(node, op);
         event.name.clone_from(&place.1);
-        self.nodes.get_mut(node).names.push(super::nodes::Name {
+        self.nodes.get_mut(node).names.push(Name {
             dir: place.0,
             bytes: place.1,
             file,

@@ -44,7 +44,7 @@ pub use summary::FromSnapshotsSummary;
 use actions::{Action, What};
 use emit::{Alive, Emitter, Writing, sparse_bytes};
 use evidence::Interval;
-use fsage_core::snapshot::{SnapshotChanges, SnapshotInfo};
+use fsage_core::snapshot::{Inode, SnapshotChanges, SnapshotInfo, SnapshotRow};
 use fsage_core::{
     Event, EventSink, FileKind, Origin, Rng, SnapshotSource, TQuality, WorkloadHeader,
 };
@@ -80,10 +80,8 @@ impl<'a> FromSnapshots<'a> {
         let first = source.next_changes().map_err(FromSnapshotsError::Source)?;
         let first = first.ok_or(FromSnapshotsError::Empty)?;
         let has_paths = first.rows.iter().any(|row| match row {
-            fsage_core::snapshot::SnapshotRow::Present(inode) => {
-                inode.path.as_deref().is_some_and(|path| path != ".")
-            }
-            fsage_core::snapshot::SnapshotRow::Gone { .. } => false,
+            SnapshotRow::Present(inode) => inode.path.is_some(),
+            SnapshotRow::Gone { .. } => false,
         });
         let placement = options.placement.unwrap_or(if has_paths {
             Placement::Tree
@@ -318,7 +316,7 @@ impl<'a> FromSnapshots<'a> {
 const MAX_GROUPS: u64 = 1 << 20;
 
 /// Length that a file has in the workload: FIFOs, sockets and devices are empty files.
-fn replayed_bytes(inode: &fsage_core::snapshot::Inode) -> u64 {
+fn replayed_bytes(inode: &Inode) -> u64 {
     match inode.kind {
         FileKind::Regular | FileKind::Symlink | FileKind::Directory => inode.size_bytes,
         FileKind::Fifo | FileKind::Socket | FileKind::BlockDevice | FileKind::CharDevice => 0,

@@ -511,7 +511,11 @@ impl FromSnapshots<'_> {
         } else {
             self.places(inode, directory, further.unwrap_or(&none))
         };
-        let names = self.nodes.get(id).names.clone();
+        // A directory may have been moved aside since its place was seen.
+        let names = match self.nodes.get(id).dir {
+            Some(dir) => self.emitter.place_of(dir).into_iter().collect(),
+            None => self.nodes.get(id).names.clone(),
+        };
         let has = |place: &Place| names.iter().any(|n| n.dir == place.0 && n.bytes == place.1);
         let mut added = wanted.iter().filter(|place| !has(place)).cloned();
         let mut lost = names.iter().filter(|name| {
