@@ -299,13 +299,13 @@ pub trait SnapshotSource {
 
 /// Snapshots in memory, as what changed from one to the next.
 #[derive(Clone, Debug, Default)]
-pub struct SnapshotSeries {
+pub struct SnapshotsInMemory {
     changes: Vec<SnapshotChanges>,
     last: Vec<Inode>,
     given: usize,
 }
 
-impl SnapshotSeries {
+impl SnapshotsInMemory {
     /// Adds a snapshot. `inodes` ascend by (inode, generation).
     pub fn push(
         &mut self,
@@ -329,7 +329,7 @@ impl SnapshotSeries {
     }
 }
 
-impl SnapshotSource for SnapshotSeries {
+impl SnapshotSource for SnapshotsInMemory {
     fn next_changes(&mut self) -> Result<Option<SnapshotChanges>, SinkError> {
         let changes = self.changes.get(self.given).cloned();
         self.given += usize::from(changes.is_some());

@@ -11,7 +11,7 @@ pub use matching::{Matches, Operations};
 
 use anyhow::{Context, bail};
 use fsage_core::short_lived::Profile;
-use fsage_core::snapshot::{SnapshotInfo, SnapshotSeries};
+use fsage_core::snapshot::{SnapshotInfo, SnapshotsInMemory};
 use fsage_core::{Event, EventSource, FileSystem, Layout, Op, Outcome, SinkError, WorkloadHeader};
 use fsage_metrics::{Measures, measure};
 use fsage_models::ffs::Ffs;
@@ -23,7 +23,7 @@ pub struct Truth {
     /// Measures at the end of every day.
     pub days: Vec<Measures>,
     /// One snapshot a day.
-    pub snapshots: SnapshotSeries,
+    pub snapshots: SnapshotsInMemory,
     /// What was done, by day and inode.
     pub operations: Operations,
     /// Every operation that was done, with the inode it was done to.
@@ -41,7 +41,7 @@ pub fn observe(
     let mut stamps = Stamps::new(&fs, epoch_ns);
     let mut truth = Truth {
         days: Vec::new(),
-        snapshots: SnapshotSeries::default(),
+        snapshots: SnapshotsInMemory::default(),
         operations: Operations::default(),
         events: Vec::new(),
     };
@@ -137,7 +137,7 @@ pub fn remake(
     truth.snapshots.rewind();
     let generator = FromSnapshots::begin(&mut truth.snapshots, options.clone(), short_lived)?;
     let mut events = Vec::new();
-    let summary = generator.generate(&mut truth.snapshots, &mut events, &mut |_| true)?;
+    let summary = generator.generate(&mut truth.snapshots, &mut events, &mut |_| {})?;
     Ok(Remade { events, summary })
 }
 

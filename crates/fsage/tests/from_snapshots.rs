@@ -66,7 +66,7 @@ fn generate(data: &Path, options: Options) -> Vec<Event> {
     let generator = FromSnapshots::begin(&mut source, options, None).unwrap();
     let mut events = Vec::new();
     let summary = generator
-        .generate(&mut source, &mut events, &mut |_| true)
+        .generate(&mut source, &mut events, &mut |_| {})
         .unwrap();
     println!("{summary:#?}");
     events

@@ -137,7 +137,7 @@ impl<'a> FromSnapshots<'a> {
         mut self,
         source: &mut dyn SnapshotSource,
         sink: &mut dyn EventSink,
-        progress: &mut dyn FnMut(u64) -> bool,
+        progress: &mut dyn FnMut(u64),
     ) -> Result<FromSnapshotsSummary, FromSnapshotsError> {
         let Some(first) = self.first.take() else {
             return Err(FromSnapshotsError::Empty);
@@ -153,11 +153,7 @@ impl<'a> FromSnapshots<'a> {
             };
             end = interval.end;
             self.advance(changes, interval, sink)?;
-            if !progress(self.summary.snapshots) {
-                return Err(FromSnapshotsError::Sink(
-                    std::io::Error::from(std::io::ErrorKind::Interrupted).into(),
-                ));
-            }
+            progress(self.summary.snapshots);
         }
         self.summary.placement = Some(self.tree.placement());
         self.summary.orphans = self.tree.orphans;

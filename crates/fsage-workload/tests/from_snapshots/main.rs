@@ -3,7 +3,7 @@
 mod world;
 
 use fsage_core::short_lived::{Profile, ProfileOp, ProfileVerb};
-use fsage_core::snapshot::SnapshotSeries;
+use fsage_core::snapshot::SnapshotsInMemory;
 use fsage_core::{Event, Op, Rng};
 use fsage_workload::from_snapshots::{
     DeleteTimes, Draws, FromSnapshots, FromSnapshotsSummary, Growth, Identity, Modifications,
@@ -21,7 +21,7 @@ const ALL: Tells = Tells {
 };
 
 fn generate(
-    series: &mut SnapshotSeries,
+    series: &mut SnapshotsInMemory,
     options: Options,
     short_lived: Option<ShortLived<'_>>,
 ) -> (Vec<Event>, FromSnapshotsSummary) {
@@ -29,7 +29,7 @@ fn generate(
     let mut events = Vec::new();
     let generator = FromSnapshots::begin(series, options, short_lived).unwrap();
     let summary = generator
-        .generate(series, &mut events, &mut |_| true)
+        .generate(series, &mut events, &mut |_| {})
         .unwrap();
     (events, summary)
 }
@@ -61,7 +61,7 @@ fn pool() -> Vec<Profile> {
 fn leads_from_one_snapshot_to_the_next(seed: u64, tells: Tells, options: &Options, short: bool) {
     let mut rng = Rng::new(seed);
     let mut source = Source::new();
-    let mut series = SnapshotSeries::default();
+    let mut series = SnapshotsInMemory::default();
     let mut wanted = Vec::new();
     for night in 0..8 {
         for _ in 0..rng.below(40) {
@@ -157,7 +157,7 @@ fn snapshots_that_tell_less_are_enough() {
 fn without_paths_files_go_into_the_directory_of_their_group() {
     let mut rng = Rng::new(5);
     let mut source = Source::new();
-    let mut series = SnapshotSeries::default();
+    let mut series = SnapshotsInMemory::default();
     while source.inodes() < 20 {
         source.act(&mut rng);
     }

@@ -1,7 +1,7 @@
 //! Two small file systems that know nothing of the code under test: one whose users do anything at random, and
 //! which is photographed; and one that does what a workload says, and refuses what cannot be done.
 
-use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo, SnapshotSeries, source_flags};
+use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo, SnapshotsInMemory, source_flags};
 use fsage_core::{DirId, Event, FileId, FileKind, Op, Rng};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,6 +18,7 @@ struct Node {
 
 /// What the rows of its snapshots tell.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools)] // Any of them may be missing.
 pub struct Tells {
     pub generation: bool,
     pub birth: bool,
@@ -52,7 +53,10 @@ impl Source {
 
     /// The lowest free number, so that numbers are used again at once.
     fn node(&mut self, kind: FileKind, size: u64) -> u64 {
-        let ino = (ROOT..).find(|ino| !self.nodes.contains_key(ino)).unwrap();
+        let mut ino = ROOT;
+        while self.nodes.contains_key(&ino) {
+            ino += 1;
+        }
         self.generation += 1;
         let node = Node {
             generation: self.generation,
@@ -163,16 +167,18 @@ impl Source {
                 self.touch(ino, false);
                 self.enter(&path, ino);
             }
-            (8, Some(file)) if !free && path != file && !self.is_dir(self.names[&path]) => {
+            (8, Some(file))
+                if !free
+                    && !self.is_dir(self.names[&path])
+                    && self.names[&path] != self.names[&file] =>
+            {
                 // Moved over another one.
-                if self.names[&path] != self.names[&file] {
-                    self.unlink(&path);
-                    let ino = self.names.remove(&file).unwrap();
-                    let dir = self.dir_of(&file);
-                    self.touch(dir, true);
-                    self.touch(ino, false);
-                    self.enter(&path, ino);
-                }
+                self.unlink(&path);
+                let ino = self.names.remove(&file).unwrap();
+                let dir = self.dir_of(&file);
+                self.touch(dir, true);
+                self.touch(ino, false);
+                self.enter(&path, ino);
             }
             (9, Some(file)) if free && self.nodes[&self.names[&file]].kind == FileKind::Regular => {
                 let ino = self.names[&file];
@@ -224,7 +230,7 @@ impl Source {
         &self,
         tells: Tells,
         taken_at_ns: i64,
-        into: &mut SnapshotSeries,
+        into: &mut SnapshotsInMemory,
         snap_id: u32,
     ) {
         let mut paths: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
