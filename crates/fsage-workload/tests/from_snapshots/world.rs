@@ -116,6 +116,25 @@ impl Source {
         self.touch(dir, true);
     }
 
+    /// A directory with all that is in it gets another path.
+    fn move_directory(&mut self, moved: &str, path: &str) {
+        let old = self.dir_of(moved);
+        self.touch(old, true);
+        let below = format!("{moved}/");
+        let all: Vec<String> = self.names.keys().cloned().collect();
+        for from in all {
+            if from == moved || from.starts_with(&below) {
+                let ino = self.names.remove(&from).unwrap();
+                let to = format!("{path}{}", &from[moved.len()..]);
+                self.names.insert(to, ino);
+            }
+        }
+        let ino = self.names[path];
+        self.touch(ino, false);
+        let new = self.dir_of(path);
+        self.touch(new, true);
+    }
+
     /// Something that a user might do.
     pub fn act(&mut self, rng: &mut Rng) {
         self.now += 1 + rng.below(HOUR as u64 / 4) as i64;
@@ -186,24 +205,10 @@ impl Source {
                 self.enter(&path, ino);
             }
             (10, _) if !dir.is_empty() && free => {
-                // A whole directory moves, unless into itself.
                 let moved = dirs[rng.below(dirs.len() as u64) as usize].clone();
+                // Not into itself.
                 if !moved.is_empty() && !format!("{path}/").starts_with(&format!("{moved}/")) {
-                    let old = self.dir_of(&moved);
-                    self.touch(old, true);
-                    let below = format!("{moved}/");
-                    let all: Vec<String> = self.names.keys().cloned().collect();
-                    for from in all {
-                        if from == moved || from.starts_with(&below) {
-                            let ino = self.names.remove(&from).unwrap();
-                            let to = format!("{path}{}", &from[moved.len()..]);
-                            self.names.insert(to, ino);
-                        }
-                    }
-                    let ino = self.names[&path];
-                    self.touch(ino, false);
-                    let new = self.dir_of(&path);
-                    self.touch(new, true);
+                    self.move_directory(&moved, &path);
                 }
             }
             (11, _) if !dir.is_empty() => {
