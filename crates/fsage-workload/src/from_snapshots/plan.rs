@@ -422,11 +422,6 @@ impl FromSnapshots<'_> {
         actions: &mut Vec<Action>,
     ) {
         let early: FxHashMap<NodeId, i64> = freed_early.iter().copied().collect();
-        let block_bytes = self.info.block_bytes.map_or(0, u64::from);
-        let fragments = self
-            .info
-            .frag_bytes
-            .is_some_and(|f| u64::from(f) < block_bytes);
         let mut touched_only = 0;
         for (id, before) in &found.changed {
             let (id, inode) = (*id, self.nodes.get(*id).inode.clone());
@@ -434,13 +429,7 @@ impl FromSnapshots<'_> {
             let directory = is_replayed_as_directory(self.tree.placement(), &inode);
             if !directory {
                 self.want.bytes = self.want.bytes - replayed_bytes(before) + replayed_bytes(&inode);
-                let mut how = modification(
-                    before,
-                    &inode,
-                    block_bytes,
-                    fragments,
-                    self.options.modifications,
-                );
+                let mut how = modification(before, &inode, self.options.modifications);
                 if super::is_directory(&inode) && before.size_bytes == inode.size_bytes {
                     how = Modification::None;
                 }

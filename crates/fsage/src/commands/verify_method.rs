@@ -65,6 +65,9 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             }),
         ] {
             let growth = Growth::Burst;
+            if short.is_none() && std::env::var("POOLONLY").is_ok() {
+                continue;
+            }
             writeln!(out, "{:?}", short.map(|s| s.draws))?;
             for rule in DeleteTimes::ALL {
                 let options = Options {
@@ -73,6 +76,13 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
                     growth,
                     ..Options::default()
                 };
+                let mut options = options;
+                if std::env::var("REWRITE").is_ok() {
+                    options.modifications = fsage_workload::from_snapshots::Modifications::Rewrite;
+                }
+                if std::env::var("NOBLOCKS").is_ok() {
+                    options.block_reuse = Some(false);
+                }
                 let remade = verify::remake(&mut truth, &options, short)?;
                 let matches = truth.operations.match_with(&Operations::of(&remade.events));
                 if rule == DeleteTimes::Reuse && short.is_none() {
