@@ -2,6 +2,8 @@
 //!
 //! - [`home`]: ten months of home directories, after published statistics (preset `smith96`).
 //! - [`clones`]: one history several times side by side, shifted by days.
+//! - [`short_lived`]: profiles of short-lived files.
 
 pub mod clones;
 pub mod home;
+pub mod short_lived;
