@@ -1,8 +1,9 @@
-//! `fsage generate`: makes a workload from a git history or from published statistics.
+//! `fsage generate`: makes a workload from snapshots, a git history or published statistics.
 
 mod git;
 mod output;
 mod profile;
+mod snapshots;
 mod tally;
 
 use crate::ui::Ui;
@@ -13,7 +14,8 @@ use clap::Subcommand;
 /// The ending of the output says its form: .parquet, or .ops, .ops.gz, .ops.zst; `-` is text to stdout.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  fsage generate profile smith96 -o home.parquet\n  \
+    after_help = "Examples:\n  fsage generate snapshots nightly/ -o mine.parquet\n  \
+                  fsage generate profile smith96 -o home.parquet\n  \
                   fsage generate git ~/src/redis --clones 20 --stagger 365 -o redis20.parquet"
 )]
 pub struct Args {
@@ -23,6 +25,7 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Source {
+    Snapshots(snapshots::Args),
     Git(git::Args),
     Profile(profile::Args),
 }
@@ -30,6 +33,7 @@ enum Source {
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     match &args.source {
+        Source::Snapshots(args) => snapshots::run(args, ui),
         Source::Git(args) => git::run(args, ui),
         Source::Profile(args) => profile::run(args, ui),
     }

@@ -6,6 +6,7 @@ mod demo;
 mod generate;
 mod inspect;
 mod measure;
+mod verify_method;
 
 use crate::ui::Ui;
 use clap::{Parser, Subcommand};
@@ -28,6 +29,7 @@ enum Command {
     Measure(measure::Args),
     Inspect(inspect::Args),
     Convert(convert::Args),
+    VerifyMethod(verify_method::Args),
     Demo(demo::Args),
 }
 
@@ -41,5 +43,6 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Generate(args) => generate::run(args, ui),
         Command::Convert(args) => convert::run(args, ui),
         Command::Inspect(args) => inspect::run(args, ui),
+        Command::VerifyMethod(args) => verify_method::run(args, ui),
     }
 }
