@@ -23,6 +23,6 @@ pub use histogram::Histogram;
 pub use open::{Lost, WorkloadOutput, create_workload, hash_file, is_parquet, open_workload};
 pub use ops_text::{OpsError, OpsReader, OpsWriter};
 pub use partial::PartialFile;
-pub use snapshot::{SnapshotFile, SnapshotMeta, write_snapshot};
+pub use snapshot::{SnapshotCounts, SnapshotFile, SnapshotMeta, SnapshotOutput, write_snapshot};
 pub use summary::{Share, WorkloadSummary};
 pub use workload::{WorkloadReader, WorkloadWriter};
