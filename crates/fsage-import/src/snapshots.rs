@@ -48,6 +48,11 @@ impl Default for Options {
     }
 }
 
+/// A time in seconds since 1970 UTC, a fraction allowed, as nanoseconds.
+pub fn parse_seconds(text: &str) -> Option<i64> {
+    number::seconds(text.as_bytes(), number::Fraction::OfTheNumber).ok()?
+}
+
 /// One input, decompressed.
 pub struct Input<'a> {
     /// Its name, for messages.

@@ -113,19 +113,6 @@ impl<W: Write> Exporter<W> {
                 let new = event.sum(old, bytes)?;
                 self.modify(&event, file, new)
             }
-            Op::Write {
-                file,
-                offset,
-                bytes,
-            }
-            | Op::Fallocate {
-                file,
-                offset,
-                bytes,
-            } => {
-                let new = event.sum(offset, bytes)?.max(self.size(&event, file)?);
-                self.modify(&event, file, new)
-            }
             Op::Overwrite { file, range } => {
                 let old = self.size(&event, file)?;
                 let (offset, bytes) = range.unwrap_or((0, old));
@@ -138,6 +125,19 @@ impl<W: Write> Exporter<W> {
             Op::Write { file, bytes: 0, .. } | Op::Punch { file, .. } => {
                 let old = self.size(&event, file)?;
                 self.modify(&event, file, old)
+            }
+            Op::Write {
+                file,
+                offset,
+                bytes,
+            }
+            | Op::Fallocate {
+                file,
+                offset,
+                bytes,
+            } => {
+                let new = event.sum(offset, bytes)?.max(self.size(&event, file)?);
+                self.modify(&event, file, new)
             }
             Op::Rewrite { file, bytes } | Op::Truncate { file, bytes } => {
                 self.modify(&event, file, bytes)
@@ -231,20 +231,17 @@ impl<W: Write> Exporter<W> {
         self.name(step, file, number)?;
         let kind = step.kind().unwrap_or(kind);
         let t_s = self.last_t_s;
-        match self.pending.take_if(|gone| gone.number == number) {
-            Some(gone) => {
-                self.summary.replaces += 1;
-                let (old, old_kind) = (gone.bytes, gone.kind);
-                writeln!(
-                    self.output,
-                    "R {number} {t_s} {old} {bytes} {old_kind} {kind}"
-                )?;
-            }
-            None => {
-                self.flush()?;
-                self.summary.creates += 1;
-                writeln!(self.output, "C {number} {t_s} {bytes} {kind}")?;
-            }
+        if let Some(gone) = self.pending.take_if(|gone| gone.number == number) {
+            self.summary.replaces += 1;
+            let (old, old_kind) = (gone.bytes, gone.kind);
+            writeln!(
+                self.output,
+                "R {number} {t_s} {old} {bytes} {old_kind} {kind}"
+            )?;
+        } else {
+            self.flush()?;
+            self.summary.creates += 1;
+            writeln!(self.output, "C {number} {t_s} {bytes} {kind}")?;
         }
         let inode = Inode {
             bytes,

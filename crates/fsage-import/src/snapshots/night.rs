@@ -17,7 +17,6 @@ pub(super) struct Nights<'a> {
     sink: &'a mut dyn SnapshotSink,
     pub summary: Summary,
     next_snap_id: u32,
-    last_taken_at_ns: Option<i64>,
     night: Option<Night>,
     dirs: Directories,
 }
@@ -36,7 +35,6 @@ impl<'a> Nights<'a> {
             sink,
             summary: Summary::default(),
             next_snap_id: 0,
-            last_taken_at_ns: None,
             night: None,
             dirs: Directories::default(),
         }
@@ -83,10 +81,6 @@ impl<'a> Nights<'a> {
     fn announce(&mut self, night: &mut Night, taken_at_ns: i64) -> Result<(), SnapshotError> {
         night.time_known = true;
         night.info.taken_at_ns = taken_at_ns;
-        if self.last_taken_at_ns.is_some_and(|last| taken_at_ns < last) {
-            self.summary.count(Repair::TimeGoesBack);
-        }
-        self.last_taken_at_ns = Some(taken_at_ns);
         self.sink
             .snapshot(night.info.clone())
             .map_err(SnapshotError::Sink)
@@ -95,45 +89,35 @@ impl<'a> Nights<'a> {
     /// Takes a row of the snapshot. `path` is in bytes and not escaped. The parent is looked up by the path,
     /// unless the row has it.
     pub fn row(&mut self, mut inode: Inode, path: Option<&[u8]>) -> Result<(), SnapshotError> {
-        let Some(mut night) = self.night.take() else {
+        let Some(night) = &mut self.night else {
             return Ok(());
         };
-        let done = match path {
-            None => self.give(&mut night, inode, false),
-            Some(path) => {
-                let path = escape(path);
-                let derives = inode.parent_ino.is_none();
-                if derives && inode.kind == FileKind::Directory && !self.dirs.add(&path, inode.ino)
-                {
-                    self.summary.count(Repair::DirectoryRepeated);
-                    self.night = Some(night);
-                    return Ok(());
-                }
-                let mut waits = false;
-                if derives && path != ROOT {
-                    inode.parent_ino = self.dirs.parent(&path);
-                    waits = inode.parent_ino.is_none();
-                }
-                inode.path = Some(path.into());
-                self.give(&mut night, inode, waits)
-            }
-        };
-        self.night = Some(night);
-        done
-    }
-
-    fn give(&mut self, night: &mut Night, inode: Inode, waits: bool) -> Result<(), SnapshotError> {
         self.summary.rows += 1;
-        if waits || !night.time_known {
-            night.newest_ctime_ns = night.newest_ctime_ns.max(inode.ctime_ns);
+        let mut waits = !night.time_known;
+        if let Some(path) = path {
+            let path = escape(path);
+            if inode.parent_ino.is_none() {
+                if inode.kind == FileKind::Directory {
+                    self.dirs.add(&path, inode.ino);
+                }
+                if path != ROOT {
+                    inode.parent_ino = self.dirs.parent(&path);
+                    waits |= inode.parent_ino.is_none();
+                }
+            }
+            inode.path = Some(path.into());
+        }
+        night.newest_ctime_ns = night.newest_ctime_ns.max(inode.ctime_ns);
+        if waits {
             night.waiting.push(inode);
             return Ok(());
         }
-        self.pass_on(night, inode)
+        let taken_at_ns = night.info.taken_at_ns;
+        self.pass_on(taken_at_ns, inode)
     }
 
-    fn pass_on(&mut self, night: &Night, mut inode: Inode) -> Result<(), SnapshotError> {
-        if inode.ctime_ns.is_some_and(|t| t > night.info.taken_at_ns) {
+    fn pass_on(&mut self, taken_at_ns: i64, mut inode: Inode) -> Result<(), SnapshotError> {
+        if inode.ctime_ns.is_some_and(|t| t > taken_at_ns) {
             inode.source_flags |= source_flags::CHANGED_DURING_WALK;
             self.summary.count(Repair::ChangedDuringWalk);
         }
@@ -150,7 +134,7 @@ impl<'a> Nights<'a> {
             let newest = night.newest_ctime_ns.unwrap_or(0);
             self.announce(&mut night, newest)?;
         }
-        for mut inode in std::mem::take(&mut night.waiting) {
+        for mut inode in night.waiting {
             if let Some(path) = inode.path.as_deref()
                 && inode.parent_ino.is_none()
                 && path != ROOT
@@ -160,7 +144,7 @@ impl<'a> Nights<'a> {
                     self.summary.count(Repair::NoParent);
                 }
             }
-            self.pass_on(&night, inode)?;
+            self.pass_on(night.info.taken_at_ns, inode)?;
         }
         Ok(())
     }
@@ -171,7 +155,6 @@ impl<'a> Nights<'a> {
 #[derive(Default)]
 struct Directories {
     by_path: FxHashMap<Box<str>, u64>,
-    by_ino: FxHashMap<u64, Box<str>>,
     /// The directory looked up last: its files mostly come together.
     last: (String, Option<u64>),
 }
@@ -179,21 +162,14 @@ struct Directories {
 impl Directories {
     fn clear(&mut self) {
         self.by_path.clear();
-        self.by_ino.clear();
         self.last = (String::new(), None);
     }
 
-    /// Adds a directory; false where another one has its inode number, as a mount point may.
-    fn add(&mut self, path: &str, ino: u64) -> bool {
-        let known = self.by_ino.entry(ino).or_insert_with(|| path.into());
-        if **known != *path {
-            return false;
-        }
+    fn add(&mut self, path: &str, ino: u64) {
         self.by_path.entry(path.into()).or_insert(ino);
         if self.last.0 == path {
             self.last = (String::new(), None);
         }
-        true
     }
 
     fn parent(&mut self, path: &str) -> Option<u64> {

@@ -33,12 +33,10 @@ impl Summary {
 #[allow(missing_docs)]
 pub enum Repair {
     TimeFromCtime,
-    TimeGoesBack,
     ChangedDuringWalk,
     TimeOutOfRange,
     TakenAtDiffers,
     NoParent,
-    DirectoryRepeated,
     ModeContradicts,
     PathNotEscaped,
     PathOutsideRoot,
@@ -49,14 +47,12 @@ pub enum Repair {
 
 impl Repair {
     /// Every repair, in the order of reports.
-    pub const ALL: [Repair; 13] = [
+    pub const ALL: [Repair; 11] = [
         Repair::TimeFromCtime,
-        Repair::TimeGoesBack,
         Repair::ChangedDuringWalk,
         Repair::TimeOutOfRange,
         Repair::TakenAtDiffers,
         Repair::NoParent,
-        Repair::DirectoryRepeated,
         Repair::ModeContradicts,
         Repair::PathNotEscaped,
         Repair::PathOutsideRoot,
@@ -69,12 +65,10 @@ impl Repair {
     pub fn key(self) -> &'static str {
         match self {
             Repair::TimeFromCtime => "time_from_ctime",
-            Repair::TimeGoesBack => "time_goes_back",
             Repair::ChangedDuringWalk => "changed_during_walk",
             Repair::TimeOutOfRange => "time_out_of_range",
             Repair::TakenAtDiffers => "taken_at_differs",
             Repair::NoParent => "no_parent",
-            Repair::DirectoryRepeated => "directory_repeated",
             Repair::ModeContradicts => "mode_contradicts",
             Repair::PathNotEscaped => "path_not_escaped",
             Repair::PathOutsideRoot => "path_outside_root",
@@ -88,14 +82,10 @@ impl Repair {
     pub fn text(self) -> &'static str {
         match self {
             Repair::TimeFromCtime => "snapshots of unknown time: dated by their newest ctime",
-            Repair::TimeGoesBack => "snapshots earlier than the one before: order kept",
             Repair::ChangedDuringWalk => "rows changed after their snapshot began: flagged",
             Repair::TimeOutOfRange => "times outside 1677 to 2262: unknown",
             Repair::TakenAtDiffers => "rows with another taken_at than the first of their night",
             Repair::NoParent => "rows whose directory is not in the input: no parent",
-            Repair::DirectoryRepeated => {
-                "directories with the inode of another: left out (mount points)"
-            }
             Repair::ModeContradicts => "rows whose mode contradicts their type: type kept",
             Repair::PathNotEscaped => "paths with bytes that text forms escape: taken as they are",
             Repair::PathOutsideRoot => "paths outside the root of the scan: kept whole",

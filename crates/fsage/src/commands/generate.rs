@@ -1,7 +1,8 @@
-//! `fsage generate`: makes a workload from a git history or from published statistics.
+//! `fsage generate`: makes a workload from a git history, a playback text or from published statistics.
 
 mod git;
-mod output;
+pub mod output;
+pub mod playback;
 mod profile;
 mod tally;
 
@@ -24,6 +25,7 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 enum Source {
     Git(git::Args),
+    Playback(playback::Args),
     Profile(profile::Args),
 }
 
@@ -31,6 +33,7 @@ enum Source {
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     match &args.source {
         Source::Git(args) => git::run(args, ui),
+        Source::Playback(args) => playback::run(args, ui),
         Source::Profile(args) => profile::run(args, ui),
     }
 }

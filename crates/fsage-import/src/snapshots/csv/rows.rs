@@ -202,13 +202,6 @@ impl<'r> Fields<'r, '_, '_> {
                 push_merged(&mut extents, extent);
             }
         }
-        let overlap = |pair: &[Extent]| {
-            !pair[1].is_pointers()
-                && pair[0].logical_bytes + pair[0].length_bytes > pair[1].logical_bytes
-        };
-        if extents.windows(2).any(overlap) {
-            return Err(self.bad(column, "extents that do not overlap in the file"));
-        }
         Ok(extents.into_boxed_slice())
     }
 }
