@@ -94,6 +94,7 @@ pub fn import(
         live_bytes: 0,
         next_id: 0,
         t_ns: None,
+        given_t_ns: None,
     };
     for group in 1..u64::from(groups.count) {
         let dir = DirId(group);
@@ -141,7 +142,10 @@ struct State<'a> {
     live: FxHashMap<u64, Live>,
     live_bytes: u128,
     next_id: u64,
+    /// Of the record before.
     t_ns: Option<i64>,
+    /// Of the event before.
+    given_t_ns: Option<i64>,
 }
 
 impl State<'_> {
@@ -202,7 +206,8 @@ impl State<'_> {
             }
             Record::Score => {
                 let mut day = Event::day(&self.summary.days.to_string());
-                day.t_ns = self.t_ns;
+                // A record that is skipped moves no clock.
+                day.t_ns = self.given_t_ns;
                 self.summary.days += 1;
                 self.give(day)
             }
@@ -281,6 +286,7 @@ impl State<'_> {
     }
 
     fn give(&mut self, event: Event) -> Result<(), PlaybackError> {
+        self.given_t_ns = event.t_ns;
         self.sink.event(event).map_err(PlaybackError::Sink)
     }
 }

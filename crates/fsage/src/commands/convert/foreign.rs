@@ -106,7 +106,7 @@ pub fn recognize(from: &[PathBuf], args: &Args) -> anyhow::Result<Inputs> {
             bail!(
                 "{name}: in none of the formats that are known: workloads in Parquet, .ops text or playback; \
                  snapshots by find -printf (NUL-terminated), in a table with a header (csv), by fs-hasher, by \
-                 GUFI; name the format with --from"
+                 GUFI; name it with --from: find, csv, fs-hasher, gufi, gufi-old, playback or ops"
             );
         };
         if let Some(first) = found.first()
