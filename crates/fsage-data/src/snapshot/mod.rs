@@ -9,8 +9,10 @@
 //! ```
 //!
 //! [`write_snapshot`] stores any layout so; [`SnapshotFile`] is a layout again. [`SnapshotOutput`] takes the
-//! rows of a series of snapshots in any order.
+//! rows of a series of snapshots in any order; [`SnapshotSeries`] gives any number of files as one series, as what
+//! changed from night to night; [`SeriesOutput`] writes that, in either form.
 
+pub mod diff;
 mod file;
 mod form;
 mod free;
@@ -21,6 +23,9 @@ mod night;
 mod output;
 mod schema;
 mod scratch;
+mod series;
+mod series_output;
+mod series_writer;
 mod sort;
 mod table;
 mod write;
@@ -32,8 +37,11 @@ pub use inode_reader::InodeReader;
 pub use inode_writer::InodeWriter;
 pub use names::{NamesReader, NamesWriter};
 pub use night::Repairs;
-pub use output::{SnapshotCounts, SnapshotOutput};
+pub use output::SnapshotOutput;
 pub use schema::{FREE, INODES, NAMES, SNAPSHOTS};
+pub use series::{Changed, InodeKey, NightChanges, SnapshotSeries, open_snapshots};
+pub use series_output::SeriesOutput;
+pub use series_writer::SnapshotCounts;
 pub use table::{read_snapshot_table, write_snapshot_table};
 pub use write::{SnapshotMeta, write_snapshot};
 
@@ -53,4 +61,18 @@ pub(crate) fn with_ending(stem: &Path, ending: &str) -> PathBuf {
     let mut path = OsString::from(stem);
     path.push(ending);
     PathBuf::from(path)
+}
+
+/// A table beside an inode table: `STEM.full.parquet` and `STEM.delta.parquet` share those of `STEM`.
+pub(crate) fn beside(path: &Path, ending: &str) -> Option<PathBuf> {
+    let stem = stem(path);
+    let own = with_ending(&stem, ending);
+    let shared = match stem.extension().and_then(|e| e.to_str()) {
+        Some("full" | "delta") => Some(with_ending(&stem.with_extension(""), ending)),
+        _ => None,
+    };
+    [Some(own), shared]
+        .into_iter()
+        .flatten()
+        .find(|p| p.exists())
 }
