@@ -125,7 +125,7 @@ impl InodeReader {
     }
 }
 
-fn open_table(path: &Path) -> Result<(TableFile, Form), DataError> {
+pub(super) fn open_table(path: &Path) -> Result<(TableFile, Form), DataError> {
     let file = TableFile::open_as(path, INODES)?;
     let form = match file.value("fsage.form") {
         None | Some("full") => Form::Full,
@@ -137,6 +137,11 @@ fn open_table(path: &Path) -> Result<(TableFile, Form), DataError> {
     };
     file.check_columns(&inode_schema(form), &[])?;
     Ok((file, form))
+}
+
+/// The form of a table.
+pub(super) fn form_of(path: &Path) -> Result<Form, DataError> {
+    Ok(open_table(path)?.1)
 }
 
 /// Rows of a table, and its first and last snapshot; `None` if it has no rows.
@@ -170,7 +175,7 @@ pub(super) fn snapshot_range(path: &Path) -> Result<(u64, Option<(u32, u32)>), D
 }
 
 /// The row groups that may hold rows of a snapshot.
-fn groups_with(file: &TableFile, snap_id: u32) -> Vec<usize> {
+pub(super) fn groups_with(file: &TableFile, snap_id: u32) -> Vec<usize> {
     (0..file.builder().metadata().num_row_groups())
         .filter(|group| {
             snapshots_of_group(file, *group)
@@ -285,7 +290,7 @@ impl Columns {
 }
 
 /// The column `extents`.
-struct Extents {
+pub(super) struct Extents {
     lists: ListArray,
     items: StructArray,
     logical: UInt64Array,
@@ -295,7 +300,7 @@ struct Extents {
 }
 
 impl Extents {
-    fn of(batch: &RecordBatch, path: &Path) -> Result<Extents, DataError> {
+    pub fn of(batch: &RecordBatch, path: &Path) -> Result<Extents, DataError> {
         let lists: ListArray = required(batch, "extents", path)?;
         let missing = || DataError::unsuitable(path, "column `extents` is no list of extents");
         let items = lists.values().as_any().downcast_ref::<StructArray>();
@@ -317,7 +322,7 @@ impl Extents {
         })
     }
 
-    fn row(&self, at: usize) -> Result<Option<Box<[Extent]>>, String> {
+    pub fn row(&self, at: usize) -> Result<Option<Box<[Extent]>>, String> {
         if self.lists.is_null(at) {
             return Ok(None);
         }

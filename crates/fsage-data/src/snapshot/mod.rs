@@ -12,6 +12,7 @@
 //! rows of a series of snapshots in any order; [`SnapshotSeries`] gives any number of files as one series, as what
 //! changed from night to night; [`SeriesOutput`] writes that, in either form.
 
+pub mod diff;
 mod file;
 mod form;
 mod free;

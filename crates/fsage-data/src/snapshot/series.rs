@@ -152,6 +152,11 @@ impl SnapshotSeries {
         &self.inodes
     }
 
+    /// The same, by value.
+    pub(super) fn into_inodes(self) -> BTreeMap<InodeKey, Inode> {
+        self.inodes
+    }
+
     /// Rows read of how many.
     pub fn rows_read(&self) -> (u64, u64) {
         let open = self.open.as_ref().map_or(0, |open| open.reader.rows_read());

@@ -1,7 +1,8 @@
-//! `fsage generate`: makes a workload from snapshots, a git history or published statistics.
+//! `fsage generate`: makes a workload from snapshots, a git history, playback text or published statistics.
 
 mod git;
-mod output;
+pub mod output;
+pub mod playback;
 mod profile;
 mod snapshots;
 mod tally;
@@ -27,6 +28,7 @@ pub struct Args {
 enum Source {
     Snapshots(snapshots::Args),
     Git(git::Args),
+    Playback(playback::Args),
     Profile(profile::Args),
 }
 
@@ -35,6 +37,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     match &args.source {
         Source::Snapshots(args) => snapshots::run(args, ui),
         Source::Git(args) => git::run(args, ui),
+        Source::Playback(args) => playback::run(args, ui),
         Source::Profile(args) => profile::run(args, ui),
     }
 }

@@ -54,7 +54,7 @@ pub fn for_each_event(
 }
 
 /// A progress bar over bytes that appears after a second.
-struct Progress<'a> {
+pub struct Progress<'a> {
     ui: Ui,
     what: &'a str,
     start: Instant,
@@ -63,7 +63,7 @@ struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    fn new(ui: Ui, what: &'a str) -> Progress<'a> {
+    pub fn new(ui: Ui, what: &'a str) -> Progress<'a> {
         Progress {
             ui,
             what,
@@ -74,7 +74,7 @@ impl<'a> Progress<'a> {
     }
 
     /// Looks at the clock only now and then, for this is called for every row.
-    fn step(&mut self, bytes: impl FnOnce() -> Option<(u64, u64)>) {
+    pub fn step(&mut self, bytes: impl FnOnce() -> Option<(u64, u64)>) {
         self.steps = self.steps.wrapping_add(1);
         if !self.steps.is_multiple_of(1 << 14) || self.start.elapsed() < Duration::from_secs(1) {
             return;
@@ -86,7 +86,7 @@ impl<'a> Progress<'a> {
         bar.set_position(at.unwrap_or_default());
     }
 
-    fn done(self) {
+    pub fn done(self) {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();
         }
