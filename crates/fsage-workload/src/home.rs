@@ -1,4 +1,4 @@
-//! Ten months of home directories (preset `smith96`): a synthetic workload, calibrated on published figures.
+//! Home directories (presets `home-1996` and `home-1997`): synthetic workloads, calibrated on published figures.
 //!
 //! Smith and Seltzer 1996 aged a 502 MB file system with ten months of the home directories of one professor
 //! and three students. Their workload was rebuilt from nightly snapshots and NFS traces; neither is public.
@@ -33,38 +33,40 @@ mod sizes;
 mod start;
 mod tree;
 
+use crate::preset::{Generator, Preset};
 use calendar::Calendar;
 use fsage_core::{EventSink, Rng, SinkError, WorkloadHeader};
+use serde::{Deserialize, Serialize};
 use tree::Tree;
 
-/// Parameters. Where the paper gives a figure it stands beside the field; the others are assumptions.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Parameters. The presets say which of their values are published, and which are assumptions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Home {
-    /// Days. 1996: 300, ten months.
+    /// Days.
     pub days: u64,
-    /// Data space of the file system in fragments of 1 KB, utilization is a share of it. 1996: 502 MB.
+    /// Data space of the file system in fragments of 1 KB, utilization is a share of it.
     pub data_space_kb: u64,
-    /// Cylinder groups of the file system, for the header only. 1996: 27.
+    /// Cylinder groups of the file system, for the header only.
     pub groups: u64,
-    /// Operations, `day` not counted. 1996: about 800,000.
+    /// Operations, `day` not counted.
     pub operations: u64,
-    /// Bytes written. 1996: 48.6 GB.
+    /// Bytes written.
     pub bytes_written: u64,
-    /// Files alive when it begins. Not published: 9 % of the space, at the mean size of the end.
+    /// Files alive when it begins.
     pub initial_files: u64,
-    /// Files alive at the end. 1996: 8,774.
+    /// Files alive at the end.
     pub final_files: u64,
     /// Utilization in tenths of a percent over thousandths of the period, straight lines in between.
-    /// 1996: 9 % at the start, over 70 % most of the time, 90 % at most, and at the end 313 MB.
     pub utilization: Vec<(u64, u64)>,
-    /// Live files, in thousandths of `final_files`, over thousandths of the period. Only the end is published.
+    /// Live files, in thousandths of `final_files`, over thousandths of the period.
     pub files: Vec<(u64, u64)>,
-    /// No write goes over this utilization, in tenths of a percent: 1996 had 90 % at most, and a fast file
-    /// system with a reserve of 10 % gives out no more.
+    /// No write goes over this utilization, in tenths of a percent: a fast file system with a reserve of 10 % gives
+    /// out no more than 90 %.
     pub ceiling_permille: u64,
     /// Short-lived files may hold this share of the data space at a time, in tenths of a percent.
     pub short_lived_permille: u64,
-    /// Users. 1996: one professor and three students.
+    /// Users.
     pub users: u64,
     /// Bursts of short-lived files a day: size / 40 MB, as Smith and Seltzer 1997 drew profiles.
     pub bursts_a_day: u64,
@@ -76,8 +78,35 @@ pub struct Home {
     pub large_turnover_a_day: u64,
     /// Mean number of days that a user stays with a project.
     pub days_on_a_project: u64,
-    /// Files modified in this many last days are the hot ones. 1996: the last month.
+    /// Files modified in this many last days are the hot ones.
     pub hot_days: u64,
+    /// What was published of the real one.
+    #[serde(default)]
+    pub published: Published,
+}
+
+/// Published figures of the workload that this one is made after, to stand beside what came out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Published {
+    /// Operations.
+    pub operations: Option<u64>,
+    /// Bytes written.
+    pub bytes_written: Option<u64>,
+    /// Utilization before the first day, in tenths of a percent.
+    pub initial_permille: Option<u64>,
+    /// Utilization at its highest.
+    pub peak_permille: Option<u64>,
+    /// Utilization at the end.
+    pub final_permille: Option<u64>,
+    /// Files alive at the end.
+    pub final_files: Option<u64>,
+    /// Their space.
+    pub final_kb: Option<u64>,
+    /// Hot files.
+    pub hot_files: Option<u64>,
+    /// Their space.
+    pub hot_kb: Option<u64>,
 }
 
 /// What came out, in the terms of the paper. Space is allocated space, as estimated.
@@ -114,39 +143,58 @@ pub struct HomeSummary {
 impl Home {
     /// The home directories of Smith and Seltzer 1996, on a file system `g502`.
     pub fn smith96() -> Home {
-        Home {
-            days: 300,
-            data_space_kb: 514_055,
-            groups: 27,
-            operations: 800_000,
-            bytes_written: 48_600_000_000,
-            initial_files: 1_290,
-            final_files: 8_774,
-            utilization: vec![
-                (0, 90),
-                (50, 250),
-                (130, 520),
-                (217, 710),
-                (330, 780),
-                (430, 845),
-                (500, 765),
-                (630, 820),
-                (767, 860),
-                (850, 800),
-                (950, 765),
-                (1000, 623),
-            ],
-            files: vec![(0, 147), (217, 684), (500, 860), (950, 1040), (1000, 1000)],
-            ceiling_permille: 890,
-            short_lived_permille: 30,
-            users: 4,
-            bursts_a_day: 12,
-            deletes_a_day: 20,
-            changes_a_day: 80,
-            large_turnover_a_day: 4,
-            days_on_a_project: 25,
-            hot_days: 30,
+        match Preset::named("home-1996").map(|preset| preset.generator) {
+            Some(Generator::Home(home)) => home,
+            other => unreachable!("home-1996 is made by the home generator, not by {other:?}"),
         }
+    }
+
+    /// Checks what may come from outside.
+    ///
+    /// # Errors
+    /// Says which key is wrong, and what was expected.
+    pub fn check(&self) -> Result<(), String> {
+        const MOST: u64 = 1_000_000_000;
+        let within = |key: &str, value: u64, least: u64, most: u64| {
+            if (least..=most).contains(&value) {
+                return Ok(());
+            }
+            Err(format!("{key} = {value}: expected {least} to {most}"))
+        };
+        within("days", self.days, 1, 100_000)?;
+        within("data_space_kb", self.data_space_kb, 1, 1 << 40)?;
+        within("operations", self.operations, 0, 1_000_000 * MOST)?;
+        within("bytes_written", self.bytes_written, 0, 1 << 60)?;
+        within("ceiling_permille", self.ceiling_permille, 0, 980)?;
+        within("short_lived_permille", self.short_lived_permille, 0, 1000)?;
+        within("users", self.users, 0, 100_000)?;
+        within("days_on_a_project", self.days_on_a_project, 1, 100_000)?;
+        within("hot_days", self.hot_days, 0, 100_000)?;
+        for (key, value) in [
+            ("groups", self.groups),
+            ("initial_files", self.initial_files),
+            ("final_files", self.final_files),
+            ("bursts_a_day", self.bursts_a_day),
+            ("deletes_a_day", self.deletes_a_day),
+            ("changes_a_day", self.changes_a_day),
+            ("large_turnover_a_day", self.large_turnover_a_day),
+        ] {
+            within(key, value, 0, MOST)?;
+        }
+        for (key, curve, most) in [
+            ("utilization", &self.utilization, 980),
+            ("files", &self.files, 100_000),
+        ] {
+            let rises = curve.windows(2).all(|w| w[0].0 < w[1].0);
+            let fits = curve.iter().all(|k| k.0 <= 1000 && k.1 <= most);
+            if !rises || !fits {
+                return Err(format!(
+                    "{key}: expected [thousandths of the period, value], the first rising to 1000 at most, the \
+                     second up to {most}"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// The same curves over another number of days, with the same operations and bytes a day.

@@ -1,11 +1,26 @@
-//! Synthetic workloads, one file a generator. All are seeded and label what they make as generated.
+//! Workloads, one file a generator. All are seeded, and say of every event where it comes from.
 //!
 //! - [`from_snapshots`]: what leads from one snapshot of a file system to the next.
-//! - [`home`]: ten months of home directories, after published statistics (preset `smith96`).
-//! - [`clones`]: one history several times side by side, shifted by days.
 //! - [`short_lived`]: profiles of short-lived files.
+//! - [`preset`]: workloads by name, and the TOML form that says which generator makes one, with which parameters.
+//! - [`profile`]: files of given sizes, ages and depths on a file system that is as full as it is told to be.
+//! - [`geriatrix`]: profiles of Geriatrix, for the profile generator.
+//! - [`home`]: home directories, after published statistics.
+//! - [`herrin`]: random creates and deletes by fullness.
+//! - [`server`]: threads that go through loops of operations, after filebench.
+//! - [`clones`]: one history several times side by side, shifted by days.
+//!
+//! Shared by them: [`distribution`] and [`space`].
 
 pub mod clones;
+pub mod distribution;
 pub mod from_snapshots;
+pub mod geriatrix;
+pub mod herrin;
 pub mod home;
+pub mod preset;
+pub mod profile;
+pub mod server;
 pub mod short_lived;
+pub mod space;
+mod text_size;

@@ -1,16 +1,7 @@
 //! Sizes of files: distributions, and the space that a fast file system takes for them.
 
+use crate::space::SpaceRule;
 use fsage_core::Rng;
-
-/// Bytes a fragment.
-const FRAG: u64 = 1024;
-/// Fragments a block.
-const BLOCK_FRAGS: u64 = 8;
-const BLOCK: u64 = FRAG * BLOCK_FRAGS;
-/// Blocks that an inode points to itself; only a file of no more of them ends in fragments.
-const DIRECT_BLOCKS: u64 = 12;
-/// Pointers in an indirect block of 8 KB.
-const INDIRECT_POINTERS: u64 = BLOCK / 4;
 
 /// A file over this size is a large one: few of them hold most of the space.
 pub(super) const LARGE_BYTES: u64 = 96 << 10;
@@ -19,16 +10,7 @@ const LARGEST_BYTES: u64 = 8 << 20;
 /// Space of a file in fragments of 1 KB, indirect blocks included, on a 4.4BSD fast file system with 8 KB
 /// blocks.
 pub(super) fn space_kb(bytes: u64) -> u64 {
-    let blocks = bytes.div_ceil(BLOCK);
-    if blocks <= DIRECT_BLOCKS {
-        return bytes.div_ceil(FRAG);
-    }
-    let indirect = match (blocks - DIRECT_BLOCKS).div_ceil(INDIRECT_POINTERS) {
-        1 => 1,
-        // One of its own for the first, then the double indirect block and those that it points to.
-        n => n + 1,
-    };
-    (blocks + indirect) * BLOCK_FRAGS
+    SpaceRule::FFS.fragments(bytes)
 }
 
 /// A size between 1 byte and the largest.
@@ -68,17 +50,6 @@ pub(super) fn short_lived(rng: &mut Rng, median: f64, sigma: f64, factor: f64) -
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Counted by hand from the block map: 12 direct blocks, 2,048 behind the indirect one.
-    #[test]
-    fn space_is_whole_blocks_beyond_the_direct_ones() {
-        let kb = |n: u64| space_kb(n << 10);
-        assert_eq!([space_kb(0), space_kb(1), space_kb(1025)], [0, 1, 2]);
-        assert_eq!([kb(8), kb(9), kb(96)], [8, 9, 96]);
-        assert_eq!(space_kb((96 << 10) + 1), 13 * 8 + 8);
-        assert_eq!(kb(96 + 2048 * 8), (12 + 2048 + 1) * 8);
-        assert_eq!(kb(96 + 2048 * 8 + 1), (12 + 2049 + 3) * 8);
-    }
 
     #[test]
     fn sizes_have_the_means_they_claim() {

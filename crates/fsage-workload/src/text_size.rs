@@ -1,0 +1,37 @@
+//! Sizes in the TOML of a preset: a number of bytes, or text as in `"64K"`.
+
+use fsage_core::size;
+use serde::de::{Error, Visitor};
+use serde::{Deserializer, Serializer};
+use std::fmt;
+
+struct Size;
+
+impl Visitor<'_> for Size {
+    type Value = u64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number of bytes, or text as in \"64K\"")
+    }
+
+    fn visit_u64<E: Error>(self, bytes: u64) -> Result<u64, E> {
+        Ok(bytes)
+    }
+
+    fn visit_i64<E: Error>(self, bytes: i64) -> Result<u64, E> {
+        u64::try_from(bytes).map_err(|_| E::custom(format!("{bytes} is below zero")))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<u64, E> {
+        size::parse(text).map_err(|e| E::custom(format!("{text:?} is no size as in \"64K\": {e}")))
+    }
+}
+
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    from.deserialize_any(Size)
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // the shape that serde calls
+pub(crate) fn serialize<S: Serializer>(bytes: &u64, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u64(*bytes)
+}
