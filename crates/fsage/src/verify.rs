@@ -218,92 +218,26 @@ impl EventSource for InMemory {
     }
 }
 
-/// A week of the truth's own short-lived files, from its middle: what a trace of a similar server, or of a few
-/// days, would give.
-pub fn week_of(truth: &Truth) -> Vec<Event> {
-    const WEEK: usize = 7;
-    let days = truth.days.len();
-    let first = days.saturating_sub(WEEK) / 2;
-    let mut day = 0;
-    let mut week = Vec::new();
+/// Profiles of the short-lived files in a week of the truth, from its middle: what a trace of a similar server
+/// would give. With them, how many there are a day.
+pub fn week_of_profiles(truth: &Truth) -> (Vec<Profile>, u64) {
+    const WEEK: u32 = 7;
+    let mut extractor = Extractor::new(ExtractorOptions {
+        source: "a week of the truth".to_owned(),
+        window: Window::Day { utc_offset_s: 0 },
+        keep_appends: true,
+    });
     for event in &truth.events {
-        if (first..first + WEEK).contains(&day) {
-            week.push(event.clone());
-        }
-        day += usize::from(event.op == Op::Day);
+        extractor.event(event);
     }
-    week
-}
-
-/// What a pool holds.
-pub fn pool_bytes(pool: &[Profile]) -> u64 {
-    pool.iter().map(Profile::bytes).sum()
-}
-
-/// Experimental.
-pub fn quick_pool(events: &[Event]) -> Vec<Profile> {
-    use fsage_core::short_lived::{ProfileOp, ProfileVerb};
-    use std::collections::{BTreeMap, HashMap};
-    let mut pool = Vec::new();
-    for (n, day) in events.split(|e| e.op == Op::Day).enumerate() {
-        let mut size: HashMap<u64, (u64, u64)> = HashMap::new();
-        let mut gone: HashMap<u64, u64> = HashMap::new();
-        for e in day {
-            match e.op {
-                Op::Create { file, dir, bytes } => {
-                    size.insert(file.0, (dir.0, bytes));
-                }
-                Op::Append { file, bytes } => {
-                    if let Some(s) = size.get_mut(&file.0) {
-                        s.1 += bytes;
-                    }
-                }
-                Op::Rewrite { file, bytes } => {
-                    if let Some(s) = size.get_mut(&file.0) {
-                        s.1 = bytes;
-                    }
-                }
-                Op::Delete { file } if size.contains_key(&file.0) => {
-                    gone.insert(file.0, size[&file.0].1);
-                }
-                _ => {}
-            }
-        }
-        let mut dirs: BTreeMap<u64, Vec<ProfileOp>> = BTreeMap::new();
-        for e in day {
-            let (verb, file) = match e.op {
-                Op::Create { file, .. } => (ProfileVerb::Create, file.0),
-                Op::Delete { file } => (ProfileVerb::Delete, file.0),
-                _ => continue,
-            };
-            let Some(bytes) = gone.get(&file) else {
-                continue;
-            };
-            dirs.entry(size[&file].0).or_default().push(ProfileOp {
-                t_rel_ns: e.t_ns.unwrap(),
-                verb,
-                local_id: file,
-                bytes: if verb == ProfileVerb::Create {
-                    *bytes
-                } else {
-                    0
-                },
-            });
-        }
-        for (dir, mut ops) in dirs {
-            let t0 = ops[0].t_rel_ns;
-            for op in &mut ops {
-                op.t_rel_ns -= t0;
-            }
-            pool.push(Profile {
-                source: "truth".into(),
-                dir: dir.to_string(),
-                day: n as u32,
-                start_ns: t0,
-                ops,
-                names: vec![],
-            });
-        }
-    }
-    pool
+    let mut pool = extractor.finish();
+    let days = pool
+        .iter()
+        .map(|profile| profile.day + 1)
+        .max()
+        .unwrap_or(0);
+    let first = days.saturating_sub(WEEK) / 2;
+    pool.retain(|profile| (first..first + WEEK).contains(&profile.day));
+    let a_day = pool.len() as f64 / f64::from(WEEK.min(days).max(1));
+    (pool, a_day.round() as u64)
 }

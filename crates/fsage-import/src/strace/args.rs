@@ -283,10 +283,17 @@ mod tests {
 
     #[test]
     fn arguments_are_split_where_strace_splits_them() {
-        let (list, ret) = all(r#"3</a, b>, "x), \"y", {st_size=3, ...}, [{iov=1}], 1<<3)   = -1 ENOENT (No)"#);
+        let (list, ret) =
+            all(r#"3</a, b>, "x), \"y", {st_size=3, ...}, [{iov=1}], 1<<3)   = -1 ENOENT (No)"#);
         assert_eq!(
             list,
-            ["3</a, b>", r#""x), \"y""#, "{st_size=3, ...}", "[{iov=1}]", "1<<3"]
+            [
+                "3</a, b>",
+                r#""x), \"y""#,
+                "{st_size=3, ...}",
+                "[{iov=1}]",
+                "1<<3"
+            ]
         );
         assert_eq!(ret.unwrap().error, Some(&b"ENOENT"[..]));
         let (list, ret) = all("4<TCP:[127.0.0.1:1->127.0.0.1:2]>, NULL) = 5</x>(deleted)");

@@ -15,9 +15,7 @@ mod line;
 mod process;
 mod tree;
 
-use crate::trace::{
-    self, Fault, Format, Log, Namespace, TraceError, TraceOptions, TraceSummary,
-};
+use crate::trace::{self, Fault, Format, Log, Namespace, TraceError, TraceOptions, TraceSummary};
 use absent::Absent;
 use args::{Args, Descriptor, Return};
 use fsage_core::{EventSink, WorkloadHeader};

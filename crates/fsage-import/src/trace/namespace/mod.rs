@@ -297,13 +297,7 @@ impl<'s> Namespace<'s> {
     }
 
     /// Puts a name into a directory where nothing of that name is.
-    fn insert_name(
-        &mut self,
-        inode: InodeKey,
-        dir: DirKey,
-        name: &[u8],
-        placed: bool,
-    ) -> NameKey {
+    fn insert_name(&mut self, inode: InodeKey, dir: DirKey, name: &[u8], placed: bool) -> NameKey {
         let key = self.key();
         let entry = Name {
             inode,
@@ -325,7 +319,11 @@ impl<'s> Namespace<'s> {
     /// A name that nothing happened to: it has no id, and its file was there before.
     fn is_idle(&self, name: NameKey) -> bool {
         self.names.get(&name).is_some_and(|n| {
-            n.id.is_none() && self.inodes.get(&n.inode).is_some_and(|i| i.born != Born::Made)
+            n.id.is_none()
+                && self
+                    .inodes
+                    .get(&n.inode)
+                    .is_some_and(|i| i.born != Born::Made)
         })
     }
 
@@ -334,7 +332,9 @@ impl<'s> Namespace<'s> {
         let Some(name) = self.names.remove(&key) else {
             return false;
         };
-        if name.placed && let Some(d) = self.dirs.get_mut(&name.dir) {
+        if name.placed
+            && let Some(d) = self.dirs.get_mut(&name.dir)
+        {
             d.entries.remove(&name.name);
         }
         let Some(inode) = self.inodes.get_mut(&name.inode) else {
@@ -390,12 +390,7 @@ impl<'s> Namespace<'s> {
     }
 
     /// Gives a name its place in the workload, if it has none yet and may have one.
-    fn show(
-        &mut self,
-        key: NameKey,
-        writer: Writer,
-        t_ns: i64,
-    ) -> Result<Option<FileId>, Fault> {
+    fn show(&mut self, key: NameKey, writer: Writer, t_ns: i64) -> Result<Option<FileId>, Fault> {
         let Some(name) = self.names.get(&key) else {
             return Ok(None);
         };

@@ -151,7 +151,11 @@ impl Namespace<'_> {
             self.summary.contradictions += 1;
             return Ok(());
         };
-        let Some(Entry::Name(key)) = self.dirs.get(&dir).and_then(|d| d.entries.get(name)).copied()
+        let Some(Entry::Name(key)) = self
+            .dirs
+            .get(&dir)
+            .and_then(|d| d.entries.get(name))
+            .copied()
         else {
             return Ok(());
         };
@@ -182,7 +186,10 @@ impl Namespace<'_> {
         let Some(name) = self.names.get(&key) else {
             return Ok(());
         };
-        let made = self.inodes.get(&name.inode).is_some_and(|i| i.born == Born::Made);
+        let made = self
+            .inodes
+            .get(&name.inode)
+            .is_some_and(|i| i.born == Born::Made);
         let id = name.id;
         let last = self.take_name(key);
         self.summary.deletes += u64::from(made && last && id.is_some());
