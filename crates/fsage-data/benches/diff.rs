@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// is replaced, 1 in 400 comes or goes.
 fn inode(ino: u64, epoch: u64, details: bool) -> Option<Inode> {
     let mut rng = Rng::new(ino);
-    let mut changes = (0..=epoch).filter(|e| *e > 0 && (ino * 31 + e * 7919) % 100 == 0);
+    let mut changes = (0..=epoch).filter(|e| *e > 0 && (ino * 31 + e * 7919).is_multiple_of(100));
     let replaced = epoch > 0 && ino % 400 == 1;
     if ino % 400 == 2 + epoch % 2 {
         return None;
