@@ -17,6 +17,7 @@ use fsage_metrics::{Measures, measure};
 use fsage_models::ffs::Ffs;
 use fsage_target::{Aging, ReplayError, Stamps, Target, TargetSpec, replay};
 use fsage_workload::from_snapshots::{FromSnapshots, FromSnapshotsSummary, Options, ShortLived};
+use fsage_workload::short_lived::{Extractor, ExtractorOptions, Window};
 
 /// The truth: a workload, what it did to a model, and the snapshots of it.
 pub struct Truth {

@@ -49,6 +49,7 @@ use fsage_core::{
     Event, EventSink, FileKind, Origin, Rng, SnapshotSource, TQuality, WorkloadHeader,
 };
 use nodes::{NodeId, Nodes, is_directory};
+use short_lived::History;
 use tree::{Tree, is_replayed_as_directory};
 
 /// Makes a workload from snapshots.
@@ -63,6 +64,7 @@ pub struct FromSnapshots<'a> {
     nodes: Nodes,
     tree: Tree,
     emitter: Emitter,
+    history: History,
     summary: FromSnapshotsSummary,
     want: Alive,
 }
@@ -98,6 +100,7 @@ impl<'a> FromSnapshots<'a> {
             info,
             nodes: Nodes::default(),
             emitter: Emitter::new(),
+            history: History::default(),
             summary: FromSnapshotsSummary::default(),
             want: Alive::default(),
         })

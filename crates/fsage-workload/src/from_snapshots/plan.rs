@@ -632,7 +632,7 @@ impl FromSnapshots<'_> {
         };
         let size = self.info.size_bytes.or(self.info.data_bytes).unwrap_or(0);
         let mut rng = self.rng.stream("profiles", self.summary.snapshots);
-        let placed = short_lived.place(interval, size, &busy, &idle, &mut rng);
+        let placed = short_lived.place(interval, size, &busy, &idle, &mut self.history, &mut rng);
         for placed in placed {
             let profile = &short_lived.pool[placed.profile];
             self.summary.profiles += 1;

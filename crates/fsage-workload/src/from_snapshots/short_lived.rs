@@ -20,6 +20,23 @@ pub enum Draws {
     },
     /// 1996: all profiles of one traced day at random; the busiest goes to the most active directory.
     Days,
+    /// As 1996, but a busy day gets a busy traced day: the one whose rank by operations among the traced days
+    /// is the day's rank by visible operations among the days before it.
+    Matched,
+}
+
+/// How active the days so far were: their numbers of visible operations, ascending.
+#[derive(Clone, Debug, Default)]
+pub(super) struct History(Vec<usize>);
+
+impl History {
+    /// Takes in a day; gives the share of days that were less active, the middle of equal ones.
+    fn rank(&mut self, operations: usize) -> f64 {
+        let below = self.0.partition_point(|n| *n < operations);
+        let to = self.0.partition_point(|n| *n <= operations);
+        self.0.insert(to, operations);
+        (below + to + 1) as f64 / (2 * self.0.len()) as f64
+    }
 }
 
 /// A pool of profiles and how it is used.
@@ -54,6 +71,7 @@ impl ShortLived<'_> {
         size_bytes: u64,
         busy: &Activity,
         idle: &[DirId],
+        history: &mut History,
         rng: &mut Rng,
     ) -> Vec<Placed> {
         let mut placed = Vec::new();
@@ -74,7 +92,16 @@ impl ShortLived<'_> {
                 end: edge(day + 1),
             };
             let whole = if days == 1 && part < 0.75 { part } else { 1.0 };
-            self.place_day(day, whole, size_bytes, busy, idle, rng, &mut placed);
+            self.place_day(
+                day,
+                whole,
+                size_bytes,
+                busy,
+                idle,
+                history,
+                rng,
+                &mut placed,
+            );
         }
         placed
     }
@@ -87,6 +114,7 @@ impl ShortLived<'_> {
         size_bytes: u64,
         busy: &Activity,
         idle: &[DirId],
+        history: &mut History,
         rng: &mut Rng,
         placed: &mut Vec<Placed>,
     ) {
@@ -96,8 +124,14 @@ impl ShortLived<'_> {
                 let count = whole as u64 + u64::from(rng.chance(whole.fract()));
                 self.some_profiles(count, rng)
             }
-            Draws::Days if rng.chance(part) => self.some_day(rng),
-            Draws::Days => Vec::new(),
+            Draws::Days if rng.chance(part) => self.some_day(|n| rng.below(n)),
+            Draws::Matched if rng.chance(part) => {
+                let times = busy.values().flatten();
+                let operations = times.filter(|t| day.contains(**t)).count();
+                let rank = history.rank(operations);
+                self.some_day(|n| ((rank * n as f64) as u64).min(n - 1))
+            }
+            Draws::Days | Draws::Matched => Vec::new(),
         };
         let mut dirs = ranked(busy, Some(day));
         if dirs.is_empty() {
@@ -114,7 +148,7 @@ impl ShortLived<'_> {
         for (rank, profile) in chosen.into_iter().enumerate() {
             let at = match self.draws {
                 Draws::Profiles { .. } => rng.below(most as u64) as usize,
-                Draws::Days => rank % dirs.len(),
+                Draws::Days | Draws::Matched => rank % dirs.len(),
             };
             let (dir, peak) = dirs[at];
             placed.push(Placed {
@@ -139,15 +173,20 @@ impl ShortLived<'_> {
         chosen
     }
 
-    /// All profiles of one traced day, that with the most files first.
-    fn some_day(&self, rng: &mut Rng) -> Vec<usize> {
+    /// All profiles of one traced day, that with the most files first. Which day of so many, the least active
+    /// first, `choose` says.
+    fn some_day(&self, choose: impl FnOnce(u64) -> u64) -> Vec<usize> {
         let mut days: BTreeMap<(&str, u32), Vec<usize>> = BTreeMap::new();
         for (at, profile) in self.pool.iter().enumerate() {
             let day = (profile.source.as_str(), profile.day);
             days.entry(day).or_default().push(at);
         }
-        let at = rng.below(days.len() as u64) as usize;
-        let mut chosen = days.into_values().nth(at).unwrap_or_default();
+        let mut days: Vec<Vec<usize>> = days.into_values().collect();
+        let operations =
+            |day: &Vec<usize>| -> usize { day.iter().map(|at| self.pool[*at].ops.len()).sum() };
+        days.sort_by_cached_key(operations);
+        let at = choose(days.len() as u64) as usize;
+        let mut chosen = days.swap_remove(at);
         chosen.sort_by_key(|at| (std::cmp::Reverse(self.pool[*at].files()), *at));
         chosen
     }
@@ -242,6 +281,15 @@ mod tests {
     }
 
     #[test]
+    fn busy_days_rank_high_among_those_before() {
+        let mut history = History::default();
+        assert_eq!(history.rank(10), 0.5);
+        assert_eq!(history.rank(20), 0.75);
+        assert_eq!(history.rank(5), 1.0 / 6.0);
+        assert_eq!(history.rank(10), 0.5);
+    }
+
+    #[test]
     fn a_pool_is_used_up_before_a_profile_comes_again() {
         let pool = vec![profile(&[0]), profile(&[0]), profile(&[0])];
         let short = ShortLived {
@@ -254,7 +302,14 @@ mod tests {
             start: 0,
             end: DAY_NS,
         };
-        let placed = short.place(day, 0, &busy, &[], &mut Rng::new(1));
+        let placed = short.place(
+            day,
+            0,
+            &busy,
+            &[],
+            &mut History::default(),
+            &mut Rng::new(1),
+        );
         let mut seen: Vec<usize> = placed.iter().map(|p| p.profile).collect();
         assert!(placed.iter().all(|p| p.dir == DirId(4)));
         seen[..3].sort_unstable();

@@ -142,6 +142,7 @@ fn verify_on(args: &Args, spec: &TargetSpec, ui: Ui) -> anyhow::Result<Verdict> 
         ("none", None),
         ("profiles", draws(Draws::Profiles { a_day })),
         ("days", draws(Draws::Days)),
+        ("matched", draws(Draws::Matched)),
     ];
     let ways = ways
         .into_iter()

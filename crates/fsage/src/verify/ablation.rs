@@ -97,23 +97,24 @@ impl Day {
         }
     }
 
+    /// Files that are made and deleted on this day.
+    fn short_lived(&self) -> HashSet<FileId> {
+        let files = |file: fn(&Op) -> Option<FileId>| -> HashSet<FileId> {
+            self.events.iter().filter_map(|e| file(&e.op)).collect()
+        };
+        let made = files(|op| match *op {
+            Op::Create { file, .. } | Op::Symlink { file, .. } => Some(file),
+            _ => None,
+        });
+        let gone = files(|op| match *op {
+            Op::Delete { file } => Some(file),
+            _ => None,
+        });
+        made.intersection(&gone).copied().collect()
+    }
+
     fn drop_short_lived(&mut self) {
-        let made: HashSet<FileId> = self
-            .events
-            .iter()
-            .filter_map(|event| match event.op {
-                Op::Create { file, .. } | Op::Symlink { file, .. } => Some(file),
-                _ => None,
-            })
-            .collect();
-        let gone: HashSet<FileId> = self
-            .events
-            .iter()
-            .filter_map(|event| match event.op {
-                Op::Delete { file } if made.contains(&file) => Some(file),
-                _ => None,
-            })
-            .collect();
+        let gone = self.short_lived();
         self.events.retain(|event| {
             let file = match event.op {
                 Op::Delete { file } | Op::Symlink { file, .. } | Op::Rename { file, .. } => {
@@ -125,11 +126,12 @@ impl Day {
         });
     }
 
-    /// Leaves the last write of every file, with the size that the file has at the end.
+    /// Leaves the last write of every file that a snapshot shows, with the size that the file has at the end.
     fn fold_changes(&mut self) {
+        let unseen = self.short_lived();
         let mut writes: HashMap<FileId, Vec<usize>> = HashMap::new();
         for (at, event) in self.events.iter().enumerate() {
-            if let Some(file) = written(&event.op) {
+            if let Some(file) = written(&event.op).filter(|file| !unseen.contains(file)) {
                 writes.entry(file).or_default().push(at);
             }
         }

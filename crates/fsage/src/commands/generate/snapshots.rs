@@ -5,6 +5,7 @@ use crate::ui::Ui;
 use clap::ValueEnum;
 use fsage_core::WorkloadHeader;
 use fsage_core::short_lived::Profile;
+use fsage_data::profiles::read_profiles;
 use fsage_data::snapshot::open_snapshots;
 use fsage_workload::from_snapshots::{
     DeleteTimes, Draws, FromSnapshots, FromSnapshotsSummary, Growth, Identity, Modifications,
@@ -172,7 +173,10 @@ impl Args {
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let mut source = open_snapshots(&args.snapshots)?;
-    let pool: Vec<Profile> = Vec::new();
+    let mut pool: Vec<Profile> = Vec::new();
+    for path in &args.profiles {
+        pool.extend(read_profiles(path)?);
+    }
     let short_lived = (!pool.is_empty()).then(|| ShortLived {
         pool: &pool,
         draws: args.draws(),
