@@ -13,7 +13,7 @@
 mod csv_form;
 mod tables;
 
-pub use csv_form::{read_profiles_csv, write_profiles_csv};
+pub use csv_form::{is_profiles_csv, read_profiles_csv, write_profiles_csv};
 pub use tables::{PROFILE_OPS, PROFILES, profile_tables, write_profiles};
 
 use crate::error::DataError;

@@ -6,7 +6,7 @@ use crate::partial::PartialFile;
 use crate::stream;
 use fsage_core::short_lived::{Profile, ProfileOp, ProfileVerb};
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 
 const HEADER: [&str; 6] = ["source", "dir", "start_s", "life_s", "bytes", "name"];
@@ -19,6 +19,22 @@ struct Row {
     end_ns: i64,
     bytes: u64,
     name: Box<str>,
+}
+
+/// Whether a file, which may be compressed, begins with the header of the CSV form.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn is_profiles_csv(path: &Path) -> Result<bool, DataError> {
+    let failed = |e| DataError::io(path, "cannot read", e);
+    let (input, _) = stream::open(path).map_err(failed)?;
+    let mut start = Vec::new();
+    let header = HEADER.join(",");
+    input
+        .take(header.len() as u64)
+        .read_to_end(&mut start)
+        .map_err(failed)?;
+    Ok(start == header.as_bytes())
 }
 
 /// Reads the CSV form, which may be compressed. The rows of one directory become one profile, of day 0; profiles

@@ -3,6 +3,7 @@
 mod age;
 mod convert;
 mod demo;
+mod diff;
 mod generate;
 mod inspect;
 mod measure;
@@ -29,6 +30,7 @@ enum Command {
     Measure(measure::Args),
     Inspect(inspect::Args),
     Convert(convert::Args),
+    Diff(diff::Args),
     VerifyMethod(verify_method::Args),
     Demo(demo::Args),
 }
@@ -42,6 +44,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Demo(args) => demo::run(args, ui),
         Command::Generate(args) => generate::run(args, ui),
         Command::Convert(args) => convert::run(args, ui),
+        Command::Diff(args) => diff::run(args, ui),
         Command::Inspect(args) => inspect::run(args, ui),
         Command::VerifyMethod(args) => verify_method::run(args, ui),
     }
