@@ -35,7 +35,7 @@ pub use form::Form;
 pub use free::{read_free_map, write_free_map};
 pub use inode_reader::InodeReader;
 pub use inode_writer::InodeWriter;
-pub use names::{NamesReader, NamesWriter};
+pub use names::{NamesReader, NamesWriter, count_names};
 pub use night::Repairs;
 pub use output::SnapshotOutput;
 pub use schema::{FREE, INODES, NAMES, SNAPSHOTS};
@@ -75,4 +75,21 @@ pub(crate) fn beside(path: &Path, ending: &str) -> Option<PathBuf> {
         .into_iter()
         .flatten()
         .find(|p| p.exists())
+}
+
+/// The tables that lie beside an inode table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TablesBeside {
+    /// The snapshot table.
+    pub snapshots: Option<PathBuf>,
+    /// The further names.
+    pub names: Option<PathBuf>,
+}
+
+/// Finds the tables beside an inode table.
+pub fn tables_beside(path: &Path) -> TablesBeside {
+    TablesBeside {
+        snapshots: beside(path, ".snapshots.parquet"),
+        names: beside(path, ".names.parquet"),
+    }
 }

@@ -208,3 +208,11 @@ impl NamesReader {
         Ok(Some((snap_id, name)))
     }
 }
+
+/// Rows of a table of further names.
+///
+/// # Errors
+/// The file cannot be read, or is no table of names.
+pub fn count_names(path: impl AsRef<Path>) -> Result<u64, DataError> {
+    Ok(TableFile::open_as(path.as_ref(), NAMES)?.rows())
+}

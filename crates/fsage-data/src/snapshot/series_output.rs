@@ -1,5 +1,6 @@
 //! Snapshots from one form into the other.
 
+use super::beside;
 use super::form::Form;
 use super::series::{NightChanges, SnapshotSeries};
 use super::series_writer::{SeriesWriter, SnapshotCounts};
@@ -20,6 +21,11 @@ impl SeriesOutput {
         force: bool,
     ) -> Result<SeriesOutput, DataError> {
         SeriesWriter::create(path.as_ref(), form, force).map(SeriesOutput)
+    }
+
+    /// Takes over the free map beside `table`, if there is one; numbers of snapshots have to stay as they are there.
+    pub fn take_free_map_of(&mut self, table: &Path) {
+        self.0.free_map = beside(table, ".free.parquet");
     }
 
     /// Writes the night that `series` gave last.

@@ -5,10 +5,10 @@ use super::names::NamesWriter;
 use super::night::Repairs;
 use super::{InodeWriter, stem, with_ending, write_snapshot_table};
 use crate::error::DataError;
-use crate::partial::refuse_existing;
+use crate::partial::{PartialFile, refuse_existing};
 use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo, SnapshotRow};
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// What was written.
@@ -35,6 +35,8 @@ pub(super) struct SeriesWriter {
     inodes: InodeWriter,
     names: Option<NamesWriter>,
     infos: Vec<SnapshotInfo>,
+    /// A free map that becomes that of this series.
+    pub free_map: Option<PathBuf>,
     pub counts: SnapshotCounts,
 }
 
@@ -50,6 +52,7 @@ impl SeriesWriter {
             inodes: InodeWriter::create(with_ending(&stem, ".parquet"), form, force)?,
             names: None,
             infos: Vec::new(),
+            free_map: None,
             counts: SnapshotCounts::default(),
             stem,
         })
@@ -135,7 +138,11 @@ impl SeriesWriter {
             Some(names) => names.finish()?,
             None => remove_old(&with_ending(&self.stem, ".names.parquet"))?,
         }
-        remove_old(&with_ending(&self.stem, ".free.parquet"))?;
+        let free_map = with_ending(&self.stem, ".free.parquet");
+        match &self.free_map {
+            Some(old) => copy(old, &free_map, self.force)?,
+            None => remove_old(&free_map)?,
+        }
         self.inodes.finish()?;
         Ok(self.counts)
     }
@@ -148,4 +155,12 @@ fn remove_old(path: &Path) -> Result<(), DataError> {
         }
         _ => Ok(()),
     }
+}
+
+fn copy(from: &Path, to: &Path, force: bool) -> Result<(), DataError> {
+    let failed = |e| DataError::io(from, "cannot copy", e);
+    let mut input = File::open(from).map_err(failed)?;
+    let mut output = PartialFile::create(to, force)?;
+    io::copy(&mut input, &mut output).map_err(failed)?;
+    output.finish()
 }

@@ -1,7 +1,9 @@
-//! `fsage convert`: a workload or snapshots from one form into another.
+//! `fsage convert`: workloads, snapshots and pools of profiles from one form into another.
 
 mod foreign;
 mod playback;
+mod profiles;
+mod snapshots;
 mod workload;
 
 use super::generate::output::Output;
@@ -9,11 +11,14 @@ use super::generate::playback::{self as generate_playback, GroupOptions};
 use crate::ui::Ui;
 use anyhow::bail;
 use clap::ValueEnum;
-use fsage_data::is_parquet;
+use fsage_data::profiles::{PROFILES, is_profiles_csv};
+use fsage_data::snapshot::INODES;
+use fsage_data::{is_parquet, table};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Converts workloads between Parquet, .ops text and playback text, and foreign snapshots to Parquet.
+/// Converts workloads between Parquet, .ops text and playback text, foreign snapshots to Parquet, snapshots between
+/// full and delta form, and pools of profiles between Parquet and CSV.
 ///
 /// Text and back gives the same bytes, but for comments, blank lines, size suffixes and spacing. Probes (dump,
 /// cgs, geom, check, layout) are not stored in Parquet. Several foreign snapshots become one series in order of
@@ -21,6 +26,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  fsage convert W.parquet W.ops.zst\n  \
                   fsage convert night1.tsv0 night2.tsv0 nights.parquet --form delta\n  \
+                  fsage convert nights.parquet small.parquet --form delta\n  \
                   fsage convert master.playback W.parquet --from playback")]
 pub struct Args {
     /// What to read, then what to write. Input may be compressed; `-` is text from standard input. Output is
@@ -83,6 +89,16 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         }
     }
     let first = &from[0];
+    let table = if args.from.is_none() {
+        schema(first)?
+    } else {
+        None
+    };
+    match table.as_deref() {
+        Some(INODES) => return snapshots::convert(from, to, args, ui),
+        Some(PROFILES) => return profiles::convert(only(from)?, to, args),
+        _ => {}
+    }
     if args.to == Some(To::Playback) || has_ending(to, ".playback") {
         return playback::export(only(from)?, to, args, ui);
     }
@@ -104,12 +120,24 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     }
 }
 
+/// What kind of table the input is; folders hold snapshots.
+fn schema(path: &Path) -> anyhow::Result<Option<String>> {
+    if path.is_dir() {
+        return Ok(Some(INODES.to_owned()));
+    }
+    if is_parquet(path)? {
+        return Ok(table::parquet_info(path)?.schema);
+    }
+    let pool = path.is_file() && is_profiles_csv(path)?;
+    Ok(pool.then(|| PROFILES.to_owned()))
+}
+
 /// The one input of what takes no more.
 fn only(from: &[PathBuf]) -> anyhow::Result<&Path> {
     match from {
         [only] => Ok(only),
         _ => bail!(
-            "{}: only snapshots of foreign formats can be converted several at once",
+            "{}: only snapshots can be converted several at once",
             from[0].display()
         ),
     }

@@ -1,9 +1,10 @@
-//! `fsage generate`: makes a workload from a git history, a playback text or from published statistics.
+//! `fsage generate`: makes a workload from snapshots, a git history, playback text or published statistics.
 
 mod git;
 pub mod output;
 pub mod playback;
 mod profile;
+mod snapshots;
 mod tally;
 
 use crate::ui::Ui;
@@ -14,7 +15,8 @@ use clap::Subcommand;
 /// The ending of the output says its form: .parquet, or .ops, .ops.gz, .ops.zst; `-` is text to stdout.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  fsage generate profile smith96 -o home.parquet\n  \
+    after_help = "Examples:\n  fsage generate snapshots nightly/ -o mine.parquet\n  \
+                  fsage generate profile smith96 -o home.parquet\n  \
                   fsage generate git ~/src/redis --clones 20 --stagger 365 -o redis20.parquet"
 )]
 pub struct Args {
@@ -24,6 +26,7 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Source {
+    Snapshots(snapshots::Args),
     Git(git::Args),
     Playback(playback::Args),
     Profile(profile::Args),
@@ -32,6 +35,7 @@ enum Source {
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     match &args.source {
+        Source::Snapshots(args) => snapshots::run(args, ui),
         Source::Git(args) => git::run(args, ui),
         Source::Playback(args) => playback::run(args, ui),
         Source::Profile(args) => profile::run(args, ui),

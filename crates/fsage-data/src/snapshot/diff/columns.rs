@@ -21,8 +21,10 @@ use std::path::{Path, PathBuf};
 
 /// Rows that are decoded at once.
 const BATCH_ROWS: usize = 1 << 13;
-/// Rows that are compared at once.
-const WINDOW: usize = 32;
+/// Rows that are compared at once: many first, then few where many are not all equal.
+const WINDOWS: [usize; 2] = [64, 8];
+/// Inodes that are looked at one by one before rows are compared at once again.
+const STEPS: usize = 8;
 /// Changes whose paths and extents are read at once.
 const PENDING: usize = 1 << 14;
 
@@ -52,7 +54,7 @@ pub(super) fn compare(
         pending: Vec::new(),
     };
     while merge.skip_equal(tally)? {
-        for _ in 0..WINDOW {
+        for _ in 0..STEPS {
             if !merge.step(tally)? {
                 break;
             }
@@ -75,25 +77,19 @@ impl Merge {
     /// Passes over windows of equal rows; `false` at the end of both tables.
     fn skip_equal(&mut self, tally: &mut Tally<'_>) -> Result<bool, DataError> {
         loop {
-            let (a, b) = (self.a.current()?, self.b.current()?);
-            let (Some((a, i)), Some((b, j))) = (a, b) else {
+            let (Some((a, i)), Some((b, j))) = (self.a.current()?, self.b.current()?) else {
                 return Ok(self.a.current()?.is_some() || self.b.current()?.is_some());
             };
-            let most = (a.end - i).min(b.end - j) / WINDOW;
+            let most = (a.end - i).min(b.end - j);
             let mut equal = 0;
-            let mut regular = 0;
-            while equal < most {
-                let (i, j) = (i + equal * WINDOW, j + equal * WINDOW);
-                if !a.equals(i, b, j, WINDOW) {
-                    break;
+            for window in WINDOWS {
+                while equal + window <= most && a.equals(i + equal, b, j + equal, window) {
+                    equal += window;
                 }
-                regular += a.regular_files(i, WINDOW);
-                equal += 1;
             }
-            let rows = equal * WINDOW;
-            tally.unchanged(rows as u64, regular as u64);
-            self.a.at += rows;
-            self.b.at += rows;
+            tally.unchanged(equal as u64, a.regular_files(i, equal) as u64);
+            self.a.at += equal;
+            self.b.at += equal;
             if equal < most || equal == 0 {
                 return Ok(true);
             }
@@ -106,29 +102,35 @@ impl Merge {
         let Some(ino) = next.into_iter().flatten().min() else {
             return Ok(false);
         };
+        if next == [Some(ino); 2] && self.a.is_only() && self.b.is_only() {
+            let (before, after) = (self.a.take_row(), self.b.take_row());
+            self.add(before, after, tally);
+            return Ok(true);
+        }
         let (before, after) = (self.a.take(ino)?, self.b.take(ino)?);
-        pair_up(
-            before,
-            after,
-            |(facts, _)| facts.generation,
-            |before, after| {
-                let verdict = match (&before, &after) {
-                    (Some((a, _)), Some((b, _))) => Some(tally.rules.judge(a, b)),
-                    _ => None,
-                };
-                if let (Some(Verdict::Unchanged), Some((facts, _))) = (verdict, &after) {
-                    tally.unchanged(1, u64::from(facts.kind == FileKind::Regular));
-                } else {
-                    self.pending.push(Pending {
-                        verdict,
-                        before,
-                        after,
-                    });
-                }
-                Ok(())
-            },
-        )?;
+        let generation = |(facts, _): &Located| facts.generation;
+        pair_up(before, after, generation, |before, after| {
+            self.add(before, after, tally);
+            Ok(())
+        })?;
         Ok(true)
+    }
+
+    /// Counts a pair that is as it was; all else waits.
+    fn add(&mut self, before: Option<Located>, after: Option<Located>, tally: &mut Tally<'_>) {
+        let verdict = match (&before, &after) {
+            (Some((a, _)), Some((b, _))) => Some(tally.rules.judge(a, b)),
+            _ => None,
+        };
+        if let (Some(Verdict::Unchanged), Some((facts, _))) = (verdict, &after) {
+            tally.unchanged(1, u64::from(facts.kind == FileKind::Regular));
+        } else {
+            self.pending.push(Pending {
+                verdict,
+                before,
+                after,
+            });
+        }
     }
 
     /// Reads what the pending changes need, and counts them.
@@ -226,14 +228,25 @@ impl Rows {
         Ok(self.current()?.map(|(block, at)| block.ino.value(at)))
     }
 
+    /// Whether the next row is the only one of its number, as far as its block tells.
+    fn is_only(&self) -> bool {
+        let next = self.at + 1;
+        let block = self.block.as_ref().filter(|block| next < block.end);
+        block.is_some_and(|block| block.ino.value(next) != block.ino.value(self.at))
+    }
+
+    fn take_row(&mut self) -> Option<Located> {
+        let block = self.block.as_ref()?;
+        let located = (block.facts(self.at), self.base + self.at as u64);
+        self.at += 1;
+        Some(located)
+    }
+
     /// All next rows of this number.
     fn take(&mut self, ino: u64) -> Result<Vec<Located>, DataError> {
         let mut rows = Vec::new();
         while self.ino()? == Some(ino) {
-            if let Some(block) = &self.block {
-                rows.push((block.facts(self.at), self.base + self.at as u64));
-            }
-            self.at += 1;
+            rows.extend(self.take_row());
         }
         Ok(rows)
     }

@@ -22,7 +22,7 @@ use std::time::UNIX_EPOCH;
 /// So many bytes tell a format, and when its first snapshot was taken.
 const HEAD_BYTES: u64 = 1 << 16;
 
-/// What concerns foreign snapshots only.
+/// What concerns snapshots only.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Every row of every snapshot, or only what changed since the one before.
@@ -41,6 +41,16 @@ pub struct Options {
 enum FormName {
     Full,
     Delta,
+}
+
+impl Options {
+    /// The form of the table that is written.
+    pub fn form(&self) -> Form {
+        match self.form {
+            FormName::Full => Form::Full,
+            FormName::Delta => Form::Delta,
+        }
+    }
 }
 
 fn seconds(text: &str) -> Result<i64, String> {
@@ -200,11 +210,7 @@ pub fn convert(mut inputs: Vec<Found>, to: &Path, args: &Args, ui: Ui) -> anyhow
     } else {
         inputs.sort_by_key(|i| i.time_ns);
     }
-    let form = match options.form {
-        FormName::Full => Form::Full,
-        FormName::Delta => Form::Delta,
-    };
-    let mut output = SnapshotOutput::create(to, form, args.force)?;
+    let mut output = SnapshotOutput::create(to, options.form(), args.force)?;
     let reading = RefCell::new(Reading::default());
     let mut watched = Watched {
         output: &mut output,
