@@ -74,7 +74,14 @@ fn workloads_of_seed_1_are_what_they_always_were() {
             account.hash, account.operations
         ));
     }
-    assert_eq!(hashes, ["mail-spool", "ganger70", "varmail"]);
+    assert_eq!(
+        hashes,
+        [
+            "mail-spool c55e3fe44daad333 97391",
+            "ganger70 5b0c618aab9dd305 106064",
+            "varmail fcd03bf327a1e61a 40801",
+        ]
+    );
 }
 
 fn message(text: &str) -> String {

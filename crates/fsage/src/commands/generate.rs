@@ -13,7 +13,7 @@ use clap::Subcommand;
 /// The ending of the output says its form: .parquet, or .ops, .ops.gz, .ops.zst; `-` is text to stdout.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  fsage generate profile smith96 -o home.parquet\n  \
+    after_help = "Examples:\n  fsage generate profile home-1996 -o home.parquet\n  \
                   fsage generate git ~/src/redis --clones 20 --stagger 365 -o redis20.parquet"
 )]
 pub struct Args {
