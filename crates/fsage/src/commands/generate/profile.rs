@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow, bail};
 use fsage_core::{EventSink, WorkloadHeader, size};
 use fsage_workload::geriatrix::Triple;
 use fsage_workload::herrin::HerrinSummary;
-use fsage_workload::home::{Home, HomeSummary};
+use fsage_workload::home::{DEFAULT_WANDER_PERMILLE, Home, HomeSummary};
 use fsage_workload::preset::{ALIASES, Generator, PRESETS, Preset, toml_of};
 use fsage_workload::profile::{Deviation, ProfileSummary};
 use fsage_workload::server::ServerSummary;
@@ -248,7 +248,7 @@ fn parameters(name: &str, generator: &Generator) -> anyhow::Result<Value> {
 
 /// Those of the home directories, flat.
 fn home_parameters(name: &str, home: &Home) -> Value {
-    json!({
+    let mut all = json!({
         "name": "profile",
         "profile": name,
         "version": env!("CARGO_PKG_VERSION"),
@@ -269,7 +269,12 @@ fn home_parameters(name: &str, home: &Home) -> Value {
         "large_turnover_a_day": home.large_turnover_a_day,
         "days_on_a_project": home.days_on_a_project,
         "hot_days": home.hot_days,
-    })
+    });
+    // Workloads from before there was a choice do not name it, and theirs are still made byte for byte.
+    if home.wander_permille != DEFAULT_WANDER_PERMILLE {
+        all["wander_permille"] = home.wander_permille.into();
+    }
+    all
 }
 
 fn home_rows(home: &Home, s: &HomeSummary) -> Vec<Row> {

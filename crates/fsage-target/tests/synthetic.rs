@@ -104,7 +104,7 @@ fn the_model_is_as_full_as_the_curve() {
             .with_capacity(data_bytes(&aging(spec)));
         (profile.block_bytes, profile.fragment_bytes) = (8192, 1024);
         let mut events: Vec<Event> = Vec::new();
-        profile.generate(1, &mut events).expect("memory");
+        let made = profile.generate(1, &mut events).expect("memory");
         let aged = age(events, spec);
         let total = aged.total();
         let mut farthest = 0.0_f64;
@@ -118,11 +118,14 @@ fn the_model_is_as_full_as_the_curve() {
         }
         let _ = writeln!(
             std::io::stderr(),
-            "{name}: farthest from the curve {:.3} % of capacity, {} of {} operations without space",
+            "{name}: farthest from the curve {:.3} % of capacity in the model, {:.3} % by the estimate, \
+             {} of {} operations without space",
             farthest * 100.0,
+            made.utilization_deviation * 100.0,
             total.no_space,
             total.operations()
         );
         assert!(farthest <= 0.005, "{name}: {farthest}");
+        assert_eq!(total.no_space, 0, "{name}");
     }
 }
