@@ -444,7 +444,7 @@ impl Profile {
         }
         let files = files.max(1);
         let ticks = if self.age.is_some() {
-            turnover_ticks(ages, files) as f64
+            turnover_ticks(&self.with_falls(ages), files) as f64
         } else {
             // Without ages every file is replaced about once in ten days.
             files as f64 * self.days as f64 / 5.0
@@ -452,6 +452,19 @@ impl Profile {
         let turnover = self.mix.turnover as f64 / self.mix.weights().iter().sum::<u64>() as f64;
         let per_day = ticks * MORE / self.days as f64 / turnover / (1.0 - self.short_lived);
         (per_day.ceil() as u64).clamp(1, 1_000_000_000)
+    }
+
+    /// Age buckets, with so much more in those in whose time the curve falls that the deletes leave room for creates.
+    fn with_falls(&self, ages: &[(f64, f64)]) -> Vec<(f64, f64)> {
+        let end = self.utilization_at(1.0).max(0.01);
+        let mut from = 0.0;
+        let mut all = ages.to_vec();
+        for (upto, share) in &mut all {
+            let fall = self.utilization_at(1.0 - *upto) - self.utilization_at(1.0 - from);
+            *share += fall.max(0.0) / end / 2.0;
+            from = *upto;
+        }
+        all
     }
 
     /// About how many operations [`Profile::generate`] will make.

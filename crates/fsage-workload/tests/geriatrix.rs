@@ -6,6 +6,7 @@ use account::Account;
 use fsage_core::{Event, EventSink, SinkError};
 use fsage_workload::geriatrix::Triple;
 use fsage_workload::profile::turnover_ticks;
+use proptest::prelude::*;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -248,4 +249,21 @@ fn a_folder_that_is_none_says_what_it_needs() {
     let message = Triple::read(empty.path()).unwrap_err().to_string();
     assert!(message.contains("age_distribution.txt"), "{message}");
     assert!(message.contains("dir_distribution.txt"), "{message}");
+}
+
+proptest! {
+    /// Any bytes: no panic, and every message is one line.
+    #[test]
+    fn any_bytes_are_refused_in_one_line_or_make_a_profile(
+        files in prop::array::uniform3("[0-9 .\\-\\n]{0,60}|\\PC{0,20}"),
+    ) {
+        let [ages, sizes, directories] = files.map(String::into_bytes);
+        let named = |name: &str, bytes: Vec<u8>| (name.to_owned(), bytes);
+        let triple = Triple::parse([named("a", ages), named("s", sizes), named("d", directories)]);
+        let message = match triple {
+            Ok(triple) => triple.profile().check().err().map(|e| e.to_string()),
+            Err(e) => Some(e.to_string()),
+        };
+        prop_assert!(!message.unwrap_or_default().contains('\n'));
+    }
 }
