@@ -155,7 +155,7 @@ impl Home {
     /// The home directories of Smith and Seltzer 1996, on a file system `g502`.
     pub fn smith96() -> Home {
         match Preset::named("home-1996").map(|preset| preset.generator) {
-            Some(Generator::Home(home)) => home,
+            Some(Generator::Home(home)) => *home,
             other => unreachable!("home-1996 is made by the home generator, not by {other:?}"),
         }
     }

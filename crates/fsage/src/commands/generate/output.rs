@@ -97,9 +97,7 @@ pub fn report_beside(
                 table.add_row([
                     (*name).to_owned(),
                     published.to_string(),
-                    format!("{:.1}", generated)
-                        .trim_end_matches(".0")
-                        .to_owned(),
+                    format!("{generated:.1}").trim_end_matches(".0").to_owned(),
                     if percent.is_finite() {
                         format!("{percent:+.1} %")
                     } else {

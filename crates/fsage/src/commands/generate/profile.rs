@@ -147,7 +147,7 @@ fn adapted(mut preset: Preset, args: &Args) -> anyhow::Result<Preset> {
                 );
             }
             if let Some(days) = args.days {
-                home = home.with_days(days);
+                *home = home.with_days(days);
             }
             Generator::Home(home)
         }
