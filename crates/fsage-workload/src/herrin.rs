@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 const DAY_NS: u64 = 86_400_000_000_000;
 /// A fill that has not come to its target after so many generations never will.
-const MAX_FILL_GENERATIONS: u64 = 1_000_000;
+const MAX_FILL_GENERATIONS: u64 = 50_000;
 
 /// Parameters. Sizes are in blocks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,7 +89,7 @@ impl Herrin {
             1,
             1_000_000_000,
         )?;
-        within("generations", self.generations, 0, 1_000_000)?;
+        within("generations", self.generations, 0, 50_000)?;
         let rises = self.create_percent.windows(2).all(|w| w[0].0 < w[1].0);
         let percents = self.create_percent.iter().all(|c| c.1 <= 100);
         let ends = self.create_percent.last().is_some_and(|c| c.0 == 101);
@@ -275,7 +275,11 @@ impl Disk<'_> {
 
     fn emit(&mut self, op: Op, name: Option<&str>) -> Result<(), SinkError> {
         self.summary.operations += 1;
-        self.summary.bytes_written += op.bytes_written();
+        let written = self
+            .summary
+            .bytes_written
+            .saturating_add(op.bytes_written());
+        self.summary.bytes_written = written;
         let mut event = Event::new(op)
             .at(self.t_ns as i64)
             .from_source(Origin::Generated, TQuality::Random);

@@ -78,11 +78,22 @@ pub struct Home {
     pub large_turnover_a_day: u64,
     /// Mean number of days that a user stays with a project.
     pub days_on_a_project: u64,
+    /// Standard deviation of what a day adds to the random walk of the utilization around its curve, in tenths of a
+    /// percent.
+    #[serde(default = "default_wander")]
+    pub wander_permille: u64,
     /// Files modified in this many last days are the hot ones.
     pub hot_days: u64,
     /// What was published of the real one.
     #[serde(default)]
     pub published: Published,
+}
+
+/// The random walk unless said otherwise.
+pub const DEFAULT_WANDER_PERMILLE: u64 = 8;
+
+fn default_wander() -> u64 {
+    DEFAULT_WANDER_PERMILLE
 }
 
 /// Published figures of the workload that this one is made after, to stand beside what came out.
@@ -144,7 +155,7 @@ impl Home {
     /// The home directories of Smith and Seltzer 1996, on a file system `g502`.
     pub fn smith96() -> Home {
         match Preset::named("home-1996").map(|preset| preset.generator) {
-            Some(Generator::Home(home)) => home,
+            Some(Generator::Home(home)) => *home,
             other => unreachable!("home-1996 is made by the home generator, not by {other:?}"),
         }
     }
@@ -178,6 +189,7 @@ impl Home {
             ("deletes_a_day", self.deletes_a_day),
             ("changes_a_day", self.changes_a_day),
             ("large_turnover_a_day", self.large_turnover_a_day),
+            ("wander_permille", self.wander_permille),
         ] {
             within(key, value, 0, MOST)?;
         }

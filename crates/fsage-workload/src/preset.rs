@@ -49,7 +49,7 @@ pub struct Preset {
 #[serde(rename_all = "lowercase")]
 pub enum Generator {
     /// `[home]`.
-    Home(Home),
+    Home(Box<Home>),
     /// `[profile]`.
     Profile(Box<Profile>),
     /// `[herrin]`.
@@ -110,7 +110,7 @@ impl Preset {
             at.map_or(1, |i| i + 1)
         };
         let mut generators = Vec::new();
-        generators.extend(read.home.map(Generator::Home));
+        generators.extend(read.home.map(|h| Generator::Home(Box::new(h))));
         generators.extend(read.profile.map(|p| Generator::Profile(Box::new(p))));
         generators.extend(read.herrin.map(Generator::Herrin));
         generators.extend(read.server.map(Generator::Server));

@@ -69,7 +69,7 @@ pub struct Profile {
     /// Sizes of the files alive, in bytes.
     pub size: Distribution,
     /// No file is made larger; without it an eighth of the capacity.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "text_size::deserialize_some")]
     pub largest_bytes: Option<u64>,
     /// Ages of the files alive at the end. Of a table or points only value / last value is used, which is the
     /// whole period; other kinds are in days. Without it deletes take any file alike.
@@ -433,6 +433,55 @@ impl Profile {
             seed: Some(seed),
             ..WorkloadHeader::default()
         }
+    }
+
+    /// Operations of an average day: as given, or as many as give every age bucket the files it is to keep.
+    fn operations_of_a_day(&self, ages: &[(f64, f64)], files: u64) -> u64 {
+        /// Deletes make room for large files, and growth takes creates: some more than the rule says.
+        const MORE: f64 = 1.1;
+        if let Some(operations) = self.operations_per_day {
+            return operations;
+        }
+        let files = files.max(1);
+        let ticks = if self.age.is_some() {
+            turnover_ticks(&self.with_falls(ages), files) as f64
+        } else {
+            // Without ages every file is replaced about once in ten days.
+            files as f64 * self.days as f64 / 5.0
+        };
+        let turnover = self.mix.turnover as f64 / self.mix.weights().iter().sum::<u64>() as f64;
+        let per_day = ticks * MORE / self.days as f64 / turnover / (1.0 - self.short_lived);
+        (per_day.ceil() as u64).clamp(1, 1_000_000_000)
+    }
+
+    /// Age buckets, with so much more in those in whose time the curve falls that the deletes leave room for creates.
+    fn with_falls(&self, ages: &[(f64, f64)]) -> Vec<(f64, f64)> {
+        let end = self.utilization_at(1.0).max(0.01);
+        let mut from = 0.0;
+        let mut all = ages.to_vec();
+        for (upto, share) in &mut all {
+            let fall = self.utilization_at(1.0 - *upto) - self.utilization_at(1.0 - from);
+            *share += fall.max(0.0) / end / 2.0;
+            from = *upto;
+        }
+        all
+    }
+
+    /// About how many operations [`Profile::generate`] will make.
+    ///
+    /// # Errors
+    /// The profile does not hold together.
+    pub fn expected_operations(&self) -> Result<u64, ProfileError> {
+        self.check()?;
+        let ages = self.age.as_ref().map(|age| ages(age, self.days));
+        let ages = ages.unwrap_or_else(|| Ok(vec![(1.0, 1.0)]));
+        let sizes = self.size.buckets(self.largest() as f64);
+        let (ages, sizes) = ages.and_then(|a| Ok((a, sizes?))).map_err(ProfileError)?;
+        let space = self.space();
+        let mean = sizes.mean_of(|v| space.bytes(space.fragments(v.ceil() as u64)) as f64);
+        let files = self.capacity_bytes as f64 * self.utilization_at(1.0) / mean.max(1.0);
+        let per_day = self.operations_of_a_day(&ages, files as u64);
+        Ok(files as u64 + per_day.saturating_mul(self.days))
     }
 
     /// Makes the workload: what fills the file system at the first moment, then the days, each ended by `day N`,

@@ -119,7 +119,7 @@ impl Server {
             1_000_000_000,
         )?;
         within("capacity_bytes", self.capacity_bytes, 1 << 20, 1 << 50)?;
-        within("files", self.files, 1, 100_000_000)?;
+        within("files", self.files, 1, 10_000_000)?;
         within("directory_width", self.directory_width, 1, 1_000_000_000)?;
         within("mean_bytes", self.mean_bytes, 1, 1 << 40)?;
         within("append_bytes", self.append_bytes, 1, 1 << 40)?;
@@ -487,7 +487,11 @@ impl<'a> Load<'a> {
 
     fn emit(&mut self, op: Op, name: Option<&str>) -> Result<(), SinkError> {
         self.summary.operations += 1;
-        self.summary.bytes_written += op.bytes_written();
+        let written = self
+            .summary
+            .bytes_written
+            .saturating_add(op.bytes_written());
+        self.summary.bytes_written = written;
         let mut event = Event::new(op)
             .at(self.t_ns as i64)
             .from_source(Origin::Generated, TQuality::Random);

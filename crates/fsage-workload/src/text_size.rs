@@ -31,6 +31,13 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::
     from.deserialize_any(Size)
 }
 
+/// A size that may be left out.
+pub(crate) fn deserialize_some<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<u64>, D::Error> {
+    deserialize(from).map(Some)
+}
+
 #[allow(clippy::trivially_copy_pass_by_ref)] // the shape that serde calls
 pub(crate) fn serialize<S: Serializer>(bytes: &u64, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_u64(*bytes)

@@ -209,11 +209,12 @@ fn no_chance_is_still_one_in_a_hundred() {
 
 #[test]
 fn other_sizes_keep_the_percentages() {
-    let h = herrin("ganger70").with_capacity(16 << 20);
-    assert_eq!(h.blocks, 4096);
+    let h = herrin("ganger70").with_capacity(512 << 20);
+    assert_eq!(h.blocks, 131_072);
     let (_, s) = run(&h, 1);
-    assert!((600..=850).contains(&s.fullness_permille.0), "{s:?}");
-    assert!((680..=900).contains(&s.fullness_permille.1), "{s:?}");
+    // A file of 256 blocks is a five-hundredth of it: it stays about where deletes begin to outweigh creates, 75 %.
+    assert!((670..=710).contains(&s.fullness_permille.0), "{s:?}");
+    assert!((710..=770).contains(&s.fullness_permille.1), "{s:?}");
     let never = Herrin {
         create_percent: vec![(101, 0)],
         generation_operations: 1,

@@ -2,6 +2,7 @@
 
 use fsage_core::{DirId, Event, EventSink, FileId, Op, Origin, SinkError};
 use fsage_workload::home::{Home, HomeSummary};
+use fsage_workload::preset::{Generator, Preset};
 use std::collections::HashMap;
 
 const DAY_NS: i64 = 86_400_000_000_000;
@@ -247,6 +248,27 @@ fn other_seeds_meet_them_too() {
         near("files modified in 30 days", hot as f64, 929.0, 0.25);
         near("MB in them", hot_mb, 59.5, 0.4);
         assert!(a.peak_kb * 1000 <= DSIZE * 892);
+    }
+}
+
+/// Published figures: workload format, section 8; 637 MB = 92.3 MB / 14.5 %.
+#[test]
+fn home_1997_has_the_published_statistics() {
+    let Some(Generator::Home(home)) = Preset::named("home-1997").map(|p| p.generator) else {
+        panic!("home-1997 is made by the home generator");
+    };
+    for seed in [1, 2] {
+        let (a, s) = account(&home, seed);
+        assert_eq!(a.days.len(), 215);
+        assert_eq!(s.initial_permille, 0);
+        near("operations", a.operations as f64, 1_300_000.0, 0.02);
+        near("bytes written, GB", a.bytes as f64 / 1e9, 87.3, 0.02);
+        near("files at the end", a.files.len() as f64, 33_797.0, 0.02);
+        near("utilization, tenths", s.final_permille as f64, 650.0, 0.02);
+        near("MB allocated at the end", a.allocated_mb(), 637.0, 0.02);
+        let (hot, hot_mb) = a.hot(30);
+        near("files modified in 30 days", hot as f64, 3207.0, 0.25);
+        near("MB in them", hot_mb, 92.3, 0.4);
     }
 }
 

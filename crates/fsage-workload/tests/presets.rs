@@ -3,7 +3,9 @@
 mod account;
 
 use account::Account;
+use fsage_core::{Event, EventSink, SinkError};
 use fsage_workload::preset::{ALIASES, Generator, PRESETS, Preset, toml_of};
+use proptest::prelude::*;
 
 #[test]
 fn every_preset_is_valid_and_says_what_it_is() {
@@ -74,7 +76,14 @@ fn workloads_of_seed_1_are_what_they_always_were() {
             account.hash, account.operations
         ));
     }
-    assert_eq!(hashes, ["mail-spool", "ganger70", "varmail"]);
+    assert_eq!(
+        hashes,
+        [
+            "mail-spool c55e3fe44daad333 97391",
+            "ganger70 5b0c618aab9dd305 106064",
+            "varmail fcd03bf327a1e61a 40801",
+        ]
+    );
 }
 
 fn message(text: &str) -> String {
@@ -193,5 +202,80 @@ fn values_out_of_range_are_refused_with_their_key() {
         assert!(text.contains(from), "{name} has no {from}");
         let message = message(&text.replace(from, to));
         assert!(message.contains(expected), "{message}");
+    }
+}
+
+/// Has enough after some events.
+struct Limited(u32);
+
+impl EventSink for Limited {
+    fn event(&mut self, _: Event) -> Result<(), SinkError> {
+        self.0 += 1;
+        if self.0 > 2000 {
+            return Err("enough".into());
+        }
+        Ok(())
+    }
+}
+
+/// A number in place of the one at or after a byte, if there is one.
+fn with_number(text: &str, at: usize, number: &str) -> Option<String> {
+    let from = at + text.get(at..)?.find(|c: char| c.is_ascii_digit())?;
+    let length = text[from..].find(|c: char| !c.is_ascii_digit() && c != '.');
+    let to = length.map_or(text.len(), |n| from + n);
+    Some(format!("{}{number}{}", &text[..from], &text[to..]))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// A preset with some numbers replaced and a byte changed: no panic, a message of one line, and what is accepted
+    /// makes a workload or says why not.
+    #[test]
+    fn damaged_presets_are_refused_or_make_a_workload(
+        which in 0..PRESETS.len(),
+        numbers in prop::collection::vec(
+            (0..3000_usize, prop_oneof![
+                Just("0"), Just("1"), Just("-1"), Just("0.5"), Just("98"), Just("1000"), Just("1e300"), Just("nan"),
+                Just("65536"), Just("1099511627776"), Just("18446744073709551615"),
+            ]),
+            0..4,
+        ),
+        byte in prop::option::of((0..3000_usize, any::<u8>())),
+    ) {
+        let mut text = PRESETS[which].1.to_owned();
+        for (at, number) in numbers {
+            text = with_number(&text, at % text.len(), number).unwrap_or(text);
+        }
+        let mut bytes = text.into_bytes();
+        if let Some((at, byte)) = byte {
+            let at = at % bytes.len();
+            bytes[at] = byte;
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        match Preset::parse("damaged", &text) {
+            Err(e) => {
+                prop_assert!(!e.to_string().contains('\n'), "{}", e);
+                prop_assert!(e.line > 0);
+            }
+            Ok(preset) => {
+                let mut sink = Limited(0);
+                // Operations that find nothing to do make no event, and would end only with the days.
+                let short = |n: u64, days: u64| n.saturating_mul(days) < 3_000_000;
+                let made = match &preset.generator {
+                    Generator::Profile(g) if short(g.expected_operations().expect("checked"), 1) => {
+                        g.generate(1, &mut sink).map(|_| ())
+                    }
+                    Generator::Herrin(g) => g.generate(1, &mut sink).map(|_| ()),
+                    Generator::Server(g) if short(g.operations_per_day, g.days) => {
+                        g.generate(1, &mut sink).map(|_| ())
+                    }
+                    _ => Ok(()),
+                };
+                if let Err(e) = made {
+                    prop_assert!(!e.to_string().contains('\n'), "{}", e);
+                }
+            }
+        }
     }
 }

@@ -34,7 +34,7 @@ fn the_presets_have_the_published_parameters() {
         (f.mean_bytes, f.append_bytes, f.chunk_bytes),
         (128 << 10, 16 << 10, 1 << 20)
     );
-    assert!(f.shape == 1.5 && f.preallocated == 0.8);
+    assert!((f.shape - 1.5).abs() + (f.preallocated - 0.8).abs() < 1e-9);
     let v = server("varmail");
     assert_eq!(
         (v.files, v.directory_width, v.threads),
@@ -44,7 +44,7 @@ fn the_presets_have_the_published_parameters() {
         (v.mean_bytes, v.append_bytes, v.chunk_bytes),
         (16 << 10, 16 << 10, 1 << 20)
     );
-    assert!(v.shape == 1.5 && v.preallocated == 0.8);
+    assert!((v.shape - 1.5).abs() + (v.preallocated - 0.8).abs() < 1e-9);
 }
 
 #[test]

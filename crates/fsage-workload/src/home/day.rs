@@ -9,9 +9,9 @@ use fsage_core::Rng;
 
 /// The large files steer the space in use to within this much of the data space, in tenths of a percent.
 const TOLERANCE_PERMILLE: i64 = 1;
-/// Random walk of the utilization around its curve: what stays from one day to the next, and what is added.
+/// Random walk of the utilization around its curve: what stays from one day to the next. The profile says what is
+/// added.
 const WANDER_STAYS: f64 = 0.8;
-const WANDER_PERMILLE: f64 = 8.0;
 
 /// A day in the making.
 pub(super) struct Plan<'p, 'a> {
@@ -257,11 +257,7 @@ impl Plan<'_, '_> {
         let home = self.home;
         let last = self.day == home.days;
         let curve = curve(&home.utilization, self.day, home.days) as i64;
-        let wander = if last {
-            0
-        } else {
-            wander(rng, self.day, home.days)
-        };
+        let wander = if last { 0 } else { wander(rng, self.day, home) };
         // What comes and goes within a day needs room under the ceiling, most of it at the same time.
         let within_a_day = home.short_lived_permille * 5 / 6;
         let most = home.ceiling_permille.saturating_sub(within_a_day) as i64;
@@ -289,13 +285,13 @@ impl Plan<'_, '_> {
 
 /// How far the utilization is from its curve on `day`, in tenths of a percent: an autoregressive walk, summed
 /// over the days that still matter, so that each day depends on the seed and its number alone.
-fn wander(rng: &Rng, day: u64, days: u64) -> i64 {
+fn wander(rng: &Rng, day: u64, home: &Home) -> i64 {
     const MATTER: u64 = 30;
     let mut sum = 0.0;
     for d in day.saturating_sub(MATTER)..=day {
-        sum = sum * WANDER_STAYS + rng.stream("wander", d).normal() * WANDER_PERMILLE;
+        sum = sum * WANDER_STAYS + rng.stream("wander", d).normal() * home.wander_permille as f64;
     }
     // It ends, and begins, on the curve.
-    let to_the_edge = day.min(days - day).min(10) as f64;
+    let to_the_edge = day.min(home.days - day).min(10) as f64;
     (sum * to_the_edge / 10.0) as i64
 }

@@ -4,7 +4,7 @@ use super::activity::{Clock, DAY_S};
 use super::change::Change;
 use super::directories::{Directories, ROOT};
 use super::population::{File, Kind, Population, highest};
-use super::{Deviation, MAX_DEPTH, Profile, ProfileSummary, ages, depths, turnover_ticks};
+use super::{Deviation, MAX_DEPTH, Profile, ProfileSummary, ages, depths};
 use crate::distribution::{Buckets, Distribution};
 use crate::space::SpaceRule;
 use fsage_core::rng::AliasTable;
@@ -16,6 +16,10 @@ use std::collections::BinaryHeap;
 const TOLERANCE: f64 = 0.0025;
 /// Short-lived files may hold this share of the capacity.
 const SHORT_LIVED_SPACE: f64 = 0.01;
+/// A file over this share of the capacity is made when half a one is lacking, and deleted when half a one is too
+/// many: else those of which there should be a fraction of one would come and go, and sweep others out.
+const LARGE: f64 = 0.002;
+const LARGE_HYSTERESIS: f64 = 0.5;
 /// Files that grow at a time.
 const MAX_GROWING: usize = 64;
 
@@ -34,6 +38,8 @@ pub(super) struct Engine<'a> {
     pub space: SpaceRule,
     pub sizes: Buckets,
     size_shares: Vec<f64>,
+    /// What a size must lack, or be over by, beyond the others to be made or deleted.
+    reluctance: Vec<f64>,
     depth_shares: Vec<f64>,
     draw_depth: AliasTable,
     /// Age buckets, youngest first; one without ages.
@@ -53,6 +59,8 @@ pub(super) struct Engine<'a> {
     target: f64,
     final_target: f64,
     mean_file: u64,
+    /// Files for each fragment in use, over some time.
+    density: f64,
     next_file: u64,
     t_ns: i64,
     pub rng: Rng,
@@ -82,7 +90,13 @@ impl<'a> Engine<'a> {
         let mean_file = sizes.mean_of(|v| space.fragments(v.ceil() as u64) as f64);
         let deepest = profile.directories.as_ref().map_or(0, Vec::len);
         let capacity = profile.capacity_bytes / profile.fragment_bytes;
+        let reluctant = |i: usize| {
+            let large = space.fragments(sizes.from(i)) as f64 > LARGE * capacity as f64;
+            if large { LARGE_HYSTERESIS } else { 0.0 }
+        };
         Ok(Engine {
+            reluctance: (0..sizes.len()).map(reluctant).collect(),
+            density: 1.0 / mean_file.max(1e-6),
             size_shares: (0..sizes.len()).map(|i| sizes.share(i)).collect(),
             draw_depth: AliasTable::new(&weights),
             age: (ages.len() - 1) as u8,
@@ -121,9 +135,8 @@ impl<'a> Engine<'a> {
         self.target = profile.utilization_at(0.0) * self.capacity as f64;
         self.fill()?;
         self.summary.fill_operations = self.summary.operations;
-        let mean = profile
-            .operations_per_day
-            .unwrap_or_else(|| self.operations_for_ages());
+        let files = (self.final_target / self.mean_file as f64).max(self.files.len() as f64);
+        let mean = profile.operations_of_a_day(&self.ages, files as u64);
         self.summary.operations_per_day = mean;
         let changes = Change::table(profile.mix);
         let planned =
@@ -179,26 +192,6 @@ impl<'a> Engine<'a> {
             self.create(bytes, dir, false)?;
         }
         self.settle()
-    }
-
-    /// Operations of a day that give every age bucket the files it is to keep.
-    fn operations_for_ages(&self) -> u64 {
-        /// Deletes make room for large files, and growth takes creates: some more than the rule says.
-        const MORE: f64 = 1.1;
-        let files = (self.final_target / self.mean_file as f64)
-            .max(self.files.len() as f64)
-            .max(1.0);
-        let ticks = if self.profile.age.is_some() {
-            turnover_ticks(&self.ages, files as u64) as f64
-        } else {
-            // Without ages every file is replaced about once in ten days.
-            files * self.profile.days as f64 / 5.0
-        };
-        let mix = self.profile.mix;
-        let of_all = mix.turnover as f64 / mix.weights().iter().sum::<u64>() as f64;
-        let per_day = ticks * MORE / self.profile.days as f64;
-        let short = 1.0 - self.profile.short_lived;
-        ((per_day / of_all / short).ceil() as u64).clamp(1, 1_000_000_000)
     }
 
     fn slack(&self) -> f64 {
@@ -287,14 +280,15 @@ impl<'a> Engine<'a> {
         most.saturating_sub(self.used + self.pending)
     }
 
-    /// Files that there should be, were there as many as the curve asks for at the end.
-    fn wanted_files(&self) -> f64 {
-        let now = (self.files.len() + 1) as f64;
+    /// Files that there should be, were there as many as the curve asks for at the end. A large file that comes or
+    /// goes changes this little, so that it sweeps no age out.
+    fn wanted_files(&mut self) -> f64 {
+        let now = self.files.len() as f64;
         if self.target > 0.0 {
-            now * (self.final_target / self.target).max(1.0)
-        } else {
-            now
+            let step = 1.0 / now.max(100.0);
+            self.density += (now / self.target - self.density) * step;
         }
+        (self.density * self.final_target).max(now)
     }
 
     /// A create of the size and depth farthest below their shares; makes room for it first.
@@ -304,7 +298,7 @@ impl<'a> Engine<'a> {
         let fits = |i: usize| self.space.fragments(self.sizes.from(i)) as f64 <= self.target;
         let size = highest(
             by_size.len(),
-            |i| self.size_shares[i] * files - by_size[i] as f64,
+            |i| self.size_shares[i] * files - by_size[i] as f64 - self.reluctance[i],
             fits,
         );
         let Some(size) = size else {
@@ -339,7 +333,8 @@ impl<'a> Engine<'a> {
         ages.clear();
         ages.extend(self.ages.iter().map(|a| a.1 * in_the_end));
         sizes.clear();
-        sizes.extend(self.size_shares.iter().map(|s| s * files));
+        let with_reluctance = self.size_shares.iter().zip(&self.reluctance);
+        sizes.extend(with_reluctance.map(|(share, more)| share * files + more));
         depths.clear();
         depths.extend(self.depth_shares.iter().map(|s| s * files));
         self.files.most_overfull(ages, sizes, depths, &mut self.rng)
@@ -656,7 +651,11 @@ impl<'a> Engine<'a> {
 
     pub fn emit(&mut self, op: Op, name: Option<&[u8]>) -> Result<(), SinkError> {
         self.summary.operations += 1;
-        self.summary.bytes_written += op.bytes_written();
+        let written = self
+            .summary
+            .bytes_written
+            .saturating_add(op.bytes_written());
+        self.summary.bytes_written = written;
         let mut event = Event::new(op)
             .at(self.t_ns)
             .from_source(Origin::Generated, TQuality::Random);

@@ -16,7 +16,7 @@ use clap::Subcommand;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage generate snapshots nightly/ -o mine.parquet\n  \
-                  fsage generate profile smith96 -o home.parquet\n  \
+                  fsage generate profile home-1996 -o home.parquet\n  \
                   fsage generate git ~/src/redis --clones 20 --stagger 365 -o redis20.parquet"
 )]
 pub struct Args {

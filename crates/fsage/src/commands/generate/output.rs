@@ -53,19 +53,36 @@ pub fn row(text: &str, key: &'static str, value: u64) -> Row {
     (text.to_owned(), value.to_string(), key, value.into())
 }
 
+/// A published figure beside what was generated: name, key, published, generated.
+pub type Beside = (&'static str, &'static str, f64, f64);
+
 /// The summary on stdout; on stderr when the workload itself went to stdout.
 pub fn report(output: &Output, rows: &[Row], tally: &Tally, ui: Ui) -> anyhow::Result<()> {
+    report_beside(output, rows, &[], tally, ui)
+}
+
+/// The same, with published figures beside what was generated.
+pub fn report_beside(
+    output: &Output,
+    rows: &[Row],
+    published: &[Beside],
+    tally: &Tally,
+    ui: Ui,
+) -> anyhow::Result<()> {
     let mut text = Vec::new();
     if output.json {
         let facts: serde_json::Map<String, Value> = rows
             .iter()
             .map(|(_, _, key, value)| ((*key).to_owned(), value.clone()))
             .collect();
-        let all = json!({
+        let mut all = json!({
             "workload": output.path.to_string_lossy(),
             "summary": facts,
             "counts": tally.json(),
         });
+        for (_, key, published, generated) in published {
+            all["published"][key] = json!({ "published": published, "generated": generated });
+        }
         summary::print_json(&mut text, &all)?;
     } else {
         let mut table = summary::table(&["", ""]);
@@ -73,6 +90,23 @@ pub fn report(output: &Output, rows: &[Row], tally: &Tally, ui: Ui) -> anyhow::R
             table.add_row([name, value]);
         }
         writeln!(text, "{table}\n")?;
+        if !published.is_empty() {
+            let mut table = summary::table(&["", "published", "generated", ""]);
+            for (name, _, published, generated) in published {
+                let percent = (generated / published - 1.0) * 100.0;
+                table.add_row([
+                    (*name).to_owned(),
+                    published.to_string(),
+                    format!("{generated:.1}").trim_end_matches(".0").to_owned(),
+                    if percent.is_finite() {
+                        format!("{percent:+.1} %")
+                    } else {
+                        String::new()
+                    },
+                ]);
+            }
+            writeln!(text, "{table}\n")?;
+        }
         tally.print(&mut text)?;
     }
     if output.path.as_os_str() == "-" {
