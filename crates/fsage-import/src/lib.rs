@@ -1,9 +1,13 @@
 //! Foreign histories and traces as workloads, one file a format.
 //!
 //! - [`git`]: the history of a git repository, with exact sizes and committer times.
+//! - [`nfsdump`]: NFS traces, as those of Harvard.
+//! - [`op_log`]: our own operation log, for whatever can be traced.
 //! - [`strace`]: the system calls of programs, as strace logs them.
 //! - [`trace`]: what all traces share.
 
 pub mod git;
+pub mod nfsdump;
+pub mod op_log;
 pub mod strace;
 pub mod trace;

@@ -115,7 +115,21 @@ impl<'s> Format<'s> for Nfs<'s> {
         &mut self.ns
     }
 
-    fn line(&mut self, line: &[u8], _: u64) -> Result<(), Fault> {
+    fn read(
+        &mut self,
+        log: &mut Log<'_>,
+        go_on: &mut dyn FnMut() -> io::Result<()>,
+    ) -> Result<(), TraceError> {
+        trace::read_lines(self, log, go_on, Self::line)
+    }
+
+    fn end(&mut self) {
+        self.calls.end();
+    }
+}
+
+impl Nfs<'_> {
+    fn line(&mut self, line: &[u8]) -> Result<(), Fault> {
         match packet::parse(line).map_err(Fault::Bad)? {
             Line::Packet(packet) => {
                 self.ns.tick(packet.t_ns);
@@ -128,13 +142,6 @@ impl<'s> Format<'s> for Nfs<'s> {
         }
     }
 
-    fn end(&mut self) -> Result<(), Fault> {
-        self.calls.end();
-        Ok(())
-    }
-}
-
-impl Nfs<'_> {
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), Fault> {
         let client = self.calls.client(packet.client);
         if !packet.reply {

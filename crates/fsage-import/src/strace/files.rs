@@ -95,7 +95,7 @@ impl Strace<'_> {
                 self.counts.uncertain_creates += 1;
             }
             self.absent.remove(path);
-            return self.ns.create(dir, name, call.pid, call.t_ns);
+            return self.ns.create(dir, name, None, call.pid, call.t_ns);
         }
         if let Some(Child::Dir(_)) = child {
             return Ok(None);

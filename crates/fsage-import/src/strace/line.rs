@@ -116,16 +116,35 @@ mod tests {
         assert_eq!(line.says, Says::Call { name, args });
         assert_eq!(parse(b"1795218888.000001 sync() = 0").unwrap().pid, 0);
         assert_eq!(parse(b"[pid 77] 5.000001 sync() = 0").unwrap().pid, 77);
-        assert_eq!(parse(b"9 5.000001 +++ exited with 0 +++").unwrap().says, Says::Exit);
-        assert_eq!(parse(b"9 5.000001 --- SIGCHLD {..} ---").unwrap().says, Says::Signal);
+        assert_eq!(
+            parse(b"9 5.000001 +++ exited with 0 +++").unwrap().says,
+            Says::Exit
+        );
+        assert_eq!(
+            parse(b"9 5.000001 --- SIGCHLD {..} ---").unwrap().says,
+            Says::Signal
+        );
     }
 
     #[test]
     fn halves_of_an_interrupted_call_are_told_apart() {
-        let first = parse(b"9 5.000001 openat(AT_FDCWD</a>, \"b\", O_RDONLY <unfinished ...>").unwrap();
-        assert!(matches!(first.says, Says::Unfinished { name: b"openat", .. }));
+        let first =
+            parse(b"9 5.000001 openat(AT_FDCWD</a>, \"b\", O_RDONLY <unfinished ...>").unwrap();
+        assert!(matches!(
+            first.says,
+            Says::Unfinished {
+                name: b"openat",
+                ..
+            }
+        ));
         let second = parse(b"9 5.000002 <... openat resumed>) = 3</a/b>").unwrap();
-        assert!(matches!(second.says, Says::Resumed { name: b"openat", rest: b") = 3</a/b>" }));
+        assert!(matches!(
+            second.says,
+            Says::Resumed {
+                name: b"openat",
+                rest: b") = 3</a/b>"
+            }
+        ));
     }
 
     #[test]

@@ -15,9 +15,7 @@ mod line;
 mod process;
 mod tree;
 
-use crate::trace::{
-    self, Fault, Format, Log, Namespace, TraceError, TraceOptions, TraceSummary,
-};
+use crate::trace::{self, Fault, Format, Log, Namespace, TraceError, TraceOptions, TraceSummary};
 use absent::Absent;
 use args::{Args, Descriptor, Return};
 use fsage_core::{EventSink, WorkloadHeader};
@@ -151,7 +149,43 @@ impl<'s> Format<'s> for Strace<'s> {
         &mut self.ns
     }
 
-    fn line(&mut self, line: &[u8], _: u64) -> Result<(), Fault> {
+    fn read(
+        &mut self,
+        log: &mut Log<'_>,
+        go_on: &mut dyn FnMut() -> io::Result<()>,
+    ) -> Result<(), TraceError> {
+        trace::read_lines(self, log, go_on, Self::line)
+    }
+}
+
+impl<'s> Strace<'s> {
+    fn new(mut ns: Namespace<'s>) -> Strace<'s> {
+        ns.leave_out(NOT_ON_DISK);
+        Strace {
+            ns,
+            processes: FxHashMap::default(),
+            absent: Absent::default(),
+            lines: 0,
+            has_paths: false,
+            counts: StraceSummary::default(),
+            decoded: Vec::new(),
+            base: Vec::new(),
+            one: Vec::new(),
+            other: Vec::new(),
+        }
+    }
+
+    fn into_summary(mut self) -> StraceSummary {
+        for process in self.processes.values() {
+            self.counts.unreturned_calls += u64::from(process.unfinished.is_some());
+        }
+        StraceSummary {
+            trace: self.ns.summary,
+            ..self.counts
+        }
+    }
+
+    fn line(&mut self, line: &[u8]) -> Result<(), Fault> {
         self.lines += 1;
         let Line { pid, t_ns, says } = line::parse(line).map_err(Fault::Bad)?;
         self.ns.tick(t_ns);
@@ -186,34 +220,6 @@ impl<'s> Format<'s> for Strace<'s> {
                 Ok(())
             }
             Says::Signal => Ok(()),
-        }
-    }
-}
-
-impl<'s> Strace<'s> {
-    fn new(mut ns: Namespace<'s>) -> Strace<'s> {
-        ns.leave_out(NOT_ON_DISK);
-        Strace {
-            ns,
-            processes: FxHashMap::default(),
-            absent: Absent::default(),
-            lines: 0,
-            has_paths: false,
-            counts: StraceSummary::default(),
-            decoded: Vec::new(),
-            base: Vec::new(),
-            one: Vec::new(),
-            other: Vec::new(),
-        }
-    }
-
-    fn into_summary(mut self) -> StraceSummary {
-        for process in self.processes.values() {
-            self.counts.unreturned_calls += u64::from(process.unfinished.is_some());
-        }
-        StraceSummary {
-            trace: self.ns.summary,
-            ..self.counts
         }
     }
 

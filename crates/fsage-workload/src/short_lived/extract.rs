@@ -276,7 +276,13 @@ impl Extractor {
             names: 1,
             growth: Vec::new(),
         };
-        grow(&mut live, bytes, self.now_ns, self.seq, self.options.keep_appends);
+        grow(
+            &mut live,
+            bytes,
+            self.now_ns,
+            self.seq,
+            self.options.keep_appends,
+        );
         self.files.insert(file, self.next_inode);
         self.inodes.insert(self.next_inode, live);
         self.next_inode += 1;
@@ -309,11 +315,14 @@ impl Extractor {
         let born_in = window(self.options.window, file.born_ns);
         if born_in == window(self.options.window, died_ns) {
             let died_seq = self.seq;
-            self.dead.entry((born_in, file.dir)).or_default().push(Dead {
-                file,
-                died_ns,
-                died_seq,
-            });
+            self.dead
+                .entry((born_in, file.dir))
+                .or_default()
+                .push(Dead {
+                    file,
+                    died_ns,
+                    died_seq,
+                });
         }
     }
 }

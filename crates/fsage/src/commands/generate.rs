@@ -1,9 +1,14 @@
-//! `fsage generate`: makes a workload from a git history or from published statistics.
+//! `fsage generate`: makes a workload from a git history, from traces or from published statistics.
 
 mod git;
+mod nfsdump;
+mod oplog;
 mod output;
 mod profile;
+mod profile_pool;
+mod strace;
 mod tally;
+mod trace;
 
 use crate::ui::Ui;
 use clap::Subcommand;
@@ -14,7 +19,8 @@ use clap::Subcommand;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage generate profile smith96 -o home.parquet\n  \
-                  fsage generate git ~/src/redis --clones 20 --stagger 365 -o redis20.parquet"
+                  fsage generate git ~/src/redis --clones 20 --stagger 365 -o redis20.parquet\n  \
+                  fsage generate strace build.strace.zst --window trace --profiles pool.csv -o build.parquet"
 )]
 pub struct Args {
     #[command(subcommand)]
@@ -24,6 +30,9 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 enum Source {
     Git(git::Args),
+    Strace(strace::Args),
+    Nfsdump(nfsdump::Args),
+    Oplog(oplog::Args),
     Profile(profile::Args),
 }
 
@@ -31,6 +40,9 @@ enum Source {
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     match &args.source {
         Source::Git(args) => git::run(args, ui),
+        Source::Strace(args) => strace::run(args, ui),
+        Source::Nfsdump(args) => nfsdump::run(args, ui),
+        Source::Oplog(args) => oplog::run(args, ui),
         Source::Profile(args) => profile::run(args, ui),
     }
 }

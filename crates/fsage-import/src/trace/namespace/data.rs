@@ -196,7 +196,10 @@ impl Namespace<'_> {
             return Ok(());
         }
         if node.born != Born::Made && !node.cut && size >= node.size {
-            let idle = node.names.iter().all(|n| self.names.get(n).is_none_or(|n| n.id.is_none()));
+            let idle = node
+                .names
+                .iter()
+                .all(|n| self.names.get(n).is_none_or(|n| n.id.is_none()));
             if node.born == Born::Before || idle {
                 self.at_least(inode, size);
                 if let Some(node) = self.inodes.get_mut(&inode) {

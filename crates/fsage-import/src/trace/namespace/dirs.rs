@@ -7,7 +7,12 @@ use rustc_hash::FxHashMap;
 
 impl Namespace<'_> {
     /// A directory was made.
-    pub fn mkdir(&mut self, parent: DirKey, name: &[u8], t_ns: i64) -> Result<Option<DirKey>, Fault> {
+    pub fn mkdir(
+        &mut self,
+        parent: DirKey,
+        name: &[u8],
+        t_ns: i64,
+    ) -> Result<Option<DirKey>, Fault> {
         if !self.dirs.contains_key(&parent) {
             return Ok(None);
         }
@@ -173,7 +178,12 @@ impl Namespace<'_> {
 
     /// Removes what lies under a name though no line said so.
     pub(super) fn clear_entry(&mut self, dir: DirKey, name: &[u8], t_ns: i64) -> Result<(), Fault> {
-        match self.dirs.get(&dir).and_then(|d| d.entries.get(name)).copied() {
+        match self
+            .dirs
+            .get(&dir)
+            .and_then(|d| d.entries.get(name))
+            .copied()
+        {
             Some(Entry::Dir(d)) => {
                 self.summary.implied_deletes += u64::from(self.dirs[&d].id.is_some());
                 self.remove_tree(d, t_ns)
@@ -198,7 +208,9 @@ impl Namespace<'_> {
             let Some(d) = self.dirs.remove(&dir) else {
                 continue;
             };
-            if d.placed && let Some(p) = self.dirs.get_mut(&d.parent) {
+            if d.placed
+                && let Some(p) = self.dirs.get_mut(&d.parent)
+            {
                 p.entries.remove(&d.name);
             }
             if let Some(id) = d.id

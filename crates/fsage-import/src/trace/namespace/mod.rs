@@ -263,6 +263,11 @@ impl<'s> Namespace<'s> {
         self.inodes.contains_key(&inode)
     }
 
+    /// Whether a directory is still there.
+    pub fn has_dir(&self, dir: DirKey) -> bool {
+        self.dirs.contains_key(&dir)
+    }
+
     /// Size, bytes.
     pub fn size(&self, inode: InodeKey) -> u64 {
         self.inodes.get(&inode).map_or(0, |i| i.size)
@@ -297,13 +302,7 @@ impl<'s> Namespace<'s> {
     }
 
     /// Puts a name into a directory where nothing of that name is.
-    fn insert_name(
-        &mut self,
-        inode: InodeKey,
-        dir: DirKey,
-        name: &[u8],
-        placed: bool,
-    ) -> NameKey {
+    fn insert_name(&mut self, inode: InodeKey, dir: DirKey, name: &[u8], placed: bool) -> NameKey {
         let key = self.key();
         let entry = Name {
             inode,
@@ -325,7 +324,11 @@ impl<'s> Namespace<'s> {
     /// A name that nothing happened to: it has no id, and its file was there before.
     fn is_idle(&self, name: NameKey) -> bool {
         self.names.get(&name).is_some_and(|n| {
-            n.id.is_none() && self.inodes.get(&n.inode).is_some_and(|i| i.born != Born::Made)
+            n.id.is_none()
+                && self
+                    .inodes
+                    .get(&n.inode)
+                    .is_some_and(|i| i.born != Born::Made)
         })
     }
 
@@ -334,7 +337,9 @@ impl<'s> Namespace<'s> {
         let Some(name) = self.names.remove(&key) else {
             return false;
         };
-        if name.placed && let Some(d) = self.dirs.get_mut(&name.dir) {
+        if name.placed
+            && let Some(d) = self.dirs.get_mut(&name.dir)
+        {
             d.entries.remove(&name.name);
         }
         let Some(inode) = self.inodes.get_mut(&name.inode) else {
@@ -390,12 +395,7 @@ impl<'s> Namespace<'s> {
     }
 
     /// Gives a name its place in the workload, if it has none yet and may have one.
-    fn show(
-        &mut self,
-        key: NameKey,
-        writer: Writer,
-        t_ns: i64,
-    ) -> Result<Option<FileId>, Fault> {
+    fn show(&mut self, key: NameKey, writer: Writer, t_ns: i64) -> Result<Option<FileId>, Fault> {
         let Some(name) = self.names.get(&key) else {
             return Ok(None);
         };

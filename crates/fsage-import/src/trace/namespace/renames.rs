@@ -69,9 +69,7 @@ impl Namespace<'_> {
 
     /// Neither of two entries lies in the other.
     fn lie_apart(&self, one: (DirKey, &[u8]), other: (DirKey, &[u8])) -> bool {
-        let below = |a: (DirKey, &[u8]), b: (DirKey, &[u8])| {
-            matches!(self.entry(a.0, a.1), Some(Entry::Dir(d)) if self.is_above(d, b.0))
-        };
+        let below = |a: (DirKey, &[u8]), b: (DirKey, &[u8])| matches!(self.entry(a.0, a.1), Some(Entry::Dir(d)) if self.is_above(d, b.0));
         one != other && !below(one, other) && !below(other, one)
     }
 
@@ -157,7 +155,10 @@ impl Namespace<'_> {
         t_ns: i64,
     ) -> Result<Option<fsage_core::FileId>, Fault> {
         let inode = self.names[&name].inode;
-        let made = self.inodes.get(&inode).is_some_and(|i| i.born == Born::Made);
+        let made = self
+            .inodes
+            .get(&inode)
+            .is_some_and(|i| i.born == Born::Made);
         if inside {
             if made {
                 self.summary.replaced += 1;
