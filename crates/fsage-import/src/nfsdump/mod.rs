@@ -135,9 +135,10 @@ impl Nfs<'_> {
                 self.ns.tick(packet.t_ns);
                 self.packet(&packet)
             }
-            Line::Short => {
+            Line::Short(packet) => {
                 self.counts.short_packets += 1;
-                Ok(())
+                self.ns.tick(packet.t_ns);
+                self.packet(&packet)
             }
         }
     }

@@ -32,6 +32,8 @@ pub struct StraceSummary {
     /// Guessed: of the files made, those whose call would also have opened an old file, and nothing showed that
     /// there was none.
     pub uncertain_creates: u64,
+    /// Guessed: of the files made, those that were read before, so that the call may have made nothing.
+    pub creates_of_read: u64,
     /// Calls with a relative path by a process whose directory is not known; left out.
     pub unknown_directories: u64,
     /// Writes through descriptors opened before the log or without it; taken as appends.

@@ -263,6 +263,12 @@ impl<'s> Namespace<'s> {
         self.inodes.contains_key(&inode)
     }
 
+    /// Whether nothing happened to a file: it was only looked at or read.
+    pub fn is_only_read(&self, inode: InodeKey) -> bool {
+        let names = self.inodes.get(&inode).map(|i| &i.names);
+        names.is_some_and(|names| names.iter().all(|&n| self.is_idle(n)))
+    }
+
     /// Whether a directory is still there.
     pub fn has_dir(&self, dir: DirKey) -> bool {
         self.dirs.contains_key(&dir)

@@ -55,6 +55,11 @@ fn rows(s: &StraceSummary) -> Vec<Row> {
             s.uncertain_creates,
         ),
         row(
+            "guessed: files made that were read before",
+            "guessed_creates_of_read",
+            s.creates_of_read,
+        ),
+        row(
             "guessed: writes taken as appends",
             "guessed_offsets",
             s.guessed_offsets,

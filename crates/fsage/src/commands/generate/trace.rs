@@ -403,7 +403,7 @@ fn utc_offset(text: &str) -> anyhow::Result<i32> {
     let (hours, minutes) = digits.split_once(':').unwrap_or((digits, "0"));
     let number = |text: &str, most: i32| {
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        let value = text.parse().ok().filter(|_| digits);
+        let value: Option<i32> = text.parse().ok().filter(|_| digits);
         value.filter(|v| *v <= most).ok_or_else(expected)
     };
     Ok(sign * (number(hours, 14)? * 3600 + number(minutes, 59)? * 60))
