@@ -158,20 +158,20 @@ impl Nfs<'_> {
         known: Option<InodeKey>,
         done: &Done<'_>,
     ) -> Result<(), Fault> {
-        match known.filter(|&inode| self.ns.is_alive(inode)) {
-            None => {
-                if let Some(inode) = self.ns.see_file(dir, name, false) {
-                    self.handles.bind_file(&mut self.ns, handle, inode);
-                }
-                Ok(())
+        let Some(inode) = known.filter(|&inode| self.ns.is_alive(inode)) else {
+            if let Some(inode) = self.ns.see_file(dir, name, false) {
+                self.handles.bind_file(&mut self.ns, handle, inode);
             }
-            Some(inode) if self.ns.place_file(inode, dir, name) => Ok(()),
-            Some(inode) if done.attributes.links > Some(1) => {
-                self.ns.link(inode, dir, name, done.t_ns)
-            }
-            // It has another name only: a rename that the trace lacks.
-            Some(inode) => self.ns.move_file(inode, dir, name, done.t_ns),
+            return Ok(());
+        };
+        if self.ns.place_file(inode, dir, name, done.t_ns)? {
+            return Ok(());
         }
+        if done.attributes.links > Some(1) {
+            return self.ns.link(inode, dir, name, done.t_ns);
+        }
+        // It has another name only: a rename that the trace lacks.
+        self.ns.move_file(inode, dir, name, done.t_ns)
     }
 
     fn create(&mut self, done: &Done<'_>) -> Result<(), Fault> {
@@ -518,7 +518,7 @@ mod tests {
     #[test]
     fn exchanged_words_are_put_right() {
         assert_eq!(unswapped(0x0001_2345_0000_0000), Some(0x12345));
-        assert_eq!(unswapped(0x0012_3450_0000_0000 >> 4), Some(0x12345));
+        assert_eq!(unswapped(0x1234_5000_0000), Some(0x12345));
         assert_eq!(unswapped(0x8000_0000), None);
         assert_eq!(unswapped(0x1_2345_6789), None);
     }

@@ -115,26 +115,34 @@ impl<'s> Format<'s> for Nfs<'s> {
         &mut self.ns
     }
 
-    fn line(&mut self, line: &[u8], _: u64) -> Result<(), Fault> {
+    fn read(
+        &mut self,
+        log: &mut Log<'_>,
+        go_on: &mut dyn FnMut() -> io::Result<()>,
+    ) -> Result<(), TraceError> {
+        trace::read_lines(self, log, go_on, Self::line)
+    }
+
+    fn end(&mut self) {
+        self.calls.end();
+    }
+}
+
+impl Nfs<'_> {
+    fn line(&mut self, line: &[u8]) -> Result<(), Fault> {
         match packet::parse(line).map_err(Fault::Bad)? {
             Line::Packet(packet) => {
                 self.ns.tick(packet.t_ns);
                 self.packet(&packet)
             }
-            Line::Short => {
+            Line::Short(packet) => {
                 self.counts.short_packets += 1;
-                Ok(())
+                self.ns.tick(packet.t_ns);
+                self.packet(&packet)
             }
         }
     }
 
-    fn end(&mut self) -> Result<(), Fault> {
-        self.calls.end();
-        Ok(())
-    }
-}
-
-impl Nfs<'_> {
     fn packet(&mut self, packet: &Packet<'_>) -> Result<(), Fault> {
         let client = self.calls.client(packet.client);
         if !packet.reply {

@@ -23,8 +23,8 @@ pub(super) struct Packet<'a> {
 /// What a line is.
 pub(super) enum Line<'a> {
     Packet(Packet<'a>),
-    /// It carries nothing.
-    Short,
+    /// It carries nothing but who and when.
+    Short(Packet<'a>),
 }
 
 /// Procedures of both versions that say something.
@@ -89,22 +89,22 @@ pub(super) fn parse(line: &[u8]) -> Result<Line<'_>, &'static str> {
     if name.is_empty() || !name.iter().all(u8::is_ascii_alphanumeric) {
         return Err("the name of a procedure");
     }
-    if memmem::find(rest, b"SHORT PACKET").is_some() {
-        return Ok(Line::Short);
-    }
     let known = PROCEDURES.iter().find(|(n, _)| *n == name);
-    let procedure = known.map_or(Procedure::Other, |(_, p)| *p);
-    let ok = reply && name != b"null" && token(&mut rest) == b"OK";
-    let pairs = without_tail(rest, reply).ok_or("con = X len = X at the end")?;
-    Ok(Line::Packet(Packet {
+    let mut packet = Packet {
         t_ns,
         client: if reply { target } else { source },
         reply,
         xid,
-        procedure,
-        ok,
-        pairs,
-    }))
+        procedure: known.map_or(Procedure::Other, |(_, p)| *p),
+        ok: false,
+        pairs: b"",
+    };
+    if memmem::find(rest, b"SHORT PACKET").is_some() {
+        return Ok(Line::Short(packet));
+    }
+    packet.ok = reply && name != b"null" && token(&mut rest) == b"OK";
+    packet.pairs = without_tail(rest, reply).ok_or("con = X len = X at the end")?;
+    Ok(Line::Packet(packet))
 }
 
 /// The next token; empty at the end.
@@ -292,7 +292,7 @@ mod tests {
     fn packet(text: &str) -> Packet<'_> {
         match parse(text.as_bytes()) {
             Ok(Line::Packet(p)) => p,
-            Ok(Line::Short) => panic!("short"),
+            Ok(Line::Short(_)) => panic!("short"),
             Err(e) => panic!("{e}"),
         }
     }
@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn short_packets_are_no_bad_lines() {
         let line = b"1.0 a b U C3 1 e rename SHORT PACKETcon = 130 len = 400 con = XXX len = XXX";
-        assert!(matches!(parse(line), Ok(Line::Short)));
+        assert!(matches!(parse(line), Ok(Line::Short(_))));
     }
 
     #[test]

@@ -45,7 +45,7 @@ fn end_of_argument(text: &[u8]) -> Option<usize> {
     loop {
         match *text.get(at)? {
             b'"' => at += quoted(&text[at..])?,
-            b'<' if at > 0 && (text[at - 1].is_ascii_digit() || text[at - 1] == b'D') => {
+            b'<' if is_annotated(text, at) => {
                 at += annotation(&text[at..])?;
             }
             b'(' | b'[' | b'{' => {
@@ -60,6 +60,12 @@ fn end_of_argument(text: &[u8]) -> Option<usize> {
             _ => at += 1,
         }
     }
+}
+
+/// Whether the `<` there starts the path behind a descriptor; `1<<3` has none.
+fn is_annotated(text: &[u8], at: usize) -> bool {
+    let after_number = at > 0 && (text[at - 1].is_ascii_digit() || text[at - 1] == b'D');
+    after_number && text.get(at + 1) != Some(&b'<')
 }
 
 /// Length of a quoted string with its quotes.

@@ -90,12 +90,17 @@ impl Strace<'_> {
         let cuts = has(flags, b"O_TRUNC");
         let exclusive = creates && has(flags, b"O_EXCL");
         let child = self.ns.child(dir, name);
-        if exclusive || (creates && child.is_none()) {
+        let read_before = match child {
+            Some(Child::File(inode)) => self.ns.is_only_read(inode),
+            _ => false,
+        };
+        if exclusive || (creates && (child.is_none() || read_before)) {
+            self.counts.creates_of_read += u64::from(read_before);
             if !exclusive && !cuts && !self.absent.contains(path) {
                 self.counts.uncertain_creates += 1;
             }
             self.absent.remove(path);
-            return self.ns.create(dir, name, call.pid, call.t_ns);
+            return self.ns.create(dir, name, None, call.pid, call.t_ns);
         }
         if let Some(Child::Dir(_)) = child {
             return Ok(None);

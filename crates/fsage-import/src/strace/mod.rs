@@ -32,6 +32,8 @@ pub struct StraceSummary {
     /// Guessed: of the files made, those whose call would also have opened an old file, and nothing showed that
     /// there was none.
     pub uncertain_creates: u64,
+    /// Guessed: of the files made, those that were read before, so that the call may have made nothing.
+    pub creates_of_read: u64,
     /// Calls with a relative path by a process whose directory is not known; left out.
     pub unknown_directories: u64,
     /// Writes through descriptors opened before the log or without it; taken as appends.
@@ -149,7 +151,43 @@ impl<'s> Format<'s> for Strace<'s> {
         &mut self.ns
     }
 
-    fn line(&mut self, line: &[u8], _: u64) -> Result<(), Fault> {
+    fn read(
+        &mut self,
+        log: &mut Log<'_>,
+        go_on: &mut dyn FnMut() -> io::Result<()>,
+    ) -> Result<(), TraceError> {
+        trace::read_lines(self, log, go_on, Self::line)
+    }
+}
+
+impl<'s> Strace<'s> {
+    fn new(mut ns: Namespace<'s>) -> Strace<'s> {
+        ns.leave_out(NOT_ON_DISK);
+        Strace {
+            ns,
+            processes: FxHashMap::default(),
+            absent: Absent::default(),
+            lines: 0,
+            has_paths: false,
+            counts: StraceSummary::default(),
+            decoded: Vec::new(),
+            base: Vec::new(),
+            one: Vec::new(),
+            other: Vec::new(),
+        }
+    }
+
+    fn into_summary(mut self) -> StraceSummary {
+        for process in self.processes.values() {
+            self.counts.unreturned_calls += u64::from(process.unfinished.is_some());
+        }
+        StraceSummary {
+            trace: self.ns.summary,
+            ..self.counts
+        }
+    }
+
+    fn line(&mut self, line: &[u8]) -> Result<(), Fault> {
         self.lines += 1;
         let Line { pid, t_ns, says } = line::parse(line).map_err(Fault::Bad)?;
         self.ns.tick(t_ns);
@@ -184,34 +222,6 @@ impl<'s> Format<'s> for Strace<'s> {
                 Ok(())
             }
             Says::Signal => Ok(()),
-        }
-    }
-}
-
-impl<'s> Strace<'s> {
-    fn new(mut ns: Namespace<'s>) -> Strace<'s> {
-        ns.leave_out(NOT_ON_DISK);
-        Strace {
-            ns,
-            processes: FxHashMap::default(),
-            absent: Absent::default(),
-            lines: 0,
-            has_paths: false,
-            counts: StraceSummary::default(),
-            decoded: Vec::new(),
-            base: Vec::new(),
-            one: Vec::new(),
-            other: Vec::new(),
-        }
-    }
-
-    fn into_summary(mut self) -> StraceSummary {
-        for process in self.processes.values() {
-            self.counts.unreturned_calls += u64::from(process.unfinished.is_some());
-        }
-        StraceSummary {
-            trace: self.ns.summary,
-            ..self.counts
         }
     }
 

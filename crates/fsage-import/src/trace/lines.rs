@@ -8,7 +8,7 @@ const MOST_BYTES: usize = 1 << 20;
 
 /// A log that can be read more than once.
 pub struct Log<'a> {
-    name: String,
+    pub(crate) name: String,
     open: Box<dyn FnMut() -> io::Result<Box<dyn BufRead + 'a>> + 'a>,
 }
 
@@ -22,6 +22,14 @@ impl<'a> Log<'a> {
             name: name.into(),
             open: Box::new(open),
         }
+    }
+
+    /// Opens it from its start.
+    pub(crate) fn open(&mut self) -> Result<Box<dyn BufRead + 'a>, TraceError> {
+        (self.open)().map_err(|source| TraceError::Read {
+            log: self.name.clone(),
+            source,
+        })
     }
 
     /// A log in memory.
@@ -41,13 +49,9 @@ pub(crate) struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     pub fn open(log: &mut Log<'a>) -> Result<Lines<'a>, TraceError> {
-        let input = (log.open)().map_err(|source| TraceError::Read {
-            log: log.name.clone(),
-            source,
-        })?;
         Ok(Lines {
+            input: log.open()?,
             name: log.name.clone(),
-            input,
             line: Vec::with_capacity(1 << 12),
             number: 0,
         })

@@ -31,7 +31,8 @@ pub(crate) use namespace::{Child, DirKey, InodeKey, Namespace};
 pub(crate) use output::Writer;
 pub(crate) use path::{last_component, normalize, parent};
 
-use fsage_core::EventSink;
+use fsage_core::{EventSink, SinkError};
+use std::io;
 
 /// What to take from a trace, and how.
 #[derive(Clone, Debug, Default)]
@@ -54,12 +55,16 @@ pub struct TraceOptions {
 pub(crate) trait Format<'s> {
     /// The namespace that it tells.
     fn namespace(&mut self) -> &mut Namespace<'s>;
-    /// Takes a line, without its end.
-    fn line(&mut self, line: &[u8], number: u64) -> Result<(), Fault>;
-    /// The log has ended.
-    fn end(&mut self) -> Result<(), Fault> {
-        Ok(())
-    }
+
+    /// Reads one log.
+    fn read(
+        &mut self,
+        log: &mut Log<'_>,
+        go_on: &mut dyn FnMut() -> io::Result<()>,
+    ) -> Result<(), TraceError>;
+
+    /// The last log has ended.
+    fn end(&mut self) {}
 }
 
 /// Why a line could not be taken.
@@ -68,9 +73,42 @@ pub(crate) enum Fault {
     /// The line is not of the format: what was expected.
     Bad(&'static str),
     /// The sink failed.
-    Sink(fsage_core::SinkError),
+    Sink(SinkError),
     /// The whole log is of no use: why, and what to do.
     Useless(&'static str),
+}
+
+/// Reads a log of lines, of which `take` takes each.
+pub(crate) fn read_lines<'s, F: Format<'s>>(
+    format: &mut F,
+    log: &mut Log<'_>,
+    go_on: &mut dyn FnMut() -> io::Result<()>,
+    mut take: impl FnMut(&mut F, &[u8]) -> Result<(), Fault>,
+) -> Result<(), TraceError> {
+    const ASK: u64 = 1 << 12;
+    let mut lines = Lines::open(log)?;
+    while let Some((number, line)) = lines.next()? {
+        if number.is_multiple_of(ASK) {
+            go_on().map_err(|source| TraceError::Stopped { source })?;
+        }
+        format.namespace().summary.lines += 1;
+        match take(format, line) {
+            Ok(()) => {}
+            Err(Fault::Bad(expected)) => {
+                let bad = BadLine::new(&lines.name, number, expected, lines.last());
+                format.namespace().summary.bad_line(bad);
+            }
+            Err(Fault::Sink(e)) => return Err(TraceError::Sink(e)),
+            Err(Fault::Useless(why)) => {
+                return Err(TraceError::Useless {
+                    log: lines.name.clone(),
+                    line: number,
+                    why,
+                });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Reads all logs once.
@@ -78,44 +116,12 @@ fn pass<'s>(
     logs: &mut [Log<'_>],
     format: &mut dyn Format<'s>,
     kind: &'static str,
-    go_on: &mut dyn FnMut() -> std::io::Result<()>,
+    go_on: &mut dyn FnMut() -> io::Result<()>,
 ) -> Result<(), TraceError> {
-    const ASK: u64 = 1 << 12;
     for log in logs {
-        let mut lines = Lines::open(log)?;
-        while let Some((number, line)) = lines.next()? {
-            if number.is_multiple_of(ASK) {
-                go_on().map_err(|source| TraceError::Stopped { source })?;
-            }
-            format.namespace().summary.lines += 1;
-            match format.line(line, number) {
-                Ok(()) => {}
-                Err(Fault::Bad(expected)) => {
-                    let bad = BadLine::new(&lines.name, number, expected, lines.last());
-                    format.namespace().summary.bad_line(bad);
-                }
-                Err(Fault::Sink(e)) => return Err(TraceError::Sink(e)),
-                Err(Fault::Useless(why)) => {
-                    return Err(TraceError::Useless {
-                        log: lines.name.clone(),
-                        line: number,
-                        why,
-                    });
-                }
-            }
-        }
+        format.read(log, go_on)?;
     }
-    match format.end() {
-        Ok(()) => {}
-        Err(Fault::Sink(e)) => return Err(TraceError::Sink(e)),
-        Err(Fault::Bad(why) | Fault::Useless(why)) => {
-            return Err(TraceError::Useless {
-                log: String::new(),
-                line: 0,
-                why,
-            });
-        }
-    }
+    format.end();
     let summary = &format.namespace().summary;
     match summary.first_bad.first() {
         Some(first) if summary.bad_lines.saturating_mul(100) > summary.lines => {
@@ -137,7 +143,7 @@ pub(crate) fn import<'s, F: Format<'s>>(
     options: &TraceOptions,
     kind: &'static str,
     sink: &'s mut dyn EventSink,
-    go_on: &mut dyn FnMut() -> std::io::Result<()>,
+    go_on: &mut dyn FnMut() -> io::Result<()>,
     mut make: impl FnMut(Namespace<'s>, Option<&F>) -> F,
 ) -> Result<F, TraceError> {
     if options.only_new {
@@ -163,10 +169,7 @@ pub(crate) fn import<'s, F: Format<'s>>(
 fn sink_error(fault: Fault) -> TraceError {
     match fault {
         Fault::Sink(e) => TraceError::Sink(e),
-        Fault::Bad(why) | Fault::Useless(why) => TraceError::Useless {
-            log: String::new(),
-            line: 0,
-            why,
-        },
+        // What is written out at the start and the end has no line.
+        Fault::Bad(why) | Fault::Useless(why) => TraceError::Sink(why.into()),
     }
 }

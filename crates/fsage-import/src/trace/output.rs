@@ -4,7 +4,7 @@
 //! replay: a directory goes only when it is empty, a name is replaced only where it lies.
 //!
 //! Events wait in a queue while writes may still join them. Without a window for merging ([`Output::new`]) the
-//! queue ends where another file is written; with one, where it is as old as the window.
+//! queue goes out up to the last write of another file; with one, what is older than the window.
 
 use super::{Fault, Initial};
 use fsage_core::{DirId, Event, EventSink, FileId, Op, Origin, TQuality};
@@ -45,6 +45,8 @@ pub(crate) struct Output<'s> {
     base: u64,
     merge_ns: i64,
     last_written: Option<u64>,
+    /// Sequence number behind the last write: what waits before it was there when that file was written.
+    written_to: u64,
     next_file: u64,
     next_dir: u64,
     dirs: FxHashMap<DirId, OutDir>,
@@ -77,6 +79,7 @@ impl<'s> Output<'s> {
             base: 1,
             merge_ns,
             last_written: None,
+            written_to: 0,
             next_file: 0,
             next_dir: 1,
             dirs,
@@ -271,12 +274,15 @@ impl<'s> Output<'s> {
         })
     }
 
-    /// A file is written: what cannot be joined any more goes out.
+    /// A file is about to be written: what waited while another one was written can be joined no more, and goes
+    /// out.
     pub fn before_write(&mut self, inode: u64, t_ns: i64) -> Result<(), Fault> {
         if self.last_written.replace(inode) == Some(inode) {
             return Ok(());
         }
-        while let Some(first) = self.queue.front() {
+        while self.base < self.written_to
+            && let Some(first) = self.queue.front()
+        {
             let age_ns = t_ns.saturating_sub(first.t_ns.unwrap_or(t_ns));
             if self.merge_ns > 0 && age_ns <= self.merge_ns {
                 break;
@@ -284,6 +290,11 @@ impl<'s> Output<'s> {
             self.pop()?;
         }
         Ok(())
+    }
+
+    /// The file was written.
+    pub fn after_write(&mut self) {
+        self.written_to = self.base + self.queue.len() as u64;
     }
 
     /// Lets `bytes` at `offset` join the event, if they continue its data or lie inside them; `size` is that of

@@ -1,11 +1,16 @@
-//! `fsage generate`: makes a workload from snapshots, a git history, playback text or published statistics.
+//! `fsage generate`: makes a workload from snapshots, a git history, traces, playback text or published statistics.
 
 mod git;
+mod nfsdump;
+mod oplog;
 pub mod output;
 pub mod playback;
 mod profile;
+mod profile_pool;
 mod snapshots;
+mod strace;
 mod tally;
+mod trace;
 
 use crate::ui::Ui;
 use clap::Subcommand;
@@ -17,7 +22,8 @@ use clap::Subcommand;
 #[command(
     after_help = "Examples:\n  fsage generate snapshots nightly/ -o mine.parquet\n  \
                   fsage generate profile home-1996 -o home.parquet\n  \
-                  fsage generate git ~/src/redis --clones 20 --stagger 365 -o redis20.parquet"
+                  fsage generate git ~/src/redis --clones 20 --stagger 365 -o redis20.parquet\n  \
+                  fsage generate strace build.strace.zst --window trace --profiles pool.csv -o build.parquet"
 )]
 pub struct Args {
     #[command(subcommand)]
@@ -28,6 +34,9 @@ pub struct Args {
 enum Source {
     Snapshots(snapshots::Args),
     Git(git::Args),
+    Strace(strace::Args),
+    Nfsdump(nfsdump::Args),
+    Oplog(oplog::Args),
     Playback(playback::Args),
     Profile(profile::Args),
 }
@@ -37,6 +46,9 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     match &args.source {
         Source::Snapshots(args) => snapshots::run(args, ui),
         Source::Git(args) => git::run(args, ui),
+        Source::Strace(args) => strace::run(args, ui),
+        Source::Nfsdump(args) => nfsdump::run(args, ui),
+        Source::Oplog(args) => oplog::run(args, ui),
         Source::Playback(args) => playback::run(args, ui),
         Source::Profile(args) => profile::run(args, ui),
     }

@@ -42,6 +42,7 @@ impl Namespace<'_> {
                     node.growing = Some(self.out.write(id, writer, range, node.size, t_ns)?);
                 }
             }
+            self.out.after_write();
         }
         node.size = node.size.max(end);
         Ok(())

@@ -263,6 +263,17 @@ impl<'s> Namespace<'s> {
         self.inodes.contains_key(&inode)
     }
 
+    /// Whether nothing happened to a file: it was only looked at or read.
+    pub fn is_only_read(&self, inode: InodeKey) -> bool {
+        let names = self.inodes.get(&inode).map(|i| &i.names);
+        names.is_some_and(|names| names.iter().all(|&n| self.is_idle(n)))
+    }
+
+    /// Whether a directory is still there.
+    pub fn has_dir(&self, dir: DirKey) -> bool {
+        self.dirs.contains_key(&dir)
+    }
+
     /// Size, bytes.
     pub fn size(&self, inode: InodeKey) -> u64 {
         self.inodes.get(&inode).map_or(0, |i| i.size)

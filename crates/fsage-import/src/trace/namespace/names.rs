@@ -4,11 +4,13 @@ use super::{Born, Child, DirKey, Entry, InodeKey, NameKey, Namespace, Writer};
 use crate::trace::Fault;
 
 impl Namespace<'_> {
-    /// A file was made. Whatever had the name went without the trace showing it.
+    /// A file was made; `src` is its inode number and generation. Whatever had the name went without the trace
+    /// showing it.
     pub fn create(
         &mut self,
         dir: DirKey,
         name: &[u8],
+        src: Option<(u64, u32)>,
         writer: Writer,
         t_ns: i64,
     ) -> Result<Option<InodeKey>, Fault> {
@@ -17,6 +19,9 @@ impl Namespace<'_> {
         }
         self.clear_entry(dir, name, t_ns)?;
         let inode = self.insert_inode(Born::Made);
+        if let Some(node) = self.inodes.get_mut(&inode) {
+            node.src = src;
+        }
         let key = self.insert_name(inode, dir, name, true);
         if self.dir_inside(dir) {
             self.summary.creates += 1;
@@ -70,31 +75,82 @@ impl Namespace<'_> {
         inode
     }
 
-    /// The trace says where a file lies that was lost.
-    pub fn place_file(&mut self, inode: InodeKey, dir: DirKey, name: &[u8]) {
-        let lost = self.inodes.get(&inode).and_then(|i| {
-            let lost = |n: &&NameKey| self.names.get(n).is_some_and(|n| !n.placed);
-            i.names.iter().find(lost).copied()
-        });
+    /// The trace says where a file lies that was lost; false if it was not, or cannot lie there.
+    pub fn place_file(
+        &mut self,
+        inode: InodeKey,
+        dir: DirKey,
+        name: &[u8],
+        t_ns: i64,
+    ) -> Result<bool, Fault> {
+        let Some(key) = self.lost_name(inode) else {
+            return Ok(false);
+        };
         let Some(d) = self.dirs.get_mut(&dir) else {
-            return;
+            return Ok(false);
         };
         if d.entries.contains_key(name) {
-            return;
+            return Ok(false);
         }
-        let (dir_id, Some(key)) = (d.id, lost) else {
-            return;
-        };
         d.entries.insert(name.into(), Entry::Name(key));
         let Some(n) = self.names.get_mut(&key) else {
-            return;
+            return Ok(false);
         };
         n.dir = dir;
         n.name = name.into();
         n.placed = true;
-        if let (Some(id), Some(dir_id), false) = (n.id, dir_id, self.out.is_open()) {
-            self.initial.place_file(id, dir_id, name);
+        if let Some(id) = n.id.filter(|_| !self.only_new) {
+            // In both passes, so that both count ids alike.
+            let dir_id = self.show_dir(dir, t_ns)?;
+            if let Some(dir_id) = dir_id.filter(|_| !self.out.is_open()) {
+                self.initial.place_file(id, dir_id, name);
+            }
         }
+        Ok(true)
+    }
+
+    /// A name of the inode of which the trace did not say where it lies.
+    fn lost_name(&self, inode: InodeKey) -> Option<NameKey> {
+        let lost = |n: &&NameKey| self.names.get(n).is_some_and(|n| !n.placed);
+        self.inodes.get(&inode)?.names.iter().find(lost).copied()
+    }
+
+    /// A file has this name now, and lost its other one.
+    pub fn move_file(
+        &mut self,
+        inode: InodeKey,
+        dir: DirKey,
+        name: &[u8],
+        t_ns: i64,
+    ) -> Result<(), Fault> {
+        if self.place_file(inode, dir, name, t_ns)? {
+            return Ok(());
+        }
+        let old = self.inodes.get(&inode).and_then(|i| {
+            let old = i.names.iter().find_map(|n| self.names.get(n))?;
+            old.placed.then(|| (old.dir, old.name.clone()))
+        });
+        match old {
+            Some((from, old)) => self.rename((from, &old), (dir, name), false, t_ns),
+            None => Ok(()),
+        }
+    }
+
+    /// A line says how many names a file has: lost ones beyond are gone.
+    pub fn links_are(&mut self, inode: InodeKey, links: u64, t_ns: i64) -> Result<(), Fault> {
+        let names = |ns: &Self| ns.inodes.get(&inode).map_or(0, |i| i.names.len() as u64);
+        while names(self) > links.max(1)
+            && let Some(lost) = self.lost_name(inode)
+        {
+            self.summary.implied_deletes += 1;
+            self.remove_name(lost, t_ns)?;
+        }
+        Ok(())
+    }
+
+    /// What has a name goes, though no call removed it.
+    pub fn take_away(&mut self, dir: DirKey, name: &[u8], t_ns: i64) -> Result<(), Fault> {
+        self.clear_entry(dir, name, t_ns)
     }
 
     /// A file got a second name; a nameless one its first.
