@@ -16,8 +16,8 @@
 //! `shifted`. At the end there are N times the files and bytes of one copy.
 //!
 //! A factor may have a fraction. The last copy then takes only some of the directories in the root, with all
-//! that is made in them, chosen once: in random order, each that brings their share of the bytes at the end nearer to the
-//! fraction; files right in the root are chosen like a directory. Of groups their number counts. Operations
+//! that is made in them, chosen once: in random order, each that brings their share of the bytes at the end
+//! nearer to the fraction; files right in the root are chosen like a directory. Of groups their number counts. Operations
 //! on what is left out are left out; a file that moves out is deleted, one that moves in is made with its
 //! size; a directory that moves out goes to the root of the copy as `.kept-N`, one that moves in stays out.
 //!
@@ -92,7 +92,9 @@ pub enum ClonesError {
     #[error("the number of clones must be at least 1")]
     NoClones,
     /// No number of copies.
-    #[error("a workload cannot be made {0} times as large: give a number over 0, at most {MAX_FACTOR}")]
+    #[error(
+        "a workload cannot be made {0} times as large: give a number over 0, at most {MAX_FACTOR}"
+    )]
     BadFactor(f64),
     /// Copies are interleaved by time, and there is none.
     #[error(

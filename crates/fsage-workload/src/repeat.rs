@@ -11,14 +11,17 @@
 //! - A deletion takes a file of the same directory: of the 64 whose rank by age is nearest the one of nearest
 //!   size. So does a modification. Offsets are cut to what the file has.
 //! - A new directory is made anew, and what the day did in it follows. A removed directory takes an empty one
-//!   with it that the repetition made in the same place.
+//!   with it that the repetition made in the same place; none, none goes. When there are 10 % more directories
+//!   than in the last 30 days, the oldest one that the repetition made in that place stands for a new one.
 //! - Renames and links are left out and counted; a rename over another file repeats as the deletion of that
 //!   one.
 //!
 //! Sizes must not drift: the space in use (in blocks) is held at its mean over the last 30 days. When it is
 //! over by 1 %, whatever makes a file or lets it grow is accompanied by deletions in the same directory, of
-//! as much as comes but of four files at most; when it is under by 1 %, deletions are skipped. Files that die
-//! on the day they were born count for neither.
+//! as much as comes but of four files at most; deletions that would bring it under by 1 %
+//! and farther away than it is are skipped. The number of
+//! files is held within 10 % in the same way, by deletions of files under the mean size. Files that die on
+//! the day they were born count for neither.
 //!
 //! A past day is a date of the calendar in UTC (but a day that ends at 02:00 by its `day` takes the operations
 //! since 02:00 of the day before). A date without a `day` between others is a day on which nothing was done,
@@ -33,7 +36,7 @@ mod past;
 use crate::world::World;
 use again::Again;
 use fsage_core::{Event, EventSink, Op, SinkError, WorkloadHeader};
-use past::Past;
+use past::{Level, Past};
 use rustc_hash::FxHashSet;
 use thiserror::Error;
 
@@ -41,7 +44,9 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum RepeatError {
     /// Days of the past have no end.
-    #[error("the workload has no `day` with operations of its own before it: there is no day to repeat")]
+    #[error(
+        "the workload has no `day` with operations of its own before it: there is no day to repeat"
+    )]
     NoDays,
     /// Times of the day are not known.
     #[error(
@@ -88,6 +93,8 @@ pub struct RepeatSummary {
     pub without_file: u64,
     /// Directories that were made.
     pub directories_made: u64,
+    /// New directories for which old ones stand, because there were too many.
+    pub reused_directories: u64,
     /// Directories that were removed.
     pub directories_removed: u64,
     /// Removals of directories left out because none was empty.
@@ -100,6 +107,8 @@ pub struct RepeatSummary {
     pub unfit: u64,
     /// Space in use that was aimed at: the mean of the last 30 days, in bytes.
     pub level_bytes: u64,
+    /// Number of files that was aimed at, by names.
+    pub level_files: u64,
     /// The lowest and the highest space in use at the end of an added day.
     pub level_range_bytes: Option<(u64, u64)>,
     /// Names of files before the repetition, and after it.
@@ -147,7 +156,7 @@ impl<'a> Repeat<'a> {
         if self.past.days.is_empty() {
             return Err(RepeatError::NoDays);
         }
-        if let Some(day) = self.past.close_open_day(self.world.used_bytes) {
+        if let Some(day) = self.past.close_open_day(Level::of(&self.world)) {
             self.sink.event(day).map_err(RepeatError::Sink)?;
         }
         let mut again = Again::new(self.seed, &self.past, self.world, self.ids, self.sink)?;
@@ -162,7 +171,7 @@ impl<'a> Repeat<'a> {
         self.ids.see(&event);
         let t_ns = self.past.time(&event)?;
         match event.op {
-            Op::Day => self.past.end_day(t_ns, self.world.used_bytes),
+            Op::Day => self.past.end_day(t_ns, Level::of(&self.world)),
             ref op => {
                 self.past.learn(&event, t_ns, &mut self.world)?;
                 if !self.world.apply(op) {

@@ -97,6 +97,11 @@ impl World {
         self.names.len() as u64
     }
 
+    /// Directories, the root included.
+    pub fn live_dirs(&self) -> u64 {
+        self.by_id.len() as u64
+    }
+
     /// Directories that were ever made in the root.
     pub fn units(&self) -> usize {
         self.units

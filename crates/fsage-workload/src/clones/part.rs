@@ -154,8 +154,10 @@ impl Part {
     /// Whether what the operation works on is chosen, before it is done.
     fn side(&self, op: &Op) -> bool {
         match *op {
-            Op::Rmdir { dir } | Op::RenameDir { dir, .. } => self.has_dir(dir),
-            Op::Create { dir, .. } | Op::Symlink { dir, .. } => self.has_dir(dir),
+            Op::Rmdir { dir }
+            | Op::RenameDir { dir, .. }
+            | Op::Create { dir, .. }
+            | Op::Symlink { dir, .. } => self.has_dir(dir),
             Op::Mkdir { .. } | Op::Link { .. } => false,
             Op::Append { file, .. }
             | Op::Write { file, .. }

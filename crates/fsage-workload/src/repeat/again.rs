@@ -1,6 +1,6 @@
 //! Does past days again.
 
-use super::past::{Kin, Past, PastOp};
+use super::past::{Kin, Past, PastDay, PastOp};
 use super::{NewIds, RepeatError, RepeatSummary};
 use crate::date::{DAY_NS, date_of_day, weekday};
 use crate::world::{Entry, World};
@@ -25,6 +25,30 @@ struct Today {
     dying: Option<(usize, u64)>,
 }
 
+/// What is to be held: under it nothing is deleted, over it more is.
+#[derive(Clone, Copy, Debug)]
+struct Band {
+    level: u128,
+    low: u128,
+    high: u128,
+}
+
+impl Band {
+    fn around(level: u128, percent: u128) -> Band {
+        let off = level / 100 * percent + level % 100 * percent / 100;
+        Band {
+            level,
+            low: level - off,
+            high: level.saturating_add(off),
+        }
+    }
+
+    /// Whether this step down ends below, and farther away than it started.
+    fn is_left(&self, from: u128, to: u128) -> bool {
+        to < self.low && from.abs_diff(self.level) < to.abs_diff(self.level)
+    }
+}
+
 /// The repetition.
 pub(super) struct Again<'a> {
     past: &'a Past,
@@ -36,14 +60,15 @@ pub(super) struct Again<'a> {
     seed: Rng,
     rng: Rng,
     first_date: i64,
-    /// Space in use under which nothing is deleted, and over which more is.
-    low: u128,
-    high: u128,
+    /// Space in use, number of names, number of directories.
+    bytes: Band,
+    files: Band,
+    directories: Band,
     /// Directories that the repetition made, by the place of the one above, oldest first.
     made: FxHashMap<usize, BTreeSet<usize>>,
     /// Today's files and directories by the past ones.
-    files: FxHashMap<u32, Today>,
-    dirs: FxHashMap<usize, usize>,
+    files_today: FxHashMap<u32, Today>,
+    dirs_today: FxHashMap<usize, usize>,
     t_ns: i64,
     summary: RepeatSummary,
 }
@@ -64,13 +89,18 @@ impl<'a> Again<'a> {
             return Err(RepeatError::NoDays);
         }
         let month = &past.days[past.days.len().saturating_sub(LEVEL_DAYS)..];
-        let level = month.iter().map(|day| day.used_bytes).sum::<u128>() / month.len() as u128;
+        let mean =
+            |of: fn(&PastDay) -> u128| month.iter().map(of).sum::<u128>() / month.len() as u128;
+        let bytes = mean(|day| day.level.used_bytes);
+        let files = mean(|day| u128::from(day.level.names));
+        let directories = mean(|day| u128::from(day.level.dirs));
         let summary = RepeatSummary {
             past_days: all_days.len() as u64,
             left_out_renames: past.left_out_renames,
             left_out_links: past.left_out_links,
             unfit: past.unfit,
-            level_bytes: u64::try_from(level).unwrap_or(u64::MAX),
+            level_bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
+            level_files: files as u64,
             live_files: (world.live_names(), 0),
             ..RepeatSummary::default()
         };
@@ -84,11 +114,12 @@ impl<'a> Again<'a> {
             seed: Rng::new(seed),
             rng: Rng::new(seed),
             first_date: last.date,
-            low: level - level / 100,
-            high: level + level / 100,
+            bytes: Band::around(bytes, 1),
+            files: Band::around(files, 10),
+            directories: Band::around(directories, 10),
             made: FxHashMap::default(),
-            files: FxHashMap::default(),
-            dirs: FxHashMap::default(),
+            files_today: FxHashMap::default(),
+            dirs_today: FxHashMap::default(),
             t_ns: last.end_ns,
             summary,
         })
@@ -111,8 +142,8 @@ impl<'a> Again<'a> {
         let day = &past.days[drawn];
         let moved = (date - day.date).checked_mul(DAY_NS);
         let moved = moved.ok_or_else(too_late)?;
-        self.files.clear();
-        self.dirs.clear();
+        self.files_today.clear();
+        self.dirs_today.clear();
         for op in &past.ops[day.ops.clone()] {
             self.t_ns = op.t_ns.checked_add(moved).ok_or_else(too_late)?;
             self.again(op)?;
@@ -175,7 +206,7 @@ impl<'a> Again<'a> {
 
     /// What a past directory is today.
     fn directory(&mut self, past: usize) -> Option<usize> {
-        if let Some(dir) = self.dirs.get(&past)
+        if let Some(dir) = self.dirs_today.get(&past)
             && self.is_there(*dir)
         {
             return Some(*dir);
@@ -187,7 +218,7 @@ impl<'a> Again<'a> {
             if self.is_there(at) {
                 break at;
             }
-            if let Some(dir) = self.dirs.get(&at)
+            if let Some(dir) = self.dirs_today.get(&at)
                 && self.is_there(*dir)
             {
                 break *dir;
@@ -201,7 +232,7 @@ impl<'a> Again<'a> {
         for past in gone.into_iter().rev() {
             let made = self.made.get(&found).and_then(BTreeSet::first);
             found = made.copied().unwrap_or(found);
-            self.dirs.insert(past, found);
+            self.dirs_today.insert(past, found);
         }
         Some(found)
     }
@@ -210,6 +241,14 @@ impl<'a> Again<'a> {
         let Some(above) = self.directory(op.dir as usize) else {
             return Ok(());
         };
+        if u128::from(self.world.live_dirs()) > self.directories.high
+            && !op.dies
+            && let Some(old) = self.made.get(&above).and_then(BTreeSet::first)
+        {
+            self.summary.reused_directories += 1;
+            self.dirs_today.insert(op.birth as usize, *old);
+            return Ok(());
+        }
         let id = self.ids.next()?;
         let at = self.world.dirs.len();
         self.act(
@@ -219,7 +258,7 @@ impl<'a> Again<'a> {
             },
             Some(id),
         )?;
-        self.dirs.insert(op.birth as usize, at);
+        self.dirs_today.insert(op.birth as usize, at);
         self.made.entry(above).or_default().insert(at);
         self.summary.directories_made += 1;
         Ok(())
@@ -228,13 +267,11 @@ impl<'a> Again<'a> {
     fn rmdir(&mut self, op: &PastOp) -> Result<(), RepeatError> {
         let past = op.dir as usize;
         let is_empty = |at: usize| self.world.dirs[at].entries == 0;
-        let today = self.dirs.get(&past).copied();
+        let today = self.dirs_today.get(&past).copied();
         let today = today.filter(|at| self.is_there(*at) && is_empty(*at));
         let today = today.filter(|at| {
             let above = self.world.dirs[*at].parent;
-            self.made
-                .get(&above)
-                .is_some_and(|made| made.contains(at))
+            self.made.get(&above).is_some_and(|made| made.contains(at))
         });
         let empty = match today {
             Some(at) => Some(at),
@@ -286,51 +323,66 @@ impl<'a> Again<'a> {
         } else {
             self.act(create, Some(new))?;
         }
-        self.files.insert(op.birth, today);
+        self.files_today.insert(op.birth, today);
         Ok(())
     }
 
     fn delete(&mut self, op: &PastOp) -> Result<(), RepeatError> {
-        let today = self.files.get(&op.birth).copied();
+        let today = self.files_today.get(&op.birth).copied();
         if let Some(Today {
             id: file,
             dying: Some((dir, _)),
         }) = today
         {
-            self.files.remove(&op.birth);
+            self.files_today.remove(&op.birth);
             self.world.dirs[dir].entries -= 1;
             self.summary.deletes += 1;
             return self.put(Op::Delete { file }, None);
         }
         let is_symlink = op.kin == Kin::DeleteSymlink;
-        if self.world.used_bytes < self.low && !is_symlink {
-            self.summary.skipped_deletes += 1;
-            return Ok(());
-        }
         let Some(found) = self.like(op, is_symlink) else {
             self.summary.without_file += 1;
             return Ok(());
         };
+        let used = self.world.used_bytes;
+        let after = used - self.world.blocks(found.size_bytes).min(used);
+        let is_low = !is_symlink && self.bytes.is_left(used, after);
+        let are_few = u128::from(self.world.live_names()) < self.files.low;
+        if is_low || are_few && self.is_small(found) {
+            self.summary.skipped_deletes += 1;
+            return Ok(());
+        }
         self.summary.deletes += 1;
         let file = FileId(found.id);
         self.act(Op::Delete { file }, None)
     }
 
-    /// The file of the same directory that is most like the past one.
+    /// The file of the same directory that is most like the past one. Where the directory is gone and what
+    /// stands for it has none: of the others that could stand for it, or of the one above.
     fn like(&mut self, op: &PastOp, is_symlink: bool) -> Option<Entry> {
-        let dir = self.directory(op.dir as usize)?;
-        let dir = &self.world.dirs[dir];
-        let list = if is_symlink {
-            &dir.symlinks
-        } else {
-            &dir.files
+        let past = op.dir as usize;
+        let dir = self.directory(past)?;
+        let of = |dir: usize| {
+            let dir = &self.world.dirs[dir];
+            let list = if is_symlink {
+                &dir.symlinks
+            } else {
+                &dir.files
+            };
+            list.nearest(op.rank, op.size as u64, CANDIDATES, None)
         };
-        list.nearest(op.rank, op.size as u64, CANDIDATES, None)
+        let found = of(dir);
+        if found.is_some() || dir == past {
+            return found;
+        }
+        let above = self.world.dirs[dir].parent;
+        let others = self.made.get(&above).into_iter().flatten();
+        others.copied().take(TRIES).chain([above]).find_map(of)
     }
 
     /// Changes, reads or flushes a file.
     fn change(&mut self, op: &PastOp) -> Result<(), RepeatError> {
-        let today = self.files.get(&op.birth).copied();
+        let today = self.files_today.get(&op.birth).copied();
         if let Some(Today {
             id,
             dying: Some((dir, size)),
@@ -338,7 +390,7 @@ impl<'a> Again<'a> {
         {
             let (change, after) = changed(op, id, size);
             let dying = Some((dir, after));
-            self.files.insert(op.birth, Today { id, dying });
+            self.files_today.insert(op.birth, Today { id, dying });
             self.summary.file_operations += 1;
             return self.put(change, None);
         }
@@ -366,7 +418,14 @@ impl<'a> Again<'a> {
         self.act(change, None)
     }
 
-    /// Deletes as much as comes, if too much is in use.
+    /// Whether the file is not larger than the mean.
+    fn is_small(&self, file: Entry) -> bool {
+        let files = u128::from(self.world.live_names());
+        u128::from(file.size_bytes) * files <= self.world.used_bytes
+    }
+
+    /// Makes room for what comes: while too much would be in use, deletes as much; while there are too many
+    /// files, deletes a small one.
     fn make_room(
         &mut self,
         dir: usize,
@@ -375,46 +434,46 @@ impl<'a> Again<'a> {
     ) -> Result<(), RepeatError> {
         let mut left = bytes;
         for _ in 0..EXTRA_DELETES {
-            if self.world.used_bytes + self.world.blocks(bytes) <= self.high {
-                return Ok(());
+            let after = self.world.used_bytes + self.world.blocks(left);
+            let over = after.saturating_sub(self.bytes.high);
+            let over = u64::try_from(over).unwrap_or(u64::MAX).min(left);
+            let are_many = u128::from(self.world.live_names()) > self.files.high;
+            if over == 0 && (!are_many || self.world.used_bytes < self.bytes.low) {
+                break;
             }
-            let rank = self.rng.below(1 << 16) as u16;
-            let Some(found) = self.victim(dir, rank, left, except) else {
-                return Ok(());
+            let Some(found) = self.victim(dir, over, except) else {
+                break;
             };
+            if over == 0 && !self.is_small(found) {
+                break;
+            }
             self.summary.deletes += 1;
             self.summary.extra_deletes += 1;
             let file = FileId(found.id);
             self.act(Op::Delete { file }, None)?;
             left = left.saturating_sub(found.size_bytes);
-            if left == 0 {
-                return Ok(());
+            if left == 0 || over == 0 {
+                break;
             }
         }
         Ok(())
     }
 
-    /// A file of the directory of that size; else of those above it, else of any.
-    fn victim(
-        &mut self,
-        dir: usize,
-        rank: u16,
-        bytes: u64,
-        except: Option<u64>,
-    ) -> Option<Entry> {
+    /// A file of the directory, of about that size and any age; else of those above it, else of any.
+    fn victim(&mut self, dir: usize, bytes: u64, except: Option<u64>) -> Option<Entry> {
+        let rank = self.rng.below(1 << 16) as u16;
         let mut at = dir;
         for _ in 0..TRIES {
             let files = &self.world.dirs[at].files;
             let found = files.nearest(rank, bytes, CANDIDATES, except);
-            if found.is_some() || at == 0 {
-                return found.or_else(|| self.any_victim(rank, bytes, except));
+            if found.is_some() {
+                return found;
+            }
+            if at == 0 {
+                break;
             }
             at = self.world.dirs[at].parent;
         }
-        self.any_victim(rank, bytes, except)
-    }
-
-    fn any_victim(&mut self, rank: u16, bytes: u64, except: Option<u64>) -> Option<Entry> {
         let dirs = self.world.dirs.len() as u64;
         (0..TRIES).find_map(|_| {
             let at = self.rng.below(dirs) as usize;

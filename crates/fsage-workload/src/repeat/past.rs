@@ -46,11 +46,29 @@ pub(super) struct PastOp {
     /// Rank of the file by age in its directory.
     pub rank: u16,
     pub kin: Kin,
-    /// A create whose file dies on the same day.
+    /// What it makes dies on the same day.
     pub dies: bool,
 }
 
 const _: () = assert!(size_of::<PastOp>() == 40);
+
+/// What is in use.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Level {
+    pub used_bytes: u128,
+    pub names: u64,
+    pub dirs: u64,
+}
+
+impl Level {
+    pub fn of(world: &World) -> Level {
+        Level {
+            used_bytes: world.used_bytes,
+            names: world.live_names(),
+            dirs: world.live_dirs(),
+        }
+    }
+}
 
 /// A date of the past.
 #[derive(Clone, Debug)]
@@ -60,8 +78,8 @@ pub(super) struct PastDay {
     /// When its `day` came, or would have come.
     pub end_ns: i64,
     pub ops: Range<usize>,
-    /// Space in use at its end.
-    pub used_bytes: u128,
+    /// At its end.
+    pub level: Level,
     /// It is not only the initial population.
     pub counts: bool,
 }
@@ -250,7 +268,7 @@ impl Past {
     }
 
     /// Ends the open day.
-    pub fn end_day(&mut self, end_ns: i64, used_bytes: u128) {
+    pub fn end_day(&mut self, end_ns: i64, level: Level) {
         let date = self.date(end_ns);
         let counts = self.ops.len() > self.open || !self.has_initial;
         let open = std::mem::replace(&mut self.open, self.ops.len());
@@ -273,48 +291,48 @@ impl Past {
                     date: date - ago,
                     end_ns: end_ns.saturating_sub(ago.saturating_mul(DAY_NS)),
                     ops: at..at + here,
-                    used_bytes,
+                    level,
                     counts,
                 });
                 self.mark_short_lives(at..at + here);
                 at += here;
             }
-            self.push_day(date, end_ns, at, used_bytes, counts);
+            self.push_day(date, end_ns, at, level, counts);
         } else if let Some(last) = self.days.last_mut().filter(|day| day.date == date) {
             last.ops.end = self.ops.len();
             last.end_ns = last.end_ns.max(end_ns);
-            last.used_bytes = used_bytes;
+            last.level = level;
             last.counts |= counts;
             let ops = last.ops.clone();
             self.mark_short_lives(ops);
         } else {
-            self.push_day(date, end_ns, open, used_bytes, counts);
+            self.push_day(date, end_ns, open, level, counts);
         }
     }
 
-    fn push_day(&mut self, date: i64, end_ns: i64, first: usize, used_bytes: u128, counts: bool) {
+    fn push_day(&mut self, date: i64, end_ns: i64, first: usize, level: Level, counts: bool) {
         let ops = first..self.ops.len();
         self.days.push(PastDay {
             date,
             end_ns,
             ops: ops.clone(),
-            used_bytes,
+            level,
             counts,
         });
         self.mark_short_lives(ops);
     }
 
-    /// Marks the creates of a day whose file dies on it.
+    /// Marks what is made on a day and dies on it.
     fn mark_short_lives(&mut self, day: Range<usize>) {
         let mut made = FxHashMap::default();
         for at in day {
             let op = self.ops[at];
             match op.kin {
-                Kin::Create | Kin::Symlink => {
-                    made.insert(op.birth, at);
+                Kin::Create | Kin::Symlink | Kin::Mkdir => {
+                    made.insert((op.kin == Kin::Mkdir, op.birth), at);
                 }
-                Kin::Delete | Kin::DeleteSymlink => {
-                    if let Some(at) = made.remove(&op.birth) {
+                Kin::Delete | Kin::DeleteSymlink | Kin::Rmdir => {
+                    if let Some(at) = made.remove(&(op.kin == Kin::Rmdir, op.birth)) {
                         self.ops[at].dies = true;
                     }
                 }
@@ -324,11 +342,11 @@ impl Past {
     }
 
     /// The `day` that ends what came after the last one.
-    pub fn close_open_day(&mut self, used_bytes: u128) -> Option<Event> {
+    pub fn close_open_day(&mut self, level: Level) -> Option<Event> {
         let last_ns = self.last_ns.filter(|_| self.has_events)?;
         let before = self.days.last().map_or(last_ns, |day| day.end_ns);
         let end_ns = last_ns.max(before);
-        self.end_day(end_ns, used_bytes);
+        self.end_day(end_ns, level);
         let label = date_of_day(self.date(end_ns));
         let quality = TQuality::Inferred;
         let day = Event::day(&label).at(end_ns);

@@ -117,6 +117,7 @@ impl Source {
     }
 
     /// Something that a user might do.
+    #[allow(clippy::too_many_lines)] // One match.
     pub fn act(&mut self, rng: &mut Rng) {
         self.now += 1 + rng.below(HOUR as u64 / 4) as i64;
         let dirs = self.directories();

@@ -50,9 +50,10 @@ fn added(events: &[Event], days: u64) -> Vec<String> {
     lines.collect()
 }
 
-/// Files of 10, 20, ... KB in directories 1 and 2; block size 1 KB.
+/// Files of 10, 20, ... KB in directories 1 and 2, and so much more that they hardly count; block size 1 KB.
 fn initial() -> Vec<Event> {
-    let mut events = vec![mkdir(1, 0).at(0), mkdir(2, 0).at(0)];
+    let large = create(21, 0, 100 << 20).at(0);
+    let mut events = vec![mkdir(1, 0).at(0), mkdir(2, 0).at(0), large];
     for n in 1..=10 {
         events.push(create(n, 1, n * 10_240).at(0));
         events.push(create(n + 10, 2, n * 10_240).at(0));
@@ -189,7 +190,8 @@ fn a_date_without_a_day_of_its_own_is_a_day_too() {
     events.push(day(2));
     // Six more days, and the week repeats.
     let lines = added(&events, 7);
-    let (wednesday, rest) = lines.split_at(lines.iter().position(|l| l.contains("day")).unwrap() + 1);
+    let (wednesday, rest) =
+        lines.split_at(lines.iter().position(|l| l.contains("day")).unwrap() + 1);
     assert!(!wednesday.is_empty());
     let days: Vec<&[String]> = rest.split(|l| l.contains("day")).collect();
     // Wednesday to Sunday are drawn from any day; Monday is idle and Tuesday is not.
@@ -201,11 +203,11 @@ fn a_date_without_a_day_of_its_own_is_a_day_too() {
 fn names_of_the_workload_are_left_alone() {
     let mut events = initial();
     events.push(create(30, 1, 1).named(b".repeat-31").at(DAY));
-    events.push(create(29, 1, 1).named(b".repeat-032").at(DAY));
+    events.push(create(29, 1, 1).named(b".repeat-33").at(DAY));
     events.push(day(1));
     let lines = added(&events, 1);
     assert_eq!(lines[0], "0h create 32 1 1 .repeat-32");
-    assert_eq!(lines[1], "0h create 33 1 1 .repeat-33");
+    assert_eq!(lines[1], "0h create 34 1 1 .repeat-34");
 }
 
 #[test]
