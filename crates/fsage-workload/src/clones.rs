@@ -1,36 +1,69 @@
-//! One history several times, side by side in directories of their own and shifted by days.
+//! One history several times, side by side and shifted in time.
 //!
 //! A git history writes a hundred times its live size and has little live data. Several copies of it fill a
 //! larger disk: each in its own directory of the root (`clone-1`, `clone-2`, ...), moved by a random whole
-//! number of days, all interleaved by time, so that files of different copies grow next to each other.
+//! number of days, all interleaved by time, so that files of different copies grow next to each other
+//! ([`Clones::new`]).
+//!
+//! A workload from the snapshots of a file system becomes that of a larger one in the same way
+//! ([`Clones::scaled`]): its copies are each moved back by a random part of a day, so that they do not run in
+//! step, and what a day of the first copy did ends at the same `day` as before. Where the workload's
+//! directories stand for cylinder groups (directories 1, 2, ... without names, made in the root before anything
+//! else), the copies take further groups: group g of copy c of a file system of G groups is c G + g, made in
+//! order before anything else.
 //!
 //! The first copy is not moved, and keeps its times as good as they were; those of a copy that is moved are
-//! `shifted`. Days are counted anew: one `day N` after the last operation of each day with any, N days after
-//! the first. At the end there are N times the files and bytes of one copy.
+//! `shifted`. At the end there are N times the files and bytes of one copy.
+//!
+//! A factor may have a fraction. The last copy then takes only some of the directories in the root, with all
+//! that is made in them, chosen once: in random order, each that brings their share of the bytes at the end
+//! nearer to the fraction; files right in the root are chosen like a directory. Of groups their number counts. Operations
+//! on what is left out are left out; a file that moves out is deleted, one that moves in is made with its
+//! size; a directory that moves out goes to the root of the copy as `.kept-N`, one that moves in stays out.
 //!
 //! The merge reads every copy through a source of its own and holds one event of each, so memory does not
-//! grow with the history.
+//! grow with the history; for a fraction it holds the live files of one copy.
 //!
 //! Left out: starting a copy in the middle of its history, and removing the oldest copy when the disk is
 //! full.
 
-use fsage_core::{
-    DirId, Event, EventSink, EventSource, FileId, Op, Origin, Rng, SinkError, TQuality,
-    WorkloadHeader,
-};
+mod copied;
+mod days;
+mod part;
+
+use copied::Copied;
+use days::Days;
+use fsage_core::{DirId, Event, EventSink, EventSource, Op, Origin, Rng, SinkError, TQuality};
+use fsage_core::{WorkloadHeader, event::Verb};
+use part::Part;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use thiserror::Error;
 
-const DAY_NS: i64 = 86_400_000_000_000;
+/// How copies but the first are moved in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shift {
+    /// By 0 to this many whole days. Days are counted anew: one `day N` after the last operation of each day
+    /// with any, N days after the first.
+    Days {
+        /// The most days.
+        stagger: u64,
+    },
+    /// Back by less than a day. The days are those of the first copy, labels and all.
+    WithinDay,
+}
 
 /// How many copies, and how far apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clones {
     /// Copies, the first included; at least 1.
     pub count: u64,
-    /// A copy but the first is moved by 0 to this many days.
-    pub stagger_days: u64,
+    /// Share of the last copy that is made: over 0, at most 1.
+    pub last_share: f64,
+    /// How copies are moved in time.
+    pub shift: Shift,
+    /// Whether directories are groups if the workload starts by making them.
+    pub groups: bool,
     /// Seed; every copy draws from a stream of its own.
     pub seed: u64,
 }
@@ -40,12 +73,16 @@ pub struct Clones {
 pub struct ClonesSummary {
     /// Operations, the directories of the copies included, `day` not.
     pub operations: u64,
-    /// Days with operations.
+    /// Days with operations; of copies that are moved within a day, `day` events.
     pub days_with_operations: u64,
     /// Days from the first operation to the last, both counted.
     pub days: u64,
-    /// By how many days each copy was moved.
+    /// By how many days each copy was moved; within a day by none.
     pub shifts_days: Vec<u64>,
+    /// Groups of the copies together, if the workload has them.
+    pub groups: Option<u64>,
+    /// Files and directories that moved in or out of the part that the last copy makes.
+    pub border_moves: u64,
 }
 
 /// Why copies could not be made.
@@ -54,6 +91,11 @@ pub enum ClonesError {
     /// No copy was asked for.
     #[error("the number of clones must be at least 1")]
     NoClones,
+    /// No number of copies.
+    #[error(
+        "a workload cannot be made {0} times as large: give a number over 0, at most {MAX_FACTOR}"
+    )]
+    BadFactor(f64),
     /// Copies are interleaved by time, and there is none.
     #[error(
         "the first operation of the workload has no time: clones are interleaved by time, so give it one (`@`)"
@@ -70,32 +112,84 @@ pub enum ClonesError {
     Sink(#[source] SinkError),
 }
 
+/// Each copy keeps a file open.
+const MAX_FACTOR: f64 = 100_000.0;
+
 impl Clones {
+    /// Copies in directories of their own, moved by up to so many days.
+    pub fn new(count: u64, stagger_days: u64, seed: u64) -> Clones {
+        Clones {
+            count,
+            last_share: 1.0,
+            shift: Shift::Days {
+                stagger: stagger_days,
+            },
+            groups: false,
+            seed,
+        }
+    }
+
+    /// The workload of a file system that is `factor` times as large.
+    ///
+    /// # Errors
+    /// The factor is no positive number, or too large.
+    pub fn scaled(factor: f64, seed: u64) -> Result<Clones, ClonesError> {
+        if !(factor > 0.0 && factor <= MAX_FACTOR) {
+            return Err(ClonesError::BadFactor(factor));
+        }
+        let count = libm::ceil(factor);
+        Ok(Clones {
+            count: count as u64,
+            last_share: 1.0 - (count - factor),
+            shift: Shift::WithinDay,
+            groups: true,
+            seed,
+        })
+    }
+
+    /// How many times the workload is made.
+    fn factor(&self) -> f64 {
+        self.count as f64 - (1.0 - self.last_share)
+    }
+
     /// The header of the copies, given that of one.
     pub fn header(&self, single: &WorkloadHeader) -> WorkloadHeader {
         let source = single.source.as_deref().unwrap_or("a workload");
-        WorkloadHeader {
-            epoch_unix_s: single.epoch_unix_s,
-            seed: Some(self.seed),
-            source: Some(format!(
-                "{source}, {} times, moved by up to {} days",
-                self.count, self.stagger_days
-            )),
-            ..WorkloadHeader::default()
+        match self.shift {
+            Shift::Days { stagger } => WorkloadHeader {
+                epoch_unix_s: single.epoch_unix_s,
+                seed: Some(self.seed),
+                source: Some(format!(
+                    "{source}, {} times, moved by up to {stagger} days",
+                    self.count
+                )),
+                ..WorkloadHeader::default()
+            },
+            Shift::WithinDay => {
+                let times = |n: u64| libm::round(n as f64 * self.factor()) as u64;
+                WorkloadHeader {
+                    capacity_bytes: single.capacity_bytes.map(times),
+                    group_count: single.group_count.map(|n| times(n).max(1)),
+                    seed: Some(self.seed),
+                    source: Some(format!("{source}, {} times", self.factor())),
+                    ..single.clone()
+                }
+            }
         }
     }
 
-    /// By how many days copy `index` (from 0) is moved.
+    /// By how many days copy `index` (from 0) is moved; 0 if copies are moved within a day.
     pub fn shift_days(&self, index: u64) -> u64 {
-        if index == 0 {
-            return 0;
+        match self.shift {
+            Shift::Days { stagger } if index > 0 => Rng::new(self.seed)
+                .stream("clone shift", index)
+                .between(0, stagger),
+            Shift::Days { .. } | Shift::WithinDay => 0,
         }
-        Rng::new(self.seed)
-            .stream("clone shift", index)
-            .between(0, self.stagger_days)
     }
 
-    /// Makes the copies. `open` gives the workload from its beginning, once for each copy.
+    /// Makes the copies. `open` gives the workload from its beginning, once for each copy; of groups or of a
+    /// fraction once more.
     ///
     /// # Errors
     /// See [`ClonesError`].
@@ -107,13 +201,33 @@ impl Clones {
         if self.count == 0 {
             return Err(ClonesError::NoClones);
         }
+        if !(self.last_share > 0.0 && self.last_share <= 1.0) {
+            return Err(ClonesError::BadFactor(self.factor()));
+        }
+        let mut groups = None;
+        if self.groups {
+            let mut source = open().map_err(ClonesError::Source)?;
+            groups = count_groups(&mut source)?;
+        }
+        let mut part = None;
+        if self.last_share < 1.0 {
+            let mut source = open().map_err(ClonesError::Source)?;
+            part = Some(Part::choose(self, groups, &mut source)?);
+        }
+        let all_groups = groups.map(|groups| {
+            let last = part.as_ref().map_or(groups, |part| part.units() as u64);
+            (self.count - 1).checked_mul(groups)?.checked_add(last)
+        });
+        let all_groups = all_groups.map(|n| n.ok_or(ClonesError::TooLarge("groups")));
+        let all_groups = all_groups.transpose()?;
         let mut copies = Vec::new();
         for index in 0..self.count {
             let source = open().map_err(ClonesError::Source)?;
-            copies.push(Copied::new(self, index, source)?);
+            let part = part.take_if(|_| index + 1 == self.count);
+            copies.push(Copied::new(self, index, groups, part, source)?);
         }
-        let epoch_s = copies[0].source.header().epoch_unix_s.unwrap_or(0);
-        let mut out = Days::new(epoch_s, sink);
+        let epoch_s = copies[0].epoch_unix_s();
+        let mut out = Days::new(epoch_s, self.shift, sink);
         // At equal times the lowest copy goes on, so that what one step of a copy does stays together.
         let mut queue = BinaryHeap::new();
         for (n, copy) in copies.iter_mut().enumerate() {
@@ -121,12 +235,17 @@ impl Clones {
                 queue.push(Reverse((t_ns, n)));
             }
         }
+        if let (Some(groups), Some(Reverse((t_ns, _)))) = (all_groups, queue.peek()) {
+            for group in 1..groups {
+                out.event(*t_ns, group_directory(group))?;
+            }
+        }
         while let Some(Reverse((t_ns, n))) = queue.pop() {
             let copy = &mut copies[n];
-            if let Some(directory) = copy.directory.take() {
+            if let Some(directory) = copy.take_directory() {
                 out.event(t_ns, directory)?;
             }
-            if let Some(event) = copy.next.take() {
+            if let Some(event) = copy.take_event() {
                 out.event(t_ns, event)?;
             }
             if let Some(t_ns) = copy.read()? {
@@ -135,210 +254,43 @@ impl Clones {
         }
         let mut summary = out.finish()?;
         summary.shifts_days = (0..self.count).map(|i| self.shift_days(i)).collect();
+        summary.groups = all_groups;
+        summary.border_moves = copies.iter().map(Copied::border_moves).sum();
         Ok(summary)
     }
 }
 
-/// One copy, an event ahead.
-struct Copied<S> {
-    source: S,
-    count: u64,
-    index: u64,
-    shift_ns: i64,
-    /// The `mkdir` of the copy's own directory, until it is made.
-    directory: Option<Event>,
-    next: Option<Event>,
-    /// Time of the last event, moved; a clock that goes back does not change the order within a copy.
-    t_ns: Option<i64>,
-    /// The workload has made a directory 0 of its own.
-    zero_is_made: bool,
+/// Directory of a group; its name is the one it has without a name.
+fn group_directory(group: u64) -> Event {
+    let op = Op::Mkdir {
+        dir: DirId(group),
+        parent: Some(DirId::ROOT),
+    };
+    Event::new(op).from_source(Origin::Initial, TQuality::Random)
 }
 
-impl<S: EventSource> Copied<S> {
-    fn new(clones: &Clones, index: u64, source: S) -> Result<Copied<S>, ClonesError> {
-        let shift_ns = i64::try_from(clones.shift_days(index))
-            .ok()
-            .and_then(|days| days.checked_mul(DAY_NS))
-            .ok_or(ClonesError::TooLarge("times"))?;
-        let op = Op::Mkdir {
-            dir: DirId(1 + index),
-            parent: Some(DirId::ROOT),
-        };
-        let name = format!("clone-{}", index + 1);
-        Ok(Copied {
-            source,
-            count: clones.count,
-            index,
-            shift_ns,
-            directory: Some(
-                Event::new(op)
-                    .named(name.as_bytes())
-                    .from_source(Origin::Generated, TQuality::Inferred),
-            ),
-            next: None,
-            t_ns: None,
-            zero_is_made: false,
-        })
-    }
-
-    /// Reads the next operation; gives its time for the order.
-    fn read(&mut self) -> Result<Option<i64>, ClonesError> {
-        loop {
-            let Some(mut event) = self.source.next_event().map_err(ClonesError::Source)? else {
-                return Ok(None);
-            };
-            if event.op == Op::Day || event.op.verb().is_probe() {
-                continue;
-            }
-            let moved = event
-                .t_ns
-                .map(|t| t.checked_add(self.shift_ns))
-                .map_or(Ok(self.t_ns), |t| {
-                    t.ok_or(ClonesError::TooLarge("times")).map(Some)
-                })?
-                .ok_or(ClonesError::NoTimes)?;
-            let t_ns = self.t_ns.map_or(moved, |before| before.max(moved));
-            self.t_ns = Some(t_ns);
-            event.t_ns = Some(moved);
-            event.op = self.renumber(event.op)?;
-            event.line = 0;
-            if self.shift_ns != 0 {
-                event.t_quality = Some(TQuality::Shifted);
-            }
-            if self.index != 0 {
-                // The source had the inode once.
-                event.src_ino = None;
-                event.src_gen = None;
-            }
-            self.next = Some(event);
-            return Ok(Some(t_ns));
+/// Whether the event makes the directory of that group.
+fn makes_group(event: &Event, group: u64) -> bool {
+    match event.op {
+        Op::Mkdir { dir, parent } => {
+            dir.0 == group && parent.unwrap_or(DirId::ROOT) == DirId::ROOT && event.name.is_none()
         }
-    }
-
-    /// Id `i` of copy `c` of `n` is `i * n + c`: no two meet, and small ids stay small.
-    fn file(&self, file: FileId) -> Result<FileId, ClonesError> {
-        let id = file.0.checked_mul(self.count);
-        id.and_then(|id| id.checked_add(self.index))
-            .map(FileId)
-            .ok_or(ClonesError::TooLarge("file ids"))
-    }
-
-    /// As with files, after the root and the directories of the copies, which take the place of the root.
-    fn dir(&self, dir: DirId) -> Result<DirId, ClonesError> {
-        if dir == DirId::ROOT && !self.zero_is_made {
-            return Ok(DirId(1 + self.index));
-        }
-        let id = dir.0.checked_add(1).and_then(|d| d.checked_mul(self.count));
-        id.and_then(|id| id.checked_add(1 + self.index))
-            .map(DirId)
-            .ok_or(ClonesError::TooLarge("directory ids"))
-    }
-
-    fn renumber(&mut self, mut op: Op) -> Result<Op, ClonesError> {
-        match &mut op {
-            Op::Mkdir { dir, parent } => {
-                // `mkdir 0` in the root, before anything else names it, makes an ordinary directory.
-                let above = self.dir(parent.unwrap_or(DirId::ROOT))?;
-                self.zero_is_made |= *dir == DirId::ROOT;
-                *dir = self.dir(*dir)?;
-                *parent = Some(above);
-            }
-            Op::Rmdir { dir } => *dir = self.dir(*dir)?,
-            Op::RenameDir { dir, parent } => {
-                *dir = self.dir(*dir)?;
-                *parent = self.dir(*parent)?;
-            }
-            Op::Create { file, dir, .. } | Op::Symlink { file, dir, .. } => {
-                *file = self.file(*file)?;
-                *dir = self.dir(*dir)?;
-            }
-            Op::Rename {
-                file,
-                dir,
-                replaced,
-            } => {
-                *file = self.file(*file)?;
-                *dir = self.dir(*dir)?;
-                *replaced = replaced.map(|r| self.file(r)).transpose()?;
-            }
-            Op::Link {
-                file,
-                existing,
-                dir,
-            } => {
-                *file = self.file(*file)?;
-                *existing = self.file(*existing)?;
-                *dir = self.dir(*dir)?;
-            }
-            Op::Append { file, .. }
-            | Op::Write { file, .. }
-            | Op::Overwrite { file, .. }
-            | Op::Rewrite { file, .. }
-            | Op::Truncate { file, .. }
-            | Op::Fallocate { file, .. }
-            | Op::Punch { file, .. }
-            | Op::Delete { file }
-            | Op::Read { file, .. }
-            | Op::Fsync { file } => *file = self.file(*file)?,
-            Op::Sync | Op::Remount => {}
-            Op::Day | Op::Dump | Op::Cgs | Op::Geom | Op::Check | Op::Layout { .. } => {
-                unreachable!("days and probes are not copied")
-            }
-        }
-        Ok(op)
+        _ => false,
     }
 }
 
-/// Puts `day` events between the operations.
-struct Days<'a> {
-    epoch_ns: i128,
-    sink: &'a mut dyn EventSink,
-    /// Day since 1970 of the first operation, and of the last.
-    span: Option<(i64, i64)>,
-    t_ns: i64,
-    summary: ClonesSummary,
-}
-
-impl<'a> Days<'a> {
-    fn new(epoch_s: i64, sink: &'a mut dyn EventSink) -> Days<'a> {
-        Days {
-            epoch_ns: i128::from(epoch_s) * 1_000_000_000,
-            sink,
-            span: None,
-            t_ns: 0,
-            summary: ClonesSummary::default(),
+/// Groups of a workload that starts by making a directory without a name for each but the first.
+fn count_groups(source: &mut dyn EventSource) -> Result<Option<u64>, ClonesError> {
+    let mut groups = 1;
+    while let Some(event) = source.next_event().map_err(ClonesError::Source)? {
+        if makes_group(&event, groups) {
+            groups += 1;
+        } else if event.op.verb() == Verb::Mkdir || event.name.is_some() {
+            // Directories of other kinds, or files with names: no groups.
+            return Ok(None);
+        } else {
+            break;
         }
     }
-
-    /// `t_ns` orders the event and must not go down; the event may have an earlier time of its own.
-    fn event(&mut self, t_ns: i64, mut event: Event) -> Result<(), ClonesError> {
-        let day = (self.epoch_ns + i128::from(t_ns)).div_euclid(i128::from(DAY_NS)) as i64;
-        match self.span {
-            None => self.span = Some((day, day)),
-            Some((_, last)) if last == day => {}
-            Some((first, _)) => {
-                self.end_day()?;
-                self.span = Some((first, day));
-            }
-        }
-        self.t_ns = t_ns;
-        event.t_ns.get_or_insert(t_ns);
-        self.summary.operations += 1;
-        self.sink.event(event).map_err(ClonesError::Sink)
-    }
-
-    fn end_day(&mut self) -> Result<(), ClonesError> {
-        let Some((first, last)) = self.span else {
-            return Ok(());
-        };
-        self.summary.days_with_operations += 1;
-        self.summary.days = (last - first) as u64 + 1;
-        let event = Event::day(&(last - first).to_string()).at(self.t_ns);
-        self.sink.event(event).map_err(ClonesError::Sink)
-    }
-
-    fn finish(mut self) -> Result<ClonesSummary, ClonesError> {
-        self.end_day()?;
-        Ok(self.summary)
-    }
+    Ok((groups > 1).then_some(groups))
 }

@@ -8,11 +8,16 @@
 //! - [`home`]: home directories, after published statistics.
 //! - [`herrin`]: random creates and deletes by fullness.
 //! - [`server`]: threads that go through loops of operations, after filebench.
-//! - [`clones`]: one history several times side by side, shifted by days.
+//!
+//! Transformations of workloads:
+//!
+//! - [`clones`]: one history several times side by side, shifted by days or within a day.
+//! - [`repeat`]: years more of a workload, from days of its past.
 //!
 //! Shared by them: [`distribution`] and [`space`].
 
 pub mod clones;
+mod date;
 pub mod distribution;
 pub mod from_snapshots;
 pub mod geriatrix;
@@ -20,7 +25,9 @@ pub mod herrin;
 pub mod home;
 pub mod preset;
 pub mod profile;
+pub mod repeat;
 pub mod server;
 pub mod short_lived;
 pub mod space;
 mod text_size;
+mod world;

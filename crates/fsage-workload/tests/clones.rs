@@ -58,11 +58,7 @@ fn history() -> Vec<Event> {
 /// A seed by which two copies are one day apart.
 fn a_day_apart() -> Clones {
     (0..1000)
-        .map(|seed| Clones {
-            count: 2,
-            stagger_days: 3,
-            seed,
-        })
+        .map(|seed| Clones::new(2, 3, seed))
         .find(|c| c.shift_days(1) == 1)
         .unwrap()
 }
@@ -129,11 +125,7 @@ fn times_of_a_copy_that_was_moved_are_no_longer_exact() {
 
 #[test]
 fn many_copies_end_with_many_times_the_files_and_no_id_twice() {
-    let clones = Clones {
-        count: 7,
-        stagger_days: 100,
-        seed: 3,
-    };
+    let clones = Clones::new(7, 100, 3);
     let (events, summary) = clone(clones, &history()).unwrap();
     assert_eq!(events, clone(clones, &history()).unwrap().0);
     assert_eq!(summary.shifts_days.len(), 7);
@@ -193,14 +185,15 @@ fn what_cannot_be_copied_says_why() {
         clone(clones, &[large]),
         Err(ClonesError::TooLarge("file ids"))
     ));
-    let endless = Clones {
-        stagger_days: u64::MAX,
-        ..clones
-    };
+    let endless = Clones::new(2, u64::MAX, clones.seed);
     assert!(matches!(
         clone(endless, &history()),
         Err(ClonesError::TooLarge("times"))
     ));
+    for factor in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e9] {
+        let scaled = Clones::scaled(factor, 1);
+        assert!(matches!(scaled, Err(ClonesError::BadFactor(_))), "{factor}");
+    }
     let (events, summary) = clone(clones, &[]).unwrap();
     assert_eq!((events.len(), summary.days), (0, 0));
 }

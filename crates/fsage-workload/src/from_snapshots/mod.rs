@@ -41,6 +41,7 @@ pub use options::{
 pub use short_lived::{BYTES_PER_PROFILE, Draws, ShortLived};
 pub use summary::FromSnapshotsSummary;
 
+use crate::date::date_of;
 use actions::{Action, What};
 use emit::{Alive, Emitter, Writing, sparse_bytes};
 use evidence::Interval;
@@ -325,40 +326,4 @@ fn replayed_bytes(inode: &Inode) -> u64 {
 /// What of a file its create writes: all of it, or of a sparse file what it holds.
 fn first_bytes(node: &nodes::Node) -> u64 {
     sparse_bytes(node).unwrap_or_else(|| replayed_bytes(&node.inode))
-}
-
-/// The date of a time, as `2009-03-22`, in UTC.
-fn date_of(t_ns: i64) -> String {
-    // Days to civil date, after the algorithm of Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms".
-    let days = t_ns.div_euclid(86_400_000_000_000) + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 {
-        shifted_month + 3
-    } else {
-        shifted_month - 9
-    };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::date_of;
-
-    /// Dates from `date -u -d @SECONDS +%F`.
-    #[test]
-    fn days_are_labeled_with_their_date() {
-        let date = |s: i64| date_of(s * 1_000_000_000);
-        assert_eq!(date(0), "1970-01-01");
-        assert_eq!(date(951_782_400), "2000-02-29");
-        assert_eq!(date(1_237_766_399), "2009-03-22");
-        assert_eq!(date(1_729_295_999), "2024-10-18");
-        assert_eq!(date(-1), "1969-12-31");
-    }
 }

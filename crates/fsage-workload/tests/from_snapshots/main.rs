@@ -1,5 +1,7 @@
 //! Workloads from snapshots: whatever happens between two snapshots, the workload leads from one to the next.
 
+#[path = "../replay/mod.rs"]
+mod replay;
 mod world;
 
 use fsage_core::short_lived::{Profile, ProfileOp, ProfileVerb};
@@ -9,8 +11,9 @@ use fsage_workload::from_snapshots::{
     DeleteTimes, Draws, FromSnapshots, FromSnapshotsSummary, Growth, Identity, Modifications,
     Options, ShortLived,
 };
+use replay::Replay;
 use std::collections::BTreeSet;
-use world::{HOUR, Replay, Source, Tells};
+use world::{HOUR, Source, Tells};
 
 const ALL: Tells = Tells {
     generation: true,

@@ -81,11 +81,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     }
     generator["clones"] = args.clones.into();
     generator["stagger_days"] = args.stagger.into();
-    let clones = Clones {
-        count: args.clones,
-        stagger_days: args.stagger,
-        seed: args.seed,
-    };
+    let clones = Clones::new(args.clones, args.stagger, args.seed);
     let header = WorkloadHeader {
         generator: Some(generator.to_string()),
         ..clones.header(&single)
