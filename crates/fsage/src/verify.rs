@@ -16,7 +16,7 @@ use fsage_core::{Event, EventSource, FileSystem, Layout, Op, Outcome, SinkError,
 use fsage_metrics::{Measures, measure};
 use fsage_models::ffs::Ffs;
 use fsage_target::{Aging, ReplayError, Stamps, Target, TargetSpec, replay};
-use fsage_workload::from_snapshots::{FromSnapshots, FromSnapshotsSummary, Options, ShortLived};
+use fsage_workload::from_snapshots::{FromSnapshots, Options, ShortLived};
 use fsage_workload::short_lived::{Extractor, ExtractorOptions, Window};
 
 /// The truth: a workload, what it did to a model, and the snapshots of it.
@@ -121,25 +121,17 @@ impl Truth {
     }
 }
 
-/// A workload made from the snapshots of the truth.
-pub struct Remade {
-    /// The workload.
-    pub events: Vec<Event>,
-    /// What the generator says.
-    pub summary: FromSnapshotsSummary,
-}
-
-/// Makes a workload from the snapshots alone.
+/// The workload made from the snapshots of the truth alone.
 pub fn remake(
     truth: &mut Truth,
     options: &Options,
     short_lived: Option<ShortLived<'_>>,
-) -> anyhow::Result<Remade> {
+) -> anyhow::Result<Vec<Event>> {
     truth.snapshots.rewind();
     let generator = FromSnapshots::begin(&mut truth.snapshots, options.clone(), short_lived)?;
     let mut events = Vec::new();
-    let summary = generator.generate(&mut truth.snapshots, &mut events, &mut |_| {})?;
-    Ok(Remade { events, summary })
+    generator.generate(&mut truth.snapshots, &mut events, &mut |_| {})?;
+    Ok(events)
 }
 
 /// How far a remade workload is from the truth.

@@ -6,15 +6,19 @@ use crate::run_folder::{Manifest, NewRun, TargetFacts, WorkloadFacts};
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
-use fsage_core::{EventSource, Op};
+use fsage_core::snapshot::Inode;
+use fsage_core::{EventSource, Op, SnapshotSink};
 use fsage_data::OpsReader;
+use fsage_data::snapshot::{Form, SnapshotOutput};
 use fsage_models::ffs::{params, policy};
 use fsage_target::{
-    Aging, FfsTrace, KINDS, Progress, ReplayError, SpecError, Target, TargetSpec, replay,
+    Aging, FfsTrace, KINDS, Progress, ReplayError, SpecError, TakeSnapshot, Target, TargetSpec,
+    replay,
 };
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Replays a workload on targets and measures how their layout decays.
 #[derive(Debug, clap::Args)]
@@ -32,7 +36,7 @@ pub struct Args {
     #[arg(short, long, value_name = "RUN", required_unless_present = "trace")]
     output: Option<PathBuf>,
     /// Print what the original 4.4BSD driver prints for every probe and every failure; no run is made.
-    #[arg(long, conflicts_with_all = ["output", "json", "check", "lenient", "force", "threads"])]
+    #[arg(long, conflicts_with_all = ["output", "json", "check", "lenient", "force", "threads", "snapshots"])]
     trace: bool,
     /// Skip and count operations that do not fit the state, instead of stopping at the first.
     #[arg(long)]
@@ -40,6 +44,10 @@ pub struct Args {
     /// Run the model's own file system check at the end of every day.
     #[arg(long)]
     check: bool,
+    /// Also store a snapshot with times, generations and names at the end of every so many days, as
+    /// TARGET/snapshots.parquet.
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..))]
+    snapshots: Option<u32>,
     /// Threads that share the targets [default: one a target, at most one a core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
@@ -68,6 +76,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         lenient: args.lenient,
         check: args.check,
         threads: args.threads.map(usize::from),
+        snapshots: args.snapshots,
         force: args.force,
     };
     let agings = age(&args.workload, &specs, output, &options, ui)?;
@@ -99,6 +108,8 @@ pub struct Options {
     pub check: bool,
     /// Threads; `None` is one a target, at most one a core.
     pub threads: Option<usize>,
+    /// A snapshot every so many days.
+    pub snapshots: Option<u32>,
     /// Replace an existing run.
     pub force: bool,
 }
@@ -122,14 +133,28 @@ pub fn age(
     }
     let mut source = fsage_data::open_workload(workload)?;
     let new = NewRun::create(output, options.force)?;
+    let paths = folders.iter().map(|folder| new.target(folder));
+    let paths = paths.collect::<anyhow::Result<Vec<_>>>()?;
+    let mut series = Vec::new();
+    if let Some(every_days) = options.snapshots {
+        let epoch_s = source.header().epoch_unix_s.unwrap_or(0);
+        for (path, aging) in paths.iter().zip(&mut agings) {
+            let store = Store::create(&path.join("snapshots.parquet"))?;
+            let epoch_ns = epoch_s.saturating_mul(1_000_000_000);
+            aging.take_snapshots(every_days, epoch_ns, store.taker());
+            series.push(store);
+        }
+    }
     replay_all(workload, &mut *source, &mut agings, options, ui)?;
+    for store in series {
+        store.finish()?;
+    }
 
     let epoch_unix_s = source.header().epoch_unix_s;
     let mut targets = Vec::new();
-    for ((spec, folder), aging) in specs.iter().zip(&folders).zip(&agings) {
-        let path = new.target(folder)?;
+    for (((spec, folder), path), aging) in specs.iter().zip(&folders).zip(&paths).zip(&agings) {
         days::write(&path.join("days.parquet"), aging.days())?;
-        days::write_final(&path, aging, epoch_unix_s)?;
+        days::write_final(path, aging, epoch_unix_s)?;
         let total = aging.total();
         targets.push(TargetFacts {
             spec: spec.to_string(),
@@ -159,6 +184,56 @@ pub fn age(
         targets,
     })?;
     Ok(agings)
+}
+
+/// Where the snapshots of an aging target go: a series in delta form.
+struct Store(Arc<Mutex<Option<SnapshotOutput>>>);
+
+impl Store {
+    fn create(path: &Path) -> anyhow::Result<Store> {
+        let output = SnapshotOutput::create(path, Form::Delta, false)?;
+        Ok(Store(Arc::new(Mutex::new(Some(output)))))
+    }
+
+    fn taker(&self) -> TakeSnapshot {
+        let store = Arc::clone(&self.0);
+        Box::new(move |info, inodes, names| {
+            let mut store = store.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(output) = store.as_mut() else {
+                return Ok(());
+            };
+            output.snapshot(info)?;
+            // A further name comes as the inode once more, under the other path.
+            for name in names {
+                let find = |ino| {
+                    let at = inodes.binary_search_by_key(&ino, |inode: &Inode| inode.ino);
+                    at.ok().map(|at| &inodes[at])
+                };
+                if let (Some(inode), Some(dir)) = (find(name.ino), find(name.parent_ino)) {
+                    let path = match dir.path.as_deref() {
+                        Some(".") | None => name.name.to_string(),
+                        Some(dir) => format!("{dir}/{}", name.name),
+                    };
+                    let mut inode = inode.clone();
+                    inode.path = Some(path.into());
+                    inode.parent_ino = Some(name.parent_ino);
+                    output.inode(inode)?;
+                }
+            }
+            for inode in inodes {
+                output.inode(inode)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn finish(self) -> anyhow::Result<()> {
+        let mut store = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(output) = store.take() {
+            output.finish()?;
+        }
+        Ok(())
+    }
 }
 
 /// One folder a target; the same target twice would be the same results twice.

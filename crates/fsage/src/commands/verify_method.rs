@@ -157,8 +157,8 @@ fn verify_on(args: &Args, spec: &TargetSpec, ui: Ui) -> anyhow::Result<Verdict> 
             for n in 0..args.seeds {
                 let options = options(args, rule, n);
                 let remade = verify::remake(&mut truth, &options, *short_lived)?;
-                let matches = truth.operations.match_with(&Operations::of(&remade.events));
-                let distance = verify::compare(&truth, remade.events, spec, false)?;
+                let matches = truth.operations.match_with(&Operations::of(&remade));
+                let distance = verify::compare(&truth, remade, spec, false)?;
                 tries.push((matches, distance));
                 bar.inc(1);
             }

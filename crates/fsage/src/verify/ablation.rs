@@ -1,6 +1,6 @@
 //! Which guess costs how much: the truth itself, with what snapshots lose taken away, one loss at a time.
 
-use super::{Remade, Truth};
+use super::Truth;
 use fsage_core::{Event, FileId, Op};
 use std::collections::{HashMap, HashSet};
 
@@ -30,9 +30,8 @@ impl Loss {
 }
 
 /// The truth's operations without what these losses take away.
-pub fn without(truth: &Truth, remade: &Remade, losses: &[Loss]) -> Vec<Event> {
+pub fn without(truth: &Truth, remade: &[Event], losses: &[Loss]) -> Vec<Event> {
     let guessed: HashMap<(u64, u32), i64> = remade
-        .events
         .iter()
         .filter(|event| matches!(event.op, Op::Delete { .. }))
         .filter_map(|event| Some((event.src_ino.zip(event.src_gen)?, event.t_ns?)))

@@ -1,15 +1,14 @@
 //! `fsage generate git`: a workload from the history of a git repository.
 
-use super::output::{Output, Row, report, row, write};
+use super::output::{Output, Row, Temporary, report, row, write};
 use crate::ui::Ui;
-use anyhow::bail;
 use clap::ValueEnum;
 use fsage_core::{EventSink, WorkloadHeader};
 use fsage_data::{WorkloadReader, create_workload};
 use fsage_import::git::{self, GitOptions, GitSummary, View};
 use fsage_workload::clones::{Clones, ClonesSummary};
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The history of a git repository: real creates, changes and deletes, with exact sizes and times.
 #[derive(Debug, clap::Args)]
@@ -86,18 +85,16 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         generator: Some(generator.to_string()),
         ..clones.header(&single)
     };
-    if args.output.path.exists() && !args.output.force {
-        // Before the history is read, which may take long.
-        bail!("{} exists: --force replaces it", args.output.path.display());
-    }
+    // Before the history is read, which may take long.
+    args.output.check()?;
     // The copies read the single history side by side, each at its own place: it must lie in a file.
     let file = Temporary::beside(&args.output.path);
-    let mut once = create_workload(&file.0, &single, true)?;
+    let mut once = create_workload(file.path(), &single, true)?;
     let summary = read(&mut once)?;
     once.finish()?;
     let total = (summary.operations() + 1) * args.clones;
     let (copies, tally) = write(&args.output, &header, ui, Some(total), |sink| {
-        Ok(clones.interleave(|| Ok(WorkloadReader::open(&file.0)?), sink)?)
+        Ok(clones.interleave(|| Ok(WorkloadReader::open(file.path())?), sink)?)
     })?;
     let rows = [git_rows(&summary), clones_rows(&summary, &copies)].concat();
     report(&args.output, &rows, &tally, ui)
@@ -154,27 +151,4 @@ fn clones_rows(single: &GitSummary, s: &ClonesSummary) -> Vec<Row> {
             single.live_bytes * copies,
         ),
     ]
-}
-
-/// A workload that is removed when it has been read.
-struct Temporary(PathBuf);
-
-impl Temporary {
-    /// Beside the output, so that it lies where there is room for that; for stdout where the system says.
-    fn beside(output: &Path) -> Temporary {
-        let name = format!(".fsage-single-{}.parquet", std::process::id());
-        let folder = match output.parent() {
-            _ if output.as_os_str() == "-" => std::env::temp_dir(),
-            Some(parent) => parent.to_path_buf(),
-            None => PathBuf::new(),
-        };
-        Temporary(folder.join(name))
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // It is not there if it was never completed.
-        let _ = std::fs::remove_file(&self.0);
-    }
 }

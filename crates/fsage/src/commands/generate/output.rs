@@ -3,12 +3,12 @@
 use super::tally::{self, Tally};
 use crate::summary;
 use crate::ui::{self, Ui};
-use anyhow::Context;
+use anyhow::{Context, bail};
 use fsage_core::{EventSink, WorkloadHeader};
 use fsage_data::create_workload;
 use serde_json::{Value, json};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where a workload goes.
 #[derive(Debug, clap::Args)]
@@ -22,6 +22,16 @@ pub struct Output {
     /// Print the summary as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+impl Output {
+    /// Refuses to write over a file. [`write`] does too; this is for before long work.
+    pub fn check(&self) -> anyhow::Result<()> {
+        if self.path.exists() && !self.force {
+            bail!("{} exists: --force replaces it", self.path.display());
+        }
+        Ok(())
+    }
 }
 
 /// Writes a workload, counts it, and shows how many of `total` operations are done.
@@ -117,4 +127,32 @@ pub fn report_beside(
         out.flush()?;
     }
     Ok(())
+}
+
+/// A workload that is removed when it has been read.
+pub struct Temporary(PathBuf);
+
+impl Temporary {
+    /// Beside the output, so that it lies where there is room for that; for stdout where the system says.
+    pub fn beside(output: &Path) -> Temporary {
+        let name = format!(".fsage-single-{}.parquet", std::process::id());
+        let folder = match output.parent() {
+            _ if output.as_os_str() == "-" => std::env::temp_dir(),
+            Some(parent) => parent.to_path_buf(),
+            None => PathBuf::new(),
+        };
+        Temporary(folder.join(name))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // It is not there if it was never completed.
+        let _ = std::fs::remove_file(&self.0);
+    }
 }

@@ -1,16 +1,20 @@
 //! `fsage generate snapshots`: a workload from the snapshots of a file system.
 
-use super::output::{Output, Row, report, row, write};
+use super::output::{Output, Row, Temporary, report, row, write};
 use crate::ui::Ui;
+use anyhow::Context;
 use clap::ValueEnum;
-use fsage_core::WorkloadHeader;
 use fsage_core::short_lived::Profile;
+use fsage_core::{EventSink, WorkloadHeader};
 use fsage_data::profiles::read_profiles;
 use fsage_data::snapshot::open_snapshots;
+use fsage_data::{WorkloadReader, create_workload};
+use fsage_workload::clones::Clones;
 use fsage_workload::from_snapshots::{
     DeleteTimes, Draws, FromSnapshots, FromSnapshotsSummary, Growth, Identity, Modifications,
     Options, Placement, ShortLived,
 };
+use fsage_workload::repeat::{self, Repeat, RepeatSummary};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -66,6 +70,12 @@ pub struct Args {
     /// The last removal from a directory dates only one file of it, not all that went.
     #[arg(long)]
     single_removals: bool,
+    /// The workload of a file system so many times as large: copies of its directories, each moved within the day.
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    scale: f64,
+    /// So many more years, from days of the past drawn at random.
+    #[arg(long, value_name = "YEARS")]
+    repeat: Option<f64>,
     /// Seed of what is guessed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -125,6 +135,8 @@ enum DrawsName {
     Smith96,
     /// So many profiles a day, each into one of the most active directories.
     Smith97,
+    /// As smith96, but a busy day gets a busy traced day.
+    Matched,
 }
 
 impl Args {
@@ -163,6 +175,7 @@ impl Args {
     fn draws(&self) -> Draws {
         match self.short_lived {
             DrawsName::Smith96 => Draws::Days,
+            DrawsName::Matched => Draws::Matched,
             DrawsName::Smith97 => Draws::Profiles {
                 a_day: self.profiles_a_day,
             },
@@ -172,6 +185,14 @@ impl Args {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
+    args.output.check()?;
+    let scale = Clones::scaled(args.scale, args.seed)?;
+    let days = match args.repeat {
+        Some(years) => {
+            repeat::days_of_years(years).context("--repeat takes a number of years, 0 or more")?
+        }
+        None => 0,
+    };
     let mut source = open_snapshots(&args.snapshots)?;
     let mut pool: Vec<Profile> = Vec::new();
     for path in &args.profiles {
@@ -183,21 +204,82 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     });
     let options = args.options();
     let generator = FromSnapshots::begin(source.as_mut(), options.clone(), short_lived)?;
-    let header = WorkloadHeader {
+    let single = WorkloadHeader {
         generator: Some(parameters(args, &options, generator.placement()).to_string()),
         ..generator.header()
     };
-    let (summary, tally) = write(&args.output, &header, ui, None, |sink| {
+    let make = |sink: &mut dyn EventSink| -> anyhow::Result<_> {
         let bar = ui.bar_count(source.progress().map(|(_, of)| of), "reading snapshots");
-        let summary = generator.generate(source.as_mut(), sink, &mut |n| bar.set_position(n));
+        let mut progress = |n| bar.set_position(n);
+        let made = if args.repeat.is_some() {
+            let mut repeat = Repeat::new(&single, args.seed, sink);
+            let summary = generator.generate(source.as_mut(), &mut repeat, &mut progress)?;
+            bar.finish_and_clear();
+            let bar = ui.bar_count(Some(days), "repeating days");
+            let repeated = repeat.finish(days, &mut |n| bar.set_position(n))?;
+            bar.finish_and_clear();
+            (summary, Some(repeated))
+        } else {
+            (
+                generator.generate(source.as_mut(), sink, &mut progress)?,
+                None,
+            )
+        };
         bar.finish_and_clear();
-        Ok(summary?)
-    })?;
-    report(&args.output, &rows(&summary), &tally, ui)?;
+        Ok(made)
+    };
+    let (summary, repeated, tally) = if args.scale == 1.0 {
+        let ((summary, repeated), tally) = write(&args.output, &single, ui, None, make)?;
+        (summary, repeated, tally)
+    } else {
+        // The copies read the single workload side by side, each at its own place: it must lie in a file.
+        let file = Temporary::beside(&args.output.path);
+        let mut once = create_workload(file.path(), &single, true)?;
+        let (summary, repeated) = make(&mut once)?;
+        once.finish()?;
+        let header = WorkloadHeader {
+            generator: single.generator.clone(),
+            ..scale.header(&single)
+        };
+        let (_, tally) = write(&args.output, &header, ui, None, |sink| {
+            Ok(scale.interleave(|| Ok(WorkloadReader::open(file.path())?), sink)?)
+        })?;
+        (summary, repeated, tally)
+    };
+    let repeated = repeated.as_ref().map(repeat_rows).unwrap_or_default();
+    report(
+        &args.output,
+        &[rows(&summary), repeated].concat(),
+        &tally,
+        ui,
+    )?;
     for warning in warnings(args, &summary) {
         ui.warn(&warning);
     }
     Ok(())
+}
+
+fn repeat_rows(s: &RepeatSummary) -> Vec<Row> {
+    vec![
+        row("days repeated", "repeated_days", s.days),
+        row("  their operations", "repeated_operations", s.operations),
+        row(
+            "  aimed at, bytes in use",
+            "repeated_level_bytes",
+            s.level_bytes,
+        ),
+        row("  files after them", "repeated_live_files", s.live_files.1),
+        row(
+            "  renames left out",
+            "repeated_left_out_renames",
+            s.left_out_renames,
+        ),
+        row(
+            "  links left out",
+            "repeated_left_out_links",
+            s.left_out_links,
+        ),
+    ]
 }
 
 /// Everything that makes this workload again from the same snapshots, but the seed.
@@ -216,6 +298,8 @@ fn parameters(args: &Args, options: &Options, placement: Placement) -> Value {
         "profiles": args.profiles.iter().map(|p| p.to_string_lossy()).collect::<Vec<_>>(),
         "short_lived": format!("{:?}", args.short_lived).to_lowercase(),
         "profiles_a_day": args.profiles_a_day,
+        "scale": args.scale,
+        "repeat_years": args.repeat,
     })
 }
 
