@@ -17,9 +17,10 @@
 //!
 //! A factor may have a fraction. The last copy then takes only some of the directories in the root, with all
 //! that is made in them, chosen once: in random order, each that brings their share of the bytes at the end
-//! nearer to the fraction; files right in the root are chosen like a directory. Of groups their number counts. Operations
-//! on what is left out are left out; a file that moves out is deleted, one that moves in is made with its
-//! size; a directory that moves out goes to the root of the copy as `.kept-N`, one that moves in stays out.
+//! nearer to the fraction. Files right in the root are chosen like a directory; of groups their number counts.
+//! Operations on what is left out are left out; a file that moves out is deleted, one that moves in is made
+//! with its size; a directory that moves out goes to the root of the copy as `.kept-N`, one that moves in
+//! stays out.
 //!
 //! The merge reads every copy through a source of its own and holds one event of each, so memory does not
 //! grow with the history; for a fraction it holds the live files of one copy.

@@ -19,7 +19,7 @@
 //! Sizes must not drift: the space in use (in blocks) is held at its mean over the last 30 days. When it is
 //! over by 1 %, whatever makes a file or lets it grow is accompanied by deletions in the same directory, of
 //! as much as comes but of four files at most; deletions that would bring it under by 1 %
-//! and farther away than it is are skipped. The number of
+//! and farther away than it is are skipped, and so is what would make a file that much shorter. The number of
 //! files is held within 10 % in the same way, by deletions of files under the mean size. Files that die on
 //! the day they were born count for neither.
 //!
@@ -87,6 +87,8 @@ pub struct RepeatSummary {
     pub extra_deletes: u64,
     /// Deletions that were left out because the space in use was low.
     pub skipped_deletes: u64,
+    /// Changes that make a file shorter and were left out for the same reason.
+    pub skipped_shrinks: u64,
     /// Files that were changed, read or flushed.
     pub file_operations: u64,
     /// Operations left out because the directory had no file for them.

@@ -411,6 +411,15 @@ impl<'a> Again<'a> {
             return Ok(());
         };
         let (change, after) = changed(op, file, size);
+        let used = self.world.used_bytes;
+        let less = self
+            .world
+            .blocks(size)
+            .saturating_sub(self.world.blocks(after));
+        if self.bytes.is_left(used, used.saturating_sub(less)) && less > 0 {
+            self.summary.skipped_shrinks += 1;
+            return Ok(());
+        }
         if after > size {
             self.make_room(dir, after - size, Some(file.0))?;
         }

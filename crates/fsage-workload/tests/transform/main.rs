@@ -146,7 +146,7 @@ fn space_in_use_stays_for_years_what_it_was_in_the_last_month() {
         let dirs_before = before.directory_paths().len();
         let files_before = before.files_and_sizes().len() as u64;
         let days_before = events.iter().filter(|e| e.op == Op::Day).count();
-        let mut worst = 0.0_f64;
+        let (mut worst, mut sum, mut looks) = (0.0_f64, 0.0, 0.0);
         let mut fewest = u64::MAX;
         let mut most = 0;
         let end = replay(&all, &format!("seed {seed}"), |fs, at| {
@@ -154,11 +154,18 @@ fn space_in_use_stays_for_years_what_it_was_in_the_last_month() {
             if fs.days as usize > days_before + 60 && at % 7 == 0 {
                 let off = (blocks(fs) * 1024) as f64 / level as f64 - 1.0;
                 worst = worst.max(off.abs());
+                sum += off.abs();
+                looks += 1.0;
                 let files = fs.files_and_sizes().len() as u64;
                 (fewest, most) = (fewest.min(files), most.max(files));
             }
         });
-        assert!(worst < 0.03, "seed {seed}: {worst} off, {summary:?}");
+        // The largest file alone may be some percent.
+        assert!(
+            sum / looks < 0.02,
+            "seed {seed}: {sum} off in {looks} looks"
+        );
+        assert!(worst < 0.05, "seed {seed}: {worst} off, {summary:?}");
         assert!(
             fewest * 3 > files_before * 2 && most * 2 < files_before * 3,
             "seed {seed}: {files_before} files became {fewest} to {most}, {summary:?}"

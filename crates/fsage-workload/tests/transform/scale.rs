@@ -14,10 +14,6 @@ fn scale(factor: f64, seed: u64, events: &[Event]) -> (Vec<Event>, ClonesSummary
     (out, summary)
 }
 
-fn groups_of(style: Style) -> Vec<Event> {
-    workload(style)
-}
-
 #[test]
 fn whole_copies_are_the_workload_so_many_times() {
     for seed in 0..30 {
@@ -83,7 +79,7 @@ fn copies_are_moved_back_by_less_than_a_day() {
 
 #[test]
 fn copies_of_groups_are_further_groups() {
-    let events = groups_of(style(4));
+    let events = workload(style(4));
     let (all, _) = scale(3.0, 1, &events);
     // All of them first, in order.
     for (group, event) in (1..15).zip(&all) {
@@ -110,7 +106,7 @@ fn copies_of_groups_are_further_groups() {
 
 #[test]
 fn a_fraction_is_that_share_of_groups() {
-    let events = groups_of(style(8));
+    let events = workload(style(8));
     for (factor, groups) in [(0.4, 2), (1.6, 8), (2.2, 11)] {
         let (all, summary) = scale(factor, 3, &events);
         assert_eq!(summary.groups, Some(groups), "{factor}");
@@ -141,7 +137,7 @@ fn a_fraction_is_a_share_of_the_directories_in_the_root() {
             let what = format!("seed {seed}, {factor} times");
             let end = replay(&all, &what, |_, _| {});
             moved += summary.border_moves;
-            let last = format!("clone-{}/", libm_ceil(factor));
+            let last = format!("clone-{}/", copies_of(factor));
             let files = end.files_and_sizes();
             let part: BTreeSet<(String, u64)> = files
                 .iter()
@@ -164,7 +160,7 @@ fn a_fraction_is_a_share_of_the_directories_in_the_root() {
                     assert_eq!(files, &wanted[top], "{what}");
                 }
                 // As near to the share as the largest directory lets it be.
-                let share = factor - (libm_ceil(factor) - 1) as f64;
+                let share = factor - (copies_of(factor) - 1) as f64;
                 let whole = bytes(&single.files_and_sizes()) as f64;
                 let largest = wanted.values().map(|f| f.iter().map(|f| f.1).sum::<u64>());
                 let off = (bytes(&part) as f64 - share * whole).abs();
@@ -176,7 +172,7 @@ fn a_fraction_is_a_share_of_the_directories_in_the_root() {
     assert!(moved > 0, "no workload moved anything over the border");
 }
 
-fn libm_ceil(factor: f64) -> u64 {
+fn copies_of(factor: f64) -> u64 {
     factor.ceil() as u64
 }
 
