@@ -20,7 +20,9 @@ impl SnapshotSink for Sum {
     }
 
     fn inode(&mut self, inode: Inode) -> Result<(), SinkError> {
-        self.0 = self.0.wrapping_add(inode.ino ^ inode.parent_ino.unwrap_or(0));
+        self.0 = self
+            .0
+            .wrapping_add(inode.ino ^ inode.parent_ino.unwrap_or(0));
         Ok(())
     }
 }
