@@ -224,13 +224,15 @@ pub fn table(info: &ParquetInfo, as_json: bool, ui: Ui) -> anyhow::Result<()> {
         .transpose()?
         .unwrap_or_default();
     let names = beside.names.map(count_names).transpose()?;
+    // A snapshot without a row, in which nothing changed, is only in the snapshot table.
+    let snapshots = inodes.snapshots.max(infos.len() as u64);
     let mut out = ui::stdout();
     if as_json {
         let mut value = json!({
             "file": info.path.display().to_string(),
             "kind": "snapshot",
             "form": form,
-            "snapshots": inodes.snapshots,
+            "snapshots": snapshots,
             "first_snap_id": inodes.range.map(|r| r.0),
             "last_snap_id": inodes.range.map(|r| r.1),
             "first_taken_at_ns": infos.first().map(|info| info.taken_at_ns),
@@ -249,7 +251,7 @@ pub fn table(info: &ParquetInfo, as_json: bool, ui: Ui) -> anyhow::Result<()> {
     let ids = inodes
         .range
         .map_or_else(String::new, |(first, last)| format!(" ({first} to {last})"));
-    writeln!(out, "  {:18} {}{ids}", "snapshots", inodes.snapshots)?;
+    writeln!(out, "  {:18} {snapshots}{ids}", "snapshots")?;
     print_times(&mut out, infos.first(), infos.last())?;
     writeln!(out, "  {:18} {rows}", "rows")?;
     if inodes.gone > 0 {
