@@ -22,7 +22,7 @@ impl SnapshotSink for Rows {
     fn inode(&mut self, inode: Inode) -> Result<(), SinkError> {
         assert!(self.snapshots > 0);
         if let Some(path) = inode.path {
-            assert!(!path.starts_with('/') && !path.contains(char::is_control));
+            assert!(!path.starts_with('/') && !path.contains(|c: char| c.is_ascii_control()));
             assert!(fsage_core::names::unescape(&path).is_some());
         }
         Ok(())

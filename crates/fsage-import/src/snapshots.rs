@@ -18,6 +18,7 @@ mod gufi;
 mod gufi_fields;
 mod night;
 mod number;
+mod paths;
 mod recognize;
 mod record;
 mod summary;

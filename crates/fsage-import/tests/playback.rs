@@ -169,7 +169,7 @@ fn a_record_that_is_none_is_named_with_its_line() {
         );
         assert!(!message.contains('\n'));
     }
-    let long = [b"Z".as_slice(), &[b'z'; 1 << 17]].concat();
+    let long = [b"Z".as_slice(), &vec![b'z'; 1 << 17]].concat();
     assert!(read(&long, SMALL).unwrap_err().contains("a line within"));
     for groups in [(0, 5), (5, 0), (u32::MAX, 1), (1, u32::MAX)] {
         let groups = Groups {
@@ -394,8 +394,8 @@ fn live_sizes(events: &[Event]) -> Vec<Vec<u64>> {
             Op::Link { file, existing, .. } => {
                 inode_of.insert(file, inode_of[&existing]);
             }
-            Op::Delete { file } => gone = inode_of.remove(&file),
-            Op::Rename {
+            Op::Delete { file }
+            | Op::Rename {
                 replaced: Some(file),
                 ..
             } => gone = inode_of.remove(&file),

@@ -136,10 +136,10 @@ fn what_cannot_be_converted_is_refused_with_what_to_do() {
     folder.refused(&[&find, "out.parquet", "--from", "csv"], &["inode"]);
     folder.refused(&[&find, "-"], &["name a file"]);
     let whole = fs::read(&hasher).expect("a sample");
-    fs::write(folder.path("cut.hash.anon"), &whole[..whole.len() / 2]).expect("a file");
+    fs::write(folder.path("cut.hash.anon"), &whole[..whole.len() * 3 / 4]).expect("a file");
     folder.refused(
         &["cut.hash.anon", "out.parquet"],
-        &["cut.hash.anon", "cut short", "record 1"],
+        &["cut.hash.anon", "cut short: it ends within record"],
     );
     fs::write(folder.path("there.parquet"), "").expect("a file");
     folder.refused(&[&find, "there.parquet"], &["there.parquet", "--force"]);

@@ -11,6 +11,7 @@ use super::Input;
 use super::error::{At, Place, SnapshotError, shown};
 use super::night::Nights;
 use super::number::{self, Fraction, decimal, decimal_u32, full_mode, octal};
+use super::paths::{below, without_end};
 use super::record::read_record;
 use super::summary::{Repair, Summary};
 use fsage_core::layout::FileKind;
@@ -125,22 +126,7 @@ fn starting_point(first: &[u8]) -> &[u8] {
     if first.starts_with(b"./") {
         return b".";
     }
-    let end = first
-        .iter()
-        .rposition(|&c| c != b'/')
-        .map_or(0, |at| at + 1);
-    &first[..end]
-}
-
-/// A path below the starting point; `.` for itself.
-fn below<'p>(root: &[u8], path: &'p [u8]) -> Option<&'p [u8]> {
-    let rest = path.strip_prefix(root)?;
-    let start = rest.iter().position(|&c| c != b'/').unwrap_or(rest.len());
-    match (start, &rest[start..]) {
-        (_, []) => Some(b"."),
-        (0, _) => None,
-        (_, below) => Some(below),
-    }
+    without_end(first)
 }
 
 fn outside(root: &[u8], path: &[u8], place: Place<'_>) -> SnapshotError {

@@ -5,6 +5,7 @@ use super::Input;
 use super::error::{At, Place, SnapshotError, shown};
 use super::night::Nights;
 use super::number::{full_mode, kind_of_mode, whole_seconds};
+use super::paths::{below, relative, without_end};
 use super::record::LONGEST_BYTES;
 use super::summary::{Repair, Summary};
 use fsage_core::layout::FileKind;
@@ -142,19 +143,10 @@ impl Header {
 
     /// A path below the root of the scan.
     fn below_root<'p>(&self, path: &'p [u8], summary: &mut Summary) -> &'p [u8] {
-        let mut root = &self.root[..];
-        while let [shorter @ .., b'/'] = root {
-            root = shorter;
-        }
-        match path.strip_prefix(root) {
-            Some([] | [b'/']) => b".",
-            Some([b'/', rest @ ..]) => rest,
-            _ => {
-                summary.count(Repair::PathOutsideRoot);
-                let start = path.iter().position(|&c| c != b'/');
-                start.map_or(b".", |start| &path[start..])
-            }
-        }
+        below(without_end(&self.root), path).unwrap_or_else(|| {
+            summary.count(Repair::PathOutsideRoot);
+            relative(path)
+        })
     }
 }
 

@@ -9,6 +9,7 @@ use super::Input;
 use super::error::{At, Place, SnapshotError, shown};
 use super::gufi_fields::{FIELDS, Field, KIND, NAME, inode};
 use super::night::Nights;
+use super::paths::relative;
 use super::record::read_record;
 use super::summary::Repair;
 use fsage_core::names::hex_byte;
@@ -120,11 +121,10 @@ impl Traces {
                 shown(name),
             ));
         }
-        match rest {
-            [] if name.is_empty() => Err(place.bad("a name", "nothing")),
-            [] => Ok(b"."),
-            path => Ok(path),
+        if name.is_empty() {
+            return Err(place.bad("a name", "nothing"));
         }
+        Ok(relative(rest))
     }
 }
 

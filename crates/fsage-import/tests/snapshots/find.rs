@@ -201,7 +201,7 @@ fn a_bad_field_is_named_with_its_record() {
         assert!(message.contains(words), "{words}: {message}");
     }
     assert!(failure(Format::Find, b"").contains("no record"));
-    let huge = [b"3\tf\t0\t".as_slice(), &[b'1'; 2 << 20]].concat();
+    let huge = [b"3\tf\t0\t".as_slice(), &vec![b'1'; 2 << 20]].concat();
     assert!(failure(Format::Find, &huge).contains("bytes"));
 }
 

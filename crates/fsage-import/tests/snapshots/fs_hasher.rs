@@ -149,3 +149,13 @@ fn several_files_are_several_nights() {
         Some(0x4e70_9100 * 1_000_000_000)
     );
 }
+
+#[test]
+fn slashes_that_are_doubled_do_no_harm() {
+    // A finding of the fuzzer: the path behind the root began with a slash.
+    let mut bytes = sample("v5-fixed");
+    let at = bytes.windows(10).position(|w| w == b"/dir/hardl").unwrap();
+    bytes[at..at + 4].copy_from_slice(b"//ir");
+    let (nights, _) = read(Format::FsHasher, &bytes).unwrap();
+    assert_eq!(first(&nights).path.as_deref(), Some("ir/hardlink"));
+}

@@ -4,6 +4,7 @@ use super::bad_field;
 use super::columns::{Column, Columns, Unit};
 use crate::snapshots::error::{Place, SnapshotError, shown};
 use crate::snapshots::number::{self, Fraction, decimal, decimal_u32, full_mode, octal, signed};
+use crate::snapshots::paths::relative;
 use crate::snapshots::summary::{Repair, Summary};
 use ::csv::ByteRecord;
 use fsage_core::layout::{Extent, FileKind};
@@ -155,9 +156,7 @@ impl<'r> Fields<'r, '_, '_> {
     /// The path in bytes, without what leads to the root.
     fn path(&mut self, column: Column) -> Cow<'r, [u8]> {
         let text = self.text(column);
-        let relative = text.strip_prefix(b"./").unwrap_or(text);
-        let start = relative.iter().position(|&c| c != b'/');
-        let relative = start.map_or(&b"."[..], |start| &relative[start..]);
+        let relative = relative(text.strip_prefix(b"./").unwrap_or(text));
         if !relative
             .iter()
             .any(|&c| c == b'\\' || !(b' '..=b'~').contains(&c))

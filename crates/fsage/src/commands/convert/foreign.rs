@@ -206,7 +206,9 @@ pub fn convert(mut inputs: Vec<Found>, to: &Path, args: &Args, ui: Ui) -> anyhow
     }
     if one_snapshot {
         let newest = inputs.iter().filter_map(|i| i.modified_ns).max();
-        inputs.iter_mut().for_each(|i| i.modified_ns = newest);
+        for input in &mut inputs {
+            input.modified_ns = newest;
+        }
     } else {
         inputs.sort_by_key(|i| i.time_ns);
     }
