@@ -50,13 +50,11 @@ impl Triple {
                 Err(error) => Err(GeriatrixError::Read { file, error }),
             }
         };
-        let [ages, sizes, depths] = [
+        Triple::parse([
             text("age_distribution.txt")?,
             text("size_distribution.txt")?,
             text("dir_distribution.txt")?,
-        ];
-        let named = |file: &'_ (String, Vec<u8>)| (file.0.clone(), file.1.clone());
-        Triple::parse([named(&ages), named(&sizes), named(&depths)])
+        ])
     }
 
     /// The same from file names and bytes: ages, sizes, directories.

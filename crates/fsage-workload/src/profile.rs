@@ -294,7 +294,7 @@ impl Profile {
         self
     }
 
-    /// The same on another size: operations, and directories that do not come and go, in proportion.
+    /// The same on another size, with operations in proportion.
     #[must_use]
     pub fn with_capacity(mut self, bytes: u64) -> Profile {
         let scale = bytes as f64 / self.capacity_bytes.max(1) as f64;

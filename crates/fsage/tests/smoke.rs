@@ -239,3 +239,35 @@ fn every_command_has_help() {
         );
     }
 }
+
+#[test]
+fn a_preset_that_is_shown_makes_the_same_workload_as_by_name() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    let listed = text(&fsage(at, "generate profile --list"));
+    assert!(
+        listed.contains("smith96") && listed.lines().count() > 10,
+        "{listed}"
+    );
+    let toml = text(&fsage(at, "generate profile --show mail-spool"));
+    fs::write(at.join("my.toml"), toml).expect("a file");
+    for (name, output) in [("mail-spool", "a.ops"), ("my.toml", "b.ops")] {
+        let run = format!(
+            "generate profile {name} --days 3 --capacity 32M --utilization 60 -o {output} --json"
+        );
+        let json: serde_json::Value = serde_json::from_str(&text(&fsage(at, &run))).expect("JSON");
+        let off = json["summary"]["utilization_deviation_percent"].as_f64();
+        assert!(off.is_some_and(|off| off <= 0.5), "{json}");
+    }
+    // The pragma of the generator tells the name.
+    let events = |file: &str| {
+        let all = fs::read_to_string(at.join(file)).expect("a workload");
+        let kept: Vec<String> = all
+            .lines()
+            .filter(|l| !l.starts_with("#!"))
+            .map(String::from)
+            .collect();
+        kept
+    };
+    assert_eq!(events("a.ops"), events("b.ops"));
+}
