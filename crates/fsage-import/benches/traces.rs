@@ -56,7 +56,10 @@ fn nfs_trace() -> Vec<u8> {
     let mut trace = String::new();
     for copy in 0..1000_u64 {
         for line in sample.lines() {
-            match line.split_once('.').map(|(s, rest)| (s.parse::<u64>(), rest)) {
+            match line
+                .split_once('.')
+                .map(|(s, rest)| (s.parse::<u64>(), rest))
+            {
                 Some((Ok(seconds), rest)) => {
                     trace.push_str(&format!("{}.{rest}\n", seconds + copy * 300));
                 }

@@ -350,7 +350,8 @@ impl Strace<'_> {
         let file = Rc::new(RefCell::new(Description {
             inode,
             offset: 0,
-            offset_known: false,
+            // Whoever opened a file that the trace made began at its start.
+            offset_known: self.ns.is_made(inode),
             append: false,
             shown: shown.to_vec(),
         }));

@@ -89,15 +89,17 @@ fn the_mail_lock_dies_with_its_second_name() {
 
 #[test]
 fn only_calls_that_were_answered_ok_count() {
-    let (_, files, s) = import(&[
-        &TOP[..],
+    let (_, files, s) = import(
         &[
-            r#"C 8 create fh d1 name "no-answer" how X"#,
-            r#"C 8 create fh d1 name "refused" how X"#,
-            "R 8 create d",
-        ],
-    ]
-    .concat());
+            &TOP[..],
+            &[
+                r#"C 8 create fh d1 name "no-answer" how X"#,
+                r#"C 8 create fh d1 name "refused" how X"#,
+                "R 8 create d",
+            ],
+        ]
+        .concat(),
+    );
     assert!(files.is_empty());
     assert_eq!((s.trace.calls_failed, s.calls_without_reply), (1, 1));
 }
@@ -122,7 +124,10 @@ fn a_reply_after_a_minute_has_no_call() {
         "161 R 8 create OK fh f1 ftype 1 nlink 1 size 0",
     ]);
     assert!(files.is_empty());
-    assert_eq!((s.pairs, s.replies_without_call, s.calls_without_reply), (0, 1, 1));
+    assert_eq!(
+        (s.pairs, s.replies_without_call, s.calls_without_reply),
+        (0, 1, 1)
+    );
 }
 
 #[test]
@@ -160,7 +165,10 @@ fn garbage_drops_attributes_and_count() {
 #[test]
 fn exchanged_words_of_sizes_are_put_right_until_september_2003() {
     let set = |t: &str| format!("{t} C 2 setattr fh f1 size 123400000000");
-    for (t, size, swapped) in [("1063065599", 0x1234, 1), ("1063065601", 0x1234_0000_0000, 0)] {
+    for (t, size, swapped) in [
+        ("1063065599", 0x1234, 1),
+        ("1063065601", 0x1234_0000_0000, 0),
+    ] {
         let answer = format!("{t} R 2 setattr OK");
         let call = set(t);
         let lines = [&TOP[..], &NEW[..], &[call.as_str(), answer.as_str()]].concat();
@@ -185,14 +193,17 @@ fn a_clock_that_jumps_back_is_held_for_the_file() {
 
 #[test]
 fn unknown_names_are_counted_and_guessed_on_demand() {
-    let lines = with_new(&[
-        r#"C c remove fh d2 name "t""#,
-        "R c remove OK",
-    ]);
+    let lines = with_new(&[r#"C c remove fh d2 name "t""#, "R c remove OK"]);
     let (_, files, s) = import(&lines);
-    assert_eq!((files.len(), s.trace.unknown_deletes, s.guessed_deletes), (1, 1, 0));
+    assert_eq!(
+        (files.len(), s.trace.unknown_deletes, s.guessed_deletes),
+        (1, 1, 0)
+    );
     let (_, files, s) = import_with(&lines, true);
-    assert_eq!((files.len(), s.trace.unknown_deletes, s.guessed_deletes), (0, 1, 1));
+    assert_eq!(
+        (files.len(), s.trace.unknown_deletes, s.guessed_deletes),
+        (0, 1, 1)
+    );
 }
 
 #[test]

@@ -112,7 +112,10 @@ fn unknown_columns_are_named_and_unknown_operations_are_bad() {
     assert_eq!(s.unknown_columns, ["mood"]);
     assert_eq!(s.trace.bad_lines, 1);
     let message = s.trace.first_bad[0].to_string();
-    assert!(message.starts_with("test.log:153: expected an operation"), "{message}");
+    assert!(
+        message.starts_with("test.log:153: expected an operation"),
+        "{message}"
+    );
 }
 
 #[test]

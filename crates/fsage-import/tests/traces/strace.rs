@@ -155,7 +155,10 @@ fn renames_replace_and_exchange() {
         r#"rename("b", "a") = 0"#,
     ]);
     assert_eq!(made, [file("/w/a", 11)]);
-    assert_eq!((s.trace.renames, s.trace.replaced, s.trace.deletes), (2, 1, 1));
+    assert_eq!(
+        (s.trace.renames, s.trace.replaced, s.trace.deletes),
+        (2, 1, 1)
+    );
     assert!(words(&events).contains(&"rename 0 over 1".to_owned()));
 }
 
@@ -209,7 +212,10 @@ fn files_from_before_are_made_at_the_start_with_the_size_that_shows() {
         words(&events)[..2],
         ["before: create 1 500", "before: create 2 0"]
     );
-    assert_eq!((s.trace.initial_files, s.trace.initial_sizes_unknown), (2, 1));
+    assert_eq!(
+        (s.trace.initial_files, s.trace.initial_sizes_unknown),
+        (2, 1)
+    );
     assert_eq!(s.trace.unknown_deletes, 1);
     let text = log(&lines);
     let (_, state, s) = import_strace(text.as_bytes(), &only_new()).unwrap();
@@ -232,7 +238,12 @@ fn opening_creates_cuts_or_finds() {
         r#"openat(AT_FDCWD</w>, "u", O_WRONLY|O_CREAT|O_NOCTTY, 0666) = 6</w/u>"#,
         r#"creat("/w/c", 0666) = 7</w/c>"#,
     ]);
-    let expected = [file("/w/a", 4), file("/w/c", 0), file("/w/m", 0), file("/w/u", 0)];
+    let expected = [
+        file("/w/a", 4),
+        file("/w/c", 0),
+        file("/w/m", 0),
+        file("/w/u", 0),
+    ];
     assert_eq!(made, expected);
     assert_eq!((s.trace.creates, s.uncertain_creates), (4, 1));
     assert_eq!(words(&events)[..2], ["create 0 9", "rewrite 0 4"]);
@@ -364,7 +375,11 @@ fn more_than_one_bad_line_of_a_hundred_is_an_error() {
     let one = format!("{good}garbage\n");
     let (_, _, s) = import_strace(one.as_bytes(), &TraceOptions::default()).unwrap();
     assert_eq!(s.trace.bad_lines, 1);
-    assert!(s.trace.first_bad[0].to_string().starts_with("test.log:100: expected"));
+    assert!(
+        s.trace.first_bad[0]
+            .to_string()
+            .starts_with("test.log:100: expected")
+    );
     let two = format!("{good}garbage\ngarbage\n");
     let error = import_strace(two.as_bytes(), &TraceOptions::default()).unwrap_err();
     assert!(error.to_string().contains("2 of 101 lines"), "{error}");

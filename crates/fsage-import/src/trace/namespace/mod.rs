@@ -263,6 +263,13 @@ impl<'s> Namespace<'s> {
         self.inodes.contains_key(&inode)
     }
 
+    /// Whether the trace made a file.
+    pub fn is_made(&self, inode: InodeKey) -> bool {
+        self.inodes
+            .get(&inode)
+            .is_some_and(|i| i.born == Born::Made)
+    }
+
     /// Whether nothing happened to a file: it was only looked at or read.
     pub fn is_only_read(&self, inode: InodeKey) -> bool {
         let names = self.inodes.get(&inode).map(|i| &i.names);
