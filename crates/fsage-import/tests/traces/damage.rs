@@ -140,7 +140,10 @@ fn enormous_offsets_and_lengths_are_contradictions() {
     let text = OPS.replace("0,10,10", &format!("{huge},{huge},"));
     let (_, _, s) = import_op_log(text.as_bytes(), &TraceOptions::default()).unwrap();
     assert!(s.trace.contradictions > 0);
-    let text = NFS.replace("off 0 count 10", "off ffffffffffffffff count ffffffffffffffff");
+    let text = NFS.replace(
+        "off 0 count 10",
+        "off ffffffffffffffff count ffffffffffffffff",
+    );
     let (_, _, s) = import_nfsdump(text.as_bytes(), &TraceOptions::default()).unwrap();
     assert!(s.trace.contradictions > 0);
 }

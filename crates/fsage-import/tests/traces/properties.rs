@@ -41,17 +41,23 @@ fn run(steps: &[Step]) -> (String, Vec<(String, u64)>) {
                 let (p, fd) = (path(n), n + 3);
                 if files.insert(n, 0).is_none() {
                     let flags = "O_RDWR|O_CREAT|O_EXCL, 0666";
-                    line(format!("openat(AT_FDCWD</w>, \"{p}\", {flags}) = {fd}<{p}>"));
+                    line(format!(
+                        "openat(AT_FDCWD</w>, \"{p}\", {flags}) = {fd}<{p}>"
+                    ));
                 } else {
                     let flags = "O_RDWR|O_CREAT|O_TRUNC, 0666";
-                    line(format!("openat(AT_FDCWD</w>, \"{p}\", {flags}) = {fd}<{p}>"));
+                    line(format!(
+                        "openat(AT_FDCWD</w>, \"{p}\", {flags}) = {fd}<{p}>"
+                    ));
                 }
             }
             Step::Write(n, offset, bytes) => {
                 if let Some(size) = files.get_mut(&n) {
                     *size = (*size).max(offset + bytes);
                     let (p, fd) = (path(n), n + 3);
-                    line(format!("pwrite64({fd}<{p}>, \"\"..., {bytes}, {offset}) = {bytes}"));
+                    line(format!(
+                        "pwrite64({fd}<{p}>, \"\"..., {bytes}, {offset}) = {bytes}"
+                    ));
                 }
             }
             Step::Truncate(n, size) => {
@@ -66,7 +72,9 @@ fn run(steps: &[Step]) -> (String, Vec<(String, u64)>) {
                 }
             }
             Step::Rename(a, b) => {
-                if a != b && let Some(size) = files.remove(&a) {
+                if a != b
+                    && let Some(size) = files.remove(&a)
+                {
                     files.insert(b, size);
                     line(format!("rename(\"{}\", \"{}\") = 0", path(a), path(b)));
                 }
