@@ -51,6 +51,7 @@ impl Strace<'_> {
                 offset_known: true,
                 append: has(flags, b"O_APPEND"),
                 shown: shown.to_vec(),
+                renames: self.renames,
             };
             self.set_file(call.pid, number, Rc::new(RefCell::new(file)));
         }
@@ -330,10 +331,15 @@ impl Strace<'_> {
         };
         self.has_paths = true;
         let open = self.process(call.pid).file(number);
-        if let Some(file) = &open
-            && (file.borrow().shown == shown || descriptor.deleted)
-        {
-            return Ok(open);
+        if let Some(file) = &open {
+            let known = file.borrow();
+            let same = known.shown == shown
+                && known.renames == self.renames
+                && self.ns.is_alive(known.inode);
+            if same || descriptor.deleted {
+                drop(known);
+                return Ok(open);
+            }
         }
         if descriptor.deleted {
             return Ok(None);
@@ -344,15 +350,21 @@ impl Strace<'_> {
         if let Some(file) = open
             && file.borrow().inode == inode
         {
-            file.borrow_mut().shown = shown.to_vec();
+            let mut known = file.borrow_mut();
+            known.shown.clear();
+            known.shown.extend_from_slice(shown);
+            known.renames = self.renames;
+            drop(known);
             return Ok(Some(file));
         }
         let file = Rc::new(RefCell::new(Description {
             inode,
             offset: 0,
-            offset_known: false,
+            // Whoever opened a file that the trace made began at its start.
+            offset_known: self.ns.is_made(inode),
             append: false,
             shown: shown.to_vec(),
+            renames: self.renames,
         }));
         self.set_file(call.pid, number, Rc::clone(&file));
         Ok(Some(file))

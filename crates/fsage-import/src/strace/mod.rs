@@ -138,6 +138,8 @@ struct Strace<'s> {
     lines: u64,
     /// Whether a descriptor with a path was seen.
     has_paths: bool,
+    /// Renames so far: after one, the path of a descriptor may be another file's.
+    renames: u64,
     counts: StraceSummary,
     /// Buffers that are used again.
     decoded: Vec<u8>,
@@ -169,6 +171,7 @@ impl<'s> Strace<'s> {
             absent: Absent::default(),
             lines: 0,
             has_paths: false,
+            renames: 0,
             counts: StraceSummary::default(),
             decoded: Vec::new(),
             base: Vec::new(),

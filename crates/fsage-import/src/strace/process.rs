@@ -15,6 +15,8 @@ pub(super) struct Description {
     pub append: bool,
     /// The path that strace printed last, as it stood.
     pub shown: Vec<u8>,
+    /// Renames of the trace when that path was looked up.
+    pub renames: u64,
 }
 
 pub(super) type Shared = Rc<RefCell<Description>>;

@@ -110,6 +110,7 @@ impl Strace<'_> {
         };
         let one = (from, last_component(&old));
         let other = (to, last_component(&new));
+        self.renames += 1;
         if at && has(call.args[4], b"RENAME_EXCHANGE") {
             return self.ns.exchange(one, other, call.t_ns);
         }

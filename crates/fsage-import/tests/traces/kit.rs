@@ -171,13 +171,6 @@ impl State {
         files.sort();
         files
     }
-
-    /// Paths of the directories, in order.
-    pub fn dirs(&self) -> Vec<String> {
-        let mut dirs: Vec<String> = self.dirs.keys().map(|&d| self.dir_path(d)).collect();
-        dirs.sort();
-        dirs
-    }
 }
 
 /// One line an event, without times: what is made, in words of the text form.

@@ -139,7 +139,10 @@ fn strace_samples_have_the_short_lived_files_of_the_published_rows() {
             })
             .collect();
         expected.sort();
-        assert_eq!(found, expected, "{source}");
+        assert_eq!(found.len(), expected.len(), "{source}");
+        for (found, expected) in found.iter().zip(&expected) {
+            assert_eq!(found, expected, "{source}");
+        }
     }
 }
 

@@ -103,6 +103,8 @@ pub(crate) struct Namespace<'s> {
     only_new: bool,
     out: Output<'s>,
     initial: Initial,
+    /// Time of the line before.
+    line_t_ns: Option<i64>,
     pub summary: TraceSummary,
 }
 
@@ -132,6 +134,7 @@ impl<'s> Namespace<'s> {
             only_new: options.only_new,
             out: Output::new(sink, options.merge_ns, options.utc_offset_s),
             initial: initial.unwrap_or_default(),
+            line_t_ns: None,
             summary: TraceSummary::default(),
         };
         let root = Dir {
@@ -194,7 +197,7 @@ impl<'s> Namespace<'s> {
     pub fn tick(&mut self, t_ns: i64) {
         let s = &mut self.summary;
         s.first_t_ns.get_or_insert(t_ns);
-        s.times_going_down += u64::from(s.last_t_ns > Some(t_ns));
+        s.times_going_down += u64::from(self.line_t_ns.replace(t_ns) > Some(t_ns));
         s.last_t_ns = s.last_t_ns.max(Some(t_ns));
     }
 
@@ -261,6 +264,13 @@ impl<'s> Namespace<'s> {
     /// Whether an inode is still there.
     pub fn is_alive(&self, inode: InodeKey) -> bool {
         self.inodes.contains_key(&inode)
+    }
+
+    /// Whether the trace made a file.
+    pub fn is_made(&self, inode: InodeKey) -> bool {
+        self.inodes
+            .get(&inode)
+            .is_some_and(|i| i.born == Born::Made)
     }
 
     /// Whether nothing happened to a file: it was only looked at or read.
