@@ -15,7 +15,7 @@ macro_rules! embedded {
 }
 
 /// Name and TOML of every preset.
-pub const PRESETS: [(&str, &str); 12] = embedded!(
+pub const PRESETS: [(&str, &str); 13] = embedded!(
     "home-1996",
     "home-1997",
     "news-spool",
@@ -23,6 +23,7 @@ pub const PRESETS: [(&str, &str); 12] = embedded!(
     "build-cache",
     "container-images",
     "database-files",
+    "mixed-growth",
     "fileserver",
     "varmail",
     "ganger50",
