@@ -91,6 +91,12 @@ pub trait FileSystem: Layout + Send {
     /// Length of a file; `None` if no such file is alive.
     fn file_size(&self, file: FileId) -> Option<u64>;
 
+    /// Inode number of a file; `None` if no such file is alive.
+    fn inode(&self, file: FileId) -> Option<u64>;
+
+    /// Inode number of a directory; `None` if no such directory is alive.
+    fn directory_inode(&self, dir: DirId) -> Option<u64>;
+
     /// The model's own file system check.
     ///
     /// # Errors

@@ -259,6 +259,30 @@ pub struct SnapshotChanges {
     pub names: Option<Vec<FurtherName>>,
 }
 
+impl SnapshotChanges {
+    /// What changed from one snapshot to the next; both ascending by (inode, generation).
+    pub fn between(before: &[Inode], after: &[Inode]) -> Vec<SnapshotRow> {
+        let key = |inode: &Inode| (inode.ino, inode.generation);
+        let gone = |inode: &Inode| SnapshotRow::Gone {
+            ino: inode.ino,
+            generation: inode.generation,
+        };
+        let mut rows = Vec::new();
+        let mut before = before.iter().peekable();
+        for inode in after {
+            while let Some(old) = before.next_if(|old| key(old) < key(inode)) {
+                rows.push(gone(old));
+            }
+            let same = before.next_if(|old| key(old) == key(inode));
+            if same != Some(inode) {
+                rows.push(SnapshotRow::Present(inode.clone()));
+            }
+        }
+        rows.extend(before.map(gone));
+        rows
+    }
+}
+
 /// Gives the snapshots of a file system in order of time.
 pub trait SnapshotSource {
     /// What the next snapshot changed; `None` at the end.
@@ -270,5 +294,87 @@ pub trait SnapshotSource {
     /// Bytes, rows or snapshots read of how many, for a progress bar; `None` if unknown.
     fn progress(&self) -> Option<(u64, u64)> {
         None
+    }
+}
+
+/// Snapshots in memory, as what changed from one to the next.
+#[derive(Clone, Debug, Default)]
+pub struct SnapshotsInMemory {
+    changes: Vec<SnapshotChanges>,
+    last: Vec<Inode>,
+    given: usize,
+}
+
+impl SnapshotsInMemory {
+    /// Adds a snapshot. `inodes` ascend by (inode, generation).
+    pub fn push(
+        &mut self,
+        info: SnapshotInfo,
+        inodes: Vec<Inode>,
+        names: Option<Vec<FurtherName>>,
+    ) {
+        let rows = SnapshotChanges::between(&self.last, &inodes);
+        self.changes.push(SnapshotChanges { info, rows, names });
+        self.last = inodes;
+    }
+
+    /// Starts again with the first snapshot.
+    pub fn rewind(&mut self) {
+        self.given = 0;
+    }
+
+    /// The inodes of the last snapshot.
+    pub fn last(&self) -> &[Inode] {
+        &self.last
+    }
+}
+
+impl SnapshotSource for SnapshotsInMemory {
+    fn next_changes(&mut self) -> Result<Option<SnapshotChanges>, SinkError> {
+        let changes = self.changes.get(self.given).cloned();
+        self.given += usize::from(changes.is_some());
+        Ok(changes)
+    }
+
+    fn progress(&self) -> Option<(u64, u64)> {
+        Some((self.given as u64, self.changes.len() as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_what_is_new_or_differs_and_what_is_gone() {
+        let inode =
+            |ino, generation, size| Inode::new(ino, Some(generation), FileKind::Regular, size);
+        let before = [
+            inode(1, 1, 0),
+            inode(2, 1, 5),
+            inode(3, 1, 7),
+            inode(9, 1, 0),
+        ];
+        let after = [
+            inode(1, 1, 0),
+            inode(2, 1, 6),
+            inode(3, 2, 7),
+            inode(4, 1, 1),
+        ];
+        let gone = |ino| SnapshotRow::Gone {
+            ino,
+            generation: Some(1),
+        };
+        assert_eq!(
+            SnapshotChanges::between(&before, &after),
+            [
+                SnapshotRow::Present(after[1].clone()),
+                gone(3),
+                SnapshotRow::Present(after[2].clone()),
+                SnapshotRow::Present(after[3].clone()),
+                gone(9),
+            ]
+        );
+        assert_eq!(SnapshotChanges::between(&after, &after), []);
     }
 }

@@ -6,7 +6,7 @@ use crate::partial::PartialFile;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Schema, SchemaRef};
 use parquet::arrow::arrow_reader::{
-    ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+    ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection,
 };
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::arrow::{ArrowWriter, ProjectionMask};
@@ -180,6 +180,17 @@ impl TableFile {
         row_groups: Option<Vec<usize>>,
         batch_rows: usize,
     ) -> Result<Batches, DataError> {
+        self.selected(schema, row_groups, None, batch_rows)
+    }
+
+    /// The same, of these row groups only the selected rows.
+    pub fn selected(
+        self,
+        schema: &Schema,
+        row_groups: Option<Vec<usize>>,
+        selection: Option<RowSelection>,
+        batch_rows: usize,
+    ) -> Result<Batches, DataError> {
         let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
         let roots = self.columns().fields().iter().enumerate();
         let roots: Vec<usize> = roots
@@ -193,6 +204,9 @@ impl TableFile {
             .with_batch_size(batch_rows);
         if let Some(groups) = row_groups {
             builder = builder.with_row_groups(groups);
+        }
+        if let Some(selection) = selection {
+            builder = builder.with_row_selection(selection);
         }
         let reader = guard(|| builder.build())
             .map_err(ParquetError::General)

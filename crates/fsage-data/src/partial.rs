@@ -63,7 +63,7 @@ impl PartialFile {
     }
 }
 
-fn refuse_existing(path: &Path, force: bool) -> Result<(), DataError> {
+pub(crate) fn refuse_existing(path: &Path, force: bool) -> Result<(), DataError> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => {
             Err(DataError::unsuitable(path, "is a directory, not a file"))

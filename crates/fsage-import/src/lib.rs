@@ -1,13 +1,17 @@
-//! Foreign histories and traces as workloads, one file a format.
+//! Foreign histories and traces as workloads, foreign snapshots as snapshots, one file a format.
 //!
 //! - [`git`]: the history of a git repository, with exact sizes and committer times.
 //! - [`nfsdump`]: NFS traces, as those of Harvard.
 //! - [`op_log`]: our own operation log, for whatever can be traced.
+//! - [`playback`]: the aging workload format of Smith and Seltzer, in and out.
+//! - [`snapshots`]: `find -printf`, tables in text, fs-hasher, GUFI.
 //! - [`strace`]: the system calls of programs, as strace logs them.
 //! - [`trace`]: what all traces share.
 
 pub mod git;
 pub mod nfsdump;
 pub mod op_log;
+pub mod playback;
+pub mod snapshots;
 pub mod strace;
 pub mod trace;

@@ -3,7 +3,9 @@
 //! Every target sees the same events in the same order, and none sees another, so that results do not depend
 //! on how many threads share the work.
 
+use crate::stamps::Stamps;
 use crate::target::Target;
+use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo};
 use fsage_core::{
     Event, EventSource, FileSystem, Inconsistency, Op, Outcome, SinkError, StateError, Verb,
 };
@@ -72,10 +74,32 @@ pub struct Day {
     pub measures: Measures,
 }
 
+/// Takes a snapshot: all inodes, ascending by number, and the further names of those that have several.
+pub type TakeSnapshot =
+    Box<dyn FnMut(SnapshotInfo, Vec<Inode>, Vec<FurtherName>) -> Result<(), SinkError> + Send>;
+
+/// Snapshots at the end of days.
+struct Snapshots {
+    stamps: Stamps,
+    every_days: u32,
+    take: TakeSnapshot,
+    taken: u32,
+}
+
+impl std::fmt::Debug for Snapshots {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Snapshots")
+            .field("every_days", &self.every_days)
+            .field("taken", &self.taken)
+            .finish_non_exhaustive()
+    }
+}
+
 /// A target that is being aged.
 #[derive(Debug)]
 pub struct Aging {
     target: Target,
+    snapshots: Option<Box<Snapshots>>,
     lenient: bool,
     check_days: bool,
     days: Vec<Day>,
@@ -108,6 +132,9 @@ pub enum ReplayError {
     /// The workload could not be read.
     #[error(transparent)]
     Source(SinkError),
+    /// A snapshot could not be stored.
+    #[error("cannot store a snapshot")]
+    Snapshot(#[source] SinkError),
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -118,6 +145,7 @@ impl Aging {
     pub fn new(target: Target, lenient: bool) -> Aging {
         Aging {
             target,
+            snapshots: None,
             lenient,
             check_days: false,
             days: Vec::new(),
@@ -130,6 +158,22 @@ impl Aging {
     /// Also runs the target's own file system check at the end of every day.
     pub fn check_every_day(&mut self) {
         self.check_days = true;
+    }
+
+    /// Also takes a snapshot with times, generations and names at the end of every so many days, and of the
+    /// last. `epoch_ns` is the time of the workload's 0, nanoseconds since 1970 UTC. Costs memory for the times
+    /// and names, see [`Stamps`].
+    pub fn take_snapshots(&mut self, every_days: u32, epoch_ns: i64, take: TakeSnapshot) {
+        let stamps = match &self.target {
+            Target::Ffs(fs) => Stamps::new(&**fs, epoch_ns),
+            Target::Null(null) => Stamps::new(null, epoch_ns),
+        };
+        self.snapshots = Some(Box::new(Snapshots {
+            stamps,
+            every_days: every_days.max(1),
+            take,
+            taken: 0,
+        }));
     }
 
     /// The target as it stands.
@@ -172,9 +216,11 @@ impl Aging {
                 Some(n) => &rest[..n],
                 None => rest,
             };
+            let stamps = self.snapshots.as_mut().map(|s| &mut s.stamps);
+            let (today, lenient) = (&mut self.today, self.lenient);
             let applied = match &mut self.target {
-                Target::Ffs(fs) => apply_all(&mut **fs, operations, &mut self.today, self.lenient),
-                Target::Null(null) => apply_all(null, operations, &mut self.today, self.lenient),
+                Target::Ffs(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
+                Target::Null(null) => apply_all(null, operations, today, lenient, stamps),
             };
             if let Err(error) = applied {
                 self.failure = Some(error);
@@ -202,6 +248,34 @@ impl Aging {
             counts: std::mem::take(&mut self.today),
             measures: measure(self.target.layout()),
         });
+        let every = self.snapshots.as_ref().map_or(1, |s| s.every_days);
+        if (self.days.len() as u32).is_multiple_of(every) {
+            self.take_snapshot();
+        }
+    }
+
+    /// Takes a snapshot, if that of this day is not taken yet.
+    fn take_snapshot(&mut self) {
+        let days = self.days.len() as u32;
+        let Some(snapshots) = self.snapshots.as_mut().filter(|s| s.taken < days) else {
+            return;
+        };
+        snapshots.taken = days;
+        let layout = self.target.layout();
+        let (inodes, names) = snapshots.stamps.snapshot(layout);
+        let day_ends = self.t_ns.map(|t| snapshots.stamps.time_of(t));
+        let info = SnapshotInfo {
+            snap_id: days - 1,
+            taken_at_ns: day_ends.map_or(snapshots.stamps.now_ns(), |t| {
+                t.max(snapshots.stamps.now_ns())
+            }),
+            source: "model".to_owned(),
+            ..SnapshotInfo::default()
+        };
+        let info = info.with_layout(&layout.geometry(), layout.space().as_ref());
+        if let Err(error) = (snapshots.take)(info, inodes, names) {
+            self.failure.get_or_insert(ReplayError::Snapshot(error));
+        }
     }
 
     /// Operations after the last `day` belong to an open day, which is measured at the end.
@@ -209,6 +283,7 @@ impl Aging {
         if self.today != OpCounts::default() || self.days.is_empty() {
             self.end_day("end");
         }
+        self.take_snapshot();
     }
 }
 
@@ -217,13 +292,18 @@ fn apply_all<F: FileSystem>(
     events: &[Event],
     counts: &mut OpCounts,
     lenient: bool,
+    mut stamps: Option<&mut Stamps>,
 ) -> Result<(), ReplayError> {
     for event in events {
         let op = &event.op;
         if op.verb().is_probe() {
             continue;
         }
-        match fs.apply(op) {
+        let outcome = fs.apply(op);
+        if let (Some(stamps), Ok(outcome)) = (stamps.as_deref_mut(), outcome) {
+            stamps.applied(event, outcome, fs);
+        }
+        match outcome {
             Ok(Outcome::Done) => {
                 counts.done += 1;
                 let bytes = match *op {

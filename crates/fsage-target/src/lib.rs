@@ -7,9 +7,11 @@
 mod engine;
 mod ffs_trace;
 mod spec;
+mod stamps;
 mod target;
 
-pub use engine::{Aging, Day, OpCounts, Progress, ReplayError, replay};
+pub use engine::{Aging, Day, OpCounts, Progress, ReplayError, TakeSnapshot, replay};
 pub use ffs_trace::FfsTrace;
 pub use spec::{KINDS, SpecError, TargetSpec};
+pub use stamps::Stamps;
 pub use target::{Null, Target};

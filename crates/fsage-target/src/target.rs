@@ -2,7 +2,7 @@
 
 use crate::spec::{SpecError, TargetSpec};
 use fsage_core::{
-    FileId, FileSystem, FileView, Geometry, Inconsistency, Layout, Op, Outcome, Run, Space,
+    DirId, FileId, FileSystem, FileView, Geometry, Inconsistency, Layout, Op, Outcome, Run, Space,
     StateError,
 };
 use fsage_models::ffs::Ffs;
@@ -90,6 +90,14 @@ impl FileSystem for Null {
     }
 
     fn file_size(&self, _file: FileId) -> Option<u64> {
+        None
+    }
+
+    fn inode(&self, _file: FileId) -> Option<u64> {
+        None
+    }
+
+    fn directory_inode(&self, _dir: DirId) -> Option<u64> {
         None
     }
 

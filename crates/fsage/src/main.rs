@@ -7,6 +7,7 @@ mod exit;
 mod run_folder;
 mod summary;
 mod ui;
+mod verify;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -1,14 +1,14 @@
 //! A stored snapshot as a layout.
 
 use super::form::Form;
-use super::inode_reader::{InodeReader, last_snapshot};
-use super::{read_free_map, read_snapshot_table, stem, with_ending};
+use super::inode_reader::{InodeReader, snapshot_range};
+use super::{beside, read_free_map, read_snapshot_table};
 use crate::error::DataError;
 use fsage_core::snapshot::{Inode, SnapshotInfo, SnapshotRow};
 use fsage_core::{Extent, FileKind, FileView, Geometry, Layout, Run, Space};
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// One snapshot of an inode table, in memory: about 90 bytes an inode and 32 an extent.
 ///
@@ -47,8 +47,9 @@ impl SnapshotFile {
     /// A file cannot be read, is no such table, or a row cannot be right.
     pub fn open(path: impl AsRef<Path>) -> Result<SnapshotFile, DataError> {
         let path = path.as_ref();
-        let last = last_snapshot(path)?;
-        let last = last.ok_or_else(|| DataError::unsuitable(path, "the table has no rows"))?;
+        let (_, range) = snapshot_range(path)?;
+        let (_, last) =
+            range.ok_or_else(|| DataError::unsuitable(path, "the table has no rows"))?;
         SnapshotFile::open_snapshot(path, last)
     }
 
@@ -185,20 +186,6 @@ impl SnapshotFile {
             self.geometry.size_bytes = ends.chain(free).max().unwrap_or(0);
         }
     }
-}
-
-/// A table beside an inode table: `STEM.full.parquet` and `STEM.delta.parquet` share those of `STEM`.
-fn beside(path: &Path, ending: &str) -> Option<PathBuf> {
-    let stem = stem(path);
-    let own = with_ending(&stem, ending);
-    let shared = match stem.extension().and_then(|e| e.to_str()) {
-        Some("full" | "delta") => Some(with_ending(&stem.with_extension(""), ending)),
-        _ => None,
-    };
-    [Some(own), shared]
-        .into_iter()
-        .flatten()
-        .find(|p| p.exists())
 }
 
 impl Layout for SnapshotFile {

@@ -7,7 +7,7 @@ use crate::parquet_file::{Batches, TableFile, column, required, value_at};
 use arrow_array::{
     Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray, UInt32Array, UInt64Array,
 };
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{DataType, Field, Schema};
 use fsage_core::snapshot::{Inode, SnapshotRow};
 use fsage_core::{Extent, FileKind};
 use parquet::file::statistics::Statistics;
@@ -88,6 +88,11 @@ impl InodeReader {
         self.form
     }
 
+    /// Rows given so far, and those that were skipped.
+    pub fn rows_read(&self) -> u64 {
+        self.row
+    }
+
     /// The next row with its snapshot; `None` at the end.
     ///
     /// # Errors
@@ -120,7 +125,7 @@ impl InodeReader {
     }
 }
 
-fn open_table(path: &Path) -> Result<(TableFile, Form), DataError> {
+pub(super) fn open_table(path: &Path) -> Result<(TableFile, Form), DataError> {
     let file = TableFile::open_as(path, INODES)?;
     let form = match file.value("fsage.form") {
         None | Some("full") => Form::Full,
@@ -134,36 +139,43 @@ fn open_table(path: &Path) -> Result<(TableFile, Form), DataError> {
     Ok((file, form))
 }
 
-/// The last snapshot of a table, `None` if it has no rows.
-pub(super) fn last_snapshot(path: &Path) -> Result<Option<u32>, DataError> {
+/// The form of a table.
+pub(super) fn form_of(path: &Path) -> Result<Form, DataError> {
+    Ok(open_table(path)?.1)
+}
+
+/// Rows of a table, and its first and last snapshot; `None` if it has no rows.
+pub(super) fn snapshot_range(path: &Path) -> Result<(u64, Option<(u32, u32)>), DataError> {
     let (file, _) = open_table(path)?;
+    let rows = file.rows();
     let groups = file.builder().metadata().num_row_groups();
     let ranges: Vec<_> = (0..groups)
         .map(|group| snapshots_of_group(&file, group))
         .collect();
-    let known = ranges.iter().flatten().map(|range| range.1).max();
     let unknown: Vec<usize> = (0..groups)
         .filter(|group| ranges[*group].is_none())
         .collect();
-    if unknown.is_empty() {
-        return Ok(known);
+    let mut ids: Vec<u32> = ranges
+        .into_iter()
+        .flatten()
+        .flat_map(|(first, last)| [first, last])
+        .collect();
+    if !unknown.is_empty() {
+        let only = Field::new("snap_id", DataType::UInt32, false);
+        let only = Schema::new(vec![only]);
+        let mut batches = file.batches(&only, Some(unknown), BATCH_ROWS)?;
+        while let Some(batch) = batches.next_batch()? {
+            let column: UInt32Array = required(&batch, "snap_id", path)?;
+            ids.extend(column.iter().flatten().min());
+            ids.extend(column.iter().flatten().max());
+        }
     }
-    let only = Schema::new(vec![arrow_schema::Field::new(
-        "snap_id",
-        DataType::UInt32,
-        false,
-    )]);
-    let mut batches = file.batches(&only, Some(unknown), BATCH_ROWS)?;
-    let mut last = known;
-    while let Some(batch) = batches.next_batch()? {
-        let ids: UInt32Array = required(&batch, "snap_id", path)?;
-        last = last.max(ids.iter().flatten().max());
-    }
-    Ok(last)
+    let range = ids.iter().min().copied().zip(ids.iter().max().copied());
+    Ok((rows, range))
 }
 
 /// The row groups that may hold rows of a snapshot.
-fn groups_with(file: &TableFile, snap_id: u32) -> Vec<usize> {
+pub(super) fn groups_with(file: &TableFile, snap_id: u32) -> Vec<usize> {
     (0..file.builder().metadata().num_row_groups())
         .filter(|group| {
             snapshots_of_group(file, *group)
@@ -278,7 +290,7 @@ impl Columns {
 }
 
 /// The column `extents`.
-struct Extents {
+pub(super) struct Extents {
     lists: ListArray,
     items: StructArray,
     logical: UInt64Array,
@@ -288,7 +300,7 @@ struct Extents {
 }
 
 impl Extents {
-    fn of(batch: &RecordBatch, path: &Path) -> Result<Extents, DataError> {
+    pub fn of(batch: &RecordBatch, path: &Path) -> Result<Extents, DataError> {
         let lists: ListArray = required(batch, "extents", path)?;
         let missing = || DataError::unsuitable(path, "column `extents` is no list of extents");
         let items = lists.values().as_any().downcast_ref::<StructArray>();
@@ -310,7 +322,7 @@ impl Extents {
         })
     }
 
-    fn row(&self, at: usize) -> Result<Option<Box<[Extent]>>, String> {
+    pub fn row(&self, at: usize) -> Result<Option<Box<[Extent]>>, String> {
         if self.lists.is_null(at) {
             return Ok(None);
         }

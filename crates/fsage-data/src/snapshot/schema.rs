@@ -13,6 +13,8 @@ pub const INODES: &str = "snapshot";
 pub const SNAPSHOTS: &str = "snapshots";
 /// Name of the schema of free maps.
 pub const FREE: &str = "free";
+/// Name of the schema of tables of further names.
+pub const NAMES: &str = "names";
 
 /// Columns that a snapshot table may lack.
 pub(super) const OPTIONAL_INFO: [&str; 3] = ["data_bytes", "free_blocks", "free_frags"];
@@ -103,5 +105,16 @@ pub(super) fn free_schema() -> Schema {
         required("snap_id", DataType::UInt32),
         required("start_bytes", DataType::UInt64),
         required("length_bytes", DataType::UInt64),
+    ])
+}
+
+/// The table of further names.
+pub(super) fn names_schema() -> Schema {
+    Schema::new(vec![
+        required("snap_id", DataType::UInt32),
+        required("ino", DataType::UInt64),
+        nullable("gen", DataType::UInt32),
+        required("parent_ino", DataType::UInt64),
+        required("name", DataType::Utf8),
     ])
 }

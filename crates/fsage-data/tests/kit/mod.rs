@@ -1,6 +1,8 @@
 //! What several tests of this crate need.
 #![allow(dead_code, missing_docs)]
 
+pub mod nights;
+
 use fsage_core::{DirId, Event, FileId, Op, Origin, TQuality, Verb, WorkloadHeader};
 use fsage_data::{WorkloadReader, WorkloadWriter};
 use proptest::collection::vec;

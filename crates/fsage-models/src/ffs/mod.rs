@@ -422,6 +422,17 @@ impl FileSystem for Ffs {
         Some(self.names.file(slot).inode.size)
     }
 
+    fn inode(&self, file: FileId) -> Option<u64> {
+        let slot = self.names.find(file)?;
+        Some(self.names.file(slot).inode.ino)
+    }
+
+    fn directory_inode(&self, dir: DirId) -> Option<u64> {
+        let slot = *self.dir_slots.get(&dir.0)?;
+        let dir = &self.dirs[slot as usize];
+        dir.alive.then_some(dir.inode.ino)
+    }
+
     fn check(&self) -> Result<(), Inconsistency> {
         check::check(self)
     }

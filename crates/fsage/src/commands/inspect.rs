@@ -1,23 +1,34 @@
 //! `fsage inspect`: what is in a file.
 
 mod parquet;
+mod profiles;
+mod snapshot;
 mod workload;
 
 use crate::exit;
 use crate::ui::{Ui, go_on};
 use fsage_core::{Event, EventSource};
-use fsage_data::{is_parquet, snapshot, table};
+use fsage_data::profiles::{PROFILES, is_profiles_csv};
+use fsage_data::snapshot::INODES;
+use fsage_data::{is_parquet, table};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Looks into a workload, a snapshot or any other table of fsage.
+/// Looks into a workload, snapshots, a pool of profiles or any other table of fsage.
 ///
 /// Percentiles are within 0.4 %; counts, means, smallest and largest values are exact.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A workload (Parquet or .ops text, which may be compressed), a snapshot, or a table of a run; `-` is text
-    /// from standard input.
+    /// A workload (Parquet or .ops text, which may be compressed), a snapshot or a folder of them, profiles (Parquet
+    /// or CSV), or a table of a run; `-` is text from standard input.
     file: PathBuf,
+    /// Of a snapshot, print the extents of every regular file: inode, directory, bytes, and
+    /// logical:physical:length in blocks.
+    #[arg(long, conflicts_with = "json")]
+    extents: bool,
+    /// Of a series of snapshots, the one with this number [default: the last].
+    #[arg(long, value_name = "N", requires = "extents")]
+    snap_id: Option<u32>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -25,13 +36,24 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
-    if !is_parquet(&args.file)? {
-        return workload::run(&args.file, args.json, ui);
+    let file = &args.file;
+    if args.extents {
+        return snapshot::extents(file, args.snap_id);
     }
-    let info = table::parquet_info(&args.file)?;
+    if file.is_dir() {
+        return snapshot::folder(file, args.json, ui);
+    }
+    if !is_parquet(file)? {
+        if file.is_file() && is_profiles_csv(file)? {
+            return profiles::run(file, args.json);
+        }
+        return workload::run(file, args.json, ui);
+    }
+    let info = table::parquet_info(file)?;
     match info.schema.as_deref() {
-        Some(fsage_data::schema::WORKLOAD) => workload::run(&args.file, args.json, ui),
-        Some(snapshot::INODES) => parquet::inodes(&info, args.json, ui),
+        Some(fsage_data::schema::WORKLOAD) => workload::run(file, args.json, ui),
+        Some(INODES) => snapshot::table(&info, args.json, ui),
+        Some(PROFILES) => profiles::run(file, args.json),
         _ => parquet::table(&info, args.json),
     }
 }
@@ -54,7 +76,7 @@ pub fn for_each_event(
 }
 
 /// A progress bar over bytes that appears after a second.
-struct Progress<'a> {
+pub struct Progress<'a> {
     ui: Ui,
     what: &'a str,
     start: Instant,
@@ -63,7 +85,7 @@ struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    fn new(ui: Ui, what: &'a str) -> Progress<'a> {
+    pub fn new(ui: Ui, what: &'a str) -> Progress<'a> {
         Progress {
             ui,
             what,
@@ -74,7 +96,7 @@ impl<'a> Progress<'a> {
     }
 
     /// Looks at the clock only now and then, for this is called for every row.
-    fn step(&mut self, bytes: impl FnOnce() -> Option<(u64, u64)>) {
+    pub fn step(&mut self, bytes: impl FnOnce() -> Option<(u64, u64)>) {
         self.steps = self.steps.wrapping_add(1);
         if !self.steps.is_multiple_of(1 << 14) || self.start.elapsed() < Duration::from_secs(1) {
             return;
@@ -86,7 +108,7 @@ impl<'a> Progress<'a> {
         bar.set_position(at.unwrap_or_default());
     }
 
-    fn done(self) {
+    pub fn done(self) {
         if let Some(bar) = self.bar {
             bar.finish_and_clear();
         }

@@ -3,9 +3,11 @@
 mod age;
 mod convert;
 mod demo;
+mod diff;
 mod generate;
 mod inspect;
 mod measure;
+mod verify_method;
 
 use crate::ui::Ui;
 use clap::{Parser, Subcommand};
@@ -28,6 +30,8 @@ enum Command {
     Measure(measure::Args),
     Inspect(inspect::Args),
     Convert(convert::Args),
+    Diff(diff::Args),
+    VerifyMethod(verify_method::Args),
     Demo(demo::Args),
 }
 
@@ -40,6 +44,8 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Demo(args) => demo::run(args, ui),
         Command::Generate(args) => generate::run(args, ui),
         Command::Convert(args) => convert::run(args, ui),
+        Command::Diff(args) => diff::run(args, ui),
         Command::Inspect(args) => inspect::run(args, ui),
+        Command::VerifyMethod(args) => verify_method::run(args, ui),
     }
 }

@@ -1,0 +1,147 @@
+//! Compares inodes that are in memory: the snapshots of a series, one after another.
+
+use super::identity::{Facts, Identity, Rules, pair_up};
+use super::report::DiffReport;
+use super::tally::{FoundChange, Side, Tally};
+use crate::error::DataError;
+use crate::snapshot::series::{Changed, InodeKey, SnapshotSeries};
+use fsage_core::FileKind;
+use fsage_core::snapshot::{Inode, SnapshotInfo};
+use std::collections::BTreeMap;
+
+fn side(inode: &Inode) -> Side<'_> {
+    Side {
+        facts: Facts::from(inode),
+        path: inode.path.as_deref(),
+        extents: inode.extents.as_deref(),
+    }
+}
+
+/// Counts what a whole snapshot changed.
+pub(super) fn compare(
+    old: &BTreeMap<InodeKey, Inode>,
+    new: &BTreeMap<InodeKey, Inode>,
+    tally: &mut Tally<'_>,
+) -> Result<(), DataError> {
+    let (mut before, mut after) = (old.iter().peekable(), new.iter().peekable());
+    let mut group = Group::default();
+    loop {
+        let ino = [before.peek(), after.peek()];
+        let Some(ino) = ino.into_iter().flatten().map(|(key, _)| key.0).min() else {
+            return Ok(());
+        };
+        while let Some((_, inode)) = before.next_if(|(key, _)| key.0 == ino) {
+            group.before.push(inode);
+        }
+        while let Some((_, inode)) = after.next_if(|(key, _)| key.0 == ino) {
+            group.after.push(inode);
+        }
+        group.count(tally)?;
+    }
+}
+
+/// The inodes of one number.
+#[derive(Default)]
+struct Group<'a> {
+    before: Vec<&'a Inode>,
+    after: Vec<&'a Inode>,
+}
+
+impl Group<'_> {
+    fn count(&mut self, tally: &mut Tally<'_>) -> Result<(), DataError> {
+        let (before, after) = (
+            std::mem::take(&mut self.before),
+            std::mem::take(&mut self.after),
+        );
+        pair_up(
+            before,
+            after,
+            |inode| inode.generation,
+            |old, new| {
+                let (old, new) = (old.map(side), new.map(side));
+                match (old, new) {
+                    (Some(old), Some(new)) => {
+                        let verdict = tally.rules.judge(&old.facts, &new.facts);
+                        tally.pair(verdict, old, new)
+                    }
+                    (old, new) => tally.alone(old, new),
+                }
+            },
+        )
+    }
+}
+
+/// Compares every snapshot of a series with the one before it.
+pub struct SeriesDiff {
+    series: SnapshotSeries,
+    identity: Identity,
+    last: Option<SnapshotInfo>,
+    /// Inodes and regular files of the last snapshot.
+    inodes: (u64, u64),
+}
+
+impl SeriesDiff {
+    /// Reads the first snapshot.
+    ///
+    /// # Errors
+    /// As for [`SnapshotSeries::next_night`].
+    pub fn new(mut series: SnapshotSeries, identity: Identity) -> Result<SeriesDiff, DataError> {
+        let last = series.next_night()?.map(|night| night.info);
+        let inodes = series.inodes();
+        let regular = inodes
+            .values()
+            .filter(|inode| inode.kind == FileKind::Regular);
+        Ok(SeriesDiff {
+            identity,
+            last,
+            inodes: (inodes.len() as u64, regular.count() as u64),
+            series,
+        })
+    }
+
+    /// The series itself.
+    pub fn series(&self) -> &SnapshotSeries {
+        &self.series
+    }
+
+    /// Compares the next pair, and gives every change to `list`; `None` at the end.
+    ///
+    /// # Errors
+    /// As for [`SnapshotSeries::next_night`]; or what `list` fails with.
+    pub fn next_diff(
+        &mut self,
+        list: &mut dyn FnMut(&FoundChange<'_>) -> Result<(), DataError>,
+    ) -> Result<Option<DiffReport>, DataError> {
+        let Some(night) = self.series.next_night()? else {
+            return Ok(None);
+        };
+        let rules = Rules::new(self.identity, self.last.as_ref(), Some(&night.info));
+        let mut tally = Tally::new(rules, Some(&night.info), list);
+        let (mut all, mut regular) = self.inodes;
+        let mut group = Group::default();
+        let mut ino = None;
+        for Changed { key, before, after } in &night.changed {
+            if ino != Some(key.0) {
+                group.count(&mut tally)?;
+                ino = Some(key.0);
+            }
+            if let Some(inode) = before {
+                group.before.push(inode);
+                all -= 1;
+                regular -= u64::from(inode.kind == FileKind::Regular);
+            }
+            group.after.extend(after);
+        }
+        group.count(&mut tally)?;
+        tally.unchanged(all, regular);
+        let mut report = tally.finish();
+        self.inodes = (report.all.after, report.regular.after);
+        report.after_snap_id = night.info.snap_id;
+        report.after_taken_at_ns = Some(night.info.taken_at_ns);
+        if let Some(last) = self.last.replace(night.info) {
+            report.before_snap_id = last.snap_id;
+            report.before_taken_at_ns = Some(last.taken_at_ns);
+        }
+        Ok(Some(report))
+    }
+}

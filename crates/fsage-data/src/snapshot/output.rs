@@ -1,0 +1,143 @@
+//! Stores a series of snapshots whose rows come in any order.
+
+use super::form::Form;
+use super::night::Night;
+use super::scratch::{Scratch, Spool};
+use super::series_writer::{SeriesWriter, SnapshotCounts};
+use super::sort::Sorter;
+use crate::error::DataError;
+use fsage_core::snapshot::{Inode, SnapshotInfo, SnapshotSink};
+use fsage_core::{SinkError, names};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Memory for the rows of a night that are being sorted, and again for those of the night before. What is
+/// more waits on disk.
+const MEMORY_BYTES: usize = 128 << 20;
+
+/// Writes snapshots as `STEM.parquet` (inodes, in full or delta form), `STEM.snapshots.parquet` and, if an inode
+/// has several names, `STEM.names.parquet`. The inode table gets its name last, so that where it is, the others
+/// are.
+///
+/// Rows of a night come in any order; what does not fit into memory is sorted in a folder beside the output,
+/// which is removed in the end. What had to be repaired is counted, see [`Repairs`](super::Repairs).
+pub struct SnapshotOutput {
+    writer: SeriesWriter,
+    memory_bytes: usize,
+    scratch: Arc<Scratch>,
+    sorter: Sorter,
+    /// The night before, which a delta is taken to.
+    before: Spool,
+}
+
+impl SnapshotOutput {
+    /// Starts a series; `path` is `STEM`, with or without `.parquet`.
+    ///
+    /// # Errors
+    /// One of the files exists and `force` is not set, or the folder cannot be written.
+    pub fn create(
+        path: impl AsRef<Path>,
+        form: Form,
+        force: bool,
+    ) -> Result<SnapshotOutput, DataError> {
+        SnapshotOutput::with_memory(path, form, force, MEMORY_BYTES)
+    }
+
+    /// The same with another bound, in bytes, for the rows that are sorted in memory.
+    ///
+    /// # Errors
+    /// As for [`SnapshotOutput::create`].
+    pub fn with_memory(
+        path: impl AsRef<Path>,
+        form: Form,
+        force: bool,
+        memory_bytes: usize,
+    ) -> Result<SnapshotOutput, DataError> {
+        let writer = SeriesWriter::create(path.as_ref(), form, force)?;
+        let scratch = Scratch::beside(&writer.path());
+        Ok(SnapshotOutput {
+            writer,
+            memory_bytes,
+            sorter: Sorter::new(&scratch, memory_bytes),
+            before: Spool::new(&scratch, memory_bytes),
+            scratch,
+        })
+    }
+
+    /// Completes the files and gives them their names.
+    ///
+    /// # Errors
+    /// Writing fails.
+    pub fn finish(mut self) -> Result<SnapshotCounts, DataError> {
+        self.end_night()?;
+        self.writer.finish()
+    }
+
+    fn end_night(&mut self) -> Result<(), DataError> {
+        if self.writer.last().is_none() {
+            return Ok(());
+        }
+        let mut night = Night::new(self.sorter.take()?);
+        match self.writer.form() {
+            Form::Full => {
+                while let Some(inode) = night.next()? {
+                    self.writer.write(&inode)?;
+                }
+            }
+            Form::Delta => self.write_delta(&mut night)?,
+        }
+        let names = night.finish(&mut self.writer.counts.repairs);
+        if names.is_empty() {
+            Ok(())
+        } else {
+            self.writer.write_names(names)
+        }
+    }
+
+    fn write_delta(&mut self, night: &mut Night) -> Result<(), DataError> {
+        let after = Spool::new(&self.scratch, self.memory_bytes);
+        let mut before = std::mem::replace(&mut self.before, after).read()?;
+        let key = |inode: &Inode| (inode.ino, inode.generation);
+        let mut old = before.next()?;
+        while let Some(inode) = night.next()? {
+            while let Some(gone) = old.as_ref().map(key).filter(|old| *old < key(&inode)) {
+                self.writer.write_gone(gone.0, gone.1)?;
+                old = before.next()?;
+            }
+            let same_key = old.as_ref().map(key) == Some(key(&inode));
+            if old.as_ref() != Some(&inode) {
+                self.writer.write(&inode)?;
+            }
+            if same_key {
+                old = before.next()?;
+            }
+            self.before.push(inode)?;
+        }
+        while let Some(gone) = old {
+            self.writer.write_gone(gone.ino, gone.generation)?;
+            old = before.next()?;
+        }
+        Ok(())
+    }
+}
+
+impl SnapshotSink for SnapshotOutput {
+    fn snapshot(&mut self, info: SnapshotInfo) -> Result<(), SinkError> {
+        self.end_night()?;
+        Ok(self.writer.start(info)?)
+    }
+
+    fn inode(&mut self, inode: Inode) -> Result<(), SinkError> {
+        if self.writer.last().is_none() {
+            let what = "an inode that belongs to no snapshot".to_owned();
+            Err(self.writer.refused(what))?;
+        }
+        if let Some(path) = &inode.path
+            && names::unescape(path).is_none()
+        {
+            let what = format!("path {path:?}: a backslash starts no `\\xhh`");
+            Err(self.writer.refused(what))?;
+        }
+        Ok(self.sorter.push(inode)?)
+    }
+}

@@ -1,0 +1,166 @@
+//! The files of a series of snapshots, written night by night.
+
+use super::form::Form;
+use super::names::NamesWriter;
+use super::night::Repairs;
+use super::{InodeWriter, stem, with_ending, write_snapshot_table};
+use crate::error::DataError;
+use crate::partial::{PartialFile, refuse_existing};
+use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo, SnapshotRow};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// What was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SnapshotCounts {
+    /// Snapshots.
+    pub snapshots: u64,
+    /// Rows of the inode table, tombstones included.
+    pub rows: u64,
+    /// Tombstones.
+    pub tombstones: u64,
+    /// Names beyond the first of an inode.
+    pub further_names: u64,
+    /// What had to be repaired.
+    pub repairs: Repairs,
+}
+
+/// Writes `STEM.parquet`, `STEM.snapshots.parquet` and `STEM.names.parquet`. The inode table gets its name last,
+/// so that where it is, the others are.
+pub(super) struct SeriesWriter {
+    stem: PathBuf,
+    form: Form,
+    force: bool,
+    inodes: InodeWriter,
+    names: Option<NamesWriter>,
+    infos: Vec<SnapshotInfo>,
+    /// A free map that becomes that of this series.
+    pub free_map: Option<PathBuf>,
+    pub counts: SnapshotCounts,
+}
+
+impl SeriesWriter {
+    pub fn create(path: &Path, form: Form, force: bool) -> Result<SeriesWriter, DataError> {
+        let stem = stem(path);
+        for ending in [".snapshots.parquet", ".names.parquet", ".free.parquet"] {
+            refuse_existing(&with_ending(&stem, ending), force)?;
+        }
+        Ok(SeriesWriter {
+            form,
+            force,
+            inodes: InodeWriter::create(with_ending(&stem, ".parquet"), form, force)?,
+            names: None,
+            infos: Vec::new(),
+            free_map: None,
+            counts: SnapshotCounts::default(),
+            stem,
+        })
+    }
+
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// The inode table.
+    pub fn path(&self) -> PathBuf {
+        with_ending(&self.stem, ".parquet")
+    }
+
+    pub fn refused(&self, what: String) -> DataError {
+        DataError::Refused {
+            path: self.path(),
+            what,
+        }
+    }
+
+    /// The snapshot that was started last.
+    pub fn last(&self) -> Option<&SnapshotInfo> {
+        self.infos.last()
+    }
+
+    pub fn start(&mut self, info: SnapshotInfo) -> Result<(), DataError> {
+        if let Some(last) = self.infos.last() {
+            let next = info.snap_id;
+            if next == last.snap_id {
+                return Err(self.refused(format!(
+                    "snapshot {next} a second time: the rows of a snapshot have to be together"
+                )));
+            }
+            if next < last.snap_id {
+                return Err(self.refused(format!(
+                    "snapshot {next} after snapshot {}: numbers go up with time; sort the snapshots",
+                    last.snap_id
+                )));
+            }
+            self.counts.repairs.times_not_after += u64::from(info.taken_at_ns <= last.taken_at_ns);
+        }
+        self.counts.snapshots += 1;
+        self.infos.push(info);
+        Ok(())
+    }
+
+    /// Writes an inode of the last snapshot.
+    pub fn write(&mut self, inode: &Inode) -> Result<(), DataError> {
+        let snap_id = self.infos.last().map_or(0, |info| info.snap_id);
+        self.counts.rows += 1;
+        self.inodes.write(snap_id, inode)
+    }
+
+    /// Writes a tombstone of the last snapshot.
+    pub fn write_gone(&mut self, ino: u64, generation: Option<u32>) -> Result<(), DataError> {
+        let snap_id = self.infos.last().map_or(0, |info| info.snap_id);
+        self.counts.rows += 1;
+        self.counts.tombstones += 1;
+        let row = SnapshotRow::Gone { ino, generation };
+        self.inodes.write_row(snap_id, &row)
+    }
+
+    /// Writes the further names of the last snapshot. From now on there is a table of names.
+    pub fn write_names(&mut self, names: Vec<FurtherName>) -> Result<(), DataError> {
+        let snap_id = self.infos.last().map_or(0, |info| info.snap_id);
+        self.counts.further_names += names.len() as u64;
+        if self.names.is_none() {
+            let path = with_ending(&self.stem, ".names.parquet");
+            self.names = Some(NamesWriter::create(path, self.force)?);
+        }
+        match &mut self.names {
+            Some(writer) => writer.write(snap_id, names),
+            None => Ok(()),
+        }
+    }
+
+    /// Completes the files; a table of names or a free map of a series that was written over goes.
+    pub fn finish(self) -> Result<SnapshotCounts, DataError> {
+        let table = with_ending(&self.stem, ".snapshots.parquet");
+        write_snapshot_table(table, &self.infos, self.force)?;
+        match self.names {
+            Some(names) => names.finish()?,
+            None => remove_old(&with_ending(&self.stem, ".names.parquet"))?,
+        }
+        let free_map = with_ending(&self.stem, ".free.parquet");
+        match &self.free_map {
+            Some(old) => copy(old, &free_map, self.force)?,
+            None => remove_old(&free_map)?,
+        }
+        self.inodes.finish()?;
+        Ok(self.counts)
+    }
+}
+
+fn remove_old(path: &Path) -> Result<(), DataError> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => {
+            Err(DataError::io(path, "cannot remove the old file", e))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn copy(from: &Path, to: &Path, force: bool) -> Result<(), DataError> {
+    let failed = |e| DataError::io(from, "cannot copy", e);
+    let mut input = File::open(from).map_err(failed)?;
+    let mut output = PartialFile::create(to, force)?;
+    io::copy(&mut input, &mut output).map_err(failed)?;
+    output.finish()
+}

@@ -1,0 +1,191 @@
+//! The inodes of the snapshot before, and what became of them in the next one.
+
+use super::options::Identity;
+use fsage_core::snapshot::{Inode, SnapshotRow, source_flags};
+use fsage_core::{DirId, FileId, FileKind};
+use rustc_hash::FxHashMap;
+
+/// A name of a file: an entry of a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Name {
+    pub dir: DirId,
+    /// The bytes; `None` where the source has no names.
+    pub bytes: Option<Box<[u8]>>,
+    pub file: FileId,
+}
+
+/// One incarnation of an inode.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    /// As it was in the snapshot that showed it last.
+    pub inode: Inode,
+    /// Of a directory that is replayed as one: its id.
+    pub dir: Option<DirId>,
+    /// Its names; of such a directory the one, whose file id means nothing. The root has none.
+    pub names: Vec<Name>,
+    /// Length that the workload has given it so far.
+    pub size_bytes: u64,
+}
+
+/// Number of an incarnation; never given again.
+pub(super) type NodeId = u64;
+
+/// What the next snapshot did to the nodes.
+#[derive(Debug, Default)]
+pub(super) struct Differences {
+    pub created: Vec<NodeId>,
+    pub deleted: Vec<NodeId>,
+    /// Old and new incarnation of one inode number.
+    pub replaced: Vec<(NodeId, NodeId)>,
+    /// The same incarnation with other attributes, and what it was.
+    pub changed: Vec<(NodeId, Inode)>,
+    /// Of these, how many may be another incarnation: no generation, no birth time tells.
+    pub guessed: u64,
+    /// Rows that cannot be: one incarnation of two types, a deletion of what was not there.
+    pub contradictions: u64,
+}
+
+/// All incarnations that are alive or were in the interval.
+#[derive(Debug, Default)]
+pub(super) struct Nodes {
+    all: FxHashMap<NodeId, Node>,
+    by_ino: FxHashMap<u64, NodeId>,
+    next: NodeId,
+}
+
+impl Nodes {
+    pub fn get(&self, id: NodeId) -> &Node {
+        &self.all[&id]
+    }
+
+    pub fn get_mut(&mut self, id: NodeId) -> &mut Node {
+        self.all.get_mut(&id).expect("a node of this interval")
+    }
+
+    /// The incarnation of an inode in the newest snapshot.
+    pub fn by_ino(&self, ino: u64) -> Option<(NodeId, &Node)> {
+        let id = *self.by_ino.get(&ino)?;
+        Some((id, &self.all[&id]))
+    }
+
+    /// Forgets incarnations that are gone.
+    pub fn forget(&mut self, gone: impl IntoIterator<Item = NodeId>) {
+        for id in gone {
+            self.all.remove(&id);
+        }
+    }
+
+    /// Every incarnation that is alive.
+    pub fn alive(&self) -> impl Iterator<Item = (NodeId, &Node)> {
+        // The caller must not depend on the order.
+        #[allow(clippy::iter_over_hash_type)]
+        self.all.iter().map(|(id, node)| (*id, node))
+    }
+
+    /// Takes over the rows of the next snapshot, ascending by (inode, generation).
+    pub fn apply(&mut self, rows: Vec<SnapshotRow>, identity: Identity) -> Differences {
+        let mut differences = Differences::default();
+        let mut rows = rows.into_iter().peekable();
+        while let Some(row) = rows.next() {
+            let ino = row.key().0;
+            let (mut present, mut gone) = (None, false);
+            let mut next = Some(row);
+            while let Some(row) = next {
+                match row {
+                    SnapshotRow::Present(inode) => {
+                        // Two incarnations of a number at one time cannot be; the last one is taken.
+                        differences.contradictions += u64::from(present.replace(inode).is_some());
+                    }
+                    SnapshotRow::Gone { .. } => gone = true,
+                }
+                next = rows.next_if(|row| row.key().0 == ino);
+            }
+            self.apply_inode(ino, present, gone, identity, &mut differences);
+        }
+        differences
+    }
+
+    fn apply_inode(
+        &mut self,
+        ino: u64,
+        present: Option<Inode>,
+        gone: bool,
+        identity: Identity,
+        differences: &mut Differences,
+    ) {
+        let before = self.by_ino.get(&ino).copied();
+        match (before, present) {
+            (None, None) => differences.contradictions += u64::from(gone),
+            (None, Some(inode)) => {
+                let id = self.add(inode);
+                differences.created.push(id);
+            }
+            (Some(old), None) => {
+                self.by_ino.remove(&ino);
+                differences.deleted.push(old);
+            }
+            (Some(old), Some(inode)) => {
+                let node = self.get_mut(old);
+                let known = same_incarnation(&node.inode, &inode, identity);
+                let same_kind = node.inode.kind == inode.kind;
+                differences.contradictions += u64::from(known == Some(true) && !same_kind);
+                if known != Some(false) && same_kind {
+                    if node.inode == inode {
+                        return;
+                    }
+                    let guessed = known.is_none() && !is_directory(&inode);
+                    differences.guessed += u64::from(guessed && is_touched(&node.inode, &inode));
+                    let was = std::mem::replace(&mut node.inode, inode);
+                    differences.changed.push((old, was));
+                } else {
+                    let new = self.add(inode);
+                    differences.replaced.push((old, new));
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, inode: Inode) -> NodeId {
+        let id = self.next;
+        self.next += 1;
+        self.by_ino.insert(inode.ino, id);
+        self.all.insert(
+            id,
+            Node {
+                inode,
+                dir: None,
+                names: Vec::new(),
+                size_bytes: 0,
+            },
+        );
+        id
+    }
+}
+
+/// Whether two rows of one inode number are one incarnation; `None` if nothing tells.
+fn same_incarnation(before: &Inode, after: &Inode, identity: Identity) -> Option<bool> {
+    let generation = || {
+        let valid = before.source_flags & after.source_flags & source_flags::GEN_VALID != 0;
+        let generations = before.generation.zip(after.generation);
+        generations.filter(|_| valid).map(|(a, b)| a == b)
+    };
+    let birth = || before.btime_ns.zip(after.btime_ns).map(|(a, b)| a == b);
+    match identity {
+        Identity::Auto => generation().or_else(birth),
+        Identity::Generation => generation(),
+        Identity::Birth => birth(),
+        Identity::Inode => None,
+    }
+}
+
+/// Whether the inode itself changed, not only where its directory hangs.
+pub(super) fn is_touched(before: &Inode, after: &Inode) -> bool {
+    before.ctime_ns != after.ctime_ns
+        || before.size_bytes != after.size_bytes
+        || before.extents != after.extents
+}
+
+/// Whether it is a directory.
+pub(super) fn is_directory(inode: &Inode) -> bool {
+    inode.kind == FileKind::Directory
+}

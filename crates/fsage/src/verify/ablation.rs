@@ -1,0 +1,203 @@
+//! Which guess costs how much: the truth itself, with what snapshots lose taken away, one loss at a time.
+
+use super::{Remade, Truth};
+use fsage_core::{Event, FileId, Op};
+use std::collections::{HashMap, HashSet};
+
+/// What snapshots lose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Loss {
+    /// The time of deletions: those of the remade workload are taken.
+    DeleteTimes,
+    /// Files that are made and deleted between two snapshots.
+    ShortLived,
+    /// All changes of a file between two snapshots but the last: it is written once, as it is then.
+    Changes,
+}
+
+impl Loss {
+    /// Every loss.
+    pub const ALL: [Loss; 3] = [Loss::DeleteTimes, Loss::ShortLived, Loss::Changes];
+
+    /// For tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Loss::DeleteTimes => "delete times are guessed",
+            Loss::ShortLived => "short-lived files are unseen",
+            Loss::Changes => "several changes are seen as one",
+        }
+    }
+}
+
+/// The truth's operations without what these losses take away.
+pub fn without(truth: &Truth, remade: &Remade, losses: &[Loss]) -> Vec<Event> {
+    let guessed: HashMap<(u64, u32), i64> = remade
+        .events
+        .iter()
+        .filter(|event| matches!(event.op, Op::Delete { .. }))
+        .filter_map(|event| Some((event.src_ino.zip(event.src_gen)?, event.t_ns?)))
+        .collect();
+    let mut left = Vec::with_capacity(truth.events.len());
+    let mut sizes: HashMap<FileId, u64> = HashMap::new();
+    for day in truth.events.split_inclusive(|event| event.op == Op::Day) {
+        let Some((end, events)) = day.split_last().filter(|(end, _)| end.op == Op::Day) else {
+            continue;
+        };
+        let mut day = Day::new(events, &mut sizes);
+        if losses.contains(&Loss::ShortLived) {
+            day.drop_short_lived();
+        }
+        if losses.contains(&Loss::Changes) {
+            day.fold_changes();
+        }
+        if losses.contains(&Loss::DeleteTimes) {
+            day.guess_deletes(&guessed);
+        }
+        left.append(&mut day.events);
+        left.push(end.clone());
+    }
+    left
+}
+
+/// The operations of one day.
+struct Day {
+    events: Vec<Event>,
+    /// Sizes at the start and at the end of the day of the files written in it.
+    before: HashMap<FileId, u64>,
+    after: HashMap<FileId, u64>,
+}
+
+impl Day {
+    fn new(events: &[Event], sizes: &mut HashMap<FileId, u64>) -> Day {
+        let (mut before, mut after) = (HashMap::new(), HashMap::new());
+        for event in events {
+            let Some(file) = written(&event.op) else {
+                if let Op::Delete { file } = event.op {
+                    sizes.remove(&file);
+                }
+                continue;
+            };
+            let size = sizes.get(&file).copied().unwrap_or(0);
+            before.entry(file).or_insert(size);
+            let now = match event.op {
+                Op::Create { bytes, .. }
+                | Op::Rewrite { bytes, .. }
+                | Op::Truncate { bytes, .. } => bytes,
+                Op::Append { bytes, .. } => size.saturating_add(bytes),
+                Op::Write { offset, bytes, .. } => size.max(offset.saturating_add(bytes)),
+                _ => size,
+            };
+            sizes.insert(file, now);
+            after.insert(file, now);
+        }
+        Day {
+            events: events.to_vec(),
+            before,
+            after,
+        }
+    }
+
+    fn drop_short_lived(&mut self) {
+        let made: HashSet<FileId> = self
+            .events
+            .iter()
+            .filter_map(|event| match event.op {
+                Op::Create { file, .. } | Op::Symlink { file, .. } => Some(file),
+                _ => None,
+            })
+            .collect();
+        let gone: HashSet<FileId> = self
+            .events
+            .iter()
+            .filter_map(|event| match event.op {
+                Op::Delete { file } if made.contains(&file) => Some(file),
+                _ => None,
+            })
+            .collect();
+        self.events.retain(|event| {
+            let file = match event.op {
+                Op::Delete { file } | Op::Symlink { file, .. } | Op::Rename { file, .. } => {
+                    Some(file)
+                }
+                ref op => written(op),
+            };
+            file.is_none_or(|file| !gone.contains(&file))
+        });
+    }
+
+    /// Leaves the last write of every file, with the size that the file has at the end.
+    fn fold_changes(&mut self) {
+        let mut writes: HashMap<FileId, Vec<usize>> = HashMap::new();
+        for (at, event) in self.events.iter().enumerate() {
+            if let Some(file) = written(&event.op) {
+                writes.entry(file).or_default().push(at);
+            }
+        }
+        let mut dropped = vec![false; self.events.len()];
+        let mut files: Vec<(FileId, Vec<usize>)> = writes.into_iter().collect();
+        files.sort_unstable();
+        for (file, writes) in files {
+            let [first, .., last] = writes[..] else {
+                continue;
+            };
+            let bytes = self.after[&file];
+            let before = self.before[&file];
+            let only_grows = writes
+                .iter()
+                .all(|at| matches!(self.events[*at].op, Op::Append { .. }));
+            let op = match self.events[first].op {
+                Op::Create { file, dir, .. } => Op::Create { file, dir, bytes },
+                _ if only_grows => Op::Append {
+                    file,
+                    bytes: bytes - before,
+                },
+                _ => Op::Rewrite { file, bytes },
+            };
+            for at in writes {
+                dropped[at] = true;
+            }
+            dropped[last] = false;
+            self.events[last] = Event {
+                op,
+                t_ns: self.events[last].t_ns,
+                ..self.events[first].clone()
+            };
+        }
+        let mut at = 0;
+        self.events.retain(|_| {
+            at += 1;
+            !dropped[at - 1]
+        });
+    }
+
+    fn guess_deletes(&mut self, guessed: &HashMap<(u64, u32), i64>) {
+        let mut last = i64::MIN;
+        for event in &mut self.events {
+            // Clocks that go back do not change the order of the others.
+            last = last.max(event.t_ns.unwrap_or(last));
+            event.t_ns = Some(last);
+        }
+        for event in &mut self.events {
+            let inode = event.src_ino.zip(event.src_gen);
+            if let (Op::Delete { .. }, Some(t)) = (event.op, inode.and_then(|i| guessed.get(&i))) {
+                event.t_ns = Some(*t);
+            }
+        }
+        let deletes_first = |event: &Event| !matches!(event.op, Op::Delete { .. });
+        self.events
+            .sort_by_key(|event| (event.t_ns, deletes_first(event)));
+    }
+}
+
+/// The file whose content an operation makes or changes.
+fn written(op: &Op) -> Option<FileId> {
+    match *op {
+        Op::Create { file, .. }
+        | Op::Append { file, .. }
+        | Op::Write { file, .. }
+        | Op::Overwrite { file, .. }
+        | Op::Rewrite { file, .. }
+        | Op::Truncate { file, .. } => Some(file),
+        _ => None,
+    }
+}
