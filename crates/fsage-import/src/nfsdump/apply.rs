@@ -501,7 +501,7 @@ struct Entry<'a> {
 
 /// A size whose high and low words were exchanged: huge, and seven or eight zeros at its end.
 fn unswapped(size: u64) -> Option<u64> {
-    if size <= u64::from(u32::MAX) {
+    if u32::try_from(size).is_ok() {
         return None;
     }
     match size.trailing_zeros() / 4 {

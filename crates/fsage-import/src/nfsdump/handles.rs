@@ -102,8 +102,8 @@ impl Handles {
     }
 }
 
-/// Inode number and generation in a handle of 32 bytes, as NetApp servers made them: bytes 12 to 15 and 16 to
-/// 19, little endian.
+/// Inode number and generation in a handle of 32 bytes, as the servers of the Harvard traces made them: bytes 12
+/// to 15 and 16 to 19, little endian.
 pub(super) fn inode_of(handle: &[u8]) -> Option<(u64, u32)> {
     if handle.len() != 64 {
         return None;

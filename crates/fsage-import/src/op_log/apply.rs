@@ -240,14 +240,13 @@ impl OpLog<'_> {
             }
             Some(Place::In(key, name)) => {
                 let dir = self.dirs.get(key).copied();
-                let dir = match dir.filter(|&d| self.ns.has_dir(d)) {
-                    Some(dir) => dir,
-                    None => {
-                        let (dev, ino) = *key;
-                        let dir = self.ns.lost_dir(format!("d{dev}-{ino}").as_bytes());
-                        self.dirs.insert(*key, dir);
-                        dir
-                    }
+                let dir = if let Some(dir) = dir.filter(|&d| self.ns.has_dir(d)) {
+                    dir
+                } else {
+                    let (dev, ino) = *key;
+                    let dir = self.ns.lost_dir(format!("d{dev}-{ino}").as_bytes());
+                    self.dirs.insert(*key, dir);
+                    dir
                 };
                 Ok((dir, name.clone()))
             }

@@ -92,7 +92,8 @@ impl Columns {
         if !has("t_ns") || !has("op") {
             return Err("the header needs the columns t_ns and op");
         }
-        if !has("path") && !(has("dir_ino") && has("name")) {
+        let by_inode = has("dir_ino") && has("name");
+        if !(has("path") || by_inode) {
             return Err("the header needs the column path, or dir_ino and name");
         }
         Ok(columns)

@@ -219,13 +219,10 @@ pub(super) fn unsigned(argument: &[u8]) -> Option<u64> {
     u64::try_from(value).ok().filter(|_| rest.is_empty())
 }
 
-/// An offset behind a pointer: `NULL` is `Some(None)`, `[5]` and `[5] => [9]` are 5.
-pub(super) fn pointed(argument: &[u8]) -> Option<Option<u64>> {
-    if argument == b"NULL" {
-        return Some(None);
-    }
+/// An offset behind a pointer: `[5]` and `[5] => [9]` are 5.
+pub(super) fn pointed(argument: &[u8]) -> Option<u64> {
     let (value, _) = signed(argument.strip_prefix(b"[")?)?;
-    u64::try_from(value).ok().map(Some)
+    u64::try_from(value).ok()
 }
 
 /// Puts the bytes of a quoted argument into `out`. False: it is no string, or was cut.

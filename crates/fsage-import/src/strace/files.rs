@@ -7,6 +7,9 @@ use crate::trace::{Child, Fault, InodeKey, last_component, normalize, parent};
 use std::cell::RefCell;
 use std::rc::Rc;
 
+/// The argument of a positional call that says where it works.
+const POSITION: usize = 3;
+
 impl Strace<'_> {
     pub(super) fn open(&mut self, call: &Call<'_>, at: bool, creat: bool) -> Result<(), Fault> {
         let path_index = usize::from(at);
@@ -122,17 +125,11 @@ impl Strace<'_> {
             return Ok(());
         };
         let explicit = if positional {
-            Some(self.position(call)?)
+            Some(call.unsigned(POSITION)?)
         } else {
             None
         };
         self.write_at(call, &file, explicit, bytes)
-    }
-
-    /// Where a positional call works: its last number.
-    fn position(&mut self, call: &Call<'_>) -> Result<u64, Fault> {
-        // pwritev2 has flags behind it.
-        call.unsigned(3)
     }
 
     fn write_at(
@@ -167,7 +164,7 @@ impl Strace<'_> {
             return Ok(());
         };
         let end = if positional {
-            Some(self.position(call)?.saturating_add(bytes))
+            Some(call.unsigned(POSITION)?.saturating_add(bytes))
         } else {
             advance(&file, bytes)
         };
@@ -236,7 +233,12 @@ impl Strace<'_> {
         let Some(bytes) = call.value().filter(|&n| n > 0) else {
             return Ok(());
         };
-        let offset = |argument| args::pointed(argument).ok_or(Fault::Bad("NULL or [offset]"));
+        let offset = |argument: &[u8]| match argument {
+            b"NULL" => Ok(None),
+            _ => args::pointed(argument)
+                .map(Some)
+                .ok_or(Fault::Bad("NULL or [offset]")),
+        };
         if offset(call.args[1])?.is_none()
             && let Some(from) = self.file(call, 0)?
         {

@@ -68,9 +68,10 @@ fn pid(line: &[u8]) -> Result<(u64, &[u8]), &'static str> {
     };
     let (number, rest) = digits(text).ok_or(TIME)?;
     match (bracket, rest) {
-        (true, [b']', rest @ ..]) => Ok((number, rest.trim_ascii_start())),
         (false, [b'.', ..]) => Ok((0, text)),
-        (false, [b' ', rest @ ..]) => Ok((number, rest.trim_ascii_start())),
+        (true, [b']', rest @ ..]) | (false, [b' ', rest @ ..]) => {
+            Ok((number, rest.trim_ascii_start()))
+        }
         _ => Err(TIME),
     }
 }

@@ -181,9 +181,8 @@ impl<'s> Strace<'s> {
     }
 
     fn into_summary(mut self) -> StraceSummary {
-        for process in self.processes.values() {
-            self.counts.unreturned_calls += u64::from(process.unfinished.is_some());
-        }
+        let halves = self.processes.values().filter(|p| p.unfinished.is_some());
+        self.counts.unreturned_calls += halves.count() as u64;
         StraceSummary {
             trace: self.ns.summary,
             ..self.counts
@@ -289,7 +288,10 @@ impl<'s> Strace<'s> {
             Kind::Symlink { at } => self.symlink(&call, at),
             Kind::Chdir => self.chdir(&call),
             Kind::Fchdir => self.fchdir(&call),
-            Kind::Getcwd => self.getcwd(&call),
+            Kind::Getcwd => {
+                self.getcwd(&call);
+                Ok(())
+            }
             Kind::Clone => {
                 self.clone_process(&call);
                 Ok(())

@@ -1,6 +1,7 @@
 //! Calls on paths: looked at, removed, renamed, linked; and current directories.
 
 use super::args::{self, Descriptor};
+use super::process::Process;
 use super::{Call, Strace, has};
 use crate::trace::{DirKey, Fault, last_component, normalize, parent};
 
@@ -214,7 +215,7 @@ impl Strace<'_> {
         Ok(())
     }
 
-    pub(super) fn getcwd(&mut self, call: &Call<'_>) -> Result<(), Fault> {
+    pub(super) fn getcwd(&mut self, call: &Call<'_>) {
         if call.value().is_some() {
             let shown = match call.args[0] {
                 [b'"', inner @ .., b'"'] => Some(inner),
@@ -222,7 +223,6 @@ impl Strace<'_> {
             };
             self.set_cwd(call.pid, shown);
         }
-        Ok(())
     }
 
     pub(super) fn clone_process(&mut self, call: &Call<'_>) {
@@ -232,7 +232,7 @@ impl Strace<'_> {
         let flags = call.args.join(&b' ');
         let child_process = self.process(call.pid).child(&flags);
         // It may have shown up before its parent's call returned, and was taken for its child then.
-        if self.processes.get(&child).is_none_or(|p| p.is_blank()) {
+        if self.processes.get(&child).is_none_or(Process::is_blank) {
             self.processes.insert(child, child_process);
         }
     }

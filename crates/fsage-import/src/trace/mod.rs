@@ -112,9 +112,9 @@ pub(crate) fn read_lines<'s, F: Format<'s>>(
 }
 
 /// Reads all logs once.
-fn pass<'s>(
+fn pass(
     logs: &mut [Log<'_>],
-    format: &mut dyn Format<'s>,
+    format: &mut dyn Format<'_>,
     kind: &'static str,
     go_on: &mut dyn FnMut() -> io::Result<()>,
 ) -> Result<(), TraceError> {

@@ -26,7 +26,10 @@ fn trace(lines: &[&str]) -> String {
             }
             _ => panic!("{line}"),
         };
-        text.push_str(&format!("{t}.000005 {packet}\n"));
+        text += &t;
+        text += ".000005 ";
+        text += &packet;
+        text.push('\n');
     }
     text
 }

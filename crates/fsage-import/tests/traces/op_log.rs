@@ -106,7 +106,7 @@ fn names_are_escaped_as_in_other_tables() {
 
 #[test]
 fn unknown_columns_are_named_and_unknown_operations_are_bad() {
-    let rows = "1,create,a,x\n".repeat(1) + &"2,fsync,a,x\n".repeat(150) + "3,explode,a,x\n";
+    let rows = "1,create,a,x\n".to_owned() + &"2,fsync,a,x\n".repeat(150) + "3,explode,a,x\n";
     let text = format!("t_ns,op,path,mood\n{rows}");
     let (_, _, s) = import_op_log(text.as_bytes(), &TraceOptions::default()).unwrap();
     assert_eq!(s.unknown_columns, ["mood"]);

@@ -35,7 +35,8 @@ fn run(steps: &[Step]) -> (String, Vec<(String, u64)>) {
     let mut files: BTreeMap<usize, u64> = BTreeMap::new();
     let mut log = String::new();
     for (i, step) in steps.iter().enumerate() {
-        let mut line = |text: String| log.push_str(&format!("7 {i}.000001 {text}\n"));
+        let mut line =
+            |text: String| log += &["7 ", &i.to_string(), ".000001 ", &text, "\n"].concat();
         match *step {
             Step::Create(n) => {
                 let (p, fd) = (path(n), n + 3);
@@ -61,8 +62,8 @@ fn run(steps: &[Step]) -> (String, Vec<(String, u64)>) {
                 }
             }
             Step::Truncate(n, size) => {
-                if files.contains_key(&n) {
-                    files.insert(n, size);
+                if let Some(old) = files.get_mut(&n) {
+                    *old = size;
                     line(format!("truncate(\"{}\", {size}) = 0", path(n)));
                 }
             }

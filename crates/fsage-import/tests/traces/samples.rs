@@ -21,7 +21,7 @@ fn shared(name: &str) -> Option<Vec<u8>> {
         return None;
     };
     let mut bytes = Vec::new();
-    if name.ends_with(".zst") {
+    if path.extension().is_some_and(|e| e == "zst") {
         zstd::stream::copy_decode(file, &mut bytes).unwrap();
     } else {
         file.read_to_end(&mut bytes).unwrap();

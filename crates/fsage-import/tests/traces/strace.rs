@@ -38,7 +38,7 @@ fn sizes_are_what_calls_returned_at_their_offsets() {
         NEW,
         r#"write(3</w/a>, ""..., 100) = 60"#,
         r#"pwrite64(3</w/a>, ""..., 10, 200) = 10"#,
-        r#"lseek(3</w/a>, 20, SEEK_SET) = 20"#,
+        "lseek(3</w/a>, 20, SEEK_SET) = 20",
         r#"write(3</w/a>, ""..., 5) = 5"#,
         r#"write(3</w/a>, ""..., 5) = -1 ENOSPC (No space left on device)"#,
     ]);
@@ -49,11 +49,11 @@ fn sizes_are_what_calls_returned_at_their_offsets() {
 fn duplicated_descriptors_share_one_offset() {
     let made = files(&[
         NEW,
-        r#"dup(3</w/a>) = 5</w/a>"#,
-        r#"fcntl(5</w/a>, F_DUPFD_CLOEXEC, 10) = 10</w/a>"#,
+        "dup(3</w/a>) = 5</w/a>",
+        "fcntl(5</w/a>, F_DUPFD_CLOEXEC, 10) = 10</w/a>",
         r#"write(3</w/a>, ""..., 10) = 10"#,
         r#"write(5</w/a>, ""..., 10) = 10"#,
-        r#"dup2(10</w/a>, 11) = 11</w/a>"#,
+        "dup2(10</w/a>, 11) = 11</w/a>",
         r#"write(11</w/a>, ""..., 10) = 10"#,
     ]);
     assert_eq!(made, [file("/w/a", 30)]);

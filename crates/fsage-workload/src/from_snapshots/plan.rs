@@ -17,6 +17,10 @@ use rustc_hash::FxHashMap;
 
 /// A large file is written in at most so many pieces.
 const MAX_PIECES: usize = 64;
+/// And no piece is smaller.
+const PIECE_BYTES: u64 = 32 << 10;
+/// With a birth time, files from this size on are.
+const BORN_BYTES: u64 = 64 << 10;
 
 impl FromSnapshots<'_> {
     /// The actions of an interval in order, and the incarnations that end in it.
@@ -57,7 +61,7 @@ impl FromSnapshots<'_> {
             &mut draw,
             &mut actions,
         );
-        self.stretch(&mut actions);
+        self.stretch(&others, &mut actions);
         self.plan_short_lived(interval, &mut actions);
         actions.sort_by_key(Action::key);
         (actions, gone)
@@ -529,8 +533,9 @@ impl FromSnapshots<'_> {
         }
     }
 
-    /// Large new files in pieces, between the files that were made in their directory meanwhile.
-    fn stretch(&mut self, actions: &mut Vec<Action>) {
+    /// Large new files in pieces. With a birth time, between all that was written from then to the last change;
+    /// else between the files that were made in the same directory for a while before it.
+    fn stretch(&mut self, others: &[i64], actions: &mut Vec<Action>) {
         let Growth::Stretched {
             threshold_bytes,
             window_ns,
@@ -552,18 +557,31 @@ impl FromSnapshots<'_> {
                 continue;
             };
             let inode = &self.nodes.get(id).inode;
-            if bytes < threshold_bytes || sparse_bytes(self.nodes.get(id)).is_some() {
+            let born = inode.btime_ns.filter(|born| born < end);
+            let threshold = match born {
+                Some(_) => threshold_bytes.min(BORN_BYTES),
+                None => threshold_bytes,
+            };
+            if bytes < threshold || sparse_bytes(self.nodes.get(id)).is_some() {
                 continue;
             }
-            let start = inode.btime_ns.unwrap_or(end.saturating_sub(window_ns));
-            let from = creates.partition_point(|c| (c.0, c.1) < (*dir, start));
-            let to = creates.partition_point(|c| (c.0, c.1) < (*dir, *end));
-            let mut times: Vec<i64> = creates[from..to].iter().map(|c| c.1).collect();
+            let mut times: Vec<i64> = if let Some(born) = born {
+                let from = others.partition_point(|t| *t <= born);
+                let to = others.partition_point(|t| t < end);
+                let between = others[from.min(to)..to].iter().copied();
+                std::iter::once(born).chain(between).collect()
+            } else {
+                let start = end.saturating_sub(window_ns);
+                let from = creates.partition_point(|c| (c.0, c.1) < (*dir, start));
+                let to = creates.partition_point(|c| (c.0, c.1) < (*dir, *end));
+                creates[from..to].iter().map(|c| c.1).collect()
+            };
             times.dedup();
             if times.is_empty() {
                 continue;
             }
-            let step = times.len().div_ceil(MAX_PIECES);
+            let most = (bytes / PIECE_BYTES).clamp(1, MAX_PIECES as u64);
+            let step = times.len().div_ceil(most as usize);
             let mut times: Vec<i64> = times.into_iter().step_by(step).collect();
             times.push(*end);
             let piece = (bytes / times.len() as u64).next_multiple_of(1 << 13);

@@ -161,12 +161,11 @@ impl Extractor {
                 self.resize(file, |_| bytes);
             }
             Op::Truncate { file, bytes } => self.resize(file, |_| bytes),
-            Op::Delete { file } => self.delete(file),
-            Op::Rename { replaced, .. } => {
-                if let Some(old) = replaced {
-                    self.delete(old);
-                }
-            }
+            Op::Delete { file }
+            | Op::Rename {
+                replaced: Some(file),
+                ..
+            } => self.delete(file),
             Op::Link { file, existing, .. } => {
                 if let Some(&inode) = self.files.get(&existing) {
                     self.files.insert(file, inode);

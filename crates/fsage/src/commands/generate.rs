@@ -23,7 +23,7 @@ use clap::Subcommand;
     after_help = "Examples:\n  fsage generate snapshots nightly/ -o mine.parquet\n  \
                   fsage generate profile home-1996 -o home.parquet\n  \
                   fsage generate git ~/src/redis --clones 20 --stagger 365 -o redis20.parquet\n  \
-                  fsage generate strace build.strace.zst --window trace --profiles pool.csv -o build.parquet"
+                  fsage generate strace build.strace.zst --window trace --profiles pool.parquet -o build.parquet"
 )]
 pub struct Args {
     #[command(subcommand)]

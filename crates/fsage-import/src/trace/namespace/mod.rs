@@ -44,6 +44,8 @@ struct Dir {
     placed: bool,
 }
 
+/// A directory entry of a file.
+#[allow(clippy::struct_field_names)]
 struct Name {
     inode: InodeKey,
     dir: DirKey,
