@@ -205,6 +205,10 @@ impl SnapshotSeries {
         if let Some(names) = &mut open.names {
             night.names = Some(names.names_of(snap_id)?);
         }
+        if latest_ns == i64::MIN {
+            // No row says any time.
+            latest_ns = self.last_time_ns.unwrap_or(0);
+        }
         night.info = info.unwrap_or_else(|| SnapshotInfo {
             snap_id,
             taken_at_ns: self
