@@ -20,7 +20,7 @@ const MAX_PIECES: usize = 64;
 /// And no piece is smaller.
 const PIECE_BYTES: u64 = 32 << 10;
 /// With a birth time, files from this size on are.
-const BORN_BYTES: u64 = 64 << 10;
+const BORN_BYTES: u64 = 4 << 10;
 
 impl FromSnapshots<'_> {
     /// The actions of an interval in order, and the incarnations that end in it.
