@@ -45,12 +45,12 @@ fn snapshots() -> SnapshotsInMemory {
     let mut files: Vec<Inode> = (0..FILES).map(|i| inode(i, 1, 0, &mut rng)).collect();
     for night in 0..NIGHTS {
         let midnight = DAY_NS * i64::from(night);
-        for slot in 0..FILES {
+        for (slot, file) in files.iter_mut().enumerate() {
             let t = midnight + 1 + rng.below(DAY_NS as u64 - 2) as i64;
-            let generation = files[slot].generation.unwrap_or(0);
+            let generation = file.generation.unwrap_or(0);
             match rng.below(100) {
-                0 => files[slot] = inode(slot, generation + 1, t, &mut rng),
-                1 | 2 => files[slot] = inode(slot, generation, t, &mut rng),
+                0 => *file = inode(slot, generation + 1, t, &mut rng),
+                1 | 2 => *file = inode(slot, generation, t, &mut rng),
                 _ => {}
             }
         }

@@ -90,16 +90,16 @@ pub fn observe(
 
 /// Number and generation of the inode that an operation is done to, if it is a file that is there.
 fn inode_of(fs: &Ffs, stamps: &Stamps, op: &Op) -> Option<(u64, u32)> {
-    let file = match *op {
-        Op::Create { file, .. }
-        | Op::Append { file, .. }
-        | Op::Write { file, .. }
-        | Op::Overwrite { file, .. }
-        | Op::Rewrite { file, .. }
-        | Op::Truncate { file, .. }
-        | Op::Delete { file }
-        | Op::Symlink { file, .. } => file,
-        _ => return None,
+    let (Op::Create { file, .. }
+    | Op::Append { file, .. }
+    | Op::Write { file, .. }
+    | Op::Overwrite { file, .. }
+    | Op::Rewrite { file, .. }
+    | Op::Truncate { file, .. }
+    | Op::Delete { file }
+    | Op::Symlink { file, .. }) = *op
+    else {
+        return None;
     };
     let ino = fs.inode(file)?;
     Some((ino, stamps.generation(ino)?))

@@ -64,11 +64,12 @@ pub enum Growth {
     /// At once, as in the papers.
     #[default]
     Burst,
-    /// In pieces between the files that were made in its directory meanwhile.
+    /// In pieces: with a birth time before the last change, from then on, between all that was written
+    /// meanwhile; else between the files that were made in its directory for a while before.
     Stretched {
-        /// Files of at least this size.
+        /// Files of at least this size; with a birth time smaller ones too.
         threshold_bytes: u64,
-        /// So long before its change time counts as meanwhile; a known birth time counts instead.
+        /// So long before its change time counts as meanwhile.
         window_ns: i64,
     },
 }

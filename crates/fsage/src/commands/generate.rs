@@ -7,7 +7,7 @@ pub mod output;
 pub mod playback;
 mod profile;
 mod profile_pool;
-mod snapshots;
+pub mod snapshots;
 mod strace;
 mod tally;
 mod trace;

@@ -1,5 +1,6 @@
 //! `fsage verify-method`: how well workloads made from snapshots stand for the ones that made the snapshots.
 
+use super::generate::snapshots::GrowthName;
 use crate::chart::{self, Series};
 use crate::summary;
 use crate::ui::{self, Ui};
@@ -9,7 +10,7 @@ use fsage_core::short_lived::Profile;
 use fsage_data::open_workload;
 use fsage_data::table::{Column, ColumnKind, TableWriter, Value};
 use fsage_target::{Target, TargetSpec};
-use fsage_workload::from_snapshots::{DeleteTimes, Draws, Growth, Options, ShortLived};
+use fsage_workload::from_snapshots::{DeleteTimes, Draws, Options, ShortLived};
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// alone, ages fresh models with them, and compares.
 ///
 /// Every rule of delete times is tried without short-lived files and with profiles of them, drawn as in 1997
-/// (`profiles`) and as in 1996 (`days`). A difference is the layout score of the remade file system less that of
+/// (`profiles`), as in 1996 (`days`), and as 1996 with busy days for busy days (`matched`). A difference is the layout score of the remade file system less that of
 /// the true one. The second table tells what the truth itself loses if only one thing is guessed or unseen.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -36,9 +37,9 @@ pub struct Args {
     /// Profiles a day [default: as many as that week has; of a POOL one for each 40 MB].
     #[arg(long, value_name = "N")]
     profiles_a_day: Option<u64>,
-    /// Write large new files in pieces, between the files made in their directory meanwhile.
-    #[arg(long)]
-    stretched: bool,
+    /// How a large new file is written.
+    #[arg(long, value_enum, default_value = "stretched", value_name = "HOW")]
+    growth: GrowthName,
     /// Seed of what is guessed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -201,11 +202,7 @@ fn options(args: &Args, rule: DeleteTimes, n: u64) -> Options {
     Options {
         seed: args.seed.wrapping_add(n),
         delete_times: rule,
-        growth: if args.stretched {
-            Growth::STRETCHED
-        } else {
-            Growth::Burst
-        },
+        growth: args.growth.growth(),
         ..Options::default()
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// Our own operation log, a CSV file: for whatever can be traced and has no importer.
 ///
-/// Columns: t_ns and op; path, or dir_ino and name; and what the operation needs. See docs/traces.md.
+/// Columns: `t_ns` and `op`; `path`, or `dir_ino` and `name`; and what the operation needs. See docs/traces.md.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The log; may be compressed with gzip or zstd; `-` is standard input.

@@ -34,7 +34,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "reuse", value_name = "RULE")]
     delete_times: DeleteTimesName,
     /// How a large new file is written.
-    #[arg(long, value_enum, default_value = "burst", value_name = "HOW")]
+    #[arg(long, value_enum, default_value = "stretched", value_name = "HOW")]
     growth: GrowthName,
     /// What tells an inode from another one that had its number before.
     #[arg(long, value_enum, default_value = "auto")]
@@ -71,8 +71,8 @@ pub struct Args {
     #[arg(long)]
     single_removals: bool,
     /// The workload of a file system so many times as large: copies of its directories, each moved within the day.
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
-    scale: f64,
+    #[arg(long, value_name = "FACTOR")]
+    scale: Option<f64>,
     /// So many more years, from days of the past drawn at random.
     #[arg(long, value_name = "YEARS")]
     repeat: Option<f64>,
@@ -93,12 +93,23 @@ enum DeleteTimesName {
     Reuse,
 }
 
+/// How a large new file is written.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum GrowthName {
-    /// At once.
+pub enum GrowthName {
+    /// At once, at its change time, as in the papers.
     Burst,
-    /// In pieces between the files made in its directory meanwhile.
+    /// In pieces: from its birth to its last change, or between the files made in its directory meanwhile.
     Stretched,
+}
+
+impl GrowthName {
+    /// What the generator makes of it.
+    pub fn growth(self) -> Growth {
+        match self {
+            GrowthName::Burst => Growth::Burst,
+            GrowthName::Stretched => Growth::STRETCHED,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -158,10 +169,7 @@ impl Args {
                 ModificationsName::Observed => Modifications::Observed,
                 ModificationsName::Rewrite => Modifications::Rewrite,
             },
-            growth: match self.growth {
-                GrowthName::Burst => Growth::Burst,
-                GrowthName::Stretched => Growth::STRETCHED,
-            },
+            growth: self.growth.growth(),
             placement: self.placement.map(|placement| match placement {
                 PlacementName::Tree => Placement::Tree,
                 PlacementName::Groups => Placement::Groups,
@@ -186,7 +194,8 @@ impl Args {
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     args.output.check()?;
-    let scale = Clones::scaled(args.scale, args.seed)?;
+    let scale = args.scale.map(|factor| Clones::scaled(factor, args.seed));
+    let scale = scale.transpose()?;
     let days = match args.repeat {
         Some(years) => {
             repeat::days_of_years(years).context("--repeat takes a number of years, 0 or more")?
@@ -228,10 +237,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         bar.finish_and_clear();
         Ok(made)
     };
-    let (summary, repeated, tally) = if args.scale == 1.0 {
-        let ((summary, repeated), tally) = write(&args.output, &single, ui, None, make)?;
-        (summary, repeated, tally)
-    } else {
+    let (summary, repeated, tally) = if let Some(scale) = scale {
         // The copies read the single workload side by side, each at its own place: it must lie in a file.
         let file = Temporary::beside(&args.output.path);
         let mut once = create_workload(file.path(), &single, true)?;
@@ -244,6 +250,9 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         let (_, tally) = write(&args.output, &header, ui, None, |sink| {
             Ok(scale.interleave(|| Ok(WorkloadReader::open(file.path())?), sink)?)
         })?;
+        (summary, repeated, tally)
+    } else {
+        let ((summary, repeated), tally) = write(&args.output, &single, ui, None, make)?;
         (summary, repeated, tally)
     };
     let repeated = repeated.as_ref().map(repeat_rows).unwrap_or_default();
@@ -337,7 +346,12 @@ fn rows(s: &FromSnapshotsSummary) -> Vec<Row> {
         row("bytes at the end", "live_bytes", s.live_bytes),
     ];
     // What most histories have none of is shown only where there is some.
-    let some = [
+    rows.extend(rare_rows(s).into_iter().filter(|row| row.3 != 0));
+    rows
+}
+
+fn rare_rows(s: &FromSnapshotsSummary) -> Vec<Row> {
+    vec![
         row(
             "changes that may be replacements",
             "guessed_same",
@@ -414,9 +428,7 @@ fn rows(s: &FromSnapshotsSummary) -> Vec<Row> {
             s.moved_aside,
         ),
         row("contradictions", "contradictions", s.contradictions),
-    ];
-    rows.extend(some.into_iter().filter(|row| row.3 != Value::from(0)));
-    rows
+    ]
 }
 
 /// What the user should know of how far the workload can be trusted.
