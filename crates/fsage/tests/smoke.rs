@@ -158,6 +158,65 @@ fn a_run_and_its_final_snapshot_say_the_same() {
     }
 }
 
+/// Snapshots of a run make a workload that ends with the same files, and whose run has the same day labels.
+#[test]
+fn a_run_with_snapshots_gives_a_workload_that_ends_alike() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    fsage(at, "generate profile home-1996 --days 6 -o truth.parquet");
+    fsage(at, "age truth.parquet --on ffs --snapshots 1 -o run");
+    let trace = "\
+        7 1.000000 openat(AT_FDCWD</home/u>, \"/home/u/a.o\", O_WRONLY|O_CREAT|O_EXCL, 0600) = 3</home/u/a.o>\n\
+        7 1.500000 write(3</home/u/a.o>, \"\"..., 5000) = 5000\n\
+        7 2.000000 openat(AT_FDCWD</home/u>, \"/home/u/b.o\", O_WRONLY|O_CREAT|O_EXCL, 0600) = 4</home/u/b.o>\n\
+        7 3.000000 unlink(\"/home/u/a.o\") = 0\n\
+        7 4.000000 unlink(\"/home/u/b.o\") = 0\n";
+    fs::write(at.join("pip.strace"), trace).expect("a trace");
+    fsage(
+        at,
+        "generate strace pip.strace --window trace --profiles pool.parquet --profile-source pip -o pip.parquet",
+    );
+    let made = fsage(
+        at,
+        "generate snapshots run/ffs/snapshots.parquet --profiles pool.parquet --profiles-a-day 2 \
+         --json -o again.parquet",
+    );
+    let made: serde_json::Value = serde_json::from_str(&text(&made)).expect("JSON");
+    assert_eq!(made["summary"]["snapshots"], 6);
+    assert_eq!(made["summary"]["short_lived_files"], 2 * 5 * 2);
+    fsage(at, "age again.parquet --on ffs -o again");
+    let last = |run: &str| -> serde_json::Value {
+        let shown = text(&fsage(at, &format!("measure {run} --json")));
+        let run: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
+        let days = run["targets"][0]["days"].as_array().expect("days").clone();
+        assert_eq!(days.len(), 6);
+        days.last().expect("a day").clone()
+    };
+    let (truth, again) = (last("run"), last("again"));
+    for field in ["files", "directories", "file_bytes"] {
+        assert_eq!(truth[field], again[field], "{field}");
+    }
+    for day in ["skipped", "no_space"] {
+        assert_eq!(again[day], 0, "{day}");
+    }
+    fsage(
+        at,
+        "generate snapshots run/ffs/snapshots.parquet --scale 2 --repeat 0.02 -o twice.parquet",
+    );
+    fsage(at, "age twice.parquet --on ffs:preset=g1024 -o twice");
+    let shown = text(&fsage(
+        at,
+        "verify-method truth.parquet --on ffs --seeds 1 --json",
+    ));
+    let verdict: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
+    let attempts = verdict[0]["attempts"].as_array().expect("attempts");
+    assert_eq!(attempts.len(), 12);
+    for attempt in attempts {
+        assert_eq!(attempt["scores"].as_array().expect("scores").len(), 6);
+        assert!(attempt["mean_distance"].as_f64().expect("a number") < 0.2);
+    }
+}
+
 #[test]
 fn running_anything_twice_or_on_more_threads_gives_the_same_bytes() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -231,7 +290,16 @@ fn the_demo_ends_well_with_any_repository_and_is_replaced_by_the_next() {
 fn every_command_has_help() {
     let here = Path::new(".");
     let help = text(&fsage(here, "--help"));
-    for verb in ["generate", "age", "measure", "inspect", "convert", "demo"] {
+    for verb in [
+        "generate",
+        "age",
+        "measure",
+        "inspect",
+        "convert",
+        "diff",
+        "verify-method",
+        "demo",
+    ] {
         assert!(help.contains(verb), "{verb}");
         assert!(
             text(&fsage(here, &format!("{verb} --help"))).len() > 200,

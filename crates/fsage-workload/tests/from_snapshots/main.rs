@@ -2,6 +2,7 @@
 
 #[path = "../replay/mod.rs"]
 mod replay;
+mod rules;
 mod world;
 
 use fsage_core::short_lived::{Profile, ProfileOp, ProfileVerb};
