@@ -47,9 +47,9 @@ fn strace_log() -> Vec<u8> {
 /// The Harvard sample a thousand times over, five minutes apart.
 fn nfs_trace() -> Vec<u8> {
     let sample = std::fs::read_to_string(shared("nfs/ellard-raw-data.txt")).unwrap_or_else(|_| {
-        "1006231504.676007 32.03fd 30.0801 T C3 8b 8 create fh cf name \"x\" how X con = XXX len = XXX\n\
+        "1006231504.676007 32.03fd 30.0801 T C3 8b 8 create fh cf name \"x\" how X con = 130 len = 130\n\
          1006231504.677611 30.0801 32.03fd T R3 8b 8 create OK fh cb ftype 1 mode 0 nlink 1 size 0 \
-         status=XXX pl = XXX con = XXX len = XXX\n"
+         status=130 pl = 130 con = 130 len = 130\n"
             .to_owned()
     });
     let mut trace = String::new();

@@ -6,7 +6,7 @@
 //! | column | for | meaning |
 //! |---|---|---|
 //! | `t_ns` | all | nanoseconds |
-//! | `op` | all | `create`, `open_trunc`, `write`, `truncate`, `fallocate`, `punch`, `unlink`, `rename`, `link`, `symlink`, `mkdir`, `rmdir`, `fsync`, `close`, `sync` |
+//! | `op` | all | what was done |
 //! | `ret` | all, optional | result; rows with a negative one failed and change nothing |
 //! | `path`, or `dir_ino` and `name` | all but `sync` | the file or directory |
 //! | `path2`, or `dir_ino2` and `name2` | `rename`, `link` | the new name; of `symlink` optionally the target |
@@ -14,6 +14,9 @@
 //! | `offset`, `length` | `write`, `fallocate`, `punch`; `length` for `truncate` | bytes |
 //! | `size` | optional | size after the event; overrides what the other rows add up to |
 //! | `pid` | optional | who did it |
+//!
+//! What can be done: `create`, `open_trunc`, `write`, `truncate`, `fallocate`, `punch`, `unlink`, `rename`, `link`,
+//! `symlink`, `mkdir`, `rmdir`, `fsync`, `close`, `sync`.
 
 mod apply;
 mod row;

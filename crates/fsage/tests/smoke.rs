@@ -166,11 +166,11 @@ fn a_run_with_snapshots_gives_a_workload_that_ends_alike() {
     fsage(at, "generate profile home-1996 --days 6 -o truth.parquet");
     fsage(at, "age truth.parquet --on ffs --snapshots 1 -o run");
     let trace = "\
-        7 1.000000 openat(AT_FDCWD</home/u>, \"/home/u/a.o\", O_WRONLY|O_CREAT|O_EXCL, 0600) = 3</home/u/a.o>\n\
-        7 1.500000 write(3</home/u/a.o>, \"\"..., 5000) = 5000\n\
-        7 2.000000 openat(AT_FDCWD</home/u>, \"/home/u/b.o\", O_WRONLY|O_CREAT|O_EXCL, 0600) = 4</home/u/b.o>\n\
-        7 3.000000 unlink(\"/home/u/a.o\") = 0\n\
-        7 4.000000 unlink(\"/home/u/b.o\") = 0\n";
+        7 1.000000 openat(AT_FDCWD</srv/u>, \"/srv/u/a.o\", O_WRONLY|O_CREAT|O_EXCL, 0600) = 3</srv/u/a.o>\n\
+        7 1.500000 write(3</srv/u/a.o>, \"\"..., 5000) = 5000\n\
+        7 2.000000 openat(AT_FDCWD</srv/u>, \"/srv/u/b.o\", O_WRONLY|O_CREAT|O_EXCL, 0600) = 4</srv/u/b.o>\n\
+        7 3.000000 unlink(\"/srv/u/a.o\") = 0\n\
+        7 4.000000 unlink(\"/srv/u/b.o\") = 0\n";
     fs::write(at.join("pip.strace"), trace).expect("a trace");
     fsage(
         at,

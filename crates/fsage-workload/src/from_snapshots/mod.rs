@@ -180,6 +180,8 @@ impl<'a> FromSnapshots<'a> {
         let found = self.nodes.apply(first.rows, self.options.identity);
         self.summary.contradictions += found.contradictions;
         self.place_new(&found.created, &names);
+        // Only what comes later came.
+        self.summary.mkdirs = 0;
         let mut actions = Vec::with_capacity(found.created.len());
         for &id in &found.created {
             self.count_kind(id, true);

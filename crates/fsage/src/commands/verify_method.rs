@@ -19,8 +19,9 @@ use std::path::{Path, PathBuf};
 /// alone, ages fresh models with them, and compares.
 ///
 /// Every rule of delete times is tried without short-lived files and with profiles of them, drawn as in 1997
-/// (`profiles`), as in 1996 (`days`), and as 1996 with busy days for busy days (`matched`). A difference is the layout score of the remade file system less that of
-/// the true one. The second table tells what the truth itself loses if only one thing is guessed or unseen.
+/// (`profiles`), as in 1996 (`days`), and as in 1996 with busy days for busy days (`matched`). A difference is the
+/// layout score of the remade file system less that of the true one. The second table tells what the truth itself
+/// loses if only one thing is guessed or unseen.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  fsage generate profile home-1996 -o home.parquet\n  fsage verify-method home.parquet"

@@ -69,7 +69,10 @@ impl Namespace<'_> {
 
     /// Neither of two entries lies in the other.
     fn lie_apart(&self, one: (DirKey, &[u8]), other: (DirKey, &[u8])) -> bool {
-        let below = |a: (DirKey, &[u8]), b: (DirKey, &[u8])| matches!(self.entry(a.0, a.1), Some(Entry::Dir(d)) if self.is_above(d, b.0));
+        let below = |a: (DirKey, &[u8]), b: (DirKey, &[u8])| {
+            let entry = self.entry(a.0, a.1);
+            matches!(entry, Some(Entry::Dir(d)) if self.is_above(d, b.0))
+        };
         one != other && !below(one, other) && !below(other, one)
     }
 
