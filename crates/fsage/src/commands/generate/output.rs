@@ -25,7 +25,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Refuses to write over a file. [`write`] does too; this is for before long work.
+    /// Refuses to write over a file. [`write()`] does too; this is for before long work.
     pub fn check(&self) -> anyhow::Result<()> {
         if self.path.exists() && !self.force {
             bail!("{} exists: --force replaces it", self.path.display());
