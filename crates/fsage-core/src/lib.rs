@@ -8,6 +8,7 @@
 
 pub mod event;
 pub mod file_system;
+pub mod identity;
 pub mod layout;
 pub mod names;
 pub mod rng;

@@ -2,11 +2,12 @@
 //! right. Expected values: the truth that was recorded with the snapshots.
 
 use flate2::read::GzDecoder;
+use fsage_core::identity::Identity;
 use fsage_core::snapshot::SnapshotRow;
 use fsage_core::{DirId, Event, FileId, FileKind, Op};
 use fsage_data::snapshot::{InodeReader, open_snapshots};
 use fsage_workload::from_snapshots::{
-    DeleteTimes, FromSnapshots, FromSnapshotsSummary, Growth, Identity, Options,
+    DeleteTimes, FromSnapshots, FromSnapshotsSummary, Growth, Options,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -88,7 +89,7 @@ fn what_came_changed_and_went_is_the_truth() {
     );
     assert_eq!(with.guessed_same, 0);
     let options = Options {
-        identity: Identity::Inode,
+        identity: Identity::Ino,
         ..Options::default()
     };
     let (_, without) = generate(&data, options);

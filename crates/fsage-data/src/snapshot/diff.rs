@@ -10,7 +10,7 @@ mod report;
 mod rows;
 mod tally;
 
-pub use identity::{Identity, Modification, Rule};
+pub use fsage_core::identity::{Identity, Modification, Rule};
 pub use report::{Counts, DiffReport, Judged, Modified, Warnings};
 pub use rows::SeriesDiff;
 pub use tally::{ChangeKind, FoundChange, Side};

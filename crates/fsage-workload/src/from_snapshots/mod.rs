@@ -35,9 +35,7 @@ mod short_lived;
 mod summary;
 mod tree;
 
-pub use options::{
-    DeleteTimes, FromSnapshotsError, Growth, Identity, Modifications, Options, Placement,
-};
+pub use options::{DeleteTimes, FromSnapshotsError, Growth, Modifications, Options, Placement};
 pub use short_lived::{BYTES_PER_PROFILE, Draws, ShortLived};
 pub use summary::FromSnapshotsSummary;
 
@@ -45,6 +43,7 @@ use crate::date::date_of;
 use actions::{Action, What};
 use emit::{Alive, Emitter, Writing, sparse_bytes};
 use evidence::Interval;
+use fsage_core::identity::has_lasting_inodes;
 use fsage_core::snapshot::{Inode, SnapshotChanges, SnapshotInfo, SnapshotRow};
 use fsage_core::{
     Event, EventSink, FileKind, Origin, Rng, SnapshotSource, TQuality, WorkloadHeader,
@@ -92,6 +91,8 @@ impl<'a> FromSnapshots<'a> {
             Placement::Groups
         });
         let info = first.info.clone();
+        let identity = options.identity;
+        let lasting_ino = has_lasting_inodes(info.fs_type.as_deref());
         Ok(FromSnapshots {
             rng: Rng::new(options.seed),
             tree: Tree::new(placement, &info),
@@ -99,7 +100,7 @@ impl<'a> FromSnapshots<'a> {
             short_lived,
             first: Some(first),
             info,
-            nodes: Nodes::default(),
+            nodes: Nodes::new(identity, lasting_ino),
             emitter: Emitter::new(),
             history: History::default(),
             summary: FromSnapshotsSummary::default(),
@@ -177,7 +178,7 @@ impl<'a> FromSnapshots<'a> {
     ) -> Result<(), FromSnapshotsError> {
         let end = first.info.taken_at_ns;
         let names = first.names.unwrap_or_default();
-        let found = self.nodes.apply(first.rows, self.options.identity);
+        let found = self.nodes.apply(first.rows);
         self.summary.contradictions += found.contradictions;
         self.place_new(&found.created, &names);
         // Only what comes later came.

@@ -1,7 +1,7 @@
 //! The inodes of the snapshot before, and what became of them in the next one.
 
-use super::options::Identity;
-use fsage_core::snapshot::{Inode, SnapshotRow, source_flags};
+use fsage_core::identity::{Identity, Incarnation, Rule};
+use fsage_core::snapshot::{Inode, SnapshotRow};
 use fsage_core::{DirId, FileId, FileKind};
 use rustc_hash::FxHashMap;
 
@@ -51,9 +51,20 @@ pub(super) struct Nodes {
     all: FxHashMap<NodeId, Node>,
     by_ino: FxHashMap<u64, NodeId>,
     next: NodeId,
+    identity: Identity,
+    lasting_ino: bool,
 }
 
 impl Nodes {
+    /// None yet. `lasting_ino`: the file system gives no inode number out again.
+    pub fn new(identity: Identity, lasting_ino: bool) -> Nodes {
+        Nodes {
+            identity,
+            lasting_ino,
+            ..Nodes::default()
+        }
+    }
+
     pub fn get(&self, id: NodeId) -> &Node {
         &self.all[&id]
     }
@@ -83,7 +94,7 @@ impl Nodes {
     }
 
     /// Takes over the rows of the next snapshot, ascending by (inode, generation).
-    pub fn apply(&mut self, rows: Vec<SnapshotRow>, identity: Identity) -> Differences {
+    pub fn apply(&mut self, rows: Vec<SnapshotRow>) -> Differences {
         let mut differences = Differences::default();
         let mut rows = rows.into_iter().peekable();
         while let Some(row) = rows.next() {
@@ -100,7 +111,7 @@ impl Nodes {
                 }
                 next = rows.next_if(|row| row.key().0 == ino);
             }
-            self.apply_inode(ino, present, gone, identity, &mut differences);
+            self.apply_inode(ino, present, gone, &mut differences);
         }
         differences
     }
@@ -110,7 +121,6 @@ impl Nodes {
         ino: u64,
         present: Option<Inode>,
         gone: bool,
-        identity: Identity,
         differences: &mut Differences,
     ) {
         let before = self.by_ino.get(&ino).copied();
@@ -125,15 +135,18 @@ impl Nodes {
                 differences.deleted.push(old);
             }
             (Some(old), Some(inode)) => {
+                let node = self.get(old);
+                let (was, is) = (Incarnation::of(&node.inode), Incarnation::of(&inode));
+                let rule = self.identity.rule(self.lasting_ino, was, is);
                 let node = self.get_mut(old);
-                let known = same_incarnation(&node.inode, &inode, identity);
                 let same_kind = node.inode.kind == inode.kind;
-                differences.contradictions += u64::from(known == Some(true) && !same_kind);
-                if known != Some(false) && same_kind {
+                let same = rule.is_same(was, is);
+                differences.contradictions += u64::from(rule != Rule::Ino && same && !same_kind);
+                if same && same_kind {
                     if node.inode == inode {
                         return;
                     }
-                    let guessed = known.is_none() && !is_directory(&inode);
+                    let guessed = rule == Rule::Ino && !is_directory(&inode);
                     differences.guessed += u64::from(guessed && is_touched(&node.inode, &inode));
                     let was = std::mem::replace(&mut node.inode, inode);
                     differences.changed.push((old, was));
@@ -159,22 +172,6 @@ impl Nodes {
             },
         );
         id
-    }
-}
-
-/// Whether two rows of one inode number are one incarnation; `None` if nothing tells.
-fn same_incarnation(before: &Inode, after: &Inode, identity: Identity) -> Option<bool> {
-    let generation = || {
-        let valid = before.source_flags & after.source_flags & source_flags::GEN_VALID != 0;
-        let generations = before.generation.zip(after.generation);
-        generations.filter(|_| valid).map(|(a, b)| a == b)
-    };
-    let birth = || before.btime_ns.zip(after.btime_ns).map(|(a, b)| a == b);
-    match identity {
-        Identity::Auto => generation().or_else(birth),
-        Identity::Generation => generation(),
-        Identity::Birth => birth(),
-        Identity::Inode => None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! What can be chosen when a workload is made from snapshots.
 
 use fsage_core::SinkError;
+use fsage_core::identity::Identity;
 use thiserror::Error;
 
 /// How the time of a deletion is found.
@@ -32,20 +33,6 @@ impl DeleteTimes {
             DeleteTimes::Reuse => "reuse",
         }
     }
-}
-
-/// What tells an inode from another one that had its number before.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Identity {
-    /// The best that both rows have: generation, else birth time, else the number alone.
-    #[default]
-    Auto,
-    /// Generation numbers.
-    Generation,
-    /// Birth times.
-    Birth,
-    /// The number alone, as in 1996: a replaced file looks modified.
-    Inode,
 }
 
 /// What a changed file becomes.

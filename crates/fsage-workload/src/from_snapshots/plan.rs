@@ -30,7 +30,7 @@ impl FromSnapshots<'_> {
         names: Option<&[FurtherName]>,
         interval: Interval,
     ) -> (Vec<Action>, Vec<NodeId>) {
-        let found = self.nodes.apply(rows, self.options.identity);
+        let found = self.nodes.apply(rows);
         self.summary.contradictions += found.contradictions;
         self.summary.guessed_same += found.guessed;
         let (came, gone) = came_and_gone(&found);

@@ -5,12 +5,13 @@ mod replay;
 mod rules;
 mod world;
 
+use fsage_core::identity::Identity;
 use fsage_core::short_lived::{Profile, ProfileOp, ProfileVerb};
 use fsage_core::snapshot::SnapshotsInMemory;
 use fsage_core::{Event, Op, Rng};
 use fsage_workload::from_snapshots::{
-    DeleteTimes, Draws, FromSnapshots, FromSnapshotsSummary, Growth, Identity, Modifications,
-    Options, ShortLived,
+    DeleteTimes, Draws, FromSnapshots, FromSnapshotsSummary, Growth, Modifications, Options,
+    ShortLived,
 };
 use replay::Replay;
 use std::collections::BTreeSet;
@@ -147,7 +148,7 @@ fn snapshots_that_tell_less_are_enough() {
             names: bit(3) && seed % 11 != 0,
             times: seed % 11 != 0,
         };
-        let identity = [Identity::Auto, Identity::Inode, Identity::Birth][seed as usize % 3];
+        let identity = [Identity::Auto, Identity::Ino, Identity::Birth][seed as usize % 3];
         let options = Options {
             seed,
             identity,

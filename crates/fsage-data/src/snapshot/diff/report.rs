@@ -1,6 +1,6 @@
 //! The numbers of a comparison.
 
-use super::identity::{Modification, Rule};
+use fsage_core::identity::{Modification, Rule};
 use serde::Serialize;
 use std::ops::AddAssign;
 

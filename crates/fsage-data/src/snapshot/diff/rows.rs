@@ -1,11 +1,12 @@
 //! Compares inodes that are in memory: the snapshots of a series, one after another.
 
-use super::identity::{Facts, Identity, Rules, pair_up};
+use super::identity::{Facts, Rules, pair_up};
 use super::report::DiffReport;
 use super::tally::{FoundChange, Side, Tally};
 use crate::error::DataError;
 use crate::snapshot::series::{Changed, InodeKey, SnapshotSeries};
 use fsage_core::FileKind;
+use fsage_core::identity::Identity;
 use fsage_core::snapshot::{Inode, SnapshotInfo};
 use std::collections::BTreeMap;
 

@@ -1,8 +1,9 @@
 //! Counts changes and hands them on.
 
-use super::identity::{Facts, Modification, Rule, Rules, Verdict, modification, moved};
+use super::identity::{Facts, Rules, Verdict, moved};
 use super::report::{Counts, DiffReport};
 use crate::error::DataError;
+use fsage_core::identity::{Modification, Rule, modification};
 use fsage_core::snapshot::SnapshotInfo;
 use fsage_core::{Extent, FileKind};
 
@@ -171,7 +172,10 @@ impl<'l> Tally<'l> {
         let kind = if odd {
             ChangeKind::Rename
         } else {
-            ChangeKind::Modify(modification(&before, &after, a.extents, b.extents))
+            ChangeKind::Modify(modification(
+                before.content(a.extents),
+                after.content(b.extents),
+            ))
         };
         let guessed = rule == Rule::Ino && !odd;
         self.report.warnings.same_ctime_other_column += u64::from(odd);

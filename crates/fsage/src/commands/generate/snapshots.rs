@@ -4,6 +4,7 @@ use super::output::{Output, Row, Temporary, report, row, write};
 use crate::ui::Ui;
 use anyhow::Context;
 use clap::ValueEnum;
+use fsage_core::identity::Identity;
 use fsage_core::short_lived::Profile;
 use fsage_core::{EventSink, WorkloadHeader};
 use fsage_data::profiles::read_profiles;
@@ -11,8 +12,8 @@ use fsage_data::snapshot::open_snapshots;
 use fsage_data::{WorkloadReader, create_workload};
 use fsage_workload::clones::Clones;
 use fsage_workload::from_snapshots::{
-    DeleteTimes, Draws, FromSnapshots, FromSnapshotsSummary, Growth, Identity, Modifications,
-    Options, Placement, ShortLived,
+    DeleteTimes, Draws, FromSnapshots, FromSnapshotsSummary, Growth, Modifications, Options,
+    Placement, ShortLived,
 };
 use fsage_workload::repeat::{self, Repeat, RepeatSummary};
 use serde_json::{Value, json};
@@ -121,7 +122,7 @@ enum IdentityName {
     /// Birth times.
     Birth,
     /// Inode numbers alone.
-    Inode,
+    Ino,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -163,7 +164,7 @@ impl Args {
                 IdentityName::Auto => Identity::Auto,
                 IdentityName::Generation => Identity::Generation,
                 IdentityName::Birth => Identity::Birth,
-                IdentityName::Inode => Identity::Inode,
+                IdentityName::Ino => Identity::Ino,
             },
             modifications: match self.modifications {
                 ModificationsName::Observed => Modifications::Observed,
