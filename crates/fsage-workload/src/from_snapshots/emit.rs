@@ -41,7 +41,8 @@ struct Stamp {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Alive {
     pub files: u64,
-    pub bytes: u64,
+    /// Sizes come from outside: their sum may not fit 64 bits.
+    pub bytes: u128,
 }
 
 /// Things that were seen while writing.
@@ -258,7 +259,7 @@ impl Writing<'_> {
             What::Create(node, bytes) => self.create(due, node, bytes, stamp),
             What::Grow(node, bytes) => {
                 self.nodes.get_mut(node).size_bytes += bytes;
-                self.emitter.alive.bytes += bytes;
+                self.emitter.alive.bytes += u128::from(bytes);
                 let file = self.file(node);
                 self.put_of(node, stamp, Op::Append { file, bytes })
             }
@@ -448,7 +449,7 @@ impl Writing<'_> {
             Occupant::File(node, first.file),
         );
         self.emitter.alive.files += 1;
-        self.emitter.alive.bytes += bytes;
+        self.emitter.alive.bytes += u128::from(bytes);
         self.nodes.get_mut(node).size_bytes = bytes;
         let (file, dir) = (first.file, first.dir);
         let op = if kind == FileKind::Symlink {
@@ -484,7 +485,7 @@ impl Writing<'_> {
         let found = self.nodes.get_mut(node);
         let before = std::mem::replace(&mut found.size_bytes, bytes);
         let alive = &mut self.emitter.alive;
-        alive.bytes = alive.bytes - before + bytes;
+        alive.bytes = alive.bytes - u128::from(before) + u128::from(bytes);
     }
 
     fn resize(&mut self, node: NodeId, bytes: u64, stamp: Stamp) -> Done {
@@ -537,7 +538,7 @@ impl Writing<'_> {
         let names = std::mem::take(&mut self.nodes.get_mut(node).names);
         let bytes = self.nodes.get(node).size_bytes;
         self.emitter.alive.files -= 1;
-        self.emitter.alive.bytes -= bytes;
+        self.emitter.alive.bytes -= u128::from(bytes);
         for name in names {
             self.leave(name.dir, name.bytes.as_deref());
             self.put_of(node, stamp, Op::Delete { file: name.file })?;
@@ -603,7 +604,7 @@ impl Writing<'_> {
                 gone.names.clear();
                 let bytes = gone.size_bytes;
                 self.emitter.alive.files -= 1;
-                self.emitter.alive.bytes -= bytes;
+                self.emitter.alive.bytes -= u128::from(bytes);
                 self.leave(place.0, place.1.as_deref());
                 replaced = Some(name);
             }

@@ -166,7 +166,7 @@ impl<'a> FromSnapshots<'a> {
         self.summary.contradictions += self.emitter.seen.unmovable;
         self.summary.sparse_writes = self.emitter.seen.sparse;
         self.summary.live_files = self.emitter.alive.files;
-        self.summary.live_bytes = self.emitter.alive.bytes;
+        self.summary.live_bytes = fitting(self.emitter.alive.bytes);
         Ok(self.summary)
     }
 
@@ -210,7 +210,7 @@ impl<'a> FromSnapshots<'a> {
         actions.sort_unstable_by_key(Action::key);
         let start = actions.first().map_or(end, |action| action.t).min(end);
         self.summary.initial_files = self.want.files;
-        self.summary.initial_bytes = self.want.bytes;
+        self.summary.initial_bytes = fitting(self.want.bytes);
         self.write(actions, sink, Some(start))?;
         self.end_interval(first.info.snap_id, end, sink)
     }
@@ -302,7 +302,7 @@ impl<'a> FromSnapshots<'a> {
         let bytes = replayed_bytes(inode);
         if came {
             self.want.files += 1;
-            self.want.bytes += bytes;
+            self.want.bytes += u128::from(bytes);
             let stands_in = !matches!(
                 inode.kind,
                 FileKind::Regular | FileKind::Symlink | FileKind::Directory
@@ -310,9 +310,14 @@ impl<'a> FromSnapshots<'a> {
             self.summary.stand_ins += u64::from(stands_in);
         } else {
             self.want.files -= 1;
-            self.want.bytes -= bytes;
+            self.want.bytes -= u128::from(bytes);
         }
     }
+}
+
+/// A sum of bytes, or the most that can be said.
+fn fitting(bytes: u128) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
 /// More groups than any file system has; numbers of groups come from outside.

@@ -145,11 +145,11 @@ pub enum FromSnapshotsError {
         /// Files of the workload.
         files: u64,
         /// Their bytes.
-        bytes: u64,
+        bytes: u128,
         /// Files of the snapshot.
         want_files: u64,
         /// Their bytes.
-        want_bytes: u64,
+        want_bytes: u128,
     },
     /// Reading a snapshot failed.
     #[error("cannot read the snapshots")]

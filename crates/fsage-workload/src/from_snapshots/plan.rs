@@ -79,7 +79,7 @@ impl FromSnapshots<'_> {
         let mut present: Vec<NodeId> = Vec::new();
         for &id in gone {
             let node = self.nodes.get(id);
-            if let Some(dir) = node.dir {
+            if let Some(dir) = node.dir.filter(|dir| *dir != DirId::ROOT) {
                 old_paths.push((dir, node.inode.path.clone()));
                 self.emitter.doom(dir);
                 self.summary.rmdirs += 1;
@@ -432,7 +432,8 @@ impl FromSnapshots<'_> {
             let (t, quality) = times[&id];
             let directory = is_replayed_as_directory(self.tree.placement(), &inode);
             if !directory {
-                self.want.bytes = self.want.bytes - replayed_bytes(before) + replayed_bytes(&inode);
+                let (old, new) = (replayed_bytes(before), replayed_bytes(&inode));
+                self.want.bytes = self.want.bytes - u128::from(old) + u128::from(new);
                 let mut how = modification(before, &inode, self.options.modifications);
                 if super::is_directory(&inode) && before.size_bytes == inode.size_bytes {
                     how = Modification::None;
@@ -584,7 +585,9 @@ impl FromSnapshots<'_> {
             let step = times.len().div_ceil(most as usize);
             let mut times: Vec<i64> = times.into_iter().step_by(step).collect();
             times.push(*end);
-            let piece = (bytes / times.len() as u64).next_multiple_of(1 << 13);
+            let piece = (bytes / times.len() as u64)
+                .checked_next_multiple_of(1 << 13)
+                .unwrap_or(bytes);
             let mut left = bytes;
             for (n, t) in times.iter().enumerate() {
                 let now = if n + 1 == times.len() {
@@ -663,7 +666,8 @@ impl FromSnapshots<'_> {
                 let t = placed.start.saturating_add(op.t_rel_ns);
                 last = t.min(interval.end).max(last);
                 self.summary.short_lived_files += u64::from(op.verb == ProfileVerb::Create);
-                self.summary.short_lived_bytes += op.bytes;
+                let written = &mut self.summary.short_lived_bytes;
+                *written = written.saturating_add(op.bytes);
                 let what = What::ShortLived {
                     verb: op.verb,
                     file,

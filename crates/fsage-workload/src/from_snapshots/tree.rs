@@ -97,7 +97,7 @@ impl Tree {
         for &id in present {
             let node = nodes.get_mut(id);
             let path = node.inode.path.clone();
-            if path.as_deref() == Some(".") {
+            if path.as_deref() == Some(".") && node.dir.is_none_or(|dir| dir == DirId::ROOT) {
                 node.dir = Some(DirId::ROOT);
                 self.by_path.insert(".".into(), DirId::ROOT);
                 continue;
