@@ -2,7 +2,7 @@
 
 use crate::decoder_panic::guard;
 use crate::error::DataError;
-use crate::partial::PartialFile;
+use crate::partial::{CompleteFile, PartialFile};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Schema, SchemaRef};
 use parquet::arrow::arrow_reader::{
@@ -369,11 +369,16 @@ impl TableOutput {
     }
 
     pub fn finish(self) -> Result<(), DataError> {
+        self.complete()?.publish()
+    }
+
+    /// Writes everything; the file gets its name later.
+    pub fn complete(self) -> Result<CompleteFile, DataError> {
         let file = self
             .writer
             .into_inner()
             .map_err(|e| write_error(&self.path, e))?;
-        file.finish()
+        file.complete()
     }
 }
 

@@ -52,13 +52,32 @@ impl PartialFile {
     ///
     /// # Errors
     /// Writing fails, or a file of that name appeared in the meantime and `force` is not set.
-    pub fn finish(mut self) -> Result<(), DataError> {
+    pub fn finish(self) -> Result<(), DataError> {
+        self.complete()?.publish()
+    }
+
+    /// Writes out what is buffered. The file gets its name later, when others that belong to it are complete too.
+    ///
+    /// # Errors
+    /// Writing fails.
+    pub(crate) fn complete(mut self) -> Result<CompleteFile, DataError> {
         self.flush()
             .map_err(|e| DataError::io(&self.path, "cannot write", e))?;
-        refuse_existing(&self.path, self.force)?;
-        fs::rename(&self.temporary, &self.path)
-            .map_err(|e| DataError::io(&self.path, "cannot rename the finished file", e))?;
-        self.file = None;
+        Ok(CompleteFile(self))
+    }
+}
+
+/// A file that has its content and not yet its name; it is removed when it is dropped without.
+pub(crate) struct CompleteFile(PartialFile);
+
+impl CompleteFile {
+    /// Gives the file its name.
+    pub fn publish(self) -> Result<(), DataError> {
+        let CompleteFile(mut file) = self;
+        refuse_existing(&file.path, file.force)?;
+        fs::rename(&file.temporary, &file.path)
+            .map_err(|e| DataError::io(&file.path, "cannot rename the finished file", e))?;
+        file.file = None;
         Ok(())
     }
 }

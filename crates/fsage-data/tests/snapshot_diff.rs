@@ -200,7 +200,8 @@ proptest! {
                 prop_assert_eq!(all.after, nights[at + 1].len() as u64);
                 prop_assert_eq!(all.unchanged + all.modify + all.delete, all.before);
                 prop_assert_eq!(all.unchanged + all.modify + all.create, all.after);
-                prop_assert_eq!(lines.is_empty(), all.create + all.delete + all.modify + all.rename == 0);
+                let changes = all.create + all.delete + all.modify + all.rename;
+                prop_assert_eq!(lines.is_empty(), changes == 0);
             }
         }
     }

@@ -302,3 +302,36 @@ fn an_interrupt_ends_with_status_3_and_leaves_nothing() {
         }
     }
 }
+
+#[test]
+fn an_output_is_never_one_of_the_inputs() {
+    let folder = Folder::new();
+    folder.write(
+        "n.csv",
+        b"inode,type,size,ctime,path,snap_id,taken_at\n5,f,3,9,x,0,10\n",
+    );
+    assert!(folder.fsage("convert n.csv n.parquet").status.success());
+    let before = fs::read(folder.path().join("n.parquet")).expect("a series");
+    for args in [
+        "generate snapshots n.parquet -o n.parquet --force",
+        "generate snapshots . -o n.parquet --force",
+        "generate strace n.csv -o n.csv --force",
+        "generate oplog n.csv -o out.ops --profiles n.csv --force",
+        "generate playback n.csv -o n.csv --force",
+        "verify-method n.csv -o n.csv --force",
+    ] {
+        folder.fails(args, 2, &["is what is read"]);
+    }
+    assert!(fs::read(folder.path().join("n.parquet")).expect("a series") == before);
+    folder.write("empty.strace", b"");
+    folder.fails(
+        "generate strace empty.strace -o e.ops",
+        2,
+        &["empty.strace", "empty"],
+    );
+    folder.fails(
+        "generate snapshots n.parquet -o w.ops --allocation-delay=-5",
+        2,
+        &["--allocation-delay", "seconds"],
+    );
+}

@@ -4,6 +4,7 @@ use super::form::Form;
 use super::schema::{INODES, extent_fields, extent_item, inode_schema};
 use crate::error::DataError;
 use crate::parquet_file::{TableOutput, properties};
+use crate::partial::CompleteFile;
 use arrow_array::builder::{
     ArrayBuilder, Int64Builder, ListBuilder, StringBuilder, StructBuilder, UInt32Builder,
     UInt64Builder,
@@ -94,9 +95,14 @@ impl InodeWriter {
     ///
     /// # Errors
     /// Writing fails.
-    pub fn finish(mut self) -> Result<(), DataError> {
+    pub fn finish(self) -> Result<(), DataError> {
+        self.complete()?.publish()
+    }
+
+    /// Writes everything; the file gets its name later.
+    pub(crate) fn complete(mut self) -> Result<CompleteFile, DataError> {
         self.write_batch()?;
-        self.output.finish()
+        self.output.complete()
     }
 
     fn check_order(&mut self, key: (u32, u64, Option<u32>)) -> Result<(), DataError> {

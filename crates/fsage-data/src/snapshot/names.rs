@@ -5,6 +5,7 @@
 use super::schema::{NAMES, names_schema};
 use crate::error::DataError;
 use crate::parquet_file::{Batches, TableFile, TableOutput, properties, required, value_at};
+use crate::partial::CompleteFile;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use arrow_schema::SchemaRef;
 use fsage_core::snapshot::FurtherName;
@@ -71,9 +72,14 @@ impl NamesWriter {
     ///
     /// # Errors
     /// Writing fails.
-    pub fn finish(mut self) -> Result<(), DataError> {
+    pub fn finish(self) -> Result<(), DataError> {
+        self.complete()?.publish()
+    }
+
+    /// Writes everything; the file gets its name later.
+    pub(crate) fn complete(mut self) -> Result<CompleteFile, DataError> {
         self.write_batch()?;
-        self.output.finish()
+        self.output.complete()
     }
 
     fn write_batch(&mut self) -> Result<(), DataError> {

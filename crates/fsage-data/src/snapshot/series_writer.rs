@@ -3,9 +3,10 @@
 use super::form::Form;
 use super::names::NamesWriter;
 use super::night::Repairs;
-use super::{InodeWriter, stem, with_ending, write_snapshot_table};
+use super::table::complete_snapshot_table;
+use super::{InodeWriter, stem, with_ending};
 use crate::error::DataError;
-use crate::partial::{PartialFile, refuse_existing};
+use crate::partial::{CompleteFile, PartialFile, refuse_existing};
 use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo, SnapshotRow};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -132,18 +133,25 @@ impl SeriesWriter {
 
     /// Completes the files; a table of names or a free map of a series that was written over goes.
     pub fn finish(self) -> Result<SnapshotCounts, DataError> {
+        // All of them are written before the first gets its name: a full disk leaves the files of before.
         let table = with_ending(&self.stem, ".snapshots.parquet");
-        write_snapshot_table(table, &self.infos, self.force)?;
-        match self.names {
-            Some(names) => names.finish()?,
+        let table = complete_snapshot_table(&table, &self.infos, self.force)?;
+        let names = self.names.map(NamesWriter::complete).transpose()?;
+        let free_map = with_ending(&self.stem, ".free.parquet");
+        let free = self.free_map.as_ref();
+        let free = free.map(|old| copy(old, &free_map, self.force));
+        let free = free.transpose()?;
+        let inodes = self.inodes.complete()?;
+        table.publish()?;
+        match names {
+            Some(names) => names.publish()?,
             None => remove_old(&with_ending(&self.stem, ".names.parquet"))?,
         }
-        let free_map = with_ending(&self.stem, ".free.parquet");
-        match &self.free_map {
-            Some(old) => copy(old, &free_map, self.force)?,
+        match free {
+            Some(free) => free.publish()?,
             None => remove_old(&free_map)?,
         }
-        self.inodes.finish()?;
+        inodes.publish()?;
         Ok(self.counts)
     }
 }
@@ -157,10 +165,11 @@ fn remove_old(path: &Path) -> Result<(), DataError> {
     }
 }
 
-fn copy(from: &Path, to: &Path, force: bool) -> Result<(), DataError> {
+/// A copy that gets its name later.
+fn copy(from: &Path, to: &Path, force: bool) -> Result<CompleteFile, DataError> {
     let failed = |e| DataError::io(from, "cannot copy", e);
     let mut input = File::open(from).map_err(failed)?;
     let mut output = PartialFile::create(to, force)?;
     io::copy(&mut input, &mut output).map_err(failed)?;
-    output.finish()
+    output.complete()
 }

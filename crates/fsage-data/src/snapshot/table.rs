@@ -3,6 +3,7 @@
 use super::schema::{OPTIONAL_INFO, SNAPSHOTS, info_schema};
 use crate::error::DataError;
 use crate::parquet_file::{TableFile, TableOutput, column, properties, required, value_at};
+use crate::partial::CompleteFile;
 use arrow_array::{
     Array, ArrayRef, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
 };
@@ -19,9 +20,18 @@ pub fn write_snapshot_table(
     rows: &[SnapshotInfo],
     force: bool,
 ) -> Result<(), DataError> {
+    complete_snapshot_table(path.as_ref(), rows, force)?.publish()
+}
+
+/// Writes a snapshot table; the file gets its name later.
+pub(super) fn complete_snapshot_table(
+    path: &Path,
+    rows: &[SnapshotInfo],
+    force: bool,
+) -> Result<CompleteFile, DataError> {
     let schema = Arc::new(info_schema());
     let properties = properties(SNAPSHOTS, []).build();
-    let mut output = TableOutput::create(path.as_ref(), force, Arc::clone(&schema), properties)?;
+    let mut output = TableOutput::create(path, force, Arc::clone(&schema), properties)?;
     let u32s = |f: fn(&SnapshotInfo) -> Option<u32>| -> ArrayRef {
         Arc::new(rows.iter().map(f).collect::<UInt32Array>())
     };
@@ -62,7 +72,7 @@ pub fn write_snapshot_table(
     if batch.num_rows() > 0 {
         output.write(&batch)?;
     }
-    output.finish()
+    output.complete()
 }
 
 /// Reads a snapshot table.

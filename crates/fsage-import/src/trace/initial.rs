@@ -29,6 +29,8 @@ pub(crate) struct Initial {
     files: Vec<InitialFile>,
     file_by_id: FxHashMap<FileId, usize>,
     taken: FxHashSet<(DirId, Box<[u8]>)>,
+    /// The last number that a name got that was there already.
+    numbers: FxHashMap<(DirId, Box<[u8]>), u64>,
     t_ns: Option<i64>,
 }
 
@@ -158,11 +160,20 @@ impl Initial {
     /// Two entries of a directory must differ: a second one of a name gets a number.
     fn unique(&mut self, dir: DirId, name: &[u8]) -> Box<[u8]> {
         let mut key = (dir, Box::<[u8]>::from(name));
-        let mut number = 2_u64;
-        while !self.taken.insert(key.clone()) {
-            key.1 = [name, format!("~{number}").as_bytes()].concat().into();
-            number += 1;
+        if self.taken.insert(key.clone()) {
+            return key.1;
         }
+        // Where the last one got its number, so that the same name many times over is no long search.
+        let mut number = self.numbers.get(&key).copied().unwrap_or(1);
+        let first = key.clone();
+        loop {
+            number += 1;
+            key.1 = [name, format!("~{number}").as_bytes()].concat().into();
+            if self.taken.insert(key.clone()) {
+                break;
+            }
+        }
+        self.numbers.insert(first, number);
         key.1
     }
 }

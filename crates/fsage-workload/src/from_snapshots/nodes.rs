@@ -140,7 +140,10 @@ impl Nodes {
                 let rule = self.identity.rule(self.lasting_ino, was, is);
                 let node = self.get_mut(old);
                 let same_kind = node.inode.kind == inode.kind;
-                let same = rule.is_same(was, is);
+                // The root is no other directory, and no other directory becomes the root.
+                let same_place = is_root(&node.inode) == is_root(&inode);
+                differences.contradictions += u64::from(!same_place);
+                let same = rule.is_same(was, is) && same_place;
                 differences.contradictions += u64::from(rule != Rule::Ino && same && !same_kind);
                 if same && same_kind {
                     if node.inode == inode {
@@ -180,6 +183,10 @@ pub(super) fn is_touched(before: &Inode, after: &Inode) -> bool {
     before.ctime_ns != after.ctime_ns
         || before.size_bytes != after.size_bytes
         || before.extents != after.extents
+}
+
+fn is_root(inode: &Inode) -> bool {
+    inode.path.as_deref() == Some(".")
 }
 
 /// Whether it is a directory.

@@ -286,3 +286,29 @@ fn a_file_with_a_birth_time_grows_until_its_last_change() {
     let pieces = [(30, 768), (31, 768), (33, 768), (36, 768)];
     assert_eq!(grow(Growth::STRETCHED), pieces);
 }
+
+#[test]
+fn another_root_is_another_directory() {
+    // The root of the first night is the directory `a` of the second, with the file that was in the root.
+    let first = vec![dir(2, ".", H), file(5, 1, "x", H, 1)];
+    let second = vec![
+        dir(9, ".", 30 * H),
+        Inode {
+            parent_ino: Some(9),
+            ..dir(2, "a", 30 * H)
+        },
+        file(5, 1, "a/x", H, 1),
+    ];
+    let (events, summary) = between(first, second, Options::default());
+    let done: Vec<_> = events
+        .iter()
+        .map(|event| {
+            (
+                event.op.verb().as_str(),
+                event.name.as_deref().unwrap_or_default(),
+            )
+        })
+        .collect();
+    assert_eq!(done, [("mkdir", &b"a"[..]), ("rename", b"x")]);
+    assert_eq!(summary.contradictions, 1);
+}

@@ -190,7 +190,7 @@ type Number = fn(&Counts) -> u64;
 
 fn print(out: &mut impl Write, report: &DiffReport) -> io::Result<()> {
     let mut numbers = table(&["", "regular files", "all inodes"]);
-    let rows: [(&str, Number); 15] = [
+    let rows: [(&str, Number); 16] = [
         ("before", |c| c.before),
         ("created", |c| c.create),
         ("deleted", |c| c.delete),
@@ -203,6 +203,7 @@ fn print(out: &mut impl Write, report: &DiffReport) -> io::Result<()> {
         ("  rewritten", |c| c.modified.rewrite),
         ("  cannot be told", |c| c.modified.unknown),
         ("  guessed: may be replaced", |c| c.maybe_replaced),
+        ("    of these, may be renamed", |c| c.maybe_renamed),
         ("renamed", |c| c.rename),
         ("unchanged", |c| c.unchanged),
         ("after", |c| c.after),

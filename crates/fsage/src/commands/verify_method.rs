@@ -1,5 +1,6 @@
 //! `fsage verify-method`: how well workloads made from snapshots stand for the ones that made the snapshots.
 
+use super::generate::output::never_over;
 use super::generate::snapshots::GrowthName;
 use crate::chart::{self, Series};
 use crate::summary;
@@ -36,7 +37,7 @@ pub struct Args {
     #[arg(long, value_name = "POOL")]
     profiles: Vec<PathBuf>,
     /// Profiles a day [default: as many as that week has; of a POOL one for each 40 MB].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=100_000))]
     profiles_a_day: Option<u64>,
     /// How a large new file is written.
     #[arg(long, value_enum, default_value = "stretched", value_name = "HOW")]
@@ -108,6 +109,9 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         .filter(|path| path.exists() && !args.force)
     {
         bail!("{} exists: --force replaces it", path.display());
+    }
+    if let Some(path) = &args.output {
+        never_over(path, args.profiles.iter().chain([&args.workload]))?;
     }
     let mut verdicts = Vec::new();
     for text in &args.on {

@@ -48,6 +48,8 @@ pub struct Counts {
     pub unchanged: u64,
     /// Of `modify` those that may be replacements: only the inode number says that it is the same file.
     pub maybe_replaced: u64,
+    /// Of these, inodes under another name or in another directory: renamed, or another file.
+    pub maybe_renamed: u64,
 }
 
 /// Modifications by what they did (workload format, section 6.4).
@@ -192,5 +194,6 @@ impl AddAssign<&Counts> for Counts {
         self.rename += next.rename;
         self.unchanged += next.unchanged;
         self.maybe_replaced += next.maybe_replaced;
+        self.maybe_renamed += next.maybe_renamed;
     }
 }

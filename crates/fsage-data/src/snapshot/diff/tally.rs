@@ -190,7 +190,8 @@ impl<'l> Tally<'l> {
         self.count(after.kind, |counts| {
             counts.before += 1;
             counts.after += 1;
-            counts.rename += u64::from(renamed);
+            counts.rename += u64::from(renamed && !guessed);
+            counts.maybe_renamed += u64::from(renamed && guessed);
             counts.maybe_replaced += u64::from(guessed);
             if let ChangeKind::Modify(what) = kind {
                 counts.modify += 1;

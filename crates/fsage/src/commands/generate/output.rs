@@ -25,13 +25,36 @@ pub struct Output {
 }
 
 impl Output {
-    /// Refuses to write over a file. [`write()`] does too; this is for before long work.
-    pub fn check(&self) -> anyhow::Result<()> {
+    /// Refuses to write over a file, and in any case over what is read or into a folder that is. [`write()`] does
+    /// the first too; this is for before long work.
+    pub fn check<'a>(&self, inputs: impl IntoIterator<Item = &'a PathBuf>) -> anyhow::Result<()> {
+        never_over(&self.path, inputs)?;
         if self.path.exists() && !self.force {
             bail!("{} exists: --force replaces it", self.path.display());
         }
         Ok(())
     }
+}
+
+/// Refuses an output that is one of the inputs, or one of the files in a folder that is read.
+pub fn never_over<'a>(
+    output: &Path,
+    inputs: impl IntoIterator<Item = &'a PathBuf>,
+) -> anyhow::Result<()> {
+    let Ok(output) = output.canonicalize() else {
+        return Ok(());
+    };
+    for input in inputs {
+        if let Ok(input) = input.canonicalize()
+            && output.starts_with(&input)
+        {
+            bail!(
+                "{}: is what is read; write the output somewhere else",
+                output.display()
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Writes a workload, counts it, and shows how many of `total` operations are done.
@@ -55,7 +78,7 @@ pub fn write<S>(
     Ok((summary, tally))
 }
 
-/// Name and value, once for people and once for JSON.
+/// Name and value, once for people and once for JSON; an empty value is not shown to people.
 pub type Row = (String, String, &'static str, Value);
 
 /// A number as a row.
@@ -96,7 +119,7 @@ pub fn report_beside(
         summary::print_json(&mut text, &all)?;
     } else {
         let mut table = summary::table(&["", ""]);
-        for (name, value, _, _) in rows {
+        for (name, value, _, _) in rows.iter().filter(|row| !row.1.is_empty()) {
             table.add_row([name, value]);
         }
         writeln!(text, "{table}\n")?;

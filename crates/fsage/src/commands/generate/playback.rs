@@ -53,6 +53,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
 
 /// Makes a workload of `playback` text and reports on it.
 pub fn import(file: &Path, groups: GroupOptions, output: &Output, ui: Ui) -> anyhow::Result<()> {
+    output.check([&file.to_path_buf()])?;
     let groups = groups.of(&WorkloadHeader::default());
     let generator = json!({
         "name": "playback",

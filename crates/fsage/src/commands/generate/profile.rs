@@ -71,6 +71,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         force: args.force,
         json: args.json,
     };
+    output.check([&PathBuf::from(name)])?;
     make(name, &preset, args.seed, &output, ui)
 }
 

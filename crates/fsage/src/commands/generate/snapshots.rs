@@ -2,7 +2,7 @@
 
 use super::output::{Output, Row, Temporary, report, row, write};
 use crate::ui::Ui;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::ValueEnum;
 use fsage_core::identity::Identity;
 use fsage_core::short_lived::Profile;
@@ -59,7 +59,7 @@ pub struct Args {
     )]
     short_lived: DrawsName,
     /// Profiles a day [default: one for each 40 MB of the file system].
-    #[arg(long, value_name = "N", requires = "profiles")]
+    #[arg(long, value_name = "N", requires = "profiles", value_parser = clap::value_parser!(u64).range(0..=100_000))]
     profiles_a_day: Option<u64>,
     /// Blocks are chosen up to this long after a write (delayed allocation).
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
@@ -194,7 +194,11 @@ impl Args {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
-    args.output.check()?;
+    args.output
+        .check(args.snapshots.iter().chain(&args.profiles))?;
+    if !(0.0..=1e6).contains(&args.allocation_delay) {
+        bail!("--allocation-delay takes seconds from 0 to 1000000");
+    }
     let scale = args.scale.map(|factor| Clones::scaled(factor, args.seed));
     let scale = scale.transpose()?;
     let days = match args.repeat {
@@ -347,7 +351,10 @@ fn rows(s: &FromSnapshotsSummary) -> Vec<Row> {
         row("bytes at the end", "live_bytes", s.live_bytes),
     ];
     // What most histories have none of is shown only where there is some.
-    rows.extend(rare_rows(s).into_iter().filter(|row| row.3 != 0));
+    for (name, value, key, number) in rare_rows(s) {
+        let value = if number == 0 { String::new() } else { value };
+        rows.push((name, value, key, number));
+    }
     rows
 }
 
@@ -463,6 +470,13 @@ fn warnings(args: &Args, s: &FromSnapshotsSummary) -> Vec<String> {
             "in {} intervals more than half of the files changed without new content: a backup or a relabeling run",
             s.touched_by_all
         ));
+    }
+    if !args.profiles.is_empty() && s.profiles == 0 {
+        warnings.push(
+            "no profile was drawn: the file system is smaller than the 40 MB for which there is one a day; \
+             --profiles-a-day N draws more"
+                .to_owned(),
+        );
     }
     if args.profiles.is_empty() && s.snapshots > 1 {
         warnings.push(

@@ -1,62 +1,30 @@
 //! What a workload consists of: what is exact in it, and what is guessed.
 
 use crate::summary;
-use fsage_core::{Event, EventSink, Op, Origin, SinkError, TQuality, Verb};
+use fsage_core::{Event, EventSink, Origin, SinkError, TQuality, Verb};
+use fsage_data::{Share, WorkloadSummary};
 use indicatif::ProgressBar;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
 use std::io::{self, Write};
-
-/// Operations, and the bytes they write.
-#[derive(Clone, Copy, Debug, Default)]
-struct Count {
-    operations: u64,
-    bytes: u64,
-}
-
-impl Count {
-    fn add(&mut self, bytes: u64) {
-        self.operations += 1;
-        self.bytes += bytes;
-    }
-}
 
 /// Counts of a workload by operation, origin and quality of the times. `day` is not counted.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
-    all: Count,
-    verbs: BTreeMap<Verb, Count>,
-    origins: BTreeMap<Option<Origin>, Count>,
-    qualities: BTreeMap<Option<TQuality>, Count>,
-}
+pub struct Tally(WorkloadSummary);
 
 impl Tally {
-    fn add(&mut self, event: &Event) {
-        let bytes = event.op.bytes_written();
-        self.all.add(bytes);
-        self.verbs.entry(event.op.verb()).or_default().add(bytes);
-        self.origins.entry(event.origin).or_default().add(bytes);
-        self.qualities
-            .entry(event.t_quality)
-            .or_default()
-            .add(bytes);
-    }
-
     /// Kind, name and count, all operations first.
-    fn rows(&self) -> impl Iterator<Item = (&'static str, &'static str, Count)> {
-        let verbs = self
-            .verbs
-            .iter()
-            .map(|(v, &c)| ("operation", v.as_str(), c));
-        let origins = self.origins.iter().map(|(o, &c)| {
-            let name = o.map_or("unknown", Origin::as_str);
-            ("origin", name, c)
+    fn rows(&self) -> impl Iterator<Item = (&'static str, &'static str, Share)> {
+        let verbs = self.0.verbs().filter(|(verb, _)| *verb != Verb::Day);
+        let verbs = verbs.map(|(verb, share)| ("operation", verb.as_str(), share));
+        let origins = self.0.origins().map(|(origin, share)| {
+            let name = origin.map_or("unknown", Origin::as_str);
+            ("origin", name, share)
         });
-        let qualities = self.qualities.iter().map(|(q, &c)| {
-            let name = q.map_or("unknown", TQuality::as_str);
-            ("time", name, c)
+        let qualities = self.0.qualities().map(|(quality, share)| {
+            let name = quality.map_or("unknown", TQuality::as_str);
+            ("time", name, share)
         });
-        std::iter::once(("all", "", self.all))
+        std::iter::once(("all", "", self.0.total))
             .chain(verbs)
             .chain(origins)
             .chain(qualities)
@@ -74,10 +42,10 @@ impl Tally {
         for (kind, name, count) in self.rows() {
             table.add_row([
                 format!("{kind} {name}").trim_end().to_owned(),
-                count.operations.to_string(),
-                share(count.operations, self.all.operations),
+                count.ops.to_string(),
+                share(count.ops, self.0.total.ops),
                 count.bytes.to_string(),
-                share(count.bytes, self.all.bytes),
+                share(count.bytes, self.0.total.bytes),
             ]);
         }
         writeln!(out, "{table}")
@@ -87,7 +55,7 @@ impl Tally {
     pub fn json(&self) -> Value {
         let mut all = Map::new();
         for (kind, name, count) in self.rows() {
-            let value = json!({ "operations": count.operations, "bytes": count.bytes });
+            let value = json!({ "operations": count.ops, "bytes": count.bytes });
             if name.is_empty() {
                 all.insert(kind.into(), value);
             } else {
@@ -121,12 +89,10 @@ impl EventSink for Counted<'_> {
     fn event(&mut self, event: Event) -> Result<(), SinkError> {
         const STEP: u64 = 4096;
         crate::ui::go_on()?;
-        if event.op != Op::Day {
-            self.tally.add(&event);
-            let done = self.tally.all.operations;
-            if let Some(bar) = self.bar.filter(|_| done.is_multiple_of(STEP)) {
-                bar.set_position(done);
-            }
+        self.tally.0.add(&event);
+        let done = self.tally.0.total.ops;
+        if let Some(bar) = self.bar.filter(|_| done.is_multiple_of(STEP)) {
+            bar.set_position(done);
         }
         self.sink.event(event)
     }

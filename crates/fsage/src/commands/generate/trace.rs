@@ -1,6 +1,6 @@
 //! What the subcommands for traces share: where logs come from, what is taken from them, the short-lived files.
 
-use super::output::{Output, Row, report, row, write};
+use super::output::{Output, Row, never_over, report, row, write};
 use super::profile_pool;
 use crate::ui::{self, Ui};
 use anyhow::{Context, anyhow, bail};
@@ -85,8 +85,10 @@ pub fn run(
         GoOn<'_>,
     ) -> anyhow::Result<(TraceSummary, Vec<Row>)>,
 ) -> anyhow::Result<()> {
+    args.output.check(kind.logs)?;
     if let Some(pool) = &args.profiles {
         // Before the logs are read, which may take long.
+        never_over(pool, kind.logs)?;
         profile_pool::check(pool, args.output.force)?;
     }
     let options = TraceOptions {
@@ -119,6 +121,13 @@ pub fn run(
             let mut both = Both { sink, extractor };
             let mut go_on = || inputs.go_on();
             let (trace, rows) = import(&mut logs, &options, &mut both, &mut go_on)?;
+            if trace.lines == 0 {
+                bail!(
+                    "{}: empty; a log of {} was expected",
+                    names.join(", "),
+                    kind.name
+                );
+            }
             Ok((trace, rows, both.extractor))
         })?;
     inputs.reading.bar.finish_and_clear();
