@@ -202,3 +202,92 @@ fn written(op: &Op) -> Option<FileId> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fsage_core::DirId;
+
+    fn at(op: Op, t_ns: i64) -> Event {
+        let mut event = Event::new(op).at(t_ns);
+        event.src_ino = written(&op).map(|file| file.0);
+        event
+    }
+
+    fn create(file: u64, bytes: u64, t_ns: i64) -> Event {
+        let op = Op::Create {
+            file: FileId(file),
+            dir: DirId::ROOT,
+            bytes,
+        };
+        at(op, t_ns)
+    }
+
+    fn append(file: u64, bytes: u64, t_ns: i64) -> Event {
+        let file = FileId(file);
+        at(Op::Append { file, bytes }, t_ns)
+    }
+
+    fn ops(events: &[Event]) -> Vec<(Op, i64)> {
+        events
+            .iter()
+            .map(|event| (event.op, event.t_ns.unwrap_or(0)))
+            .collect()
+    }
+
+    /// A file that is made and grows, one that comes and goes, and one of the day before that grows twice.
+    fn day() -> Day {
+        let delete = at(Op::Delete { file: FileId(2) }, 4);
+        let mut sizes = HashMap::from([(FileId(3), 100)]);
+        Day::new(
+            &[
+                create(1, 10, 1),
+                create(2, 5, 2),
+                append(3, 7, 3),
+                delete,
+                append(1, 20, 5),
+                append(3, 8, 6),
+            ],
+            &mut sizes,
+        )
+    }
+
+    #[test]
+    fn what_is_born_and_dies_on_a_day_goes() {
+        let mut day = day();
+        day.drop_short_lived();
+        let left = [
+            create(1, 10, 1),
+            append(3, 7, 3),
+            append(1, 20, 5),
+            append(3, 8, 6),
+        ];
+        assert_eq!(ops(&day.events), ops(&left));
+    }
+
+    #[test]
+    fn only_the_last_change_of_a_file_stays_with_its_size_at_the_end() {
+        let mut day = day();
+        day.fold_changes();
+        let left = [
+            create(2, 5, 2),
+            at(Op::Delete { file: FileId(2) }, 4),
+            create(1, 30, 5),
+            append(3, 15, 6),
+        ];
+        assert_eq!(ops(&day.events), ops(&left));
+    }
+
+    #[test]
+    fn deletions_move_to_the_guessed_times() {
+        let mut day = day();
+        let deletion = &mut day.events[3];
+        (deletion.src_ino, deletion.src_gen) = (Some(2), Some(1));
+        day.guess_deletes(&HashMap::from([((2, 1), 6)]));
+        let verbs: Vec<_> = day.events.iter().map(|e| e.op.verb().as_str()).collect();
+        assert_eq!(
+            verbs,
+            ["create", "create", "append", "append", "delete", "append"]
+        );
+    }
+}

@@ -134,3 +134,71 @@ impl Operations {
         matches
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fsage_core::{DirId, FileId};
+
+    const H: i64 = 3_600_000_000_000;
+
+    fn event(op: Op, ino: u64, t_ns: i64) -> Event {
+        let mut event = Event::new(op).at(t_ns);
+        event.src_ino = Some(ino);
+        event.src_gen = Some(1);
+        event
+    }
+
+    fn create(file: u64, t_ns: i64) -> Event {
+        let op = Op::Create {
+            file: FileId(file),
+            dir: DirId::ROOT,
+            bytes: 1,
+        };
+        event(op, file, t_ns)
+    }
+
+    fn append(file: u64, t_ns: i64) -> Event {
+        let op = Op::Append {
+            file: FileId(file),
+            bytes: 1,
+        };
+        event(op, file, t_ns)
+    }
+
+    fn delete(file: u64, t_ns: i64) -> Event {
+        event(Op::Delete { file: FileId(file) }, file, t_ns)
+    }
+
+    #[test]
+    fn operations_match_by_day_kind_and_inode() {
+        let truth = Operations::of(&[
+            create(1, H),
+            append(1, 2 * H),
+            append(1, 3 * H),
+            // Born and dead on one day.
+            create(2, H),
+            delete(2, 2 * H),
+            Event::day("0"),
+            delete(1, 30 * H),
+        ]);
+        let mut drawn = create(9, H);
+        drawn.src_ino = None;
+        let made = Operations::of(&[
+            create(1, 3 * H),
+            append(1, 3 * H),
+            drawn,
+            Event::day("0"),
+            delete(1, 33 * H),
+        ]);
+        let matches = truth.match_with(&made);
+        assert_eq!((matches.truth, matches.made, matches.matched), (6, 4, 3));
+        // One of the two appends, and both operations of the file that nobody saw.
+        assert_eq!(matches.hidden, 3);
+        assert_eq!((matches.deletes, matches.delete_error_hours), (1, 3.0));
+        assert_eq!((matches.precision(), matches.recall()), (0.75, 0.5));
+        // On another day it is another operation.
+        let late = Operations::of(&[Event::day("0"), create(1, H)]);
+        assert_eq!(truth.match_with(&late).matched, 0);
+    }
+}
