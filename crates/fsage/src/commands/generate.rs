@@ -6,7 +6,7 @@ mod oplog;
 pub mod output;
 pub mod playback;
 mod profile;
-mod profile_pool;
+pub mod profile_pool;
 pub mod snapshots;
 mod strace;
 mod tally;

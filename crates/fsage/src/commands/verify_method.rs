@@ -1,6 +1,7 @@
 //! `fsage verify-method`: how well workloads made from snapshots stand for the ones that made the snapshots.
 
-use super::generate::output::never_over;
+use super::generate::output::may_write;
+use super::generate::profile_pool;
 use super::generate::snapshots::GrowthName;
 use crate::chart::{self, Series};
 use crate::summary;
@@ -103,15 +104,12 @@ struct Verdict {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
-    if let Some(path) = args
-        .output
-        .as_ref()
-        .filter(|path| path.exists() && !args.force)
-    {
-        bail!("{} exists: --force replaces it", path.display());
-    }
     if let Some(path) = &args.output {
-        never_over(path, args.profiles.iter().chain([&args.workload]))?;
+        may_write(
+            path,
+            args.force,
+            args.profiles.iter().chain([&args.workload]),
+        )?;
     }
     let mut verdicts = Vec::new();
     for text in &args.on {
@@ -218,11 +216,7 @@ fn pool(args: &Args, truth: &Truth) -> anyhow::Result<(Vec<Profile>, Option<u64>
         let (pool, a_day) = verify::week_of_profiles(truth);
         return Ok((pool, args.profiles_a_day.or(Some(a_day))));
     }
-    let mut pool = Vec::new();
-    for path in &args.profiles {
-        pool.extend(fsage_data::profiles::read_profiles(path)?);
-    }
-    Ok((pool, args.profiles_a_day))
+    Ok((profile_pool::read(&args.profiles)?, args.profiles_a_day))
 }
 
 fn attempt(

@@ -25,34 +25,34 @@ pub struct Output {
 }
 
 impl Output {
-    /// Refuses to write over a file, and in any case over what is read or into a folder that is. [`write()`] does
-    /// the first too; this is for before long work.
+    /// Whether it may be written, see [`may_write`]; for before long work.
     pub fn check<'a>(&self, inputs: impl IntoIterator<Item = &'a PathBuf>) -> anyhow::Result<()> {
-        never_over(&self.path, inputs)?;
-        if self.path.exists() && !self.force {
-            bail!("{} exists: --force replaces it", self.path.display());
-        }
-        Ok(())
+        may_write(&self.path, self.force, inputs)
     }
 }
 
-/// Refuses an output that is one of the inputs, or one of the files in a folder that is read.
-pub fn never_over<'a>(
+/// Refuses an output that is one of the inputs, or one of the files in a folder that is read; and, without `force`,
+/// any that exists.
+pub fn may_write<'a>(
     output: &Path,
+    force: bool,
     inputs: impl IntoIterator<Item = &'a PathBuf>,
 ) -> anyhow::Result<()> {
-    let Ok(output) = output.canonicalize() else {
+    let Ok(found) = output.canonicalize() else {
         return Ok(());
     };
     for input in inputs {
         if let Ok(input) = input.canonicalize()
-            && output.starts_with(&input)
+            && found.starts_with(&input)
         {
             bail!(
                 "{}: is what is read; write the output somewhere else",
                 output.display()
             );
         }
+    }
+    if !force {
+        bail!("{} exists: --force replaces it", output.display());
     }
     Ok(())
 }

@@ -1,22 +1,30 @@
 //! Pools of short-lived profiles in files: two tables, or one CSV file where the name ends in `.csv`.
 
-use anyhow::bail;
+use super::output::may_write;
 use fsage_core::short_lived::Profile;
-use fsage_data::profiles::{profile_tables, write_profiles, write_profiles_csv};
+use fsage_data::profiles::{profile_tables, read_profiles, write_profiles, write_profiles_csv};
 use std::path::{Path, PathBuf};
 
-/// Whether a pool can be written there; before what may take long.
-pub fn check(path: &Path, force: bool) -> anyhow::Result<()> {
+/// Whether a pool may be written there, see [`may_write`]; before what may take long.
+pub fn check(path: &Path, force: bool, inputs: &[PathBuf]) -> anyhow::Result<()> {
     let (table, ops) = profile_tables(path);
-    let files: Vec<PathBuf> = if is_csv(path) {
+    let files = if is_csv(path) {
         vec![path.to_owned()]
     } else {
         vec![table, ops]
     };
-    match files.iter().find(|file| file.exists() && !force) {
-        Some(file) => bail!("{} exists: --force replaces it", file.display()),
-        None => Ok(()),
+    files
+        .iter()
+        .try_for_each(|file| may_write(file, force, inputs))
+}
+
+/// Reads pools, all as one.
+pub fn read(paths: &[PathBuf]) -> anyhow::Result<Vec<Profile>> {
+    let mut pool = Vec::new();
+    for path in paths {
+        pool.extend(read_profiles(path)?);
     }
+    Ok(pool)
 }
 
 /// Writes a pool.

@@ -1,13 +1,12 @@
 //! `fsage generate snapshots`: a workload from the snapshots of a file system.
 
 use super::output::{Output, Row, Temporary, report, row, write};
+use super::profile_pool;
 use crate::ui::Ui;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use fsage_core::identity::Identity;
-use fsage_core::short_lived::Profile;
 use fsage_core::{EventSink, WorkloadHeader};
-use fsage_data::profiles::read_profiles;
 use fsage_data::snapshot::open_snapshots;
 use fsage_data::{WorkloadReader, create_workload};
 use fsage_workload::clones::Clones;
@@ -208,10 +207,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         None => 0,
     };
     let mut source = open_snapshots(&args.snapshots)?;
-    let mut pool: Vec<Profile> = Vec::new();
-    for path in &args.profiles {
-        pool.extend(read_profiles(path)?);
-    }
+    let pool = profile_pool::read(&args.profiles)?;
     let short_lived = (!pool.is_empty()).then(|| ShortLived {
         pool: &pool,
         draws: args.draws(),

@@ -1,6 +1,6 @@
 //! What the subcommands for traces share: where logs come from, what is taken from them, the short-lived files.
 
-use super::output::{Output, Row, never_over, report, row, write};
+use super::output::{Output, Row, report, row, write};
 use super::profile_pool;
 use crate::ui::{self, Ui};
 use anyhow::{Context, anyhow, bail};
@@ -88,8 +88,7 @@ pub fn run(
     args.output.check(kind.logs)?;
     if let Some(pool) = &args.profiles {
         // Before the logs are read, which may take long.
-        never_over(pool, kind.logs)?;
-        profile_pool::check(pool, args.output.force)?;
+        profile_pool::check(pool, args.output.force, kind.logs)?;
     }
     let options = TraceOptions {
         roots: kind.roots.iter().map(|r| bytes_of(r)).collect(),
