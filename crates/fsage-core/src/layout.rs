@@ -22,10 +22,26 @@ impl Extent {
     pub const POINTERS_AT: u64 = u64::MAX;
     /// Flag of indirect blocks and extent tree nodes.
     pub const POINTERS: u32 = 0x8000_0000;
+    /// FIEMAP: the data is there, its place is not known.
+    pub const UNKNOWN: u32 = 0x2;
+    /// FIEMAP: the data has no block yet.
+    pub const DELALLOC: u32 = 0x4;
+    /// FIEMAP: the data lies inside the inode or the metadata tree, not in blocks of its own.
+    pub const INLINE: u32 = 0x200;
+    /// FIEMAP: allocated, and never written.
+    pub const UNWRITTEN: u32 = 0x800;
+    /// FIEMAP: shared with another file.
+    pub const SHARED: u32 = 0x2000;
 
     /// Whether it holds block pointers instead of data.
     pub fn is_pointers(&self) -> bool {
         self.flags & Self::POINTERS != 0
+    }
+
+    /// Whether it says where blocks of the file's data lie. Pointers, inline data and data without a block yet do
+    /// not.
+    pub fn is_placed_data(&self) -> bool {
+        self.flags & (Self::POINTERS | Self::INLINE | Self::DELALLOC | Self::UNKNOWN) == 0
     }
 }
 
@@ -90,6 +106,34 @@ pub struct FileView<'a> {
     pub alloc_bytes: Option<u64>,
     /// Ascending by `logical_bytes`, maximal, indirect blocks last. `None` where they were not collected.
     pub extents: Option<&'a [Extent]>,
+    /// Path from the root, as in [`Inode::path`](crate::snapshot::Inode::path); `None` where names are not known.
+    pub path: Option<&'a str>,
+    /// Bits of [`source_flags`](crate::snapshot::source_flags).
+    pub source_flags: u32,
+}
+
+impl<'a> FileView<'a> {
+    /// An inode of which only this is known.
+    pub fn new(ino: u64, kind: FileKind, size_bytes: u64) -> FileView<'a> {
+        FileView {
+            ino,
+            generation: None,
+            parent_ino: None,
+            kind,
+            links: 1,
+            size_bytes,
+            alloc_bytes: None,
+            extents: None,
+            path: None,
+            source_flags: 0,
+        }
+    }
+
+    /// Last component of the path.
+    pub fn name(&self) -> Option<&'a str> {
+        let path = self.path?;
+        Some(path.rsplit_once('/').map_or(path, |(_, name)| name))
+    }
 }
 
 /// A run of free space, in bytes.
@@ -126,6 +170,9 @@ pub struct Geometry {
     pub inodes_per_group: u32,
     /// Number of the first inode: group of an inode = (ino - `first_ino`) / `inodes_per_group`.
     pub first_ino: u32,
+    /// Length of the run of free space that new inodes take, where inodes are made in chunks as XFS does; 0 where
+    /// they are not.
+    pub inode_chunk_bytes: u32,
 }
 
 impl Geometry {

@@ -10,6 +10,7 @@ pub mod event;
 pub mod file_system;
 pub mod identity;
 pub mod layout;
+pub mod layout_in_memory;
 pub mod names;
 pub mod rng;
 pub mod short_lived;
@@ -22,5 +23,6 @@ pub use event::{
 };
 pub use file_system::{FileSystem, Inconsistency, Outcome, StateError};
 pub use layout::{Extent, FileKind, FileView, Geometry, Layout, Run, Space};
+pub use layout_in_memory::LayoutInMemory;
 pub use rng::Rng;
 pub use snapshot::{SnapshotSink, SnapshotSource};

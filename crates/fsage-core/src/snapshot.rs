@@ -5,7 +5,7 @@
 //! what changed from one to the next, from a [`SnapshotSource`].
 
 use crate::event::SinkError;
-use crate::layout::{Extent, FileKind, Geometry, Space};
+use crate::layout::{Extent, FileKind, FileView, Geometry, Space};
 
 /// One snapshot. `None` is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,6 +46,8 @@ pub struct SnapshotInfo {
     pub inodes_per_group: Option<u32>,
     /// Number of the first inode: 0 on FFS, 1 on ext2/3/4.
     pub first_ino: Option<u32>,
+    /// Length of a chunk of inodes, where they are made in chunks.
+    pub inode_chunk_bytes: Option<u32>,
     /// What wrote the snapshot.
     pub tool_version: Option<String>,
     /// What is left for data when all fixed metadata are taken off.
@@ -76,6 +78,8 @@ impl SnapshotInfo {
             self.inodes_per_group = Some(geometry.inodes_per_group);
             self.first_ino = Some(geometry.first_ino);
         }
+        let chunk = geometry.inode_chunk_bytes;
+        self.inode_chunk_bytes = (chunk > 0).then_some(chunk);
         self.data_bytes = geometry.data_bytes;
         if let Some(space) = space {
             let blocks = space.free_blocks.saturating_mul(block);
@@ -104,6 +108,7 @@ impl SnapshotInfo {
             group_bytes: blocks_per_group * u64::from(block_bytes),
             inodes_per_group: self.inodes_per_group.unwrap_or(0),
             first_ino: self.first_ino.unwrap_or(0),
+            inode_chunk_bytes: self.inode_chunk_bytes.unwrap_or(0),
         }
     }
 
@@ -190,6 +195,22 @@ impl Inode {
             path: None,
             extents: None,
             source_flags: 0,
+        }
+    }
+
+    /// The inode as a metric sees it.
+    pub fn view(&self) -> FileView<'_> {
+        FileView {
+            ino: self.ino,
+            generation: self.generation,
+            parent_ino: self.parent_ino,
+            kind: self.kind,
+            links: self.links.unwrap_or(1),
+            size_bytes: self.size_bytes,
+            alloc_bytes: self.alloc_bytes,
+            extents: self.extents.as_deref(),
+            path: self.path.as_deref(),
+            source_flags: self.source_flags,
         }
     }
 }

@@ -33,14 +33,11 @@ impl Layout for Stored {
     fn visit_files(&self, visit: &mut dyn FnMut(&FileView<'_>)) {
         for (ino, generation, kind, size_bytes, extents) in &self.files {
             visit(&FileView {
-                ino: *ino,
                 generation: *generation,
                 parent_ino: Some(2),
-                kind: *kind,
-                links: 1,
-                size_bytes: *size_bytes,
                 alloc_bytes: Some(size_bytes.next_multiple_of(1024)),
                 extents: extents.as_deref(),
+                ..FileView::new(*ino, *kind, *size_bytes)
             });
         }
     }
@@ -95,6 +92,7 @@ fn ffs_like() -> Stored {
             group_bytes: 8192 * 2596,
             inodes_per_group: 9728,
             first_ino: 0,
+            inode_chunk_bytes: 0,
         },
         space: Space {
             free_blocks: 1000,

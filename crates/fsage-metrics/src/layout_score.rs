@@ -143,19 +143,14 @@ pub(crate) mod tests {
             group_bytes: 1 << 20,
             inodes_per_group: 256,
             first_ino: 0,
+            inode_chunk_bytes: 0,
         }
     }
 
     pub(crate) fn file(size_bytes: u64, extents: &[Extent]) -> FileView<'_> {
         FileView {
-            ino: 257,
-            generation: None,
-            parent_ino: None,
-            kind: FileKind::Regular,
-            links: 1,
-            size_bytes,
-            alloc_bytes: None,
             extents: Some(extents),
+            ..FileView::new(257, FileKind::Regular, size_bytes)
         }
     }
 

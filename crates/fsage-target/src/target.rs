@@ -72,6 +72,7 @@ impl Layout for Null {
             group_bytes: 0,
             inodes_per_group: 0,
             first_ino: 0,
+            inode_chunk_bytes: 0,
         }
     }
 

@@ -38,6 +38,7 @@ struct File {
     size_bytes: u64,
     alloc_bytes: Option<u64>,
     extents: Option<Range<usize>>,
+    source_flags: u32,
 }
 
 impl SnapshotFile {
@@ -164,6 +165,7 @@ impl SnapshotFile {
             size_bytes: inode.size_bytes,
             alloc_bytes: inode.alloc_bytes,
             extents: inode.extents.as_ref().map(|_| start..end),
+            source_flags: inode.source_flags,
         });
     }
 
@@ -209,6 +211,8 @@ impl Layout for SnapshotFile {
                 size_bytes: file.size_bytes,
                 alloc_bytes: file.alloc_bytes,
                 extents: file.extents.clone().map(|range| &self.extents[range]),
+                path: None,
+                source_flags: file.source_flags,
             });
         }
     }

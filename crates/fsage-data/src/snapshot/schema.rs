@@ -17,7 +17,12 @@ pub const FREE: &str = "free";
 pub const NAMES: &str = "names";
 
 /// Columns that a snapshot table may lack.
-pub(super) const OPTIONAL_INFO: [&str; 3] = ["data_bytes", "free_blocks", "free_frags"];
+pub(super) const OPTIONAL_INFO: [&str; 4] = [
+    "data_bytes",
+    "free_blocks",
+    "free_frags",
+    "inode_chunk_bytes",
+];
 
 fn required(name: &str, kind: DataType) -> Field {
     Field::new(name, kind, false)
@@ -96,6 +101,7 @@ pub(super) fn info_schema() -> Schema {
         nullable("data_bytes", DataType::UInt64),
         nullable("free_blocks", DataType::UInt64),
         nullable("free_frags", DataType::UInt64),
+        nullable("inode_chunk_bytes", DataType::UInt32),
     ])
 }
 

@@ -66,6 +66,7 @@ pub(super) fn complete_snapshot_table(
         u64s(|r| r.data_bytes),
         u64s(|r| r.free_blocks),
         u64s(|r| r.free_frags),
+        u32s(|r| r.inode_chunk_bytes),
     ];
     let batch = RecordBatch::try_new(schema, columns)
         .expect("columns in the order and with the types of the schema");
@@ -121,6 +122,7 @@ pub fn read_snapshot_table(path: impl AsRef<Path>) -> Result<Vec<SnapshotInfo>, 
                 data_bytes: u64_at("data_bytes"),
                 free_blocks: u64_at("free_blocks"),
                 free_frags: u64_at("free_frags"),
+                inode_chunk_bytes: u32_at("inode_chunk_bytes"),
             });
         }
     }

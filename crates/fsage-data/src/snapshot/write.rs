@@ -155,16 +155,7 @@ mod tests {
         }
         fn visit_files(&self, visit: &mut dyn FnMut(&FileView<'_>)) {
             for ino in &self.0 {
-                visit(&FileView {
-                    ino: *ino,
-                    generation: None,
-                    parent_ino: None,
-                    kind: FileKind::Regular,
-                    links: 1,
-                    size_bytes: 0,
-                    alloc_bytes: None,
-                    extents: None,
-                });
+                visit(&FileView::new(*ino, FileKind::Regular, 0));
             }
         }
         fn visit_free(&self, _: &mut dyn FnMut(Run)) {}

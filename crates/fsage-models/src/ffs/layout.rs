@@ -20,6 +20,7 @@ impl Layout for Ffs {
             group_bytes: g.fpg * g.fsize,
             inodes_per_group: g.ipg as u32,
             first_ino: 0,
+            inode_chunk_bytes: 0,
         }
     }
 
@@ -115,14 +116,9 @@ impl Ffs {
             }
         }
         FileView {
-            ino: inode.ino,
-            generation: None,
-            parent_ino: None,
-            kind: FileKind::Regular,
-            links: 1,
-            size_bytes: inode.size,
             alloc_bytes: Some(frags * g.fsize),
             extents: Some(extents),
+            ..FileView::new(inode.ino, FileKind::Regular, inode.size)
         }
     }
 

@@ -1,0 +1,5 @@
+//! System calls of Linux that the standard library lacks, as safe functions: one file a call.
+//!
+//! This is the one crate of the workspace with `unsafe` in it.
+
+pub mod fiemap;
