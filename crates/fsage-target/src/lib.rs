@@ -4,6 +4,7 @@
 //! and measures them at the end of every day, and [`FfsTrace`] is the microscope under which an FFS is
 //! compared with the original.
 
+pub mod directory;
 mod engine;
 mod ffs_trace;
 mod spec;
