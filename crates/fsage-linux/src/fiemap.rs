@@ -46,6 +46,8 @@ pub struct Fiemap {
 
 impl Fiemap {
     /// A buffer.
+    // It lies on the stack for a moment only.
+    #[allow(clippy::large_stack_arrays)]
     pub fn new() -> Fiemap {
         let empty = RawExtent {
             logical: 0,

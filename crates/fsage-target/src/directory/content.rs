@@ -2,8 +2,8 @@
 //!
 //! Every chunk of 64 KiB of a file is a slice of one megabyte of noise, at a place that hashes of the file and of the
 //! chunk choose. So writing costs no copy, the same range written again is the same, and a block of another file, or
-//! of another place in the same file, passes for the right one once in 100,000 times. Noise does not compress, and no block of it is
-//! zero.
+//! of another place in the same file, passes for the right one once in 100,000 times. Noise does not compress, and no
+//! block of it is zero.
 
 use fsage_core::{FileId, Rng};
 use std::sync::LazyLock;
