@@ -3,6 +3,7 @@
 //! Every target sees the same events in the same order, and none sees another, so that results do not depend
 //! on how many threads share the work.
 
+use crate::real::DayIs;
 use crate::stamps::Stamps;
 use crate::target::Target;
 use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo};
@@ -10,10 +11,13 @@ use fsage_core::{
     Event, EventSource, FileSystem, Inconsistency, Op, Outcome, SinkError, StateError, Verb,
 };
 use fsage_metrics::{Measures, measure};
+use std::os::fd::BorrowedFd;
 use thiserror::Error;
 
 /// Events that are read ahead while targets work on those before.
 const BATCH: usize = 8192;
+/// The same where a target is real: such a batch may take a second.
+const REAL_BATCH: usize = 1024;
 
 /// What became of the operations of a day or a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,40 +76,60 @@ pub struct Day {
     pub counts: OpCounts,
     /// The layout.
     pub measures: Measures,
+    /// Of a real target: bytes of files that would be alive had no operation been skipped, rounded up to blocks.
+    pub planned_bytes: Option<u64>,
 }
+
+/// Told of every day that ends. What it gives is kept in the journal of a real target, and comes back when the run
+/// goes on after an interruption.
+pub type DayEnds = Box<dyn FnMut(&Day) -> Vec<u8> + Send>;
 
 /// Takes a snapshot: all inodes, ascending by number, and the further names of those that have several.
 pub type TakeSnapshot =
     Box<dyn FnMut(SnapshotInfo, Vec<Inode>, Vec<FurtherName>) -> Result<(), SinkError> + Send>;
 
+/// Takes a snapshot of a mounted file system: its number, the time of the workload it stands for (nanoseconds since 1970
+/// UTC), and the root of the tree.
+pub type TakeRealSnapshot =
+    Box<dyn FnMut(u32, i64, BorrowedFd<'_>) -> Result<(), SinkError> + Send>;
+
 /// Snapshots at the end of days.
 struct Snapshots {
-    stamps: Stamps,
+    epoch_ns: i64,
     every_days: u32,
-    take: TakeSnapshot,
     taken: u32,
+    way: Way,
 }
 
-impl std::fmt::Debug for Snapshots {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Snapshots")
-            .field("every_days", &self.every_days)
-            .field("taken", &self.taken)
-            .finish_non_exhaustive()
-    }
+/// How snapshots are taken.
+enum Way {
+    Model(Box<Stamps>, TakeSnapshot),
+    Real(TakeRealSnapshot),
 }
 
 /// A target that is being aged.
-#[derive(Debug)]
 pub struct Aging {
     target: Target,
-    snapshots: Option<Box<Snapshots>>,
+    snapshots: Option<Snapshots>,
+    day_ends: Option<DayEnds>,
     lenient: bool,
     check_days: bool,
     days: Vec<Day>,
+    /// Days that were measured before an interruption; they are not in `days`.
+    earlier_days: u32,
     today: OpCounts,
     t_ns: Option<i64>,
     failure: Option<ReplayError>,
+}
+
+impl std::fmt::Debug for Aging {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Aging")
+            .field("target", &self.target)
+            .field("days", &self.days.len())
+            .field("failure", &self.failure)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Why a replay ended early.
@@ -141,14 +165,17 @@ pub enum ReplayError {
 }
 
 impl Aging {
-    /// A fresh target. In lenient mode operations that do not fit the state are counted and skipped.
+    /// A fresh target, or a real one whose run goes on. In lenient mode operations that do not fit the state are
+    /// counted and skipped.
     pub fn new(target: Target, lenient: bool) -> Aging {
         Aging {
             target,
             snapshots: None,
+            day_ends: None,
             lenient,
             check_days: false,
             days: Vec::new(),
+            earlier_days: 0,
             today: OpCounts::default(),
             t_ns: None,
             failure: None,
@@ -160,20 +187,38 @@ impl Aging {
         self.check_days = true;
     }
 
+    /// Also tells `day_ends` of every day.
+    pub fn when_day_ends(&mut self, day_ends: DayEnds) {
+        self.day_ends = Some(day_ends);
+    }
+
     /// Also takes a snapshot with times, generations and names at the end of every so many days, and of the
     /// last. `epoch_ns` is the time of the workload's 0, nanoseconds since 1970 UTC. Costs memory for the times
-    /// and names, see [`Stamps`].
+    /// and names, see [`Stamps`]. Of a real target nothing is taken.
     pub fn take_snapshots(&mut self, every_days: u32, epoch_ns: i64, take: TakeSnapshot) {
         let stamps = match &self.target {
             Target::Ffs(fs) => Stamps::new(&**fs, epoch_ns),
             Target::Null(null) => Stamps::new(null, epoch_ns),
+            Target::Real(_) => return,
         };
-        self.snapshots = Some(Box::new(Snapshots {
-            stamps,
+        self.snapshots = Some(Snapshots {
+            epoch_ns,
             every_days: every_days.max(1),
-            take,
             taken: 0,
-        }));
+            way: Way::Model(Box::new(stamps), take),
+        });
+    }
+
+    /// The same of a real target, whose file system is walked. Of a model nothing is taken.
+    pub fn take_real_snapshots(&mut self, every_days: u32, epoch_ns: i64, take: TakeRealSnapshot) {
+        if let Target::Real(_) = self.target {
+            self.snapshots = Some(Snapshots {
+                epoch_ns,
+                every_days: every_days.max(1),
+                taken: 0,
+                way: Way::Real(take),
+            });
+        }
     }
 
     /// The target as it stands.
@@ -181,12 +226,22 @@ impl Aging {
         &self.target
     }
 
-    /// The days so far.
+    /// The target, out of the replay.
+    pub fn into_target(self) -> Target {
+        self.target
+    }
+
+    /// The days so far, without those before an interruption.
     pub fn days(&self) -> &[Day] {
         &self.days
     }
 
-    /// What became of the operations of all days so far.
+    /// Days that had been measured before an interruption.
+    pub fn earlier_days(&self) -> u32 {
+        self.earlier_days
+    }
+
+    /// What became of the operations of all days so far, without those before an interruption.
     pub fn total(&self) -> OpCounts {
         let mut total = OpCounts::default();
         for day in &self.days {
@@ -216,11 +271,18 @@ impl Aging {
                 Some(n) => &rest[..n],
                 None => rest,
             };
-            let stamps = self.snapshots.as_mut().map(|s| &mut s.stamps);
+            let stamps = match &mut self.snapshots {
+                Some(Snapshots {
+                    way: Way::Model(stamps, _),
+                    ..
+                }) => Some(&mut **stamps),
+                _ => None,
+            };
             let (today, lenient) = (&mut self.today, self.lenient);
             let applied = match &mut self.target {
                 Target::Ffs(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
                 Target::Null(null) => apply_all(null, operations, today, lenient, stamps),
+                Target::Real(real) => real.apply(operations, today, lenient),
             };
             if let Err(error) = applied {
                 self.failure = Some(error);
@@ -233,57 +295,107 @@ impl Aging {
     }
 
     fn end_day(&mut self, label: &str) {
-        if self.check_days
-            && let Err(inconsistency) = self.target.check()
-        {
-            self.failure.get_or_insert(ReplayError::Inconsistent {
-                label: label.to_owned(),
-                inconsistency,
-            });
+        if let Err(error) = self.try_end_day(label) {
+            self.failure.get_or_insert(error);
         }
-        self.days.push(Day {
-            number: self.days.len() as u32,
+    }
+
+    fn try_end_day(&mut self, label: &str) -> Result<(), ReplayError> {
+        if let Target::Real(real) = &mut self.target
+            && real.end_day(&mut self.today, self.lenient)? == DayIs::Known
+        {
+            self.earlier_days += 1;
+            self.today = OpCounts::default();
+            return Ok(());
+        }
+        if self.check_days {
+            self.target
+                .check()
+                .map_err(|inconsistency| ReplayError::Inconsistent {
+                    label: label.to_owned(),
+                    inconsistency,
+                })?;
+        }
+        let day = Day {
+            number: self.earlier_days + self.days.len() as u32,
             label: label.to_owned(),
             t_ns: self.t_ns,
             counts: std::mem::take(&mut self.today),
             measures: measure(self.target.layout()),
-        });
-        let every = self.snapshots.as_ref().map_or(1, |s| s.every_days);
-        if (self.days.len() as u32).is_multiple_of(every) {
-            self.take_snapshot();
+            planned_bytes: match &self.target {
+                Target::Real(real) => Some(real.directory().planned_bytes()),
+                _ => None,
+            },
+        };
+        let record = self.day_ends.as_mut().map(|day_ends| day_ends(&day));
+        self.days.push(day);
+        let days = self.days_so_far();
+        if self
+            .snapshots
+            .as_ref()
+            .is_some_and(|s| days.is_multiple_of(s.every_days))
+        {
+            self.take_snapshot()?;
         }
+        if let Target::Real(real) = &mut self.target {
+            real.record_day(days - 1, &record.unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
+    fn days_so_far(&self) -> u32 {
+        self.earlier_days + self.days.len() as u32
     }
 
     /// Takes a snapshot, if that of this day is not taken yet.
-    fn take_snapshot(&mut self) {
-        let days = self.days.len() as u32;
+    fn take_snapshot(&mut self) -> Result<(), ReplayError> {
+        let days = self.days_so_far();
         let Some(snapshots) = self.snapshots.as_mut().filter(|s| s.taken < days) else {
-            return;
+            return Ok(());
         };
         snapshots.taken = days;
-        let layout = self.target.layout();
-        let (inodes, names) = snapshots.stamps.snapshot(layout);
-        let day_ends = self.t_ns.map(|t| snapshots.stamps.time_of(t));
-        let info = SnapshotInfo {
-            snap_id: days - 1,
-            taken_at_ns: day_ends.map_or(snapshots.stamps.now_ns(), |t| {
-                t.max(snapshots.stamps.now_ns())
-            }),
-            source: "model".to_owned(),
-            ..SnapshotInfo::default()
+        let day_ends = self.t_ns.map(|t| snapshots.epoch_ns.saturating_add(t));
+        let taken = match (&mut snapshots.way, &self.target) {
+            (Way::Model(stamps, take), target) => {
+                let layout = target.layout();
+                let (inodes, names) = stamps.snapshot(layout);
+                let now_ns = stamps.now_ns();
+                let info = SnapshotInfo {
+                    snap_id: days - 1,
+                    taken_at_ns: day_ends.map_or(now_ns, |t| t.max(now_ns)),
+                    source: "model".to_owned(),
+                    ..SnapshotInfo::default()
+                };
+                let info = info.with_layout(&layout.geometry(), layout.space().as_ref());
+                take(info, inodes, names)
+            }
+            (Way::Real(take), Target::Real(real)) => take(
+                days - 1,
+                day_ends.unwrap_or(snapshots.epoch_ns),
+                real.directory().root(),
+            ),
+            (Way::Real(_), _) => Ok(()),
         };
-        let info = info.with_layout(&layout.geometry(), layout.space().as_ref());
-        if let Err(error) = (snapshots.take)(info, inodes, names) {
-            self.failure.get_or_insert(ReplayError::Snapshot(error));
-        }
+        taken.map_err(ReplayError::Snapshot)
     }
 
     /// Operations after the last `day` belong to an open day, which is measured at the end.
-    fn end(&mut self) {
-        if self.today != OpCounts::default() || self.days.is_empty() {
-            self.end_day("end");
+    fn end(&mut self) -> Result<(), ReplayError> {
+        if let Target::Real(real) = &mut self.target {
+            real.catch_up_ends(&mut self.today, self.lenient)?;
         }
-        self.take_snapshot();
+        if self.today != OpCounts::default() || self.days_so_far() == 0 {
+            self.try_end_day("end")?;
+        }
+        self.take_snapshot()
+    }
+
+    /// Leaves a target that is not done so that its run can go on.
+    fn leave(&mut self) -> Result<(), ReplayError> {
+        match &mut self.target {
+            Target::Real(real) => real.leave(),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -341,7 +453,8 @@ pub struct Progress {
 }
 
 /// Replays a workload on every target, with at most `threads` of them at work at the same time. `progress` is
-/// told how far it has come and says whether to go on.
+/// told how far it has come and says whether to go on. Whatever happens, real targets are left so that the run can be
+/// resumed.
 ///
 /// # Errors
 /// The first target's failure, else what the source reports; the targets then stand where they stopped.
@@ -349,15 +462,35 @@ pub fn replay(
     source: &mut dyn EventSource,
     agings: &mut [Aging],
     threads: usize,
+    progress: impl FnMut(Progress) -> bool,
+) -> Result<(), ReplayError> {
+    let replayed = replay_all(source, agings, threads, progress);
+    if replayed.is_err() {
+        for aging in agings.iter_mut() {
+            // What stopped the replay is worth more to know than what leaving a target failed with after it.
+            let _ = aging.leave();
+        }
+    }
+    replayed
+}
+
+fn replay_all(
+    source: &mut dyn EventSource,
+    agings: &mut [Aging],
+    threads: usize,
     mut progress: impl FnMut(Progress) -> bool,
 ) -> Result<(), ReplayError> {
     let share = agings.len().div_ceil(threads.max(1)).max(1);
-    let mut batch = Vec::with_capacity(BATCH);
-    let mut next = Vec::with_capacity(BATCH);
+    let any_real = agings
+        .iter()
+        .any(|aging| matches!(aging.target, Target::Real(_)));
+    let size = if any_real { REAL_BATCH } else { BATCH };
+    let mut batch = Vec::with_capacity(size);
+    let mut next = Vec::with_capacity(size);
     let mut events = 0;
-    let mut read = fill(source, &mut batch);
+    let mut read = fill(source, size, &mut batch);
     loop {
-        let more = read.is_ok() && batch.len() == BATCH;
+        let more = read.is_ok() && batch.len() == size;
         if threads > 1 {
             let events = &batch;
             std::thread::scope(|scope| {
@@ -365,7 +498,7 @@ pub fn replay(
                     scope.spawn(move || share.iter_mut().for_each(|aging| aging.apply(events)));
                 }
                 if more {
-                    read = fill(source, &mut next);
+                    read = fill(source, size, &mut next);
                 }
             });
         } else {
@@ -373,7 +506,7 @@ pub fn replay(
                 aging.apply(&batch);
             }
             if more {
-                read = fill(source, &mut next);
+                read = fill(source, size, &mut next);
             }
         }
         if let Some(failure) = agings.iter_mut().find_map(|aging| aging.failure.take()) {
@@ -391,17 +524,18 @@ pub fn replay(
     }
     read.map_err(ReplayError::Source)?;
     for aging in agings.iter_mut() {
-        aging.end();
-        if let Some(failure) = aging.failure.take() {
-            return Err(failure);
-        }
+        aging.end()?;
     }
     Ok(())
 }
 
-fn fill(source: &mut dyn EventSource, batch: &mut Vec<Event>) -> Result<(), SinkError> {
+fn fill(
+    source: &mut dyn EventSource,
+    size: usize,
+    batch: &mut Vec<Event>,
+) -> Result<(), SinkError> {
     batch.clear();
-    while batch.len() < BATCH {
+    while batch.len() < size {
         match source.next_event()? {
             Some(event) => batch.push(event),
             None => break,

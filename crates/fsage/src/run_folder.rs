@@ -1,16 +1,20 @@
-//! The folder of a run: written under a hidden name, renamed when it is complete.
+//! A run on disk.
 //!
 //! ```text
-//! RUN/run.json                 what was run: version, workload, targets
+//! RUN/run.json                 the manifest: version, workload, targets, and whether the run is complete
 //! RUN/<target>/days.parquet    one row a day
 //! RUN/<target>/final.parquet   the layout at the end, as a snapshot
+//! RUN/<target>/checkpoint/     what a real target needs to go on after an interruption
 //! ```
 //!
-//! Nothing in it depends on the clock, the machine or the number of threads: the same command on the same
-//! workload gives the same bytes.
+//! A run stands under its name from the start. Until it is complete its manifest says so; one that was interrupted
+//! stays and can be resumed, one that ended in an error of its input before anything real was changed goes again.
+//! Of simulated targets nothing in it depends on the clock, the machine or the number of threads: the same command on
+//! the same workload gives the same bytes.
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -24,12 +28,26 @@ pub struct Manifest {
     pub fsage: String,
     /// Version of this form.
     pub schema_version: u32,
+    /// How far it came. Older runs, which say nothing, are complete.
+    #[serde(default)]
+    pub state: State,
     /// The workload.
     pub workload: WorkloadFacts,
     /// Operations that did not fit the state were skipped.
     pub lenient: bool,
     /// The targets, in the order they were named.
     pub targets: Vec<TargetFacts>,
+}
+
+/// How far a run came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It goes on, or was interrupted.
+    Incomplete,
+    /// All of it is there.
+    #[default]
+    Complete,
 }
 
 /// Which workload was replayed.
@@ -60,6 +78,9 @@ pub struct TargetFacts {
     pub operations: u64,
     /// Operations that were not done, not counting those that the file system does not know.
     pub skipped: u64,
+    /// Of a real target: kernel, type of file system, how it was made and mounted.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub facts: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Manifest {
@@ -75,82 +96,151 @@ impl Manifest {
         serde_json::from_str(&text)
             .with_context(|| format!("{}: damaged; make the run again", path.display()))
     }
+
+    /// Writes the manifest of a run, all of it or nothing.
+    fn write(&self, run: &Path) -> anyhow::Result<()> {
+        let failed = || format!("{}: cannot write {MANIFEST}", run.display());
+        let mut text = serde_json::to_string_pretty(self)?;
+        text.push('\n');
+        let new = run.join(format!("{MANIFEST}.new"));
+        fs::write(&new, text).with_context(failed)?;
+        fs::rename(&new, run.join(MANIFEST)).with_context(failed)
+    }
+
+    /// Whether this is the run that `other` began: the same workload on the same targets.
+    fn goes_on_with(&self, other: &Manifest) -> Result<(), String> {
+        if self.workload.blake3 != other.workload.blake3 {
+            return Err("its workload has other content".to_owned());
+        }
+        let specs = |m: &Manifest| m.targets.iter().map(|t| t.spec.clone()).collect::<Vec<_>>();
+        if specs(self) != specs(other) {
+            return Err(format!("its targets are {}", specs(other).join(", ")));
+        }
+        Ok(())
+    }
 }
 
-/// A run that is being written. Dropped before [`finish`](Self::finish), it leaves nothing.
+/// A run that is being written. Dropped early, it leaves nothing, unless it was told to [`stay`](Self::stay).
 #[derive(Debug)]
-pub struct NewRun {
-    to: PathBuf,
-    hidden: PathBuf,
-    replaces: bool,
-    done: bool,
+pub struct Run {
+    path: PathBuf,
+    /// The run that this one replaces, out of the way until this one is complete.
+    replaced: Option<PathBuf>,
+    stays: bool,
+    resumed: bool,
 }
 
-impl NewRun {
-    /// Starts a run that will be `to`.
-    pub fn create(to: &Path, force: bool) -> anyhow::Result<NewRun> {
+impl Run {
+    /// Starts a run. With `resume` it goes on with an incomplete one of that name, if there is one.
+    pub fn begin(to: &Path, force: bool, resume: bool, manifest: &Manifest) -> anyhow::Result<Run> {
         let Some(name) = to.file_name() else {
             bail!("{}: expected the name of a folder to make", to.display());
         };
-        let replaces = to.symlink_metadata().is_ok();
-        if replaces && !force {
+        let there = to.symlink_metadata().is_ok();
+        let empty = fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_none());
+        let is_run = to.join(MANIFEST).is_file();
+        if there && resume && is_run {
+            return Run::resume(to, manifest);
+        }
+        if there && !force {
+            if is_run && Manifest::read(to).is_ok_and(|m| m.state == State::Incomplete) {
+                bail!(
+                    "{}: an interrupted run: --resume goes on with it, --force starts anew",
+                    to.display()
+                );
+            }
             bail!("{}: exists already (--force replaces a run)", to.display());
         }
-        let empty = fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_none());
-        if replaces && !empty && !to.join(MANIFEST).is_file() {
+        if there && !empty && !is_run {
             bail!(
                 "{}: exists and is no run, so it is not replaced; name another folder",
                 to.display()
             );
         }
-        let mut hidden = std::ffi::OsString::from(".");
-        hidden.push(name);
-        hidden.push(format!(".incomplete-{}", std::process::id()));
-        let hidden = to.with_file_name(hidden);
-        fs::create_dir(&hidden)
-            .with_context(|| format!("{}: cannot make the folder of the run", to.display()))?;
-        Ok(NewRun {
-            to: to.to_owned(),
-            hidden,
-            replaces,
-            done: false,
+        let failed = || format!("{}: cannot make the folder of the run", to.display());
+        let mut aside = OsString::from(".");
+        aside.push(name);
+        aside.push(".replaced");
+        let aside = to.with_file_name(aside);
+        if there {
+            if aside.symlink_metadata().is_ok() {
+                // The last attempt to replace it was killed: what it replaced is the one to keep.
+                fs::remove_dir_all(to).with_context(failed)?;
+            } else {
+                fs::rename(to, &aside).with_context(failed)?;
+            }
+        }
+        let run = Run {
+            path: to.to_owned(),
+            replaced: there.then_some(aside),
+            stays: false,
+            resumed: false,
+        };
+        fs::create_dir(to).with_context(failed)?;
+        manifest.write(to)?;
+        Ok(run)
+    }
+
+    fn resume(to: &Path, manifest: &Manifest) -> anyhow::Result<Run> {
+        let begun = Manifest::read(to)?;
+        if begun.state == State::Complete {
+            bail!(
+                "{}: the run is complete; there is nothing to resume",
+                to.display()
+            );
+        }
+        if let Err(why) = manifest.goes_on_with(&begun) {
+            bail!(
+                "{}: the interrupted run is another one: {why}; resume it with the command it was begun with",
+                to.display()
+            );
+        }
+        Ok(Run {
+            path: to.to_owned(),
+            replaced: None,
+            stays: true,
+            resumed: true,
         })
     }
 
-    /// Makes the folder of a target.
+    /// Whether it goes on with an interrupted run.
+    pub fn is_resumed(&self) -> bool {
+        self.resumed
+    }
+
+    /// From now on an early end leaves the run as it is, so that it can be resumed.
+    pub fn stay(&mut self) {
+        self.stays = true;
+    }
+
+    /// The folder of a target, made if it is not there.
     pub fn target(&self, folder: &str) -> anyhow::Result<PathBuf> {
-        let path = self.hidden.join(folder);
-        fs::create_dir(&path).with_context(|| format!("{}: cannot make it", path.display()))?;
+        let path = self.path.join(folder);
+        fs::create_dir_all(&path).with_context(|| format!("{}: cannot make it", path.display()))?;
         Ok(path)
     }
 
-    /// Writes the manifest and gives the run its name.
+    /// Writes the manifest of the complete run; the run that it replaces goes.
     pub fn finish(mut self, manifest: &Manifest) -> anyhow::Result<()> {
-        let failed = || format!("{}: cannot complete the run", self.to.display());
-        let mut text = serde_json::to_string_pretty(manifest)?;
-        text.push('\n');
-        fs::write(self.hidden.join(MANIFEST), text).with_context(failed)?;
-        if self.replaces {
-            // The old run is out of the way before the new one takes its name, and goes last.
-            let old = self
-                .hidden
-                .with_extension(format!("old-{}", std::process::id()));
-            fs::rename(&self.to, &old).with_context(failed)?;
-            fs::rename(&self.hidden, &self.to).with_context(failed)?;
-            fs::remove_dir_all(&old).with_context(failed)?;
-        } else {
-            fs::rename(&self.hidden, &self.to).with_context(failed)?;
+        manifest.write(&self.path)?;
+        self.stays = true;
+        if let Some(old) = self.replaced.take() {
+            fs::remove_dir_all(&old).with_context(|| {
+                format!("{}: cannot remove the run that was replaced", old.display())
+            })?;
         }
-        self.done = true;
         Ok(())
     }
 }
 
-impl Drop for NewRun {
+impl Drop for Run {
     fn drop(&mut self) {
-        if !self.done {
+        if !self.stays {
             // Nothing better can be done about a folder that cannot be removed.
-            let _ = fs::remove_dir_all(&self.hidden);
+            let _ = fs::remove_dir_all(&self.path);
+            if let Some(old) = &self.replaced {
+                let _ = fs::rename(old, &self.path);
+            }
         }
     }
 }

@@ -1,0 +1,364 @@
+//! A real target in a run: a [`Directory`] with its journal, so that the run can go on after any interruption.
+//!
+//! The journal says how many events are done and which of them did not end plainly. A run that goes on is given the
+//! workload from its start: up to that count the tables follow the events without touching the disk. Then the tree is
+//! brought to what the tables say, see [`repair`](crate::directory::repair), and the replay is live.
+
+mod ahead;
+
+use crate::directory::{
+    Allowed, Directory, Journal, JournalError, Move, Recovered, RepairError, Repaired, Reread,
+    TargetError, UNSAID, repair,
+};
+use crate::engine::{OpCounts, ReplayError};
+use ahead::Ahead;
+use fsage_core::{Event, Op};
+use std::collections::BTreeSet;
+use std::iter::Peekable;
+use std::time::SystemTime;
+
+/// Events after the journal's count that may explain what is in the tree, at most. A killed process is fewer than
+/// [`UNSAID`] ahead of its journal; after a power failure the tree may be ahead up to the end of the day.
+const AHEAD: usize = 1 << 20;
+
+/// Whether a day that ends has been measured before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DayIs {
+    /// It ends now.
+    New,
+    /// It ended before the interruption.
+    Known,
+}
+
+/// Asked between a few events whether to stop.
+pub type Stop = Box<dyn Fn() -> bool + Send>;
+
+/// A directory being aged in a run.
+pub struct Real {
+    directory: Directory,
+    /// The unaged control has none: it is made anew.
+    journal: Option<Journal>,
+    catching_up: Option<Box<CatchingUp>>,
+    repaired: Option<Repaired>,
+    stop: Stop,
+}
+
+/// The way back to where an interrupted run was.
+struct CatchingUp {
+    recovered: Recovered,
+    deviations: Peekable<std::vec::IntoIter<crate::directory::Deviation>>,
+    /// The system was started anew since: what was not synced may be lost.
+    power_failed: bool,
+    /// When the last known day ended, by the clock of the machine.
+    synced_ns: i64,
+    days: u32,
+    /// What the events since the last end of a day removed, and moved.
+    removed: BTreeSet<Vec<u8>>,
+    moved: Vec<Move>,
+    /// Events after the journal's count.
+    after: Vec<Event>,
+}
+
+impl std::fmt::Debug for Real {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Real")
+            .field("directory", &self.directory)
+            .field("journal", &self.journal)
+            .field("catching_up", &self.catching_up.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Real {
+    /// A run that begins.
+    pub fn begin(directory: Directory, journal: Option<Journal>, stop: Stop) -> Real {
+        Real {
+            directory,
+            journal,
+            catching_up: None,
+            repaired: None,
+            stop,
+        }
+    }
+
+    /// A run that goes on, on a directory that has been applied nothing to. It is to be given the workload from its
+    /// start. After a power failure (`power_failed`) every file is read again, after the death of the program only
+    /// those that changed since the last end of a day.
+    pub fn resume(
+        directory: Directory,
+        journal: Journal,
+        recovered: Recovered,
+        power_failed: bool,
+        stop: Stop,
+    ) -> Real {
+        let deviations = recovered.deviations.clone().into_iter().peekable();
+        Real {
+            catching_up: Some(Box::new(CatchingUp {
+                recovered,
+                deviations,
+                power_failed,
+                synced_ns: 0,
+                days: 0,
+                removed: BTreeSet::new(),
+                moved: Vec::new(),
+                after: Vec::new(),
+            })),
+            ..Real::begin(directory, Some(journal), stop)
+        }
+    }
+
+    /// The directory.
+    pub fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    /// The directory, out of the run; its journal is done with.
+    pub fn into_directory(self) -> Directory {
+        self.directory
+    }
+
+    /// What had to be done to the tree when the run went on.
+    pub fn repaired(&self) -> Option<Repaired> {
+        self.repaired
+    }
+
+    /// Applies events that are no `day`.
+    pub(crate) fn apply(
+        &mut self,
+        events: &[Event],
+        counts: &mut OpCounts,
+        lenient: bool,
+    ) -> Result<(), ReplayError> {
+        let live = self.follow(events, counts, lenient)?;
+        self.apply_live(live, counts, lenient)
+    }
+
+    /// Takes over what is known to be done, and gives back what is not. What comes soon after it is kept until the tree
+    /// has been repaired.
+    fn follow<'e>(
+        &mut self,
+        events: &'e [Event],
+        counts: &mut OpCounts,
+        lenient: bool,
+    ) -> Result<&'e [Event], ReplayError> {
+        let Some(catching_up) = &mut self.catching_up else {
+            return Ok(events);
+        };
+        let done = self.directory.events_done();
+        let known = catching_up.recovered.events_done.saturating_sub(done);
+        let known = events.len().min(known as usize);
+        for event in &events[..known] {
+            catching_up.note(event, &self.directory);
+            let index = self.directory.events_done();
+            let deviation = catching_up
+                .deviations
+                .next_if(|deviation| deviation.event_index == index);
+            self.directory
+                .replay_known(event, deviation.as_ref(), counts, lenient)?;
+            catching_up.note_moved(event, &self.directory);
+        }
+        let rest = &events[known..];
+        let room = AHEAD - catching_up.after.len().min(AHEAD);
+        let (kept, live) = rest.split_at(rest.len().min(room));
+        catching_up.after.extend_from_slice(kept);
+        if catching_up.after.len() >= AHEAD {
+            self.catch_up_ends(counts, lenient)?;
+        }
+        Ok(live)
+    }
+
+    /// Repairs the tree, if that is still to be done, and applies what had to wait for it.
+    pub(crate) fn catch_up_ends(
+        &mut self,
+        counts: &mut OpCounts,
+        lenient: bool,
+    ) -> Result<(), ReplayError> {
+        let Some(catching_up) = self.catching_up.take() else {
+            return Ok(());
+        };
+        if self.directory.events_done() < catching_up.recovered.events_done {
+            // The same hash, and yet it ends before what was done: another program's run, or a damaged journal.
+            return Err(ReplayError::Resume(format!(
+                "the journal knows {} events and the workload has {}",
+                catching_up.recovered.events_done,
+                self.directory.events_done()
+            )));
+        }
+        let mut ahead = Ahead::new(&self.directory);
+        for event in &catching_up.after {
+            ahead.event(event);
+        }
+        let (mut paths, mut moves) = ahead.finish();
+        paths.extend(catching_up.removed);
+        moves.extend(catching_up.moved);
+        let reread = if catching_up.power_failed {
+            Reread::Everything
+        } else {
+            Reread::Since {
+                ctime_ns: catching_up.synced_ns,
+                inodes: BTreeSet::new(),
+            }
+        };
+        let stop = &self.stop;
+        let repaired = repair(
+            self.directory.root(),
+            &self.directory.expected(),
+            &Allowed { paths, moves },
+            &reread,
+            self.directory.options().data,
+            &mut |_| !stop(),
+        );
+        self.repaired = Some(repaired.map_err(|error| match error {
+            RepairError::Interrupted => ReplayError::Interrupted,
+            error => ReplayError::Repair(error),
+        })?);
+        self.directory.forget_cache();
+        self.apply_live(&catching_up.after, counts, lenient)
+    }
+
+    /// Applies events in pieces, each noted in the journal.
+    fn apply_live(
+        &mut self,
+        events: &[Event],
+        counts: &mut OpCounts,
+        lenient: bool,
+    ) -> Result<(), ReplayError> {
+        // The threads of a parallel replay need enough to share.
+        let piece = UNSAID as usize * self.directory.options().threads.max(1);
+        for events in events.chunks(piece) {
+            if (self.stop)() {
+                return Err(ReplayError::Interrupted);
+            }
+            let applied = self.directory.apply(events, counts, lenient);
+            let noted = self.note_progress();
+            applied?;
+            noted?;
+        }
+        Ok(())
+    }
+
+    fn note_progress(&mut self) -> Result<(), ReplayError> {
+        let deviations = self.directory.take_deviations();
+        if let Some(journal) = &mut self.journal {
+            journal.progress(self.directory.events_done(), &deviations)?;
+        }
+        Ok(())
+    }
+
+    /// Ends a day: the tree is synced and its layout read, unless it is a day that had ended before the interruption.
+    pub(crate) fn end_day(
+        &mut self,
+        counts: &mut OpCounts,
+        lenient: bool,
+    ) -> Result<DayIs, ReplayError> {
+        if let Some(catching_up) = &mut self.catching_up {
+            if self.directory.events_done() < catching_up.recovered.events_done {
+                catching_up.day_is_over();
+                self.directory.replay_known(
+                    &Event::new(Op::Day),
+                    None,
+                    &mut OpCounts::default(),
+                    lenient,
+                )?;
+                return Ok(DayIs::Known);
+            }
+            self.catch_up_ends(counts, lenient)?;
+        }
+        self.directory.end_day().map_err(ReplayError::Target)?;
+        Ok(DayIs::New)
+    }
+
+    /// Notes in the journal that a day is over, with the caller's record of it.
+    pub(crate) fn record_day(&mut self, number: u32, record: &[u8]) -> Result<(), ReplayError> {
+        let deviations = self.directory.take_deviations();
+        let done = self.directory.events_done();
+        if let Some(journal) = &mut self.journal {
+            // The `day` itself counts as done only when its record is safe.
+            journal.progress(done - 1, &deviations)?;
+            let payload = [&now_ns().to_le_bytes(), record].concat();
+            journal.day(u64::from(number), &payload)?;
+            journal.progress(done, &[])?;
+            journal.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Leaves the tree so that the run can go on: what is done is noted, and on disk.
+    pub(crate) fn leave(&mut self) -> Result<(), ReplayError> {
+        if self.catching_up.is_none() {
+            self.note_progress()?;
+            if let Some(journal) = &mut self.journal {
+                journal.flush()?;
+            }
+            self.directory.sync().map_err(ReplayError::Target)?;
+        }
+        Ok(())
+    }
+}
+
+/// What the caller recorded of each day, from a journal.
+pub fn day_records(recovered: &Recovered) -> impl Iterator<Item = &[u8]> {
+    recovered
+        .days
+        .iter()
+        .map(|payload| payload.get(8..).unwrap_or_default())
+}
+
+fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as i64)
+}
+
+impl CatchingUp {
+    /// What an event removes or moves, seen before it is taken over.
+    fn note(&mut self, event: &Event, directory: &Directory) {
+        match event.op {
+            Op::Delete { file } => self.removed.extend(directory.path_of_file(file)),
+            Op::Rmdir { dir } => self.removed.extend(directory.path_of_dir(dir)),
+            Op::Rename { file, .. } => {
+                if let Some(found_at) = directory.path_of_file(file) {
+                    self.removed.insert(found_at.clone());
+                    self.moved.push(Move {
+                        found_at,
+                        belongs_at: Vec::new(),
+                    });
+                }
+            }
+            Op::RenameDir { dir, .. } => {
+                if let Some(found_at) = directory.path_of_dir(dir) {
+                    self.removed.insert(found_at.clone());
+                    self.moved.push(Move {
+                        found_at,
+                        belongs_at: Vec::new(),
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Where a move led, seen after it was taken over.
+    fn note_moved(&mut self, event: &Event, directory: &Directory) {
+        let belongs_at = match event.op {
+            Op::Rename { file, .. } => directory.path_of_file(file),
+            Op::RenameDir { dir, .. } => directory.path_of_dir(dir),
+            _ => return,
+        };
+        if let (Some(moved), Some(belongs_at)) = (self.moved.last_mut(), belongs_at)
+            && moved.belongs_at.is_empty()
+        {
+            moved.belongs_at = belongs_at;
+        }
+    }
+
+    fn day_is_over(&mut self) {
+        self.removed.clear();
+        self.moved.clear();
+        let payload = self.recovered.days.get(self.days as usize);
+        let stamp = payload.and_then(|p| p.first_chunk::<8>());
+        if let Some(stamp) = stamp {
+            self.synced_ns = i64::from_le_bytes(*stamp);
+        }
+        self.days += 1;
+    }
+}

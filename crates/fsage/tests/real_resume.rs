@@ -1,0 +1,226 @@
+//! Interrupted runs on real file systems: whenever the program dies, the run goes on and ends with the same files, sizes
+//! and contents as one that was never interrupted.
+
+mod real;
+
+use real::{RealFs, fsage, skip};
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+fn spawn(at: &Path, arguments: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_fsage"))
+        .args(arguments)
+        .current_dir(at)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("fsage starts")
+}
+
+/// What a finished run left: every name with its kind, size, content and zeros, as text.
+fn left_behind(at: &Path, run: &str) -> String {
+    fsage(at, &["verify", run]);
+    let table = real::target_folder(at, run).join("tree.parquet");
+    let rows = fsage(at, &["inspect", &table.to_string_lossy(), "--json"]).stdout;
+    String::from_utf8(rows).expect("text")
+}
+
+/// Kills runs at so many moments spread over their length, resumes each, and compares.
+fn killed_and_resumed(at: &Path, spec: &str, moments: u32, between: impl Fn()) {
+    let age = |run: &'static str| ["age", "w.ops", "--on", spec, "-o", run];
+    let began = Instant::now();
+    fsage(at, &age("whole"));
+    let length = began.elapsed();
+    let expected = left_behind(at, "whole");
+    between();
+    let mut killed = 0;
+    for moment in 0..moments {
+        let mut child = spawn(at, &age("run"));
+        // Not quite regular, so that no two kills meet the same place.
+        let part =
+            (f64::from(moment) + f64::from(moment * 7919 % 100) / 100.0) / f64::from(moments);
+        std::thread::sleep(length.mul_f64(part * 1.05));
+        child.kill().expect("it can be killed");
+        killed += u32::from(!child.wait().expect("it ends").success());
+        if !at.join("run/run.json").exists() || is_incomplete(at) {
+            fsage(at, &["age", "w.ops", "--on", spec, "-o", "run", "--resume"]);
+        }
+        assert_eq!(
+            left_behind(at, "run"),
+            expected,
+            "{spec}: killed at moment {moment}"
+        );
+        assert_eq!(real::attached_below(at), Vec::<String>::new());
+        fs::remove_dir_all(at.join("run")).expect("the run goes");
+        between();
+    }
+    assert!(
+        killed * 2 > moments,
+        "{spec}: only {killed} were killed before their end"
+    );
+}
+
+fn is_incomplete(at: &Path) -> bool {
+    fs::read_to_string(at.join("run/run.json")).is_ok_and(|text| text.contains("\"incomplete\""))
+}
+
+/// How many kills a test tries; 50 in all. `FSAGE_KILLS` asks for more.
+fn moments(default: u32) -> u32 {
+    let asked = std::env::var("FSAGE_KILLS").ok();
+    asked.and_then(|n| n.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn killed_in_a_directory() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    real::churn(&at.join("w.ops"), 2_000, 30_000);
+    fs::create_dir(at.join("target")).expect("a folder");
+    killed_and_resumed(at, "dir:target", moments(30), || {
+        fs::remove_dir_all(at.join("target")).expect("the tree goes");
+        fs::create_dir(at.join("target")).expect("a folder");
+    });
+}
+
+#[test]
+fn killed_on_images() {
+    for (name, size) in [("ext4", 96), ("btrfs", 128)] {
+        match RealFs::usable(name) {
+            Err(why) => skip("killed_on_images", &why),
+            Ok(_) => {
+                let folder = tempfile::tempdir().expect("a folder");
+                real::churn(&folder.path().join("w.ops"), 1_500, 30_000);
+                let spec = format!("loop:{name},size={size}M");
+                killed_and_resumed(folder.path(), &spec, moments(10), || ());
+            }
+        }
+    }
+}
+
+/// Ctrl-C leaves a run that can be resumed, and says how; a model's run ends with the same bytes.
+#[test]
+fn interrupted_and_resumed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    real::churn(&at.join("w.ops"), 60_000, 30_000);
+    fs::create_dir(at.join("target")).expect("a folder");
+    let mut child = spawn(
+        at,
+        &[
+            "age",
+            "w.ops",
+            "--on",
+            "dir:target",
+            "--on",
+            "ffs",
+            "-o",
+            "run",
+        ],
+    );
+    let waited = Instant::now();
+    while fs::read_dir(at.join("target"))
+        .expect("a folder")
+        .next()
+        .is_none()
+    {
+        assert!(
+            waited.elapsed() < Duration::from_secs(60),
+            "nothing was made"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let interrupted = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(interrupted.expect("kill runs").success());
+    assert!(!child.wait().expect("it ends").success());
+    assert!(is_incomplete(at));
+    let again = Command::new(env!("CARGO_BIN_EXE_fsage"))
+        .args([
+            "age",
+            "w.ops",
+            "--on",
+            "dir:target",
+            "--on",
+            "ffs",
+            "-o",
+            "run",
+        ])
+        .current_dir(at)
+        .output()
+        .expect("it runs");
+    assert!(String::from_utf8_lossy(&again.stderr).contains("--resume"));
+    fsage(
+        at,
+        &[
+            "age",
+            "w.ops",
+            "--on",
+            "dir:target",
+            "--on",
+            "ffs",
+            "-o",
+            "run",
+            "--resume",
+        ],
+    );
+    fsage(at, &["verify", "run"]);
+    fsage(at, &["age", "w.ops", "--on", "ffs", "-o", "whole"]);
+    for table in ["days.parquet", "final.parquet", "final.free.parquet"] {
+        let read = |run: &str| fs::read(at.join(run).join("ffs").join(table)).expect("a table");
+        assert_eq!(read("run"), read("whole"), "{table}");
+    }
+}
+
+/// A file deleted underneath is named; resuming makes it again.
+#[test]
+fn a_file_deleted_underneath_is_made_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::create_dir(at.join("target")).expect("a folder");
+    let mut script = String::from("mkdir 1\n");
+    for file in 0..20_000 {
+        script.push_str(&format!("create {file} 1 5000\n"));
+        if file % 200 == 0 {
+            script.push_str("day 1\nappend 0 10\n");
+        }
+    }
+    fs::write(at.join("w.ops"), script).expect("a script");
+    let child = Command::new(env!("CARGO_BIN_EXE_fsage"))
+        .args(["age", "w.ops", "--on", "dir:target", "-o", "run"])
+        .current_dir(at)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("fsage starts");
+    let waited = Instant::now();
+    while fs::remove_file(at.join("target/d1/f0")).is_err() {
+        assert!(
+            waited.elapsed() < Duration::from_secs(60),
+            "nothing was made"
+        );
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let ended = child.wait_with_output().expect("it ends");
+    let message = String::from_utf8_lossy(&ended.stderr);
+    assert!(!ended.status.success(), "{message}");
+    assert!(
+        message.contains("d1/f0") && message.contains("--resume"),
+        "{message}"
+    );
+    fsage(
+        at,
+        &[
+            "age",
+            "w.ops",
+            "--on",
+            "dir:target",
+            "-o",
+            "run",
+            "--resume",
+        ],
+    );
+    fsage(at, &["verify", "run"]);
+}
