@@ -1,9 +1,11 @@
 //! Replay on a real, mounted file system.
 
 mod content;
+mod deviation;
 mod expected;
 
 pub use content::{CHUNK, Content};
+pub use deviation::Deviation;
 pub use expected::{Expected, ExpectedFile, What};
 
 use std::io;
