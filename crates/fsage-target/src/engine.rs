@@ -3,12 +3,13 @@
 //! Every target sees the same events in the same order, and none sees another, so that results do not depend
 //! on how many threads share the work.
 
+use crate::directory::TargetError;
 use crate::real::DayIs;
 use crate::stamps::Stamps;
 use crate::target::Target;
 use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo};
 use fsage_core::{
-    Event, EventSource, FileSystem, Inconsistency, Op, Outcome, SinkError, StateError, Verb,
+    Event, EventSource, FileId, FileSystem, Inconsistency, Op, Outcome, SinkError, StateError, Verb,
 };
 use fsage_metrics::{Measures, measure};
 use std::os::fd::BorrowedFd;
@@ -51,7 +52,32 @@ impl OpCounts {
         self.no_space + self.no_inode + self.too_large + self.absent + self.invalid
     }
 
-    fn add(&mut self, other: &OpCounts) {
+    /// Counts one operation. `size` is asked for the length of a file that was overwritten as a whole.
+    pub(crate) fn count(
+        &mut self,
+        op: &Op,
+        outcome: Outcome,
+        size: impl FnOnce(FileId) -> Option<u64>,
+    ) {
+        match outcome {
+            Outcome::Done => {
+                self.done += 1;
+                let bytes = match *op {
+                    Op::Overwrite { file, range: None } => size(file).unwrap_or(0),
+                    _ => op.bytes_written(),
+                };
+                // `null` takes any size.
+                self.bytes_written = self.bytes_written.saturating_add(bytes);
+            }
+            Outcome::Ignored => self.ignored += 1,
+            Outcome::NoSpace => self.no_space += 1,
+            Outcome::NoInode => self.no_inode += 1,
+            Outcome::TooLarge => self.too_large += 1,
+            Outcome::Absent => self.absent += 1,
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: &OpCounts) {
         self.done += other.done;
         self.bytes_written = self.bytes_written.saturating_add(other.bytes_written);
         self.no_space += other.no_space;
@@ -145,6 +171,48 @@ pub enum ReplayError {
         /// What does not fit.
         error: StateError,
     },
+    /// An entry was to get a name that no entry can have.
+    #[error("line {line}: {verb}: `{name}`: {fault}")]
+    Name {
+        /// Line or row of the workload.
+        line: u64,
+        /// The operation's verb.
+        verb: Verb,
+        /// The name, escaped.
+        name: String,
+        /// What is wrong with it.
+        fault: String,
+    },
+    /// A system call failed, for another reason than lack of space.
+    #[error(
+        "line {line}: {verb} `{path}`: {call}: {source}; {advice}. Nothing is lost: the run can be resumed once the \
+         cause is removed"
+    )]
+    Io {
+        /// Line or row of the workload.
+        line: u64,
+        /// The operation's verb.
+        verb: Verb,
+        /// The system call.
+        call: &'static str,
+        /// Path from the root of the tree, escaped.
+        path: String,
+        /// What to look at.
+        advice: &'static str,
+        /// What it failed with.
+        source: std::io::Error,
+    },
+    /// Data was to be stored by `fallocate`, which the file system does not have.
+    #[error("line {line}: {verb}: this file system has no `fallocate`; use data=write")]
+    NoFallocate {
+        /// Line or row of the workload.
+        line: u64,
+        /// The operation's verb.
+        verb: Verb,
+    },
+    /// The directory that is being aged could not be synced or looked at.
+    #[error(transparent)]
+    Target(#[from] TargetError),
     /// The target's own check found something: an error of the model.
     #[error("after day {label}: {inconsistency}")]
     Inconsistent {
@@ -416,20 +484,7 @@ fn apply_all<F: FileSystem>(
             stamps.applied(event, outcome, fs);
         }
         match outcome {
-            Ok(Outcome::Done) => {
-                counts.done += 1;
-                let bytes = match *op {
-                    Op::Overwrite { file, range: None } => fs.file_size(file).unwrap_or(0),
-                    _ => op.bytes_written(),
-                };
-                // `null` takes any size.
-                counts.bytes_written = counts.bytes_written.saturating_add(bytes);
-            }
-            Ok(Outcome::Ignored) => counts.ignored += 1,
-            Ok(Outcome::NoSpace) => counts.no_space += 1,
-            Ok(Outcome::NoInode) => counts.no_inode += 1,
-            Ok(Outcome::TooLarge) => counts.too_large += 1,
-            Ok(Outcome::Absent) => counts.absent += 1,
+            Ok(outcome) => counts.count(op, outcome, |file| fs.file_size(file)),
             Err(_) if lenient => counts.invalid += 1,
             Err(error) => {
                 return Err(ReplayError::State {

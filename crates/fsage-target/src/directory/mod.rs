@@ -1,10 +1,45 @@
 //! Replay on a real, mounted file system.
+//!
+//! [`Directory`] applies the events of a workload by system calls, each relative to a descriptor of a directory in the
+//! tree, and keeps tables of what it has made: they decide, by the rules of the simulated file systems, what fits the
+//! state and what lack of space kept from being made. The same tables can be brought to any point of a workload without
+//! touching the disk, which is what resuming a run rests on.
+//!
+//! | where | what |
+//! |---|---|
+//! | `dirs`, `files`, `body`, `shortfall` | the tables |
+//! | `shard`, `tree` | operations on files, and on everything else |
+//! | `calls`, `descriptors` | system calls on data; open directories |
+//! | `parallel` | several threads |
+//! | `cache` | the layout, kept from day to day |
+//! | `content`, `expected`, `deviation` | what files hold, what should be there, what the events do not tell |
+//! | `plain`, `mounts` | a directory that is there already |
 
+mod body;
+mod cache;
+mod calls;
 mod content;
+mod descriptors;
+mod deviation;
+mod dirs;
+mod error;
 mod expected;
+mod files;
+mod mounts;
+mod naming;
+mod parallel;
+mod plain;
+mod replay;
+mod shard;
+mod shortfall;
+mod tree;
 
 pub use content::{CHUNK, Content};
+pub use deviation::Deviation;
+pub use error::TargetError;
 pub use expected::{Expected, ExpectedFile, What};
+pub use plain::PlainDirectory;
+pub use replay::{Directory, FreeRuns};
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -29,4 +64,56 @@ pub trait Volume: std::fmt::Debug + Send {
 
     /// What stands in the manifest of a run: kernel, type of file system, `mkfs` line, mount options, ...
     fn facts(&self) -> Vec<(&'static str, String)>;
+}
+
+/// When data is forced to disk. It changes the layout as much as the allocator does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sync {
+    /// The whole file system at the end of every day.
+    #[default]
+    Day,
+    /// Also every file after every operation that wrote to it.
+    Each,
+    /// Only when asked: by the workload, or at the end of the run.
+    End,
+}
+
+/// How the data of files is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Data {
+    /// It is written.
+    #[default]
+    Write,
+    /// Its blocks are allocated, and never written.
+    Fallocate,
+    /// Only the length is set.
+    Hole,
+}
+
+/// How a workload is replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// When data is forced to disk.
+    pub sync: Sync,
+    /// How data is stored.
+    pub data: Data,
+    /// Threads that work on files of different directories; with more than one the order of operations, hence the
+    /// layout, is not the same each time.
+    pub threads: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            sync: Sync::default(),
+            data: Data::default(),
+            threads: 1,
+        }
+    }
+}
+
+/// Target of a symbolic link that was made under this id: text that names nothing.
+pub fn symlink_target(content: Content, bytes: u64) -> Vec<u8> {
+    let seed = format!("nowhere-{}-", content.0);
+    seed.bytes().cycle().take(bytes as usize).collect()
 }

@@ -1,0 +1,419 @@
+//! The replay of a workload on a directory.
+
+use super::cache::Layouts;
+use super::content::Content;
+use super::descriptors::share_of_open_files;
+use super::deviation::Deviation;
+use super::dirs::Dirs;
+use super::error::{Failure, TargetError};
+use super::expected::{Expected, ExpectedFile, What};
+use super::files::Links;
+use super::naming::{BadName, NameBuffer};
+use super::shard::{Common, How, Shard, file_of};
+use super::{Options, Sync, Volume, symlink_target};
+use crate::engine::{OpCounts, ReplayError};
+use fsage_core::names::escape;
+use fsage_core::{Event, FileId, Geometry, Op, Outcome, Run, StateError};
+use rustc_hash::FxHashMap;
+use rustix::fs::syncfs;
+use rustix::io::Errno;
+use std::os::fd::BorrowedFd;
+use std::sync::Mutex;
+
+/// Asks the file system that a directory lies on for its runs of free space, ascending; `None` where it does not tell.
+pub type FreeRuns = Box<dyn Fn(BorrowedFd<'_>) -> Option<Vec<Run>> + Send>;
+
+/// A workload being replayed on a directory of a mounted file system.
+///
+/// Events are applied in order, each exactly once: by [`apply`](Self::apply) live, or by
+/// [`replay_known`](Self::replay_known) in the tables alone. A failure leaves the tables as they were before the event
+/// that failed, [`events_done`](Self::events_done) tells which one that is, and nothing can be applied any more.
+///
+/// As a [`Layout`](fsage_core::Layout) it is what the last [`end_day`](Self::end_day) found.
+#[derive(Debug)]
+pub struct Directory {
+    pub(super) volume: Box<dyn Volume>,
+    pub(super) options: Options,
+    pub(super) block_bytes: u64,
+    pub(super) dirs: Dirs,
+    pub(super) links: Mutex<Links>,
+    pub(super) shards: Vec<Shard>,
+    pub(super) events_done: u64,
+    pub(super) deviations: Vec<Deviation>,
+    pub(super) layouts: Layouts,
+}
+
+impl Directory {
+    /// A replay that starts with an empty tree.
+    ///
+    /// # Errors
+    /// The file system does not say how large it is.
+    pub fn new(volume: Box<dyn Volume>, options: Options) -> Result<Directory, TargetError> {
+        let layouts = Layouts::new(volume.root())?;
+        let threads = options.threads.max(1);
+        let open_files = share_of_open_files(threads);
+        Ok(Directory {
+            volume,
+            options,
+            block_bytes: u64::from(layouts.geometry.block_bytes).max(1),
+            dirs: Dirs::new(),
+            links: Mutex::default(),
+            shards: (0..threads).map(|_| Shard::new(open_files)).collect(),
+            events_done: 0,
+            deviations: Vec::new(),
+            layouts,
+        })
+    }
+
+    /// From now on free space is asked for by this at the end of every day.
+    pub fn read_free_space_by(&mut self, free_runs: FreeRuns) {
+        self.layouts.free_runs = Some(free_runs);
+    }
+
+    /// Changes what is said of the sizes of the file system: its groups where the caller knows them, or `data_bytes`
+    /// where a run goes on that began on an emptier file system.
+    pub fn adjust_geometry(&mut self, change: impl FnOnce(&mut Geometry)) {
+        change(&mut self.layouts.geometry);
+    }
+
+    /// Where the tree lies.
+    pub fn volume(&self) -> &dyn Volume {
+        &*self.volume
+    }
+
+    /// How it is replayed.
+    pub fn options(&self) -> Options {
+        self.options
+    }
+
+    /// Number of events that are done, ended days and probes among them: the index of the next one.
+    pub fn events_done(&self) -> u64 {
+        self.events_done
+    }
+
+    /// Applies a piece of the workload that has no `day` in it, as [`replay`](crate::replay) does it on every target.
+    /// In lenient mode operations that do not fit the state are counted and skipped.
+    ///
+    /// # Errors
+    /// The first event that fails: one that does not fit the state, or has a name that no entry can have; a system
+    /// call that fails for another reason than lack of space. What came before it is done.
+    pub fn apply(
+        &mut self,
+        events: &[Event],
+        counts: &mut OpCounts,
+        lenient: bool,
+    ) -> Result<(), ReplayError> {
+        if self.shards.len() > 1 {
+            return self.apply_in_parallel(events, counts, lenient);
+        }
+        for event in events {
+            self.apply_alone(event, How::Live, counts, lenient)?;
+        }
+        Ok(())
+    }
+
+    /// Takes over an event that is known to have been done, without touching the disk. `deviation` is what was recorded
+    /// of it, if anything was. Call [`forget_cache`](Self::forget_cache) after the last one.
+    ///
+    /// # Errors
+    /// The event does not fit the state; `lenient` as for [`apply`](Self::apply).
+    pub fn replay_known(
+        &mut self,
+        event: &Event,
+        deviation: Option<&Deviation>,
+        counts: &mut OpCounts,
+        lenient: bool,
+    ) -> Result<(), ReplayError> {
+        self.apply_alone(event, How::Known(deviation), counts, lenient)
+    }
+
+    /// Deviations since this was called last, in the order of events.
+    pub fn take_deviations(&mut self) -> Vec<Deviation> {
+        std::mem::take(&mut self.deviations)
+    }
+
+    /// Ends a day: syncs as the options say, and brings the layout up to date. Counts as an event.
+    ///
+    /// # Errors
+    /// Syncing failed, or a file that should be there could not be looked at.
+    pub fn end_day(&mut self) -> Result<(), TargetError> {
+        if self.options.sync != Sync::End {
+            self.sync()?;
+        }
+        self.read_layout()?;
+        self.events_done += 1;
+        Ok(())
+    }
+
+    /// Forces everything to disk.
+    ///
+    /// # Errors
+    /// What syncing failed with: data may be lost.
+    pub fn sync(&mut self) -> Result<(), TargetError> {
+        syncfs(self.volume.root()).map_err(|errno| TargetError::Io {
+            call: "syncfs",
+            path: ".".to_owned(),
+            source: errno.into(),
+        })
+    }
+
+    /// Forgets where files lie, so that the next end of a day asks for all of them.
+    pub fn forget_cache(&mut self) {
+        self.dirs.forget_cache();
+        self.common().links().forget_cache();
+        for shard in &mut self.shards {
+            shard.changed = shard.files.forget_cache();
+            shard.gone.clear();
+        }
+        self.layouts.order.clear();
+    }
+
+    /// Syncs and gives the volume back.
+    ///
+    /// # Errors
+    /// As for [`sync`](Self::sync).
+    pub fn finish(mut self) -> Result<Box<dyn Volume>, TargetError> {
+        self.sync()?;
+        let Directory { volume, shards, .. } = self;
+        drop(shards);
+        Ok(volume)
+    }
+
+    /// Length of a file; `None` if no such file is alive.
+    pub fn file_size(&self, file: FileId) -> Option<u64> {
+        let common = self.common();
+        self.shards.iter().find_map(|s| s.size(&common, file))
+    }
+
+    /// Bytes of the regular files that are alive, each rounded up to whole blocks.
+    pub fn live_bytes(&self) -> u64 {
+        let live: i128 = self.shards.iter().map(|shard| shard.live_bytes).sum();
+        u64::try_from(live).unwrap_or(0)
+    }
+
+    /// What [`live_bytes`](Self::live_bytes) would be had no operation been skipped for lack of space. Costs as much as
+    /// there are files that lack something.
+    pub fn planned_bytes(&self) -> u64 {
+        let rounded = |bytes: u64| u128::from(bytes).next_multiple_of(self.block_bytes.into());
+        let mut planned = u128::from(self.live_bytes());
+        let mut there = 0;
+        let common = self.common();
+        for shard in &self.shards {
+            let absent = shard.shortfall.absent.values();
+            planned += absent.map(|&bytes| rounded(bytes)).sum::<u128>();
+            let short = shard.shortfall.short.iter();
+            let both = short.filter_map(|(&id, &bytes)| {
+                Some((rounded(bytes), rounded(shard.size(&common, FileId(id))?)))
+            });
+            let (more, less) = both.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+            planned += more;
+            there += less;
+        }
+        u64::try_from(planned.saturating_sub(there)).unwrap_or(u64::MAX)
+    }
+
+    /// Everything that should be in the tree now.
+    pub fn expected(&self) -> Expected {
+        let paths: FxHashMap<u32, Vec<u8>> = {
+            let alive = self.dirs.alive();
+            alive
+                .map(|(slot, _)| (slot, self.dirs.path(slot)))
+                .collect()
+        };
+        let common = self.common();
+        let links = common.links();
+        // Names of one inode share a key: the slot of the shared inode, or the place of the one name.
+        let mut names: Vec<(Vec<u8>, (usize, u32), What)> = Vec::new();
+        for (number, shard) in self.shards.iter().enumerate() {
+            for (slot, file) in shard.files.iter() {
+                let mut buffer = NameBuffer::new();
+                let name = file.name(&mut buffer);
+                let path = match &paths[&file.dir][..] {
+                    b"" => name.to_vec(),
+                    above => [above, b"/", name].concat(),
+                };
+                let (key, body, symlink, content) = match file.link() {
+                    None => ((number, slot), &file.body, file.symlink, file.id),
+                    Some(link) => {
+                        let inode = links.get(link);
+                        (
+                            (usize::MAX, link),
+                            &inode.body,
+                            inode.symlink,
+                            inode.content,
+                        )
+                    }
+                };
+                let content = Content(content);
+                let what = if symlink {
+                    What::Symlink {
+                        target: symlink_target(content, body.size()),
+                    }
+                } else {
+                    What::File {
+                        content,
+                        size_bytes: body.size(),
+                        zeros: body.zeros().to_vec(),
+                    }
+                };
+                names.push((path, key, what));
+            }
+        }
+        names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        let mut numbers = FxHashMap::default();
+        let files = names.into_iter().map(|(path, key, what)| {
+            let next = numbers.len() as u64;
+            let inode = *numbers.entry(key).or_insert(next);
+            ExpectedFile { path, inode, what }
+        });
+        let files = files.collect();
+        let mut directories: Vec<_> = paths.into_values().filter(|p| !p.is_empty()).collect();
+        directories.sort_unstable();
+        Expected { directories, files }
+    }
+
+    pub(super) fn common(&self) -> Common<'_> {
+        Common {
+            dirs: &self.dirs,
+            links: &self.links,
+            root: self.volume.root(),
+            options: self.options,
+            block_bytes: self.block_bytes,
+        }
+    }
+
+    /// Applies one event while no other is being applied.
+    pub(super) fn apply_alone(
+        &mut self,
+        event: &Event,
+        how: How<'_>,
+        counts: &mut OpCounts,
+        lenient: bool,
+    ) -> Result<(), ReplayError> {
+        let op = &event.op;
+        if !op.verb().is_probe() && *op != Op::Day {
+            let result = match file_of(op) {
+                Some(file) => self.apply_to_file(event, file, how),
+                None => self.apply_to_tree(event, how),
+            };
+            let result = count(result, event, counts, lenient, |file| self.file_size(file));
+            for shard in &mut self.shards {
+                self.deviations.append(&mut shard.deviations);
+            }
+            result.map_err(|failure| self.error(event, failure))?;
+        }
+        self.events_done += 1;
+        Ok(())
+    }
+
+    fn apply_to_file(
+        &mut self,
+        event: &Event,
+        file: FileId,
+        how: How<'_>,
+    ) -> Result<Outcome, Failure> {
+        let number = self.shard_for(event, file)?;
+        let common = Common {
+            dirs: &self.dirs,
+            links: &self.links,
+            root: self.volume.root(),
+            options: self.options,
+            block_bytes: self.block_bytes,
+        };
+        let result = self.shards[number].apply(&common, event, self.events_done, how);
+        // A further name of a short file has another id.
+        if let Err(Failure::State(StateError::BeyondEnd(_))) = result
+            && self.is_linked(file)
+            && self.shards.iter().any(|s| !s.shortfall.short.is_empty())
+        {
+            return Ok(Outcome::Absent);
+        }
+        result
+    }
+
+    /// What went wrong, in the words of the user.
+    pub(super) fn error(&self, event: &Event, failure: Failure) -> ReplayError {
+        let (line, verb) = (event.line, event.op.verb());
+        match failure {
+            Failure::State(error) => ReplayError::State { line, verb, error },
+            Failure::Name(fault) => ReplayError::Name {
+                line,
+                verb,
+                name: escape(event.name.as_deref().unwrap_or_default()).into_owned(),
+                fault: match fault {
+                    BadName::Fault(fault) => fault.to_string(),
+                    BadName::Long(bytes) => {
+                        format!("a name of {bytes} bytes; Linux takes at most 255")
+                    }
+                },
+            },
+            Failure::NoFallocate => ReplayError::NoFallocate { line, verb },
+            Failure::Io(call, errno) => ReplayError::Io {
+                line,
+                verb,
+                call,
+                path: self.path_of(event),
+                advice: match errno {
+                    Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::EXIST | Errno::NOTEMPTY => {
+                        "something else has changed the tree"
+                    }
+                    _ => "see to the file system",
+                },
+                source: errno.into(),
+            },
+        }
+    }
+
+    /// Path of what an event is about, from the root of the tree; escaped.
+    fn path_of(&self, event: &Event) -> String {
+        let mut buffer = NameBuffer::new();
+        let given = event.name.as_deref();
+        let in_dir = |dir: u32, name: &[u8]| {
+            let path = self.dirs.path(dir);
+            let separator: &[u8] = if path.is_empty() { b"" } else { b"/" };
+            escape(&[&path, separator, name].concat()).into_owned()
+        };
+        let known = |file: FileId| {
+            let (shard, slot) = self.locate(file)?;
+            let file = self.shards[shard].files.get(slot);
+            Some(in_dir(file.dir, file.name(&mut NameBuffer::new())))
+        };
+        let dir_path = |id| {
+            let slot = self.dirs.find(id).ok()?;
+            Some(escape(&self.dirs.path(slot)).into_owned())
+        };
+        let path = match event.op {
+            Op::Create { file, dir, .. }
+            | Op::Symlink { file, dir, .. }
+            | Op::Link { file, dir, .. } => {
+                let name = buffer.name(given, b'f', file.0);
+                self.dirs.find(dir).ok().map(|dir| in_dir(dir, name))
+            }
+            Op::Mkdir { dir, parent } => {
+                let name = buffer.name(given, b'd', dir.0);
+                let parent = parent.map_or(Ok(super::dirs::ROOT), |parent| self.dirs.find(parent));
+                parent.ok().map(|parent| in_dir(parent, name))
+            }
+            Op::Rmdir { dir } | Op::RenameDir { dir, .. } => dir_path(dir),
+            Op::Rename { file, .. } => known(file),
+            ref op => file_of(op).and_then(known),
+        };
+        path.unwrap_or_else(|| ".".to_owned())
+    }
+}
+
+/// Counts how an operation ended. A failure is given back, unless it is to be skipped.
+pub(super) fn count(
+    result: Result<Outcome, Failure>,
+    event: &Event,
+    counts: &mut OpCounts,
+    lenient: bool,
+    size: impl Fn(FileId) -> Option<u64>,
+) -> Result<(), Failure> {
+    match result {
+        Ok(outcome) => counts.count(&event.op, outcome, size),
+        Err(Failure::State(_) | Failure::Name(_)) if lenient => counts.invalid += 1,
+        Err(failure) => return Err(failure),
+    }
+    Ok(())
+}

@@ -1,0 +1,645 @@
+//! Operations on files: checked against the tables, done by system calls, and entered into the tables.
+//!
+//! A shard owns the files of some directories. With one thread there is one shard; with more, each thread works on one
+//! of them, and what they share does not change meanwhile.
+
+use super::body::Body;
+use super::calls::{self, Effect, OpenFile, Task, outcome_of, outcome_of_making, retry};
+use super::content::Content;
+use super::descriptors::Descriptors;
+use super::deviation::Deviation;
+use super::dirs::Dirs;
+use super::error::{Failure, OrCall};
+use super::files::{File, Files, Links};
+use super::naming::{self, NameBuffer};
+use super::shortfall::{Shortfall, planned};
+use super::{Options, symlink_target};
+use crate::engine::OpCounts;
+use fsage_core::{DirId, Event, FileId, Op, Outcome, StateError};
+use rustix::fs::{AtFlags, Mode, OFlags, fsync, openat, symlinkat, unlinkat};
+use rustix::io::Errno;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Whether operations are done, or are known to have been done.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum How<'a> {
+    /// By system calls.
+    Live,
+    /// They were done before, and ended plainly unless something was recorded: the tables follow.
+    Known(Option<&'a Deviation>),
+}
+
+/// What all shards share.
+#[derive(Clone, Copy)]
+pub(super) struct Common<'a> {
+    pub dirs: &'a Dirs,
+    pub links: &'a Mutex<Links>,
+    pub root: BorrowedFd<'a>,
+    pub options: Options,
+    pub block_bytes: u64,
+}
+
+impl Common<'_> {
+    /// Shared inodes. Operations on them are done alone, so that nobody ever waits here.
+    pub fn links(&self) -> MutexGuard<'_, Links> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn rounded(&self, bytes: u64) -> i128 {
+        i128::from(bytes.next_multiple_of(self.block_bytes))
+    }
+}
+
+/// The files of some directories, and the means to work on them.
+#[derive(Debug)]
+pub(super) struct Shard {
+    pub files: Files,
+    pub descriptors: Descriptors,
+    pub shortfall: Shortfall,
+    /// Bytes that came alive here, less those that went, each file rounded up to blocks. A file may come and go in
+    /// different shards.
+    pub live_bytes: i128,
+    /// Deviations in the order of events.
+    pub deviations: Vec<Deviation>,
+    /// Slots of files that have changed since the layout was read last.
+    pub changed: Vec<u32>,
+    /// Inode numbers that were freed since.
+    pub gone: Vec<u64>,
+    pub counts: OpCounts,
+    scratch: Vec<u8>,
+}
+
+/// Flags of every open.
+const OPEN: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
+
+impl Shard {
+    pub fn new(open_files: usize) -> Shard {
+        Shard {
+            files: Files::default(),
+            descriptors: Descriptors::new(open_files),
+            shortfall: Shortfall::default(),
+            live_bytes: 0,
+            deviations: Vec::new(),
+            changed: Vec::new(),
+            gone: Vec::new(),
+            counts: OpCounts::default(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Applies an operation on a file of this shard.
+    pub fn apply(
+        &mut self,
+        common: &Common<'_>,
+        event: &Event,
+        index: u64,
+        how: How<'_>,
+    ) -> Result<Outcome, Failure> {
+        if self.is_absent(common, &event.op) {
+            return Ok(Outcome::Absent);
+        }
+        let result = self.dispatch(common, event, index, how);
+        match (result, &event.op) {
+            (Err(Failure::State(StateError::BeyondEnd(_))), Op::Overwrite { file, .. })
+                if self.shortfall.short.contains_key(&file.0) =>
+            {
+                Ok(Outcome::Absent)
+            }
+            (Err(Failure::State(StateError::FileExists(_))), _) if self.shortfall.kept => {
+                Ok(Outcome::Absent)
+            }
+            (result, _) => result,
+        }
+    }
+
+    /// Length of a file; `None` if this shard has no such file.
+    pub fn size(&self, common: &Common<'_>, file: FileId) -> Option<u64> {
+        let file = self.files.get(self.files.find(file)?);
+        Some(match file.link() {
+            Some(link) => common.links().get(link).body.size(),
+            None => file.body.size(),
+        })
+    }
+
+    /// Whether the operation needs what was never made. What it would have made is absent then as well.
+    fn is_absent(&mut self, common: &Common<'_>, op: &Op) -> bool {
+        let absent = &mut self.shortfall.absent;
+        match *op {
+            Op::Create { file, dir, .. } | Op::Symlink { file, dir, .. } => {
+                let absent_dir =
+                    !common.dirs.absent.is_empty() && common.dirs.absent.contains(&dir.0);
+                if absent_dir && self.files.find(file).is_none() {
+                    absent.insert(file.0, planned(op, 0));
+                    return true;
+                }
+                false
+            }
+            _ if absent.is_empty() => false,
+            Op::Delete { file } => absent.remove(&file.0).is_some(),
+            _ => match file_of(op).and_then(|file| absent.get_mut(&file.0)) {
+                Some(size) => {
+                    *size = planned(op, *size);
+                    true
+                }
+                None => false,
+            },
+        }
+    }
+
+    fn dispatch(
+        &mut self,
+        common: &Common<'_>,
+        event: &Event,
+        index: u64,
+        how: How<'_>,
+    ) -> Result<Outcome, Failure> {
+        let task = match event.op {
+            Op::Create { file, dir, bytes } => {
+                return self.create(common, event, index, how, (file, dir, bytes));
+            }
+            Op::Symlink { file, dir, bytes } => {
+                return self.symlink(common, event, index, how, (file, dir, bytes));
+            }
+            Op::Delete { file } => return self.delete(common, file, index, how),
+            Op::Read { file, range } => return self.read(common, file, range, how),
+            Op::Fsync { file } => return self.fsync(common, file, how),
+            Op::Append { file, bytes } => {
+                let offset = self.size(common, file).unwrap_or(0);
+                (file, Task::Write { offset, bytes })
+            }
+            Op::Write {
+                file,
+                offset,
+                bytes,
+            } => (file, Task::Write { offset, bytes }),
+            Op::Overwrite { file, range } => {
+                let size = self.size(common, file);
+                let size = size.ok_or(StateError::NoFile(file))?;
+                let (offset, bytes) = range.unwrap_or((0, size));
+                match offset.checked_add(bytes) {
+                    Some(end) if end <= size => (file, Task::Write { offset, bytes }),
+                    Some(_) => return Err(StateError::BeyondEnd(size).into()),
+                    None => return Err(StateError::RangeOverflow.into()),
+                }
+            }
+            Op::Rewrite { file, bytes } => (file, Task::Rewrite { bytes }),
+            Op::Truncate { file, bytes } => (file, Task::Truncate { bytes }),
+            Op::Fallocate {
+                file,
+                offset,
+                bytes,
+            } => (file, Task::Fallocate { offset, bytes }),
+            Op::Punch {
+                file,
+                offset,
+                bytes,
+            } => (file, Task::Punch { offset, bytes }),
+            _ => return Ok(Outcome::Done),
+        };
+        self.change(common, task, &event.op, index, how)
+    }
+
+    fn find(&self, file: FileId) -> Result<u32, StateError> {
+        self.files.find(file).ok_or(StateError::NoFile(file))
+    }
+
+    fn check_new(
+        &self,
+        common: &Common<'_>,
+        event: &Event,
+        (file, dir): (FileId, DirId),
+    ) -> Result<u32, Failure> {
+        if self.files.find(file).is_some() {
+            return Err(StateError::FileExists(file).into());
+        }
+        let dir = common.dirs.find(dir)?;
+        naming::check(event.name.as_deref())?;
+        common.dirs.named(dir);
+        Ok(dir)
+    }
+
+    fn create(
+        &mut self,
+        common: &Common<'_>,
+        event: &Event,
+        index: u64,
+        how: How<'_>,
+        (file, dir, bytes): (FileId, DirId, u64),
+    ) -> Result<Outcome, Failure> {
+        let dir = self.check_new(common, event, (file, dir))?;
+        let effect = match how {
+            How::Known(deviation) => Effect::recorded(deviation, bytes),
+            How::Live => self.create_live(common, event, dir, file, bytes)?,
+        };
+        self.note(index, how, &effect);
+        if effect.outcome != Outcome::Done && effect.size.is_none() {
+            self.shortfall.absent.insert(file.0, bytes);
+            return Ok(effect.outcome);
+        }
+        let mut body = Body::default();
+        settle(&mut body, Task::Write { offset: 0, bytes }, &effect);
+        let size = body.size();
+        self.live_bytes += common.rounded(size);
+        let name = name_after(event, &effect, b'f', file.0);
+        self.enter(common, File::new(file, dir, name, body, false));
+        match effect.outcome {
+            Outcome::Done => self.shortfall.settled(file.0),
+            outcome => {
+                self.shortfall.absent.remove(&file.0);
+                let planned = if outcome == Outcome::NoSpace {
+                    bytes
+                } else {
+                    size
+                };
+                self.shortfall.short.insert(file.0, planned);
+            }
+        }
+        Ok(effect.outcome)
+    }
+
+    fn create_live(
+        &mut self,
+        common: &Common<'_>,
+        event: &Event,
+        dir: u32,
+        file: FileId,
+        bytes: u64,
+    ) -> Result<Effect, Failure> {
+        let parent = self.descriptors.get(common.dirs, dir, common.root);
+        let parent = parent.or_call("openat of the directory")?;
+        let mut buffer = NameBuffer::new();
+        let name = buffer.name(event.name.as_deref(), b'f', file.0);
+        let flags = OPEN | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+        let mode = Mode::from_raw_mode(0o644);
+        let (made, other_name) = with_other_name(name, b'f', file.0, |name| {
+            retry(|| openat(parent, name, flags, mode))
+        });
+        let fd = match made {
+            Ok(fd) => fd,
+            Err(errno) => {
+                let outcome = outcome_of_making(errno, common.root);
+                let outcome = outcome.ok_or(Failure::Io("openat", errno))?;
+                return Ok(Effect::nothing(outcome));
+            }
+        };
+        let open = open_file(common, &fd, file.0, 0);
+        let effect = open.perform(Task::Write { offset: 0, bytes })?;
+        Ok(Effect {
+            other_name,
+            ..effect
+        })
+    }
+
+    /// A link whose target is text. None is empty: Linux has no such links.
+    fn symlink(
+        &mut self,
+        common: &Common<'_>,
+        event: &Event,
+        index: u64,
+        how: How<'_>,
+        (file, dir, bytes): (FileId, DirId, u64),
+    ) -> Result<Outcome, Failure> {
+        let dir = self.check_new(common, event, (file, dir))?;
+        let bytes = bytes.max(1);
+        let effect = match how {
+            How::Known(deviation) => Effect::recorded(deviation, 0),
+            How::Live => self.symlink_live(common, event, dir, file, bytes)?,
+        };
+        self.note(index, how, &effect);
+        if effect.outcome != Outcome::Done {
+            self.shortfall.absent.insert(file.0, 0);
+            return Ok(effect.outcome);
+        }
+        let name = name_after(event, &effect, b'f', file.0);
+        let body = Body::written(bytes);
+        self.enter(common, File::new(file, dir, name, body, true));
+        self.shortfall.settled(file.0);
+        Ok(Outcome::Done)
+    }
+
+    fn symlink_live(
+        &mut self,
+        common: &Common<'_>,
+        event: &Event,
+        dir: u32,
+        file: FileId,
+        bytes: u64,
+    ) -> Result<Effect, Failure> {
+        // Longer ones fit no file system of Linux.
+        if bytes >= 4096 {
+            return Ok(Effect::nothing(Outcome::TooLarge));
+        }
+        let parent = self.descriptors.get(common.dirs, dir, common.root);
+        let parent = parent.or_call("openat of the directory")?;
+        let target = symlink_target(Content::of(file), bytes);
+        let mut buffer = NameBuffer::new();
+        let name = buffer.name(event.name.as_deref(), b'f', file.0);
+        let (made, other_name) = with_other_name(name, b'f', file.0, |name| {
+            symlinkat(&target[..], parent, name)
+        });
+        let outcome = match made {
+            Ok(()) => Outcome::Done,
+            Err(Errno::NAMETOOLONG) => Outcome::TooLarge,
+            Err(errno) => {
+                outcome_of_making(errno, common.root).ok_or(Failure::Io("symlinkat", errno))?
+            }
+        };
+        Ok(Effect {
+            other_name,
+            ..Effect::nothing(outcome)
+        })
+    }
+
+    /// Changes the data or the length of a file. A symbolic link has none that could be changed.
+    fn change(
+        &mut self,
+        common: &Common<'_>,
+        (id, task): (FileId, Task),
+        op: &Op,
+        index: u64,
+        how: How<'_>,
+    ) -> Result<Outcome, Failure> {
+        let slot = self.find(id)?;
+        let (bytes, overflow) = match task {
+            Task::Write { offset, bytes } => (bytes, offset.checked_add(bytes).is_none()),
+            Task::Fallocate { offset, bytes } => (0, offset.checked_add(bytes).is_none()),
+            Task::Rewrite { bytes } => (bytes, false),
+            Task::Truncate { .. } | Task::Punch { .. } => (0, false),
+        };
+        // What is appended starts at the end, and is only too much.
+        if overflow && !matches!(op, Op::Append { .. }) {
+            return Err(StateError::RangeOverflow.into());
+        }
+        let (size, content, symlink) = self.inode(common, slot);
+        let task = match task {
+            _ if symlink => return Ok(Outcome::Ignored),
+            Task::Punch { offset, bytes } => {
+                let bytes = bytes.min(size.saturating_sub(offset));
+                Task::Punch { offset, bytes }
+            }
+            task => task,
+        };
+        let effect = match how {
+            How::Known(deviation) => Effect::recorded(deviation, bytes),
+            How::Live => {
+                let fd = self.open(common, slot, OFlags::RDWR)?;
+                open_file(common, &fd, content, size).perform(task)?
+            }
+        };
+        self.note(index, how, &effect);
+        let size_after = self.settle(common, slot, task, &effect);
+        self.live_bytes += common.rounded(size_after) - common.rounded(size);
+        self.follow_plan(id.0, op, &effect, (size, size_after));
+        Ok(effect.outcome)
+    }
+
+    /// Keeps the length that the file should have, where it has another.
+    fn follow_plan(&mut self, id: u64, op: &Op, effect: &Effect, (before, after): (u64, u64)) {
+        let short = &mut self.shortfall.short;
+        match effect.outcome {
+            Outcome::Done if short.is_empty() => {}
+            Outcome::Done if matches!(op, Op::Rewrite { .. }) => self.shortfall.settled(id),
+            Outcome::Done => {
+                if let Some(size) = short.get_mut(&id) {
+                    *size = planned(op, *size);
+                }
+            }
+            _ if matches!(op, Op::Punch { .. }) => {}
+            // No disk would have been large enough.
+            Outcome::TooLarge => {
+                short.entry(id).or_insert(after);
+            }
+            _ => {
+                let size = short.entry(id).or_insert(before);
+                *size = planned(op, *size);
+            }
+        }
+    }
+
+    fn delete(
+        &mut self,
+        common: &Common<'_>,
+        id: FileId,
+        index: u64,
+        how: How<'_>,
+    ) -> Result<Outcome, Failure> {
+        let slot = self.find(id)?;
+        let effect = match how {
+            How::Known(deviation) => Effect::recorded(deviation, 0),
+            How::Live => {
+                let file = self.files.get(slot);
+                let parent = self.descriptors.get(common.dirs, file.dir, common.root);
+                let parent = parent.or_call("openat of the directory")?;
+                let mut buffer = NameBuffer::new();
+                let unlinked = unlinkat(parent, file.name(&mut buffer), AtFlags::empty());
+                match unlinked {
+                    Ok(()) => Effect::plain(0),
+                    Err(errno) => {
+                        Effect::nothing(outcome_of(errno).ok_or(Failure::Io("unlinkat", errno))?)
+                    }
+                }
+            }
+        };
+        self.note(index, how, &effect);
+        if effect.outcome != Outcome::Done {
+            self.shortfall.kept = true;
+            self.shortfall.short.insert(id.0, 0);
+            return Ok(effect.outcome);
+        }
+        self.drop_name(common, slot);
+        self.shortfall.settled(id.0);
+        Ok(Outcome::Done)
+    }
+
+    /// Takes a name out of the tables; the inode goes with its last name.
+    pub fn drop_name(&mut self, common: &Common<'_>, slot: u32) {
+        let file = self.files.remove(slot);
+        common.dirs.leave(file.dir);
+        let (body, symlink, cached) = match file.link() {
+            None => (file.body, file.symlink, file.cached),
+            Some(link) => match common.links().unlink(link, FileId(file.id)) {
+                Some(inode) => (inode.body, inode.symlink, inode.cached),
+                None => return,
+            },
+        };
+        self.gone.extend(cached.map(|cached| cached.ino));
+        if !symlink {
+            self.live_bytes -= common.rounded(body.size());
+        }
+    }
+
+    fn read(
+        &mut self,
+        common: &Common<'_>,
+        id: FileId,
+        range: Option<(u64, u64)>,
+        how: How<'_>,
+    ) -> Result<Outcome, Failure> {
+        let slot = self.find(id)?;
+        let (size, _, symlink) = self.inode(common, slot);
+        if symlink {
+            return Ok(Outcome::Ignored);
+        }
+        if let How::Live = how {
+            let fd = self.open(common, slot, OFlags::RDONLY)?;
+            calls::read(&fd, range.unwrap_or((0, size)), &mut self.scratch)?;
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn fsync(&mut self, common: &Common<'_>, id: FileId, how: How<'_>) -> Result<Outcome, Failure> {
+        let slot = self.find(id)?;
+        if self.inode(common, slot).2 {
+            return Ok(Outcome::Ignored);
+        }
+        if let How::Live = how {
+            let fd = self.open(common, slot, OFlags::RDWR)?;
+            retry(|| fsync(&fd)).or_call("fsync")?;
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// Length, content and whether it is a symbolic link.
+    pub fn inode(&self, common: &Common<'_>, slot: u32) -> (u64, u64, bool) {
+        let file = self.files.get(slot);
+        match file.link() {
+            None => (file.body.size(), file.id, file.symlink),
+            Some(link) => {
+                let links = common.links();
+                let inode = links.get(link);
+                (inode.body.size(), inode.content, inode.symlink)
+            }
+        }
+    }
+
+    /// Opens a file that the tables know.
+    pub fn open(
+        &mut self,
+        common: &Common<'_>,
+        slot: u32,
+        flags: OFlags,
+    ) -> Result<OwnedFd, Failure> {
+        let file = self.files.get(slot);
+        let parent = self.descriptors.get(common.dirs, file.dir, common.root);
+        let parent = parent.or_call("openat of the directory")?;
+        let mut buffer = NameBuffer::new();
+        let name = file.name(&mut buffer);
+        retry(|| openat(parent, name, flags | OPEN, Mode::empty())).or_call("openat")
+    }
+
+    /// Puts a new name into the tables.
+    fn enter(&mut self, common: &Common<'_>, file: File) {
+        common.dirs.enter(file.dir);
+        let slot = self.files.insert(file);
+        self.mark(slot);
+    }
+
+    /// The layout of a file has changed.
+    pub fn mark(&mut self, slot: u32) {
+        let file = self.files.get_mut(slot);
+        if !file.changed {
+            file.changed = true;
+            self.changed.push(slot);
+        }
+    }
+
+    fn settle(&mut self, common: &Common<'_>, slot: u32, task: Task, effect: &Effect) -> u64 {
+        if let Some(link) = self.files.get(slot).link() {
+            let mut links = common.links();
+            let inode = links.get_mut(link);
+            inode.changed = true;
+            settle(&mut inode.body, task, effect);
+            return inode.body.size();
+        }
+        self.mark(slot);
+        let body = &mut self.files.get_mut(slot).body;
+        settle(body, task, effect);
+        body.size()
+    }
+
+    /// Records what a workload alone does not tell.
+    pub fn note(&mut self, index: u64, how: How<'_>, effect: &Effect) {
+        if !effect.is_plain() && matches!(how, How::Live) {
+            self.deviations.push(effect.deviation(index));
+        }
+    }
+}
+
+/// Enters what became of an operation into what is known of the inode.
+fn settle(body: &mut Body, task: Task, effect: &Effect) {
+    let done = effect.outcome == Outcome::Done;
+    match task {
+        Task::Write { offset, .. } => body.write(offset, effect.written),
+        // The file was emptied, unless it has its old length still.
+        Task::Rewrite { .. } if done || effect.size != Some(body.size()) => {
+            body.set_size(0);
+            body.write(0, effect.written);
+        }
+        Task::Truncate { bytes } if done => body.set_size(bytes),
+        Task::Fallocate { offset, bytes } if done && bytes > 0 => {
+            body.set_size(body.size().max(offset + bytes));
+        }
+        Task::Punch { offset, bytes } if done => body.punch(offset..offset + bytes),
+        _ => {}
+    }
+    if let Some(size) = effect.size {
+        body.set_size(size);
+    }
+}
+
+/// The name that an event gave an entry, as the tables keep it.
+pub(super) fn name_after(event: &Event, effect: &Effect, letter: u8, id: u64) -> Option<Box<[u8]>> {
+    if effect.other_name {
+        let mut buffer = NameBuffer::new();
+        let name = buffer.name(event.name.as_deref(), letter, id);
+        return Some(naming::other(name, letter, id));
+    }
+    event.name.clone()
+}
+
+/// Makes an entry, under its other name if there is one of its own name already. Says whether that was so.
+pub(super) fn with_other_name<T>(
+    name: &[u8],
+    letter: u8,
+    id: u64,
+    mut make: impl FnMut(&[u8]) -> Result<T, Errno>,
+) -> (Result<T, Errno>, bool) {
+    match make(name) {
+        Err(Errno::EXIST) => {
+            let made = make(&naming::other(name, letter, id));
+            let other_name = made.is_ok();
+            (made, other_name)
+        }
+        made => (made, false),
+    }
+}
+
+fn open_file<'a>(common: &Common<'_>, fd: &'a OwnedFd, content: u64, size: u64) -> OpenFile<'a> {
+    OpenFile {
+        fd: fd.as_fd(),
+        content: Content(content),
+        size,
+        data: common.options.data,
+        sync: common.options.sync,
+    }
+}
+
+/// The file that an operation of a shard works on.
+pub(super) fn file_of(op: &Op) -> Option<FileId> {
+    match *op {
+        Op::Create { file, .. }
+        | Op::Symlink { file, .. }
+        | Op::Append { file, .. }
+        | Op::Write { file, .. }
+        | Op::Overwrite { file, .. }
+        | Op::Rewrite { file, .. }
+        | Op::Truncate { file, .. }
+        | Op::Fallocate { file, .. }
+        | Op::Punch { file, .. }
+        | Op::Delete { file }
+        | Op::Read { file, .. }
+        | Op::Fsync { file } => Some(file),
+        _ => None,
+    }
+}
