@@ -1,10 +1,14 @@
 //! Replay on a real, mounted file system.
 
 mod content;
+mod deviation;
 mod expected;
+mod journal;
 
 pub use content::{CHUNK, Content};
+pub use deviation::Deviation;
 pub use expected::{Expected, ExpectedFile, What};
+pub use journal::{Damage, Journal, JournalError, Recovered, UNSAID};
 
 use std::io;
 use std::os::fd::BorrowedFd;
