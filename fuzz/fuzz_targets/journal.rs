@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
         journal[at] ^= patch[2];
     }
     if let Ok(recovered) = Recovered::read(&journal) {
-        assert!(recovered.events_done <= 1000 && recovered.days.len() <= 1);
+        again(&recovered);
     }
 });
 

@@ -1,14 +1,26 @@
 //! Replay on a real, mounted file system.
 
 mod content;
+mod data;
 mod deviation;
 mod expected;
+mod fault;
+mod file_data;
+mod headway;
 mod journal;
+mod repair;
+mod tree;
+mod verify;
 
 pub use content::{CHUNK, Content};
+pub use data::Data;
 pub use deviation::Deviation;
 pub use expected::{Expected, ExpectedFile, What};
+pub use fault::{Fault, Kind, Problem};
+pub use headway::Headway;
 pub use journal::{Damage, Journal, JournalError, Recovered, UNSAID};
+pub use repair::{Allowed, Move, RepairError, Repaired, Reread, repair};
+pub use verify::{Verification, verify};
 
 use std::io;
 use std::os::fd::BorrowedFd;
