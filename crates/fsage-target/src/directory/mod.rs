@@ -13,33 +13,47 @@
 //! | `parallel` | several threads |
 //! | `cache` | the layout, kept from day to day |
 //! | `content`, `expected`, `deviation` | what files hold, what should be there, what the events do not tell |
+//! | `journal` | how far a replay has come, to resume it |
+//! | `compare`, `verify`, `repair` | the tree on disk against what should be there |
 //! | `plain`, `mounts` | a directory that is there already |
 
 mod body;
 mod cache;
 mod calls;
 mod content;
+mod compare;
 mod descriptors;
 mod deviation;
 mod dirs;
 mod error;
 mod expected;
+mod fault;
+mod file_data;
 mod files;
+mod headway;
+mod journal;
 mod mounts;
 mod naming;
 mod parallel;
 mod plain;
+mod repair;
 mod replay;
 mod shard;
 mod shortfall;
 mod tree;
+mod verify;
 
 pub use content::{CHUNK, Content};
 pub use deviation::Deviation;
 pub use error::TargetError;
 pub use expected::{Expected, ExpectedFile, What};
+pub use fault::{Fault, Kind, Problem};
+pub use headway::Headway;
+pub use journal::{Damage, Journal, JournalError, Recovered, UNSAID};
 pub use plain::PlainDirectory;
+pub use repair::{Allowed, Move, RepairError, Repaired, Reread, repair};
 pub use replay::{Directory, FreeRuns};
+pub use verify::{Verification, verify};
 
 use std::io;
 use std::os::fd::BorrowedFd;

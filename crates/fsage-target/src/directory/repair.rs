@@ -1,0 +1,476 @@
+//! Brings a tree to what should be in it, after a replay stopped at any moment.
+//!
+//! What the replay did beyond the count of its journal is taken back, and what a power failure took with it is made
+//! again. An entry that should not be there is removed only where the replay itself may have made it: anything else
+//! belongs to somebody, and the tree is left alone until it is moved away.
+
+use super::Data;
+use super::expected::{Expected, ExpectedFile, What};
+use super::fault::{Fault, Kind, Problem, Shown};
+use super::file_data::{Buffer, FileData};
+use super::headway::{Headway, Watch};
+use super::compare::{Entry, Finding, Tree, open_directory, open_file, split};
+use rustc_hash::{FxHashMap, FxHashSet};
+use rustix::fs::{
+    AtFlags, Mode, OFlags, RenameFlags, Stat, fstat, ftruncate, linkat, mkdirat, openat,
+    renameat_with, statat, symlinkat, unlinkat,
+};
+use rustix::io::Errno;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use thiserror::Error;
+
+/// The kernel stamps changes with a clock that is up to a tick behind.
+const CLOCK_SLACK_NS: i128 = 1_000_000_000;
+
+/// What a replay may have left in its tree that should not be there.
+#[derive(Clone, Debug, Default)]
+pub struct Allowed {
+    /// Paths that may be removed: those that the events after the journal's count make, and those that events since
+    /// the last end of a day removed or moved away.
+    ///
+    /// After a kill, no more than [`UNSAID`](super::UNSAID) events come into question; after a power failure, all up
+    /// to the next end of a day do.
+    pub paths: BTreeSet<Vec<u8>>,
+    /// Renames to try first, in this order, so that a directory need not be made again with all that is in it: those
+    /// after the count backward, the last one first; and those since the last end of a day as they were. None of them
+    /// needs to have happened.
+    pub moves: Vec<Move>,
+}
+
+/// A name that may be in the wrong place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// Where it may be.
+    pub found_at: Vec<u8>,
+    /// Where it should be.
+    pub belongs_at: Vec<u8>,
+}
+
+/// Which files of the right size have their data read.
+#[derive(Clone, Debug)]
+pub enum Reread {
+    /// Those that changed (`ctime`) at this time or later, in nanoseconds since 1970 by the clock of the machine; and
+    /// those inodes (numbers of [`ExpectedFile::inode`]) that the replay wrote since: a power failure
+    /// may take back the time of a change and leave half of it.
+    Since {
+        /// When the tree was last synced.
+        ctime_ns: i64,
+        /// Inodes that were written since.
+        inodes: BTreeSet<u64>,
+    },
+    /// All of them.
+    Everything,
+}
+
+/// What repairing a tree did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Repaired {
+    /// Names that were removed.
+    pub removed: u64,
+    /// Names that were made.
+    pub made: u64,
+    /// Names that were moved.
+    pub moved: u64,
+    /// Files that were emptied and written again.
+    pub rewritten: u64,
+    /// Files whose end alone was cut off or written.
+    pub resized: u64,
+}
+
+/// A tree could not be repaired. What was done so far is no loss: repairing again goes on.
+#[derive(Debug, Error)]
+pub enum RepairError {
+    /// Something is in the tree that no replay made.
+    #[error(
+        "{} is {kind} that the replay did not make{}: move it away, then resume",
+        Shown(.path),
+        match others { 0 => String::new(), n => format!(", and so are {n} others") }
+    )]
+    Foreign {
+        /// Its path relative to the root of the tree.
+        path: Vec<u8>,
+        /// What it is.
+        kind: Kind,
+        /// How many others there are.
+        others: u64,
+    },
+    /// Something in the tree cannot be looked at.
+    #[error("{problem}: see to that, then resume")]
+    Problem {
+        /// What and why.
+        problem: Problem,
+    },
+    /// The file system is full.
+    #[error("no space left to make {} again: make room on the file system, then resume", Shown(.path))]
+    Full {
+        /// Path relative to the root of the tree.
+        path: Vec<u8>,
+        /// Why.
+        source: io::Error,
+    },
+    /// A system call failed.
+    #[error("cannot {doing} {}", Shown(.path))]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// Path relative to the root of the tree.
+        path: Vec<u8>,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// The caller asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// Brings the tree at `root` to what is expected, with data made by the same means as the replay's; the data of
+/// [`Data::Fallocate`] and [`Data::Hole`] is not compared. Not synced. `progress` is told how far it has come and says
+/// whether to go on.
+///
+/// # Errors
+/// A foreign entry, before anything but a rename was done; a failure of the file system; or the caller's wish to stop.
+/// In each case the tree can be repaired again.
+pub fn repair(
+    root: BorrowedFd<'_>,
+    expected: &Expected,
+    allowed: &Allowed,
+    reread: &Reread,
+    data: Data,
+    progress: &mut dyn FnMut(Headway) -> bool,
+) -> Result<Repaired, RepairError> {
+    let tree = Tree::new(expected);
+    let mut repair = Repair {
+        root,
+        expected,
+        data,
+        watch: Watch::new(progress),
+        buffer: Buffer::new(),
+        gone: FxHashSet::default(),
+        wrong_data: FxHashMap::default(),
+        done: Repaired::default(),
+    };
+    repair.move_back(&tree, &allowed.moves);
+    let mut findings = Vec::new();
+    let reads = |at: usize, stat: &Stat| {
+        data == Data::Write && is_reread(reread, expected.files[at].inode, stat)
+    };
+    tree.compare(root, false, &reads, &mut repair.watch, &mut |finding| {
+        findings.push(finding);
+    });
+    repair.goes_on()?;
+    let findings = explained(findings, &allowed.paths)?;
+    // What goes makes room for what comes.
+    repair.remove(&findings)?;
+    repair.make_directories(&findings)?;
+    repair.mend_files(&findings)?;
+    Ok(repair.done)
+}
+
+fn is_reread(reread: &Reread, inode: u64, stat: &Stat) -> bool {
+    match reread {
+        Reread::Everything => true,
+        Reread::Since { ctime_ns, inodes } => {
+            let changed =
+                i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec);
+            changed >= i128::from(*ctime_ns) - CLOCK_SLACK_NS || inodes.contains(&inode)
+        }
+    }
+}
+
+/// The findings in order of their paths, if nothing among them is beyond repair.
+fn explained(
+    mut findings: Vec<Finding>,
+    allowed: &BTreeSet<Vec<u8>>,
+) -> Result<Vec<Finding>, RepairError> {
+    findings.sort_by(|a, b| a.path.cmp(&b.path));
+    let unreadable = |f: &Finding| matches!(f.fault, Fault::Unreadable(_) | Fault::Mounted);
+    if let Some(at) = findings.iter().position(unreadable) {
+        let Finding { path, fault, .. } = findings.swap_remove(at);
+        let problem = Problem { path, fault };
+        return Err(RepairError::Problem { problem });
+    }
+    let mut foreign = findings.iter().filter_map(|finding| match finding.fault {
+        Fault::Foreign(kind) | Fault::Kind { found: kind, .. }
+            if !allowed.contains(&finding.path) =>
+        {
+            Some((finding, kind))
+        }
+        _ => None,
+    });
+    match foreign.next() {
+        Some((finding, kind)) => Err(RepairError::Foreign {
+            path: finding.path.clone(),
+            kind,
+            others: foreign.count() as u64,
+        }),
+        None => Ok(findings),
+    }
+}
+
+struct Repair<'a> {
+    root: BorrowedFd<'a>,
+    expected: &'a Expected,
+    data: Data,
+    watch: Watch<'a>,
+    buffer: Buffer,
+    /// Places in [`Expected::files`] of names that are not there.
+    gone: FxHashSet<usize>,
+    /// Inodes whose size or data is wrong, and whether they are too long.
+    wrong_data: FxHashMap<u64, bool>,
+    done: Repaired,
+}
+
+impl<'a> Repair<'a> {
+    fn goes_on(&self) -> Result<(), RepairError> {
+        if self.watch.goes_on() {
+            return Ok(());
+        }
+        Err(RepairError::Interrupted)
+    }
+
+    /// Tries all renames. What cannot be moved is removed and made again.
+    fn move_back(&mut self, tree: &Tree<'_>, moves: &[Move]) {
+        for Move {
+            found_at,
+            belongs_at,
+        } in moves
+        {
+            if tree.expects(found_at) && !tree.expects(belongs_at) {
+                continue;
+            }
+            let (from, to) = (split(found_at), split(belongs_at));
+            let moved = open_directory(self.root, from.0).and_then(|old| {
+                let new = open_directory(self.root, to.0)?;
+                renameat_with(old, from.1, new, to.1, RenameFlags::NOREPLACE)
+            });
+            self.done.moved += u64::from(moved.is_ok());
+        }
+    }
+
+    /// Removes what should not be there, what lies in a directory before it.
+    fn remove(&mut self, findings: &[Finding]) -> Result<(), RepairError> {
+        for finding in findings.iter().rev() {
+            let kind = match finding.fault {
+                Fault::Foreign(kind) | Fault::Kind { found: kind, .. } => Some(kind),
+                Fault::OtherInode | Fault::Target => Some(Kind::File),
+                Fault::Missing => None,
+                Fault::Size { .. } | Fault::Data { .. } => {
+                    if let Some(Entry::File(at)) = finding.entry {
+                        let shrinks =
+                            matches!(finding.fault, Fault::Size { found, right } if found > right);
+                        let inode = self.expected.files[at].inode;
+                        self.wrong_data.insert(inode, shrinks);
+                    }
+                    continue;
+                }
+                Fault::Names { .. } | Fault::Mounted | Fault::Unreadable(_) => continue,
+            };
+            if let Some(Entry::File(at)) = finding.entry {
+                self.gone.insert(at);
+            }
+            if let Some(kind) = kind {
+                self.unlink(&finding.path, kind == Kind::Directory)?;
+            }
+            self.goes_on()?;
+        }
+        Ok(())
+    }
+
+    fn unlink(&mut self, path: &[u8], directory: bool) -> Result<(), RepairError> {
+        let flags = if directory {
+            AtFlags::REMOVEDIR
+        } else {
+            AtFlags::empty()
+        };
+        self.at(path, "remove", |parent, name| unlinkat(parent, name, flags))?;
+        self.done.removed += 1;
+        Ok(())
+    }
+
+    fn make_directories(&mut self, findings: &[Finding]) -> Result<(), RepairError> {
+        for finding in findings {
+            if finding.entry == Some(Entry::Directory) {
+                let mode = Mode::from_raw_mode(0o755);
+                self.at(&finding.path, "make", |parent, name| {
+                    mkdirat(parent, name, mode)
+                })?;
+                self.done.made += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn mend_files(&mut self, findings: &[Finding]) -> Result<(), RepairError> {
+        let expected = self.expected;
+        let inode_of = |finding: &Finding| match finding.entry {
+            Some(Entry::File(at)) => Some(expected.files[at].inode),
+            _ => None,
+        };
+        let inodes: FxHashSet<u64> = findings.iter().filter_map(inode_of).collect();
+        let mut names: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        for (at, file) in expected.files.iter().enumerate() {
+            if inodes.contains(&file.inode) {
+                names.entry(file.inode).or_default().push(at);
+            }
+        }
+        let shrinks = |repair: &Self, inode| repair.wrong_data.get(inode) == Some(&true);
+        for first in [true, false] {
+            for (inode, names) in &names {
+                if shrinks(self, inode) == first {
+                    self.mend(names)?;
+                    self.goes_on()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes or mends an inode with all its names.
+    fn mend(&mut self, names: &[usize]) -> Result<(), RepairError> {
+        let (mut missing, mut present): (Vec<usize>, Vec<usize>) =
+            names.iter().partition(|name| self.gone.contains(name));
+        if let Some(&first) = present.first() {
+            let path = &self.expected.files[first].path;
+            let stat = self.at(path, "look at", |parent, name| {
+                statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)
+            })?;
+            // A name outside the tree, or that moved within it, must not see its data change.
+            if u64::from(stat.st_nlink) != present.len() as u64 {
+                for &name in &present {
+                    self.unlink(&self.expected.files[name].path, false)?;
+                }
+                missing = names.to_vec();
+                present.clear();
+            }
+        }
+        let first = if let Some(&first) = present.first() {
+            let file = &self.expected.files[first];
+            if self.wrong_data.contains_key(&file.inode) {
+                self.rewrite(file)?;
+            }
+            first
+        } else {
+            let first = missing.remove(0);
+            self.make(&self.expected.files[first])?;
+            first
+        };
+        for name in missing {
+            self.link(
+                &self.expected.files[first].path,
+                &self.expected.files[name].path,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn make(&mut self, file: &'a ExpectedFile) -> Result<(), RepairError> {
+        let (data, watch) = (self.data, &mut self.watch);
+        in_parent(self.root, &file.path, "make", |parent, name| {
+            match &file.what {
+                What::Symlink { target } => symlinkat(&target[..], parent, name),
+                What::File { .. } => {
+                    let flags = OFlags::WRONLY
+                        | OFlags::CREATE
+                        | OFlags::EXCL
+                        | OFlags::NOFOLLOW
+                        | OFlags::CLOEXEC;
+                    let made = openat(parent, name, flags, Mode::from_raw_mode(0o644))?;
+                    match data_of(&file.what) {
+                        Some(content) => content.write(made.as_fd(), 0, data, watch),
+                        None => Ok(()),
+                    }
+                }
+            }
+        })?;
+        self.done.made += 1;
+        Ok(())
+    }
+
+    fn link(&mut self, existing: &[u8], new: &[u8]) -> Result<(), RepairError> {
+        let (directory, existing) = split(existing);
+        let root = self.root;
+        self.at(new, "make", |parent, name| {
+            let directory = open_directory(root, directory)?;
+            linkat(directory, existing, parent, name, AtFlags::empty())
+        })?;
+        self.done.made += 1;
+        Ok(())
+    }
+
+    /// Gives a file its size and data: at its end alone, if what it has is right as far as it goes.
+    fn rewrite(&mut self, file: &'a ExpectedFile) -> Result<(), RepairError> {
+        let Some(content) = data_of(&file.what) else {
+            return Ok(());
+        };
+        let (data, watch, buffer) = (self.data, &mut self.watch, &mut self.buffer);
+        let resized = in_parent(self.root, &file.path, "write", |parent, name| {
+            let open = open_file(parent, name, OFlags::RDWR)?;
+            let found = fstat(&open)?.st_size as u64;
+            let kept = found.min(content.size_bytes);
+            let right = found != content.size_bytes
+                && (data != Data::Write
+                    || content
+                        .first_difference(open.as_fd(), kept, buffer, watch)?
+                        .is_none())
+                && watch.goes_on();
+            let from = if right { kept } else { 0 };
+            ftruncate(&open, from)?;
+            content.write(open.as_fd(), from, data, watch)?;
+            Ok(right)
+        })?;
+        if resized {
+            self.done.resized += 1;
+        } else {
+            self.done.rewritten += 1;
+        }
+        Ok(())
+    }
+
+    fn at<T>(
+        &self,
+        path: &[u8],
+        doing: &'static str,
+        call: impl FnOnce(BorrowedFd<'_>, &[u8]) -> Result<T, Errno>,
+    ) -> Result<T, RepairError> {
+        in_parent(self.root, path, doing, call)
+    }
+}
+
+/// Calls something with the directory that a path lies in, and its name there.
+fn in_parent<T>(
+    root: BorrowedFd<'_>,
+    path: &[u8],
+    doing: &'static str,
+    call: impl FnOnce(BorrowedFd<'_>, &[u8]) -> Result<T, Errno>,
+) -> Result<T, RepairError> {
+    let (parent, name) = split(path);
+    let result = open_directory(root, parent).and_then(|parent| call(parent.as_fd(), name));
+    result.map_err(|errno| {
+        let (path, source) = (path.to_vec(), io::Error::from(errno));
+        match errno {
+            Errno::NOSPC | Errno::DQUOT => RepairError::Full { path, source },
+            _ => RepairError::Io {
+                doing,
+                path,
+                source,
+            },
+        }
+    })
+}
+
+fn data_of(what: &What) -> Option<FileData<'_>> {
+    match what {
+        What::Symlink { .. } => None,
+        What::File {
+            content,
+            size_bytes,
+            zeros,
+        } => Some(FileData {
+            content: *content,
+            size_bytes: *size_bytes,
+            zeros,
+        }),
+    }
+}
