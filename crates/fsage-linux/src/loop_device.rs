@@ -91,7 +91,7 @@ impl From<LoopError> for io::Error {
 
 /// How an image is attached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LoopOptions {
+pub struct AttachOptions {
     /// Nothing can be written to the image.
     pub read_only: bool,
     /// The page cache of the file system below is passed by.
@@ -107,13 +107,45 @@ pub struct LoopDevice {
     backing: Vec<u8>,
 }
 
+/// Whether this process may ask for a loop device: none is taken.
+///
+/// # Errors
+/// Why not.
+pub fn is_possible() -> Result<(), LoopError> {
+    control().map(drop)
+}
+
+/// Waits until no loop device has this image: one that is let go of may take a moment, and an image that is written
+/// through two devices is lost.
+///
+/// # Errors
+/// [`LoopError::Busy`] when `timeout` is over; an image that is not there.
+pub fn wait_unattached(image: &Path, timeout: Duration) -> Result<(), LoopError> {
+    let failed = |path: &Path, source| LoopError::Image {
+        path: path.to_owned(),
+        source,
+    };
+    let whole = image.canonicalize().map_err(|e| failed(image, e))?;
+    let blocks = Path::new("/sys/block");
+    for entry in blocks.read_dir().map_err(|e| failed(blocks, e))? {
+        let name = entry.map_err(|e| failed(blocks, e))?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix("loop"));
+        if let Some(number) = number.and_then(|number| number.parse().ok()) {
+            wait(number, timeout, || {
+                Ok(backing_file(number).is_none_or(|name| name != whole.as_os_str().as_bytes()))
+            })?;
+        }
+    }
+    Ok(())
+}
+
 impl LoopDevice {
     /// Attaches an image to a free device.
     ///
     /// # Errors
     /// No permission, no free device, an image that cannot be opened.
-    pub fn attach(image: &Path, options: LoopOptions) -> Result<LoopDevice, LoopError> {
-        let control = open(Path::new(CONTROL), OFlags::RDWR).map_err(LoopError::Control)?;
+    pub fn attach(image: &Path, options: AttachOptions) -> Result<LoopDevice, LoopError> {
+        let control = control()?;
         let access = if options.read_only {
             OFlags::RDONLY
         } else {
@@ -211,6 +243,10 @@ impl AsFd for LoopDevice {
     }
 }
 
+fn control() -> Result<OwnedFd, LoopError> {
+    open(Path::new(CONTROL), OFlags::RDWR).map_err(LoopError::Control)
+}
+
 /// Asks again and again until something is done.
 fn wait(
     number: u32,
@@ -295,7 +331,7 @@ fn configure(
     device: BorrowedFd<'_>,
     file: BorrowedFd<'_>,
     image: &Path,
-    options: LoopOptions,
+    options: AttachOptions,
 ) -> io::Result<()> {
     let mut flags = LO_FLAGS_AUTOCLEAR;
     if options.read_only {
@@ -342,7 +378,7 @@ fn configure_in_two_steps(
     device: BorrowedFd<'_>,
     file: BorrowedFd<'_>,
     info: &Info,
-    options: LoopOptions,
+    options: AttachOptions,
 ) -> io::Result<()> {
     ioctl_value(device, LOOP_SET_FD, file.as_raw_fd() as libc::c_ulong)?;
     let result = ioctl_struct(device, LOOP_SET_STATUS64, info).and_then(|()| {

@@ -1,6 +1,6 @@
 //! Loop devices and mounts on the running kernel: nothing of them is seen, and nothing of them stays.
 
-use fsage_linux::loop_device::{LoopDevice, LoopOptions};
+use fsage_linux::loop_device::{AttachOptions, LoopDevice};
 use fsage_linux::mount::{DetachedMount, MountError, MountOptions};
 use rustix::fs::{Mode, OFlags};
 use std::fs::{self, File};
@@ -69,7 +69,7 @@ fn wait_until_gone(image: &Path) {
 }
 
 fn attach(image: &Path) -> LoopDevice {
-    LoopDevice::attach(image, LoopOptions::default()).unwrap()
+    LoopDevice::attach(image, AttachOptions::default()).unwrap()
 }
 
 fn mount(device: &LoopDevice, options: &str) -> Result<DetachedMount, MountError> {
@@ -134,9 +134,9 @@ fn a_read_only_device_cannot_be_written() {
         return;
     };
     let before = fs::read(&image).unwrap();
-    let options = LoopOptions {
+    let options = AttachOptions {
         read_only: true,
-        ..LoopOptions::default()
+        ..AttachOptions::default()
     };
     let device = LoopDevice::attach(&image, options).unwrap();
     let mounted = mount(&device, "ro").unwrap();

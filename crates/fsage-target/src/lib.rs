@@ -7,12 +7,17 @@
 pub mod directory;
 mod engine;
 mod ffs_trace;
+pub mod loop_image;
+pub mod programs;
+mod real_spec;
 mod spec;
 mod stamps;
 mod target;
+mod words;
 
 pub use engine::{Aging, Day, OpCounts, Progress, ReplayError, TakeSnapshot, replay};
 pub use ffs_trace::FfsTrace;
+pub use real_spec::{LOOP_KEYS, Place, REAL_KEYS, RealSpec};
 pub use spec::{KINDS, SpecError, TargetSpec};
 pub use stamps::Stamps;
 pub use target::{Null, Target};

@@ -27,10 +27,14 @@ impl Target {
                 let fs = Ffs::new(spec.ffs_params()?).map_err(|e| SpecError::new(spec, e))?;
                 Ok(Target::Ffs(Box::new(fs)))
             }
-            _ => match spec.options.first() {
+            "null" => match spec.options.first() {
                 Some((key, _)) => Err(SpecError::new(spec, format!("null has no key `{key}`"))),
                 None => Ok(Target::Null(Null)),
             },
+            _ => Err(SpecError::new(
+                spec,
+                "this is a real file system, and a model is expected here: ffs or null",
+            )),
         }
     }
 

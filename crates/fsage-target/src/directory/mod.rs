@@ -2,9 +2,11 @@
 
 mod content;
 mod expected;
+mod options;
 
 pub use content::{CHUNK, Content};
 pub use expected::{Expected, ExpectedFile, What};
+pub use options::{Data, Options, Sync};
 
 use std::io;
 use std::os::fd::BorrowedFd;
