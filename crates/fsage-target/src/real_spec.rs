@@ -284,7 +284,7 @@ mod tests {
             ("loop:xfs,size=4097", "a multiple of 4K"),
             ("loop:xfs,size=8388608T", "a multiple of 4K"),
             ("loop:xfs,direct=yes", "takes no value"),
-            ("loop:xfs,uuid=1", "0123456789abcdef"),
+            ("loop:xfs,uuid=1", "the form 01234567-89ab-"),
             ("loop:xfs,mkfs=\"-L 'x\"", "a quote ' is not closed"),
             ("loop:xfs,mount=loop", "leave it out"),
             ("loop:xfs,image", "image needs a value"),

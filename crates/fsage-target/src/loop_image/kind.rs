@@ -99,11 +99,6 @@ impl Kind {
         }
     }
 
-    /// Whether a second file system of the same UUID is refused while the first one is in use.
-    pub(super) fn uuid_must_be_free(self) -> bool {
-        self == Kind::Btrfs
-    }
-
     /// The arguments of [`mkfs`](Self::mkfs) before the path of the image: the reference options, then `extra`.
     pub fn mkfs_words(self, uuid: Uuid, extra: &[String]) -> Vec<String> {
         let mut extra = extra.to_vec();

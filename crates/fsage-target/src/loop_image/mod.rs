@@ -18,7 +18,7 @@ use crate::directory::Volume;
 use crate::programs;
 use fsage_core::size;
 use fsage_linux::loop_device::{self, AttachOptions, LoopDevice};
-use fsage_linux::mount::DetachedMount;
+use fsage_linux::mount::{DetachedMount, MountError};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -104,13 +104,13 @@ impl LoopImage {
         if !read_only {
             return LoopImage::mount(&options, image, false, false);
         }
-        match LoopImage::mount(&options, image, true, true) {
-            // A journal that has to be replayed cannot be on a device that is only read.
-            Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {
-                LoopImage::mount(&options, image, true, false)
+        LoopImage::mount(&options, image, true, true).or_else(|error| match error {
+            // A journal that has to be replayed cannot be on a device that is only read: EROFS, and EIO from btrfs.
+            ImageError::Mount(MountError::Failed { .. }) => {
+                LoopImage::mount(&options, image, true, false).map_err(|_| error)
             }
-            result => result,
-        }
+            _ => Err(error),
+        })
     }
 
     fn mount(
@@ -321,6 +321,12 @@ fn lack_of_room(options: &LoopOptions, image: &Path) -> Option<String> {
     })
 }
 
+/// Whether a file system of this type and UUID is mounted, so that another one could not be: the control of a run is
+/// one. Only btrfs minds, and it shows what it has mounted.
+fn is_in_use(kind: Kind, uuid: Uuid) -> bool {
+    kind == Kind::Btrfs && Path::new("/sys/fs/btrfs").join(uuid.to_string()).exists()
+}
+
 /// Runs `mkfs` and gives the options with the UUID it took, and its command line.
 fn make_file_system(
     options: &LoopOptions,
@@ -329,6 +335,9 @@ fn make_file_system(
 ) -> Result<(LoopOptions, String), ImageError> {
     let mut options = options.clone();
     let mut attempt = 0;
+    while is_in_use(options.kind, options.uuid) {
+        options.uuid = options.uuid.next();
+    }
     loop {
         let words = options.kind.mkfs_words(options.uuid, &options.mkfs);
         let line = command_line(program, &words, image);
@@ -348,8 +357,8 @@ fn make_file_system(
         }
         let said = String::from_utf8_lossy(&output.stderr);
         attempt += 1;
-        // mkfs.btrfs refuses the UUID of any file system that it sees; the control of a run is one.
-        if options.kind.uuid_must_be_free()
+        // mkfs.btrfs refuses the UUID of any file system that it sees, mounted or not.
+        if options.kind == Kind::Btrfs
             && said.contains("non-unique UUID")
             && attempt < UUID_ATTEMPTS
         {
