@@ -3,3 +3,5 @@
 //! This is the one crate of the workspace with `unsafe` in it.
 
 pub mod fiemap;
+pub mod loop_device;
+pub mod mount;

@@ -7,12 +7,21 @@
 pub mod directory;
 mod engine;
 mod ffs_trace;
+pub mod loop_image;
+pub mod programs;
+mod real;
+mod real_spec;
 mod spec;
 mod stamps;
 mod target;
+mod words;
 
-pub use engine::{Aging, Day, OpCounts, Progress, ReplayError, TakeSnapshot, replay};
+pub use engine::{
+    Aging, Day, DayEnds, OpCounts, Progress, ReplayError, TakeRealSnapshot, TakeSnapshot, replay,
+};
 pub use ffs_trace::FfsTrace;
+pub use real::{Real, Stop, day_records};
+pub use real_spec::{LOOP_KEYS, Place, REAL_KEYS, RealSpec};
 pub use spec::{KINDS, SpecError, TargetSpec};
 pub use stamps::Stamps;
 pub use target::{Null, Target};

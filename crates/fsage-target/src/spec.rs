@@ -1,25 +1,46 @@
-//! Naming a target: `kind[:key=value|flag, ...]`.
+//! Naming a target: `kind[:key=value|flag,...]`, for real file systems `kind:place[,key=value|flag,...]`.
 
+use crate::real_spec::RealSpec;
+use crate::words;
 use fsage_models::ffs::Params;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use thiserror::Error;
 
-/// A target as the command line names it, such as `ffs:preset=g502,policy=realloc`.
+/// A target as the command line names it, such as `ffs:preset=g502,policy=realloc` or `loop:ext4,size=2G`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetSpec {
-    /// What kind of target: `ffs` or `null`.
+    /// What kind of target: one of [`KINDS`].
     pub kind: String,
+    /// Of a real file system, what comes before the keys: the path of `dir`, the type of file system of `loop`.
+    pub place: Option<String>,
     /// Keys with their values, flags without one, in the order given.
     pub options: Vec<(String, Option<String>)>,
 }
 
+/// The length at which the name of a folder is cut; file systems take 255 bytes.
+const MAX_FOLDER: usize = 120;
+
 /// Kinds of targets, with what they are.
-pub const KINDS: [(&str, &str); 2] = [
+pub const KINDS: [(&str, &str); 4] = [
     ("ffs", "4.4BSD fast file system, simulated"),
+    (
+        "dir",
+        "dir:PATH: an empty directory of a mounted file system",
+    ),
+    (
+        "loop",
+        "loop:FS: a new image with ext2, ext3, ext4, xfs, btrfs, ... that nobody else sees; needs root",
+    ),
     (
         "null",
         "takes every operation and does nothing: the speed of the replay itself",
     ),
+];
+
+/// Kinds that have a place, and what the place is.
+const PLACES: [(&str, &str); 2] = [
+    ("dir", "a directory: dir:PATH"),
+    ("loop", "a type of file system: loop:ext4"),
 ];
 
 /// What is wrong with a target specification.
@@ -60,8 +81,19 @@ impl TargetSpec {
                 known.join(", ")
             ));
         }
+        let mut words = match rest.map(words::split_list).transpose() {
+            Ok(words) => words.unwrap_or_default().into_iter(),
+            Err(unclosed) => return error(unclosed.to_string()),
+        };
+        let mut place = None;
+        if let Some((_, what)) = PLACES.iter().find(|&&(placed, _)| placed == kind) {
+            place = words.next().filter(|place| !place.is_empty());
+            if place.is_none() {
+                return error(format!("expected {what}"));
+            }
+        }
         let mut options: Vec<(String, Option<String>)> = Vec::new();
-        for option in rest.into_iter().flat_map(|rest| rest.split(',')) {
+        for option in words {
             let (key, value) = match option.split_once('=') {
                 Some((key, value)) => (key.trim(), Some(value.trim().to_owned())),
                 None => (option.trim(), None),
@@ -76,6 +108,7 @@ impl TargetSpec {
         }
         Ok(TargetSpec {
             kind: kind.to_owned(),
+            place,
             options,
         })
     }
@@ -92,27 +125,44 @@ impl TargetSpec {
         Params::from_options(options).map_err(|e| SpecError::new(self, e))
     }
 
-    /// A name for the folder of this target's results: the specification in characters every file system takes.
+    /// The real file system of a target of kind `dir` or `loop`; `None` for a model.
+    ///
+    /// # Errors
+    /// An unknown key or a bad value.
+    pub fn real(&self) -> Result<Option<RealSpec>, SpecError> {
+        RealSpec::new(self).transpose()
+    }
+
+    /// A name for the folder of this target's results: the specification in characters every file system takes, and a
+    /// checksum instead of the rest if it is long.
     pub fn folder(&self) -> String {
-        self.to_string()
+        let text = self.to_string();
+        let mut folder: String = text
             .chars()
             .map(|c| match c {
                 'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '-' | '_' | '=' | ',' => c,
                 _ => '_',
             })
-            .collect()
+            .collect();
+        if folder.len() > MAX_FOLDER {
+            folder.truncate(MAX_FOLDER);
+            let _ = write!(folder, "-{:08x}", crc32fast::hash(text.as_bytes()));
+        }
+        folder
     }
 }
 
 impl fmt::Display for TargetSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.kind)?;
-        for (i, (key, value)) in self.options.iter().enumerate() {
+        let place = self.place.iter().map(|place| words::quote(place));
+        let options = self.options.iter().map(|(key, value)| match value {
+            Some(value) => format!("{key}={}", words::quote(value)),
+            None => key.clone(),
+        });
+        for (i, word) in place.chain(options).enumerate() {
             f.write_str(if i == 0 { ":" } else { "," })?;
-            f.write_str(key)?;
-            if let Some(value) = value {
-                write!(f, "={value}")?;
-            }
+            f.write_str(&word)?;
         }
         Ok(())
     }
@@ -134,13 +184,28 @@ mod tests {
     }
 
     #[test]
+    fn folders_of_long_paths_are_short_and_differ() {
+        let long = "x".repeat(300);
+        let folder = |text: &str| TargetSpec::parse(text).unwrap().folder();
+        let (one, other) = (
+            folder(&format!("dir:/{long}/a")),
+            folder(&format!("dir:/{long}/b")),
+        );
+        assert!(one != other && one.len() < 140, "{one} {other}");
+        assert_eq!(folder("loop:ext4,size=2G"), "loop_ext4,size=2G");
+    }
+
+    #[test]
     fn errors_name_the_specification_and_what_would_be_right() {
         let message = |text: &str| TargetSpec::parse(text).unwrap_err().to_string();
-        assert!(message("zfs").contains("known: ffs, null"));
+        assert!(message("zfs").contains("known: ffs, dir, loop, null"));
         assert!(message("").contains("unknown kind"));
         assert!(message("ffs:").contains("key=value"));
         assert!(message("ffs:root,,nrpos=1").contains("key=value"));
         assert!(message("ffs:nrpos=1,nrpos=8").contains("twice"));
+        assert!(message("dir").contains("dir:PATH"));
+        assert!(message("loop:,size=1G").contains("loop:ext4"));
+        assert!(message("loop:xfs,mkfs=\"-m").contains("not closed"));
         let unknown = TargetSpec::parse("ffs:blocks=8").unwrap().ffs_params();
         assert!(unknown.unwrap_err().to_string().contains("known: preset"));
     }

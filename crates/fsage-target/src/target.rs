@@ -1,5 +1,6 @@
 //! Targets: what a batch of events is applied to.
 
+use crate::real::Real;
 use crate::spec::{SpecError, TargetSpec};
 use fsage_core::{
     DirId, FileId, FileSystem, FileView, Geometry, Inconsistency, Layout, Op, Outcome, Run, Space,
@@ -14,6 +15,8 @@ pub enum Target {
     Ffs(Box<Ffs>),
     /// Takes every operation and does nothing.
     Null(Null),
+    /// A directory of a mounted file system.
+    Real(Box<Real>),
 }
 
 impl Target {
@@ -27,10 +30,14 @@ impl Target {
                 let fs = Ffs::new(spec.ffs_params()?).map_err(|e| SpecError::new(spec, e))?;
                 Ok(Target::Ffs(Box::new(fs)))
             }
-            _ => match spec.options.first() {
+            "null" => match spec.options.first() {
                 Some((key, _)) => Err(SpecError::new(spec, format!("null has no key `{key}`"))),
                 None => Ok(Target::Null(Null)),
             },
+            _ => Err(SpecError::new(
+                spec,
+                "this is a real file system, and a model is expected here: ffs or null",
+            )),
         }
     }
 
@@ -39,10 +46,11 @@ impl Target {
         match self {
             Target::Ffs(fs) => &**fs,
             Target::Null(null) => null,
+            Target::Real(real) => real.directory(),
         }
     }
 
-    /// The target's own file system check.
+    /// The model's own file system check. A real file system has none while it is mounted.
     ///
     /// # Errors
     /// Everything that does not fit together.
@@ -50,6 +58,7 @@ impl Target {
         match self {
             Target::Ffs(fs) => fs.check(),
             Target::Null(null) => null.check(),
+            Target::Real(_) => Ok(()),
         }
     }
 }

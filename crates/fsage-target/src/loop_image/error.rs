@@ -1,0 +1,105 @@
+//! What may go wrong with an image.
+
+use super::Kind;
+use fsage_core::size;
+use fsage_linux::loop_device::LoopError;
+use fsage_linux::mount::MountError;
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why an image is not made, mounted or let go of.
+#[derive(Debug, Error)]
+pub enum ImageError {
+    /// A loop device cannot be had, or does not become free.
+    #[error(transparent)]
+    Loop(#[from] LoopError),
+    /// It is not mounted.
+    #[error(transparent)]
+    Mount(#[from] MountError),
+    /// The program that makes this type is not here.
+    #[error("there is no {program} in PATH or /usr/sbin; install it (apt-get install {package})")]
+    NoMkfs {
+        /// The program.
+        program: String,
+        /// The package it comes from.
+        package: &'static str,
+    },
+    /// The image would be too small.
+    #[error("an image of {} is too small for {kind}: at least {} are needed", size::human(*size_bytes), size::human(*min_bytes))]
+    TooSmall {
+        /// The type of file system.
+        kind: Kind,
+        /// The size asked for.
+        size_bytes: u64,
+        /// The smallest one.
+        min_bytes: u64,
+    },
+    /// Something is there already.
+    #[error("{} is there already; choose another path, remove it, or resume the run it belongs to", path.display())]
+    Exists {
+        /// The path of the image.
+        path: PathBuf,
+    },
+    /// A device, or anything else that is no file.
+    #[error("{} is no regular file; an image has to be one, and fsage never writes to a device", path.display())]
+    NotAFile {
+        /// The path of the image.
+        path: PathBuf,
+    },
+    /// No file system that can be mounted here.
+    #[error("{} holds none of ext2, ext3, ext4, xfs, btrfs, f2fs and nilfs2", path.display())]
+    NoFileSystem {
+        /// The path of the image.
+        path: PathBuf,
+    },
+    /// `mkfs` failed.
+    #[error("{line}: {said}")]
+    Mkfs {
+        /// The command.
+        line: String,
+        /// What it said, or how it ended.
+        said: String,
+    },
+    /// A system call failed.
+    #[error("{}: {action}: {source}", path.display())]
+    Io {
+        /// The image.
+        path: PathBuf,
+        /// What was being done.
+        action: &'static str,
+        /// Why it was not.
+        source: io::Error,
+    },
+}
+
+impl ImageError {
+    pub(super) fn io(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> ImageError {
+        move |source| ImageError::Io {
+            path: path.to_owned(),
+            action,
+            source,
+        }
+    }
+
+    /// The kind of the system's error.
+    pub fn kind(&self) -> io::ErrorKind {
+        match self {
+            ImageError::Loop(error) => error.kind(),
+            ImageError::Mount(error) => error.kind(),
+            ImageError::NoMkfs { .. } => io::ErrorKind::NotFound,
+            ImageError::Exists { .. } => io::ErrorKind::AlreadyExists,
+            ImageError::TooSmall { .. } | ImageError::NotAFile { .. } | ImageError::Mkfs { .. } => {
+                io::ErrorKind::InvalidInput
+            }
+            ImageError::NoFileSystem { .. } => io::ErrorKind::InvalidData,
+            ImageError::Io { source, .. } => source.kind(),
+        }
+    }
+}
+
+impl From<ImageError> for io::Error {
+    fn from(error: ImageError) -> io::Error {
+        io::Error::new(error.kind(), error)
+    }
+}

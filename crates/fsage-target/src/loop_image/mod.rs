@@ -1,0 +1,391 @@
+//! A file system in an image file, mounted through a loop device where nobody else sees it.
+//!
+//! The image is a sparse file. The mount has no path ([`DetachedMount`]) and the loop device frees itself
+//! ([`LoopDevice`]), so that both are gone when this process ends, however it ends; the kernel unmounts properly then,
+//! and the image holds all that was written.
+
+mod error;
+mod kind;
+mod options;
+mod uuid;
+
+pub use error::ImageError;
+pub use kind::Kind;
+pub use options::{DEFAULT_SIZE, LoopOptions};
+pub use uuid::Uuid;
+
+use crate::directory::Volume;
+use crate::programs;
+use fsage_core::size;
+use fsage_linux::loop_device::{self, AttachOptions, LoopDevice};
+use fsage_linux::mount::{DetachedMount, MountError};
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// How long others may keep a loop device or a mount busy (a daemon that looks at every new device does so for a
+/// moment) before that is an error.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// How often another UUID is tried.
+const UUID_ATTEMPTS: usize = 100;
+
+/// A mounted image.
+#[derive(Debug)]
+pub struct LoopImage {
+    /// `None` only when mounting again has failed. It goes before the device it is mounted from.
+    mount: Option<DetachedMount>,
+    device: LoopDevice,
+    image: PathBuf,
+    options: LoopOptions,
+    read_only: bool,
+    /// The command that made it, and its version, if it was made now.
+    made_by: Option<(String, String)>,
+    warning: Option<String>,
+}
+
+impl LoopImage {
+    /// Makes the image file at `image`, a file system in it, and mounts that. If any of these fails, no image stays.
+    ///
+    /// # Errors
+    /// No right to mount, no `mkfs`, a size that is too small, a path where something is already; see [`ImageError`].
+    pub fn create(options: &LoopOptions, image: &Path) -> Result<LoopImage, ImageError> {
+        is_possible(options.kind)?;
+        // Before anything is written: an option may be wrong.
+        options.mount_options(false)?;
+        if let Some(min_bytes) = options.kind.min_bytes()
+            && options.size_bytes < min_bytes
+            // With words of the user, `mkfs` itself knows best.
+            && options.mkfs.is_empty()
+        {
+            return Err(ImageError::TooSmall {
+                kind: options.kind,
+                size_bytes: options.size_bytes,
+                min_bytes,
+            });
+        }
+        let program = programs::find(&options.kind.mkfs()).ok_or_else(|| ImageError::NoMkfs {
+            program: options.kind.mkfs(),
+            package: options.kind.package(),
+        })?;
+        let unfinished = Unfinished::new(image, options.size_bytes)?;
+        let warning = lack_of_room(options, image);
+        let (options, line) = make_file_system(options, &program, image)?;
+        let version = programs::version(&program, "-V").unwrap_or_default();
+        let mut made = LoopImage {
+            made_by: Some((line, version)),
+            warning,
+            ..LoopImage::mount(&options, image, false, false)?
+        };
+        made.give_root_to_user()?;
+        unfinished.keep();
+        Ok(made)
+    }
+
+    /// Mounts an image that is there, as it was made: with the options of its run, or [`LoopOptions::of_image`]. The
+    /// file system replays its journal if it was not unmounted; apart from that, nothing is written when `read_only`.
+    ///
+    /// # Errors
+    /// No right to mount, no regular file, no such file system in it, an image in use; see [`ImageError`].
+    pub fn open(
+        options: &LoopOptions,
+        image: &Path,
+        read_only: bool,
+    ) -> Result<LoopImage, ImageError> {
+        let size_bytes = image_bytes(image)?;
+        is_possible(options.kind)?;
+        loop_device::wait_unattached(image, TIMEOUT)?;
+        let options = LoopOptions {
+            size_bytes,
+            ..options.clone()
+        };
+        if !read_only {
+            return LoopImage::mount(&options, image, false, false);
+        }
+        LoopImage::mount(&options, image, true, true).or_else(|error| match error {
+            // A journal that has to be replayed cannot be on a device that is only read: EROFS, and EIO from btrfs.
+            ImageError::Mount(MountError::Failed { .. }) => {
+                LoopImage::mount(&options, image, true, false).map_err(|_| error)
+            }
+            _ => Err(error),
+        })
+    }
+
+    fn mount(
+        options: &LoopOptions,
+        image: &Path,
+        read_only: bool,
+        read_only_device: bool,
+    ) -> Result<LoopImage, ImageError> {
+        let attach = AttachOptions {
+            read_only: read_only_device,
+            direct_io: options.direct,
+        };
+        let device = LoopDevice::attach(image, attach)?;
+        let mount_options = options.mount_options(read_only)?;
+        let mount = DetachedMount::new(options.kind.name(), &device.path(), &mount_options)?;
+        Ok(LoopImage {
+            mount: Some(mount),
+            device,
+            image: image.to_owned(),
+            options: options.clone(),
+            read_only,
+            made_by: None,
+            warning: None,
+        })
+    }
+
+    /// What the user should hear: the file system below the image has less room than the image may take.
+    pub fn warning(&self) -> Option<&str> {
+        self.warning.as_deref()
+    }
+
+    /// What the image is, with the UUID that its file system got.
+    pub fn options(&self) -> &LoopOptions {
+        &self.options
+    }
+
+    /// Where the image lies.
+    pub fn path(&self) -> &Path {
+        &self.image
+    }
+
+    /// `mkfs` gives the root directory to root, and whoever may mount need not be root.
+    fn give_root_to_user(&mut self) -> Result<(), ImageError> {
+        let user = rustix::process::geteuid();
+        let root = self.root();
+        let change = || {
+            if rustix::fs::fstat(root)?.st_uid != user.as_raw() {
+                rustix::fs::fchown(root, Some(user), Some(rustix::process::getegid()))?;
+            }
+            Ok(())
+        };
+        change().map_err(ImageError::io(
+            &self.image,
+            "giving its root directory to this user",
+        ))
+    }
+
+    /// Syncs; the kernel does so when it unmounts, too, but tells nobody of errors.
+    fn sync(&self) -> io::Result<()> {
+        match &self.mount {
+            Some(mount) if !self.read_only => Ok(rustix::fs::syncfs(mount.root())?),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Volume for LoopImage {
+    fn root(&self) -> BorrowedFd<'_> {
+        // The device stands in for a mount that failed: no directory, so nothing can be done relative to it.
+        self.mount
+            .as_ref()
+            .map_or_else(|| self.device.as_fd(), DetachedMount::root)
+    }
+
+    fn remount(&mut self) -> io::Result<bool> {
+        self.sync()?;
+        self.mount = None;
+        self.device.wait_unmounted(TIMEOUT)?;
+        let options = self.options.mount_options(self.read_only)?;
+        let kind = self.options.kind.name();
+        self.mount = Some(DetachedMount::new(kind, &self.device.path(), &options)?);
+        Ok(true)
+    }
+
+    fn close(self: Box<Self>) -> io::Result<()> {
+        let synced = self.sync();
+        let LoopImage {
+            mount,
+            device,
+            image,
+            read_only,
+            ..
+        } = *self;
+        drop(mount);
+        device.detach(TIMEOUT)?;
+        synced?;
+        if !read_only {
+            File::open(image)?.sync_all()?;
+        }
+        Ok(())
+    }
+
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let kind = self.options.kind;
+        let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        let mut facts = vec![
+            ("kernel", kernel.trim_end().to_owned()),
+            ("file_system", kind.to_string()),
+        ];
+        if let Some(driver) = foreign_driver(kind, &self.device) {
+            facts.push(("driver", driver));
+        }
+        if let Some((line, version)) = &self.made_by {
+            facts.push(("mkfs", line.clone()));
+            facts.push(("mkfs_version", version.clone()));
+        }
+        facts.extend([
+            (
+                "mount_options",
+                self.options.mount_words(self.read_only).join(","),
+            ),
+            ("image", self.image.display().to_string()),
+            ("image_bytes", self.options.size_bytes.to_string()),
+            ("direct_io", self.options.direct.to_string()),
+        ]);
+        facts
+    }
+}
+
+/// Whether this process may attach and mount images of this type.
+///
+/// # Errors
+/// What is missing.
+pub fn is_possible(kind: Kind) -> Result<(), ImageError> {
+    DetachedMount::is_possible(kind.name())?;
+    Ok(loop_device::is_possible()?)
+}
+
+/// The size of an image that is there.
+fn image_bytes(image: &Path) -> Result<u64, ImageError> {
+    let meta = fs::metadata(image).map_err(ImageError::io(image, "looking at the image"))?;
+    if !meta.is_file() {
+        return Err(ImageError::NotAFile {
+            path: image.to_owned(),
+        });
+    }
+    Ok(meta.len())
+}
+
+/// Newer kernels serve ext2 and ext3 by the ext4 driver, which lays files out otherwise: the results must say so. That
+/// driver shows every file system it has below `/sys/fs/ext4`.
+fn foreign_driver(kind: Kind, device: &LoopDevice) -> Option<String> {
+    let shown = Path::new("/sys/fs/ext4").join(device.name()).exists();
+    (matches!(kind, Kind::Ext2 | Kind::Ext3) && shown)
+        .then(|| format!("ext4 driver, {kind} format"))
+}
+
+/// An image file that is removed again unless it is kept.
+struct Unfinished<'a>(Option<&'a Path>);
+
+impl<'a> Unfinished<'a> {
+    /// Makes the sparse file. Nothing that is there is touched.
+    fn new(path: &'a Path, size_bytes: u64) -> Result<Unfinished<'a>, ImageError> {
+        let file = File::create_new(path).map_err(|source| {
+            let is_there = source.kind() == io::ErrorKind::AlreadyExists;
+            match fs::symlink_metadata(path) {
+                Ok(meta) if is_there && meta.is_file() => ImageError::Exists {
+                    path: path.to_owned(),
+                },
+                Ok(_) if is_there => ImageError::NotAFile {
+                    path: path.to_owned(),
+                },
+                _ => ImageError::io(path, "making the image")(source),
+            }
+        })?;
+        let unfinished = Unfinished(Some(path));
+        file.set_len(size_bytes)
+            .map_err(ImageError::io(path, "making the image"))?;
+        Ok(unfinished)
+    }
+
+    fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if let Some(path) = self.0 {
+            // There is already an error to tell, and the next run says that the file is there.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// A sparse image may be larger than what is free below it; then writing to it fails one day.
+fn lack_of_room(options: &LoopOptions, image: &Path) -> Option<String> {
+    let stat = rustix::fs::statvfs(image).ok()?;
+    let free_bytes = stat.f_bavail.saturating_mul(stat.f_frsize);
+    (free_bytes < options.size_bytes).then(|| {
+        format!(
+            "{}: the image may grow to {}, and {} are free below it; when they are used up, writing fails with \
+             EIO and the run stops",
+            image.display(),
+            size::human(options.size_bytes),
+            size::human(free_bytes)
+        )
+    })
+}
+
+/// Whether a file system of this type and UUID is mounted, so that another one could not be: the control of a run is
+/// one. Only btrfs minds, and it shows what it has mounted.
+fn is_in_use(kind: Kind, uuid: Uuid) -> bool {
+    kind == Kind::Btrfs && Path::new("/sys/fs/btrfs").join(uuid.to_string()).exists()
+}
+
+/// Runs `mkfs` and gives the options with the UUID it took, and its command line.
+fn make_file_system(
+    options: &LoopOptions,
+    program: &Path,
+    image: &Path,
+) -> Result<(LoopOptions, String), ImageError> {
+    let mut options = options.clone();
+    let mut attempt = 0;
+    while is_in_use(options.kind, options.uuid) {
+        options.uuid = options.uuid.next();
+    }
+    loop {
+        let words = options.kind.mkfs_words(options.uuid, &options.mkfs);
+        let line = command_line(program, &words, image);
+        let failed = |said: String| ImageError::Mkfs {
+            line: line.clone(),
+            said,
+        };
+        let output = Command::new(program)
+            .args(&words)
+            .arg(image)
+            .stdin(Stdio::null())
+            .env("LC_ALL", "C")
+            .output()
+            .map_err(|error| failed(error.to_string()))?;
+        if output.status.success() {
+            return Ok((options, line));
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        attempt += 1;
+        // mkfs.btrfs refuses the UUID of any file system that it sees, mounted or not.
+        if options.kind == Kind::Btrfs
+            && said.contains("non-unique UUID")
+            && attempt < UUID_ATTEMPTS
+        {
+            options.uuid = options.uuid.next();
+            continue;
+        }
+        let said: Vec<&str> = said
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+            .collect();
+        return Err(failed(match said.as_slice() {
+            [] => output.status.to_string(),
+            lines => lines.join("; "),
+        }));
+    }
+}
+
+fn command_line(program: &Path, words: &[String], image: &Path) -> String {
+    let name = program.file_name().unwrap_or_default().to_string_lossy();
+    let quoted = words.iter().map(|word| {
+        if word.is_empty() || word.contains(|c: char| c.is_whitespace() || "'\"\\".contains(c)) {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        } else {
+            word.clone()
+        }
+    });
+    let words: Vec<String> = quoted.collect();
+    format!("{name} {} {}", words.join(" "), image.display())
+}

@@ -1,0 +1,95 @@
+//! What an image is to be: `loop:FS,size=...,mkfs=...`.
+
+use super::{ImageError, Kind, Uuid};
+use fsage_linux::mount::MountOptions;
+use std::path::{Path, PathBuf};
+
+/// The size of an image when none is given.
+pub const DEFAULT_SIZE: u64 = 1 << 30;
+
+/// What an image is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoopOptions {
+    /// The type of file system.
+    pub kind: Kind,
+    /// Bytes of the image, a multiple of 4 KiB.
+    pub size_bytes: u64,
+    /// Where the image lies, if that was said.
+    pub image: Option<PathBuf>,
+    /// Words for `mkfs`, behind the reference ones.
+    pub mkfs: Vec<String>,
+    /// Mount options, as `mount -o` takes them; empty for none.
+    pub mount: String,
+    /// The image is read and written past the page cache of the file system it lies on.
+    pub direct: bool,
+    /// The UUID of the file system.
+    pub uuid: Uuid,
+}
+
+impl LoopOptions {
+    /// An image of [`DEFAULT_SIZE`] with the reference options.
+    pub fn new(kind: Kind) -> LoopOptions {
+        LoopOptions {
+            kind,
+            size_bytes: DEFAULT_SIZE,
+            image: None,
+            mkfs: Vec::new(),
+            mount: String::new(),
+            direct: false,
+            uuid: Uuid::DEFAULT,
+        }
+    }
+
+    /// Options for an image that is there: its type and size; how it was made is not in it.
+    ///
+    /// # Errors
+    /// No regular file, or none of the types of [`Kind`] in it.
+    pub fn of_image(image: &Path) -> Result<LoopOptions, ImageError> {
+        let size_bytes = super::image_bytes(image)?;
+        let kind =
+            Kind::of_image(image).map_err(ImageError::io(image, "reading the superblock"))?;
+        let kind = kind.ok_or_else(|| ImageError::NoFileSystem {
+            path: image.to_owned(),
+        })?;
+        Ok(LoopOptions {
+            size_bytes,
+            image: Some(image.to_owned()),
+            ..LoopOptions::new(kind)
+        })
+    }
+
+    /// Where the image lies: the path that was given, or `folder/FS.img`.
+    pub fn image_in(&self, folder: &Path) -> PathBuf {
+        self.image
+            .clone()
+            .unwrap_or_else(|| folder.join(format!("{}.img", self.kind)))
+    }
+
+    /// Options for a second image of the same kind and size, at `image`.
+    #[must_use]
+    pub fn control(&self, image: PathBuf) -> LoopOptions {
+        LoopOptions {
+            image: Some(image),
+            ..self.clone()
+        }
+    }
+
+    pub(super) fn mount_options(&self, read_only: bool) -> Result<MountOptions, ImageError> {
+        let mut options = MountOptions::default();
+        for option in self.mount_words(read_only) {
+            options.add(&option)?;
+        }
+        Ok(options)
+    }
+
+    /// The options as they are given, in order. Nothing of an image is run, and nobody else sees it.
+    pub(super) fn mount_words(&self, read_only: bool) -> Vec<String> {
+        let always = ["nosuid", "nodev", "noexec"];
+        let own = self.kind.mount_options().iter().copied().chain(always);
+        let users = self.mount.split(',').filter(|_| !self.mount.is_empty());
+        own.chain(users)
+            .chain(read_only.then_some("ro"))
+            .map(str::to_owned)
+            .collect()
+    }
+}
