@@ -3,7 +3,7 @@
 //! Every target sees the same events in the same order, and none sees another, so that results do not depend
 //! on how many threads share the work.
 
-use crate::directory::TargetError;
+use crate::directory::{JournalError, RepairError, TargetError};
 use crate::real::DayIs;
 use crate::stamps::Stamps;
 use crate::target::Target;
@@ -213,6 +213,22 @@ pub enum ReplayError {
     /// The directory that is being aged could not be synced or looked at.
     #[error(transparent)]
     Target(#[from] TargetError),
+    /// The journal of a run on a real file system could not be written.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The tree of a run that goes on could not be brought to where the run was.
+    #[error(transparent)]
+    Repair(RepairError),
+    /// The workload is not the one that the run was begun with.
+    #[error(
+        "cannot go on: the journal of the run knows {known} events, and the workload has {events}"
+    )]
+    Resume {
+        /// Events that were done.
+        known: u64,
+        /// Events of the workload.
+        events: u64,
+    },
     /// The target's own check found something: an error of the model.
     #[error("after day {label}: {inconsistency}")]
     Inconsistent {

@@ -7,8 +7,7 @@
 mod ahead;
 
 use crate::directory::{
-    Allowed, Directory, Journal, JournalError, Move, Recovered, RepairError, Repaired, Reread,
-    TargetError, UNSAID, repair,
+    Allowed, Directory, Journal, Move, Recovered, RepairError, Repaired, Reread, UNSAID, repair,
 };
 use crate::engine::{OpCounts, ReplayError};
 use ahead::Ahead;
@@ -178,11 +177,10 @@ impl Real {
         };
         if self.directory.events_done() < catching_up.recovered.events_done {
             // The same hash, and yet it ends before what was done: another program's run, or a damaged journal.
-            return Err(ReplayError::Resume(format!(
-                "the journal knows {} events and the workload has {}",
-                catching_up.recovered.events_done,
-                self.directory.events_done()
-            )));
+            return Err(ReplayError::Resume {
+                known: catching_up.recovered.events_done,
+                events: self.directory.events_done(),
+            });
         }
         let mut ahead = Ahead::new(&self.directory);
         for event in &catching_up.after {
@@ -264,7 +262,7 @@ impl Real {
             }
             self.catch_up_ends(counts, lenient)?;
         }
-        self.directory.end_day().map_err(ReplayError::Target)?;
+        self.directory.end_day()?;
         Ok(DayIs::New)
     }
 
@@ -290,7 +288,7 @@ impl Real {
             if let Some(journal) = &mut self.journal {
                 journal.flush()?;
             }
-            self.directory.sync().map_err(ReplayError::Target)?;
+            self.directory.sync()?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The data of one file: what it should be, whether it is, and writing it.
 
-use super::content::Content;
 use super::Data;
+use super::content::Content;
 use super::headway::Watch;
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, ftruncate, seek};
 use rustix::io::{Errno, pread, pwrite};

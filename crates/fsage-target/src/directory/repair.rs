@@ -5,11 +5,11 @@
 //! belongs to somebody, and the tree is left alone until it is moved away.
 
 use super::Data;
+use super::compare::{Entry, Finding, Tree, open_directory, open_file, split};
 use super::expected::{Expected, ExpectedFile, What};
 use super::fault::{Fault, Kind, Problem, Shown};
 use super::file_data::{Buffer, FileData};
 use super::headway::{Headway, Watch};
-use super::compare::{Entry, Finding, Tree, open_directory, open_file, split};
 use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::{
     AtFlags, Mode, OFlags, RenameFlags, Stat, fstat, ftruncate, linkat, mkdirat, openat,

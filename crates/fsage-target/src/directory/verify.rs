@@ -1,10 +1,10 @@
 //! Whether a tree is what a replay should have made of it.
 
 use super::Data;
+use super::compare::Tree;
 use super::expected::Expected;
 use super::fault::Problem;
 use super::headway::{Headway, Watch};
-use super::compare::Tree;
 use std::os::fd::BorrowedFd;
 
 /// Problems that are kept; all are counted.

@@ -113,7 +113,12 @@ impl<'a> Ahead<'a> {
                 }
                 None => {
                     let top = self.directory.path_of_dir(at)?;
-                    return Some(names.iter().rev().fold(top, |path, name| joined(&path, name)));
+                    return Some(
+                        names
+                            .iter()
+                            .rev()
+                            .fold(top, |path, name| joined(&path, name)),
+                    );
                 }
             }
         }
