@@ -2,10 +2,10 @@
 
 use anyhow::{Context, bail};
 use fsage_data::SnapshotMeta;
-use fsage_data::table::{self, Column, ColumnKind, SizeClass, Table, TableWriter, Value};
-use fsage_metrics::Measures;
+use fsage_data::table::{self, Column, ColumnKind, RunClass, SizeClass, Table, TableWriter, Value};
+use fsage_metrics::{FreeSpace, LayoutScore, Measures};
 use fsage_target::{Aging, Day};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Name of the table in the file's metadata.
@@ -17,6 +17,10 @@ trait Cell: Sized {
     fn to_value(&self) -> Value;
     /// `None` if the value is of another kind.
     fn from_value(value: &Value) -> Option<Self>;
+    /// What stands for a column that an older run does not have; `None` where every run has it.
+    fn absent() -> Option<Self> {
+        None
+    }
 }
 
 impl Cell for u64 {
@@ -66,6 +70,10 @@ where
             other => T::from_value(other).map(Some),
         }
     }
+
+    fn absent() -> Option<Option<T>> {
+        Some(None)
+    }
 }
 
 impl Cell for String {
@@ -98,11 +106,31 @@ impl Cell for Vec<SizeClass> {
     }
 }
 
+impl Cell for Vec<RunClass> {
+    const KIND: ColumnKind = ColumnKind::RunClasses;
+
+    fn to_value(&self) -> Value {
+        Value::RunClasses(self.clone())
+    }
+
+    fn from_value(value: &Value) -> Option<Vec<RunClass>> {
+        match value {
+            Value::RunClasses(classes) => Some(classes.clone()),
+            _ => None,
+        }
+    }
+
+    fn absent() -> Option<Vec<RunClass>> {
+        Some(Vec::new())
+    }
+}
+
 /// Makes the struct and the table's columns of one list of fields.
 macro_rules! day_row {
     ($($(#[$doc:meta])* $name:ident: $kind:ty,)*) => {
         /// One row of `days.parquet`: a target at the end of a day. A layout that is no day has 0 operations.
-        #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default)]
         pub struct DayRow {
             $($(#[$doc])* pub $name: $kind,)*
         }
@@ -120,9 +148,11 @@ macro_rules! day_row {
                 Ok(DayRow {
                     $($name: {
                         let name = stringify!($name);
-                        let at = table.column(name).with_context(|| format!("no column `{name}`"))?;
-                        Cell::from_value(&row[at])
-                            .with_context(|| format!("column `{name}` holds {:?}", row[at]))?
+                        match table.column(name) {
+                            Some(at) => Cell::from_value(&row[at])
+                                .with_context(|| format!("column `{name}` holds {:?}", row[at]))?,
+                            None => Cell::absent().with_context(|| format!("no column `{name}`"))?,
+                        }
                     },)*
                 })
             }
@@ -197,12 +227,79 @@ day_row! {
     free_bytes_in_1m_runs: Option<u64>,
     /// Layout score by file size.
     layout_by_size: Vec<SizeClass>,
+    /// Bytes that the data of the live files need.
+    live_bytes: Option<u64>,
+    /// Bytes of live files that the plan of the workload wanted.
+    planned_bytes: Option<u64>,
+    /// Files of at least two data blocks.
+    scored_files: Option<u64>,
+    /// Pieces per file with data on disk.
+    pieces_per_file: Option<f64>,
+    /// Files whose data lie inside metadata.
+    inline_files: Option<u64>,
+    /// File data on disk that were allocated and never written.
+    unwritten_bytes: Option<u64>,
+    /// These as a share of file data on disk.
+    unwritten_share: Option<f64>,
+    /// Bytes allocated behind the end of files.
+    beyond_end_bytes: Option<u64>,
+    /// Of consecutive files of a directory, the share that begins right behind the one before.
+    adjacency: Option<f64>,
+    /// Share of contiguous steps over all blocks in the order of a walk: an approximation.
+    dynamic_layout_score: Option<f64>,
+    /// Share of files that begin in the group most files of their directory begin in.
+    directory_locality: Option<f64>,
+    /// Median distance to the next file of the directory.
+    next_file_bytes: Option<u64>,
+    /// Free space by length of run.
+    free_by_length: Vec<RunClass>,
+    /// Extents of 64 KiB that could still be placed.
+    placeable_64k: Option<u64>,
+    /// Extents of 1 MiB that could still be placed.
+    placeable_1m: Option<u64>,
+    /// Extents of 64 MiB that could still be placed.
+    placeable_64m: Option<u64>,
+    /// Chunks of inodes that could still be placed, or free inodes.
+    inode_room: Option<u64>,
+    /// `layout_score` of the unaged control.
+    control_layout_score: Option<f64>,
+    /// The layout score as a multiple of that of the control.
+    layout_ratio: Option<f64>,
+    /// `fragmented_files` of the control.
+    control_fragmented_files: Option<u64>,
+    /// `pieces` of the control.
+    control_pieces: Option<u64>,
+    /// `pieces_per_file` of the control.
+    control_pieces_per_file: Option<f64>,
+    /// `split_files` of the control.
+    control_split_files: Option<u64>,
+    /// `adjacency` of the control.
+    control_adjacency: Option<f64>,
+    /// `dynamic_layout_score` of the control.
+    control_dynamic_layout_score: Option<f64>,
+    /// `directory_locality` of the control.
+    control_directory_locality: Option<f64>,
+    /// `next_file_bytes` of the control.
+    control_next_file_bytes: Option<u64>,
+    /// `free_bytes` of the control.
+    control_free_bytes: Option<u64>,
+    /// `free_runs` of the control.
+    control_free_runs: Option<u64>,
+    /// `largest_free_run_bytes` of the control.
+    control_largest_free_run_bytes: Option<u64>,
+    /// `placeable_64k` of the control.
+    control_placeable_64k: Option<u64>,
+    /// `placeable_1m` of the control.
+    control_placeable_1m: Option<u64>,
+    /// `placeable_64m` of the control.
+    control_placeable_64m: Option<u64>,
 }
 
 impl DayRow {
     /// A layout as it stands.
     pub fn of_layout(m: &Measures) -> DayRow {
         let free = m.free.as_ref();
+        let extents = (m.files == 0 || m.pieces.files_with_extents > 0).then_some(());
         DayRow {
             files: m.files,
             directories: m.directories,
@@ -211,8 +308,8 @@ impl DayRow {
             layout_score: m.layout.value(),
             layout_optimal: m.layout.optimal,
             layout_scored: m.layout.scored,
-            fragmented_files: m.fragmented_files,
-            pieces: m.pieces,
+            fragmented_files: m.pieces.fragmented_files,
+            pieces: m.pieces.pieces,
             split_files: m.split.split,
             split_distance_1: m.split.distance_1,
             split_distance_below_10: m.split.distance_below_10,
@@ -235,8 +332,45 @@ impl DayRow {
                     scored: class.score.scored,
                 })
                 .collect(),
+            live_bytes: Some(m.pieces.live_bytes),
+            scored_files: Some(m.scored_files),
+            pieces_per_file: m.pieces.per_file(),
+            inline_files: extents.map(|()| m.pieces.inline_files),
+            unwritten_bytes: extents.map(|()| m.pieces.unwritten_bytes),
+            unwritten_share: m.pieces.unwritten_share(),
+            beyond_end_bytes: extents.map(|()| m.pieces.beyond_end_bytes),
+            adjacency: m.order.adjacent.share(),
+            dynamic_layout_score: m.order.dynamic.share(),
+            directory_locality: m.order.in_main_group.and_then(LayoutScore::share),
+            next_file_bytes: m.order.next_file_bytes,
+            free_by_length: free.map(run_classes).unwrap_or_default(),
+            placeable_64k: free.map(|f| f.placeable_64k),
+            placeable_1m: free.map(|f| f.placeable_1m),
+            placeable_64m: free.map(|f| f.placeable_64m),
+            inode_room: free.and_then(|f| f.inode_room),
             ..DayRow::default()
         }
+    }
+
+    /// Sets the same files on an unaged file system beside these.
+    pub fn set_control(&mut self, control: &Measures) {
+        let control = DayRow::of_layout(control);
+        self.layout_ratio = ratio(self.layout_score, control.layout_score);
+        self.control_layout_score = Some(control.layout_score);
+        self.control_fragmented_files = Some(control.fragmented_files);
+        self.control_pieces = Some(control.pieces);
+        self.control_pieces_per_file = control.pieces_per_file;
+        self.control_split_files = Some(control.split_files);
+        self.control_adjacency = control.adjacency;
+        self.control_dynamic_layout_score = control.dynamic_layout_score;
+        self.control_directory_locality = control.directory_locality;
+        self.control_next_file_bytes = control.next_file_bytes;
+        self.control_free_bytes = control.free_bytes;
+        self.control_free_runs = control.free_runs;
+        self.control_largest_free_run_bytes = control.largest_free_run_bytes;
+        self.control_placeable_64k = control.placeable_64k;
+        self.control_placeable_1m = control.placeable_1m;
+        self.control_placeable_64m = control.placeable_64m;
     }
 
     fn of_day(day: &Day) -> DayRow {
@@ -257,6 +391,21 @@ impl DayRow {
             ..DayRow::of_layout(&day.measures)
         }
     }
+}
+
+/// Aged as a multiple of the control; `None` where the control is 0.
+pub fn ratio(aged: f64, control: f64) -> Option<f64> {
+    (control > 0.0).then(|| aged / control)
+}
+
+fn run_classes(free: &FreeSpace) -> Vec<RunClass> {
+    let classes = free.classes.iter().enumerate();
+    let classes = classes.map(|(i, class)| RunClass {
+        min_bytes: FreeSpace::class_min_bytes(i),
+        runs: class.runs,
+        bytes: class.bytes,
+    });
+    classes.collect()
 }
 
 /// The rows of all days of a replay.
