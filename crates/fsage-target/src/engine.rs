@@ -72,6 +72,8 @@ pub struct Day {
     pub counts: OpCounts,
     /// The layout.
     pub measures: Measures,
+    /// The same files on an unaged file system, where that was measured.
+    pub control: Option<Measures>,
 }
 
 /// Takes a snapshot: all inodes, ascending by number, and the further names of those that have several.
@@ -176,6 +178,14 @@ impl Aging {
         }));
     }
 
+    /// Sets the unaged control of the last day: what [`control_workload`](crate::control_workload) of the layout as it
+    /// stands makes of a fresh target.
+    pub fn set_control(&mut self, control: Measures) {
+        if let Some(day) = self.days.last_mut() {
+            day.control = Some(control);
+        }
+    }
+
     /// The target as it stands.
     pub fn target(&self) -> &Target {
         &self.target
@@ -247,6 +257,7 @@ impl Aging {
             t_ns: self.t_ns,
             counts: std::mem::take(&mut self.today),
             measures: measure(self.target.layout()),
+            control: None,
         });
         let every = self.snapshots.as_ref().map_or(1, |s| s.every_days);
         if (self.days.len() as u32).is_multiple_of(every) {

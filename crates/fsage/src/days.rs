@@ -353,7 +353,7 @@ impl DayRow {
     }
 
     /// Sets the same files on an unaged file system beside these.
-    pub fn set_control(&mut self, control: &Measures) {
+    fn set_control(&mut self, control: &Measures) {
         let control = DayRow::of_layout(control);
         self.layout_ratio = ratio(self.layout_score, control.layout_score);
         self.control_layout_score = Some(control.layout_score);
@@ -375,7 +375,7 @@ impl DayRow {
 
     fn of_day(day: &Day) -> DayRow {
         let counts = &day.counts;
-        DayRow {
+        let mut row = DayRow {
             day: u64::from(day.number),
             label: day.label.clone(),
             t_s: day.t_ns.map(|t| t as f64 / 1e9),
@@ -389,7 +389,11 @@ impl DayRow {
             ignored: counts.ignored,
             invalid: counts.invalid,
             ..DayRow::of_layout(&day.measures)
+        };
+        if let Some(control) = &day.control {
+            row.set_control(control);
         }
+        row
     }
 }
 

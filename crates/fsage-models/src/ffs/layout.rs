@@ -84,14 +84,14 @@ impl Layout for Ffs {
         close(open);
     }
 
-    /// The model keeps no names: a further one is called after its id, as a replay calls files without a name.
+    /// The model keeps no names: a further one is called after its id.
     fn visit_further_names(&self, visit: &mut dyn FnMut(&FurtherName)) {
         for (id, alias) in self.names.aliases() {
             visit(&FurtherName {
                 ino: self.names.file(alias.file).inode.ino,
                 generation: None,
                 parent_ino: self.dirs[alias.dir as usize].inode.ino,
-                name: format!("f{id}").into(),
+                name: format!("l{id}").into(),
             });
         }
     }
