@@ -462,3 +462,99 @@ pub fn read(path: &Path) -> anyhow::Result<Vec<DayRow>> {
     let rows = table.rows.iter().map(|row| DayRow::read(&table, row));
     rows.collect::<anyhow::Result<_>>().with_context(unfit)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row() -> DayRow {
+        DayRow {
+            day: 3,
+            label: "1996-05-01 \"x\"".to_owned(),
+            t_s: Some(86_399.999_999_999_99),
+            layout_score: 0.1 + 0.2,
+            dynamic_layout_score: Some(1.0 / 3.0),
+            unwritten_share: Some(5e-324),
+            layout_ratio: Some(f64::MAX),
+            live_bytes: Some(u64::MAX),
+            control_pieces: Some(7),
+            layout_by_size: vec![SizeClass {
+                max_bytes: u64::MAX,
+                files: 1,
+                optimal: 2,
+                scored: 3,
+            }],
+            free_by_length: vec![RunClass {
+                min_bytes: 4096,
+                runs: 2,
+                bytes: 12_288,
+            }],
+            ..DayRow::default()
+        }
+    }
+
+    /// A line a day is kept while a run goes on: what is read back is what was written, to the last bit.
+    #[test]
+    fn a_row_comes_back_from_json_as_it_was() {
+        let mut rng = fsage_core::Rng::new(1);
+        for _ in 0..1000 {
+            let mut row = row();
+            let random = f64::from_bits(rng.next_u64());
+            row.adjacency = random.is_finite().then_some(random);
+            let line = serde_json::to_string(&row).expect("JSON");
+            assert!(!line.contains('\n'));
+            assert_eq!(serde_json::from_str::<DayRow>(&line).expect("a row"), row);
+        }
+        let old: DayRow =
+            serde_json::from_str(r#"{"day": 3, "layout_score": 0.5}"#).expect("a row");
+        assert_eq!((old.day, old.layout_score, old.adjacency), (3, 0.5, None));
+    }
+
+    /// The columns that runs had before those of directory order, of placeable extents and of the control.
+    #[test]
+    fn days_of_older_runs_are_read() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("days.parquet");
+        let row = row();
+        let first_new = DayRow::columns()
+            .iter()
+            .position(|c| c.name == "live_bytes");
+        let old = first_new.expect("a column");
+        for columns in [old, 4] {
+            let _ = std::fs::remove_file(&path);
+            let header = DayRow::columns()[..columns].to_vec();
+            let mut table =
+                TableWriter::create(&path, SCHEMA, header, &[], false).expect("a table");
+            table.push_row(&row.values()[..columns]).expect("a row");
+            table.finish().expect("a file");
+            let rows = read(&path);
+            if columns == old {
+                let rows = rows.expect("rows");
+                assert_eq!((rows[0].layout_score, rows[0].day), (row.layout_score, 3));
+                assert_eq!((rows[0].live_bytes, rows[0].control_pieces), (None, None));
+                assert!(rows[0].free_by_length.is_empty());
+            } else {
+                let error = format!("{:#}", rows.expect_err("too few columns"));
+                assert!(error.contains("no column `skipped`"), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_control_stands_beside_the_aged_layout() {
+        let mut aged = DayRow {
+            layout_score: 0.75,
+            ..DayRow::default()
+        };
+        let empty = fsage_target::TargetSpec::parse("null").expect("a target");
+        let empty = fsage_target::Target::make(&empty).expect("a target");
+        aged.set_control(&fsage_metrics::measure(empty.layout()));
+        assert_eq!(aged.control_layout_score, Some(1.0));
+        assert_eq!(
+            (aged.layout_ratio, aged.control_pieces),
+            (Some(0.75), Some(0))
+        );
+        assert_eq!(aged.control_free_bytes, None);
+        assert_eq!(ratio(1.0, 0.0), None);
+    }
+}
