@@ -3,6 +3,8 @@
 //! A metric sees only this, so that one implementation serves a simulated file system, a snapshot of a real
 //! one and a stored result alike.
 
+use crate::snapshot::FurtherName;
+
 /// A run of a file that is contiguous both in the file and on disk. Bytes, so that FFS fragments, 1 KB blocks
 /// and 64 KB blocks need no second unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -212,4 +214,8 @@ pub trait Layout {
 
     /// Visits every maximal run of free space, ascending.
     fn visit_free(&self, visit: &mut dyn FnMut(Run));
+
+    /// Visits the names beyond the first of inodes that have several, in an order that depends on the state alone.
+    /// Nothing where they are not known.
+    fn visit_further_names(&self, _visit: &mut dyn FnMut(&FurtherName)) {}
 }

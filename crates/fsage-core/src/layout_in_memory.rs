@@ -39,4 +39,8 @@ impl Layout for LayoutInMemory {
             visit(*run);
         }
     }
+
+    fn visit_further_names(&self, visit: &mut dyn FnMut(&FurtherName)) {
+        self.names.iter().for_each(visit);
+    }
 }

@@ -16,6 +16,7 @@ pub mod rng;
 pub mod short_lived;
 pub mod size;
 pub mod snapshot;
+pub mod tree_order;
 
 pub use event::{
     DirId, Event, EventSink, EventSource, FileId, Op, Origin, SinkError, TQuality, Verb,
@@ -26,3 +27,4 @@ pub use layout::{Extent, FileKind, FileView, Geometry, Layout, Run, Space};
 pub use layout_in_memory::LayoutInMemory;
 pub use rng::Rng;
 pub use snapshot::{SnapshotSink, SnapshotSource};
+pub use tree_order::TreeOrder;

@@ -10,7 +10,7 @@ use arrow_array::{
     UInt64Array,
 };
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,6 +28,8 @@ pub enum ColumnKind {
     Text,
     /// The layout score by size of file: a list of [`SizeClass`].
     SizeClasses,
+    /// Free space by length of run: a list of [`RunClass`].
+    RunClasses,
 }
 
 /// A column of a table. Any value may be null.
@@ -50,7 +52,7 @@ impl Column {
 }
 
 /// Layout of the files up to one size.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SizeClass {
     /// Largest size of the class.
     pub max_bytes: u64,
@@ -62,6 +64,17 @@ pub struct SizeClass {
     pub scored: u64,
 }
 
+/// Runs of free space from one length up to the next class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunClass {
+    /// Shortest run of the class.
+    pub min_bytes: u64,
+    /// Runs in it.
+    pub runs: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
 /// A value of a row.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
@@ -71,6 +84,7 @@ pub enum Value {
     F64(f64),
     Text(String),
     SizeClasses(Vec<SizeClass>),
+    RunClasses(Vec<RunClass>),
 }
 
 impl From<u64> for Value {
@@ -286,15 +300,19 @@ pub fn parquet_info(path: impl AsRef<Path>) -> Result<ParquetInfo, DataError> {
     })
 }
 
-fn class_fields() -> Fields {
-    ["max_bytes", "files", "optimal", "scored"]
-        .map(|name| Field::new(name, DataType::UInt64, false))
-        .into_iter()
+const SIZE_CLASS: [&str; 4] = ["max_bytes", "files", "optimal", "scored"];
+const RUN_CLASS: [&str; 3] = ["min_bytes", "runs", "bytes"];
+
+/// The fields of a list's items, all of them counts.
+fn fields(names: &[&str]) -> Fields {
+    let fields = names.iter();
+    fields
+        .map(|name| Field::new(*name, DataType::UInt64, false))
         .collect()
 }
 
-fn class_item() -> Field {
-    Field::new("item", DataType::Struct(class_fields()), false)
+fn list_item(names: &[&str]) -> Field {
+    Field::new("item", DataType::Struct(fields(names)), false)
 }
 
 fn data_type(kind: ColumnKind) -> DataType {
@@ -302,7 +320,8 @@ fn data_type(kind: ColumnKind) -> DataType {
         ColumnKind::U64 => DataType::UInt64,
         ColumnKind::F64 => DataType::Float64,
         ColumnKind::Text => DataType::Utf8,
-        ColumnKind::SizeClasses => DataType::List(class_item().into()),
+        ColumnKind::SizeClasses => DataType::List(list_item(&SIZE_CLASS).into()),
+        ColumnKind::RunClasses => DataType::List(list_item(&RUN_CLASS).into()),
     }
 }
 
@@ -312,14 +331,11 @@ fn kind_of(data_type: &DataType) -> Option<ColumnKind> {
         DataType::Float64 => Some(ColumnKind::F64),
         DataType::Utf8 => Some(ColumnKind::Text),
         DataType::List(item) => match item.data_type() {
-            DataType::Struct(fields)
-                if fields.len() == class_fields().len()
-                    && fields
-                        .iter()
-                        .zip(&class_fields())
-                        .all(|(a, b)| a.name() == b.name() && a.data_type() == b.data_type()) =>
-            {
+            DataType::Struct(items) if has_fields(items, &SIZE_CLASS) => {
                 Some(ColumnKind::SizeClasses)
+            }
+            DataType::Struct(items) if has_fields(items, &RUN_CLASS) => {
+                Some(ColumnKind::RunClasses)
             }
             _ => None,
         },
@@ -327,12 +343,40 @@ fn kind_of(data_type: &DataType) -> Option<ColumnKind> {
     }
 }
 
+fn has_fields(items: &Fields, names: &[&str]) -> bool {
+    let pairs = items.iter().zip(names);
+    items.len() == names.len()
+        && pairs
+            .into_iter()
+            .all(|(field, name)| field.name() == name && *field.data_type() == DataType::UInt64)
+}
+
 /// The values of a column that are not written yet.
 enum Builder {
     U64(UInt64Builder),
     F64(Float64Builder),
     Text(StringBuilder),
-    SizeClasses(Box<ListBuilder<StructBuilder>>),
+    SizeClasses(Lists),
+    RunClasses(Lists),
+}
+
+type Lists = Box<ListBuilder<StructBuilder>>;
+
+fn lists(names: &[&str]) -> Lists {
+    let items = StructBuilder::from_fields(fields(names), 0);
+    Box::new(ListBuilder::new(items).with_field(list_item(names)))
+}
+
+/// Appends a list of items, each of so many counts.
+fn push_list<const N: usize>(to: &mut Lists, items: impl Iterator<Item = [u64; N]>) {
+    for numbers in items {
+        for (field, number) in numbers.into_iter().enumerate() {
+            let builder = to.values().field_builder::<UInt64Builder>(field);
+            builder.expect("a field of 64 bits").append_value(number);
+        }
+        to.values().append(true);
+    }
+    to.append(true);
 }
 
 impl Builder {
@@ -341,10 +385,8 @@ impl Builder {
             ColumnKind::U64 => Builder::U64(UInt64Builder::new()),
             ColumnKind::F64 => Builder::F64(Float64Builder::new()),
             ColumnKind::Text => Builder::Text(StringBuilder::new()),
-            ColumnKind::SizeClasses => {
-                let class = StructBuilder::from_fields(class_fields(), 0);
-                Builder::SizeClasses(Box::new(ListBuilder::new(class).with_field(class_item())))
-            }
+            ColumnKind::SizeClasses => Builder::SizeClasses(lists(&SIZE_CLASS)),
+            ColumnKind::RunClasses => Builder::RunClasses(lists(&RUN_CLASS)),
         }
     }
 
@@ -356,6 +398,7 @@ impl Builder {
                 | (Builder::F64(_), Value::F64(_))
                 | (Builder::Text(_), Value::Text(_))
                 | (Builder::SizeClasses(_), Value::SizeClasses(_))
+                | (Builder::RunClasses(_), Value::RunClasses(_))
         )
     }
 
@@ -367,18 +410,16 @@ impl Builder {
             (Builder::F64(to), _) => to.append_null(),
             (Builder::Text(to), Value::Text(text)) => to.append_value(text),
             (Builder::Text(to), _) => to.append_null(),
-            (Builder::SizeClasses(to), Value::SizeClasses(classes)) => {
-                for class in classes {
-                    let numbers = [class.max_bytes, class.files, class.optimal, class.scored];
-                    for (field, number) in numbers.into_iter().enumerate() {
-                        let builder = to.values().field_builder::<UInt64Builder>(field);
-                        builder.expect("a field of 64 bits").append_value(number);
-                    }
-                    to.values().append(true);
-                }
-                to.append(true);
+            (Builder::SizeClasses(to), Value::SizeClasses(classes)) => push_list(
+                to,
+                classes
+                    .iter()
+                    .map(|c| [c.max_bytes, c.files, c.optimal, c.scored]),
+            ),
+            (Builder::RunClasses(to), Value::RunClasses(classes)) => {
+                push_list(to, classes.iter().map(|c| [c.min_bytes, c.runs, c.bytes]));
             }
-            (Builder::SizeClasses(to), _) => to.append(false),
+            (Builder::SizeClasses(to) | Builder::RunClasses(to), _) => to.append(false),
         }
     }
 
@@ -387,7 +428,9 @@ impl Builder {
             Builder::U64(builder) => ArrayBuilder::finish(builder),
             Builder::F64(builder) => ArrayBuilder::finish(builder),
             Builder::Text(builder) => ArrayBuilder::finish(builder),
-            Builder::SizeClasses(builder) => ArrayBuilder::finish(builder.as_mut()),
+            Builder::SizeClasses(builder) | Builder::RunClasses(builder) => {
+                ArrayBuilder::finish(builder.as_mut())
+            }
         }
     }
 }
@@ -413,14 +456,30 @@ fn value_of(column: &ArrayRef, at: usize) -> Option<Value> {
     }
     let items = lists.value(at);
     let items = items.as_any().downcast_ref::<StructArray>()?;
-    let field = |i: usize| items.column(i).as_any().downcast_ref::<UInt64Array>();
-    let (max_bytes, files, optimal, scored) = (field(0)?, field(1)?, field(2)?, field(3)?);
-    let classes = (0..items.len()).map(|i| {
+    let columns: Option<Vec<&UInt64Array>> = items
+        .columns()
+        .iter()
+        .map(|c| c.as_any().downcast_ref())
+        .collect();
+    let columns = columns?;
+    let number = |field: usize, i: usize| value_at!(columns.get(field)?, i);
+    let all = 0..items.len();
+    if items.column_names() == RUN_CLASS {
+        let classes = all.map(|i| {
+            Some(RunClass {
+                min_bytes: number(0, i)?,
+                runs: number(1, i)?,
+                bytes: number(2, i)?,
+            })
+        });
+        return classes.collect::<Option<Vec<_>>>().map(Value::RunClasses);
+    }
+    let classes = all.map(|i| {
         Some(SizeClass {
-            max_bytes: value_at!(max_bytes, i)?,
-            files: value_at!(files, i)?,
-            optimal: value_at!(optimal, i)?,
-            scored: value_at!(scored, i)?,
+            max_bytes: number(0, i)?,
+            files: number(1, i)?,
+            optimal: number(2, i)?,
+            scored: number(3, i)?,
         })
     });
     classes.collect::<Option<Vec<_>>>().map(Value::SizeClasses)
@@ -439,7 +498,13 @@ mod tests {
             Column::new("score", ColumnKind::F64),
             Column::new("label", ColumnKind::Text),
             Column::new("layout_by_size", ColumnKind::SizeClasses),
+            Column::new("free_by_length", ColumnKind::RunClasses),
         ];
+        let runs = RunClass {
+            min_bytes: 4096,
+            runs: 2,
+            bytes: 10_000,
+        };
         let class = SizeClass {
             max_bytes: 16384,
             files: 3,
@@ -452,13 +517,15 @@ mod tests {
                 0.5.into(),
                 "d".into(),
                 Value::SizeClasses(vec![class, SizeClass::default()]),
+                Value::RunClasses(vec![runs]),
             ],
-            vec![Value::Null, Value::Null, Value::Null, Value::Null],
+            vec![Value::Null; 5],
             vec![
                 u64::MAX.into(),
                 Some(-0.25).into(),
                 String::new().into(),
                 Value::SizeClasses(vec![]),
+                Value::RunClasses(vec![]),
             ],
         ];
         let metadata = [("policy".to_owned(), "realloc".to_owned())];
@@ -470,7 +537,7 @@ mod tests {
         assert!(writer.push_row(&rows[0][..2]).is_err());
         assert!(
             writer
-                .push_row(&[1.into(), 1.into(), "".into(), Value::Null])
+                .push_row(&[1.into(), 1.into(), "".into(), Value::Null, Value::Null])
                 .is_err()
         );
         writer.finish().unwrap();

@@ -1,6 +1,23 @@
 //! Free space: how much there is, in what pieces, and what could still be placed in one piece.
+//!
+//! **Definitions.** Runs of free space are maximal. They are counted in classes by length that double: under 4 KiB, from
+//! 4 KiB, from 8 KiB, ... from 64 MiB. Of extents of 64 KiB, 1 MiB and 64 MiB it is counted how many could still be
+//! placed: the sum over all runs of how often the extent fits into the run. Room for inodes: where inodes are made in
+//! chunks, as in XFS, how many chunks fit; where all are made with the file system, how many are free; unknown where the
+//! file system says neither.
+//!
+//! **Units.** Bytes, runs, extents.
+//!
+//! **Limits.** Alignment is not asked for, nor the reserve; free inodes in chunks that exist already are no chunk.
+//! Where free space is not known run by run all of it is unknown.
+//!
+//! **Source.** Histograms of free extents as `e2freefrag` and `xfs_db freesp` print them.
 
 use fsage_core::{Geometry, Layout, Run};
+
+const KIB_64: u64 = 64 << 10;
+const MIB: u64 = 1 << 20;
+const MIB_64: u64 = 64 << 20;
 
 /// Free space by kind and by length of its runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,9 +36,40 @@ pub struct FreeSpace {
     pub bytes_in_64k_runs: u64,
     /// Free bytes in runs of at least 1 MiB.
     pub bytes_in_1m_runs: u64,
+    /// The runs by length.
+    pub classes: [RunClass; FreeSpace::CLASSES],
+    /// Extents of 64 KiB that could be placed.
+    pub placeable_64k: u64,
+    /// Extents of 1 MiB that could be placed.
+    pub placeable_1m: u64,
+    /// Extents of 64 MiB that could be placed.
+    pub placeable_64m: u64,
+    /// Chunks of inodes that could be placed, or free inodes; `None` where neither is known.
+    pub inode_room: Option<u64>,
+}
+
+/// Runs of free space of one class of lengths, which ends where the next one begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunClass {
+    /// Runs.
+    pub runs: u64,
+    /// Their bytes.
+    pub bytes: u64,
 }
 
 impl FreeSpace {
+    /// Number of classes of runs.
+    pub const CLASSES: usize = 16;
+    const FIRST_CLASS_LOG2: u32 = 12;
+
+    /// Shortest run of a class.
+    pub fn class_min_bytes(class: usize) -> u64 {
+        match class {
+            0 => 0,
+            _ => 1 << (Self::FIRST_CLASS_LOG2 as usize + class - 1),
+        }
+    }
+
     /// Measures the free space of a layout; `None` where it is not known.
     pub fn of(layout: &(impl Layout + ?Sized), geometry: &Geometry) -> Option<FreeSpace> {
         let space = layout.space()?;
@@ -39,19 +87,39 @@ impl FreeSpace {
             ),
             ..FreeSpace::default()
         };
-        layout.visit_free(&mut |run| free.add(run));
+        let chunk = u64::from(geometry.inode_chunk_bytes);
+        let mut chunks = 0_u64;
+        layout.visit_free(&mut |run| {
+            free.add(run);
+            let fit = run.length_bytes.checked_div(chunk).unwrap_or(0);
+            chunks = chunks.saturating_add(fit);
+        });
+        free.inode_room = if chunk > 0 {
+            Some(chunks)
+        } else {
+            (geometry.inodes_total > 0).then_some(space.free_inodes)
+        };
         Some(free)
     }
 
     fn add(&mut self, run: Run) {
+        let length = run.length_bytes;
+        let class =
+            (length.checked_ilog2().unwrap_or(0) + 1).saturating_sub(Self::FIRST_CLASS_LOG2);
+        let class = &mut self.classes[(class as usize).min(Self::CLASSES - 1)];
+        class.runs += 1;
+        class.bytes = class.bytes.saturating_add(length);
         self.runs += 1;
-        self.largest_run_bytes = self.largest_run_bytes.max(run.length_bytes);
-        if run.length_bytes >= 64 << 10 {
-            self.bytes_in_64k_runs = self.bytes_in_64k_runs.saturating_add(run.length_bytes);
+        self.largest_run_bytes = self.largest_run_bytes.max(length);
+        if length >= KIB_64 {
+            self.bytes_in_64k_runs = self.bytes_in_64k_runs.saturating_add(length);
         }
-        if run.length_bytes >= 1 << 20 {
-            self.bytes_in_1m_runs = self.bytes_in_1m_runs.saturating_add(run.length_bytes);
+        if length >= MIB {
+            self.bytes_in_1m_runs = self.bytes_in_1m_runs.saturating_add(length);
         }
+        self.placeable_64k += length / KIB_64;
+        self.placeable_1m += length / MIB;
+        self.placeable_64m += length / MIB_64;
     }
 
     /// Free fragments as a share of all free space; 0 where nothing is free.
@@ -66,5 +134,70 @@ impl FreeSpace {
     pub fn utilization(&self, geometry: &Geometry) -> Option<f64> {
         let data = geometry.data_bytes.filter(|&bytes| bytes > 0)?;
         Some(data.saturating_sub(self.bytes) as f64 / data as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout_score::tests::geometry;
+    use fsage_core::{LayoutInMemory, Space};
+
+    const K: u64 = 1024;
+
+    fn free(lengths: &[u64], geometry: Geometry) -> FreeSpace {
+        let mut start_bytes = 0;
+        let runs = lengths.iter().map(|&length_bytes| {
+            start_bytes += 1 << 40;
+            Run {
+                start_bytes,
+                length_bytes,
+            }
+        });
+        let layout = LayoutInMemory {
+            space: Some(Space {
+                free_blocks: 7,
+                free_frags: 1,
+                free_inodes: 3,
+            }),
+            inodes: Vec::new(),
+            names: Vec::new(),
+            free: Some(runs.collect()),
+            geometry,
+        };
+        FreeSpace::of(&layout, &layout.geometry).unwrap()
+    }
+
+    #[test]
+    fn runs_fall_into_classes_that_double() {
+        let lengths = [K, 4 * K, 8 * K - 1, 8 * K, 64 * K, 64 << 20, 1 << 40];
+        let space = free(&lengths, geometry());
+        let runs: Vec<u64> = space.classes.iter().map(|class| class.runs).collect();
+        assert_eq!(runs, [1, 2, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
+        assert_eq!(space.classes[1].bytes, 12 * K - 1);
+        for (class, bytes) in [(0, 0), (1, 4 * K), (5, 64 * K), (15, 64 << 20)] {
+            assert_eq!(FreeSpace::class_min_bytes(class), bytes);
+        }
+    }
+
+    /// 63 KiB hold none of 64 KiB, 129 KiB two, 1.5 MiB twenty-four and one of 1 MiB, 130 MiB two of 64 MiB.
+    #[test]
+    fn what_could_still_be_placed() {
+        let lengths = [63 * K, 129 * K, 1536 * K, 130 << 20];
+        let space = free(&lengths, geometry());
+        assert_eq!(space.placeable_64k, 2 + 24 + 130 * 16);
+        assert_eq!((space.placeable_1m, space.placeable_64m), (131, 2));
+        assert_eq!(space.inode_room, Some(3), "static inodes: those free");
+        let chunked = Geometry {
+            inode_chunk_bytes: 32 << 10,
+            ..geometry()
+        };
+        let lengths = [31 * K, 32 * K, 100 * K];
+        assert_eq!(free(&lengths, chunked).inode_room, Some(4));
+        let unknown = Geometry {
+            inodes_total: 0,
+            ..geometry()
+        };
+        assert_eq!(free(&[64 * K], unknown).inode_room, None);
     }
 }

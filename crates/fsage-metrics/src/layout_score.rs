@@ -1,12 +1,25 @@
 //! Layout score: the share of a file's blocks that directly follow the block before them on disk.
 //!
-//! 1 is a file in one piece, 0 one with no two neighboring blocks together. The first block of a file has no
-//! predecessor and does not count, so a file of one block has no score. A hole is no predecessor. Indirect
-//! blocks are not blocks of the file: one that lies between two data blocks separates them.
+//! **Definition.** 1 is a file in one piece, 0 one with no two neighboring blocks together. The first block of a file
+//! has no predecessor and does not count, so a file of one block has no score. The score of a set of files is the sum
+//! of their optimally placed blocks over the sum of blocks that could be, so large files weigh more; a set without a
+//! file of at least two blocks scores 1.
 //!
-//! Source: Smith and Seltzer 1996, section 3; the aggregate score of a set of files is the sum of their
-//! optimally placed blocks over the sum of blocks that could be, so large files weigh more.
+//! **What is a block.** The last block counts whole, be it a fragment. Space behind the end of the file is no part of
+//! it, nor is inline data. Preallocated blocks that were never written count like others. Indirect blocks are not
+//! blocks of the file: one that lies between two data blocks separates them.
+//!
+//! **Holes.** The blocks of a hole are no blocks, and the predecessor of the block behind it is the last mapped block
+//! before it: to read the file in order costs no seek there. The original FFS study counted otherwise: it scored every
+//! block of the length, those of holes as not optimal, and those behind holes too.
+//! [`LayoutScore::of_file_holes_scored`] is that rule; only the microscope uses it that compares the FFS model with the
+//! original code. Without holes the two agree.
+//!
+//! **Limits.** It says nothing of how far apart two blocks lie, nor of the way from file to file.
+//!
+//! **Source.** Smith and Seltzer 1996, section 3.
 
+use crate::placed::{end_of, placed_data};
 use fsage_core::{FileKind, FileView, Geometry};
 use std::ops::AddAssign;
 
@@ -22,54 +35,85 @@ pub struct LayoutScore {
 impl LayoutScore {
     /// The score of one file; 0 of 0 for what has none.
     pub fn of_file(file: &FileView<'_>, geometry: &Geometry) -> LayoutScore {
-        let block = u64::from(geometry.block_bytes);
-        let blocks = file.size_bytes.div_ceil(block);
-        let Some(extents) = file.extents.filter(|_| file.kind == FileKind::Regular) else {
-            return LayoutScore::default();
-        };
-        if blocks < 2 {
-            return LayoutScore::default();
-        }
-        let mut optimal = 0;
-        let mut before = None;
-        for extent in extents.iter().filter(|e| !e.is_pointers()) {
-            if extent.logical_bytes >= file.size_bytes {
-                break;
-            }
-            // Space allocated behind the end is no part of the file.
-            let length = extent
-                .length_bytes
-                .min(file.size_bytes - extent.logical_bytes);
-            optimal += length.div_ceil(block).saturating_sub(1);
-            // Neighbors that a source did not merge, as with different flags.
-            if before == Some((extent.logical_bytes, extent.physical_bytes)) {
-                optimal += 1;
-            }
-            before = Some((
-                extent.logical_bytes + extent.length_bytes,
-                extent.physical_bytes + extent.length_bytes,
-            ));
-        }
+        let steps = Steps::of(file, geometry);
         LayoutScore {
-            optimal,
-            scored: blocks - 1,
+            optimal: steps.contiguous + steps.contiguous_over_holes,
+            scored: steps.blocks.saturating_sub(1),
+        }
+    }
+
+    /// The score of one file by the rule of the original FFS study: every block of the length counts, and one of a
+    /// hole or behind a hole is not optimal.
+    pub fn of_file_holes_scored(file: &FileView<'_>, geometry: &Geometry) -> LayoutScore {
+        if file.kind != FileKind::Regular || file.extents.is_none() {
+            return LayoutScore::default();
+        }
+        let blocks = file.size_bytes.div_ceil(block_bytes(geometry));
+        LayoutScore {
+            optimal: Steps::of(file, geometry).contiguous,
+            scored: blocks.saturating_sub(1),
         }
     }
 
     /// The score as a number from 0 to 1; 1 where nothing could be scored.
     pub fn value(self) -> f64 {
-        if self.scored == 0 {
-            1.0
-        } else {
-            self.optimal as f64 / self.scored as f64
-        }
+        self.share().unwrap_or(1.0)
     }
+
+    /// The same; `None` where nothing could be scored.
+    pub fn share(self) -> Option<f64> {
+        (self.scored > 0).then(|| self.optimal as f64 / self.scored as f64)
+    }
+}
+
+/// The way from block to block of a file.
+#[derive(Default)]
+struct Steps {
+    /// Mapped blocks.
+    blocks: u64,
+    /// Blocks that follow their predecessor in the file and on disk.
+    contiguous: u64,
+    /// Blocks behind a hole that follow the last block before it on disk.
+    contiguous_over_holes: u64,
+}
+
+impl Steps {
+    fn of(file: &FileView<'_>, geometry: &Geometry) -> Steps {
+        let mut steps = Steps::default();
+        if file.kind != FileKind::Regular {
+            return steps;
+        }
+        let block = block_bytes(geometry);
+        let mut before = None;
+        for extent in placed_data(file, geometry) {
+            let blocks = extent.length_bytes.div_ceil(block);
+            steps.blocks = steps.blocks.saturating_add(blocks);
+            steps.contiguous = steps.contiguous.saturating_add(blocks - 1);
+            if let Some((logical_end, physical_end)) = before
+                && physical_end == extent.physical_bytes
+            {
+                // Neighbors in both that a source did not merge, as with different flags.
+                if logical_end == extent.logical_bytes {
+                    steps.contiguous += 1;
+                } else {
+                    steps.contiguous_over_holes += 1;
+                }
+            }
+            let logical_end = extent.logical_bytes.saturating_add(extent.length_bytes);
+            before = Some((logical_end, end_of(&extent)));
+        }
+        steps
+    }
+}
+
+fn block_bytes(geometry: &Geometry) -> u64 {
+    u64::from(geometry.block_bytes.max(1))
 }
 
 impl AddAssign for LayoutScore {
     fn add_assign(&mut self, other: LayoutScore) {
-        self.optimal += other.optimal;
-        self.scored += other.scored;
+        self.optimal = self.optimal.saturating_add(other.optimal);
+        self.scored = self.scored.saturating_add(other.scored);
     }
 }
 
@@ -178,7 +222,7 @@ pub(crate) mod tests {
         assert_eq!(score(9000, &two), (0, 1));
         assert_eq!(score(8192, &[extent(0, 0, 8 * K)]), (0, 0));
         let hole = [extent(0, 0, 8 * K), extent(16 * K, 16 * K, 8 * K)];
-        assert_eq!(score(24 * K, &hole), (0, 2));
+        assert_eq!(score(24 * K, &hole), (0, 1));
         let pointers = Extent {
             flags: Extent::POINTERS,
             ..extent(Extent::POINTERS_AT, 96 * K, 8 * K)
@@ -192,6 +236,29 @@ pub(crate) mod tests {
         let unmerged = [extent(0, 0, 8 * K), extent(8 * K, 8 * K, 8 * K)];
         assert_eq!(score(16 * K, &unmerged), (1, 1));
         assert_eq!(score(16 * K, &[extent(0, 0, 64 * K)]), (1, 1));
+        assert_eq!(score(16 * K, &[extent(16 * K, 0, 64 * K)]), (0, 0));
+    }
+
+    /// Blocks 0, 1, 4, 5 of six; the two behind the hole lie right behind the two before it.
+    #[test]
+    fn the_predecessor_behind_a_hole_is_the_last_mapped_block() {
+        const K: u64 = 1024;
+        let sparse = [extent(0, 64 * K, 16 * K), extent(32 * K, 80 * K, 16 * K)];
+        assert_eq!(score(48 * K, &sparse), (3, 3));
+        let holes_scored = LayoutScore::of_file_holes_scored(&file(48 * K, &sparse), &geometry());
+        assert_eq!((holes_scored.optimal, holes_scored.scored), (2, 5));
+    }
+
+    #[test]
+    fn inline_data_are_no_blocks_and_unwritten_ones_are() {
+        const K: u64 = 1024;
+        let flagged = |flags| Extent {
+            flags,
+            ..extent(0, 0, 16 * K)
+        };
+        assert_eq!(score(16 * K, &[flagged(Extent::INLINE)]), (0, 0));
+        assert_eq!(score(16 * K, &[flagged(Extent::DELALLOC)]), (0, 0));
+        assert_eq!(score(16 * K, &[flagged(Extent::UNWRITTEN)]), (1, 1));
     }
 
     #[test]

@@ -1,12 +1,17 @@
 //! What a layout is worth: one file a metric, all of them over [`fsage_core::Layout`], so that simulated and
 //! real file systems are measured by the same code.
 
+pub mod directory_order;
 pub mod free_space;
 pub mod layout_score;
 pub mod measures;
+pub mod pieces;
+mod placed;
 pub mod split_files;
 
-pub use free_space::FreeSpace;
+pub use directory_order::DirectoryOrder;
+pub use free_space::{FreeSpace, RunClass};
 pub use layout_score::{LayoutBySize, LayoutScore, SizeClass};
 pub use measures::{Measures, measure};
+pub use pieces::Pieces;
 pub use split_files::SplitFiles;

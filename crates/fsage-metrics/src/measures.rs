@@ -1,7 +1,7 @@
-//! All metrics of a layout in one pass over its files.
+//! All metrics of a layout.
 
-use crate::{FreeSpace, LayoutBySize, LayoutScore, SplitFiles};
-use fsage_core::{Extent, FileKind, Geometry, Layout};
+use crate::{DirectoryOrder, FreeSpace, LayoutBySize, LayoutScore, Pieces, SplitFiles};
+use fsage_core::{FileKind, Geometry, Layout};
 
 /// What a layout is worth at one moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,18 +14,18 @@ pub struct Measures {
     pub directories: u64,
     /// Their lengths, added up (regular files only).
     pub file_bytes: u64,
-    /// Regular files whose blocks are known.
-    pub files_with_extents: u64,
-    /// Files in more than one piece, among those.
-    pub fragmented_files: u64,
-    /// Pieces of all of them: runs that are contiguous on disk, a hole between two of them or not.
-    pub pieces: u64,
+    /// Pieces of files, and the space of their data.
+    pub pieces: Pieces,
+    /// Regular files of at least two data blocks: those with a score.
+    pub scored_files: u64,
     /// Aggregate layout score.
     pub layout: LayoutScore,
     /// The same by file size.
     pub layout_by_size: LayoutBySize,
     /// Files whose data begin in another group than their inode.
     pub split: SplitFiles,
+    /// Files in directory order.
+    pub order: DirectoryOrder,
     /// Free space; `None` where it is not known.
     pub free: Option<FreeSpace>,
 }
@@ -46,12 +46,12 @@ pub fn measure(layout: &(impl Layout + ?Sized)) -> Measures {
         files: 0,
         directories: 0,
         file_bytes: 0,
-        files_with_extents: 0,
-        fragmented_files: 0,
-        pieces: 0,
+        pieces: Pieces::default(),
+        scored_files: 0,
         layout: LayoutScore::default(),
         layout_by_size: LayoutBySize::new(),
         split: SplitFiles::default(),
+        order: DirectoryOrder::of(layout),
     };
     layout.visit_files(&mut |file| {
         match file.kind {
@@ -64,33 +64,16 @@ pub fn measure(layout: &(impl Layout + ?Sized)) -> Measures {
         }
         m.files += 1;
         m.file_bytes = m.file_bytes.saturating_add(file.size_bytes);
-        let Some(extents) = file.extents else {
-            return;
-        };
-        let pieces = pieces(extents);
-        m.files_with_extents += 1;
-        m.pieces += pieces;
-        m.fragmented_files += u64::from(pieces > 1);
+        m.pieces.add(file, &m.geometry);
         let score = LayoutScore::of_file(file, &m.geometry);
         if score.scored > 0 {
+            m.scored_files += 1;
             m.layout += score;
             m.layout_by_size.add(file.size_bytes, score);
         }
         m.split.add(file, &m.geometry);
     });
     m
-}
-
-/// Runs of a file that are contiguous on disk. Extents that follow each other there are one piece, whatever made
-/// the source tell them apart; a hole in the file is no seek on the disk.
-fn pieces(extents: &[Extent]) -> u64 {
-    let mut pieces = 0;
-    let mut end = None;
-    for extent in extents.iter().filter(|e| !e.is_pointers()) {
-        pieces += u64::from(end != Some(extent.physical_bytes));
-        end = extent.physical_bytes.checked_add(extent.length_bytes);
-    }
-    pieces
 }
 
 #[cfg(test)]
@@ -141,16 +124,21 @@ mod tests {
     }
 
     #[test]
-    fn a_layout_is_measured_in_one_pass() {
+    fn a_layout_is_measured() {
         let m = measure(&Disk);
         assert_eq!((m.files, m.directories, m.file_bytes), (2, 1, 43 << 10));
         assert_eq!(
-            (m.files_with_extents, m.fragmented_files, m.pieces),
+            (
+                m.pieces.files_with_extents,
+                m.pieces.fragmented_files,
+                m.pieces.pieces
+            ),
             (2, 1, 3)
         );
+        // Blocks 0, 1 and 4 of the first file.
         let score = LayoutScore {
             optimal: 1,
-            scored: 4,
+            scored: 2,
         };
         assert_eq!(m.layout, score);
         assert_eq!(m.layout_by_size.classes[2].files, 1);

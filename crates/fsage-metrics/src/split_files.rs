@@ -20,7 +20,7 @@ impl SplitFiles {
     /// Counts a file. One without a first block, or whose first block is a hole, is not split.
     pub fn add(&mut self, file: &FileView<'_>, geometry: &Geometry) {
         let first = match file.extents {
-            Some([first, ..]) if first.logical_bytes == 0 => first,
+            Some([first, ..]) if first.logical_bytes == 0 && first.is_placed_data() => first,
             _ => return,
         };
         if file.kind != FileKind::Regular {

@@ -173,7 +173,7 @@ impl FfsTrace {
         let geometry = self.fs.geometry();
         let (mut score, mut split) = (LayoutScore::default(), SplitFiles::default());
         self.fs.visit_files(&mut |file| {
-            score += LayoutScore::of_file(file, &geometry);
+            score += LayoutScore::of_file_holes_scored(file, &geometry);
             split.add(file, &geometry);
         });
         let (g, t) = (self.fs.sizes(), self.fs.totals());

@@ -4,6 +4,7 @@
 //! and measures them at the end of every day, and [`FfsTrace`] is the microscope under which an FFS is
 //! compared with the original.
 
+mod control;
 pub mod directory;
 mod engine;
 mod ffs_trace;
@@ -16,6 +17,7 @@ mod stamps;
 mod target;
 mod words;
 
+pub use control::{Control, control_workload};
 pub use engine::{
     Aging, Day, DayEnds, OpCounts, Progress, ReplayError, TakeRealSnapshot, TakeSnapshot, replay,
 };

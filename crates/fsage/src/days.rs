@@ -2,10 +2,10 @@
 
 use anyhow::{Context, bail};
 use fsage_data::SnapshotMeta;
-use fsage_data::table::{self, Column, ColumnKind, SizeClass, Table, TableWriter, Value};
-use fsage_metrics::Measures;
-use fsage_target::{Aging, Day};
-use serde::Serialize;
+use fsage_data::table::{self, Column, ColumnKind, RunClass, SizeClass, Table, TableWriter, Value};
+use fsage_metrics::{FreeSpace, LayoutScore, Measures};
+use fsage_target::Day;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Name of the table in the file's metadata.
@@ -17,6 +17,10 @@ trait Cell: Sized {
     fn to_value(&self) -> Value;
     /// `None` if the value is of another kind.
     fn from_value(value: &Value) -> Option<Self>;
+    /// What stands for a column that an older run does not have; `None` where every run has it.
+    fn absent() -> Option<Self> {
+        None
+    }
 }
 
 impl Cell for u64 {
@@ -66,6 +70,10 @@ where
             other => T::from_value(other).map(Some),
         }
     }
+
+    fn absent() -> Option<Option<T>> {
+        Some(None)
+    }
 }
 
 impl Cell for String {
@@ -98,11 +106,31 @@ impl Cell for Vec<SizeClass> {
     }
 }
 
+impl Cell for Vec<RunClass> {
+    const KIND: ColumnKind = ColumnKind::RunClasses;
+
+    fn to_value(&self) -> Value {
+        Value::RunClasses(self.clone())
+    }
+
+    fn from_value(value: &Value) -> Option<Vec<RunClass>> {
+        match value {
+            Value::RunClasses(classes) => Some(classes.clone()),
+            _ => None,
+        }
+    }
+
+    fn absent() -> Option<Vec<RunClass>> {
+        Some(Vec::new())
+    }
+}
+
 /// Makes the struct and the table's columns of one list of fields.
 macro_rules! day_row {
     ($($(#[$doc:meta])* $name:ident: $kind:ty,)*) => {
         /// One row of `days.parquet`: a target at the end of a day. A layout that is no day has 0 operations.
-        #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default)]
         pub struct DayRow {
             $($(#[$doc])* pub $name: $kind,)*
         }
@@ -120,9 +148,11 @@ macro_rules! day_row {
                 Ok(DayRow {
                     $($name: {
                         let name = stringify!($name);
-                        let at = table.column(name).with_context(|| format!("no column `{name}`"))?;
-                        Cell::from_value(&row[at])
-                            .with_context(|| format!("column `{name}` holds {:?}", row[at]))?
+                        match table.column(name) {
+                            Some(at) => Cell::from_value(&row[at])
+                                .with_context(|| format!("column `{name}` holds {:?}", row[at]))?,
+                            None => Cell::absent().with_context(|| format!("no column `{name}`"))?,
+                        }
                     },)*
                 })
             }
@@ -197,12 +227,79 @@ day_row! {
     free_bytes_in_1m_runs: Option<u64>,
     /// Layout score by file size.
     layout_by_size: Vec<SizeClass>,
+    /// Bytes that the data of the live files need.
+    live_bytes: Option<u64>,
+    /// Bytes of live files that the plan of the workload wanted.
+    planned_bytes: Option<u64>,
+    /// Files of at least two data blocks.
+    scored_files: Option<u64>,
+    /// Pieces per file with data on disk.
+    pieces_per_file: Option<f64>,
+    /// Files whose data lie inside metadata.
+    inline_files: Option<u64>,
+    /// File data on disk that were allocated and never written.
+    unwritten_bytes: Option<u64>,
+    /// These as a share of file data on disk.
+    unwritten_share: Option<f64>,
+    /// Bytes allocated behind the end of files.
+    beyond_end_bytes: Option<u64>,
+    /// Of consecutive files of a directory, the share that begins right behind the one before.
+    adjacency: Option<f64>,
+    /// Share of contiguous steps over all blocks in the order of a walk: an approximation.
+    dynamic_layout_score: Option<f64>,
+    /// Share of files that begin in the group most files of their directory begin in.
+    directory_locality: Option<f64>,
+    /// Median distance to the next file of the directory.
+    next_file_bytes: Option<u64>,
+    /// Free space by length of run.
+    free_by_length: Vec<RunClass>,
+    /// Extents of 64 KiB that could still be placed.
+    placeable_64k: Option<u64>,
+    /// Extents of 1 MiB that could still be placed.
+    placeable_1m: Option<u64>,
+    /// Extents of 64 MiB that could still be placed.
+    placeable_64m: Option<u64>,
+    /// Chunks of inodes that could still be placed, or free inodes.
+    inode_room: Option<u64>,
+    /// `layout_score` of the unaged control.
+    control_layout_score: Option<f64>,
+    /// The layout score as a multiple of that of the control.
+    layout_ratio: Option<f64>,
+    /// `fragmented_files` of the control.
+    control_fragmented_files: Option<u64>,
+    /// `pieces` of the control.
+    control_pieces: Option<u64>,
+    /// `pieces_per_file` of the control.
+    control_pieces_per_file: Option<f64>,
+    /// `split_files` of the control.
+    control_split_files: Option<u64>,
+    /// `adjacency` of the control.
+    control_adjacency: Option<f64>,
+    /// `dynamic_layout_score` of the control.
+    control_dynamic_layout_score: Option<f64>,
+    /// `directory_locality` of the control.
+    control_directory_locality: Option<f64>,
+    /// `next_file_bytes` of the control.
+    control_next_file_bytes: Option<u64>,
+    /// `free_bytes` of the control.
+    control_free_bytes: Option<u64>,
+    /// `free_runs` of the control.
+    control_free_runs: Option<u64>,
+    /// `largest_free_run_bytes` of the control.
+    control_largest_free_run_bytes: Option<u64>,
+    /// `placeable_64k` of the control.
+    control_placeable_64k: Option<u64>,
+    /// `placeable_1m` of the control.
+    control_placeable_1m: Option<u64>,
+    /// `placeable_64m` of the control.
+    control_placeable_64m: Option<u64>,
 }
 
 impl DayRow {
     /// A layout as it stands.
     pub fn of_layout(m: &Measures) -> DayRow {
         let free = m.free.as_ref();
+        let extents = (m.files == 0 || m.pieces.files_with_extents > 0).then_some(());
         DayRow {
             files: m.files,
             directories: m.directories,
@@ -211,8 +308,8 @@ impl DayRow {
             layout_score: m.layout.value(),
             layout_optimal: m.layout.optimal,
             layout_scored: m.layout.scored,
-            fragmented_files: m.fragmented_files,
-            pieces: m.pieces,
+            fragmented_files: m.pieces.fragmented_files,
+            pieces: m.pieces.pieces,
             split_files: m.split.split,
             split_distance_1: m.split.distance_1,
             split_distance_below_10: m.split.distance_below_10,
@@ -235,13 +332,51 @@ impl DayRow {
                     scored: class.score.scored,
                 })
                 .collect(),
+            live_bytes: Some(m.pieces.live_bytes),
+            scored_files: Some(m.scored_files),
+            pieces_per_file: m.pieces.per_file(),
+            inline_files: extents.map(|()| m.pieces.inline_files),
+            unwritten_bytes: extents.map(|()| m.pieces.unwritten_bytes),
+            unwritten_share: m.pieces.unwritten_share(),
+            beyond_end_bytes: extents.map(|()| m.pieces.beyond_end_bytes),
+            adjacency: m.order.adjacent.share(),
+            dynamic_layout_score: m.order.dynamic.share(),
+            directory_locality: m.order.in_main_group.and_then(LayoutScore::share),
+            next_file_bytes: m.order.next_file_bytes,
+            free_by_length: free.map(run_classes).unwrap_or_default(),
+            placeable_64k: free.map(|f| f.placeable_64k),
+            placeable_1m: free.map(|f| f.placeable_1m),
+            placeable_64m: free.map(|f| f.placeable_64m),
+            inode_room: free.and_then(|f| f.inode_room),
             ..DayRow::default()
         }
+    }
+
+    /// Sets the same files on an unaged file system beside these.
+    pub fn set_control(&mut self, control: &Measures) {
+        let control = DayRow::of_layout(control);
+        self.layout_ratio = ratio(self.layout_score, control.layout_score);
+        self.control_layout_score = Some(control.layout_score);
+        self.control_fragmented_files = Some(control.fragmented_files);
+        self.control_pieces = Some(control.pieces);
+        self.control_pieces_per_file = control.pieces_per_file;
+        self.control_split_files = Some(control.split_files);
+        self.control_adjacency = control.adjacency;
+        self.control_dynamic_layout_score = control.dynamic_layout_score;
+        self.control_directory_locality = control.directory_locality;
+        self.control_next_file_bytes = control.next_file_bytes;
+        self.control_free_bytes = control.free_bytes;
+        self.control_free_runs = control.free_runs;
+        self.control_largest_free_run_bytes = control.largest_free_run_bytes;
+        self.control_placeable_64k = control.placeable_64k;
+        self.control_placeable_1m = control.placeable_1m;
+        self.control_placeable_64m = control.placeable_64m;
     }
 
     fn of_day(day: &Day) -> DayRow {
         let counts = &day.counts;
         DayRow {
+            planned_bytes: day.planned_bytes,
             day: u64::from(day.number),
             label: day.label.clone(),
             t_s: day.t_ns.map(|t| t as f64 / 1e9),
@@ -259,39 +394,61 @@ impl DayRow {
     }
 }
 
+/// Aged as a multiple of the control; `None` where the control is 0.
+pub fn ratio(aged: f64, control: f64) -> Option<f64> {
+    (control > 0.0).then(|| aged / control)
+}
+
+fn run_classes(free: &FreeSpace) -> Vec<RunClass> {
+    let classes = free.classes.iter().enumerate();
+    let classes = classes.map(|(i, class)| RunClass {
+        min_bytes: FreeSpace::class_min_bytes(i),
+        runs: class.runs,
+        bytes: class.bytes,
+    });
+    classes.collect()
+}
+
 /// The rows of all days of a replay.
 pub fn rows(days: &[Day]) -> Vec<DayRow> {
     days.iter().map(DayRow::of_day).collect()
 }
 
+/// A day as a line of JSON, which [`from_json`] reads back without loss.
+pub fn to_json(day: &Day) -> Vec<u8> {
+    serde_json::to_vec(&DayRow::of_day(day)).expect("a row has no keys that JSON cannot have")
+}
+
+/// A day that was kept as JSON.
+pub fn from_json(line: &[u8]) -> anyhow::Result<DayRow> {
+    serde_json::from_slice(line).context("the journal of the run holds a day that cannot be read")
+}
+
 /// Writes `days.parquet`.
-pub fn write(path: &Path, days: &[Day]) -> anyhow::Result<()> {
-    let mut table = TableWriter::create(path, SCHEMA, DayRow::columns(), &[], false)?;
-    for row in rows(days) {
+pub fn write(path: &Path, rows: &[DayRow]) -> anyhow::Result<()> {
+    let mut table = TableWriter::create(path, SCHEMA, DayRow::columns(), &[], true)?;
+    for row in rows {
         table.push_row(&row.values())?;
     }
     Ok(table.finish()?)
 }
 
-/// Writes the layout at the end as the snapshot `final.parquet`, with its free space beside it. Its time is
-/// that of the last event.
-pub fn write_final(folder: &Path, aging: &Aging, epoch_unix_s: Option<i64>) -> anyhow::Result<()> {
-    let last = aging.days().last().and_then(|day| day.t_ns);
-    let epoch_ns = epoch_unix_s.unwrap_or(0).saturating_mul(1_000_000_000);
+/// Writes the layout of a model at the end as the snapshot `NAME.parquet`, with its free space beside it. Its time
+/// is that of the last event, nanoseconds since 1970 UTC.
+pub fn write_final(
+    path: &Path,
+    layout: &dyn Layout,
+    day: u32,
+    taken_at_ns: i64,
+) -> anyhow::Result<()> {
     let meta = SnapshotMeta {
-        snap_id: aging.days().len().saturating_sub(1) as u32,
-        taken_at_ns: epoch_ns.saturating_add(last.unwrap_or(0)),
+        snap_id: day,
+        taken_at_ns,
         source: "model".to_owned(),
         tool_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
         ..SnapshotMeta::default()
     };
-    let path = folder.join("final.parquet");
-    Ok(fsage_data::write_snapshot(
-        path,
-        aging.target().layout(),
-        &meta,
-        false,
-    )?)
+    Ok(fsage_data::write_snapshot(path, layout, &meta, true)?)
 }
 
 /// Reads `days.parquet`.
@@ -308,4 +465,100 @@ pub fn read(path: &Path) -> anyhow::Result<Vec<DayRow>> {
     }
     let rows = table.rows.iter().map(|row| DayRow::read(&table, row));
     rows.collect::<anyhow::Result<_>>().with_context(unfit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row() -> DayRow {
+        DayRow {
+            day: 3,
+            label: "1996-05-01 \"x\"".to_owned(),
+            t_s: Some(86_399.999_999_999_99),
+            layout_score: 0.1 + 0.2,
+            dynamic_layout_score: Some(1.0 / 3.0),
+            unwritten_share: Some(5e-324),
+            layout_ratio: Some(f64::MAX),
+            live_bytes: Some(u64::MAX),
+            control_pieces: Some(7),
+            layout_by_size: vec![SizeClass {
+                max_bytes: u64::MAX,
+                files: 1,
+                optimal: 2,
+                scored: 3,
+            }],
+            free_by_length: vec![RunClass {
+                min_bytes: 4096,
+                runs: 2,
+                bytes: 12_288,
+            }],
+            ..DayRow::default()
+        }
+    }
+
+    /// A line a day is kept while a run goes on: what is read back is what was written, to the last bit.
+    #[test]
+    fn a_row_comes_back_from_json_as_it_was() {
+        let mut rng = fsage_core::Rng::new(1);
+        for _ in 0..1000 {
+            let mut row = row();
+            let random = f64::from_bits(rng.next_u64());
+            row.adjacency = random.is_finite().then_some(random);
+            let line = serde_json::to_string(&row).expect("JSON");
+            assert!(!line.contains('\n'));
+            assert_eq!(serde_json::from_str::<DayRow>(&line).expect("a row"), row);
+        }
+        let old: DayRow =
+            serde_json::from_str(r#"{"day": 3, "layout_score": 0.5}"#).expect("a row");
+        assert_eq!((old.day, old.layout_score, old.adjacency), (3, 0.5, None));
+    }
+
+    /// The columns that runs had before those of directory order, of placeable extents and of the control.
+    #[test]
+    fn days_of_older_runs_are_read() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("days.parquet");
+        let row = row();
+        let first_new = DayRow::columns()
+            .iter()
+            .position(|c| c.name == "live_bytes");
+        let old = first_new.expect("a column");
+        for columns in [old, 4] {
+            let _ = std::fs::remove_file(&path);
+            let header = DayRow::columns()[..columns].to_vec();
+            let mut table =
+                TableWriter::create(&path, SCHEMA, header, &[], false).expect("a table");
+            table.push_row(&row.values()[..columns]).expect("a row");
+            table.finish().expect("a file");
+            let rows = read(&path);
+            if columns == old {
+                let rows = rows.expect("rows");
+                assert_eq!((rows[0].layout_score, rows[0].day), (row.layout_score, 3));
+                assert_eq!((rows[0].live_bytes, rows[0].control_pieces), (None, None));
+                assert!(rows[0].free_by_length.is_empty());
+            } else {
+                let error = format!("{:#}", rows.expect_err("too few columns"));
+                assert!(error.contains("no column `skipped`"), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_control_stands_beside_the_aged_layout() {
+        let mut aged = DayRow {
+            layout_score: 0.75,
+            ..DayRow::default()
+        };
+        let empty = fsage_target::TargetSpec::parse("null").expect("a target");
+        let empty = fsage_target::Target::make(&empty).expect("a target");
+        aged.set_control(&fsage_metrics::measure(empty.layout()));
+        assert_eq!(aged.control_layout_score, Some(1.0));
+        assert_eq!(
+            (aged.layout_ratio, aged.control_pieces),
+            (Some(0.75), Some(0))
+        );
+        assert_eq!(aged.control_free_bytes, None);
+        assert_eq!(ratio(1.0, 0.0), None);
+    }
 }

@@ -4,6 +4,7 @@ mod chart;
 mod commands;
 mod days;
 mod exit;
+mod layout_table;
 mod run_folder;
 mod summary;
 mod ui;

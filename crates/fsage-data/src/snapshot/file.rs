@@ -2,15 +2,16 @@
 
 use super::form::Form;
 use super::inode_reader::{InodeReader, snapshot_range};
+use super::names::NamesReader;
 use super::{beside, read_free_map, read_snapshot_table};
 use crate::error::DataError;
-use fsage_core::snapshot::{Inode, SnapshotInfo, SnapshotRow};
+use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo, SnapshotRow};
 use fsage_core::{Extent, FileKind, FileView, Geometry, Layout, Run, Space};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-/// One snapshot of an inode table, in memory: about 90 bytes an inode and 32 an extent.
+/// One snapshot of an inode table, in memory: about 100 bytes an inode, 32 an extent, and the bytes of the paths.
 ///
 /// Sizes come from the snapshot table beside it, free space from the free map beside it. Without a snapshot
 /// table the block size is the largest power of two, up to 4096, that divides every extent, the file system
@@ -25,6 +26,9 @@ pub struct SnapshotFile {
     space: Option<Space>,
     files: Vec<File>,
     extents: Vec<Extent>,
+    /// All paths, one behind the other.
+    paths: String,
+    names: Vec<FurtherName>,
     free: Option<Vec<Run>>,
 }
 
@@ -38,6 +42,7 @@ struct File {
     size_bytes: u64,
     alloc_bytes: Option<u64>,
     extents: Option<Range<usize>>,
+    path: Option<Range<usize>>,
     source_flags: u32,
 }
 
@@ -67,12 +72,17 @@ impl SnapshotFile {
             space: None,
             files: Vec::new(),
             extents: Vec::new(),
+            paths: String::new(),
+            names: Vec::new(),
             free: None,
         };
         snapshot.read_inodes(path)?;
         if let Some(table) = beside(path, ".snapshots.parquet") {
             let rows = read_snapshot_table(&table)?;
             snapshot.info = rows.into_iter().find(|row| row.snap_id == snap_id);
+        }
+        if let Some(names) = beside(path, ".names.parquet") {
+            snapshot.names = NamesReader::open(names)?.names_of(snap_id)?;
         }
         if let Some(map) = beside(path, ".free.parquet") {
             snapshot.free = Some(read_free_map(&map, snap_id)?);
@@ -156,6 +166,11 @@ impl SnapshotFile {
         self.extents
             .extend_from_slice(inode.extents.as_deref().unwrap_or_default());
         let end = self.extents.len();
+        let path = inode.path.as_deref().map(|path| {
+            let start = self.paths.len();
+            self.paths.push_str(path);
+            start..self.paths.len()
+        });
         self.files.push(File {
             ino: inode.ino,
             generation: inode.generation,
@@ -165,6 +180,7 @@ impl SnapshotFile {
             size_bytes: inode.size_bytes,
             alloc_bytes: inode.alloc_bytes,
             extents: inode.extents.as_ref().map(|_| start..end),
+            path,
             source_flags: inode.source_flags,
         });
     }
@@ -211,7 +227,7 @@ impl Layout for SnapshotFile {
                 size_bytes: file.size_bytes,
                 alloc_bytes: file.alloc_bytes,
                 extents: file.extents.clone().map(|range| &self.extents[range]),
-                path: None,
+                path: file.path.clone().map(|range| &self.paths[range]),
                 source_flags: file.source_flags,
             });
         }
@@ -221,5 +237,9 @@ impl Layout for SnapshotFile {
         for run in self.free.iter().flatten() {
             visit(*run);
         }
+    }
+
+    fn visit_further_names(&self, visit: &mut dyn FnMut(&FurtherName)) {
+        self.names.iter().for_each(visit);
     }
 }

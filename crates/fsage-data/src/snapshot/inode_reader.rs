@@ -42,9 +42,7 @@ impl InodeReader {
     /// Opens a table for what a layout needs, from the row groups that may hold the snapshot.
     pub(super) fn open_layout(path: &Path, snap_id: Option<u32>) -> Result<InodeReader, DataError> {
         let (file, form) = open_table(path)?;
-        let unused = [
-            "ctime_ns", "mtime_ns", "btime_ns", "mode", "uid", "gid", "path",
-        ];
+        let unused = ["ctime_ns", "mtime_ns", "btime_ns", "mode", "uid", "gid"];
         let schema = inode_schema(form);
         let used = schema
             .fields()
@@ -217,7 +215,7 @@ struct Columns {
     uid: Option<UInt32Array>,
     gid: Option<UInt32Array>,
     parent_ino: UInt64Array,
-    path: Option<StringArray>,
+    path: StringArray,
     extents: Extents,
     source_flags: UInt32Array,
 }
@@ -240,7 +238,7 @@ impl Columns {
             uid: column(batch, "uid"),
             gid: column(batch, "gid"),
             parent_ino: required(batch, "parent_ino", path)?,
-            path: column(batch, "path"),
+            path: required(batch, "path", path)?,
             extents: Extents::of(batch, path)?,
             source_flags: required(batch, "source_flags", path)?,
         })
@@ -277,11 +275,7 @@ impl Columns {
             uid: optional_u32(&self.uid),
             gid: optional_u32(&self.gid),
             parent_ino: value_at!(self.parent_ino, at),
-            path: self
-                .path
-                .as_ref()
-                .and_then(|path| value_at!(path, at))
-                .map(Box::from),
+            path: value_at!(self.path, at).map(Box::from),
             extents: self.extents.row(at)?,
             source_flags: value_at!(self.source_flags, at).unwrap_or(0),
         };

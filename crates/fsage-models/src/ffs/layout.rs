@@ -3,6 +3,7 @@
 use super::Ffs;
 use super::geometry::DIRECT;
 use super::inode::{Indirect, Inode};
+use fsage_core::snapshot::FurtherName;
 use fsage_core::{Extent, FileKind, FileView, Layout, Run, Space};
 
 impl Layout for Ffs {
@@ -81,6 +82,18 @@ impl Layout for Ffs {
             _ => close(open.replace((start, start + n))),
         });
         close(open);
+    }
+
+    /// The model keeps no names: a further one is called after its id.
+    fn visit_further_names(&self, visit: &mut dyn FnMut(&FurtherName)) {
+        for (id, alias) in self.names.aliases() {
+            visit(&FurtherName {
+                ino: self.names.file(alias.file).inode.ino,
+                generation: None,
+                parent_ino: self.dirs[alias.dir as usize].inode.ino,
+                name: format!("l{id}").into(),
+            });
+        }
     }
 }
 

@@ -1,10 +1,12 @@
 //! `fsage measure`: layout and free-space metrics of a run or a snapshot.
 
 use crate::days::{self, DayRow};
+use crate::layout_table::print_layout;
 use crate::run_folder::Manifest;
 use crate::summary;
 use crate::ui;
 use anyhow::bail;
+use fsage_core::Layout;
 use fsage_data::SnapshotFile;
 use serde::Serialize;
 use std::io::Write;
@@ -12,7 +14,8 @@ use std::path::{Path, PathBuf};
 
 /// Shows the layout of a run or a snapshot.
 ///
-/// Layout score, also by file size, split files and free space; of a run the decay over its days too.
+/// Files, layout score and pieces, how files lie in directory order, and free space; of a run the decay over its days
+/// too, with the unaged control and the ratio where it has one.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A run (the folder that `fsage age -o` made) or a snapshot (Parquet).
@@ -52,13 +55,18 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         Some(snap_id) => SnapshotFile::open_snapshot(&args.path, snap_id)?,
         None => SnapshotFile::open(&args.path)?,
     };
-    let row = DayRow::of_layout(&fsage_metrics::measure(&snapshot));
+    let name = args.path.file_name().unwrap_or(args.path.as_os_str());
+    measure_layout(&snapshot, &name.to_string_lossy(), args.json)
+}
+
+/// Measures a layout, wherever it comes from, and prints it under this name.
+fn measure_layout(layout: &dyn Layout, name: &str, json: bool) -> anyhow::Result<()> {
+    let row = DayRow::of_layout(&fsage_metrics::measure(layout));
     let mut out = ui::stdout();
-    if args.json {
+    if json {
         summary::print_json(&mut out, &row)?;
     } else {
-        let name = args.path.file_name().unwrap_or(args.path.as_os_str());
-        summary::print_layout(&mut out, &name.to_string_lossy(), &row)?;
+        print_layout(&mut out, name, &row)?;
     }
     Ok(out.flush()?)
 }
@@ -78,7 +86,7 @@ fn measure_run(run: &Path, json: bool) -> anyhow::Result<()> {
     }
     for (name, days) in &targets {
         if let Some(last) = days.last() {
-            summary::print_layout(&mut out, name, last)?;
+            print_layout(&mut out, name, last)?;
             writeln!(out)?;
         }
     }
