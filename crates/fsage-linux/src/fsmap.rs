@@ -64,6 +64,8 @@ pub fn free_map(file: impl AsFd, major: u32, minor: u32) -> io::Result<FreeMap> 
     // `new_encode_dev` of the kernel.
     let device = (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12);
     let mut map = FreeMap::default();
+    // It lies on the stack for a moment only.
+    #[allow(clippy::large_stack_arrays)]
     let mut request = Box::new(Request {
         input_flags: 0,
         output_flags: 0,
