@@ -1,6 +1,7 @@
 //! Snapshots of real file systems.
 
 mod error;
+pub mod ext_image;
 mod report;
 
 pub use error::CollectError;
