@@ -2,6 +2,7 @@
 
 mod anonymize;
 mod error;
+pub mod ext_image;
 mod memory;
 mod report;
 mod walk;

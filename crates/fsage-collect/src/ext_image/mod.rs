@@ -1,0 +1,184 @@
+//! Snapshots of unmounted ext2, ext3 and ext4 file systems, straight from the image or the block device.
+//!
+//! Needs no privilege but to read the file. Sources: the snapshot format, section 3.7, and the layout on disk as the
+//! kernel's documentation of ext4 describes it. Three passes, all in the order of the disk:
+//!
+//! ```text
+//! block bitmaps                  ->  free space
+//! inode tables, only directories ->  blocks of directories  ->  names of all inodes
+//! inode tables, all inodes       ->  rows, with extents and paths
+//! ```
+//!
+//! An image may be hostile. No number in it is believed: places are compared with the size of the file system, this with
+//! the length of the file; a block of pointers, or of a directory, is read for one inode only, so that neither loops nor
+//! sharing make more work than there are blocks; what a few bytes could blow up (a long path for each of many names,
+//! many extents for each of many hard links) has a bound together. Damage to an inode is told and marks this inode.
+//! Damage to the superblock, or to a group descriptor, is an error.
+
+mod bitmap;
+mod bytes;
+mod device;
+mod directories;
+mod directory;
+mod extents;
+mod foreign;
+mod free;
+mod groups;
+mod in_use;
+mod indirect;
+mod inode;
+mod mapping;
+mod names;
+mod rows;
+mod superblock;
+mod tables;
+
+pub use device::ReadAt;
+pub use superblock::Superblock;
+
+use crate::error::CollectError;
+use crate::report::{Progress, Report, Warnings};
+use device::Device;
+use directories::Directories;
+use fsage_core::snapshot::SnapshotInfo;
+use fsage_core::{SnapshotSink, Space};
+use std::path::Path;
+use tables::visit_inodes;
+
+/// How an image is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImageOptions {
+    /// Number of the snapshot.
+    pub snap_id: u32,
+    /// When the snapshot was taken, ns since 1970 UTC. `None`: when the file system was written last, as its
+    /// superblock says; this is the moment that the image shows, whenever it is read.
+    pub taken_at_ns: Option<i64>,
+    /// Read what is mounted, or has a journal to be replayed, all the same. Every row is then marked as
+    /// [`CHANGED_DURING_WALK`](fsage_core::snapshot::source_flags::CHANGED_DURING_WALK).
+    pub stale: bool,
+}
+
+/// Reads an image or a block device, gives every inode to `sink`, one row a name, and returns what else there is to
+/// know, free space included.
+///
+/// # Errors
+/// The image cannot be read, is none of ext2, ext3 and ext4, is cut off, has features that are not known here, is
+/// mounted or has a journal to be replayed (see [`ImageOptions::stale`]), or its superblock or group descriptors are
+/// damaged; or what `sink` and `progress` fail with.
+pub fn read_image(
+    path: &Path,
+    options: &ImageOptions,
+    sink: &mut dyn SnapshotSink,
+    progress: Progress,
+) -> Result<Report, CollectError> {
+    let file = device::open(path)?;
+    if !options.stale {
+        in_use::refuse_mounted(path, &file)?;
+    }
+    read_image_from(&file, path, options, sink, progress)
+}
+
+/// The same from any source of bytes, which is taken as not mounted; `path` is for messages.
+///
+/// # Errors
+/// As for [`read_image`].
+pub fn read_image_from(
+    source: &dyn ReadAt,
+    path: &Path,
+    options: &ImageOptions,
+    sink: &mut dyn SnapshotSink,
+    progress: Progress,
+) -> Result<Report, CollectError> {
+    let superblock = Superblock::read_from(source, path)?;
+    if superblock.needs_recovery() && !options.stale {
+        let problem = "the journal is to be replayed first, as after a crash or while the file system is mounted: \
+                       mount and unmount it, run `e2fsck -p`, or read it all the same as a stale image";
+        return Err(CollectError::unsuitable(path, problem));
+    }
+    let device = Device::new(source, path, &superblock);
+    let mut warnings = Warnings::default();
+    let free = free::runs(&device)?;
+    progress(0, None).map_err(CollectError::Sink)?;
+
+    let mut directories = Directories::new(&device, &mut warnings);
+    let used = visit_inodes(&device, &mut |inode| {
+        directories.add(&inode);
+        Ok(())
+    })?;
+    progress(0, Some(used)).map_err(CollectError::Sink)?;
+    directories.read()?;
+    let tree = directories.names.into_tree(&directories.inodes);
+    let damaged = directories.damaged;
+
+    let free_bytes: u64 = free.iter().map(|run| run.length_bytes).sum();
+    let space = Space {
+        free_blocks: free_bytes / device.block_bytes(),
+        free_frags: 0,
+        free_inodes: u64::from(superblock.inodes).saturating_sub(used),
+    };
+    warn_of_superblock(&superblock, &space, &mut warnings);
+    let info = info(&superblock, &space, options);
+    sink.snapshot(info.clone()).map_err(CollectError::Sink)?;
+    let report = Report {
+        info,
+        free: Some(free),
+        ..Report::default()
+    };
+    let mut rows = rows::Rows::new(
+        &device,
+        &tree,
+        damaged,
+        options.stale,
+        sink,
+        report,
+        &mut warnings,
+    );
+    visit_inodes(&device, &mut |inode| {
+        rows.add(&inode)?;
+        rows.tell(used, progress)
+    })?;
+    let mut report = rows.finish();
+    report.warnings = warnings.lines();
+    Ok(report)
+}
+
+fn info(superblock: &Superblock, space: &Space, options: &ImageOptions) -> SnapshotInfo {
+    let mut geometry = superblock.geometry();
+    let block = u64::from(geometry.block_bytes);
+    geometry.data_bytes = superblock
+        .overhead_blocks()
+        .map(|overhead| geometry.size_bytes - overhead * block);
+    let info = SnapshotInfo {
+        snap_id: options.snap_id,
+        taken_at_ns: options
+            .taken_at_ns
+            .unwrap_or(superblock.written_s.saturating_mul(1_000_000_000)),
+        source: "ext-image".to_owned(),
+        fs_uuid: Some(superblock.uuid()),
+        tool_version: Some(concat!("fsage ", env!("CARGO_PKG_VERSION")).to_owned()),
+        ..SnapshotInfo::default()
+    };
+    info.with_layout(&geometry, Some(space))
+}
+
+fn warn_of_superblock(superblock: &Superblock, space: &Space, warnings: &mut Warnings) {
+    let kind = "things about the superblock are not as they should be; `e2fsck -fn` says more";
+    if superblock.is_unclean() {
+        let what = "it was not unmounted, or has errors, as its state says";
+        warnings.add(kind, what.to_owned());
+    }
+    let counts = [
+        ("blocks", superblock.free_blocks, space.free_blocks),
+        (
+            "inodes",
+            u64::from(superblock.free_inodes),
+            space.free_inodes,
+        ),
+    ];
+    for (what, said, counted) in counts {
+        if said != counted {
+            let what = format!("it says {said} free {what}, the bitmaps {counted}");
+            warnings.add(kind, what);
+        }
+    }
+}
