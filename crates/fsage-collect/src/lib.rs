@@ -11,4 +11,4 @@ pub use anonymize::{Anonymous, Salt};
 pub use error::CollectError;
 pub use memory::Memory;
 pub use report::{Progress, Report};
-pub use walk::{WalkOptions, walk, walk_path};
+pub use walk::{WalkOptions, sizes, walk, walk_path};

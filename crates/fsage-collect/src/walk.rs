@@ -212,24 +212,36 @@ fn info(
     map: Option<&FreeMap>,
     started_ns: i64,
 ) -> SnapshotInfo {
+    let mut info = sizes(facts);
+    if let (None, Some(map)) = (facts.xfs, map) {
+        info.size_bytes = Some(map.end_bytes);
+        info.data_bytes = Some(facts.total_bytes);
+    }
+    SnapshotInfo {
+        snap_id: options.snap_id,
+        taken_at_ns: options.taken_at_ns.unwrap_or(started_ns),
+        host: options.host.clone(),
+        source: options.source.clone(),
+        tool_version: options.tool_version.clone(),
+        ..info
+    }
+}
+
+/// What a mounted file system says of its sizes and its free space, as a row of the snapshot table.
+pub fn sizes(facts: &Facts) -> SnapshotInfo {
     let xfs_bytes = facts
         .xfs
         .map(|xfs| xfs.blocks.saturating_mul(xfs.block_bytes.into()));
-    let whole_bytes = xfs_bytes.or(map.map(|map| map.end_bytes));
     let groups = facts
         .xfs
         .and_then(|xfs| Some((xfs, xfs.inodes_per_group()?)));
     let known = |n: u64| (n > 0).then_some(n);
     let has_inodes = facts.inodes_total > 0;
     SnapshotInfo {
-        snap_id: options.snap_id,
-        taken_at_ns: options.taken_at_ns.unwrap_or(started_ns),
-        host: options.host.clone(),
-        source: options.source.clone(),
         fs_type: Some(facts.fs_type.clone()),
         fs_uuid: facts.uuid.clone(),
         block_bytes: (facts.block_bytes > 0).then_some(facts.block_bytes),
-        size_bytes: whole_bytes.or(known(facts.total_bytes)),
+        size_bytes: xfs_bytes.or(known(facts.total_bytes)),
         free_bytes: Some(facts.free_bytes),
         reserved_bytes: Some(facts.reserved_bytes),
         inodes_total: known(facts.inodes_total),
@@ -239,9 +251,8 @@ fn info(
         inodes_per_group: groups.map(|(_, inodes)| inodes),
         first_ino: groups.map(|_| 0),
         inode_chunk_bytes: facts.xfs.map(|xfs| xfs.inode_chunk_bytes()),
-        tool_version: options.tool_version.clone(),
         // Only where the whole is known too does `statfs` tell what is left of it for data.
-        data_bytes: whole_bytes.map(|_| facts.total_bytes),
+        data_bytes: xfs_bytes.map(|_| facts.total_bytes),
         free_blocks: facts.free_bytes.checked_div(facts.block_bytes.into()),
         ..SnapshotInfo::default()
     }

@@ -5,10 +5,10 @@
 pub mod facts;
 pub mod fibmap;
 pub mod fiemap;
-pub mod loop_device;
-pub mod mount;
 pub mod fsmap;
 pub mod handle;
+pub mod loop_device;
+pub mod mount;
 pub mod mounts;
 pub mod uuid;
 pub mod xfs_geometry;

@@ -1,6 +1,7 @@
 //! The metrics of a day: from the replay, to and from `days.parquet`.
 
 use anyhow::{Context, bail};
+use fsage_core::Layout;
 use fsage_data::SnapshotMeta;
 use fsage_data::table::{self, Column, ColumnKind, RunClass, SizeClass, Table, TableWriter, Value};
 use fsage_metrics::{FreeSpace, LayoutScore, Measures};

@@ -1,5 +1,4 @@
-//! Exit status: 0 done, 2 wrong usage or bad input, 3 the machine failed us. (1 is for commands whose answer may
-//! be "no"; none of them is yet.)
+//! Exit status: 0 done, 1 the answer is "no", 2 wrong usage or bad input, 3 the machine failed us.
 
 use fsage_core::SinkError;
 use std::io::{self, ErrorKind};
@@ -13,10 +12,27 @@ pub fn boxed(error: SinkError) -> anyhow::Error {
     }
 }
 
-/// Prints an error to stderr, with its causes, and says which status it means.
-pub fn code(result: anyhow::Result<()>) -> ExitCode {
-    let Err(error) = result else {
-        return ExitCode::SUCCESS;
+/// What a command found that was asked a question. Commands that are only told what to do say yes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Done, or all is well.
+    Yes,
+    /// Something is wrong: the work was done, and its result says what.
+    No,
+}
+
+impl From<bool> for Answer {
+    fn from(yes: bool) -> Answer {
+        if yes { Answer::Yes } else { Answer::No }
+    }
+}
+
+/// The status of an answer; an error is printed to stderr, with its causes.
+pub fn code(result: anyhow::Result<Answer>) -> ExitCode {
+    let error = match result {
+        Ok(Answer::Yes) => return ExitCode::SUCCESS,
+        Ok(Answer::No) => return ExitCode::from(1),
+        Err(error) => error,
     };
     let status = status_of(&error);
     if status != 0 {

@@ -1,5 +1,6 @@
 //! `fsage`: a laboratory for file system aging.
 
+mod aging;
 mod chart;
 mod commands;
 mod days;
@@ -7,6 +8,7 @@ mod exit;
 mod layout_table;
 mod run_folder;
 mod summary;
+mod tree_table;
 mod ui;
 mod verify;
 

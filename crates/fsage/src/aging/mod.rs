@@ -8,9 +8,10 @@ use crate::exit;
 use crate::run_folder::{Manifest, Run, State, TargetFacts, WorkloadFacts};
 use crate::ui::{self, Ui};
 use anyhow::bail;
-use fsage_core::EventSource;
-use fsage_target::{Aging, OpCounts, Progress, ReplayError, Target, TargetSpec, replay};
-use snapshots::Store;
+use fsage_core::size::human;
+use fsage_core::{Event, EventSource, SinkError, WorkloadHeader};
+use fsage_target::{Aging, Progress, ReplayError, Target, TargetSpec, replay};
+use snapshots::Series;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -42,6 +43,16 @@ pub struct Aged {
     pub rows: Vec<DayRow>,
 }
 
+/// What the targets of a run need to know of it.
+pub struct RunFacts<'a> {
+    /// Hash of the workload.
+    pub workload: Option<&'a str>,
+    /// Operations that do not fit the state are skipped.
+    pub lenient: bool,
+    /// The run goes on after an interruption.
+    pub resumed: bool,
+}
+
 /// Replays `workload` on every target and writes the run.
 pub fn age(
     workload: &Path,
@@ -51,56 +62,57 @@ pub fn age(
     ui: Ui,
 ) -> anyhow::Result<Vec<Aged>> {
     let folders = folders(specs)?;
+    for spec in specs {
+        // Before anything is made: a key may be wrong.
+        if spec.real()?.is_some() && workload == Path::new("-") {
+            bail!(
+                "`{spec}`: a run on a real file system may have to be resumed, so its workload must be a file"
+            );
+        }
+    }
     let mut source = fsage_data::open_workload(workload)?;
     let mut manifest = begun(workload, &*source, specs, &folders, options)?;
     let mut run = Run::begin(output, options.force, options.resume, &manifest)?;
+    let facts = RunFacts {
+        workload: manifest.workload.blake3.as_deref(),
+        lenient: options.lenient,
+        resumed: run.is_resumed(),
+    };
     let epoch_s = source.header().epoch_unix_s.unwrap_or(0);
     let epoch_ns = epoch_s.saturating_mul(1_000_000_000);
-
+    let capacity = source.header().capacity_bytes;
     let mut lanes = Vec::new();
     let mut agings = Vec::new();
     for (spec, folder) in specs.iter().zip(&folders) {
         let path = run.target(folder)?;
-        let lane = if spec.is_real() {
-            let identity = manifest.workload.blake3.clone();
-            let (real, earlier) = real::begin(spec, &path, identity.as_deref(), run.is_resumed())?;
-            // What is on a real file system now is there to stay.
-            run.stay();
-            agings.push(Aging::new(Target::Real(Box::new(real)), options.lenient));
-            Lane::new(spec, path, earlier)
-        } else {
-            agings.push(Aging::new(Target::make(spec)?, options.lenient));
-            Lane::new(spec, path, Vec::new())
-        };
+        let (aging, lane) = Lane::begin(spec, path, &facts, options, epoch_ns, ui)?;
+        if lane.is_real {
+            warn_of_small_target(spec, &aging, capacity, ui);
+        }
         lanes.push(lane);
+        agings.push(aging);
     }
-    for (lane, aging) in lanes.iter_mut().zip(&mut agings) {
-        if options.check {
-            aging.check_every_day();
-        }
-        if let Target::Real(_) = aging.target() {
-            aging.when_day_ends(Box::new(days::to_json));
-        }
-        if let Some(every_days) = options.snapshots {
-            lane.store = Store::start(aging, &lane.path, every_days, epoch_ns)?;
-        }
+    let any_real = lanes.iter().any(|lane| lane.is_real);
+    if any_real {
+        // What is done to a real file system now is done.
+        run.stay();
     }
-    warn_of_small_targets(&*source, &lanes, &agings, ui);
-    match replay_all(workload, &mut *source, &mut agings, options, ui) {
-        Err(error) if is_interrupt(&error) => {
+    if let Err(error) = replay_all(workload, &mut *source, &mut agings, options, ui) {
+        let interrupted = ui::go_on().is_err();
+        if interrupted {
             run.stay();
-            return Err(error.context(format!(
+        }
+        return Err(match (interrupted, any_real) {
+            (true, _) => error.context(format!(
                 "stopped; the same command with --resume goes on with {}",
                 output.display()
-            )));
-        }
-        Err(error) if lanes.iter().any(|lane| lane.spec.is_real()) => {
-            return Err(error.context(format!(
-                "the run stopped; nothing is lost: the same command with --resume goes on with {}",
+            )),
+            (false, true) => error.context(format!(
+                "the run stopped; the same command with --resume goes on with {}",
                 output.display()
-            )));
-        }
-        result => result?,
+            )),
+            (false, false) => error,
+        });
     }
 
     let mut aged = Vec::new();
@@ -123,11 +135,297 @@ pub fn age(
     Ok(aged)
 }
 
+/// The manifest of a run that begins.
+fn begun(
+    workload: &Path,
+    source: &dyn EventSource,
+    specs: &[TargetSpec],
+    folders: &[String],
+    options: &Options,
+) -> anyhow::Result<Manifest> {
+    let header = source.header();
+    let name = workload.file_name().unwrap_or(workload.as_os_str());
+    let hash = || fsage_data::hash_file(workload);
+    Ok(Manifest {
+        fsage: env!("CARGO_PKG_VERSION").to_owned(),
+        schema_version: 1,
+        state: State::Incomplete,
+        workload: WorkloadFacts {
+            file: name.to_string_lossy().into_owned(),
+            blake3: workload.is_file().then(hash).transpose()?,
+            generator: header.generator.clone(),
+            seed: header.seed,
+            source: header.source.clone(),
+        },
+        lenient: options.lenient,
+        targets: specs
+            .iter()
+            .zip(folders)
+            .map(|(spec, folder)| TargetFacts {
+                spec: spec.to_string(),
+                folder: folder.clone(),
+                days: 0,
+                operations: 0,
+                skipped: 0,
+                facts: serde_json::Map::new(),
+            })
+            .collect(),
+    })
+}
+
 /// A target of the run and where its results go.
 struct Lane<'a> {
     spec: &'a TargetSpec,
+    is_real: bool,
     path: PathBuf,
     /// Days before an interruption.
     earlier: Vec<DayRow>,
-    store: Option<Store>,
+    series: Option<Series>,
+}
+
+impl<'a> Lane<'a> {
+    fn begin(
+        spec: &'a TargetSpec,
+        path: PathBuf,
+        run: &RunFacts<'_>,
+        options: &Options,
+        epoch_ns: i64,
+        ui: Ui,
+    ) -> anyhow::Result<(Aging, Lane<'a>)> {
+        let is_real = spec.real()?.is_some();
+        let mut earlier = Vec::new();
+        let target = if is_real {
+            let begun = real::begin(spec, run, &path)?;
+            for warning in begun.warnings {
+                ui.warn(&warning);
+            }
+            earlier = begun.earlier;
+            Target::Real(Box::new(begun.real))
+        } else {
+            Target::make(spec)?
+        };
+        let mut aging = Aging::new(target, options.lenient);
+        if is_real {
+            aging.when_day_ends(Box::new(days::to_json));
+        }
+        if options.check {
+            aging.check_every_day();
+        }
+        let series = match options.snapshots {
+            Some(every_days) => snapshots::take(&mut aging, spec, &path, every_days, epoch_ns)?,
+            None => None,
+        };
+        let lane = Lane {
+            spec,
+            is_real,
+            path,
+            earlier,
+            series,
+        };
+        Ok((aging, lane))
+    }
+
+    /// Writes what a target that is done leaves.
+    fn finish(
+        self,
+        aging: Aging,
+        epoch_ns: i64,
+        options: &Options,
+        ui: Ui,
+    ) -> anyhow::Result<(Aged, serde_json::Map<String, serde_json::Value>)> {
+        // A day that ended in the last moment before an interruption is measured again.
+        let mut rows: Vec<DayRow> = self.earlier;
+        rows.truncate(aging.earlier_days() as usize);
+        rows.extend(days::rows(aging.days()));
+        if let Some(series) = self.series {
+            series.finish()?;
+        }
+        let day = rows.len().saturating_sub(1) as u32;
+        let last_ns = rows.last().and_then(|row| row.t_s);
+        let last_ns = aging
+            .days()
+            .last()
+            .and_then(|day| day.t_ns)
+            .or(last_ns.map(|s| (s * 1e9) as i64));
+        let taken_at_ns = epoch_ns.saturating_add(last_ns.unwrap_or(0));
+        let with_control = !options.no_control;
+        let mut facts = serde_json::Map::new();
+        let control = match aging.into_target() {
+            Target::Real(real) => {
+                if let Some(repaired) = real.repaired() {
+                    ui.note(&format!(
+                        "{}: resumed; {} names removed, {} made, {} moved, {} files written again",
+                        self.spec,
+                        repaired.removed,
+                        repaired.made,
+                        repaired.moved,
+                        repaired.rewritten + repaired.resized,
+                    ));
+                }
+                let ended = real::end(
+                    *real,
+                    self.spec,
+                    &self.path,
+                    day,
+                    taken_at_ns,
+                    with_control,
+                    ui,
+                )?;
+                for warning in ended.warnings {
+                    ui.warn(&warning);
+                }
+                for (key, value) in ended.facts {
+                    facts.insert(key.to_owned(), value.into());
+                }
+                ended.control
+            }
+            model => {
+                let path = self.path.join("final.parquet");
+                days::write_final(&path, model.layout(), day, taken_at_ns)?;
+                let control = match (with_control && self.spec.kind != "null")
+                    .then(|| model_control(self.spec, &model))
+                {
+                    Some(Ok(control)) => {
+                        let path = self.path.join("control.parquet");
+                        days::write_final(&path, control.layout(), day, taken_at_ns)?;
+                        Some(control)
+                    }
+                    Some(Err(error)) => {
+                        ui.warn(&format!(
+                            "{}: the unaged control could not be made: {error:#}",
+                            self.spec
+                        ));
+                        None
+                    }
+                    None => None,
+                };
+                control.map(|control| fsage_metrics::measure(control.layout()))
+            }
+        };
+        if let (Some(control), Some(last)) = (&control, rows.last_mut()) {
+            last.set_control(control);
+        }
+        days::write(&self.path.join("days.parquet"), &rows)?;
+        let spec = self.spec.to_string();
+        Ok((Aged { spec, rows }, facts))
+    }
+}
+
+/// The live files of a model, copied in tree order to a fresh one.
+fn model_control(spec: &TargetSpec, aged: &Target) -> anyhow::Result<Target> {
+    let events = fsage_target::control_workload(aged.layout()).events;
+    let mut source = InMemory {
+        header: WorkloadHeader::default(),
+        events: events.into_iter(),
+    };
+    let mut fresh = [Aging::new(Target::make(spec)?, false)];
+    replay(&mut source, &mut fresh, 1, |_| ui::go_on().is_ok())?;
+    let [fresh] = fresh;
+    if fresh.total().skipped() > 0 {
+        bail!("not all of its files fit on a fresh file system");
+    }
+    Ok(fresh.into_target())
+}
+
+/// A workload that was made here.
+struct InMemory {
+    header: WorkloadHeader,
+    events: std::vec::IntoIter<Event>,
+}
+
+impl EventSource for InMemory {
+    fn header(&self) -> &WorkloadHeader {
+        &self.header
+    }
+
+    fn next_event(&mut self) -> Result<Option<Event>, SinkError> {
+        Ok(self.events.next())
+    }
+}
+
+/// One folder a target; the same target twice would be the same results twice.
+fn folders(specs: &[TargetSpec]) -> anyhow::Result<Vec<String>> {
+    let mut folders: Vec<String> = Vec::new();
+    for spec in specs {
+        let folder = spec.folder();
+        if folders.contains(&folder) {
+            bail!("target `{spec}` is named twice; every --on needs a target of its own");
+        }
+        folders.push(folder);
+    }
+    Ok(folders)
+}
+
+fn replay_all(
+    workload: &Path,
+    source: &mut dyn EventSource,
+    agings: &mut [Aging],
+    options: &Options,
+    ui: Ui,
+) -> anyhow::Result<()> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = options.threads.unwrap_or(cores.min(agings.len()));
+    let real = agings
+        .iter()
+        .any(|aging| matches!(aging.target(), Target::Real(_)));
+    let bar = ui.bar_bytes(source.progress().map(|(_, of)| of), "aging");
+    let result = replay(source, agings, threads, |progress: Progress| {
+        bar.set_position(progress.bytes.map_or(progress.events, |(at, _)| at));
+        ui::go_on().is_ok()
+    });
+    bar.finish_and_clear();
+    match result {
+        Ok(()) => Ok(()),
+        Err(ReplayError::Source(error)) => Err(exit::boxed(error)),
+        Err(error @ (ReplayError::State { .. } | ReplayError::Name { .. })) => {
+            let advice = if real {
+                "--lenient, from the start, skips such lines"
+            } else {
+                "nothing was written (--lenient skips such lines)"
+            };
+            let text = error.to_string();
+            let text = text.strip_prefix("line ").unwrap_or(&text);
+            bail!("{}:{text}; {advice}", workload.display())
+        }
+        Err(ReplayError::Interrupted) => Err(Error::from(ErrorKind::Interrupted).into()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A workload that was made for another size of disk is worth a word before it runs for hours.
+fn warn_of_small_target(spec: &TargetSpec, aging: &Aging, capacity: Option<u64>, ui: Ui) {
+    let data_bytes = aging.target().layout().geometry().data_bytes;
+    if let (Some(capacity), Some(data_bytes)) = (capacity, data_bytes)
+        && data_bytes < capacity
+    {
+        ui.warn(&format!(
+            "{spec}: has room for {} of data; the workload was made for {}, so operations may have to be skipped",
+            human(data_bytes),
+            human(capacity)
+        ));
+    }
+}
+
+fn warn_of_skipped(aged: &Aged, ui: Ui) {
+    let total = |count: fn(&DayRow) -> u64| aged.rows.iter().map(count).sum::<u64>();
+    let reasons = [
+        (total(|d| d.no_space), "for lack of space"),
+        (total(|d| d.no_inode), "for lack of inodes"),
+        (
+            total(|d| d.too_large),
+            "because the file would be too large",
+        ),
+        (total(|d| d.absent), "on what could not be made before"),
+        (total(|d| d.invalid), "since they do not fit the state"),
+        (
+            total(|d| d.ignored),
+            "since this file system does not know them",
+        ),
+    ];
+    for (count, reason) in reasons.into_iter().filter(|&(count, _)| count > 0) {
+        ui.warn(&format!(
+            "{}: {count} operations were not done {reason}",
+            aged.spec
+        ));
+    }
 }

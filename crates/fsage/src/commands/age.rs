@@ -1,24 +1,16 @@
 //! `fsage age`: replays a workload on one or more targets and measures them day by day.
 
-use crate::days;
-use crate::exit;
-use crate::run_folder::{Manifest, NewRun, TargetFacts, WorkloadFacts};
+use crate::aging::{self, Options};
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
-use fsage_core::snapshot::Inode;
-use fsage_core::{EventSource, Op, SnapshotSink};
+use fsage_core::Op;
 use fsage_data::OpsReader;
-use fsage_data::snapshot::{Form, SnapshotOutput};
 use fsage_models::ffs::{params, policy};
-use fsage_target::{
-    Aging, FfsTrace, KINDS, Progress, ReplayError, SpecError, TakeSnapshot, Target, TargetSpec,
-    replay,
-};
+use fsage_target::{FfsTrace, KINDS, LOOP_KEYS, REAL_KEYS, SpecError, Target, TargetSpec};
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// Replays a workload on targets and measures how their layout decays.
 #[derive(Debug, clap::Args)]
@@ -36,7 +28,8 @@ pub struct Args {
     #[arg(short, long, value_name = "RUN", required_unless_present = "trace")]
     output: Option<PathBuf>,
     /// Print what the original 4.4BSD driver prints for every probe and every failure; no run is made.
-    #[arg(long, conflicts_with_all = ["output", "json", "check", "lenient", "force", "threads", "snapshots"])]
+    #[arg(long, conflicts_with_all = ["output", "json", "check", "lenient", "force",
+        "threads", "snapshots", "resume", "no_control"])]
     trace: bool,
     /// Skip and count operations that do not fit the state, instead of stopping at the first.
     #[arg(long)]
@@ -57,6 +50,12 @@ pub struct Args {
     /// Replace a run of that name.
     #[arg(long)]
     force: bool,
+    /// Go on with an interrupted run of that name: give the same command again. Starts one if there is none.
+    #[arg(long, conflicts_with = "force")]
+    resume: bool,
+    /// Do not measure the unaged control: the files that are alive at the end, copied to a fresh file system.
+    #[arg(long)]
+    no_control: bool,
 }
 
 /// Runs the command.
@@ -78,12 +77,13 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         threads: args.threads.map(usize::from),
         snapshots: args.snapshots,
         force: args.force,
+        resume: args.resume,
+        no_control: args.no_control,
     };
-    let agings = age(&args.workload, &specs, output, &options, ui)?;
-    let rows: Vec<summary::Row> = specs
+    let aged = aging::age(&args.workload, &specs, output, &options, ui)?;
+    let rows: Vec<summary::Row> = aged
         .iter()
-        .zip(&agings)
-        .map(|(spec, aging)| summary::Row::new(&spec.to_string(), &days::rows(aging.days())))
+        .map(|aged| summary::Row::new(&aged.spec, &aged.rows))
         .collect();
     let mut out = ui::stdout();
     if args.json {
@@ -151,9 +151,15 @@ fn targets_help() -> String {
         }
     };
     list("", &KINDS);
+    list("\nKeys of dir and loop:\n", &REAL_KEYS);
+    list("\nKeys of loop:\n", &LOOP_KEYS);
     list("\nKeys of ffs (sizes take K, M, G, T):\n", &params::KEYS);
     let policies = policy::ALL.map(|p| (p.name(), p.summary()));
     list("\nPolicies of ffs:\n", &policies);
-    help.push_str("\nExample:\n  fsage age w.parquet --on ffs --on ffs:policy=realloc -o run");
+    help.push_str(
+        "\nExamples:\n  fsage age w.parquet --on ffs --on ffs:policy=realloc -o run\n  \
+         fsage age w.parquet --on loop:ext4,size=4G --on loop:xfs,size=4G -o run\n  \
+         fsage age w.parquet --on dir:PATH,sync=each -o run",
+    );
     help
 }

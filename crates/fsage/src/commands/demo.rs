@@ -1,7 +1,7 @@
 //! `fsage demo`: the whole pipeline on two workloads, and what the papers found beside it.
 
-use crate::commands::age::{self, Options};
-use crate::days::{self, DayRow};
+use crate::aging::{self, Options};
+use crate::days::DayRow;
 use crate::exit;
 use crate::summary;
 use crate::ui::{self, Interruptible, Ui};
@@ -107,11 +107,11 @@ fn age_both(
         force: true,
         ..Options::default()
     };
-    let agings = age::age(workload, &specs, run, &options, ui)?;
+    let aged = aging::age(workload, &specs, run, &options, ui)?;
     let targets: Vec<(String, Vec<DayRow>)> = specs
         .iter()
-        .zip(&agings)
-        .map(|(spec, aging)| (short_name(spec), days::rows(aging.days())))
+        .zip(aged)
+        .map(|(spec, aged)| (short_name(spec), aged.rows))
         .collect();
     let rows: Vec<summary::Row> = targets
         .iter()

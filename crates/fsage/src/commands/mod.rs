@@ -8,8 +8,10 @@ mod generate;
 mod inspect;
 mod measure;
 mod snapshot;
+mod verify;
 mod verify_method;
 
+use crate::exit::Answer;
 use crate::ui::Ui;
 use clap::{Parser, Subcommand};
 
@@ -30,6 +32,7 @@ enum Command {
     Generate(generate::Args),
     Age(age::Args),
     Measure(measure::Args),
+    Verify(verify::Args),
     Inspect(inspect::Args),
     Convert(convert::Args),
     Diff(diff::Args),
@@ -38,9 +41,10 @@ enum Command {
 }
 
 /// Runs what the command line says.
-pub fn run(cli: &Cli) -> anyhow::Result<()> {
+pub fn run(cli: &Cli) -> anyhow::Result<Answer> {
     let ui = Ui { quiet: cli.quiet };
-    match &cli.command {
+    let done = match &cli.command {
+        Command::Verify(args) => return verify::run(args, ui),
         Command::Snapshot(args) => snapshot::run(args, ui),
         Command::Age(args) => age::run(args, ui),
         Command::Measure(args) => measure::run(args),
@@ -50,5 +54,6 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Diff(args) => diff::run(args, ui),
         Command::Inspect(args) => inspect::run(args, ui),
         Command::VerifyMethod(args) => verify_method::run(args, ui),
-    }
+    };
+    done.map(|()| Answer::Yes)
 }

@@ -1,0 +1,381 @@
+//! Real targets of a run: how one begins, goes on and ends.
+
+use super::RunFacts;
+use crate::days::{self, DayRow};
+use crate::tree_table;
+use crate::ui::{self, Ui};
+use anyhow::{Context, bail};
+use fsage_collect::ext_image::Superblock;
+use fsage_collect::{Memory, WalkOptions};
+use fsage_core::snapshot::SnapshotInfo;
+use fsage_core::{Geometry, LayoutInMemory};
+use fsage_data::snapshot::{Form, SnapshotOutput};
+use fsage_linux::facts::facts;
+use fsage_linux::fsmap::free_map;
+use fsage_metrics::Measures;
+use fsage_target::directory::{Directory, Journal, PlainDirectory, Volume};
+use fsage_target::loop_image::{LoopImage, LoopOptions};
+use fsage_target::{OpCounts, Place, Real, RealSpec, TargetSpec, control_workload, day_records};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
+
+/// Folder of what is needed to go on, in the folder of the target.
+const CHECKPOINT: &str = "checkpoint";
+
+/// What the journal of a run says of it.
+#[derive(Serialize, Deserialize)]
+struct Identity {
+    /// Hash of the workload.
+    workload: Option<String>,
+    spec: String,
+    lenient: bool,
+    /// The root directory of the tree: another one may be mounted in its place.
+    root: RootId,
+    /// Started anew since, the system may have lost what was not synced.
+    boot: String,
+    /// Space for data when the tree was empty.
+    data_bytes: Option<u64>,
+}
+
+/// A directory, as long as it is there.
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
+struct RootId {
+    ino: u64,
+    uuid: Option<String>,
+    fs_type: String,
+}
+
+/// A real target that begins or goes on.
+pub struct Begun {
+    /// The target.
+    pub real: Real,
+    /// The days before an interruption.
+    pub earlier: Vec<DayRow>,
+    /// What somebody should know.
+    pub warnings: Vec<String>,
+}
+
+/// Starts a target in the folder of its results, or goes on with it.
+pub fn begin(spec: &TargetSpec, run: &RunFacts<'_>, folder: &Path) -> anyhow::Result<Begun> {
+    let Some(real) = spec.real()? else {
+        bail!("`{spec}` is no real file system");
+    };
+    let journal = folder.join(CHECKPOINT).join("journal");
+    if run.resumed && journal.exists() {
+        return go_on(spec, &real, run, folder, &journal);
+    }
+    let mut warnings = Vec::new();
+    let volume: Box<dyn Volume> = match &real.place {
+        Place::Dir(path) => Box::new(PlainDirectory::open(path)?),
+        Place::Loop(options) => {
+            let path = options.image_in(folder);
+            if run.resumed && options.image.is_none() && path.exists() {
+                // The run was stopped before its journal was there: nothing was done to the image yet.
+                fs::remove_file(&path)
+                    .with_context(|| format!("{}: cannot make it anew", path.display()))?;
+            }
+            let image = LoopImage::create(options, &path)?;
+            warnings.extend(image.warning().map(str::to_owned));
+            Box::new(image)
+        }
+    };
+    let mut directory = Directory::new(volume, real.options)?;
+    know_sizes(&mut directory, &real, folder);
+    let identity = Identity {
+        workload: run.workload.map(str::to_owned),
+        spec: spec.to_string(),
+        lenient: run.lenient,
+        root: root_id(directory.root())?,
+        boot: boot(),
+        data_bytes: geometry(&directory).data_bytes,
+    };
+    fs::create_dir_all(folder.join(CHECKPOINT))?;
+    let journal = Journal::create(&journal, &serde_json::to_string(&identity)?)?;
+    Ok(Begun {
+        real: Real::begin(directory, Some(journal), stop()),
+        earlier: Vec::new(),
+        warnings,
+    })
+}
+
+fn go_on(
+    spec: &TargetSpec,
+    real: &RealSpec,
+    run: &RunFacts<'_>,
+    folder: &Path,
+    journal: &Path,
+) -> anyhow::Result<Begun> {
+    let (journal_file, recovered) = Journal::open(journal)?;
+    let identity: Identity = serde_json::from_str(&recovered.identity)
+        .with_context(|| format!("{}: damaged; make the run again", journal.display()))?;
+    if identity.workload.as_deref() != run.workload || identity.spec != spec.to_string() {
+        bail!(
+            "{}: belongs to another run, on `{}`; resume a run with the command it was begun with",
+            journal.display(),
+            identity.spec
+        );
+    }
+    if identity.lenient != run.lenient {
+        bail!(
+            "the run was begun {} --lenient; resume it so",
+            if identity.lenient { "with" } else { "without" }
+        );
+    }
+    let volume: Box<dyn Volume> = match &real.place {
+        Place::Dir(path) => Box::new(PlainDirectory::open_again(path)?),
+        Place::Loop(options) => {
+            Box::new(LoopImage::open(options, &options.image_in(folder), false)?)
+        }
+    };
+    if root_id(volume.root())? != identity.root {
+        bail!(
+            "`{spec}`: this is not the directory that the run was begun in: mount its file system again, then resume"
+        );
+    }
+    let mut directory = Directory::new(volume, real.options)?;
+    know_sizes(&mut directory, real, folder);
+    directory.adjust_geometry(|geometry| geometry.data_bytes = identity.data_bytes);
+    let earlier = day_records(&recovered).map(days::from_json);
+    let earlier = earlier.collect::<anyhow::Result<Vec<_>>>()?;
+    let power_failed = identity.boot != boot();
+    Ok(Begun {
+        real: Real::resume(directory, journal_file, recovered, power_failed, stop()),
+        earlier,
+        warnings: Vec::new(),
+    })
+}
+
+fn stop() -> fsage_target::Stop {
+    Box::new(|| ui::go_on().is_err())
+}
+
+fn boot() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    id.map_or_else(|_| "unknown".to_owned(), |id| id.trim().to_owned())
+}
+
+fn root_id(root: BorrowedFd<'_>) -> anyhow::Result<RootId> {
+    let facts = facts(root).context("the target's file system does not say what it is")?;
+    Ok(RootId {
+        ino: rustix::fs::fstat(root)?.st_ino,
+        uuid: facts.uuid,
+        fs_type: facts.fs_type,
+    })
+}
+
+fn geometry(directory: &Directory) -> Geometry {
+    fsage_core::Layout::geometry(directory)
+}
+
+/// Tells a directory what it cannot see itself: free space run by run, groups, the type of file system in an image.
+fn know_sizes(directory: &mut Directory, real: &RealSpec, folder: &Path) {
+    directory.read_free_space_by(Box::new(|root| {
+        let device = facts(root).ok()?.device;
+        Some(free_map(root, device.0, device.1).ok()?.free)
+    }));
+    let info = sizes(directory.root(), &real.place, folder);
+    directory.adjust_geometry(|geometry| {
+        let known = info.geometry();
+        geometry.size_bytes = known.size_bytes.max(geometry.size_bytes);
+        geometry.group_count = known.group_count;
+        geometry.group_bytes = known.group_bytes;
+        geometry.inodes_per_group = known.inodes_per_group;
+        geometry.first_ino = known.first_ino;
+        geometry.inode_chunk_bytes = known.inode_chunk_bytes;
+        geometry.fs_type = known.fs_type;
+    });
+}
+
+/// The sizes of a file system as far as they can be known: its groups from the superblock of an image or from XFS.
+fn sizes(root: BorrowedFd<'_>, place: &Place, folder: &Path) -> SnapshotInfo {
+    let mut info = facts(root).map_or_else(
+        |_| SnapshotInfo::default(),
+        |facts| fsage_collect::sizes(&facts),
+    );
+    if let Place::Loop(options) = place {
+        info.fs_type = Some(options.kind.to_string());
+        if options.kind.name().starts_with("ext")
+            && let Ok(superblock) = Superblock::read(&options.image_in(folder))
+        {
+            let known = superblock.geometry();
+            let block = u64::from(known.block_bytes).max(1);
+            info.size_bytes = Some(known.size_bytes);
+            info.group_count = Some(known.group_count);
+            info.blocks_per_group = u32::try_from(known.group_bytes / block).ok();
+            info.inodes_per_group = Some(known.inodes_per_group);
+            info.first_ino = Some(known.first_ino);
+        }
+    }
+    info
+}
+
+/// Takes a snapshot of a mounted tree at a time of the workload.
+pub fn store_snapshot(
+    root: BorrowedFd<'_>,
+    path: &Path,
+    day: u32,
+    taken_at_ns: i64,
+    known: &SnapshotInfo,
+) -> anyhow::Result<()> {
+    let mut output = SnapshotOutput::create(path, Form::Full, true)?;
+    let options = WalkOptions {
+        snap_id: day,
+        source: "replay".to_owned(),
+        taken_at_ns: Some(taken_at_ns),
+        tool_version: Some(concat!("fsage ", env!("CARGO_PKG_VERSION")).to_owned()),
+        ..WalkOptions::default()
+    };
+    let mut go_on = |_, _| Ok(ui::go_on()?);
+    let report = fsage_collect::walk(root, path, &options, &mut output, &mut go_on)?;
+    let info = SnapshotInfo {
+        fs_type: known.fs_type.clone(),
+        size_bytes: known.size_bytes,
+        group_count: known.group_count,
+        blocks_per_group: known.blocks_per_group,
+        inodes_per_group: known.inodes_per_group,
+        first_ino: known.first_ino,
+        ..report.info
+    };
+    output.complete_snapshot(info, report.free.as_deref())?;
+    output.finish()?;
+    Ok(())
+}
+
+/// What a finished real target leaves.
+pub struct Ended {
+    /// The unaged control, if it was to be made.
+    pub control: Option<Measures>,
+    /// For the manifest.
+    pub facts: Vec<(&'static str, String)>,
+    /// What somebody should know.
+    pub warnings: Vec<String>,
+}
+
+/// The sizes of a target's file system, for its snapshots.
+pub fn known_sizes(real: &Real, spec: &TargetSpec, folder: &Path) -> anyhow::Result<SnapshotInfo> {
+    let Some(place) = spec.real()?.map(|real| real.place) else {
+        bail!("`{spec}` is no real file system");
+    };
+    Ok(sizes(real.directory().root(), &place, folder))
+}
+
+/// Stores the last snapshot and what should be in the tree, measures the control, and lets go of the file system.
+pub fn end(
+    real: Real,
+    spec: &TargetSpec,
+    folder: &Path,
+    day: u32,
+    taken_at_ns: i64,
+    with_control: bool,
+    ui: Ui,
+) -> anyhow::Result<Ended> {
+    let Some(real_spec) = spec.real()? else {
+        bail!("`{spec}` is no real file system");
+    };
+    let known = known_sizes(&real, spec, folder)?;
+    let directory = real.into_directory();
+    tree_table::write(&folder.join("tree.parquet"), &directory.expected())?;
+    store_snapshot(
+        directory.root(),
+        &folder.join("final.parquet"),
+        day,
+        taken_at_ns,
+        &known,
+    )?;
+    let layout = walk_to_memory(directory.root(), folder)?;
+    let facts = directory.volume().facts();
+    let volume = directory.finish()?;
+    // Before the control: some file systems do not mount two with one UUID.
+    volume
+        .close()
+        .context("cannot unmount the aged file system")?;
+    let mut ended = Ended {
+        control: None,
+        facts,
+        warnings: Vec::new(),
+    };
+    if with_control {
+        match measure_control(&layout, &real_spec, folder, day, taken_at_ns, ui) {
+            Ok(control) => ended.control = control,
+            Err(error) if ui::go_on().is_err() => return Err(error),
+            Err(error) => ended.warnings.push(format!(
+                "`{spec}`: the unaged control could not be made: {error:#}"
+            )),
+        }
+    }
+    fs::remove_dir_all(folder.join(CHECKPOINT))
+        .context("cannot remove the journal of the complete run")?;
+    Ok(ended)
+}
+
+fn walk_to_memory(root: BorrowedFd<'_>, name: &Path) -> anyhow::Result<LayoutInMemory> {
+    let mut memory = Memory::default();
+    let mut go_on = |_, _| Ok(ui::go_on()?);
+    let report = fsage_collect::walk(root, name, &WalkOptions::default(), &mut memory, &mut go_on)?;
+    Ok(memory.layout(&report))
+}
+
+/// Copies the live files in tree order to a fresh file system of the same kind, and measures that.
+fn measure_control(
+    layout: &LayoutInMemory,
+    spec: &RealSpec,
+    folder: &Path,
+    day: u32,
+    taken_at_ns: i64,
+    ui: Ui,
+) -> anyhow::Result<Option<Measures>> {
+    let (volume, place): (Box<dyn Volume>, Place) = match (&spec.place, &spec.control) {
+        (Place::Loop(options), path) => {
+            let path = path.clone().unwrap_or_else(|| control_image(folder));
+            if spec.control.is_none() && path.exists() {
+                // Half a control of an interrupted run.
+                fs::remove_file(&path)?;
+            }
+            let options: LoopOptions = options.control(path.clone());
+            let image = LoopImage::create(&options, &path)?;
+            (Box::new(image), Place::Loop(options))
+        }
+        (Place::Dir(_), Some(path)) => (
+            Box::new(PlainDirectory::open(path)?),
+            Place::Dir(path.clone()),
+        ),
+        (Place::Dir(_), None) => return Ok(None),
+    };
+    let mut directory = Directory::new(volume, spec.options)?;
+    let spec = RealSpec {
+        place,
+        ..spec.clone()
+    };
+    know_sizes(&mut directory, &spec, folder);
+    let control = control_workload(layout);
+    let bar = ui.bar_count(Some(control.events.len() as u64), "control");
+    let mut counts = OpCounts::default();
+    for events in control.events.chunks(4096) {
+        ui::go_on()?;
+        directory.apply(events, &mut counts, false)?;
+        bar.inc(events.len() as u64);
+    }
+    bar.finish_and_clear();
+    if counts.skipped() > 0 {
+        bail!(
+            "{} of {} operations did not fit on a fresh file system",
+            counts.skipped(),
+            counts.operations()
+        );
+    }
+    directory.end_day()?;
+    let measures = fsage_metrics::measure(&directory);
+    let known = sizes(directory.root(), &spec.place, folder);
+    let path = folder.join("control.parquet");
+    store_snapshot(directory.root(), &path, day, taken_at_ns, &known)?;
+    let volume = directory.finish()?;
+    volume.close().context("cannot unmount the control")?;
+    Ok(Some(measures))
+}
+
+/// Where the image of the control lies.
+fn control_image(folder: &Path) -> PathBuf {
+    folder.join("control.img")
+}
