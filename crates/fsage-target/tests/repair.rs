@@ -195,7 +195,7 @@ fn sample() -> Expected {
             file("c/same", 4, 5000, &[]),
             file("same", 4, 5000, &[]),
             link("sym", 5, "a/b"),
-            file("tail", 6, 90_000, &[80_000..90_000]),
+            file("tail", 6, 90_000, &[1000..2000, 80_000..90_000]),
         ],
     )
 }
@@ -367,9 +367,12 @@ fn data_is_read_of_files_that_changed_since_the_last_sync_or_were_written() {
         let meta = open.metadata().unwrap();
         meta.ctime() * 1_000_000_000 + meta.ctime_nsec()
     };
-    let since = |ctime_ns, inodes: &[u64]| Reread::Since {
+    let since = |ctime_ns, written: &[&str]| Reread::Since {
         ctime_ns,
-        inodes: inodes.iter().copied().collect(),
+        written: written
+            .iter()
+            .map(|path| path.as_bytes().to_vec())
+            .collect(),
     };
     let rewritten = |reread| {
         repaired(
@@ -384,7 +387,7 @@ fn data_is_read_of_files_that_changed_since_the_last_sync_or_were_written() {
     };
     let later = damage() + 2_000_000_000;
     assert_eq!(rewritten(since(later, &[])), 0);
-    assert_eq!(rewritten(since(later, &[7])), 1);
+    assert_eq!(rewritten(since(later, &["f"])), 1);
     let now = damage();
     assert_eq!(rewritten(since(now, &[])), 1);
     assert!(verified(root.path(), &expected, Data::Write).is_sound());
@@ -488,7 +491,7 @@ fn data_that_was_only_allocated_reads_as_zeros() {
         let meta = |name: &str| fs::metadata(root.path().join(name)).unwrap();
         assert_eq!(meta("a/b/long").len(), 300_000);
         assert_eq!(meta("a/b/long").blocks() > 0, data == Data::Fallocate);
-        assert_eq!(fs::read(root.path().join("tail")).unwrap(), [0; 90_000]);
+        assert_eq!(fs::read(root.path().join("tail")).unwrap(), vec![0; 90_000]);
         assert!(verified(root.path(), &expected, data).is_sound());
         assert!(!verified(root.path(), &expected, Data::Write).is_sound());
         let open = OpenOptions::new()
@@ -609,7 +612,7 @@ impl Chaos {
                 .symlink_metadata()
                 .is_ok_and(|m| m.is_dir())
             {
-                directory = candidate.to_owned();
+                candidate.clone_into(&mut directory);
             }
         }
         let new = directory.join(format!("new{}", self.news));

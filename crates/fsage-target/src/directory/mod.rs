@@ -1,7 +1,7 @@
 //! Replay on a real, mounted file system.
 
+mod compare;
 mod content;
-mod data;
 mod deviation;
 mod expected;
 mod fault;
@@ -9,11 +9,9 @@ mod file_data;
 mod headway;
 mod journal;
 mod repair;
-mod tree;
 mod verify;
 
 pub use content::{CHUNK, Content};
-pub use data::Data;
 pub use deviation::Deviation;
 pub use expected::{Expected, ExpectedFile, What};
 pub use fault::{Fault, Kind, Problem};
@@ -45,4 +43,16 @@ pub trait Volume: std::fmt::Debug + Send {
 
     /// What stands in the manifest of a run: kernel, type of file system, `mkfs` line, mount options, ...
     fn facts(&self) -> Vec<(&'static str, String)>;
+}
+
+/// How the data of files is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Data {
+    /// It is written.
+    #[default]
+    Write,
+    /// Its blocks are allocated, and never written.
+    Fallocate,
+    /// Only the length is set.
+    Hole,
 }

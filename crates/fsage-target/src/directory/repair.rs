@@ -4,12 +4,12 @@
 //! again. An entry that should not be there is removed only where the replay itself may have made it: anything else
 //! belongs to somebody, and the tree is left alone until it is moved away.
 
-use super::data::Data;
+use super::Data;
+use super::compare::{Entry, Finding, Wanted, open_directory, open_file, split};
 use super::expected::{Expected, ExpectedFile, What};
 use super::fault::{Fault, Kind, Problem, Shown};
 use super::file_data::{Buffer, FileData};
 use super::headway::{Headway, Watch};
-use super::tree::{Entry, Finding, Tree, open_directory, open_file, split};
 use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::{
     AtFlags, Mode, OFlags, RenameFlags, Stat, fstat, ftruncate, linkat, mkdirat, openat,
@@ -52,13 +52,12 @@ pub struct Move {
 #[derive(Clone, Debug)]
 pub enum Reread {
     /// Those that changed (`ctime`) at this time or later, in nanoseconds since 1970 by the clock of the machine; and
-    /// those inodes (numbers of [`ExpectedFile::inode`]) that the replay wrote since: a power failure
-    /// may take back the time of a change and leave half of it.
+    /// those that the replay wrote since: a power failure may take back the time of a change and leave half of it.
     Since {
         /// When the tree was last synced.
         ctime_ns: i64,
-        /// Inodes that were written since.
-        inodes: BTreeSet<u64>,
+        /// Paths of files that were written since; any of their names will do.
+        written: BTreeSet<Vec<u8>>,
     },
     /// All of them.
     Everything,
@@ -140,7 +139,7 @@ pub fn repair(
     data: Data,
     progress: &mut dyn FnMut(Headway) -> bool,
 ) -> Result<Repaired, RepairError> {
-    let tree = Tree::new(expected);
+    let wanted = Wanted::new(expected);
     let mut repair = Repair {
         root,
         expected,
@@ -151,12 +150,11 @@ pub fn repair(
         wrong_data: FxHashMap::default(),
         done: Repaired::default(),
     };
-    repair.move_back(&tree, &allowed.moves);
+    repair.move_back(&wanted, &allowed.moves);
     let mut findings = Vec::new();
-    let reads = |at: usize, stat: &Stat| {
-        data == Data::Write && is_reread(reread, expected.files[at].inode, stat)
-    };
-    tree.compare(root, false, &reads, &mut repair.watch, &mut |finding| {
+    let rereads = rereads(reread, expected);
+    let reads = |at: usize, stat: &Stat| data == Data::Write && rereads(at, stat);
+    wanted.compare(root, false, &reads, &mut repair.watch, &mut |finding| {
         findings.push(finding);
     });
     repair.goes_on()?;
@@ -168,14 +166,20 @@ pub fn repair(
     Ok(repair.done)
 }
 
-fn is_reread(reread: &Reread, inode: u64, stat: &Stat) -> bool {
-    match reread {
-        Reread::Everything => true,
-        Reread::Since { ctime_ns, inodes } => {
-            let changed =
-                i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec);
-            changed >= i128::from(*ctime_ns) - CLOCK_SLACK_NS || inodes.contains(&inode)
+/// Whether a file's data is read, as [`Reads`](super::compare::Reads) has it.
+fn rereads(reread: &Reread, expected: &Expected) -> impl Fn(usize, &Stat) -> bool {
+    let (since_ns, written) = match reread {
+        Reread::Everything => (i128::MIN, FxHashSet::default()),
+        Reread::Since { ctime_ns, written } => {
+            let files = expected.files.iter();
+            let written = files.filter(|file| written.contains(&file.path));
+            let inodes = written.map(|file| file.inode).collect();
+            (i128::from(*ctime_ns) - CLOCK_SLACK_NS, inodes)
         }
+    };
+    move |at, stat| {
+        let changed_ns = i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec);
+        changed_ns >= since_ns || written.contains(&expected.files[at].inode)
     }
 }
 
@@ -231,13 +235,13 @@ impl<'a> Repair<'a> {
     }
 
     /// Tries all renames. What cannot be moved is removed and made again.
-    fn move_back(&mut self, tree: &Tree<'_>, moves: &[Move]) {
+    fn move_back(&mut self, wanted: &Wanted<'_>, moves: &[Move]) {
         for Move {
             found_at,
             belongs_at,
         } in moves
         {
-            if tree.expects(found_at) && !tree.expects(belongs_at) {
+            if wanted.expects(found_at) && !wanted.expects(belongs_at) {
                 continue;
             }
             let (from, to) = (split(found_at), split(belongs_at));
@@ -337,7 +341,7 @@ impl<'a> Repair<'a> {
                 statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)
             })?;
             // A name outside the tree, or that moved within it, must not see its data change.
-            if u64::from(stat.st_nlink) != present.len() as u64 {
+            if stat.st_nlink != present.len() as u64 {
                 for &name in &present {
                     self.unlink(&self.expected.files[name].path, false)?;
                 }
