@@ -6,6 +6,11 @@ mod days;
 mod exit;
 mod run_folder;
 mod summary;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "verifying runs is not a command yet")
+)]
+mod tree_table;
 mod ui;
 mod verify;
 
