@@ -221,7 +221,7 @@ struct Repair<'a> {
     buffer: Buffer,
     /// Places in [`Expected::files`] of names that are not there.
     gone: FxHashSet<usize>,
-    /// Inodes whose size or data is wrong, and whether they are too long.
+    /// Inodes whose size, data or target is wrong, and whether they are too long.
     wrong_data: FxHashMap<u64, bool>,
     done: Repaired,
 }
@@ -258,9 +258,9 @@ impl<'a> Repair<'a> {
         for finding in findings.iter().rev() {
             let kind = match finding.fault {
                 Fault::Foreign(kind) | Fault::Kind { found: kind, .. } => Some(kind),
-                Fault::OtherInode | Fault::Target => Some(Kind::File),
+                Fault::OtherInode => Some(Kind::File),
                 Fault::Missing => None,
-                Fault::Size { .. } | Fault::Data { .. } => {
+                Fault::Size { .. } | Fault::Data { .. } | Fault::Target => {
                     if let Some(Entry::File(at)) = finding.entry {
                         let shrinks =
                             matches!(finding.fault, Fault::Size { found, right } if found > right);
@@ -336,12 +336,14 @@ impl<'a> Repair<'a> {
         let (mut missing, mut present): (Vec<usize>, Vec<usize>) =
             names.iter().partition(|name| self.gone.contains(name));
         if let Some(&first) = present.first() {
-            let path = &self.expected.files[first].path;
-            let stat = self.at(path, "look at", |parent, name| {
+            let file = &self.expected.files[first];
+            let stat = self.at(&file.path, "look at", |parent, name| {
                 statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)
             })?;
-            // A name outside the tree, or that moved within it, must not see its data change.
-            if stat.st_nlink != present.len() as u64 {
+            // A name outside the tree must not see its data change; a symbolic link cannot be changed.
+            let foreign_names = stat.st_nlink != present.len() as u64;
+            let wrong = self.wrong_data.contains_key(&file.inode);
+            if foreign_names || wrong && data_of(&file.what).is_none() {
                 for &name in &present {
                     self.unlink(&self.expected.files[name].path, false)?;
                 }
