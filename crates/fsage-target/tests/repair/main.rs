@@ -11,6 +11,7 @@ use kit::{
     wanted,
 };
 use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, MetadataExt, symlink};
 
@@ -247,8 +248,9 @@ fn files_that_grew_or_shrank_keep_what_is_right() {
     let inode = fs::metadata(root.path().join("a/b/long")).unwrap().ino();
     assert_eq!(inode, long);
     // A file that is written anew gets its holes back.
-    let blocks = fs::metadata(root.path().join("a/holes")).unwrap().blocks();
-    assert!(blocks * 512 < 170_000, "{blocks} blocks");
+    let open = File::open(root.path().join("a/holes")).unwrap();
+    let hole = rustix::fs::seek(&open, rustix::fs::SeekFrom::Hole(50_000)).unwrap();
+    assert!((100_000..150_000).contains(&hole), "a hole at {hole}");
 }
 
 #[test]
@@ -301,6 +303,15 @@ fn data_that_was_only_allocated_reads_as_zeros() {
             &Reread::Everything,
             data,
         );
+        if let Err(RepairError::Io { source, .. }) = &made
+            && source.kind() == ErrorKind::Unsupported
+        {
+            let _ = writeln!(
+                std::io::stderr(),
+                "skipped: the file system here cannot allocate without writing"
+            );
+            continue;
+        }
         assert_eq!(made.unwrap().made, 11);
         let meta = |name: &str| fs::metadata(root.path().join(name)).unwrap();
         assert_eq!(meta("a/b/long").len(), 300_000);
