@@ -20,10 +20,10 @@ fn deviation(event_index: u64) -> Deviation {
     Deviation {
         event_index,
         outcome: outcomes[event_index as usize % 6],
-        size_bytes: (event_index % 5 > 0)
+        size_bytes: (!event_index.is_multiple_of(5))
             .then(|| event_index.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (event_index % 64)),
         written_bytes: event_index % 300,
-        other_name: event_index % 3 == 0,
+        other_name: event_index.is_multiple_of(3),
     }
 }
 

@@ -11,12 +11,13 @@ use rustc_hash::FxHashMap;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::slice;
 
 /// The directory that `mkfs` puts into the root of ext2, ext3 and ext4.
 const LOST_AND_FOUND: &[u8] = b"lost+found";
 
 /// What should be in a tree, by directory.
-pub struct Tree<'a> {
+pub struct Wanted<'a> {
     expected: &'a Expected,
     /// Entries of each directory, ascending by name.
     entries: FxHashMap<&'a [u8], Vec<(&'a [u8], Entry)>>,
@@ -44,8 +45,8 @@ pub struct Finding {
 /// Which files have their data looked at: it is given the file's place in [`Expected::files`] and what `stat` says.
 pub type Reads<'a> = &'a dyn Fn(usize, &Stat) -> bool;
 
-impl<'a> Tree<'a> {
-    pub fn new(expected: &'a Expected) -> Tree<'a> {
+impl<'a> Wanted<'a> {
+    pub fn new(expected: &'a Expected) -> Wanted<'a> {
         let mut entries: FxHashMap<&[u8], Vec<(&[u8], Entry)>> = FxHashMap::default();
         for path in &expected.directories {
             let (parent, name) = split(path);
@@ -66,7 +67,7 @@ impl<'a> Tree<'a> {
         inodes.sort_unstable();
         let several = inodes.chunk_by(|a, b| a == b).filter(|same| same.len() > 1);
         let names = several.map(|same| (same[0], same.len() as u64)).collect();
-        Tree {
+        Wanted {
             expected,
             entries,
             names,
@@ -103,7 +104,7 @@ impl<'a> Tree<'a> {
     ) {
         let device = fstat(root).map(|stat| stat.st_dev);
         let mut walk = Walk {
-            tree: self,
+            wanted: self,
             root,
             device: device.ok(),
             zeros,
@@ -130,7 +131,7 @@ impl<'a> Tree<'a> {
 }
 
 struct Walk<'a, 'w, 'p> {
-    tree: &'w Tree<'a>,
+    wanted: &'w Wanted<'a>,
     root: BorrowedFd<'w>,
     /// Of the root; another one is another file system.
     device: Option<u64>,
@@ -158,8 +159,8 @@ impl Walk<'_, '_, '_> {
             return Ok(());
         }
         let names = list(&directory)?;
-        let tree = self.tree;
-        let expected = if wanted { tree.entries_of(path) } else { &[] };
+        let all = self.wanted;
+        let expected = if wanted { all.entries_of(path) } else { &[] };
         let mut expected = expected.iter().peekable();
         for name in &names {
             while let Some((missing, entry)) = expected.next_if(|(next, _)| *next < &name[..]) {
@@ -191,7 +192,7 @@ impl Walk<'_, '_, '_> {
 
     /// What should be in a directory, with its paths, the first by name last.
     fn below(&self, directory: &[u8], to: &mut Vec<(Vec<u8>, Entry)>) {
-        let entries = self.tree.entries_of(directory).iter().rev();
+        let entries = self.wanted.entries_of(directory).iter().rev();
         to.extend(entries.map(|(name, entry)| (join(directory, name), *entry)));
     }
 
@@ -217,7 +218,7 @@ impl Walk<'_, '_, '_> {
         let kind = Kind::of(FileType::from_raw_mode(stat.st_mode));
         let right = entry.map(|entry| match entry {
             Entry::Directory => Kind::Directory,
-            Entry::File(at) => match self.tree.expected.files[at].what {
+            Entry::File(at) => match self.wanted.expected.files[at].what {
                 What::File { .. } => Kind::File,
                 What::Symlink { .. } => Kind::Symlink,
             },
@@ -254,12 +255,12 @@ impl Walk<'_, '_, '_> {
 
     /// Looks at a file or symbolic link of the right kind.
     fn file(&mut self, directory: BorrowedFd<'_>, name: &[u8], at: usize, stat: &Stat) {
-        let tree = self.tree;
-        let file = &tree.expected.files[at];
+        let wanted = self.wanted;
+        let file = &wanted.expected.files[at];
         let report = |walk: &mut Self, fault| {
             walk.report(file.path.clone(), Some(Entry::File(at)), fault);
         };
-        let names = self.tree.names_of(file.inode);
+        let names = self.wanted.names_of(file.inode);
         self.watch.file();
         if names > 1 {
             let inode = self.inodes.get(&file.inode).copied();
@@ -271,7 +272,7 @@ impl Walk<'_, '_, '_> {
             }
             self.inodes.insert(file.inode, stat.st_ino);
         }
-        let found = u64::from(stat.st_nlink);
+        let found = stat.st_nlink;
         if found != names {
             report(
                 self,
@@ -295,7 +296,7 @@ impl Walk<'_, '_, '_> {
         at: usize,
         stat: &Stat,
     ) -> Result<Option<Fault>, Errno> {
-        match &self.tree.expected.files[at].what {
+        match &self.wanted.expected.files[at].what {
             What::Symlink { target } => {
                 let found = readlinkat(directory, name, Vec::new())?;
                 Ok((found.as_bytes() != target).then_some(Fault::Target))
@@ -313,11 +314,15 @@ impl Walk<'_, '_, '_> {
                 if found == 0 || !(self.reads)(at, stat) {
                     return Ok(None);
                 }
-                let all = [0..found];
+                let all = 0..found;
                 let data = FileData {
                     content: *content,
                     size_bytes: found,
-                    zeros: if self.zeros { &all } else { zeros },
+                    zeros: if self.zeros {
+                        slice::from_ref(&all)
+                    } else {
+                        zeros
+                    },
                 };
                 let file = open_file(directory, name, OFlags::RDONLY)?;
                 let difference =

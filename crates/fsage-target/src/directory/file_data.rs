@@ -4,7 +4,7 @@ use super::Data;
 use super::content::Content;
 use super::headway::Watch;
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, ftruncate, seek};
-use rustix::io::{Errno, pread, pwrite};
+use rustix::io::{Errno, pread, pwrite, retry_on_intr};
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 
@@ -17,7 +17,7 @@ static ZEROS: [u8; 4096] = [0; 4096];
 pub struct FileData<'a> {
     pub content: Content,
     pub size_bytes: u64,
-    /// As in [`What::File`](super::What::File).
+    /// As in [`What::File`](super::expected::What::File).
     pub zeros: &'a [Range<u64>],
 }
 
@@ -75,13 +75,15 @@ impl<'a> FileData<'a> {
             match data {
                 Data::Write => {
                     while at < range.end {
-                        let written = pwrite(file, self.content.bytes(at, range.end - at), at)?;
+                        let piece = self.content.bytes(at, range.end - at);
+                        let written = retry_on_intr(|| pwrite(file, piece, at))?;
                         at += written as u64;
                         watch.bytes(written as u64);
                     }
                 }
                 Data::Fallocate if at < range.end => {
-                    fallocate(file, FallocateFlags::empty(), at, range.end - at)?;
+                    let length = range.end - at;
+                    retry_on_intr(|| fallocate(file, FallocateFlags::empty(), at, length))?;
                 }
                 Data::Fallocate | Data::Hole => {}
             }
@@ -118,7 +120,7 @@ impl Buffer {
             let mut filled = 0;
             while filled < wanted {
                 let rest = &mut self.bytes[filled as usize..wanted as usize];
-                let read = pread(file, rest, at + filled)? as u64;
+                let read = retry_on_intr(|| pread(file, &mut *rest, at + filled))? as u64;
                 if read == 0 {
                     break;
                 }

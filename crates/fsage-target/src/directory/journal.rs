@@ -363,6 +363,13 @@ impl Journal {
     }
 }
 
+impl Drop for Journal {
+    fn drop(&mut self) {
+        // Closing would do, if no other thread were just about to start a program with a copy of the descriptor.
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
+}
+
 impl JournalError {
     fn io(path: &Path, doing: &'static str, source: io::Error) -> JournalError {
         let path = path.to_owned();

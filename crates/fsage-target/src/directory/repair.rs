@@ -5,7 +5,7 @@
 //! belongs to somebody, and the tree is left alone until it is moved away.
 
 use super::Data;
-use super::compare::{Entry, Finding, Tree, open_directory, open_file, split};
+use super::compare::{Entry, Finding, Wanted, open_directory, open_file, split};
 use super::expected::{Expected, ExpectedFile, What};
 use super::fault::{Fault, Kind, Problem, Shown};
 use super::file_data::{Buffer, FileData};
@@ -52,13 +52,12 @@ pub struct Move {
 #[derive(Clone, Debug)]
 pub enum Reread {
     /// Those that changed (`ctime`) at this time or later, in nanoseconds since 1970 by the clock of the machine; and
-    /// those inodes (numbers of [`ExpectedFile::inode`]) that the replay wrote since: a power failure
-    /// may take back the time of a change and leave half of it.
+    /// those that the replay wrote since: a power failure may take back the time of a change and leave half of it.
     Since {
         /// When the tree was last synced.
         ctime_ns: i64,
-        /// Inodes that were written since.
-        inodes: BTreeSet<u64>,
+        /// Paths of files that were written since; any of their names will do.
+        written: BTreeSet<Vec<u8>>,
     },
     /// All of them.
     Everything,
@@ -140,7 +139,7 @@ pub fn repair(
     data: Data,
     progress: &mut dyn FnMut(Headway) -> bool,
 ) -> Result<Repaired, RepairError> {
-    let tree = Tree::new(expected);
+    let wanted = Wanted::new(expected);
     let mut repair = Repair {
         root,
         expected,
@@ -151,12 +150,11 @@ pub fn repair(
         wrong_data: FxHashMap::default(),
         done: Repaired::default(),
     };
-    repair.move_back(&tree, &allowed.moves);
+    repair.move_back(&wanted, &allowed.moves);
     let mut findings = Vec::new();
-    let reads = |at: usize, stat: &Stat| {
-        data == Data::Write && is_reread(reread, expected.files[at].inode, stat)
-    };
-    tree.compare(root, false, &reads, &mut repair.watch, &mut |finding| {
+    let rereads = rereads(reread, expected);
+    let reads = |at: usize, stat: &Stat| data == Data::Write && rereads(at, stat);
+    wanted.compare(root, false, &reads, &mut repair.watch, &mut |finding| {
         findings.push(finding);
     });
     repair.goes_on()?;
@@ -168,14 +166,20 @@ pub fn repair(
     Ok(repair.done)
 }
 
-fn is_reread(reread: &Reread, inode: u64, stat: &Stat) -> bool {
-    match reread {
-        Reread::Everything => true,
-        Reread::Since { ctime_ns, inodes } => {
-            let changed =
-                i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec);
-            changed >= i128::from(*ctime_ns) - CLOCK_SLACK_NS || inodes.contains(&inode)
+/// Whether a file's data is read, as [`Reads`](super::compare::Reads) has it.
+fn rereads(reread: &Reread, expected: &Expected) -> impl Fn(usize, &Stat) -> bool {
+    let (since_ns, written) = match reread {
+        Reread::Everything => (i128::MIN, FxHashSet::default()),
+        Reread::Since { ctime_ns, written } => {
+            let files = expected.files.iter();
+            let written = files.filter(|file| written.contains(&file.path));
+            let inodes = written.map(|file| file.inode).collect();
+            (i128::from(*ctime_ns) - CLOCK_SLACK_NS, inodes)
         }
+    };
+    move |at, stat| {
+        let changed_ns = i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec);
+        changed_ns >= since_ns || written.contains(&expected.files[at].inode)
     }
 }
 
@@ -217,7 +221,7 @@ struct Repair<'a> {
     buffer: Buffer,
     /// Places in [`Expected::files`] of names that are not there.
     gone: FxHashSet<usize>,
-    /// Inodes whose size or data is wrong, and whether they are too long.
+    /// Inodes whose size, data or target is wrong, and whether they are too long.
     wrong_data: FxHashMap<u64, bool>,
     done: Repaired,
 }
@@ -231,13 +235,13 @@ impl<'a> Repair<'a> {
     }
 
     /// Tries all renames. What cannot be moved is removed and made again.
-    fn move_back(&mut self, tree: &Tree<'_>, moves: &[Move]) {
+    fn move_back(&mut self, wanted: &Wanted<'_>, moves: &[Move]) {
         for Move {
             found_at,
             belongs_at,
         } in moves
         {
-            if tree.expects(found_at) && !tree.expects(belongs_at) {
+            if wanted.expects(found_at) && !wanted.expects(belongs_at) {
                 continue;
             }
             let (from, to) = (split(found_at), split(belongs_at));
@@ -254,9 +258,9 @@ impl<'a> Repair<'a> {
         for finding in findings.iter().rev() {
             let kind = match finding.fault {
                 Fault::Foreign(kind) | Fault::Kind { found: kind, .. } => Some(kind),
-                Fault::OtherInode | Fault::Target => Some(Kind::File),
+                Fault::OtherInode => Some(Kind::File),
                 Fault::Missing => None,
-                Fault::Size { .. } | Fault::Data { .. } => {
+                Fault::Size { .. } | Fault::Data { .. } | Fault::Target => {
                     if let Some(Entry::File(at)) = finding.entry {
                         let shrinks =
                             matches!(finding.fault, Fault::Size { found, right } if found > right);
@@ -332,12 +336,14 @@ impl<'a> Repair<'a> {
         let (mut missing, mut present): (Vec<usize>, Vec<usize>) =
             names.iter().partition(|name| self.gone.contains(name));
         if let Some(&first) = present.first() {
-            let path = &self.expected.files[first].path;
-            let stat = self.at(path, "look at", |parent, name| {
+            let file = &self.expected.files[first];
+            let stat = self.at(&file.path, "look at", |parent, name| {
                 statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)
             })?;
-            // A name outside the tree, or that moved within it, must not see its data change.
-            if u64::from(stat.st_nlink) != present.len() as u64 {
+            // A name outside the tree must not see its data change; a symbolic link cannot be changed.
+            let foreign_names = stat.st_nlink != present.len() as u64;
+            let wrong = self.wrong_data.contains_key(&file.inode);
+            if foreign_names || wrong && data_of(&file.what).is_none() {
                 for &name in &present {
                     self.unlink(&self.expected.files[name].path, false)?;
                 }

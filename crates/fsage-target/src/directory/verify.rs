@@ -1,7 +1,7 @@
 //! Whether a tree is what a replay should have made of it.
 
 use super::Data;
-use super::compare::Tree;
+use super::compare::Wanted;
 use super::expected::Expected;
 use super::fault::Problem;
 use super::headway::{Headway, Watch};
@@ -44,7 +44,7 @@ pub fn verify(
     let mut watch = Watch::new(progress);
     let mut result = Verification::default();
     let zeros = data != Data::Write;
-    Tree::new(expected).compare(root, zeros, &|_, _| true, &mut watch, &mut |finding| {
+    Wanted::new(expected).compare(root, zeros, &|_, _| true, &mut watch, &mut |finding| {
         result.problem_count += 1;
         if result.problems.len() < KEPT {
             result.problems.push(Problem {
