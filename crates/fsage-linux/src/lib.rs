@@ -3,5 +3,7 @@
 //! This is the one crate of the workspace with `unsafe` in it.
 
 pub mod fiemap;
+pub mod fsmap;
+pub mod handle;
 pub mod loop_device;
 pub mod mount;

@@ -1,7 +1,7 @@
-//! Exit status: 0 done, 2 wrong usage or bad input, 3 the machine failed us. (1 is for commands whose answer may
-//! be "no"; none of them is yet.)
+//! Exit status: 0 done, 1 the answer is "no", 2 wrong usage or bad input, 3 the machine failed us.
 
 use fsage_core::SinkError;
+use std::fmt;
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
@@ -12,6 +12,18 @@ pub fn boxed(error: SinkError) -> anyhow::Error {
         Err(error) => anyhow::Error::from_boxed(error),
     }
 }
+
+/// The answer of a command is "no", and this is why.
+#[derive(Debug)]
+pub struct No(pub String);
+
+impl fmt::Display for No {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for No {}
 
 /// Prints an error to stderr, with its causes, and says which status it means.
 pub fn code(result: anyhow::Result<()>) -> ExitCode {
@@ -26,6 +38,9 @@ pub fn code(result: anyhow::Result<()>) -> ExitCode {
 }
 
 fn status_of(error: &anyhow::Error) -> u8 {
+    if error.is::<No>() {
+        return 1;
+    }
     let io_kind = error
         .chain()
         .find_map(|cause| cause.downcast_ref::<io::Error>())

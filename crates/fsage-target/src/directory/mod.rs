@@ -2,11 +2,9 @@
 
 mod content;
 mod expected;
-mod options;
 
 pub use content::{CHUNK, Content};
 pub use expected::{Expected, ExpectedFile, What};
-pub use options::{Data, Options, Sync};
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -31,4 +29,50 @@ pub trait Volume: std::fmt::Debug + Send {
 
     /// What stands in the manifest of a run: kernel, type of file system, `mkfs` line, mount options, ...
     fn facts(&self) -> Vec<(&'static str, String)>;
+}
+
+/// When data is forced to disk. It changes the layout as much as the allocator does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sync {
+    /// The whole file system at the end of every day.
+    #[default]
+    Day,
+    /// Also every file after every operation that wrote to it.
+    Each,
+    /// Only when asked: by the workload, or at the end of the run.
+    End,
+}
+
+/// How the data of files is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Data {
+    /// It is written.
+    #[default]
+    Write,
+    /// Its blocks are allocated, and never written.
+    Fallocate,
+    /// Only the length is set.
+    Hole,
+}
+
+/// How a workload is replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// When data is forced to disk.
+    pub sync: Sync,
+    /// How data is stored.
+    pub data: Data,
+    /// Threads that work on files of different directories; with more than one the order of operations, hence the
+    /// layout, is not the same each time.
+    pub threads: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            sync: Sync::default(),
+            data: Data::default(),
+            threads: 1,
+        }
+    }
 }

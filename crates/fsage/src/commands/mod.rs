@@ -4,6 +4,7 @@ mod age;
 mod convert;
 mod demo;
 mod diff;
+mod doctor;
 mod generate;
 mod inspect;
 mod measure;
@@ -33,6 +34,7 @@ enum Command {
     Diff(diff::Args),
     VerifyMethod(verify_method::Args),
     Demo(demo::Args),
+    Doctor(doctor::Args),
 }
 
 /// Runs what the command line says.
@@ -41,6 +43,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
     match &cli.command {
         Command::Age(args) => age::run(args, ui),
         Command::Measure(args) => measure::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Demo(args) => demo::run(args, ui),
         Command::Generate(args) => generate::run(args, ui),
         Command::Convert(args) => convert::run(args, ui),
