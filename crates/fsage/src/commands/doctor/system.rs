@@ -43,7 +43,13 @@ const PROGRAMS: [Program; 9] = [
         "looking into ext2, ext3 and ext4 images",
     ),
     program("xfs_repair", "-V", "xfsprogs", "checking XFS images"),
-    program("btrfs", "--version", "btrfs-progs", "checking btrfs images"),
+    Program {
+        name: "btrfs-progs",
+        others: &["btrfs"],
+        version: "--version",
+        package: "btrfs-progs",
+        allows: "checking btrfs images",
+    },
     program(
         "find",
         "--version",
