@@ -240,7 +240,7 @@ fn direct_io_passes_the_page_cache_below_by() {
         }
         volume => volume.unwrap(),
     };
-    write(&volume, "file", &[1; 100_000]).unwrap();
+    write(&volume, "file", &vec![1; 100_000]).unwrap();
     close(volume);
     check(Kind::Ext4, &image);
 }

@@ -1,6 +1,7 @@
 //! Exit status: 0 done, 1 the answer is "no", 2 wrong usage or bad input, 3 the machine failed us.
 
 use fsage_core::SinkError;
+use std::fmt;
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
@@ -12,27 +13,22 @@ pub fn boxed(error: SinkError) -> anyhow::Error {
     }
 }
 
-/// What a command found that was asked a question. Commands that are only told what to do say yes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// Done, or all is well.
-    Yes,
-    /// Something is wrong: the work was done, and its result says what.
-    No,
-}
+/// The answer of a command is "no", and this is why.
+#[derive(Debug)]
+pub struct No(pub String);
 
-impl From<bool> for Answer {
-    fn from(yes: bool) -> Answer {
-        if yes { Answer::Yes } else { Answer::No }
+impl fmt::Display for No {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 
-/// The status of an answer; an error is printed to stderr, with its causes.
-pub fn code(result: anyhow::Result<Answer>) -> ExitCode {
-    let error = match result {
-        Ok(Answer::Yes) => return ExitCode::SUCCESS,
-        Ok(Answer::No) => return ExitCode::from(1),
-        Err(error) => error,
+impl std::error::Error for No {}
+
+/// Prints an error to stderr, with its causes, and says which status it means.
+pub fn code(result: anyhow::Result<()>) -> ExitCode {
+    let Err(error) = result else {
+        return ExitCode::SUCCESS;
     };
     let status = status_of(&error);
     if status != 0 {
@@ -42,6 +38,9 @@ pub fn code(result: anyhow::Result<Answer>) -> ExitCode {
 }
 
 fn status_of(error: &anyhow::Error) -> u8 {
+    if error.is::<No>() {
+        return 1;
+    }
     let io_kind = error
         .chain()
         .find_map(|cause| cause.downcast_ref::<io::Error>())

@@ -34,7 +34,6 @@ mod headway;
 mod journal;
 mod mounts;
 mod naming;
-mod options;
 mod parallel;
 mod paths;
 mod plain;
@@ -52,7 +51,6 @@ pub use expected::{Expected, ExpectedFile, What};
 pub use fault::{Fault, Kind, Problem};
 pub use headway::Headway;
 pub use journal::{Damage, Journal, JournalError, Recovered, UNSAID};
-pub use options::{Data, Options, Sync};
 pub use plain::PlainDirectory;
 pub use repair::{Allowed, Move, RepairError, Repaired, Reread, repair};
 pub use replay::{Directory, FreeRuns};
@@ -81,6 +79,52 @@ pub trait Volume: std::fmt::Debug + Send {
 
     /// What stands in the manifest of a run: kernel, type of file system, `mkfs` line, mount options, ...
     fn facts(&self) -> Vec<(&'static str, String)>;
+}
+
+/// When data is forced to disk. It changes the layout as much as the allocator does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sync {
+    /// The whole file system at the end of every day.
+    #[default]
+    Day,
+    /// Also every file after every operation that wrote to it.
+    Each,
+    /// Only when asked: by the workload, or at the end of the run.
+    End,
+}
+
+/// How the data of files is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Data {
+    /// It is written.
+    #[default]
+    Write,
+    /// Its blocks are allocated, and never written.
+    Fallocate,
+    /// Only the length is set.
+    Hole,
+}
+
+/// How a workload is replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// When data is forced to disk.
+    pub sync: Sync,
+    /// How data is stored.
+    pub data: Data,
+    /// Threads that work on files of different directories; with more than one the order of operations, hence the
+    /// layout, is not the same each time.
+    pub threads: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            sync: Sync::default(),
+            data: Data::default(),
+            threads: 1,
+        }
+    }
 }
 
 /// Target of a symbolic link that was made under this id: text that names nothing.

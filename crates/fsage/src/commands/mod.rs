@@ -4,6 +4,7 @@ mod age;
 mod convert;
 mod demo;
 mod diff;
+mod doctor;
 mod generate;
 mod inspect;
 mod measure;
@@ -11,7 +12,6 @@ mod snapshot;
 mod verify;
 mod verify_method;
 
-use crate::exit::Answer;
 use crate::ui::Ui;
 use clap::{Parser, Subcommand};
 
@@ -38,22 +38,23 @@ enum Command {
     Diff(diff::Args),
     VerifyMethod(verify_method::Args),
     Demo(demo::Args),
+    Doctor(doctor::Args),
 }
 
 /// Runs what the command line says.
-pub fn run(cli: &Cli) -> anyhow::Result<Answer> {
+pub fn run(cli: &Cli) -> anyhow::Result<()> {
     let ui = Ui { quiet: cli.quiet };
-    let done = match &cli.command {
-        Command::Verify(args) => return verify::run(args, ui),
+    match &cli.command {
+        Command::Verify(args) => verify::run(args, ui),
         Command::Snapshot(args) => snapshot::run(args, ui),
         Command::Age(args) => age::run(args, ui),
         Command::Measure(args) => measure::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Demo(args) => demo::run(args, ui),
         Command::Generate(args) => generate::run(args, ui),
         Command::Convert(args) => convert::run(args, ui),
         Command::Diff(args) => diff::run(args, ui),
         Command::Inspect(args) => inspect::run(args, ui),
         Command::VerifyMethod(args) => verify_method::run(args, ui),
-    };
-    done.map(|()| Answer::Yes)
+    }
 }

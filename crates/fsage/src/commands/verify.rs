@@ -1,6 +1,6 @@
 //! `fsage verify`: whether the files of a run on a real file system hold what was written.
 
-use crate::exit::Answer;
+use crate::exit;
 use crate::run_folder::{Manifest, State};
 use crate::summary;
 use crate::tree_table;
@@ -39,7 +39,7 @@ struct Found {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, ui: Ui) -> anyhow::Result<Answer> {
+pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let manifest = Manifest::read(&args.run)?;
     if manifest.state == State::Incomplete {
         bail!(
@@ -92,7 +92,11 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<Answer> {
         }
     }
     out.flush()?;
-    Ok(Answer::from(all.iter().all(|found| found.problems == 0)))
+    let problems: u64 = all.iter().map(|found| found.problems).sum();
+    if problems > 0 {
+        return Err(exit::No(format!("{problems} problems")).into());
+    }
+    Ok(())
 }
 
 fn verify_target(
