@@ -31,12 +31,13 @@ fn a_hole_is_scored_by_the_microscope_only() {
     assert!(m.layout.optimal >= 2);
     let mut out = Vec::new();
     let mut trace = FfsTrace::new(fs);
-    let all = Op::Layout {
-        lo: file,
-        hi: file,
-    };
-    trace.step(&Op::Day, b"1", b"day 1", &mut out).expect("memory takes it");
-    trace.step(&all, b"", b"", &mut out).expect("memory takes it");
+    let all = Op::Layout { lo: file, hi: file };
+    trace
+        .step(&Op::Day, b"1", b"day 1", &mut out)
+        .expect("memory takes it");
+    trace
+        .step(&all, b"", b"", &mut out)
+        .expect("memory takes it");
     let out = String::from_utf8(out).expect("text");
     let said = out.lines().filter(|line| line.contains("opt 2 cnt 9"));
     assert_eq!(said.count(), 2, "{out}");
