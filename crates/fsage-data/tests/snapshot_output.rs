@@ -5,6 +5,8 @@ mod kit;
 use fsage_core::FileKind::{Directory, Regular, Symlink};
 use fsage_core::snapshot::{FurtherName, Inode, SnapshotRow, SnapshotSink};
 use fsage_core::{Extent, FileKind, Rng, Run};
+use fsage_core::{Extent, FileKind, Layout, Rng};
+use fsage_data::SnapshotFile;
 use fsage_data::snapshot::{
     Form, InodeReader, NamesReader, Repairs, SnapshotCounts, SnapshotOutput, read_free_map,
     read_snapshot_table,
@@ -204,6 +206,20 @@ fn a_second_path_is_a_hard_link_and_a_second_type_a_contradiction() {
         ]
     );
     assert_eq!(names.names_of(5).unwrap(), []);
+
+    // The same as a layout.
+    let layout = SnapshotFile::open(dir.path().join("s.parquet")).unwrap();
+    let mut seen = Vec::new();
+    layout.visit_files(&mut |file| {
+        let name = file.name().unwrap().to_owned();
+        seen.push((4, file.ino, file.path.unwrap().to_owned()));
+        assert!(file.path.unwrap().ends_with(&name));
+    });
+    assert_eq!(seen, paths);
+    let mut further = Vec::new();
+    layout.visit_further_names(&mut |name| further.push(name.clone()));
+    assert_eq!(further.len(), 4);
+    assert_eq!(further[3], name(11, 2, "c2"));
 }
 
 #[test]

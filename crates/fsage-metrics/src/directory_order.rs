@@ -7,12 +7,13 @@
 //! behind the end of the first. 1: a directory lies on disk as a listing reads it.
 //!
 //! **Dynamic layout score, approximated.** All blocks of all files in the order of the walk; the share of steps from
-//! block to block that are contiguous, within files and between them. The dynamic layout score of Smith's thesis is over
-//! the blocks that a disk was really asked for; this one assumes that everything is read once, in this order.
+//! block to block that are contiguous, within files and between them. The dynamic layout score of Smith's thesis is
+//! over the blocks that a disk was really asked for; this one assumes that everything is read once, in this order.
 //!
 //! **Locality.** Where there are groups: of the files of a directory, the share that begins in the group most of them
 //! begin in; the mean over directories, weighted by files. And the median distance in bytes from the end of a file to
-//! the start of the next one of its directory, in either direction; of an even number the lower of the two in the middle.
+//! the start of the next one of its directory, in either direction; of an even number the lower of the two in the
+//! middle.
 //!
 //! **Limits.** Addresses are taken as given: btrfs tells logical ones, so that distances mean nothing there. An inode
 //! with several names counts at the first. Files outside the tree count to the dynamic score alone, behind all others.

@@ -1,10 +1,10 @@
 //! Free space: how much there is, in what pieces, and what could still be placed in one piece.
 //!
-//! **Definitions.** Runs of free space are maximal. They are counted in classes by length that double: under 4 KiB, from
-//! 4 KiB, from 8 KiB, ... from 64 MiB. Of extents of 64 KiB, 1 MiB and 64 MiB it is counted how many could still be
-//! placed: the sum over all runs of how often the extent fits into the run. Room for inodes: where inodes are made in
-//! chunks, as in XFS, how many chunks fit; where all are made with the file system, how many are free; unknown where the
-//! file system says neither.
+//! **Definitions.** Runs of free space are maximal. They are counted in classes by length that double: under 4 KiB,
+//! from 4 KiB, from 8 KiB, ... from 64 MiB. Of extents of 64 KiB, 1 MiB and 64 MiB it is counted how many could still
+//! be placed: the sum over all runs of how often the extent fits into the run. Room for inodes: where inodes are made
+//! in chunks, as in XFS, how many chunks fit; where all are made with the file system, how many are free; unknown
+//! where the file system says neither.
 //!
 //! **Units.** Bytes, runs, extents.
 //!

@@ -1,11 +1,11 @@
 //! Pieces: in how many runs on disk the data of files lie, and what space they take.
 //!
-//! **Definitions.** A piece is a run of a file's data that is contiguous on disk; extents that follow each other there
-//! are one piece, whatever made the source tell them apart, and a hole in the file is no seek on the disk. A file in
-//! more than one piece is fragmented ("broken"); pieces per file are over files that have data on disk. A file is inline
-//! where its data lie inside metadata. Unwritten bytes are preallocated within the length of the file; bytes behind the
-//! end are allocated after its last block, or fragment. Live bytes are the lengths of all files rounded up to the
-//! smallest unit of allocation, without holes and inline data where these are known.
+//! **Definitions.** A piece is a run of a file's data that is contiguous on disk; extents that follow each other
+//! there are one piece, whatever made the source tell them apart, and a hole in the file is no seek on the disk. A
+//! file in more than one piece is fragmented ("broken"); pieces per file are over files that have data on disk. A
+//! file is inline where its data lie inside metadata. Unwritten bytes are preallocated within the length of the file;
+//! bytes behind the end are allocated after its last block, or fragment. Live bytes are the lengths of all files
+//! rounded up to the smallest unit of allocation, without holes and inline data where these are known.
 //!
 //! **Units.** Files, pieces, bytes.
 //!

@@ -1,7 +1,7 @@
 //! Layout scores of the exact layouts that the Linux ext2 driver made, against the numbers recorded with them.
 //!
-//! Layouts: `tests/vectors/linux` (the small ones) and `../shared/vectors/linux` beside the project (all of them), where
-//! that folder is present.
+//! Layouts: `tests/vectors/linux` (the small ones) and `../shared/vectors/linux` beside the project (all of them),
+//! where that folder is present.
 
 use flate2::read::GzDecoder;
 use fsage_core::snapshot::{Inode, SnapshotInfo};
@@ -71,8 +71,8 @@ fn number(word: &str) -> u64 {
     word.parse().expect("a number")
 }
 
-/// What is recorded of a vector: the score to five digits, files with a break of those with two blocks or more, extents,
-/// live files and blocks.
+/// What is recorded of a vector: the score to five digits, files with a break of those with two blocks or more,
+/// extents, live files and blocks.
 struct Recorded {
     name: &'static str,
     score: &'static str,

@@ -38,8 +38,11 @@ fn age(spec: &str, events: Vec<Event>) -> Aging {
     aging
 }
 
-/// Depth, kind, size and names of every inode, with how many there are of each; and the bytes of directories.
-fn content(layout: &dyn Layout) -> (BTreeMap<(usize, char, u64, u32), u64>, u64) {
+/// Depth, kind, size and number of names.
+type What = (usize, char, u64, u32);
+
+/// What inodes there are, with how many of each; and the bytes of directories.
+fn content(layout: &dyn Layout) -> (BTreeMap<What, u64>, u64) {
     let mut parents = BTreeMap::new();
     layout.visit_files(&mut |file| {
         if file.kind == FileKind::Directory {
