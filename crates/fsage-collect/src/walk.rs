@@ -40,6 +40,8 @@ const TELL_EVERY: Duration = Duration::from_millis(100);
 pub struct WalkOptions {
     /// Threads that read; more help where the file system is not in memory.
     pub threads: NonZero<usize>,
+    /// Write out what is dirty first (`syncfs`, once). Without it, what was just written may have no place yet.
+    pub sync: bool,
     /// Number of the snapshot.
     pub snap_id: u32,
     /// `walk`, or `replay` for what a replay made.
@@ -53,10 +55,11 @@ pub struct WalkOptions {
 }
 
 impl Default for WalkOptions {
-    /// One thread a processor, snapshot 0, taken now.
+    /// One thread a processor, snapshot 0, taken now, what is dirty written out.
     fn default() -> WalkOptions {
         WalkOptions {
             threads: thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN),
+            sync: true,
             snap_id: 0,
             source: "walk".to_owned(),
             taken_at_ns: None,
@@ -86,8 +89,7 @@ pub fn walk_path(
 }
 
 /// Takes a snapshot of the directory `root` and all that is below it, on the same file system and the same mount. Paths
-/// are from `root`, which is `.`; `name` is what messages call it. Writes out dirty data first (`syncfs`), since blocks
-/// that are not allocated yet have no place.
+/// are from `root`, which is `.`; `name` is what messages call it.
 ///
 /// The walk is not atomic: what changed after it started is marked so, what vanished is counted. Entries that could not
 /// be read are marked or counted, and named in a warning.
@@ -105,7 +107,9 @@ pub fn walk(
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let own = openat(root, c".", flags, Mode::empty());
     let root: OwnedFd = own.map_err(|e| CollectError::io(name, "cannot read the directory", e))?;
-    syncfs(&root).map_err(|e| CollectError::io(name, "cannot write out what is dirty", e))?;
+    if options.sync {
+        syncfs(&root).map_err(|e| CollectError::io(name, "cannot write out what is dirty", e))?;
+    }
     let started = Instant::now();
     let started_ns = now_ns();
     let facts = facts(&root).map_err(failed("cannot ask for the file system"))?;

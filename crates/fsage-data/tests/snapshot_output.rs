@@ -4,8 +4,7 @@ mod kit;
 
 use fsage_core::FileKind::{Directory, Regular, Symlink};
 use fsage_core::snapshot::{FurtherName, Inode, SnapshotRow, SnapshotSink};
-use fsage_core::{Extent, FileKind, Rng, Run};
-use fsage_core::{Extent, FileKind, Layout, Rng};
+use fsage_core::{Extent, FileKind, Layout, Rng, Run};
 use fsage_data::SnapshotFile;
 use fsage_data::snapshot::{
     Form, InodeReader, NamesReader, Repairs, SnapshotCounts, SnapshotOutput, read_free_map,

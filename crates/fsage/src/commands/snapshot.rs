@@ -16,7 +16,7 @@ use std::io::Write;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tally::Tally;
+use tally::{Counting, Tally};
 
 /// The file beside anonymized snapshots that holds their salt.
 const SALT: &str = "fsage-anonymize.salt";
@@ -28,6 +28,8 @@ const SALT: &str = "fsage-anonymize.salt";
 /// needed, but files that cannot be opened then have no block lists. A walk is not atomic: what changed meanwhile is
 /// marked. Dirty data are written out first.
 #[derive(Debug, clap::Args)]
+// Each is a switch of the command line.
+#[allow(clippy::struct_excessive_bools)]
 #[command(after_help = "Examples:\n  fsage snapshot / -o root.parquet\n  \
                   fsage snapshot /srv -o nights/monday.parquet --anonymize\n  \
                   fsage snapshot / -o nights --install-timer")]
@@ -112,7 +114,7 @@ fn collect(args: &Args, sink: &mut dyn SnapshotSink, ui: Ui) -> anyhow::Result<(
             .set_position(rows);
         Ok(())
     };
-    let mut tally = Tally::new(sink);
+    let mut tally = Counting::new(sink);
     let collected = fsage_collect::walk_path(path, &options, &mut tally, &mut progress);
     if let Some(bar) = bar {
         bar.finish_and_clear();

@@ -24,8 +24,15 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// 0 where no file has blocks.
+    pub fn extents_per_file(&self) -> f64 {
+        self.extents as f64 / self.files.max(1) as f64
+    }
+}
+
+impl<'a> Counting<'a> {
     /// In front of `sink`.
-    pub fn new(sink: &mut dyn SnapshotSink) -> Counting<'_> {
+    pub fn new(sink: &'a mut dyn SnapshotSink) -> Counting<'a> {
         Counting {
             sink,
             tally: Tally::default(),
@@ -33,13 +40,6 @@ impl Tally {
         }
     }
 
-    /// 0 where no file has blocks.
-    pub fn extents_per_file(&self) -> f64 {
-        self.extents as f64 / self.files.max(1) as f64
-    }
-}
-
-impl Counting<'_> {
     /// What was counted.
     pub fn done(self) -> Tally {
         self.tally
