@@ -36,7 +36,7 @@ pub fn stat(image: &Path, inodes: &[u64], block_bytes: u64) -> Vec<Stat> {
 pub fn ncheck(image: &Path, inodes: &[u64]) -> BTreeMap<u64, Vec<String>> {
     let mut paths: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     // A line of commands has a bounded length.
-    for inodes in inodes.chunks(100) {
+    for inodes in inodes.chunks(1000) {
         let numbers: Vec<String> = inodes.iter().map(u64::to_string).collect();
         let command = format!("ncheck {}\n", numbers.join(" "));
         let text = feed("debugfs", &["-f", "-", image.to_str().unwrap()], &command);
