@@ -4,9 +4,10 @@ mod kit;
 
 use fsage_core::FileKind::{Directory, Regular, Symlink};
 use fsage_core::snapshot::{FurtherName, Inode, SnapshotRow, SnapshotSink};
-use fsage_core::{Extent, FileKind, Rng};
+use fsage_core::{Extent, FileKind, Rng, Run};
 use fsage_data::snapshot::{
-    Form, InodeReader, NamesReader, Repairs, SnapshotCounts, SnapshotOutput, read_snapshot_table,
+    Form, InodeReader, NamesReader, Repairs, SnapshotCounts, SnapshotOutput, read_free_map,
+    read_snapshot_table,
 };
 use kit::nights::{Night, any_nights, info};
 use proptest::prelude::*;
@@ -300,6 +301,67 @@ fn a_series_written_over_leaves_no_table_of_the_old_one() {
     output
         .inode(Inode::new(1, None, FileKind::Regular, 0))
         .unwrap();
+    output.finish().unwrap();
+    assert_eq!(files_in(dir.path()), ["s.parquet", "s.snapshots.parquet"]);
+}
+
+#[test]
+fn free_space_and_what_is_known_late_are_stored_with_the_snapshot() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s");
+    let run = |start_bytes, length_bytes| Run {
+        start_bytes,
+        length_bytes,
+    };
+    let mut output = SnapshotOutput::create(&path, Form::Full, false).unwrap();
+    for id in 0..2 {
+        output.snapshot(info(id)).unwrap();
+        output
+            .inode(Inode::new(2, Some(1), Directory, 4096))
+            .unwrap();
+        let mut late = info(id);
+        late.walk_ns = Some(7);
+        let runs = [run(4096, 4096), run(u64::from(id) * 65536 + 65536, 8192)];
+        output.complete_snapshot(late, Some(&runs)).unwrap();
+    }
+    // What is not so is refused, and nothing of it is written.
+    assert!(output.complete_snapshot(info(0), None).is_err());
+    for bad in [
+        [run(4096, 4096), run(8000, 1)],
+        [run(0, 1), run(u64::MAX, 2)],
+    ] {
+        assert!(output.complete_snapshot(info(1), Some(&bad)).is_err());
+    }
+    let mut late = info(1);
+    late.walk_ns = Some(8);
+    output.complete_snapshot(late, None).unwrap();
+    output.finish().unwrap();
+
+    assert_eq!(
+        files_in(dir.path()),
+        ["s.free.parquet", "s.parquet", "s.snapshots.parquet"]
+    );
+    let free = dir.path().join("s.free.parquet");
+    assert_eq!(
+        read_free_map(&free, 0).unwrap(),
+        [run(4096, 4096), run(65536, 8192)]
+    );
+    assert_eq!(
+        read_free_map(&free, 1).unwrap(),
+        [run(4096, 4096), run(131_072, 8192)]
+    );
+    let infos = read_snapshot_table(dir.path().join("s.snapshots.parquet")).unwrap();
+    let late: Vec<_> = infos.iter().map(|info| info.walk_ns).collect();
+    assert_eq!(late, [Some(7), Some(8)]);
+
+    // A series without free space takes the old free map away; one that is not finished leaves all as it was.
+    let mut output = SnapshotOutput::create(&path, Form::Full, true).unwrap();
+    output.snapshot(info(0)).unwrap();
+    output.complete_snapshot(info(0), Some(&[])).unwrap();
+    drop(output);
+    assert_eq!(read_free_map(&free, 0).unwrap().len(), 2);
+    let mut output = SnapshotOutput::create(&path, Form::Full, true).unwrap();
+    output.snapshot(info(0)).unwrap();
     output.finish().unwrap();
     assert_eq!(files_in(dir.path()), ["s.parquet", "s.snapshots.parquet"]);
 }

@@ -2,4 +2,11 @@
 //!
 //! This is the one crate of the workspace with `unsafe` in it.
 
+pub mod facts;
+pub mod fibmap;
 pub mod fiemap;
+pub mod fsmap;
+pub mod handle;
+pub mod mounts;
+pub mod uuid;
+pub mod xfs_geometry;

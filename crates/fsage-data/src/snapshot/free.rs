@@ -3,6 +3,7 @@
 use super::schema::{FREE, free_schema};
 use crate::error::DataError;
 use crate::parquet_file::{TableFile, TableOutput, properties, required, value_at};
+use crate::partial::CompleteFile;
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array, UInt64Array};
 use arrow_schema::SchemaRef;
 use fsage_core::{Layout, Run};
@@ -26,72 +27,69 @@ pub fn write_free_map(
     layout: &dyn Layout,
     force: bool,
 ) -> Result<(), DataError> {
-    FreeMap::create(path.as_ref(), snap_id, layout, force)?.finish()
+    let mut map = FreeMapWriter::create(path.as_ref(), force)?;
+    map.write_layout(snap_id, layout)?;
+    map.complete()?.publish()
 }
 
-/// A free map that was written but has no name yet.
-pub(super) struct FreeMap(TableOutput);
+/// Writes a free map, snapshot by snapshot.
+pub(super) struct FreeMapWriter {
+    output: TableOutput,
+    schema: SchemaRef,
+}
 
-impl FreeMap {
-    pub fn create(
-        path: &Path,
-        snap_id: u32,
-        layout: &dyn Layout,
-        force: bool,
-    ) -> Result<FreeMap, DataError> {
-        let schema = Arc::new(free_schema());
+impl FreeMapWriter {
+    pub fn create(path: &Path, force: bool) -> Result<FreeMapWriter, DataError> {
+        let schema: SchemaRef = Arc::new(free_schema());
         let start = ColumnPath::from("start_bytes");
         let properties = properties(FREE, [])
             .set_column_dictionary_enabled(start.clone(), false)
             .set_column_encoding(start, Encoding::DELTA_BINARY_PACKED)
             .build();
-        let mut output = TableOutput::create(path, force, Arc::clone(&schema), properties)?;
+        let output = TableOutput::create(path, force, Arc::clone(&schema), properties)?;
+        Ok(FreeMapWriter { output, schema })
+    }
+
+    pub fn write_layout(&mut self, snap_id: u32, layout: &dyn Layout) -> Result<(), DataError> {
         let mut runs: Vec<Run> = Vec::with_capacity(BATCH_ROWS);
         let mut result = Ok(());
         layout.visit_free(&mut |run| {
             runs.push(run);
-            if runs.len() == BATCH_ROWS && result.is_ok() {
-                result = write_runs(&mut output, &schema, snap_id, &runs);
-                runs.clear();
-            } else if result.is_err() {
+            if runs.len() == BATCH_ROWS {
+                if result.is_ok() {
+                    result = self.write(snap_id, &runs);
+                }
                 runs.clear();
             }
         });
         result?;
-        write_runs(&mut output, &schema, snap_id, &runs)?;
-        Ok(FreeMap(output))
+        self.write(snap_id, &runs)
     }
 
-    pub fn finish(self) -> Result<(), DataError> {
-        self.0.finish()
+    /// Writes runs of a snapshot, ascending, after those that were written of it before.
+    pub fn write(&mut self, snap_id: u32, runs: &[Run]) -> Result<(), DataError> {
+        for runs in runs.chunks(BATCH_ROWS) {
+            let starts = runs.iter().map(|r| r.start_bytes);
+            let lengths = runs.iter().map(|r| r.length_bytes);
+            let columns: Vec<ArrayRef> = vec![
+                Arc::new(UInt32Array::from_value(snap_id, runs.len())),
+                Arc::new(UInt64Array::from_iter_values(starts)),
+                Arc::new(UInt64Array::from_iter_values(lengths)),
+            ];
+            let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns)
+                .expect("columns in the order and with the types of the schema");
+            self.output.write(&batch)?;
+            if self.output.rows_in_group() >= GROUP_ROWS {
+                self.output.end_group()?;
+            }
+        }
+        Ok(())
     }
-}
 
-fn write_runs(
-    output: &mut TableOutput,
-    schema: &SchemaRef,
-    snap_id: u32,
-    runs: &[Run],
-) -> Result<(), DataError> {
-    if runs.is_empty() {
-        return Ok(());
+    /// Writes everything; the file gets its name later.
+    pub fn complete(self) -> Result<CompleteFile, DataError> {
+        self.output.complete()
     }
-    let columns: Vec<ArrayRef> = vec![
-        Arc::new(UInt32Array::from_value(snap_id, runs.len())),
-        Arc::new(UInt64Array::from_iter_values(
-            runs.iter().map(|r| r.start_bytes),
-        )),
-        Arc::new(UInt64Array::from_iter_values(
-            runs.iter().map(|r| r.length_bytes),
-        )),
-    ];
-    let batch = RecordBatch::try_new(Arc::clone(schema), columns)
-        .expect("columns in the order and with the types of the schema");
-    output.write(&batch)?;
-    if output.rows_in_group() >= GROUP_ROWS {
-        output.end_group()?;
-    }
-    Ok(())
 }
 
 /// Reads the free map of one snapshot: runs, ascending.

@@ -7,7 +7,7 @@ use super::series_writer::{SeriesWriter, SnapshotCounts};
 use super::sort::Sorter;
 use crate::error::DataError;
 use fsage_core::snapshot::{Inode, SnapshotInfo, SnapshotSink};
-use fsage_core::{SinkError, names};
+use fsage_core::{Run, SinkError, names};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use std::sync::Arc;
 const MEMORY_BYTES: usize = 128 << 20;
 
 /// Writes snapshots as `STEM.parquet` (inodes, in full or delta form), `STEM.snapshots.parquet` and, if an inode
-/// has several names, `STEM.names.parquet`. The inode table gets its name last, so that where it is, the others
-/// are.
+/// has several names, `STEM.names.parquet`; and `STEM.free.parquet`, if free space is given. The inode table gets its
+/// name last, so that where it is, the others are.
 ///
 /// Rows of a night come in any order; what does not fit into memory is sorted in a folder beside the output,
 /// which is removed in the end. What had to be repaired is counted, see [`Repairs`](super::Repairs).
@@ -62,6 +62,20 @@ impl SnapshotOutput {
             before: Spool::new(&scratch, memory_bytes),
             scratch,
         })
+    }
+
+    /// Says what is known of the last snapshot only in the end: its row of the snapshot table anew, and its free space,
+    /// ascending runs. One snapshot with free space is enough for `STEM.free.parquet` to be written.
+    ///
+    /// # Errors
+    /// No snapshot of that number was started last; runs overlap; writing fails.
+    pub fn complete_snapshot(
+        &mut self,
+        info: SnapshotInfo,
+        free: Option<&[Run]>,
+    ) -> Result<(), DataError> {
+        self.writer.complete_info(info)?;
+        free.map_or(Ok(()), |runs| self.writer.write_free(runs))
     }
 
     /// Completes the files and gives them their names.

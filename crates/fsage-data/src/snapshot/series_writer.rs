@@ -1,12 +1,14 @@
 //! The files of a series of snapshots, written night by night.
 
 use super::form::Form;
+use super::free::FreeMapWriter;
 use super::names::NamesWriter;
 use super::night::Repairs;
 use super::table::complete_snapshot_table;
 use super::{InodeWriter, stem, with_ending};
 use crate::error::DataError;
 use crate::partial::{CompleteFile, PartialFile, refuse_existing};
+use fsage_core::Run;
 use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo, SnapshotRow};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -27,7 +29,7 @@ pub struct SnapshotCounts {
     pub repairs: Repairs,
 }
 
-/// Writes `STEM.parquet`, `STEM.snapshots.parquet` and `STEM.names.parquet`. The inode table gets its name last,
+/// Writes `STEM.parquet`, `STEM.snapshots.parquet`, `STEM.names.parquet` and `STEM.free.parquet`. The inode table gets its name last,
 /// so that where it is, the others are.
 pub(super) struct SeriesWriter {
     stem: PathBuf,
@@ -36,7 +38,8 @@ pub(super) struct SeriesWriter {
     inodes: InodeWriter,
     names: Option<NamesWriter>,
     infos: Vec<SnapshotInfo>,
-    /// A free map that becomes that of this series.
+    free: Option<FreeMapWriter>,
+    /// A free map in a file that becomes that of this series.
     pub free_map: Option<PathBuf>,
     pub counts: SnapshotCounts,
 }
@@ -53,6 +56,7 @@ impl SeriesWriter {
             inodes: InodeWriter::create(with_ending(&stem, ".parquet"), form, force)?,
             names: None,
             infos: Vec::new(),
+            free: None,
             free_map: None,
             counts: SnapshotCounts::default(),
             stem,
@@ -131,6 +135,42 @@ impl SeriesWriter {
         }
     }
 
+    /// Writes the runs of free space of the last snapshot. From now on there is a free map.
+    pub fn write_free(&mut self, runs: &[Run]) -> Result<(), DataError> {
+        let snap_id = self.infos.last().map_or(0, |info| info.snap_id);
+        let mut end = 0;
+        for run in runs {
+            let after = run.start_bytes.checked_add(run.length_bytes);
+            end = after.filter(|_| run.start_bytes >= end).ok_or_else(|| {
+                self.refused(format!(
+                    "the run of free space at {} of snapshot {snap_id}: it does not lie after the one before",
+                    run.start_bytes
+                ))
+            })?;
+        }
+        let mut free = match self.free.take() {
+            Some(free) => free,
+            None => FreeMapWriter::create(&with_ending(&self.stem, ".free.parquet"), self.force)?,
+        };
+        free.write(snap_id, runs)?;
+        self.free = Some(free);
+        Ok(())
+    }
+
+    /// Says anew what is known of the last snapshot.
+    pub fn complete_info(&mut self, info: SnapshotInfo) -> Result<(), DataError> {
+        match self.infos.last_mut() {
+            Some(last) if last.snap_id == info.snap_id => {
+                *last = info;
+                Ok(())
+            }
+            _ => Err(self.refused(format!(
+                "what is known of snapshot {}: it is not the one that was started last",
+                info.snap_id
+            ))),
+        }
+    }
+
     /// Completes the files; a table of names or a free map of a series that was written over goes.
     pub fn finish(self) -> Result<SnapshotCounts, DataError> {
         // All of them are written before the first gets its name: a full disk leaves the files of before.
@@ -138,9 +178,11 @@ impl SeriesWriter {
         let table = complete_snapshot_table(&table, &self.infos, self.force)?;
         let names = self.names.map(NamesWriter::complete).transpose()?;
         let free_map = with_ending(&self.stem, ".free.parquet");
-        let free = self.free_map.as_ref();
-        let free = free.map(|old| copy(old, &free_map, self.force));
-        let free = free.transpose()?;
+        let free = match (self.free, &self.free_map) {
+            (Some(free), _) => Some(free.complete()?),
+            (None, Some(old)) => Some(copy(old, &free_map, self.force)?),
+            (None, None) => None,
+        };
         let inodes = self.inodes.complete()?;
         table.publish()?;
         match names {

@@ -1,7 +1,7 @@
 //! Stores any layout as a snapshot.
 
 use super::form::Form;
-use super::free::FreeMap;
+use super::free::FreeMapWriter;
 use super::{InodeWriter, stem, with_ending, write_snapshot_table};
 use crate::error::DataError;
 use fsage_core::snapshot::{Inode, SnapshotInfo, source_flags};
@@ -48,7 +48,9 @@ pub fn write_snapshot(
     let mut inodes = InodeWriter::create(&table, Form::Full, force)?;
     write_inodes(&mut inodes, layout, meta.snap_id)?;
     let free = with_ending(&stem, ".free.parquet");
-    let free = FreeMap::create(&free, meta.snap_id, layout, force)?;
+    let mut free = FreeMapWriter::create(&free, force)?;
+    free.write_layout(meta.snap_id, layout)?;
+    let free = free.complete()?;
     let info = SnapshotInfo {
         snap_id: meta.snap_id,
         taken_at_ns: meta.taken_at_ns,
@@ -60,7 +62,7 @@ pub fn write_snapshot(
     };
     let info = info.with_layout(&layout.geometry(), layout.space().as_ref());
     write_snapshot_table(with_ending(&stem, ".snapshots.parquet"), &[info], force)?;
-    free.finish()?;
+    free.publish()?;
     inodes.finish()
 }
 

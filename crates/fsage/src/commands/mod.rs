@@ -7,6 +7,7 @@ mod diff;
 mod generate;
 mod inspect;
 mod measure;
+mod snapshot;
 mod verify_method;
 
 use crate::ui::Ui;
@@ -25,6 +26,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Snapshot(snapshot::Args),
     Generate(generate::Args),
     Age(age::Args),
     Measure(measure::Args),
@@ -39,6 +41,7 @@ enum Command {
 pub fn run(cli: &Cli) -> anyhow::Result<()> {
     let ui = Ui { quiet: cli.quiet };
     match &cli.command {
+        Command::Snapshot(args) => snapshot::run(args, ui),
         Command::Age(args) => age::run(args, ui),
         Command::Measure(args) => measure::run(args),
         Command::Demo(args) => demo::run(args, ui),

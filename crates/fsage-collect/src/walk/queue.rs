@@ -1,0 +1,81 @@
+//! The directories that wait to be visited.
+
+use super::directory::{Directory, lock};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// What several threads share: they take directories from it, and put those in that they find.
+#[derive(Default)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Those found last come first, so that no more wait than lie along one path.
+    waiting: Vec<Arc<Directory>>,
+    /// Directories that are being visited.
+    busy: usize,
+    stopped: bool,
+}
+
+impl Queue {
+    /// Adds directories, and leaves `found` empty.
+    pub fn add(&self, found: &mut Vec<Arc<Directory>>) {
+        if found.is_empty() {
+            return;
+        }
+        lock(&self.state).waiting.append(found);
+        self.changed.notify_all();
+    }
+
+    /// The next directory, for which others may have to be waited; `None` when all were visited or the walk was stopped.
+    pub fn next(&self) -> Option<Visit<'_>> {
+        let mut state = lock(&self.state);
+        loop {
+            if state.stopped {
+                return None;
+            }
+            if let Some(directory) = state.waiting.pop() {
+                state.busy += 1;
+                return Some(Visit {
+                    queue: self,
+                    directory,
+                });
+            }
+            if state.busy == 0 {
+                return None;
+            }
+            let waited = self.changed.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Nobody gets another directory.
+    pub fn stop(&self) {
+        lock(&self.state).stopped = true;
+        self.changed.notify_all();
+    }
+
+    /// Whether the walk was stopped.
+    pub fn is_stopped(&self) -> bool {
+        lock(&self.state).stopped
+    }
+}
+
+/// A directory that is being visited. The visit ends when this is dropped, in whatever way.
+pub(super) struct Visit<'a> {
+    queue: &'a Queue,
+    pub directory: Arc<Directory>,
+}
+
+impl Drop for Visit<'_> {
+    fn drop(&mut self) {
+        let mut state = lock(&self.queue.state);
+        state.busy -= 1;
+        if state.busy == 0 && state.waiting.is_empty() {
+            drop(state);
+            self.queue.changed.notify_all();
+        }
+    }
+}

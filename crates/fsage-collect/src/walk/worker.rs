@@ -1,0 +1,431 @@
+//! One thread of a walk: visits directories, makes a row of every entry.
+
+use super::blocks::{Blocks, Support};
+use super::directory::{Descriptors, Directory, lock, open_unnoticed};
+use super::entries::{self, Piece};
+use super::queue::Queue;
+use crate::report::Warnings;
+use fsage_core::names::escape;
+use fsage_core::snapshot::{Inode, source_flags};
+use fsage_core::{Extent, FileKind};
+use fsage_linux::handle::generation;
+use rustix::fs::{
+    AtFlags, FileType, OFlags, RawDir, Statx, StatxAttributes, StatxFlags, StatxTimestamp, statx,
+};
+use rustix::io::Errno;
+use std::ffi::CStr;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex};
+
+/// Rows that are handed over at once.
+const BATCH_ROWS: usize = 256;
+
+/// What the threads of a walk share.
+pub(super) struct Shared {
+    pub queue: Queue,
+    pub descriptors: Descriptors,
+    /// `f_type` of `statfs`, which says how handles are read.
+    pub magic: u64,
+    /// Major and minor number of the file system.
+    pub device: (u32, u32),
+    /// An inode that changed later than this changed during the walk.
+    pub started_ns: i64,
+    /// The root of the walk, as it is shown in messages.
+    pub name: String,
+    pub files: Support,
+    pub directories: Support,
+    pub findings: Mutex<Findings>,
+}
+
+/// What no row says.
+#[derive(Default)]
+pub(super) struct Findings {
+    pub warnings: Warnings,
+    pub unreadable: u64,
+    pub vanished: u64,
+}
+
+impl Shared {
+    fn vanished(&self) {
+        lock(&self.findings).vanished += 1;
+    }
+
+    /// Something that could not be read, or not completely.
+    fn unreadable(&self, kind: &'static str, path: &str, error: impl Into<io::Error>) {
+        let example = format!("{} ({})", self.shown(path), error.into());
+        let mut findings = lock(&self.findings);
+        findings.unreadable += 1;
+        findings.warnings.add(kind, example);
+    }
+
+    fn not_entered(&self, path: &str) {
+        let kind = "mount points or subvolumes were left out, with what is below them";
+        lock(&self.findings).warnings.add(kind, self.shown(path));
+    }
+
+    fn shown(&self, path: &str) -> String {
+        match (path, self.name.as_str()) {
+            (".", name) => name.to_owned(),
+            (path, "/") => format!("/{path}"),
+            (path, name) => format!("{name}/{path}"),
+        }
+    }
+}
+
+/// Whether a walk has been stopped; then nothing more is of use.
+pub(super) struct Stopped;
+
+/// A thread of a walk.
+pub(super) struct Worker<'a> {
+    shared: &'a Shared,
+    sender: SyncSender<Vec<Inode>>,
+    rows: Vec<Inode>,
+    blocks: Blocks,
+    buffer: Box<[MaybeUninit<u8>]>,
+    piece: Piece,
+}
+
+impl<'a> Worker<'a> {
+    pub fn new(shared: &'a Shared, sender: SyncSender<Vec<Inode>>) -> Worker<'a> {
+        Worker {
+            shared,
+            sender,
+            rows: Vec::new(),
+            blocks: Blocks::default(),
+            buffer: entries::buffer(),
+            piece: Piece::default(),
+        }
+    }
+
+    /// Visits directories until there are no more.
+    pub fn run(mut self) {
+        while let Some(visit) = self.shared.queue.next() {
+            if self.visit(&visit.directory).is_err() {
+                return;
+            }
+        }
+        // Nobody is left to be told that the walk was stopped.
+        let _ = self.sender.send(self.rows);
+    }
+
+    fn visit(&mut self, directory: &Arc<Directory>) -> Result<(), Stopped> {
+        let path = path_of(directory);
+        let Some((fd, ino)) = self.open(directory, &path)? else {
+            return Ok(());
+        };
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let mut piece = std::mem::take(&mut self.piece);
+        let mut reader = RawDir::new(&*fd, &mut buffer);
+        let mut found = Vec::new();
+        let read = loop {
+            match piece.read(&mut reader) {
+                Ok(true) => {}
+                end => break end,
+            }
+            for (name, is_directory) in piece.iter() {
+                let place = Place {
+                    fd: &fd,
+                    ino,
+                    path: &path,
+                    name,
+                };
+                if is_directory == Some(true) || self.entry(&place)? {
+                    found.push(directory.child(name));
+                }
+            }
+            if self.shared.queue.is_stopped() {
+                return Err(Stopped);
+            }
+            // The queue gives the last one first.
+            found.reverse();
+            self.shared.queue.add(&mut found);
+        };
+        self.buffer = buffer;
+        self.piece = piece;
+        if let Err(e) = read {
+            let kind = "directories could not be read to their end";
+            self.failed(kind, &path, e);
+        }
+        Ok(())
+    }
+
+    /// Opens a directory and gives its row; `None` if it cannot be entered.
+    fn open(
+        &mut self,
+        directory: &Arc<Directory>,
+        path: &str,
+    ) -> Result<Option<(Arc<OwnedFd>, u64)>, Stopped> {
+        let shared = self.shared;
+        let parent = directory.parent().unwrap_or(directory);
+        let parent_fd = match shared.descriptors.get(parent) {
+            Ok(fd) => fd,
+            Err(e) => {
+                self.failed("directories could not be opened", path, e);
+                return Ok(None);
+            }
+        };
+        let name = directory.name();
+        let stat = match look(&parent_fd, name) {
+            Ok(stat) => stat,
+            Err(e) => {
+                self.failed("files could not be looked at", path, e);
+                return Ok(None);
+            }
+        };
+        if kind_of(&stat) != Some(FileKind::Directory) {
+            shared.vanished();
+            return Ok(None);
+        }
+        let is_root = directory.parent().is_none();
+        if !is_root && self.is_elsewhere(&stat) {
+            shared.not_entered(path);
+            return Ok(None);
+        }
+        let ino = stat.stx_ino;
+        let mut row = self.row(&parent_fd, name, &stat, FileKind::Directory);
+        row.parent_ino = Some(parent.ino().unwrap_or(ino));
+        row.path = Some(path.into());
+        let opened = shared.descriptors.open(directory, ino);
+        match &opened {
+            Ok(fd) if shared.directories.is_likely() => {
+                match self.blocks.of_directory(fd, &shared.directories) {
+                    Ok(extents) => set_extents(&mut row, extents),
+                    Err(e) => {
+                        row.source_flags |= source_flags::UNREADABLE;
+                        shared.unreadable("block lists could not be read", path, e);
+                    }
+                }
+            }
+            Ok(_) => {}
+            Err(e) if is_gone(*e) => {
+                shared.vanished();
+                return Ok(None);
+            }
+            Err(e) => {
+                row.source_flags |= source_flags::UNREADABLE;
+                shared.unreadable("directories could not be opened", path, *e);
+            }
+        }
+        self.push(row)?;
+        Ok(opened.ok().map(|fd| (fd, ino)))
+    }
+
+    /// Gives the row of an entry; `true` if it is a directory, which is to be visited for itself.
+    fn entry(&mut self, place: &Place) -> Result<bool, Stopped> {
+        let stat = match look(place.fd, place.name) {
+            Ok(stat) => stat,
+            Err(e) => {
+                self.failed("files could not be looked at", &place.entry_path(), e);
+                return Ok(false);
+            }
+        };
+        let Some(kind) = kind_of(&stat) else {
+            return Ok(false);
+        };
+        if kind == FileKind::Directory {
+            return Ok(true);
+        }
+        if self.is_elsewhere(&stat) {
+            self.shared.not_entered(&place.entry_path());
+            return Ok(false);
+        }
+        let mut row = self.row(place.fd, place.name, &stat, kind);
+        row.parent_ino = Some(place.ino);
+        row.path = Some(place.entry_path());
+        if stat.stx_blocks == 0 && (kind != FileKind::Regular || stat.stx_size == 0) {
+            row.extents = Some(Box::default());
+        } else if kind == FileKind::Regular && !self.add_blocks(&mut row, place) {
+            self.shared.vanished();
+            return Ok(false);
+        }
+        self.push(row)?;
+        Ok(false)
+    }
+
+    /// Adds the extents of a regular file; `false` if it is not there any more.
+    fn add_blocks(&mut self, row: &mut Inode, place: &Place) -> bool {
+        let shared = self.shared;
+        if !shared.files.is_likely() {
+            row.source_flags |= source_flags::UNREADABLE;
+            return true;
+        }
+        let asked = match open_file(place, row.ino) {
+            Ok(file) => self.blocks.of_file(&file, row.size_bytes, &shared.files),
+            Err(e) if is_gone(e) => return false,
+            Err(e) => Err(e.into()),
+        };
+        match asked {
+            Ok(Some(extents)) => set_extents(row, Some(extents)),
+            Ok(None) => row.source_flags |= source_flags::UNREADABLE,
+            Err(e) => {
+                row.source_flags |= source_flags::UNREADABLE;
+                shared.unreadable("block lists could not be read", &place.entry_path(), e);
+            }
+        }
+        true
+    }
+
+    fn row(&self, dir: &OwnedFd, name: &CStr, stat: &Statx, kind: FileKind) -> Inode {
+        let ino = stat.stx_ino;
+        let generation = generation(dir, name, self.shared.magic, ino);
+        let has_birth = stat.stx_mask & StatxFlags::BTIME.bits() != 0;
+        let ctime_ns = time_ns(&stat.stx_ctime);
+        let mut row = Inode::new(ino, generation, kind, stat.stx_size);
+        row.alloc_bytes = Some(stat.stx_blocks.saturating_mul(512));
+        row.ctime_ns = Some(ctime_ns);
+        row.mtime_ns = Some(time_ns(&stat.stx_mtime));
+        row.btime_ns = has_birth.then(|| time_ns(&stat.stx_btime));
+        row.links = Some(stat.stx_nlink);
+        row.mode = Some(u32::from(stat.stx_mode));
+        row.uid = Some(stat.stx_uid);
+        row.gid = Some(stat.stx_gid);
+        if generation.is_some_and(|generation| generation != 0) {
+            row.source_flags |= source_flags::GEN_VALID;
+        }
+        if ctime_ns > self.shared.started_ns {
+            row.source_flags |= source_flags::CHANGED_DURING_WALK;
+        }
+        row
+    }
+
+    /// Whether something is mounted there, or another file system starts. Files of one overlay may be on several
+    /// devices, its directories are not.
+    fn is_elsewhere(&self, stat: &Statx) -> bool {
+        let device = (stat.stx_dev_major, stat.stx_dev_minor);
+        let told = stat
+            .stx_attributes_mask
+            .contains(StatxAttributes::MOUNT_ROOT);
+        let is_other = device != self.shared.device;
+        if told {
+            let is_directory = kind_of(stat) == Some(FileKind::Directory);
+            let is_mount = stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT);
+            is_mount || (is_directory && is_other)
+        } else {
+            is_other
+        }
+    }
+
+    fn failed(&self, kind: &'static str, path: &str, error: Errno) {
+        if is_gone(error) {
+            self.shared.vanished();
+        } else {
+            self.shared.unreadable(kind, path, error);
+        }
+    }
+
+    fn push(&mut self, row: Inode) -> Result<(), Stopped> {
+        self.rows.push(row);
+        if self.rows.len() < BATCH_ROWS {
+            return Ok(());
+        }
+        let rows = std::mem::replace(&mut self.rows, Vec::with_capacity(BATCH_ROWS));
+        self.sender.send(rows).map_err(|_| Stopped)
+    }
+}
+
+/// An entry of a directory.
+struct Place<'a> {
+    fd: &'a OwnedFd,
+    ino: u64,
+    /// Path of the directory, escaped.
+    path: &'a str,
+    name: &'a CStr,
+}
+
+impl Place<'_> {
+    /// Path of the entry, escaped.
+    fn entry_path(&self) -> Box<str> {
+        let name = escape(self.name.to_bytes());
+        if self.path == "." {
+            return name.into();
+        }
+        let mut path = String::with_capacity(self.path.len() + 1 + name.len());
+        path.push_str(self.path);
+        path.push('/');
+        path.push_str(&name);
+        path.into()
+    }
+}
+
+/// Escaped path of a directory; `.` for the root.
+fn path_of(directory: &Directory) -> String {
+    let path = directory.path();
+    if path.is_empty() {
+        ".".to_owned()
+    } else {
+        escape(&path).into_owned()
+    }
+}
+
+/// What `statx` says of a name, or of the directory itself where the name is empty.
+fn look(dir: &OwnedFd, name: &CStr) -> Result<Statx, Errno> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::EMPTY_PATH;
+    statx(
+        dir,
+        name,
+        flags,
+        StatxFlags::BASIC_STATS | StatxFlags::BTIME,
+    )
+}
+
+/// Opens a regular file only to ask for its blocks. It was a regular file when it was looked at: opening a FIFO would
+/// wait for ever, without `O_NONBLOCK`.
+fn open_file(place: &Place, ino: u64) -> Result<OwnedFd, Errno> {
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = open_unnoticed(place.fd, place.name, flags)?;
+    let stat = statx(&file, c"", AtFlags::EMPTY_PATH, StatxFlags::INO)?;
+    if stat.stx_ino == ino {
+        Ok(file)
+    } else {
+        Err(Errno::NOENT)
+    }
+}
+
+/// Whether the name is gone, or names something else by now.
+fn is_gone(error: Errno) -> bool {
+    matches!(
+        error,
+        Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NXIO
+    )
+}
+
+fn set_extents(row: &mut Inode, extents: Option<Box<[Extent]>>) {
+    let told = [
+        (Extent::DELALLOC, source_flags::DELALLOC),
+        (Extent::INLINE, source_flags::INLINE),
+        (Extent::SHARED, source_flags::SHARED),
+        (Extent::UNWRITTEN, source_flags::UNWRITTEN),
+    ];
+    for extent in extents.iter().flatten() {
+        for (flag, source_flag) in told {
+            if extent.flags & flag != 0 {
+                row.source_flags |= source_flag;
+            }
+        }
+    }
+    row.extents = extents;
+}
+
+fn kind_of(stat: &Statx) -> Option<FileKind> {
+    Some(match FileType::from_raw_mode(stat.stx_mode.into()) {
+        FileType::RegularFile => FileKind::Regular,
+        FileType::Directory => FileKind::Directory,
+        FileType::Symlink => FileKind::Symlink,
+        FileType::Fifo => FileKind::Fifo,
+        FileType::Socket => FileKind::Socket,
+        FileType::BlockDevice => FileKind::BlockDevice,
+        FileType::CharacterDevice => FileKind::CharDevice,
+        FileType::Unknown => return None,
+    })
+}
+
+fn time_ns(time: &StatxTimestamp) -> i64 {
+    let nanos = i64::from(time.tv_nsec);
+    time.tv_sec
+        .saturating_mul(1_000_000_000)
+        .saturating_add(nanos)
+}

@@ -1,0 +1,191 @@
+//! `fsage snapshot`: what is on a file system, and where.
+
+mod tally;
+mod timer;
+
+use crate::summary;
+use crate::ui::{self, Ui, go_on};
+use anyhow::{Context, bail};
+use fsage_collect::{Anonymous, CollectError, Report, Salt, WalkOptions};
+use fsage_core::SnapshotSink;
+use fsage_core::size::human;
+use fsage_data::snapshot::{Form, SnapshotCounts, SnapshotOutput};
+use serde_json::json;
+use std::fs;
+use std::io::Write;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tally::Tally;
+
+/// The file beside anonymized snapshots that holds their salt.
+const SALT: &str = "fsage-anonymize.salt";
+
+/// Takes a snapshot of a file system: inodes, generations, times, names, where the blocks of every file lie, and what is
+/// free.
+///
+/// PATH is a directory of a mounted file system, which is walked as far as it stays on the same mount. No root is
+/// needed, but files that cannot be opened then have no block lists. A walk is not atomic: what changed meanwhile is
+/// marked. Dirty data are written out first.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  fsage snapshot / -o root.parquet\n  \
+                  fsage snapshot /srv -o nights/monday.parquet --anonymize\n  \
+                  fsage snapshot / -o nights --install-timer")]
+pub struct Args {
+    /// The directory to walk.
+    path: PathBuf,
+    /// STEM.parquet; tables beside it are STEM.snapshots.parquet, STEM.names.parquet (hard links) and
+    /// STEM.free.parquet (free space). With --install-timer, the folder of the nightly snapshots.
+    #[arg(long, short, value_name = "FILE")]
+    output: PathBuf,
+    /// Threads that read [default: one a processor].
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<usize>>,
+    /// Replace every name by a keyed hash, and leave out host and owners. The key is in fsage-anonymize.salt beside the
+    /// output, and the same for all snapshots there: keep it secret. Sizes and times stay, and can still identify
+    /// well-known files.
+    #[arg(long)]
+    anonymize: bool,
+    /// Keep extensions: up to eight letters and digits behind the last dot of a name.
+    #[arg(long, requires = "anonymize")]
+    keep_extensions: bool,
+    /// Print a service and a timer of systemd that take a snapshot every night, and how to install them; do nothing
+    /// else.
+    #[arg(long)]
+    install_timer: bool,
+    /// Print the summary as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Write over an existing snapshot.
+    #[arg(long)]
+    force: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
+    if args.install_timer {
+        return timer::print(args);
+    }
+    let started = Instant::now();
+    let mut output = SnapshotOutput::create(&args.output, Form::Full, args.force)?;
+    let (report, tally) = if args.anonymize {
+        let path = args.output.with_file_name(SALT);
+        let salt = Salt::read_or_make(&path);
+        let salt = salt.with_context(|| format!("{}: cannot use the salt", path.display()))?;
+        let mut anonymous = Anonymous::new(&mut output, salt, args.keep_extensions);
+        let (mut report, tally) = collect(args, &mut anonymous, ui)?;
+        report.info = Anonymous::info(report.info);
+        (report, tally)
+    } else {
+        collect(args, &mut output, ui)?
+    };
+    output.complete_snapshot(report.info.clone(), report.free.as_deref())?;
+    let counts = output.finish()?;
+    for warning in &report.warnings {
+        ui.warn(warning);
+    }
+    print(args, &report, &tally, &counts, started.elapsed())
+}
+
+/// Collects from whatever the path is.
+fn collect(args: &Args, sink: &mut dyn SnapshotSink, ui: Ui) -> anyhow::Result<(Report, Tally)> {
+    let path = &args.path;
+    let found = fs::metadata(path).with_context(|| format!("{}: cannot open", path.display()))?;
+    if !found.is_dir() {
+        bail!(
+            "{}: is no directory: mount it, and name where",
+            path.display()
+        );
+    }
+    let mut options = WalkOptions {
+        host: host(),
+        tool_version: Some(concat!("fsage ", env!("CARGO_PKG_VERSION")).to_owned()),
+        ..WalkOptions::default()
+    };
+    if let Some(threads) = args.threads {
+        options.threads = threads;
+    }
+    let mut bar = None;
+    let mut progress = |rows: u64, total: Option<u64>| {
+        go_on()?;
+        bar.get_or_insert_with(|| ui.bar_count(total, "walking"))
+            .set_position(rows);
+        Ok(())
+    };
+    let mut tally = Tally::new(sink);
+    let collected = fsage_collect::walk_path(path, &options, &mut tally, &mut progress);
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    let report = collected.map_err(|e| match e {
+        CollectError::Sink(e) => crate::exit::boxed(e),
+        e => e.into(),
+    })?;
+    Ok((report, tally.done()))
+}
+
+fn host() -> Option<String> {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    Some(name.trim_end().to_owned())
+}
+
+fn print(
+    args: &Args,
+    report: &Report,
+    tally: &Tally,
+    counts: &SnapshotCounts,
+    took: Duration,
+) -> anyhow::Result<()> {
+    let info = &report.info;
+    let mut out = ui::stdout();
+    if args.json {
+        let all = json!({
+            "snapshot": args.output.to_string_lossy(),
+            "path": args.path.to_string_lossy(),
+            "fs_type": info.fs_type,
+            "taken_at_ns": info.taken_at_ns,
+            "walk_ns": info.walk_ns,
+            "inodes": counts.rows,
+            "further_names": counts.further_names,
+            "bytes": report.bytes,
+            "placed_files": tally.files,
+            "extents": tally.extents,
+            "files_in_pieces": tally.in_pieces,
+            "free_runs": report.free.as_ref().map(Vec::len),
+            "unreadable": report.unreadable,
+            "vanished": report.vanished,
+            "warnings": report.warnings,
+        });
+        summary::print_json(&mut out, &all)?;
+    } else {
+        let mut table = summary::table(&["", ""]);
+        let fs_type = info.fs_type.as_deref().unwrap_or("unknown");
+        table.add_row(["file system", fs_type]);
+        table.add_row(["inodes", &counts.rows.to_string()]);
+        table.add_row(["further names of inodes", &counts.further_names.to_string()]);
+        table.add_row(["bytes in regular files", &human(report.bytes)]);
+        table.add_row(["regular files with blocks", &tally.files.to_string()]);
+        table.add_row(["of these, in several pieces", &tally.in_pieces.to_string()]);
+        table.add_row([
+            "extents a file",
+            &format!("{:.3}", tally.extents_per_file()),
+        ]);
+        if let Some(free) = &report.free {
+            table.add_row(["runs of free space", &free.len().to_string()]);
+        }
+        table.add_row(["could not be read", &report.unreadable.to_string()]);
+        table.add_row(["vanished meanwhile", &report.vanished.to_string()]);
+        table.add_row(["seconds", &format!("{:.2}", took.as_secs_f64())]);
+        writeln!(out, "{table}")?;
+        for line in counts.repairs.lines() {
+            writeln!(out, "{line}")?;
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// A path from the root, without asking whether it exists.
+fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
+    std::path::absolute(path).with_context(|| format!("{}: no path", path.display()))
+}
