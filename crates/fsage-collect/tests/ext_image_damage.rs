@@ -75,7 +75,9 @@ impl Watched {
         );
         match read {
             Ok(report) => {
-                rows.inodes.iter().for_each(|inode| check(inode, size));
+                for inode in &rows.inodes {
+                    check(inode, size);
+                }
                 let mut end = 0;
                 for run in report.free.iter().flatten() {
                     assert!(run.start_bytes >= end && run.length_bytes > 0);

@@ -227,7 +227,9 @@ fn compare_with_debugfs(name: &str, image: &Path, report: &Report, rows: &Rows) 
             names.entry(inode.ino).or_default().push(path.to_owned());
         }
     }
-    names.values_mut().for_each(|paths| paths.sort());
+    for paths in names.values_mut() {
+        paths.sort();
+    }
     let named: Vec<u64> = names.keys().copied().collect();
     assert_eq!(names, debugfs::ncheck(image, &named), "{name}");
     inodes.len()

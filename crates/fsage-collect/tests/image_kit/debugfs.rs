@@ -26,8 +26,12 @@ pub struct Stat {
 
 /// Says `stat` of many inodes in one run.
 pub fn stat(image: &Path, inodes: &[u64], block_bytes: u64) -> Vec<Stat> {
-    let commands: String = inodes.iter().map(|ino| format!("stat <{ino}>\n")).collect();
-    let text = feed("debugfs", &["-f", "-", image.to_str().unwrap()], &commands);
+    let commands: Vec<String> = inodes.iter().map(|ino| format!("stat <{ino}>\n")).collect();
+    let text = feed(
+        "debugfs",
+        &["-f", "-", image.to_str().unwrap()],
+        &commands.concat(),
+    );
     let texts = text.split("debugfs: stat ").skip(1);
     texts.map(|text| parse(text, block_bytes)).collect()
 }
