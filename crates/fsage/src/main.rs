@@ -2,6 +2,7 @@
 
 mod aging;
 mod chart;
+mod collect;
 mod commands;
 mod days;
 mod exit;

@@ -84,6 +84,11 @@ pub struct TargetFacts {
 }
 
 impl Manifest {
+    /// Whether a folder is a run.
+    pub fn is_run(folder: &Path) -> bool {
+        folder.join(MANIFEST).is_file()
+    }
+
     /// Reads the manifest of a run.
     pub fn read(run: &Path) -> anyhow::Result<Manifest> {
         let path = run.join(MANIFEST);

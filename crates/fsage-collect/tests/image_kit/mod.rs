@@ -1,6 +1,8 @@
 //! What the tests of the image reader need.
 #![allow(dead_code, missing_docs)]
 
+pub mod debugfs;
+
 use fsage_collect::Report;
 use fsage_collect::ext_image::{ImageOptions, read_image};
 use fsage_core::snapshot::{Inode, SnapshotInfo};
@@ -73,6 +75,14 @@ pub fn unpacked(name: &str) -> Vec<u8> {
 
 /// Free blocks as `dumpe2fs` lists them: block ranges, over all groups, joined where they touch.
 pub fn free_of_dumpe2fs(text: &str) -> Vec<(u64, u64)> {
+    let field = |name: &str| {
+        let mut lines = text.lines();
+        let number = lines.find_map(|line| line.strip_prefix(name));
+        number.map(|number| number.trim().parse::<u64>().unwrap())
+    };
+    let block_bytes = field("Block size:").unwrap();
+    // A cluster is listed as its first block.
+    let cluster = field("Cluster size:").unwrap_or(block_bytes) / block_bytes;
     let mut runs: Vec<(u64, u64)> = Vec::new();
     for line in text.lines() {
         let Some(list) = line.trim().strip_prefix("Free blocks:") else {
@@ -89,6 +99,7 @@ pub fn free_of_dumpe2fs(text: &str) -> Vec<(u64, u64)> {
         {
             let (first, last) = range.split_once('-').unwrap_or((range, range));
             let (first, last): (u64, u64) = (first.parse().unwrap(), last.parse().unwrap());
+            let last = last + cluster - 1;
             match runs.last_mut() {
                 Some(run) if run.1 + 1 == first => run.1 = last,
                 _ => runs.push((first, last)),

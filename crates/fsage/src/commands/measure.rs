@@ -1,10 +1,11 @@
 //! `fsage measure`: layout and free-space metrics of a run or a snapshot.
 
+use crate::collect::collect_layout;
 use crate::days::{self, DayRow};
 use crate::layout_table::print_layout;
 use crate::run_folder::Manifest;
 use crate::summary;
-use crate::ui;
+use crate::ui::{self, Ui};
 use anyhow::bail;
 use fsage_core::Layout;
 use fsage_data::SnapshotFile;
@@ -12,13 +13,14 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Shows the layout of a run or a snapshot.
+/// Shows the layout of a run, a snapshot, a directory or an image.
 ///
 /// Files, layout score and pieces, how files lie in directory order, and free space; of a run the decay over its days
 /// too, with the unaged control and the ratio where it has one.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A run (the folder that `fsage age -o` made) or a snapshot (Parquet).
+    /// A run (the folder that `fsage age -o` made), a snapshot (Parquet), a directory of a mounted file system, or an
+    /// unmounted ext2, ext3 or ext4 image.
     path: PathBuf,
     /// Of a series of snapshots, the one with this number [default: the last].
     #[arg(long, value_name = "N")]
@@ -41,7 +43,7 @@ struct TargetJson {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     if args.path.is_dir() {
         if args.snap_id.is_some() {
             bail!(
@@ -49,7 +51,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                 args.path.display()
             );
         }
-        return measure_run(&args.path, args.json);
+        if Manifest::is_run(&args.path) {
+            return measure_run(&args.path, args.json);
+        }
+        return measure_path(args, ui);
+    }
+    if !fsage_data::is_parquet(&args.path)? {
+        return measure_path(args, ui);
     }
     let snapshot = match args.snap_id {
         Some(snap_id) => SnapshotFile::open_snapshot(&args.path, snap_id)?,
@@ -57,6 +65,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     let name = args.path.file_name().unwrap_or(args.path.as_os_str());
     measure_layout(&snapshot, &name.to_string_lossy(), args.json)
+}
+
+/// Measures a directory or an image as it is now.
+fn measure_path(args: &Args, ui: Ui) -> anyhow::Result<()> {
+    let (layout, report) = collect_layout(&args.path, ui)?;
+    for warning in &report.warnings {
+        ui.warn(warning);
+    }
+    measure_layout(&layout, &args.path.to_string_lossy(), args.json)
 }
 
 /// Measures a layout, wherever it comes from, and prints it under this name.

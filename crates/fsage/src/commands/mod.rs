@@ -48,7 +48,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Verify(args) => verify::run(args, ui),
         Command::Snapshot(args) => snapshot::run(args, ui),
         Command::Age(args) => age::run(args, ui),
-        Command::Measure(args) => measure::run(args),
+        Command::Measure(args) => measure::run(args, ui),
         Command::Doctor(args) => doctor::run(args),
         Command::Demo(args) => demo::run(args, ui),
         Command::Generate(args) => generate::run(args, ui),
