@@ -37,8 +37,9 @@ fn bytes() -> impl Strategy<Value = u64> {
     ]
 }
 
+/// Beyond what any file system maps: less would be written until the disk is full.
 fn huge() -> impl Strategy<Value = u64> {
-    prop_oneof![Just(u64::MAX - 5), Just(i64::MAX as u64 - 5)]
+    prop_oneof![Just(u64::MAX - 5), Just(1 << 63)]
 }
 
 fn offset() -> impl Strategy<Value = u64> {
@@ -126,15 +127,20 @@ fn known(root: &Path, events: &[Event], deviations: &[Deviation], options: Optio
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_directory_does_what_the_model_does(events in prop::collection::vec(event(), 1..120)) {
         let folder = tempfile::tempdir().unwrap();
         let mut directory = open(folder.path(), Options::default());
         let mut model = Ffs::new(Params::preset("g502").unwrap()).unwrap();
+        // An event that is refused ends a run: it is not one of those that are done.
+        let mut done = Vec::new();
         for event in &events {
             let found = outcome(&mut directory, event);
+            if found.is_ok() {
+                done.push(event.clone());
+            }
             let mut wanted = model.apply(&event.op);
             match event.op {
                 Op::Punch { .. } => wanted = wanted.map(|_| Outcome::Done),
@@ -155,9 +161,9 @@ proptest! {
         check(folder.path(), &expected);
         prop_assert_eq!(directory.live_bytes(), directory.planned_bytes());
         let deviations = directory.take_deviations();
-        let again = known(folder.path(), &events, &deviations, Options::default());
+        let again = known(folder.path(), &done, &deviations, Options::default());
         prop_assert_eq!(again.expected(), expected);
-        prop_assert_eq!(again.events_done(), events.len() as u64);
+        prop_assert_eq!(again.events_done(), done.len() as u64);
         prop_assert_eq!(again.live_bytes(), directory.live_bytes());
     }
 
