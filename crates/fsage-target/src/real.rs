@@ -11,7 +11,7 @@ use crate::directory::{
 };
 use crate::engine::{OpCounts, ReplayError};
 use ahead::Ahead;
-use fsage_core::{Event, Op};
+use fsage_core::{Event, FileId, Op};
 use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::time::SystemTime;
@@ -46,14 +46,14 @@ pub struct Real {
 struct CatchingUp {
     recovered: Recovered,
     deviations: Peekable<std::vec::IntoIter<crate::directory::Deviation>>,
-    /// The system was started anew since: what was not synced may be lost.
-    power_failed: bool,
     /// When the last known day ended, by the clock of the machine.
     synced_ns: i64,
     days: u32,
     /// What the events since the last end of a day removed, and moved.
     removed: BTreeSet<Vec<u8>>,
     moved: Vec<Move>,
+    /// Files that they wrote.
+    written: BTreeSet<FileId>,
     /// Events after the journal's count.
     after: Vec<Event>,
 }
@@ -81,13 +81,11 @@ impl Real {
     }
 
     /// A run that goes on, on a directory that has been applied nothing to. It is to be given the workload from its
-    /// start. After a power failure (`power_failed`) every file is read again, after the death of the program only
-    /// those that changed since the last end of a day.
+    /// start.
     pub fn resume(
         directory: Directory,
         journal: Journal,
         recovered: Recovered,
-        power_failed: bool,
         stop: Stop,
     ) -> Real {
         let deviations = recovered.deviations.clone().into_iter().peekable();
@@ -95,11 +93,11 @@ impl Real {
             catching_up: Some(Box::new(CatchingUp {
                 recovered,
                 deviations,
-                power_failed,
                 synced_ns: 0,
                 days: 0,
                 removed: BTreeSet::new(),
                 moved: Vec::new(),
+                written: BTreeSet::new(),
                 after: Vec::new(),
             })),
             ..Real::begin(directory, Some(journal), stop)
@@ -189,13 +187,13 @@ impl Real {
         let (mut paths, mut moves) = ahead.finish();
         paths.extend(catching_up.removed);
         moves.extend(catching_up.moved);
-        let reread = if catching_up.power_failed {
-            Reread::Everything
-        } else {
-            Reread::Since {
-                ctime_ns: catching_up.synced_ns,
-                inodes: BTreeSet::new(),
-            }
+        let after = catching_up.after.iter().filter_map(|e| written(&e.op));
+        let written = catching_up.written.iter().copied().chain(after);
+        let reread = Reread::Since {
+            ctime_ns: catching_up.synced_ns,
+            written: written
+                .filter_map(|file| self.directory.path_of_file(file))
+                .collect(),
         };
         let stop = &self.stop;
         let repaired = repair(
@@ -307,9 +305,25 @@ fn now_ns() -> i64 {
     since.map_or(0, |since| since.as_nanos() as i64)
 }
 
+/// The file whose content an operation changes.
+fn written(op: &Op) -> Option<FileId> {
+    match *op {
+        Op::Create { file, .. }
+        | Op::Append { file, .. }
+        | Op::Write { file, .. }
+        | Op::Overwrite { file, .. }
+        | Op::Rewrite { file, .. }
+        | Op::Truncate { file, .. }
+        | Op::Fallocate { file, .. }
+        | Op::Punch { file, .. } => Some(file),
+        _ => None,
+    }
+}
+
 impl CatchingUp {
     /// What an event removes or moves, seen before it is taken over.
     fn note(&mut self, event: &Event, directory: &Directory) {
+        self.written.extend(written(&event.op));
         match event.op {
             Op::Delete { file } => self.removed.extend(directory.path_of_file(file)),
             Op::Rmdir { dir } => self.removed.extend(directory.path_of_dir(dir)),
@@ -352,6 +366,7 @@ impl CatchingUp {
     fn day_is_over(&mut self) {
         self.removed.clear();
         self.moved.clear();
+        self.written.clear();
         let payload = self.recovered.days.get(self.days as usize);
         let stamp = payload.and_then(|p| p.first_chunk::<8>());
         if let Some(stamp) = stamp {

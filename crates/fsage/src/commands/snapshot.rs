@@ -3,16 +3,15 @@
 mod tally;
 mod timer;
 
+use crate::collect::{How, collect};
 use crate::summary;
-use crate::ui::{self, Ui, go_on};
+use crate::ui::{self, Ui};
 use anyhow::Context;
-use fsage_collect::ext_image::{ImageOptions, read_image};
-use fsage_collect::{Anonymous, CollectError, Report, Salt, WalkOptions};
+use fsage_collect::{Anonymous, Report, Salt};
 use fsage_core::SnapshotSink;
 use fsage_core::size::human;
 use fsage_data::snapshot::{Form, SnapshotCounts, SnapshotOutput};
 use serde_json::json;
-use std::fs;
 use std::io::Write;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
