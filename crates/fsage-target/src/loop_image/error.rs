@@ -26,7 +26,11 @@ pub enum ImageError {
         package: &'static str,
     },
     /// The image would be too small.
-    #[error("an image of {} is too small for {kind}: at least {} are needed", size::human(*size_bytes), size::human(*min_bytes))]
+    #[error(
+        "an image of {} is too small for {kind}: at least {} are needed",
+        size::human(*size_bytes),
+        size::human(*min_bytes)
+    )]
     TooSmall {
         /// The type of file system.
         kind: Kind,

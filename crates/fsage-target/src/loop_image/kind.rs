@@ -88,7 +88,8 @@ impl Kind {
     }
 
     /// The smallest image that the reference options make a whole file system on, as measured with e2fsprogs 1.47.0
-    /// (with a journal where there should be one), xfsprogs 6.1.0 and btrfs-progs 6.2; `None` where it was not measured.
+    /// (with a journal where there should be one), xfsprogs 6.1.0 and btrfs-progs 6.2; `None` where it was not
+    /// measured.
     pub fn min_bytes(self) -> Option<u64> {
         match self {
             Kind::Ext2 => Some(256 << 10),
