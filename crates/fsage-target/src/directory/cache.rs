@@ -27,13 +27,13 @@ pub(super) struct Cached {
 }
 
 impl Cached {
-    fn new(stat: &Stat, extents: Option<Box<[Extent]>>) -> Box<Cached> {
-        Box::new(Cached {
+    fn new(stat: &Stat, extents: Option<Box<[Extent]>>) -> Cached {
+        Cached {
             ino: stat.st_ino,
             size_bytes: stat.st_size as u64,
             alloc_bytes: stat.st_blocks as u64 * 512,
             extents,
-        })
+        }
     }
 
     /// Whether some of it has no place on disk yet.
@@ -170,7 +170,7 @@ impl Directory {
                 .look_at_dir(slot)
                 .map_err(|failure| self.layout_error(failure, slot, b""))?;
             self.layouts.order.insert(cached.ino, Place::Dir(slot));
-            self.dirs.get_mut(slot).cached = Some(cached);
+            self.dirs.get_mut(slot).cached = Some(Box::new(cached));
         }
         for number in 0..self.shards.len() {
             for slot in std::mem::take(&mut self.shards[number].changed) {
@@ -189,7 +189,7 @@ impl Directory {
                     shard.mark(slot);
                 }
                 let ino = cached.ino;
-                shard.files.get_mut(slot).cached = Some(cached);
+                shard.files.get_mut(slot).cached = Some(Box::new(cached));
                 self.layouts.order.insert(ino, Place::File(number, slot));
             }
         }
@@ -205,7 +205,7 @@ impl Directory {
             let mut links = common.links();
             let inode = links.get_mut(link);
             inode.changed = cached.is_unplaced();
-            inode.cached = Some(cached);
+            inode.cached = Some(Box::new(cached));
         }
         let root = self.volume.root();
         let stat = fstatvfs(root).map_err(|errno| target_error("fstatvfs", ".", errno))?;
@@ -229,7 +229,7 @@ impl Directory {
         }
     }
 
-    fn look_at_dir(&mut self, slot: u32) -> Result<Box<Cached>, Failure> {
+    fn look_at_dir(&mut self, slot: u32) -> Result<Cached, Failure> {
         let root = self.volume.root();
         let descriptors = &mut self.shards[0].descriptors;
         let fd = descriptors
@@ -240,7 +240,7 @@ impl Directory {
         Ok(Cached::new(&stat, extents))
     }
 
-    fn look_at(&mut self, number: usize, slot: u32) -> Result<Box<Cached>, TargetError> {
+    fn look_at(&mut self, number: usize, slot: u32) -> Result<Cached, TargetError> {
         let common = Common {
             dirs: &self.dirs,
             links: &self.links,

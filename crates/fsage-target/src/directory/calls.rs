@@ -153,7 +153,7 @@ impl OpenFile<'_> {
     /// Writes a range by the means that were chosen; gives how much of it was written.
     fn write(&self, offset: u64, bytes: u64) -> (u64, Result<(), Stopped>) {
         match self.data {
-            _ if bytes == 0 => (0, Ok(())),
+            _ if bytes == 0 => (0, check_end("pwrite", offset, bytes)),
             Data::Write => {
                 let mut written = 0;
                 let result = self.write_pieces(offset, bytes, &mut written);
@@ -219,10 +219,10 @@ impl OpenFile<'_> {
     }
 
     fn allocate(&self, flags: FallocateFlags, offset: u64, bytes: u64) -> Result<(), Stopped> {
+        check_end("fallocate", offset, bytes)?;
         if bytes == 0 {
             return Ok(());
         }
-        check_end("fallocate", offset, bytes)?;
         retry(|| fallocate(self.fd, flags, offset, bytes))
             .map_err(|errno| Stopped::new("fallocate", errno))
     }
@@ -257,7 +257,7 @@ impl Stopped {
 /// Offsets are signed in the kernel.
 fn check_end(call: &'static str, offset: u64, bytes: u64) -> Result<(), Stopped> {
     match offset.checked_add(bytes) {
-        Some(end) if end <= i64::MAX as u64 => Ok(()),
+        Some(end) if i64::try_from(end).is_ok() => Ok(()),
         _ => Err(Stopped::new(call, Errno::FBIG)),
     }
 }

@@ -16,16 +16,14 @@ impl NameBuffer {
     /// The name of an entry; without one the letter and the id.
     #[inline]
     pub fn name<'a>(&'a mut self, name: Option<&'a [u8]>, letter: u8, id: u64) -> &'a [u8] {
-        match name {
-            Some(name) => name,
-            None => {
-                let mut digits = itoa::Buffer::new();
-                let digits = digits.format(id).as_bytes();
-                self.0[0] = letter;
-                self.0[1..=digits.len()].copy_from_slice(digits);
-                &self.0[..=digits.len()]
-            }
+        if let Some(name) = name {
+            return name;
         }
+        let mut digits = itoa::Buffer::new();
+        let digits = digits.format(id).as_bytes();
+        self.0[0] = letter;
+        self.0[1..=digits.len()].copy_from_slice(digits);
+        &self.0[..=digits.len()]
     }
 }
 

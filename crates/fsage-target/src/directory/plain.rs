@@ -94,7 +94,7 @@ impl PlainDirectory {
         Ok(directory)
     }
 
-    fn refused(&self, reason: impl ToString, advice: &'static str) -> TargetError {
+    fn refused(&self, reason: impl std::fmt::Display, advice: &'static str) -> TargetError {
         TargetError::Refused {
             path: self.path.clone(),
             reason: reason.to_string(),

@@ -196,20 +196,19 @@ impl Directory {
     pub fn planned_bytes(&self) -> u64 {
         let rounded = |bytes: u64| u128::from(bytes).next_multiple_of(self.block_bytes.into());
         let mut planned = u128::from(self.live_bytes());
-        let mut there = 0;
         let common = self.common();
         for shard in &self.shards {
             let absent = shard.shortfall.absent.values();
             planned += absent.map(|&bytes| rounded(bytes)).sum::<u128>();
             let short = shard.shortfall.short.iter();
-            let both = short.filter_map(|(&id, &bytes)| {
-                Some((rounded(bytes), rounded(shard.size(&common, FileId(id))?)))
+            // A file that another of its names has made longer lacks nothing.
+            let missing = short.filter_map(|(&id, &bytes)| {
+                let there = rounded(shard.size(&common, FileId(id))?);
+                Some(rounded(bytes).saturating_sub(there))
             });
-            let (more, less) = both.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
-            planned += more;
-            there += less;
+            planned += missing.sum::<u128>();
         }
-        u64::try_from(planned.saturating_sub(there)).unwrap_or(u64::MAX)
+        u64::try_from(planned).unwrap_or(u64::MAX)
     }
 
     /// Everything that should be in the tree now.
@@ -312,7 +311,7 @@ impl Directory {
         file: FileId,
         how: How<'_>,
     ) -> Result<Outcome, Failure> {
-        let number = self.shard_for(event, file)?;
+        let number = self.shard_for(event, file);
         let common = Common {
             dirs: &self.dirs,
             links: &self.links,

@@ -375,7 +375,8 @@ impl Shard {
         let task = match task {
             _ if symlink => return Ok(Outcome::Ignored),
             Task::Punch { offset, bytes } => {
-                let bytes = bytes.min(size.saturating_sub(offset));
+                let offset = offset.min(size);
+                let bytes = bytes.min(size - offset);
                 Task::Punch { offset, bytes }
             }
             task => task,

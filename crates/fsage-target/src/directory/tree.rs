@@ -117,9 +117,8 @@ impl Directory {
                 self.dirs.absent.insert(dir.0);
             }
             Op::Rmdir { dir } if !done => {
-                if !self.dirs.absent.remove(&dir.0) {
-                    self.shards[0].shortfall.kept = true;
-                }
+                let was_absent = self.dirs.absent.remove(&dir.0);
+                self.shards[0].shortfall.kept |= !was_absent;
             }
             Op::Link { file, .. } => {
                 self.forget_absent(file);
@@ -171,9 +170,9 @@ impl Directory {
     }
 
     /// The shard that an operation on a file belongs to.
-    pub(super) fn shard_for(&mut self, event: &Event, file: FileId) -> Result<usize, Failure> {
+    pub(super) fn shard_for(&mut self, event: &Event, file: FileId) -> usize {
         if self.shards.len() == 1 {
-            return Ok(0);
+            return 0;
         }
         let found = self.locate(file).map(|(number, _)| number);
         let makes = match event.op {
@@ -183,14 +182,14 @@ impl Directory {
         let Some(dir) = makes else {
             let missing =
                 |shard: &super::shard::Shard| shard.shortfall.absent.contains_key(&file.0);
-            return Ok(found.or(self.shards.iter().position(missing)).unwrap_or(0));
+            return found.or(self.shards.iter().position(missing)).unwrap_or(0);
         };
         if let Some(found) = found {
-            return Ok(found);
+            return found;
         }
         let number = self.dirs.find(dir).map_or(0, |dir| self.shard_of(dir));
         self.move_shortfall(file, number);
-        Ok(number)
+        number
     }
 
     /// What is known to be missing of a file follows it to its shard.
@@ -341,6 +340,7 @@ impl Directory {
         if (from, &old[..]) == (to, new) {
             return Ok(Effect::plain(0));
         }
+        let same_dir = from == to;
         let root = self.volume.root();
         let descriptors = &mut self.shards[0].descriptors;
         let (from, to) = descriptors
@@ -349,7 +349,7 @@ impl Directory {
         let renamed = with_other_name(new, letter, id, |new| {
             match renameat_with(from, &old[..], to, new, RenameFlags::NOREPLACE) {
                 // It has its other name already.
-                Err(Errno::EXIST) if new == old => Ok(()),
+                Err(Errno::EXIST) if same_dir && new == old => Ok(()),
                 renamed => renamed,
             }
         });
@@ -387,20 +387,15 @@ impl Directory {
             How::Known(deviation) => Effect::recorded(deviation, 0),
             How::Live => {
                 let old = self.entry(shard, slot);
-                match other {
-                    Some((its_shard, its_slot)) => {
-                        let one_inode = {
-                            let link = self.shards[shard].files.get(slot).link();
-                            let its_link = self.shards[its_shard].files.get(its_slot).link();
-                            link.is_some() && link == its_link
-                        };
-                        self.replace_entry(&old, &self.entry(its_shard, its_slot), one_inode)?
-                    }
-                    None => {
-                        let mut buffer = NameBuffer::new();
-                        let new = buffer.name(event.name.as_deref(), b'f', id.0);
-                        self.rename_entry(old, to, new, (b'f', id.0))?
-                    }
+                if let Some((its_shard, its_slot)) = other {
+                    let link = self.shards[shard].files.get(slot).link();
+                    let its_link = self.shards[its_shard].files.get(its_slot).link();
+                    let one_inode = link.is_some() && link == its_link;
+                    self.replace_entry(&old, &self.entry(its_shard, its_slot), one_inode)?
+                } else {
+                    let mut buffer = NameBuffer::new();
+                    let new = buffer.name(event.name.as_deref(), b'f', id.0);
+                    self.rename_entry(old, to, new, (b'f', id.0))?
                 }
             }
         };

@@ -63,7 +63,7 @@ pub fn check(root: &Path, expected: &Expected) {
     names.sort_unstable();
     let show = |paths: &[Vec<u8>]| -> Vec<String> {
         let texts = paths.iter().map(|path| String::from_utf8_lossy(path));
-        texts.map(|text| text.into_owned()).collect()
+        texts.map(std::borrow::Cow::into_owned).collect()
     };
     assert_eq!(show(&paths(root)), show(&names));
     let at = |path: &[u8]| root.join(OsStr::from_bytes(path));
