@@ -307,3 +307,59 @@ fn print_free_runs(out: &mut impl Write, day: &DayRow) -> io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(day: &DayRow) -> Vec<Vec<String>> {
+        let mut out = Vec::new();
+        print_layout(&mut out, "ffs", day).expect("memory takes it");
+        let text = String::from_utf8(out).expect("text");
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
+        text.lines().map(words).collect()
+    }
+
+    #[test]
+    fn the_control_and_the_ratio_stand_beside_the_aged_layout() {
+        let day = DayRow {
+            layout_score: 0.6,
+            control_layout_score: Some(0.8),
+            pieces: 30,
+            control_pieces: Some(20),
+            adjacency: Some(0.25),
+            dynamic_layout_score: Some(0.5),
+            free_bytes: Some(4096),
+            ..DayRow::default()
+        };
+        let lines = shown(&day);
+        for line in [
+            "ffs control ratio",
+            "layout score 0.6000 0.8000 0.750",
+            "pieces of all files 30 20 1.500",
+            "files right behind the one before 25.0 %",
+            "free 4.0 KiB",
+        ] {
+            let words: Vec<&str> = line.split(' ').collect();
+            assert!(
+                lines.iter().any(|shown| *shown == words),
+                "{line}: {lines:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_out() {
+        let lines = shown(&DayRow::default()).concat().join(" ");
+        for absent in [
+            "control",
+            "ratio",
+            "Directory",
+            "unwritten",
+            "room",
+            "inodes",
+        ] {
+            assert!(!lines.contains(absent), "{absent}: {lines}");
+        }
+    }
+}
