@@ -263,7 +263,7 @@ fn what_is_no_place_for_a_replay_is_refused() {
     refused("dir:full,colour=red", "colour");
     refused("dir:full,sync=never", "day");
     refused("loop:zfs", "ext4");
-    refused("loop:xfs,size=1M", "size");
+    refused("loop:xfs,size=1M", "300 MiB");
     assert_eq!(
         std::fs::read(at.join("full/mine")).expect("still there"),
         b"precious"

@@ -18,6 +18,7 @@ use fsage_target::loop_image::{LoopImage, LoopOptions};
 use fsage_target::{OpCounts, Place, Real, RealSpec, TargetSpec, control_workload, day_records};
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 
@@ -74,7 +75,7 @@ pub fn begin(spec: &TargetSpec, run: &RunFacts<'_>, folder: &Path) -> anyhow::Re
                 fs::remove_file(&path)
                     .with_context(|| format!("{}: cannot make it anew", path.display()))?;
             }
-            let image = LoopImage::create(options, &path)?;
+            let image = LoopImage::create(options, &path).map_err(io::Error::from)?;
             warnings.extend(image.warning().map(str::to_owned));
             Box::new(image)
         }
@@ -122,9 +123,9 @@ fn go_on(
     }
     let volume: Box<dyn Volume> = match &real.place {
         Place::Dir(path) => Box::new(PlainDirectory::open_again(path)?),
-        Place::Loop(options) => {
-            Box::new(LoopImage::open(options, &options.image_in(folder), false)?)
-        }
+        Place::Loop(options) => Box::new(
+            LoopImage::open(options, &options.image_in(folder), false).map_err(io::Error::from)?,
+        ),
     };
     if root_id(volume.root())? != identity.root {
         bail!(
@@ -325,7 +326,7 @@ fn measure_control(
                 fs::remove_file(&path)?;
             }
             let options: LoopOptions = options.control(path.clone());
-            let image = LoopImage::create(&options, &path)?;
+            let image = LoopImage::create(&options, &path).map_err(io::Error::from)?;
             (Box::new(image), Place::Loop(options))
         }
         (Place::Dir(_), Some(path)) => (

@@ -109,7 +109,8 @@ fn verify_target(
     let volume: Box<dyn Volume> = match place {
         Place::Dir(path) => Box::new(PlainDirectory::open_again(path)?),
         Place::Loop(options) => {
-            Box::new(LoopImage::open(options, &options.image_in(folder), true)?)
+            let image = LoopImage::open(options, &options.image_in(folder), true);
+            Box::new(image.map_err(std::io::Error::from)?)
         }
     };
     let bar = ui.bar_bytes(None, "verifying");

@@ -127,7 +127,11 @@ pub fn target_folder(at: &Path, run: &str) -> PathBuf {
 
 /// The aged image of a run on `loop:`.
 pub fn image_of(at: &Path, run: &str) -> PathBuf {
-    target_folder(at, run).join("aged.img")
+    let folder = target_folder(at, run);
+    let images =
+        ["ext4", "ext3", "ext2", "xfs", "btrfs"].map(|fs| folder.join(format!("{fs}.img")));
+    let image = images.into_iter().find(|image| image.exists());
+    image.expect("an image in the folder of the target")
 }
 
 /// Loop devices whose image lies below a folder.
