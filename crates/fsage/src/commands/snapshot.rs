@@ -5,7 +5,8 @@ mod timer;
 
 use crate::summary;
 use crate::ui::{self, Ui, go_on};
-use anyhow::{Context, bail};
+use anyhow::Context;
+use fsage_collect::ext_image::{ImageOptions, read_image};
 use fsage_collect::{Anonymous, CollectError, Report, Salt, WalkOptions};
 use fsage_core::SnapshotSink;
 use fsage_core::size::human;
@@ -27,12 +28,15 @@ const SALT: &str = "fsage-anonymize.salt";
 /// PATH is a directory of a mounted file system, which is walked as far as it stays on the same mount. No root is
 /// needed, but files that cannot be opened then have no block lists. A walk is not atomic: what changed meanwhile is
 /// marked. Dirty data are written out first.
+///
+/// Or PATH is an unmounted ext2, ext3 or ext4 file system, as an image or a block device, which is read directly. No root
+/// is needed where the file can be read. The snapshot then also has the blocks that hold block pointers.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  fsage snapshot / -o root.parquet\n  \
                   fsage snapshot /srv -o nights/monday.parquet --anonymize\n  \
-                  fsage snapshot / -o nights --install-timer")]
+                  fsage snapshot / -o nights --install-timer\n  fsage snapshot disk.img -o disk.parquet")]
 pub struct Args {
-    /// The directory to walk.
+    /// The directory to walk, or the image or device to read.
     path: PathBuf,
     /// STEM.parquet; tables beside it are STEM.snapshots.parquet, STEM.names.parquet (hard links) and
     /// STEM.free.parquet (free space). With --install-timer, the folder of the nightly snapshots.
@@ -49,6 +53,10 @@ pub struct Args {
     /// Keep extensions: up to eight letters and digits behind the last dot of a name.
     #[arg(long, requires = "anonymize")]
     keep_extensions: bool,
+    /// Read an image all the same that is mounted, or whose journal is to be replayed. It may contradict itself: every
+    /// row is marked as changed during the walk.
+    #[arg(long)]
+    stale: bool,
     /// Print a service and a timer of systemd that take a snapshot every night, and how to install them; do nothing
     /// else.
     #[arg(long)]
@@ -91,29 +99,26 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
 fn collect(args: &Args, sink: &mut dyn SnapshotSink, ui: Ui) -> anyhow::Result<(Report, Tally)> {
     let path = &args.path;
     let found = fs::metadata(path).with_context(|| format!("{}: cannot open", path.display()))?;
-    if !found.is_dir() {
-        bail!(
-            "{}: is no directory: mount it, and name where",
-            path.display()
-        );
-    }
-    let mut options = WalkOptions {
-        host: host(),
-        tool_version: Some(concat!("fsage ", env!("CARGO_PKG_VERSION")).to_owned()),
-        ..WalkOptions::default()
-    };
-    if let Some(threads) = args.threads {
-        options.threads = threads;
-    }
+    let is_directory = found.is_dir();
     let mut bar = None;
     let mut progress = |rows: u64, total: Option<u64>| {
         go_on()?;
-        bar.get_or_insert_with(|| ui.bar_count(total, "walking"))
-            .set_position(rows);
+        bar.get_or_insert_with(|| {
+            ui.bar_count(total, if is_directory { "walking" } else { "reading" })
+        })
+        .set_position(rows);
         Ok(())
     };
     let mut tally = Tally::new(sink);
-    let collected = fsage_collect::walk_path(path, &options, &mut tally, &mut progress);
+    let collected = if is_directory {
+        fsage_collect::walk_path(path, &walk_options(args), &mut tally, &mut progress)
+    } else {
+        let options = ImageOptions {
+            stale: args.stale,
+            ..ImageOptions::default()
+        };
+        read_image(path, &options, &mut tally, &mut progress)
+    };
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
@@ -122,6 +127,18 @@ fn collect(args: &Args, sink: &mut dyn SnapshotSink, ui: Ui) -> anyhow::Result<(
         e => e.into(),
     })?;
     Ok((report, tally.done()))
+}
+
+fn walk_options(args: &Args) -> WalkOptions {
+    let mut options = WalkOptions {
+        host: host(),
+        tool_version: Some(concat!("fsage ", env!("CARGO_PKG_VERSION")).to_owned()),
+        ..WalkOptions::default()
+    };
+    if let Some(threads) = args.threads {
+        options.threads = threads;
+    }
+    options
 }
 
 fn host() -> Option<String> {
