@@ -1,7 +1,7 @@
 //! The reader of images against the kernel (statx, FIEMAP), `debugfs` and `dumpe2fs`, over combinations of features.
 //!
-//! Every image is made by `mkfs.ext4`, filled, compared while it is mounted where the kernel can mount it, and read when
-//! it is unmounted. Without root, and where blocks are too large for the kernel, `mkfs.ext4 -d` fills it.
+//! Every image is made by `mkfs.ext4`, filled, compared while it is mounted where the kernel can mount it, and read
+//! when it is unmounted. Without root, and where blocks are too large for the kernel, `mkfs.ext4 -d` fills it.
 
 mod image_kit;
 

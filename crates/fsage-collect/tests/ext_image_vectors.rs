@@ -1,6 +1,6 @@
-//! The reader of images against what the kernel said of the same file systems while they were mounted: every inode, every
-//! time, every extent. And against `dumpe2fs`, for free space. (Vectors: statx, file handles and FIEMAP of Linux 6.18;
-//! e2fsprogs 1.47.0.)
+//! The reader of images against what the kernel said of the same file systems while they were mounted: every inode,
+//! every time, every extent. And against `dumpe2fs`, for free space. (Vectors: statx, file handles and FIEMAP of Linux
+//! 6.18; e2fsprogs 1.47.0.)
 
 mod image_kit;
 

@@ -36,8 +36,8 @@ impl Tree<'_, '_> {
         let (found, most) = (u16_at(bytes, 6), bytes.len() / ENTRY - 1);
         if magic != MAGIC || found != depth || entries > most {
             return Err(Fault(format!(
-                "an extent tree node of magic number {magic:#x}, depth {found}, {entries} entries, expected {MAGIC:#x}, \
-                 {depth}, at most {most}"
+                "an extent tree node of magic number {magic:#x}, depth {found}, {entries} entries, expected \
+                 {MAGIC:#x}, {depth}, at most {most}"
             )));
         }
         let entries = bytes[ENTRY..].chunks_exact(ENTRY).take(entries);

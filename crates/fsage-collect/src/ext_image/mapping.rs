@@ -12,8 +12,8 @@ pub struct Fault(pub String);
 
 /// Finds the blocks of inodes, one after another.
 ///
-/// A block of pointers is read once, whoever points to it: it belongs to one inode, and so no loop, and no sharing among
-/// many inodes, makes more work than there are blocks.
+/// A block of pointers is read once, whoever points to it: it belongs to one inode, and so no loop, and no sharing
+/// among many inodes, makes more work than there are blocks.
 pub struct Mapper<'a> {
     device: &'a Device<'a>,
     pointer_blocks: HashSet<u64>,

@@ -9,11 +9,11 @@
 //! inode tables, all inodes       ->  rows, with extents and paths
 //! ```
 //!
-//! An image may be hostile. No number in it is believed: places are compared with the size of the file system, this with
-//! the length of the file; a block of pointers, or of a directory, is read for one inode only, so that neither loops nor
-//! sharing make more work than there are blocks; what a few bytes could blow up (a long path for each of many names,
-//! many extents for each of many hard links) has a bound together. Damage to an inode is told and marks this inode.
-//! Damage to the superblock, or to a group descriptor, is an error.
+//! An image may be hostile. No number in it is believed: places are compared with the size of the file system, this
+//! with the length of the file; a block of pointers, or of a directory, is read for one inode only, so that neither
+//! loops nor sharing make more work than there are blocks; what a few bytes could blow up (a long path for each of many
+//! names, many extents for each of many hard links) has a bound together. Damage to an inode is told and marks this
+//! inode. Damage to the superblock, or to a group descriptor, is an error.
 
 mod bitmap;
 mod bytes;

@@ -21,15 +21,15 @@ use tally::{Counting, Tally};
 /// The file beside anonymized snapshots that holds their salt.
 const SALT: &str = "fsage-anonymize.salt";
 
-/// Takes a snapshot of a file system: inodes, generations, times, names, where the blocks of every file lie, and what is
-/// free.
+/// Takes a snapshot of a file system: inodes, generations, times, names, where the blocks of every file lie, and what
+/// is free.
 ///
 /// PATH is a directory of a mounted file system, which is walked as far as it stays on the same mount. No root is
 /// needed, but files that cannot be opened then have no block lists. A walk is not atomic: what changed meanwhile is
 /// marked. Dirty data are written out first.
 ///
-/// Or PATH is an unmounted ext2, ext3 or ext4 file system, as an image or a block device, which is read directly. No root
-/// is needed where the file can be read. The snapshot then also has the blocks that hold block pointers.
+/// Or PATH is an unmounted ext2, ext3 or ext4 file system, as an image or a block device, which is read directly. No
+/// root is needed where the file can be read. The snapshot then also has the blocks that hold block pointers.
 #[derive(Debug, clap::Args)]
 // Each is a switch of the command line.
 #[allow(clippy::struct_excessive_bools)]
