@@ -158,7 +158,7 @@ fn ext4_is_as_debugfs_and_dumpe2fs_say() {
         let mut expected: Vec<Run> = Vec::new();
         for line in dump
             .lines()
-            .filter_map(|l| l.trim().strip_prefix("Free blocks: "))
+            .filter_map(|l| l.strip_prefix("  Free blocks: "))
         {
             for range in line.split(", ").filter(|range| !range.is_empty()) {
                 let ends = numbers(range);
