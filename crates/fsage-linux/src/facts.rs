@@ -28,7 +28,7 @@ pub struct Facts {
     pub total_bytes: u64,
     /// Free space, the reserve included.
     pub free_bytes: u64,
-    /// Held back for the superuser.
+    /// Held back for the superuser; on ext4 also what the driver holds back for itself, at most 2 %.
     pub reserved_bytes: u64,
     /// Inodes in all; 0 where they have no fixed number.
     pub inodes_total: u64,
