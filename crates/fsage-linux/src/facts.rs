@@ -23,8 +23,8 @@ pub struct Facts {
     pub mount_options: Option<String>,
     /// Block size.
     pub block_bytes: u32,
-    /// Space for data and what data needs, as `statfs` counts it: without fixed metadata on ext2/3/4, without the log on
-    /// XFS.
+    /// Space for data and what data needs, as `statfs` counts it: without fixed metadata on ext2/3/4, without the log
+    /// on XFS.
     pub total_bytes: u64,
     /// Free space, the reserve included.
     pub free_bytes: u64,

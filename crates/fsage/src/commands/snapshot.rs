@@ -21,8 +21,8 @@ use tally::{Counting, Tally};
 /// The file beside anonymized snapshots that holds their salt.
 const SALT: &str = "fsage-anonymize.salt";
 
-/// Takes a snapshot of a file system: inodes, generations, times, names, where the blocks of every file lie, and what is
-/// free.
+/// Takes a snapshot of a file system: inodes, generations, times, names, where the blocks of every file lie, and what
+/// is free.
 ///
 /// PATH is a directory of a mounted file system, which is walked as far as it stays on the same mount. No root is
 /// needed, but files that cannot be opened then have no block lists. A walk is not atomic: what changed meanwhile is
