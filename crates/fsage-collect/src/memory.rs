@@ -45,7 +45,7 @@ impl Memory {
     }
 }
 
-/// The name that a further row of an inode gives; none for a directory, which has one name only and was moved meanwhile.
+/// The name that a further row of an inode gives; none for a directory, which has one name and was moved meanwhile.
 fn further_name(first: &Inode, row: &Inode) -> Option<FurtherName> {
     let path = row
         .path

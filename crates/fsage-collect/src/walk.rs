@@ -42,6 +42,8 @@ pub struct WalkOptions {
     pub threads: NonZero<usize>,
     /// Write out what is dirty first (`syncfs`, once). Without it, what was just written may have no place yet.
     pub sync: bool,
+    /// Ask for free space, which on a large file system can take longer than a small tree.
+    pub free_map: bool,
     /// Number of the snapshot.
     pub snap_id: u32,
     /// `walk`, or `replay` for what a replay made.
@@ -60,6 +62,7 @@ impl Default for WalkOptions {
         WalkOptions {
             threads: thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN),
             sync: true,
+            free_map: true,
             snap_id: 0,
             source: "walk".to_owned(),
             taken_at_ns: None,
@@ -114,7 +117,10 @@ pub fn walk(
     let started_ns = now_ns();
     let facts = facts(&root).map_err(failed("cannot ask for the file system"))?;
     // Where the file system does not tell, nothing is known.
-    let map = free_map(&root, facts.device.0, facts.device.1).ok();
+    let map = options
+        .free_map
+        .then(|| free_map(&root, facts.device.0, facts.device.1));
+    let map = map.and_then(Result::ok);
     let mut report = Report {
         info: info(options, &facts, map.as_ref(), started_ns),
         free: map.map(|map| map.free),

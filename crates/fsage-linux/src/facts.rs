@@ -23,12 +23,12 @@ pub struct Facts {
     pub mount_options: Option<String>,
     /// Block size.
     pub block_bytes: u32,
-    /// Space for data and what data needs, as `statfs` counts it: without fixed metadata on ext2/3/4, without the log on
-    /// XFS.
+    /// Space for data and what data needs, as `statfs` counts it: without fixed metadata on ext2/3/4, without the log
+    /// on XFS.
     pub total_bytes: u64,
     /// Free space, the reserve included.
     pub free_bytes: u64,
-    /// Held back for the superuser.
+    /// Held back for the superuser; on ext4 also what the driver holds back for itself, at most 2 %.
     pub reserved_bytes: u64,
     /// Inodes in all; 0 where they have no fixed number.
     pub inodes_total: u64,

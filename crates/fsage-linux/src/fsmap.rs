@@ -55,8 +55,8 @@ pub struct FreeMap {
     pub end_bytes: u64,
 }
 
-/// The free space of the file system that `file` is on. `major` and `minor` are its device (`st_dev`): ranges of others,
-/// such as an external journal, are left out.
+/// The free space of the file system that `file` is on. `major` and `minor` are its device (`st_dev`): ranges of
+/// others, such as an external journal, are left out.
 ///
 /// # Errors
 /// `ENOTTY` or `EOPNOTSUPP` where there is no such call; or what reading metadata may fail with.

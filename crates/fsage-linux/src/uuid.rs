@@ -44,8 +44,8 @@ pub fn uuid_text(uuid: &[u8; 16]) -> String {
 fn call(file: &impl AsFd) -> io::Result<Raw> {
     let fd = file.as_fd().as_raw_fd();
     let mut raw = Raw::default();
-    // SAFETY: `raw` is a live `struct fsuuid2`, whose size the request names, and any bytes that the kernel writes there
-    // are valid integers.
+    // SAFETY: `raw` is a live `struct fsuuid2`, whose size the request names, and any bytes that the kernel writes
+    // there are valid integers.
     let result = unsafe { libc::ioctl(fd, FS_IOC_GETFSUUID as _, std::ptr::from_mut(&mut raw)) };
     if result < 0 {
         return Err(io::Error::last_os_error());

@@ -29,7 +29,7 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// The next directory, for which others may have to be waited; `None` when all were visited or the walk was stopped.
+    /// The next directory, which may have to be waited for; `None` when all were visited or the walk was stopped.
     pub fn next(&self) -> Option<Visit<'_>> {
         let mut state = lock(&self.state);
         loop {

@@ -185,7 +185,8 @@ impl<'a> Worker<'a> {
             return Ok(None);
         }
         let ino = stat.stx_ino;
-        let mut row = self.row(&parent_fd, name, &stat, FileKind::Directory);
+        let mut row = self.row(&stat, FileKind::Directory);
+        self.add_generation(&mut row, &parent_fd, name);
         row.parent_ino = Some(parent.ino().unwrap_or(ino));
         row.path = Some(path.into());
         let opened = shared.descriptors.open(directory, ino);
@@ -232,7 +233,7 @@ impl<'a> Worker<'a> {
             self.shared.not_entered(&place.entry_path());
             return Ok(false);
         }
-        let mut row = self.row(place.fd, place.name, &stat, kind);
+        let mut row = self.row(&stat, kind);
         row.parent_ino = Some(place.ino);
         row.path = Some(place.entry_path());
         if stat.stx_blocks == 0 && (kind != FileKind::Regular || stat.stx_size == 0) {
@@ -241,19 +242,29 @@ impl<'a> Worker<'a> {
             self.shared.vanished();
             return Ok(false);
         }
+        if row.generation.is_none() {
+            self.add_generation(&mut row, place.fd, place.name);
+        }
         self.push(row)?;
         Ok(false)
     }
 
-    /// Adds the extents of a regular file; `false` if it is not there any more.
+    /// Adds the extents and the generation of a regular file; `false` if it is not there any more.
     fn add_blocks(&mut self, row: &mut Inode, place: &Place) -> bool {
         let shared = self.shared;
         if !shared.files.is_likely() {
             row.source_flags |= source_flags::UNREADABLE;
             return true;
         }
-        let asked = match open_file(place, row.ino) {
-            Ok(file) => self.blocks.of_file(&file, row.size_bytes, &shared.files),
+        let asked = match open_file(place) {
+            Ok(file) => {
+                // The handle tells that the open file is the one that was looked at; without one, `statx` has to.
+                self.add_generation(row, &file, c"");
+                if row.generation.is_none() && !is_inode(&file, row.ino) {
+                    return false;
+                }
+                self.blocks.of_file(&file, row.size_bytes, &shared.files)
+            }
             Err(e) if is_gone(e) => return false,
             Err(e) => Err(e.into()),
         };
@@ -268,12 +279,10 @@ impl<'a> Worker<'a> {
         true
     }
 
-    fn row(&self, dir: &OwnedFd, name: &CStr, stat: &Statx, kind: FileKind) -> Inode {
-        let ino = stat.stx_ino;
-        let generation = generation(dir, name, self.shared.magic, ino);
+    fn row(&self, stat: &Statx, kind: FileKind) -> Inode {
         let has_birth = stat.stx_mask & StatxFlags::BTIME.bits() != 0;
         let ctime_ns = time_ns(&stat.stx_ctime);
-        let mut row = Inode::new(ino, generation, kind, stat.stx_size);
+        let mut row = Inode::new(stat.stx_ino, None, kind, stat.stx_size);
         row.alloc_bytes = Some(stat.stx_blocks.saturating_mul(512));
         row.ctime_ns = Some(ctime_ns);
         row.mtime_ns = Some(time_ns(&stat.stx_mtime));
@@ -282,13 +291,18 @@ impl<'a> Worker<'a> {
         row.mode = Some(u32::from(stat.stx_mode));
         row.uid = Some(stat.stx_uid);
         row.gid = Some(stat.stx_gid);
-        if generation.is_some_and(|generation| generation != 0) {
-            row.source_flags |= source_flags::GEN_VALID;
-        }
         if ctime_ns > self.shared.started_ns {
             row.source_flags |= source_flags::CHANGED_DURING_WALK;
         }
         row
+    }
+
+    /// Adds the generation of the inode that `name` in `dir` is, or with an empty name, `dir` itself.
+    fn add_generation(&self, row: &mut Inode, dir: &OwnedFd, name: &CStr) {
+        row.generation = generation(dir, name, self.shared.magic, row.ino);
+        if row.generation.is_some_and(|generation| generation != 0) {
+            row.source_flags |= source_flags::GEN_VALID;
+        }
     }
 
     /// Whether something is mounted there, or another file system starts. Files of one overlay may be on several
@@ -373,16 +387,15 @@ fn look(dir: &OwnedFd, name: &CStr) -> Result<Statx, Errno> {
 
 /// Opens a regular file only to ask for its blocks. It was a regular file when it was looked at: opening a FIFO would
 /// wait for ever, without `O_NONBLOCK`.
-fn open_file(place: &Place, ino: u64) -> Result<OwnedFd, Errno> {
+fn open_file(place: &Place) -> Result<OwnedFd, Errno> {
     let flags =
         OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = open_unnoticed(place.fd, place.name, flags)?;
-    let stat = statx(&file, c"", AtFlags::EMPTY_PATH, StatxFlags::INO)?;
-    if stat.stx_ino == ino {
-        Ok(file)
-    } else {
-        Err(Errno::NOENT)
-    }
+    open_unnoticed(place.fd, place.name, flags)
+}
+
+fn is_inode(file: &OwnedFd, ino: u64) -> bool {
+    let stat = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::INO);
+    stat.is_ok_and(|stat| stat.stx_ino == ino)
 }
 
 /// Whether the name is gone, or names something else by now.

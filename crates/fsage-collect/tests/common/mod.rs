@@ -110,10 +110,11 @@ pub fn snapshot_unsynced(path: &Path) -> (LayoutInMemory, Report) {
     snapshot_with(path, &unsynced())
 }
 
-/// Options of a walk that writes nothing out first.
+/// Options of a walk that writes nothing out first, and does not ask for free space.
 pub fn unsynced() -> WalkOptions {
     WalkOptions {
         sync: false,
+        free_map: false,
         ..WalkOptions::default()
     }
 }

@@ -29,8 +29,8 @@ pub struct SnapshotCounts {
     pub repairs: Repairs,
 }
 
-/// Writes `STEM.parquet`, `STEM.snapshots.parquet`, `STEM.names.parquet` and `STEM.free.parquet`. The inode table gets its name last,
-/// so that where it is, the others are.
+/// Writes `STEM.parquet`, `STEM.snapshots.parquet`, `STEM.names.parquet` and `STEM.free.parquet`. The
+/// inode table gets its name last, so that where it is, the others are.
 pub(super) struct SeriesWriter {
     stem: PathBuf,
     form: Form,
