@@ -114,8 +114,8 @@ pub type DayEnds = Box<dyn FnMut(&Day) -> Vec<u8> + Send>;
 pub type TakeSnapshot =
     Box<dyn FnMut(SnapshotInfo, Vec<Inode>, Vec<FurtherName>) -> Result<(), SinkError> + Send>;
 
-/// Takes a snapshot of a mounted file system: its number, the time of the workload it stands for (nanoseconds since 1970
-/// UTC), and the root of the tree.
+/// Takes a snapshot of a mounted file system: its number, the time of the workload it stands for (nanoseconds since
+/// 1970 UTC), and the root of the tree.
 pub type TakeRealSnapshot =
     Box<dyn FnMut(u32, i64, BorrowedFd<'_>) -> Result<(), SinkError> + Send>;
 

@@ -127,7 +127,12 @@ fn known(root: &Path, events: &[Event], deviations: &[Deviation], options: Optio
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 24,
+        max_shrink_iters: 200,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn a_directory_does_what_the_model_does(events in prop::collection::vec(event(), 1..120)) {

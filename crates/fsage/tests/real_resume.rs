@@ -1,9 +1,10 @@
-//! Interrupted runs on real file systems: whenever the program dies, the run goes on and ends with the same files, sizes
-//! and contents as one that was never interrupted.
+//! Interrupted runs on real file systems: whenever the program dies, the run goes on and ends with the same files,
+//! sizes and contents as one that was never interrupted.
 
 mod real;
 
 use real::{RealFs, fsage, skip};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -94,15 +95,14 @@ fn killed_in_a_directory() {
 #[test]
 fn killed_on_images() {
     for (name, size) in [("ext4", 96), ("btrfs", 128)] {
-        match RealFs::usable(name) {
-            Err(why) => skip("killed_on_images", &why),
-            Ok(_) => {
-                let folder = quick_folder();
-                real::churn(&folder.path().join("w.ops"), 1_500, 30_000);
-                let spec = format!("loop:{name},size={size}M");
-                killed_and_resumed(folder.path(), &spec, moments(10), || ());
-            }
+        if let Err(why) = RealFs::usable(name) {
+            skip("killed_on_images", &why);
+            continue;
         }
+        let folder = quick_folder();
+        real::churn(&folder.path().join("w.ops"), 1_500, 30_000);
+        let spec = format!("loop:{name},size={size}M");
+        killed_and_resumed(folder.path(), &spec, moments(10), || ());
     }
 }
 
@@ -189,7 +189,7 @@ fn a_file_deleted_underneath_is_made_again() {
     fs::create_dir(at.join("target")).expect("a folder");
     let mut script = String::from("mkdir 1\n");
     for file in 0..20_000 {
-        script.push_str(&format!("create {file} 1 5000\n"));
+        let _ = writeln!(script, "create {file} 1 5000");
         if file % 200 == 0 {
             script.push_str("day 1\nappend 0 10\n");
         }

@@ -16,6 +16,8 @@ use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// How to age.
+// Each is a switch of the command line.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Skip and count what does not fit the state.

@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 /// Problems that are printed of each target.
 const SHOWN: usize = 20;
 
-/// Verifies that the real file systems of a run hold what was written: every name, size, link and byte, and nothing else.
+/// Verifies that the real file systems of a run hold what was written: every name, size, link and byte, and nothing
+/// else.
 ///
 /// Images are mounted read-only, where nobody else sees them. Exit status 1 if something is wrong.
 #[derive(Debug, clap::Args)]
