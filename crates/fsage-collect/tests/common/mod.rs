@@ -4,8 +4,10 @@ use fsage_collect::{Memory, Report, WalkOptions, walk_path};
 use fsage_core::LayoutInMemory;
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// Says on stderr that a test was skipped, and why. Not `eprintln!`, which the test harness would swallow.
@@ -96,8 +98,28 @@ impl Mounted {
 impl Drop for Mounted {
     fn drop(&mut self) {
         // It is not mounted if something failed before. The loop device goes with the mount.
-        let _ = Command::new("umount").arg(self.root()).output();
+        unmount(&self.root());
     }
+}
+
+/// Unmounts what is mounted there, if something is. A program that another test starts right now has our descriptors
+/// for a moment, and then the mount is busy.
+pub fn unmount(at: &Path) {
+    let is_mounted = || {
+        let mounts = fsage_linux::mounts::mounts().unwrap_or_default();
+        mounts
+            .iter()
+            .any(|mount| mount.at == at.as_os_str().as_bytes())
+    };
+    for _ in 0..100 {
+        if !is_mounted() {
+            return;
+        }
+        // Whether it worked is seen in the table of mounts.
+        let _ = Command::new("umount").arg(at).output();
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let _ = Command::new("umount").arg("--lazy").arg(at).output();
 }
 
 /// A snapshot in memory.

@@ -1,6 +1,8 @@
 //! Trees of every kind of file, compared with `find`.
 
-use crate::common::{Mounted, is_root, run, skipped, snapshot, snapshot_unsynced, unsynced};
+use crate::common::{
+    Mounted, is_root, run, skipped, snapshot, snapshot_unsynced, unmount, unsynced,
+};
 use fsage_collect::{CollectError, WalkOptions, walk_path};
 use fsage_core::names::unescape;
 use fsage_core::snapshot::source_flags::{CHANGED_DURING_WALK, GEN_VALID, UNREADABLE};
@@ -274,7 +276,7 @@ fn what_is_mounted_inside_is_left_out_and_named() {
     fs::write(root.join("tmp/inside"), "1").unwrap();
     let (layout, report) = snapshot(&root);
     for name in ["target", "bound", "tmp"] {
-        run("umount", &[&path(name)]);
+        unmount(&root.join(name));
     }
     let mut paths: Vec<&str> = layout
         .inodes
@@ -401,7 +403,7 @@ fn a_file_system_without_block_lists_says_so_once() {
         fs::write(folder.path().join(i.to_string()), "some").unwrap();
     }
     let taken = std::panic::catch_unwind(|| snapshot(folder.path()));
-    run("umount", &[path]);
+    unmount(folder.path());
     let (layout, report) = taken.unwrap();
     assert_eq!(layout.inodes.len(), 101);
     for inode in &layout.inodes {
