@@ -82,7 +82,10 @@ fn open(
     loop {
         // All that arrive before the device decides.
         while let Some((number, next)) = coming.peek() {
-            if queue.next_start_ns().is_some_and(|start| next.time_ns > start) {
+            if queue
+                .next_start_ns()
+                .is_some_and(|start| next.time_ns > start)
+            {
                 break;
             }
             queue.arrive(next.time_ns, *number as u64, next.request);

@@ -168,7 +168,10 @@ struct Columns {
 
 impl Columns {
     fn parse(line: &str) -> Result<Columns, String> {
-        let names: Vec<&str> = line.trim_start_matches('#').split_ascii_whitespace().collect();
+        let names: Vec<&str> = line
+            .trim_start_matches('#')
+            .split_ascii_whitespace()
+            .collect();
         let place = |name: &str| names.iter().position(|n| *n == name);
         let needed = |name: &str| {
             let found = names.join(" ");
@@ -386,7 +389,11 @@ fn decimal_ns(text: &str, digits: usize) -> Result<u64, String> {
     if before.len() + behind.len() == 0 || !is_number(before) || !is_number(behind) {
         return Err(wrong());
     }
-    let behind: String = behind.chars().chain("000000".chars()).take(digits).collect();
+    let behind: String = behind
+        .chars()
+        .chain("000000".chars())
+        .take(digits)
+        .collect();
     let time = format!("0{before}{behind}").parse::<u64>().ok();
     time.filter(|&time| time <= MAX_TIME_NS).ok_or_else(wrong)
 }
@@ -425,14 +432,38 @@ mod tests {
     fn errors_name_the_line_and_what_was_expected() {
         let table = [
             ("", "file:1: expected a header"),
-            ("# mode=half\n", "file:1: expected mode=closed, open or think, found half"),
-            ("# mode=open\nidx issue_ms op lba\n", "file:2: expected a column nsect"),
-            ("# mode=closed\nissue_ms op lba nsect\n", "file:2: this mode needs a column done_ms"),
-            ("# mode=open\nissue_ms op lba nsect\n0 R 5 0\n", "file:3: expected a number of sectors"),
-            ("# mode=open\nissue_ms op lba nsect\n0 X 5 1\n", "file:3: expected R or W, found X"),
-            ("# mode=open\nissue_ms op lba nsect\n1e3 R 5 1\n", "file:3: expected a time"),
-            ("# mode=open\nissue_ms op lba nsect\n0 R 5\n", "file:3: expected at least 4 fields"),
-            ("# mode=open\nissue_ms op lba nsect\n2 R 5 1\n1 R 5 1\n", "file:4: issued before"),
+            (
+                "# mode=half\n",
+                "file:1: expected mode=closed, open or think, found half",
+            ),
+            (
+                "# mode=open\nidx issue_ms op lba\n",
+                "file:2: expected a column nsect",
+            ),
+            (
+                "# mode=closed\nissue_ms op lba nsect\n",
+                "file:2: this mode needs a column done_ms",
+            ),
+            (
+                "# mode=open\nissue_ms op lba nsect\n0 R 5 0\n",
+                "file:3: expected a number of sectors",
+            ),
+            (
+                "# mode=open\nissue_ms op lba nsect\n0 X 5 1\n",
+                "file:3: expected R or W, found X",
+            ),
+            (
+                "# mode=open\nissue_ms op lba nsect\n1e3 R 5 1\n",
+                "file:3: expected a time",
+            ),
+            (
+                "# mode=open\nissue_ms op lba nsect\n0 R 5\n",
+                "file:3: expected at least 4 fields",
+            ),
+            (
+                "# mode=open\nissue_ms op lba nsect\n2 R 5 1\n1 R 5 1\n",
+                "file:4: issued before",
+            ),
         ];
         for (text, expected) in table {
             let error = vector(text).expect_err(text);

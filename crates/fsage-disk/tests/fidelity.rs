@@ -39,9 +39,7 @@ fn bound(drive: &str, set: &str, policy: &str) -> Bound {
     match (set, policy) {
         // A bus much slower than the media.
         ("gapw64_16", _) if drive == "c2247" => single(0.92, 0.03),
-        ("seqr64" | "seqw64" | "seqw8_t0.5" | "ffscreate" | "gapw64_16", _) => {
-            single(0.995, 0.002)
-        }
+        ("seqr64" | "seqw64" | "seqw8_t0.5" | "ffscreate" | "gapw64_16", _) => single(0.995, 0.002),
         // DiskSim's drive does not resume a read-ahead that has filled its segment; ours does.
         ("seqr8_t5", _) => REPORT_ONLY,
         ("seqr8_t0.3", _) if drive == "st340016a" => REPORT_ONLY,

@@ -155,7 +155,11 @@ impl Drive {
         within("sectors_per_track", zone.sectors_per_track, 1..=100_000)?;
         let most_skew = zone.sectors_per_track - 1;
         within("track_skew", zone.track_skew.unwrap_or(0), 0..=most_skew)?;
-        within("cylinder_skew", zone.cylinder_skew.unwrap_or(0), 0..=most_skew)?;
+        within(
+            "cylinder_skew",
+            zone.cylinder_skew.unwrap_or(0),
+            0..=most_skew,
+        )?;
         within("offset_sectors", zone.offset_sectors, 0..=most_skew)?;
         let most_spares = match self.sparing {
             Sparing::None => 0,
@@ -180,7 +184,11 @@ impl Drive {
         let cylinders = u64::from(last - first) + 1;
         let all = cylinders * u64::from(self.heads) * u64::from(zone.sectors_per_track);
         within("sectors", self.zone_sectors(zone), 1..=all)?;
-        within("front_empty_sectors", u64::from(zone.front_empty_sectors), 0..=all)
+        within(
+            "front_empty_sectors",
+            u64::from(zone.front_empty_sectors),
+            0..=all,
+        )
     }
 
     fn check_capacity(&self) -> Result<(), Wrong> {
@@ -207,7 +215,11 @@ impl Drive {
         }
         if let Some(partition) = self.partition {
             let most = self.usable_sectors();
-            within("partition.first_sector", partition.first_sector, 0..=most - 1)?;
+            within(
+                "partition.first_sector",
+                partition.first_sector,
+                0..=most - 1,
+            )?;
             let most = most - partition.first_sector;
             within("partition.sectors", partition.sectors, 1..=most)?;
         }

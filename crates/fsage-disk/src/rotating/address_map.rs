@@ -132,7 +132,9 @@ impl Band {
             offset: zone.offset_sectors % per_track,
             front: u64::from(zone.front_empty_sectors),
             range,
-            slips: slips.map(|(i, &slip)| slip.saturating_sub(i as u64)).collect(),
+            slips: slips
+                .map(|(i, &slip)| slip.saturating_sub(i as u64))
+                .collect(),
             slips_tracks: drive.sparing == Sparing::Tracks,
         }
     }

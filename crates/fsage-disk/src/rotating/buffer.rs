@@ -1,6 +1,6 @@
 //! The buffer of a drive: the stream that is read ahead, and what older segments still hold.
 
-use super::{Arm, RotatingDisk};
+use super::RotatingDisk;
 use crate::device::Access;
 
 /// The active segment: sectors `lo..next` are in it, and the idle disk goes on to `limit`.
@@ -115,10 +115,9 @@ impl RotatingDisk {
         self.stream = Some(stream);
     }
 
-    /// Ends the read-ahead at `issue_ns`, where [`RotatingDisk::read_ahead`] has brought it, and gives the time from
-    /// which the disk is free to move: not before `ready_ns`, and not before the end of the sector in progress.
-    pub(super) fn stop_read_ahead(&mut self, issue_ns: u64, ready_ns: u64) -> u64 {
-        self.read_ahead(issue_ns);
+    /// Ends the read-ahead where it is, and gives the time from which the disk is free to move: not before `ready_ns`,
+    /// and not before the end of the sector in progress.
+    pub(super) fn stop_read_ahead(&mut self, ready_ns: u64) -> u64 {
         let Some(stream) = self.stream.take() else {
             return ready_ns;
         };
@@ -132,10 +131,7 @@ impl RotatingDisk {
         let wait_ns = self
             .spindle
             .wait_ns(there_ns, place.position, place.per_track);
-        self.arm = Arm {
-            cylinder: place.cylinder,
-            head: place.head,
-        };
+        self.arm = place.arm();
         let read_ns = there_ns + wait_ns + self.spindle.sectors_ns(1, place.per_track);
         ready_ns.max(read_ns)
     }

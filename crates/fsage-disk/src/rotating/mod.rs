@@ -260,33 +260,26 @@ impl RotatingDisk {
             let done_ns = ready_ns + self.timing.read_bus_ns(sectors);
             (Transfer::default(), done_ns, Hit::Old)
         } else {
-            let (transfer, done_ns) = self.read_from_media(issue_ns, ready_ns, lba, sectors);
+            let (transfer, done_ns) = self.read_from_media(ready_ns, lba, sectors);
             (transfer, done_ns, Hit::No)
         };
         (transfer, overhead_ns, done_ns, hit)
     }
 
     /// A miss: all sectors from the media; then the disk reads ahead.
-    fn read_from_media(
-        &mut self,
-        issue_ns: u64,
-        ready_ns: u64,
-        lba: u64,
-        sectors: u32,
-    ) -> (Transfer, u64) {
+    fn read_from_media(&mut self, ready_ns: u64, lba: u64, sectors: u32) -> (Transfer, u64) {
         let mut transfer = Transfer {
-            now_ns: self.stop_read_ahead(issue_ns, ready_ns),
+            now_ns: self.stop_read_ahead(ready_ns),
             watermark_sectors: share_of(sectors, self.timing.read_watermark),
             ..Transfer::default()
         };
         self.transfer(&mut transfer, Access::Read, lba, sectors, 0);
         let marked = transfer.watermark_ns + self.timing.read_bus_ns(sectors);
         let next = lba + u64::from(sectors);
-        let window = u64::from(sectors).max(self.segment_sectors);
         self.stream = Some(Stream {
             lo: lba,
             next,
-            limit: self.map.sectors().min(lba + window),
+            limit: self.limit_after(lba, next),
             time_ns: transfer.now_ns,
         });
         let done_ns = if self.timing.read_watermark > 0 {
@@ -297,9 +290,24 @@ impl RotatingDisk {
         (transfer, done_ns)
     }
 
+    /// How far the disk reads ahead after a read of `lba..end`: to the end of the segment that begins with the read. A
+    /// read that needs all of the segment leaves it empty, since its sectors make room as they go over the bus.
+    fn limit_after(&self, lba: u64, end: u64) -> u64 {
+        let begin = if end - lba < self.segment_sectors {
+            lba
+        } else {
+            end
+        };
+        self.map.sectors().min(begin + self.segment_sectors)
+    }
+
     /// A hit: what is in the buffer goes over the bus, while the media go on with the rest.
     fn read_from_stream(&mut self, ready_ns: u64, lba: u64, sectors: u32) -> (Transfer, u64, Hit) {
         let mut stream = self.stream.expect("a hit has a stream");
+        if stream.next == stream.limit {
+            // The read-ahead had stopped; this read is what sets it going again.
+            stream.time_ns = stream.time_ns.max(ready_ns);
+        }
         let end = lba + u64::from(sectors);
         let mut transfer = Transfer {
             counted_from_ns: ready_ns,
@@ -318,10 +326,10 @@ impl RotatingDisk {
             stream.time_ns = transfer.now_ns;
             (transfer.bus_ns.max(all_sent_ns), Hit::Part)
         };
-        let window = (lba + self.segment_sectors).max(end);
-        let limit = stream.limit.max(window).min(self.map.sectors());
-        stream.limit = limit;
-        stream.lo = stream.lo.max(stream.next.saturating_sub(self.segment_sectors));
+        stream.limit = stream.limit.max(self.limit_after(lba, end));
+        stream.lo = stream
+            .lo
+            .max(stream.next.saturating_sub(self.segment_sectors));
         self.stream = Some(stream);
         (transfer, done_ns, hit)
     }
@@ -329,8 +337,9 @@ impl RotatingDisk {
     fn write(&mut self, issue_ns: u64, request: Request) -> (Transfer, u64, u64) {
         let overhead_ns = self.timing.write_ns;
         let ready_ns = issue_ns + overhead_ns;
+        self.read_ahead(issue_ns);
         let mut transfer = Transfer {
-            now_ns: self.stop_read_ahead(issue_ns, ready_ns),
+            now_ns: self.stop_read_ahead(ready_ns),
             ..Transfer::default()
         };
         self.old.overwrite(request.lba, request.end());
@@ -446,7 +455,10 @@ impl Device for RotatingDisk {
         let place = self.map.locate(request.lba.min(self.map.sectors() - 1));
         let move_ns = self.move_ns(place, request.access);
         let there_ns = at_ns + move_ns;
-        move_ns + self.spindle.wait_ns(there_ns, place.position, place.per_track)
+        move_ns
+            + self
+                .spindle
+                .wait_ns(there_ns, place.position, place.per_track)
     }
 
     fn counters(&self) -> &Counters {

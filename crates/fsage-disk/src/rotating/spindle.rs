@@ -83,7 +83,10 @@ mod tests {
         // 10 years are a whole number of minutes.
         let years = 10 * 365 * 86_400 * 1_000_000_000;
         for at in [0, 1, 11_088_523, 59_999_999_999] {
-            assert_eq!(spindle.wait_ns(at, 77, 128), spindle.wait_ns(years + at, 77, 128));
+            assert_eq!(
+                spindle.wait_ns(at, 77, 128),
+                spindle.wait_ns(years + at, 77, 128)
+            );
         }
     }
 
