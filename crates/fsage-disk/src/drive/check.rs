@@ -18,6 +18,9 @@ const BUS_MS: RangeInclusive<f64> = 1e-9..=1000.0;
 /// A share of something.
 const SHARES: RangeInclusive<f64> = 0.0..=1.0;
 
+/// Largest disk, in sectors (512 TB): the arithmetic of the address map is exact far beyond it.
+const MOST_SECTORS: u64 = 1 << 40;
+
 fn wrong<T>(key: impl Into<String>, message: impl Into<String>) -> Result<T, Wrong> {
     Err((key.into(), message.into()))
 }
@@ -194,6 +197,10 @@ impl Drive {
     fn check_capacity(&self) -> Result<(), Wrong> {
         let all = self.zones.iter().map(|zone| self.zone_sectors(zone)).sum();
         within("sectors", self.usable_sectors(), 1..=all)?;
+        if all > MOST_SECTORS {
+            let message = format!("expected at most {MOST_SECTORS} sectors in all, found {all}");
+            return wrong("zones", message);
+        }
         let whole = Drive {
             sectors: None,
             ..self.clone()

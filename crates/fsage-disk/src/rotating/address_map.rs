@@ -4,6 +4,8 @@
 //! turn every track against the one before, so that the next sector has not passed when the head is there. Tracks and
 //! sectors that were bad at the factory are slipped: they have no address, and everything behind them moves on.
 
+use super::divisor::Divisor;
+use super::spindle::{Spindle, Track};
 use crate::drive::{Drive, Sparing, Zone};
 
 /// Where a sector lies, and how many follow it without interruption.
@@ -13,7 +15,7 @@ pub struct Place {
     pub head: u32,
     /// Position on the track, in sectors from angle 0.
     pub position: u32,
-    pub per_track: u32,
+    pub track: Track,
     /// Sectors from this one on that pass below the head one after the other.
     pub run: u32,
 }
@@ -25,9 +27,11 @@ struct Band {
     first_lba: u64,
     end_lba: u64,
     first_cylinder: u32,
-    per_track: u32,
+    track: Track,
+    by_track: Divisor,
     /// Sectors of a track that have an address.
     usable: u32,
+    by_usable: Divisor,
     track_skew: u32,
     /// How far the first track of a cylinder is turned against the first of the cylinder before.
     cylinder_turn: u32,
@@ -48,6 +52,7 @@ struct Band {
 pub struct AddressMap {
     bands: Vec<Band>,
     heads: u32,
+    by_heads: Divisor,
     /// Heads run backwards on every other cylinder of a zone.
     serpentine: bool,
     sectors: u64,
@@ -62,10 +67,11 @@ const INDEX_STRETCHES: u64 = 1024;
 impl AddressMap {
     /// The map of a drive that was checked.
     pub fn new(drive: &Drive) -> AddressMap {
+        let spindle = Spindle::new(drive.rpm);
         let mut bands = Vec::new();
         let mut first_lba = 0;
         for zone in &drive.zones {
-            let band = Band::new(drive, zone, first_lba);
+            let band = Band::new(drive, zone, spindle, first_lba);
             first_lba = band.end_lba;
             bands.push(band);
         }
@@ -79,6 +85,7 @@ impl AddressMap {
         AddressMap {
             bands,
             heads: drive.heads,
+            by_heads: Divisor::new(drive.heads),
             serpentine: drive.serpentine,
             sectors,
             index,
@@ -93,7 +100,7 @@ impl AddressMap {
 
     /// Sectors on a track of the outermost zone.
     pub fn outer_track(&self) -> u32 {
-        self.bands[0].per_track
+        self.bands[0].track.sectors
     }
 
     /// Where a sector lies. The address is below [`AddressMap::sectors`].
@@ -103,12 +110,12 @@ impl AddressMap {
         while lba >= self.bands[band].end_lba {
             band += 1;
         }
-        self.bands[band].locate(lba, self.heads, self.serpentine)
+        self.bands[band].locate(lba, self)
     }
 }
 
 impl Band {
-    fn new(drive: &Drive, zone: &Zone, first_lba: u64) -> Band {
+    fn new(drive: &Drive, zone: &Zone, spindle: Spindle, first_lba: u64) -> Band {
         let (track_skew, cylinder_skew) = drive.skews(zone);
         let per_track = zone.sectors_per_track;
         let heads = u64::from(drive.heads);
@@ -125,8 +132,10 @@ impl Band {
             first_lba,
             end_lba: first_lba + drive.zone_sectors(zone),
             first_cylinder: zone.cylinders.0,
-            per_track,
+            track: spindle.track(per_track),
+            by_track: Divisor::new(per_track),
             usable: drive.usable_per_track(zone),
+            by_usable: Divisor::new(drive.usable_per_track(zone)),
             track_skew,
             cylinder_turn: (turn % u64::from(per_track)) as u32,
             offset: zone.offset_sectors % per_track,
@@ -140,7 +149,7 @@ impl Band {
     }
 
     #[inline]
-    fn locate(&self, lba: u64, heads: u32, serpentine: bool) -> Place {
+    fn locate(&self, lba: u64, map: &AddressMap) -> Place {
         let mut sector = lba - self.first_lba + self.front;
         let mut run = u64::MAX;
         if let Some((addressed, spares)) = self.range {
@@ -154,34 +163,112 @@ impl Band {
             }
             sector += passed as u64;
         }
-        let (mut track, on_track) = divide(sector, self.usable);
+        let (mut track, on_track) = self.by_usable.divide(sector);
         if self.slips_tracks {
             track += self.slips.partition_point(|&slip| slip <= track) as u64;
         }
-        let (cylinder, order) = divide(track, heads);
+        let (cylinder, order) = map.by_heads.divide(track);
         // The position, with the skew that has added up.
         let skewed = u64::from(on_track + self.offset)
             + cylinder * u64::from(self.cylinder_turn)
             + u64::from(order) * u64::from(self.track_skew);
         let cylinder = cylinder as u32;
-        let backwards = serpentine && cylinder % 2 == 1;
+        let backwards = map.serpentine && cylinder % 2 == 1;
         Place {
             cylinder: self.first_cylinder + cylinder,
-            head: if backwards { heads - 1 - order } else { order },
-            position: divide(skewed, self.per_track).1,
-            per_track: self.per_track,
+            head: if backwards {
+                map.heads - 1 - order
+            } else {
+                order
+            },
+            position: self.by_track.divide(skewed).1,
+            track: self.track,
             run: run.min(u64::from(self.usable - on_track)) as u32,
         }
     }
 }
 
-/// Quotient and remainder; nearly always in 32 bits, where a division takes half the time.
-#[inline]
-fn divide(value: u64, by: u32) -> (u64, u32) {
-    if let Ok(short) = u32::try_from(value) {
-        (u64::from(short / by), short % by)
-    } else {
-        let by = u64::from(by);
-        (value / by, (value % by) as u32)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_worked_example_lies_where_it_should() {
+        // LBA 1313824: third zone, cylinder 1093, head 6, sector 55 of 128, position 76.
+        let drive = Drive::preset("st32430n").expect("a preset");
+        let place = AddressMap::new(&drive).locate(1_313_824);
+        assert_eq!((place.cylinder, place.head), (1093, 6));
+        assert_eq!((place.position, place.track.sectors), (76, 128));
+        assert_eq!(place.run, 128 - 55);
+    }
+
+    /// A disk of 6 cylinders, 3 heads, 10 sectors a track, with some of them spare or bad.
+    fn small(sparing: &str, zone: &str) -> AddressMap {
+        let text = crate::presets::toml_of("wren4").expect("a preset");
+        let (head, tail) = text.split_once("zones = [").expect("zones");
+        let (_, tail) = tail.split_once("\n]\n").expect("their end");
+        let head = head
+            .replace("cylinders = 1546", "cylinders = 6")
+            .replace("heads = 9", "heads = 3");
+        let zone = format!(
+            "{{ cylinders = [0, 5], sectors_per_track = 10, track_skew = 3, cylinder_skew = 4, {zone} }}"
+        );
+        let text = format!("{head}{sparing}\nzones = [{zone}]\n{tail}");
+        AddressMap::new(&Drive::parse("small", &text).unwrap_or_else(|e| panic!("{e}")))
+    }
+
+    #[test]
+    fn no_two_sectors_share_a_place_and_runs_are_without_interruption() {
+        for (sparing, zone, sectors) in [
+            ("sparing = \"none\"", "offset_sectors = 7", 180),
+            ("serpentine = true", "", 180),
+            (
+                "sparing = \"tracks\"",
+                "spares = 3, slips = [2, 9], front_empty_sectors = 20",
+                130,
+            ),
+            ("sparing = \"track_ends\"", "spares = 1", 162),
+            (
+                "sparing = \"sectors\"",
+                "spares = 5, slips = [0, 9, 10, 77]",
+                171,
+            ),
+            (
+                "sparing = { cylinder_ranges = { cylinders = 2 } }",
+                "spares = 7, slips = [30, 31]",
+                157,
+            ),
+        ] {
+            let map = small(sparing, zone);
+            assert_eq!(map.sectors(), sectors, "{sparing}");
+            let mut seen = BTreeSet::new();
+            for lba in 0..sectors {
+                let place = map.locate(lba);
+                assert!(place.cylinder < 6 && place.head < 3 && place.position < 10);
+                assert!(seen.insert((place.cylinder, place.head, place.position)));
+                for i in 1..u64::from(place.run).min(sectors - lba) {
+                    let next = map.locate(lba + i);
+                    assert_eq!((next.cylinder, next.head), (place.cylinder, place.head));
+                    assert_eq!(
+                        u64::from(next.position),
+                        (u64::from(place.position) + i) % 10
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn slips_move_everything_behind_them() {
+        // Tracks 2 and 9 are bad: the sector that would begin track 2 begins track 3.
+        let map = small("sparing = \"tracks\"", "spares = 3, slips = [2, 9]");
+        let place = map.locate(20);
+        assert_eq!((place.cylinder, place.head), (1, 0));
+        // Sectors 9 and 10 are bad: sector 9 is the second of the next track, which is turned by 3.
+        let map = small("sparing = \"sectors\"", "spares = 5, slips = [9, 10]");
+        let place = map.locate(9);
+        assert_eq!((place.cylinder, place.head, place.position), (0, 1, 4));
+        assert_eq!(map.locate(5).run, 4);
     }
 }

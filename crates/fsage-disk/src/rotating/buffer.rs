@@ -88,11 +88,9 @@ impl RotatingDisk {
                 break;
             }
             let there_ns = stream.time_ns + move_ns;
-            let wait_ns = self
-                .spindle
-                .wait_ns(there_ns, place.position, place.per_track);
+            let wait_ns = self.spindle.wait_ns(there_ns, place.track, place.position);
             let start_ns = there_ns + wait_ns;
-            if start_ns + self.spindle.sectors_ns(1, place.per_track) > until_ns {
+            if start_ns + place.track.sectors_ns(1) > until_ns {
                 if move_ns > 0 {
                     self.arm = place.arm();
                     stream.time_ns = there_ns;
@@ -101,12 +99,12 @@ impl RotatingDisk {
             }
             self.arm = place.arm();
             let wanted = (stream.limit - stream.next).min(u64::from(place.run)) as u32;
-            let wanted_ns = self.spindle.sectors_ns(wanted, place.per_track);
+            let wanted_ns = place.track.sectors_ns(wanted);
             if start_ns + wanted_ns > until_ns {
                 let time_ns = until_ns - start_ns;
-                let read = self.spindle.whole_sectors(time_ns, place.per_track);
+                let read = place.track.whole_sectors(time_ns);
                 stream.next += u64::from(read);
-                stream.time_ns = start_ns + self.spindle.sectors_ns(read, place.per_track);
+                stream.time_ns = start_ns + place.track.sectors_ns(read);
                 break;
             }
             stream.next += u64::from(wanted);
@@ -128,11 +126,9 @@ impl RotatingDisk {
         }
         let place = self.map.locate(stream.next);
         let there_ns = stream.time_ns + self.move_ns(place, Access::Read);
-        let wait_ns = self
-            .spindle
-            .wait_ns(there_ns, place.position, place.per_track);
+        let wait_ns = self.spindle.wait_ns(there_ns, place.track, place.position);
         self.arm = place.arm();
-        let read_ns = there_ns + wait_ns + self.spindle.sectors_ns(1, place.per_track);
+        let read_ns = there_ns + wait_ns + place.track.sectors_ns(1);
         ready_ns.max(read_ns)
     }
 }

@@ -7,6 +7,7 @@
 
 mod address_map;
 mod buffer;
+mod divisor;
 mod seek;
 mod spindle;
 
@@ -18,7 +19,7 @@ use crate::device::{Access, Components, Device, Hit, Request, Service};
 use crate::drive::Drive;
 use address_map::Place;
 use buffer::{OldSegments, Stream};
-use spindle::{REVOLUTION, Spindle};
+use spindle::{REVOLUTION, Spindle, Track};
 
 /// Millionths, in which shares are counted.
 const MILLION: u64 = 1_000_000;
@@ -128,6 +129,12 @@ impl RotatingDisk {
         self
     }
 
+    /// Time of an arm move over so many cylinders, in nanoseconds. There are no longer moves than over the whole disk.
+    pub fn seek_ns(&self, cylinders: u32) -> u64 {
+        let distance = (cylinders as usize).min(self.seek_ns.len() - 1);
+        u64::from(self.seek_ns[distance])
+    }
+
     /// Time of a move to a place.
     #[inline]
     fn move_ns(&self, to: Place, access: Access) -> u64 {
@@ -192,32 +199,33 @@ impl RotatingDisk {
     fn in_order(&self, transfer: &mut Transfer, place: Place, sectors: u32) {
         let wait = self
             .spindle
-            .wait_ns(transfer.now_ns, place.position, place.per_track);
+            .wait_ns(transfer.now_ns, place.track, place.position);
         let start = transfer.now_ns + wait;
         transfer.pass(start, |t| &mut t.rotation_ns);
-        let end = start + self.spindle.sectors_ns(sectors, place.per_track);
+        let end = start + place.track.sectors_ns(sectors);
         transfer.pass(end, |t| &mut t.media_ns);
-        self.send(transfer, place.per_track, sectors, start, end);
+        self.send(transfer, place.track, sectors, start, end);
     }
 
     /// Sectors of one track, from whichever comes next.
     fn any_order(&self, transfer: &mut Transfer, place: Place, sectors: u32) {
-        let per_track = place.per_track;
-        let (next, wait) = self.spindle.next_sector(transfer.now_ns, per_track);
+        let track = place.track;
+        let per_track = track.sectors;
+        let (next, wait) = self.spindle.next_sector(transfer.now_ns, track);
         let skipped = (next + per_track - place.position) % per_track;
         if skipped == 0 || skipped >= sectors {
             return self.in_order(transfer, place, sectors);
         }
         // The head is inside: the rest first, then the sectors that it missed, one revolution in all.
         let begin = transfer.now_ns + wait;
-        let first_comes = begin + self.spindle.sectors_ns(per_track - skipped, per_track);
+        let first_comes = begin + track.sectors_ns(per_track - skipped);
         transfer.pass(begin, |t| &mut t.rotation_ns);
-        let rest_read = begin + self.spindle.sectors_ns(sectors - skipped, per_track);
+        let rest_read = begin + track.sectors_ns(sectors - skipped);
         transfer.pass(rest_read, |t| &mut t.media_ns);
         transfer.pass(first_comes, |t| &mut t.rotation_ns);
-        let end = begin + self.spindle.sectors_ns(per_track, per_track);
+        let end = begin + track.sectors_ns(per_track);
         transfer.pass(end, |t| &mut t.media_ns);
-        self.send(transfer, per_track, sectors, first_comes, end);
+        self.send(transfer, track, sectors, first_comes, end);
     }
 
     /// The bus sends sectors of a track, of which the first was there at `start_ns` and the last at `end_ns`: each
@@ -226,17 +234,17 @@ impl RotatingDisk {
     fn send(
         &self,
         transfer: &mut Transfer,
-        per_track: u32,
+        track: Track,
         sectors: u32,
         start_ns: u64,
         end_ns: u64,
     ) {
-        let first_there = start_ns + self.spindle.sectors_ns(1, per_track);
+        let first_there = start_ns + track.sectors_ns(1);
         let from_first = transfer.bus_ns.max(first_there) + self.timing.read_bus_ns(sectors);
         transfer.bus_ns = from_first.max(end_ns + self.timing.read_bus_ns(1));
         let marked = transfer.watermark_sectors;
         if marked > 0 && marked <= sectors {
-            transfer.watermark_ns = start_ns + self.spindle.sectors_ns(marked, per_track);
+            transfer.watermark_ns = start_ns + track.sectors_ns(marked);
         }
         transfer.watermark_sectors = marked.saturating_sub(sectors);
     }
@@ -455,10 +463,7 @@ impl Device for RotatingDisk {
         let place = self.map.locate(request.lba.min(self.map.sectors() - 1));
         let move_ns = self.move_ns(place, request.access);
         let there_ns = at_ns + move_ns;
-        move_ns
-            + self
-                .spindle
-                .wait_ns(there_ns, place.position, place.per_track)
+        move_ns + self.spindle.wait_ns(there_ns, place.track, place.position)
     }
 
     fn counters(&self) -> &Counters {
