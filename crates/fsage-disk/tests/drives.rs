@@ -149,7 +149,7 @@ fn a_drive_that_cannot_be_is_refused_with_the_name_of_the_key() {
         (
             "hp_c2247a",
             "sectors = 664800",
-            "sectors = 690000",
+            "sectors = 697000",
             "zones[0].sectors",
         ),
         (
@@ -172,11 +172,11 @@ fn a_drive_that_cannot_be_is_refused_with_the_name_of_the_key() {
 fn what_is_no_drive_is_refused_with_its_line() {
     let message = refused("m2694", "heads = 15", "hats = 15");
     assert!(
-        message.starts_with("my.toml:7: unknown field `hats`"),
+        message.starts_with("my.toml:8: unknown field `hats`"),
         "{message}"
     );
     let message = refused("m2694", "heads = 15", "heads = many");
-    assert!(message.starts_with("my.toml:7: "), "{message}");
+    assert!(message.starts_with("my.toml:8: "), "{message}");
     let message = refused("m2694", "heads = 15\n", "");
     assert!(message.contains("missing field `heads`"), "{message}");
     let message = refused("m2694", "[seek.three_points]", "[seek.four_points]");

@@ -6,10 +6,12 @@
 
 mod common;
 
-use common::{local_vectors, read, say, shared_vectors};
+use common::{say, shared_vectors};
 use fsage_disk::replay::{Agreement, replay};
+use fsage_disk::requests::{RequestFile, read_vector};
 use fsage_disk::{Drive, RotatingDisk, scheduler};
-use std::fs;
+use std::fs::{self, File};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 /// What a set demands. Shares and errors are fractions.
@@ -49,6 +51,11 @@ fn bound(drive: &str, set: &str, policy: &str) -> Bound {
         ("queue16", "sptf") => queued(0.80, 0.04),
         _ => panic!("no bound for {set} under {policy}"),
     }
+}
+
+fn read(path: &Path) -> RequestFile {
+    let mut input = BufReader::new(File::open(path).expect("a vector"));
+    read_vector(&path.display().to_string(), &mut input, None).expect("a vector")
 }
 
 /// Compares every vector of a folder, prints the table, and gives what is out of bounds.
@@ -100,7 +107,10 @@ fn compare_all(folder: &Path) -> Vec<String> {
 
 #[test]
 fn vectors_of_the_project_agree_with_disksim() {
-    assert_eq!(compare_all(&local_vectors()), Vec::<String>::new());
+    assert_eq!(
+        compare_all(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors")),
+        Vec::<String>::new()
+    );
 }
 
 #[test]

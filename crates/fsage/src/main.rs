@@ -6,6 +6,7 @@ mod days;
 mod exit;
 mod run_folder;
 mod summary;
+mod svg;
 mod ui;
 mod verify;
 

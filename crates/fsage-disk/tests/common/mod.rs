@@ -1,8 +1,6 @@
-//! Where the vectors lie, and how they are read.
+//! Where vectors and traces lie beside the project.
 
-use fsage_disk::requests::{RequestFile, read_vector};
-use std::fs::File;
-use std::io::{self, BufReader, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// A line on stderr, which the test harness does not swallow.
@@ -10,12 +8,7 @@ pub fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// The vectors that are part of the project.
-pub fn local_vectors() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors")
-}
-
-/// All vectors, where they lie beside the project.
+/// The folder of all vectors and traces, where it is there.
 pub fn shared_vectors() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors/disk");
     if folder.is_dir() {
@@ -23,10 +16,4 @@ pub fn shared_vectors() -> Option<PathBuf> {
     }
     say("skipped: ../shared/vectors/disk is not there");
     None
-}
-
-/// Reads a vector.
-pub fn read(path: &Path) -> RequestFile {
-    let mut input = BufReader::new(File::open(path).expect("a vector"));
-    read_vector(&path.display().to_string(), &mut input, None).expect("a vector")
 }

@@ -3,6 +3,7 @@
 mod age;
 mod convert;
 mod demo;
+mod device;
 mod diff;
 mod generate;
 mod inspect;
@@ -33,6 +34,7 @@ enum Command {
     Diff(diff::Args),
     VerifyMethod(verify_method::Args),
     Demo(demo::Args),
+    Device(device::Args),
 }
 
 /// Runs what the command line says.
@@ -42,6 +44,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Age(args) => age::run(args, ui),
         Command::Measure(args) => measure::run(args),
         Command::Demo(args) => demo::run(args, ui),
+        Command::Device(args) => device::run(args, ui),
         Command::Generate(args) => generate::run(args, ui),
         Command::Convert(args) => convert::run(args, ui),
         Command::Diff(args) => diff::run(args, ui),
