@@ -25,7 +25,7 @@ fn wrong<T>(key: impl Into<String>, message: impl Into<String>) -> Result<T, Wro
     Err((key.into(), message.into()))
 }
 
-fn within<T: PartialOrd + Display>(
+fn within<T: PartialOrd + Display + Copy>(
     key: impl Into<String>,
     value: T,
     range: RangeInclusive<T>,

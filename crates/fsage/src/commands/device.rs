@@ -33,7 +33,7 @@ enum Action {
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     match &args.action {
         Action::List(args) => list::run(args),
-        Action::Show(args) => show::run(args, ui),
+        Action::Show(args) => show::run(args),
         Action::Replay(args) => replay::run(args, ui),
     }
 }

@@ -45,6 +45,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         summary::print_json(&mut out, &rows)?;
         return Ok(out.flush()?);
     }
+    // Numbers stand right, and the text behind them left.
     let mut table = summary::table(&["drive", "rpm", "size"]);
     table.set_header(vec!["drive", "rpm", "size", "name", "used in"]);
     for row in rows {

@@ -5,12 +5,13 @@ use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use flate2::read::MultiGzDecoder;
+use fsage_data::PartialFile;
 use fsage_disk::replay::{self, Agreement};
 use fsage_disk::requests::{RequestFile, read_measured, read_vector};
 use fsage_disk::{Components, Counters, Device, Null, RotatingDisk, Scheduler, Service, scheduler};
 use serde::Serialize;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Sectors of the device that takes no time: a file for any drive fits.
@@ -85,24 +86,17 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     } else {
         Box::new(RotatingDisk::new(&super::drive(&args.drive)?))
     };
-    if let Some(output) = &args.output
-        && output.exists()
-        && !args.force
-    {
-        bail!("{} exists; --force replaces it", output.display());
-    }
+    // An output that may not be written is refused before the work.
+    let output = match &args.output {
+        Some(path) => Some(PartialFile::create(path, args.force)?),
+        None => None,
+    };
     let file = read(args, device.sectors())?;
     let scheduler = choose(args.scheduler.as_deref(), &file)?;
     let services = replay::replay(&file, device.as_mut(), scheduler)
         .with_context(|| args.requests.display().to_string())?;
     let agreement = Agreement::of(&file.requests, &services);
-    let mut out: Box<dyn Write> = match &args.output {
-        Some(path) => {
-            let file = File::create(path).with_context(|| path.display().to_string())?;
-            Box::new(BufWriter::new(file))
-        }
-        None => Box::new(ui::stdout()),
-    };
+    let mut text = Vec::new();
     if args.json {
         let json = Json {
             drive: &args.drive,
@@ -113,13 +107,20 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             agreement,
             requests: json_requests(&file, &services),
         };
-        summary::print_json(&mut out, &json)?;
+        summary::print_json(&mut text, &json)?;
     } else {
         let name = Path::new(&args.drive).file_stem().unwrap_or_default();
         let name = name.to_string_lossy().replace(' ', "_");
-        replay::write(&mut out, &name, scheduler.name(), &file, &services)?;
+        replay::write(&mut text, &name, scheduler.name(), &file, &services)?;
     }
-    out.flush()?;
+    if let Some(mut output) = output {
+        output.write_all(&text)?;
+        output.finish()?;
+    } else {
+        let mut out = ui::stdout();
+        out.write_all(&text)?;
+        out.flush()?;
+    }
     if let Some(found) = agreement {
         ui.note(&format!(
             "{} requests, mean {:.4} ms against {:.4} ms in the file ({:+.2} %); {:.1} % within 0.005 ms, {:.1} % \

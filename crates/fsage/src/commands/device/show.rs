@@ -3,13 +3,12 @@
 use crate::chart::{self, Series};
 use crate::summary;
 use crate::svg::{self, Panel};
-use crate::ui::{self, Ui};
-use anyhow::{Context, bail};
+use crate::ui;
 use fsage_core::Rng;
 use fsage_core::size::human;
+use fsage_data::PartialFile;
 use fsage_disk::{Access, Device, Drive, Request, RotatingDisk, SECTOR_BYTES};
 use serde::Serialize;
-use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -62,14 +61,12 @@ struct SizeRow {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
+pub fn run(args: &Args) -> anyhow::Result<()> {
     let drive = super::drive(&args.drive)?;
-    if let Some(path) = &args.chart
-        && path.exists()
-        && !args.force
-    {
-        bail!("{} exists; --force replaces it", path.display());
-    }
+    let chart = match &args.chart {
+        Some(path) => Some(PartialFile::create(path, args.force)?),
+        None => None,
+    };
     let facts = look_at(&args.drive, &drive);
     let by_size = |name: &str, of: fn(&SizeRow) -> f64| Series {
         name: name.into(),
@@ -139,10 +136,10 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         }
     }
     out.flush()?;
-    if let Some(path) = &args.chart {
+    if let Some(mut chart) = chart {
         let title = format!("{} ({} rpm)", facts.name, facts.rpm);
-        fs::write(path, svg::draw(&title, &panels)).with_context(|| path.display().to_string())?;
-        ui.note(&format!("chart: {}", path.display()));
+        chart.write_all(svg::draw(&title, &panels).as_bytes())?;
+        chart.finish()?;
     }
     Ok(())
 }
