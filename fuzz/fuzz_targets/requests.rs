@@ -1,4 +1,4 @@
-//! Any bytes as a file of requests: no panic, every message one line; and what is read replays on a disk, or is refused.
+//! Any bytes as a file of requests: no panic, every message one line; and what is read replays, or is refused.
 
 #![no_main]
 
