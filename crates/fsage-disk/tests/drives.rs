@@ -182,3 +182,12 @@ fn what_is_no_drive_is_refused_with_its_line() {
     let message = refused("m2694", "[seek.three_points]", "[seek.four_points]");
     assert!(message.contains("three_points"), "{message}");
 }
+
+#[test]
+fn the_drive_of_the_documentation_is_one() {
+    let documentation = include_str!("../../../docs/disks.md");
+    let (_, rest) = documentation.split_once("```toml\n").expect("an example");
+    let (example, _) = rest.split_once("```").expect("its end");
+    let drive = Drive::parse("docs/disks.md", example).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(drive.usable_sectors(), 8 * (100_000 + 80_000));
+}
