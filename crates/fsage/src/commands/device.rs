@@ -9,6 +9,7 @@ use anyhow::{Context, bail};
 use clap::Subcommand;
 use fsage_disk::{Drive, presets};
 use std::fs;
+use std::path::Path;
 
 /// Looks at simulated disks: what there is, what one is like, how long requests take on it.
 #[derive(Debug, clap::Args)]
@@ -43,7 +44,7 @@ fn drive(name: &str) -> anyhow::Result<Drive> {
     if let Some(drive) = Drive::preset(name) {
         return Ok(drive);
     }
-    if !name.ends_with(".toml") {
+    if Path::new(name).extension().is_none_or(|e| e != "toml") {
         let names: Vec<&str> = presets::PRESETS.iter().map(|(name, _)| *name).collect();
         bail!(
             "no drive is called {name}; expected one of {}, or a file that ends in .toml",
