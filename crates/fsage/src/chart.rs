@@ -61,10 +61,11 @@ impl Rows {
             lowest: (lo * 1000.0 / step as f64 + 1e-6).floor() as i64,
             highest: (hi * 1000.0 / step as f64 - 1e-6).ceil() as i64,
         };
-        let mut fitting = [2, 5, 10, 20, 50].map(rows).into_iter();
-        let mut rows = fitting
-            .find(|r| r.highest - r.lowest <= Self::MOST)
-            .unwrap_or_else(|| rows(100));
+        let powers = (0..15).map(|power| 10_i64.pow(power));
+        let mut steps = powers.flat_map(|p| [2 * p, 5 * p, 10 * p]);
+        let mut rows = steps
+            .find_map(|step| Some(rows(step)).filter(|r| r.highest - r.lowest <= Self::MOST))
+            .unwrap_or_else(|| rows(i64::MAX / 4));
         // A flat curve has something to be flat in.
         rows.lowest = rows.lowest.min(rows.highest - 5);
         rows

@@ -9,6 +9,7 @@ mod exit;
 mod layout_table;
 mod run_folder;
 mod summary;
+mod svg;
 mod tree_table;
 mod ui;
 mod verify;

@@ -3,6 +3,7 @@
 mod age;
 mod convert;
 mod demo;
+mod device;
 mod diff;
 mod doctor;
 mod generate;
@@ -39,6 +40,7 @@ enum Command {
     VerifyMethod(verify_method::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
+    Device(device::Args),
 }
 
 /// Runs what the command line says.
@@ -51,6 +53,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Measure(args) => measure::run(args, ui),
         Command::Doctor(args) => doctor::run(args),
         Command::Demo(args) => demo::run(args, ui),
+        Command::Device(args) => device::run(args, ui),
         Command::Generate(args) => generate::run(args, ui),
         Command::Convert(args) => convert::run(args, ui),
         Command::Diff(args) => diff::run(args, ui),

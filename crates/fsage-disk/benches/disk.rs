@@ -1,0 +1,60 @@
+//! Requests per second of the disk model, against the performance budget of `DESIGN.md`: at least 5,000,000 on one
+//! core for a random mix.
+//!
+//! The mix is that of the set `rndmix` of the test vectors: 60 % reads, addresses uniform and even, sizes of 1 to 64
+//! KB, think times up to 30 ms, in which the drive reads ahead.
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use fsage_core::Rng;
+use fsage_disk::{Access, Device, Drive, Request, RotatingDisk};
+use std::hint::black_box;
+
+/// Requests of the mix: more than a branch predictor learns by heart.
+const REQUESTS: usize = 400_000;
+/// Requests that are timed at once: about half a millisecond, so that a busy machine spoils few samples.
+const TIMED: usize = 4000;
+const SIZES: [u32; 6] = [2, 8, 16, 32, 64, 128];
+
+/// Requests, each with the think time before it.
+fn random_mix(sectors: u64) -> Vec<(u64, Request)> {
+    let mut rng = Rng::new(1);
+    let mut one = || {
+        let size = SIZES[rng.below(SIZES.len() as u64) as usize];
+        let access = if rng.chance(0.6) {
+            Access::Read
+        } else {
+            Access::Write
+        };
+        let request = Request {
+            access,
+            lba: 2 * rng.below((sectors - u64::from(size)) / 2),
+            sectors: size,
+        };
+        (rng.below(30_000_000), request)
+    };
+    (0..REQUESTS).map(|_| one()).collect()
+}
+
+fn random(c: &mut Criterion) {
+    let mut group = c.benchmark_group("random_mix");
+    group.throughput(Throughput::Elements(TIMED as u64));
+    for name in ["st32430n", "dsp3105", "hp_c2247a"] {
+        let drive = Drive::preset(name).expect("a preset");
+        let mut disk = RotatingDisk::new(&drive);
+        let requests = random_mix(disk.sectors());
+        let mut pieces = requests.chunks_exact(TIMED).cycle();
+        let mut now_ns = 0;
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                for &(think_ns, request) in pieces.next().expect("a cycle has no end") {
+                    now_ns = disk.submit(now_ns + think_ns, request).done_ns;
+                }
+                black_box(now_ns)
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, random);
+criterion_main!(benches);

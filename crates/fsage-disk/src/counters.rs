@@ -1,0 +1,63 @@
+//! Sums over the requests of a device.
+
+use crate::device::{Access, Components, Hit, Request, Service};
+use serde::Serialize;
+
+/// What a device did so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counters {
+    /// Requests that read.
+    pub reads: u64,
+    /// Requests that wrote.
+    pub writes: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Reads of which all data came out of the buffer.
+    pub full_hits: u64,
+    /// Reads of which the first part came out of the buffer.
+    pub part_hits: u64,
+    /// Arm moves to another cylinder, for requests; those of a read-ahead are not counted.
+    pub seeks: u64,
+    /// Cylinders crossed in these moves.
+    pub seek_cylinders: u64,
+    /// Time of all requests by component.
+    pub time: Components,
+}
+
+impl Counters {
+    /// Requests of both directions.
+    pub fn requests(&self) -> u64 {
+        self.reads + self.writes
+    }
+
+    /// Adds one request.
+    #[inline]
+    pub(crate) fn add(&mut self, request: Request, service: &Service) {
+        match request.access {
+            Access::Read => {
+                self.reads += 1;
+                self.read_bytes += request.bytes();
+            }
+            Access::Write => {
+                self.writes += 1;
+                self.written_bytes += request.bytes();
+            }
+        }
+        match service.hit {
+            Hit::No => {}
+            Hit::Full | Hit::Old => self.full_hits += 1,
+            Hit::Part => self.part_hits += 1,
+        }
+        self.seeks += u64::from(service.seeks);
+        self.seek_cylinders += u64::from(service.seek_cylinders);
+        let (sum, one) = (&mut self.time, &service.components);
+        sum.queue_ns += one.queue_ns;
+        sum.overhead_ns += one.overhead_ns;
+        sum.seek_ns += one.seek_ns;
+        sum.rotation_ns += one.rotation_ns;
+        sum.media_ns += one.media_ns;
+        sum.bus_ns += one.bus_ns;
+    }
+}

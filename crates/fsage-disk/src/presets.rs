@@ -1,0 +1,39 @@
+//! The drives that come with fsage: those of the papers, and ten that were measured. Each is a TOML file that says
+//! where every value comes from.
+
+macro_rules! embedded {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../../../presets/disks/", $name, ".toml")))),*]
+    };
+}
+
+/// Name and TOML of every preset: first the drives of the papers, then those with measured traces.
+pub const PRESETS: [(&str, &str); 21] = embedded!(
+    "st32430n",
+    "m2694",
+    "dsp3105",
+    "wren4",
+    "hpc3653",
+    "barracuda9",
+    "atlas2",
+    "st31200",
+    "c2247",
+    "st32171w",
+    "st340016a",
+    "hp_c2247a",
+    "hp_c2490a",
+    "hp_c3323a",
+    "dec_rz26",
+    "barracuda",
+    "cheetah4LP",
+    "cheetah9LP",
+    "ibm18es",
+    "atlas10k",
+    "atlas_III",
+);
+
+/// The TOML of the preset of that name.
+pub fn toml_of(name: &str) -> Option<&'static str> {
+    let found = PRESETS.iter().find(|(preset, _)| *preset == name);
+    found.map(|(_, text)| *text)
+}

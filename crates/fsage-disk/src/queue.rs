@@ -1,0 +1,93 @@
+//! The queue of the host: requests wait here, and the device gets one at a time.
+
+use crate::device::{Device, Request, Service};
+use crate::scheduler::{Scheduler, Site};
+
+/// Requests on their way to a device.
+#[derive(Debug)]
+pub struct Queue {
+    scheduler: &'static dyn Scheduler,
+    /// In the order of their arrival.
+    requests: Vec<Request>,
+    /// Arrival and tag of each.
+    labels: Vec<(u64, u64)>,
+    last_cylinder: u32,
+    free_ns: u64,
+}
+
+/// A request that was served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// What the caller called it.
+    pub tag: u64,
+    /// The request.
+    pub request: Request,
+    /// What became of it; its issue is the arrival in the queue.
+    pub service: Service,
+}
+
+impl Queue {
+    /// An empty queue.
+    pub fn new(scheduler: &'static dyn Scheduler) -> Queue {
+        Queue {
+            scheduler,
+            requests: Vec::new(),
+            labels: Vec::new(),
+            last_cylinder: 0,
+            free_ns: 0,
+        }
+    }
+
+    /// Puts a request into the queue. Requests come in the order of their arrival, and all that arrive before
+    /// [`Queue::next_start_ns`] must be there before [`Queue::serve`] decides.
+    pub fn arrive(&mut self, at_ns: u64, tag: u64, request: Request) {
+        self.requests.push(request);
+        self.labels.push((at_ns, tag));
+    }
+
+    /// Requests that wait.
+    pub fn len(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// Nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.requests.is_empty()
+    }
+
+    /// When the device takes the next of the requests that are here; `None` if there are none.
+    pub fn next_start_ns(&self) -> Option<u64> {
+        self.labels
+            .first()
+            .map(|&(arrival, _)| arrival.max(self.free_ns))
+    }
+
+    /// Serves the next request: when the device was idle the one that came first, otherwise what the scheduler picks
+    /// of those that have arrived when it becomes free.
+    pub fn serve(&mut self, device: &mut dyn Device) -> Option<Served> {
+        let now_ns = self.next_start_ns()?;
+        let next = if self.labels[0].0 >= self.free_ns {
+            0
+        } else {
+            let arrived = self.labels.partition_point(|&(at, _)| at <= now_ns);
+            let site = Site {
+                device,
+                now_ns,
+                last_cylinder: self.last_cylinder,
+            };
+            self.scheduler.next(&self.requests[..arrived], site)
+        };
+        let request = self.requests.remove(next);
+        let (arrival_ns, tag) = self.labels.remove(next);
+        self.last_cylinder = device.cylinder_of(request.lba);
+        let mut service = device.submit(now_ns, request);
+        service.components.queue_ns += now_ns - arrival_ns;
+        service.issue_ns = arrival_ns;
+        self.free_ns = service.done_ns;
+        Some(Served {
+            tag,
+            request,
+            service,
+        })
+    }
+}

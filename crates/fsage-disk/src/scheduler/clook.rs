@@ -1,0 +1,25 @@
+//! `clook`: ascending sweeps over the cylinders, as the driver of 4.4BSD makes them.
+
+use super::{Scheduler, Site, cheapest};
+use crate::device::Request;
+
+/// The lowest cylinder at or above that of the last request; if there is none, the lowest of all. Then the oldest.
+#[derive(Clone, Copy, Debug)]
+pub struct CLook;
+
+impl Scheduler for CLook {
+    fn name(&self) -> &'static str {
+        "clook"
+    }
+
+    fn summary(&self) -> &'static str {
+        "the next cylinder upward, and back to the lowest at the end"
+    }
+
+    fn next(&self, waiting: &[Request], site: Site) -> usize {
+        cheapest(waiting, |request| {
+            let cylinder = site.device.cylinder_of(request.lba);
+            (cylinder < site.last_cylinder, cylinder)
+        })
+    }
+}
