@@ -22,6 +22,7 @@ build: setup ## Build target/release/fsage
 	cargo build $(CARGO_FLAGS) --release --package fsage
 
 test: setup ## Run all tests, documentation examples included
+	@scripts/setup.sh realfs
 	cargo test $(CARGO_FLAGS) --workspace
 
 bench: setup ## Measure the performance budget of DESIGN.md

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Makes sure that this machine can build fsage. Quick and silent when nothing is missing.
 #
-# usage: scripts/setup.sh [lint] [fuzz]
+# usage: scripts/setup.sh [lint] [fuzz] [realfs]
 #
 # Always: a C compiler with its headers (some Rust packages contain C), git, and a cargo that is new enough.
-# With `lint`: rustfmt and clippy too. With `fuzz`: a C++ compiler too.
+# With `lint`: rustfmt and clippy too. With `fuzz`: a C++ compiler too. With `realfs`: what makes and checks ext4, XFS and
+# btrfs, where loop devices can be used; without it tests of real file systems are skipped, so it is no error.
 # Debian packages are installed where root or a password-free sudo allows it. Whatever cannot be done here is
 # said in one line to type; the exit status is then 1.
 set -eu
@@ -14,11 +15,13 @@ cd "$(dirname "$0")/.."
 PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
 want_lint=no
 want_fuzz=no
+want_realfs=no
 for argument in "$@"; do
     case $argument in
         lint) want_lint=yes ;;
         fuzz) want_fuzz=yes ;;
-        *) stop "scripts/setup.sh: unknown argument '$argument' (lint, fuzz)" ;;
+        realfs) want_realfs=yes ;;
+        *) stop "scripts/setup.sh: unknown argument '$argument' (lint, fuzz, realfs)" ;;
     esac
 done
 
@@ -32,6 +35,20 @@ install_debian_packages() {
     have git || missing+=(git)
     if [ "$want_fuzz" = yes ] && ! have c++; then missing+=(g++); fi
     if [ ${#missing[@]} -gt 0 ]; then install_debian "${missing[@]}"; fi
+}
+
+# Only root can use loop devices, so for others there is nothing to install.
+install_file_system_tools() {
+    local missing=()
+    PATH="$PATH:/usr/sbin:/sbin"
+    [ "$(id -u)" = 0 ] && [ -e /dev/loop-control ] && have apt-get || return 0
+    have mkfs.ext4 || missing+=(e2fsprogs)
+    have mkfs.xfs || missing+=(xfsprogs)
+    have mkfs.btrfs || missing+=(btrfs-progs)
+    have setpriv && have mount || missing+=(util-linux mount)
+    if [ ${#missing[@]} -gt 0 ]; then
+        (install_debian "${missing[@]}") || say "setup: tests that need ${missing[*]} will be skipped"
+    fi
 }
 
 # The stable toolchain with rustfmt and clippy, which rust-toolchain.toml asks for.
@@ -102,3 +119,4 @@ install_debian_packages
 have cargo || install_cargo
 check_cargo_version
 if [ "$want_lint" = yes ]; then check_components; fi
+if [ "$want_realfs" = yes ]; then install_file_system_tools; fi

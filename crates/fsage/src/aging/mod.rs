@@ -1,6 +1,6 @@
 //! Aging targets: from a workload and target specifications to a run.
 
-mod real;
+pub mod real;
 mod snapshots;
 
 use crate::days::{self, DayRow};
@@ -10,6 +10,7 @@ use crate::ui::{self, Ui};
 use anyhow::bail;
 use fsage_core::size::human;
 use fsage_core::{Event, EventSource, SinkError, WorkloadHeader};
+use fsage_data::WorkloadSummary;
 use fsage_target::{Aging, Progress, ReplayError, Target, TargetSpec, replay};
 use snapshots::Series;
 use std::io::{Error, ErrorKind};
@@ -82,15 +83,11 @@ pub fn age(
     };
     let epoch_s = source.header().epoch_unix_s.unwrap_or(0);
     let epoch_ns = epoch_s.saturating_mul(1_000_000_000);
-    let capacity = source.header().capacity_bytes;
     let mut lanes = Vec::new();
     let mut agings = Vec::new();
     for (spec, folder) in specs.iter().zip(&folders) {
         let path = run.target(folder)?;
         let (aging, lane) = Lane::begin(spec, path, &facts, options, epoch_ns, ui)?;
-        if lane.is_real {
-            warn_of_small_target(spec, &aging, capacity, ui);
-        }
         lanes.push(lane);
         agings.push(aging);
     }
@@ -98,6 +95,10 @@ pub fn age(
     if any_real {
         // What is done to a real file system now is done.
         run.stay();
+        let peak_bytes = peak_bytes(workload, ui)?;
+        for (lane, aging) in lanes.iter().zip(&agings).filter(|(lane, _)| lane.is_real) {
+            warn_of_small_target(lane.spec, aging, peak_bytes, ui);
+        }
     }
     if let Err(error) = replay_all(workload, &mut *source, &mut agings, options, ui) {
         let interrupted = ui::go_on().is_err();
@@ -120,7 +121,9 @@ pub fn age(
     let mut aged = Vec::new();
     manifest.targets.clear();
     for ((lane, folder), aging) in lanes.into_iter().zip(&folders).zip(agings) {
+        let data_bytes = aging.target().layout().geometry().data_bytes;
         let (done, facts) = lane.finish(aging, epoch_ns, options, ui)?;
+        say_how_the_plan_was_held(&done, data_bytes, ui);
         manifest.targets.push(TargetFacts {
             spec: done.spec.clone(),
             folder: folder.clone(),
@@ -134,6 +137,9 @@ pub fn age(
     }
     manifest.state = State::Complete;
     run.finish(&manifest)?;
+    for folder in &folders {
+        real::forget_checkpoint(&output.join(folder))?;
+    }
     Ok(aged)
 }
 
@@ -394,16 +400,50 @@ fn replay_all(
     }
 }
 
-/// A workload that was made for another size of disk is worth a word before it runs for hours.
-fn warn_of_small_target(spec: &TargetSpec, aging: &Aging, capacity: Option<u64>, ui: Ui) {
+/// That a workload needs more room than there is, is worth a word before it runs for hours.
+fn warn_of_small_target(spec: &TargetSpec, aging: &Aging, peak_bytes: u64, ui: Ui) {
     let data_bytes = aging.target().layout().geometry().data_bytes;
-    if let (Some(capacity), Some(data_bytes)) = (capacity, data_bytes)
-        && data_bytes < capacity
+    if let Some(data_bytes) = data_bytes
+        && data_bytes < peak_bytes
     {
         ui.warn(&format!(
-            "{spec}: has room for {} of data; the workload was made for {}, so operations may have to be skipped",
+            "{spec}: has room for {} and the workload keeps up to {} at a time: what does not fit is skipped and counted",
             human(data_bytes),
-            human(capacity)
+            human(peak_bytes)
+        ));
+    }
+}
+
+/// The most bytes that a workload keeps in files at a time, by what it says.
+fn peak_bytes(workload: &Path, ui: Ui) -> anyhow::Result<u64> {
+    let mut source = fsage_data::open_workload(workload)?;
+    let mut summary = WorkloadSummary::default();
+    let bar = ui.bar_bytes(source.progress().map(|(_, of)| of), "reading");
+    let mut events = 0_u64;
+    while let Some(event) = source.next_event().map_err(exit::boxed)? {
+        summary.add(&event);
+        events += 1;
+        if events.is_multiple_of(8192) {
+            ui::go_on()?;
+            bar.set_position(source.progress().map_or(events, |(at, _)| at));
+        }
+    }
+    bar.finish_and_clear();
+    Ok(summary.live_bytes_most)
+}
+
+/// How far a real target was from the plan of the workload on its worst day.
+fn say_how_the_plan_was_held(aged: &Aged, data_bytes: Option<u64>, ui: Ui) {
+    let off = aged
+        .rows
+        .iter()
+        .filter_map(|row| Some(row.planned_bytes?.abs_diff(row.live_bytes?)))
+        .max();
+    if let (Some(off), Some(data_bytes)) = (off, data_bytes.filter(|&bytes| bytes > 0)) {
+        ui.note(&format!(
+            "{}: live data at most {:.2} % of the file system off the plan",
+            aged.spec,
+            off as f64 / data_bytes as f64 * 100.0
         ));
     }
 }

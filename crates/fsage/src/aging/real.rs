@@ -13,7 +13,7 @@ use fsage_data::snapshot::{Form, SnapshotOutput};
 use fsage_linux::facts::facts;
 use fsage_linux::fsmap::free_map;
 use fsage_metrics::Measures;
-use fsage_target::directory::{Directory, Journal, PlainDirectory, Volume};
+use fsage_target::directory::{Directory, Journal, PlainDirectory, Recovered, Volume};
 use fsage_target::loop_image::{LoopImage, LoopOptions};
 use fsage_target::{OpCounts, Place, Real, RealSpec, TargetSpec, control_workload, day_records};
 use serde::{Deserialize, Serialize};
@@ -297,9 +297,28 @@ pub fn end(
             )),
         }
     }
-    fs::remove_dir_all(folder.join(CHECKPOINT))
-        .context("cannot remove the journal of the complete run")?;
     Ok(ended)
+}
+
+/// Removes what is needed to go on only, from the folder of a target whose run is complete.
+pub fn forget_checkpoint(folder: &Path) -> anyhow::Result<()> {
+    match fs::remove_dir_all(folder.join(CHECKPOINT)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(error).context("cannot remove the journal of the complete run")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The days of a target whose run goes on, or was interrupted, by its journal.
+pub fn days_so_far(folder: &Path) -> anyhow::Result<Vec<DayRow>> {
+    let path = folder.join(CHECKPOINT).join("journal");
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let recovered =
+        Recovered::read(&fs::read(&path)?).with_context(|| path.display().to_string())?;
+    day_records(&recovered).map(days::from_json).collect()
 }
 
 fn walk_to_memory(root: BorrowedFd<'_>, name: &Path) -> anyhow::Result<LayoutInMemory> {

@@ -1,9 +1,10 @@
 //! `fsage measure`: layout and free-space metrics of a run or a snapshot.
 
+use crate::aging::real;
 use crate::collect::collect_layout;
 use crate::days::{self, DayRow};
 use crate::layout_table::print_layout;
-use crate::run_folder::Manifest;
+use crate::run_folder::{Manifest, State};
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::bail;
@@ -52,7 +53,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             );
         }
         if Manifest::is_run(&args.path) {
-            return measure_run(&args.path, args.json);
+            return measure_run(&args.path, args.json, ui);
         }
         return measure_path(args, ui);
     }
@@ -88,8 +89,15 @@ fn measure_layout(layout: &dyn Layout, name: &str, json: bool) -> anyhow::Result
     Ok(out.flush()?)
 }
 
-fn measure_run(run: &Path, json: bool) -> anyhow::Result<()> {
+fn measure_run(run: &Path, json: bool, ui: Ui) -> anyhow::Result<()> {
     let manifest = Manifest::read(run)?;
+    if manifest.state == State::Incomplete {
+        ui.warn(&format!(
+            "{}: the run goes on or was interrupted: these are the days of its real targets so far; \
+             `fsage age ... --resume` goes on with it",
+            run.display()
+        ));
+    }
     let targets = read_days(run, &manifest)?;
     let mut out = ui::stdout();
     if json {
@@ -123,8 +131,14 @@ fn read_days(run: &Path, manifest: &Manifest) -> anyhow::Result<Vec<(String, Vec
         .targets
         .iter()
         .map(|target| {
-            let path = run.join(&target.folder).join("days.parquet");
-            Ok((target.spec.clone(), days::read(&path)?))
+            let folder = run.join(&target.folder);
+            let path = folder.join("days.parquet");
+            let days = if manifest.state == State::Complete || path.exists() {
+                days::read(&path)?
+            } else {
+                real::days_so_far(&folder)?
+            };
+            Ok((target.spec.clone(), days))
         })
         .collect()
 }
