@@ -327,6 +327,21 @@ impl Op {
         }
     }
 
+    /// The file whose content the operation makes or changes.
+    pub fn written_file(&self) -> Option<FileId> {
+        match *self {
+            Op::Create { file, .. }
+            | Op::Append { file, .. }
+            | Op::Write { file, .. }
+            | Op::Overwrite { file, .. }
+            | Op::Rewrite { file, .. }
+            | Op::Truncate { file, .. }
+            | Op::Fallocate { file, .. }
+            | Op::Punch { file, .. } => Some(file),
+            _ => None,
+        }
+    }
+
     /// Bytes that the operation itself says it writes; 0 for an overwrite of a whole file, whose size only
     /// the replay knows.
     pub fn bytes_written(&self) -> u64 {
@@ -566,5 +581,32 @@ pub trait EventSource: Send {
     /// Bytes read of how many, for a progress bar; `None` if unknown.
     fn progress(&self) -> Option<(u64, u64)> {
         None
+    }
+}
+
+/// A workload in memory.
+#[derive(Clone, Debug, Default)]
+pub struct EventsInMemory {
+    header: WorkloadHeader,
+    events: std::vec::IntoIter<Event>,
+}
+
+impl EventsInMemory {
+    /// Gives these events, and says nothing of the workload as a whole.
+    pub fn new(events: Vec<Event>) -> EventsInMemory {
+        EventsInMemory {
+            header: WorkloadHeader::default(),
+            events: events.into_iter(),
+        }
+    }
+}
+
+impl EventSource for EventsInMemory {
+    fn header(&self) -> &WorkloadHeader {
+        &self.header
+    }
+
+    fn next_event(&mut self) -> Result<Option<Event>, SinkError> {
+        Ok(self.events.next())
     }
 }

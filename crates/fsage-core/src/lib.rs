@@ -19,8 +19,8 @@ pub mod snapshot;
 pub mod tree_order;
 
 pub use event::{
-    DirId, Event, EventSink, EventSource, FileId, Op, Origin, SinkError, TQuality, Verb,
-    WorkloadHeader,
+    DirId, Event, EventSink, EventSource, EventsInMemory, FileId, Op, Origin, SinkError, TQuality,
+    Verb, WorkloadHeader,
 };
 pub use file_system::{FileSystem, Inconsistency, Outcome, StateError};
 pub use layout::{Extent, FileKind, FileView, Geometry, Layout, Run, Space};

@@ -619,28 +619,10 @@ fn fill(
 mod tests {
     use super::*;
     use crate::TargetSpec;
-    use fsage_core::{DirId, FileId, WorkloadHeader};
+    use fsage_core::{DirId, EventsInMemory, FileId};
 
-    struct Script {
-        header: WorkloadHeader,
-        events: std::vec::IntoIter<Event>,
-    }
-
-    impl EventSource for Script {
-        fn header(&self) -> &WorkloadHeader {
-            &self.header
-        }
-
-        fn next_event(&mut self) -> Result<Option<Event>, SinkError> {
-            Ok(self.events.next())
-        }
-    }
-
-    fn script(events: Vec<Event>) -> Script {
-        Script {
-            header: WorkloadHeader::default(),
-            events: events.into_iter(),
-        }
+    fn script(events: Vec<Event>) -> EventsInMemory {
+        EventsInMemory::new(events)
     }
 
     fn aging(spec: &str, lenient: bool) -> Aging {

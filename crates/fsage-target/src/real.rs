@@ -187,7 +187,7 @@ impl Real {
         let (mut paths, mut moves) = ahead.finish();
         paths.extend(catching_up.removed);
         moves.extend(catching_up.moved);
-        let after = catching_up.after.iter().filter_map(|e| written(&e.op));
+        let after = catching_up.after.iter().filter_map(|e| e.op.written_file());
         let written = catching_up.written.iter().copied().chain(after);
         let reread = Reread::Since {
             ctime_ns: catching_up.synced_ns,
@@ -305,25 +305,10 @@ fn now_ns() -> i64 {
     since.map_or(0, |since| since.as_nanos() as i64)
 }
 
-/// The file whose content an operation changes.
-fn written(op: &Op) -> Option<FileId> {
-    match *op {
-        Op::Create { file, .. }
-        | Op::Append { file, .. }
-        | Op::Write { file, .. }
-        | Op::Overwrite { file, .. }
-        | Op::Rewrite { file, .. }
-        | Op::Truncate { file, .. }
-        | Op::Fallocate { file, .. }
-        | Op::Punch { file, .. } => Some(file),
-        _ => None,
-    }
-}
-
 impl CatchingUp {
     /// What an event removes or moves, seen before it is taken over.
     fn note(&mut self, event: &Event, directory: &Directory) {
-        self.written.extend(written(&event.op));
+        self.written.extend(event.op.written_file());
         match event.op {
             Op::Delete { file } => self.removed.extend(directory.path_of_file(file)),
             Op::Rmdir { dir } => self.removed.extend(directory.path_of_dir(dir)),

@@ -1,27 +1,10 @@
 //! The unaged control of an aged model: the same live files, laid out better.
 
-use fsage_core::{
-    DirId, Event, EventSource, FileId, FileKind, Layout, Op, SinkError, WorkloadHeader,
-};
+use fsage_core::{DirId, Event, EventsInMemory, FileId, FileKind, Layout, Op};
 use fsage_metrics::measure;
 use fsage_target::{Aging, Target, TargetSpec, control_workload, replay};
 use fsage_workload::home::Home;
 use std::collections::BTreeMap;
-
-struct Script {
-    header: WorkloadHeader,
-    events: std::vec::IntoIter<Event>,
-}
-
-impl EventSource for Script {
-    fn header(&self) -> &WorkloadHeader {
-        &self.header
-    }
-
-    fn next_event(&mut self) -> Result<Option<Event>, SinkError> {
-        Ok(self.events.next())
-    }
-}
 
 fn age(spec: &str, events: Vec<Event>) -> Aging {
     let spec = TargetSpec::parse(spec).expect("a target");
@@ -29,10 +12,7 @@ fn age(spec: &str, events: Vec<Event>) -> Aging {
         Target::make(&spec).expect("a file system"),
         false,
     )];
-    let mut script = Script {
-        header: WorkloadHeader::default(),
-        events: events.into_iter(),
-    };
+    let mut script = EventsInMemory::new(events);
     replay(&mut script, &mut agings, 1, |_| true).expect("every operation fits the state");
     let [aging] = agings;
     aging

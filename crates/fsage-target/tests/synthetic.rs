@@ -1,24 +1,9 @@
 //! Synthetic workloads on the FFS model: every preset fits its state, and the model is as full as the curve says.
 
-use fsage_core::{Event, EventSink, EventSource, SinkError, WorkloadHeader};
+use fsage_core::{Event, EventSink, EventsInMemory, SinkError};
 use fsage_target::{Aging, Target, TargetSpec, replay};
 use fsage_workload::preset::{Generator, PRESETS, Preset};
 use std::io::Write;
-
-struct Script {
-    header: WorkloadHeader,
-    events: std::vec::IntoIter<Event>,
-}
-
-impl EventSource for Script {
-    fn header(&self) -> &WorkloadHeader {
-        &self.header
-    }
-
-    fn next_event(&mut self) -> Result<Option<Event>, SinkError> {
-        Ok(self.events.next())
-    }
-}
 
 fn aging(spec: &str) -> Aging {
     let spec = TargetSpec::parse(spec).expect("a target");
@@ -27,10 +12,7 @@ fn aging(spec: &str) -> Aging {
 
 fn age(events: Vec<Event>, spec: &str) -> Aging {
     let mut agings = [aging(spec)];
-    let mut script = Script {
-        header: WorkloadHeader::default(),
-        events: events.into_iter(),
-    };
+    let mut script = EventsInMemory::new(events);
     replay(&mut script, &mut agings, 1, |_| true).expect("every operation fits the state");
     let [aging] = agings;
     aging

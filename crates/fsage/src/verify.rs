@@ -12,7 +12,7 @@ pub use matching::{Matches, Operations};
 use anyhow::{Context, bail};
 use fsage_core::short_lived::Profile;
 use fsage_core::snapshot::{SnapshotInfo, SnapshotsInMemory};
-use fsage_core::{Event, EventSource, FileSystem, Layout, Op, Outcome, SinkError, WorkloadHeader};
+use fsage_core::{Event, EventSource, EventsInMemory, FileSystem, Layout, Op, Outcome};
 use fsage_metrics::{Measures, measure};
 use fsage_models::ffs::Ffs;
 use fsage_target::{Aging, ReplayError, Stamps, Target, TargetSpec, replay};
@@ -159,10 +159,7 @@ pub fn compare(
     lenient: bool,
 ) -> anyhow::Result<Distance> {
     let mut agings = [Aging::new(Target::make(spec)?, lenient)];
-    let mut source = InMemory {
-        header: WorkloadHeader::default(),
-        events: events.into_iter(),
-    };
+    let mut source = EventsInMemory::new(events);
     match replay(&mut source, &mut agings, 1, |_| crate::ui::go_on().is_ok()) {
         Ok(()) => {}
         Err(ReplayError::Interrupted) => crate::ui::go_on()?,
@@ -193,22 +190,6 @@ pub fn compare(
         skipped: agings[0].total().skipped(),
         scores,
     })
-}
-
-/// Events in memory as a source.
-struct InMemory {
-    header: WorkloadHeader,
-    events: std::vec::IntoIter<Event>,
-}
-
-impl EventSource for InMemory {
-    fn header(&self) -> &WorkloadHeader {
-        &self.header
-    }
-
-    fn next_event(&mut self) -> Result<Option<Event>, SinkError> {
-        Ok(self.events.next())
-    }
 }
 
 /// Profiles of the short-lived files in a week of the truth, from its middle: what a trace of a similar server

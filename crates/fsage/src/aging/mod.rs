@@ -9,7 +9,7 @@ use crate::run_folder::{Manifest, Run, State, TargetFacts, WorkloadFacts};
 use crate::ui::{self, Ui};
 use anyhow::bail;
 use fsage_core::size::human;
-use fsage_core::{Event, EventSource, SinkError, WorkloadHeader};
+use fsage_core::{EventSource, EventsInMemory};
 use fsage_data::WorkloadSummary;
 use fsage_target::{Aging, Progress, ReplayError, Target, TargetSpec, replay};
 use snapshots::Series;
@@ -322,10 +322,7 @@ impl<'a> Lane<'a> {
 /// The live files of a model, copied in tree order to a fresh one.
 fn model_control(spec: &TargetSpec, aged: &Target) -> anyhow::Result<Target> {
     let events = fsage_target::control_workload(aged.layout()).events;
-    let mut source = InMemory {
-        header: WorkloadHeader::default(),
-        events: events.into_iter(),
-    };
+    let mut source = EventsInMemory::new(events);
     let mut fresh = [Aging::new(Target::make(spec)?, false)];
     replay(&mut source, &mut fresh, 1, |_| ui::go_on().is_ok())?;
     let [fresh] = fresh;
@@ -333,22 +330,6 @@ fn model_control(spec: &TargetSpec, aged: &Target) -> anyhow::Result<Target> {
         bail!("not all of its files fit on a fresh file system");
     }
     Ok(fresh.into_target())
-}
-
-/// A workload that was made here.
-struct InMemory {
-    header: WorkloadHeader,
-    events: std::vec::IntoIter<Event>,
-}
-
-impl EventSource for InMemory {
-    fn header(&self) -> &WorkloadHeader {
-        &self.header
-    }
-
-    fn next_event(&mut self) -> Result<Option<Event>, SinkError> {
-        Ok(self.events.next())
-    }
 }
 
 /// One folder a target; the same target twice would be the same results twice.

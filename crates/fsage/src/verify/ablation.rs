@@ -70,7 +70,7 @@ impl Day {
     fn new(events: &[Event], sizes: &mut HashMap<FileId, u64>) -> Day {
         let (mut before, mut after) = (HashMap::new(), HashMap::new());
         for event in events {
-            let Some(file) = written(&event.op) else {
+            let Some(file) = event.op.written_file() else {
                 if let Op::Delete { file } = event.op {
                     sizes.remove(&file);
                 }
@@ -119,7 +119,7 @@ impl Day {
                 Op::Delete { file } | Op::Symlink { file, .. } | Op::Rename { file, .. } => {
                     Some(file)
                 }
-                ref op => written(op),
+                ref op => op.written_file(),
             };
             file.is_none_or(|file| !gone.contains(&file))
         });
@@ -130,7 +130,11 @@ impl Day {
         let unseen = self.short_lived();
         let mut writes: HashMap<FileId, Vec<usize>> = HashMap::new();
         for (at, event) in self.events.iter().enumerate() {
-            if let Some(file) = written(&event.op).filter(|file| !unseen.contains(file)) {
+            if let Some(file) = event
+                .op
+                .written_file()
+                .filter(|file| !unseen.contains(file))
+            {
                 writes.entry(file).or_default().push(at);
             }
         }
@@ -190,19 +194,6 @@ impl Day {
     }
 }
 
-/// The file whose content an operation makes or changes.
-fn written(op: &Op) -> Option<FileId> {
-    match *op {
-        Op::Create { file, .. }
-        | Op::Append { file, .. }
-        | Op::Write { file, .. }
-        | Op::Overwrite { file, .. }
-        | Op::Rewrite { file, .. }
-        | Op::Truncate { file, .. } => Some(file),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,7 +201,7 @@ mod tests {
 
     fn at(op: Op, t_ns: i64) -> Event {
         let mut event = Event::new(op).at(t_ns);
-        event.src_ino = written(&op).map(|file| file.0);
+        event.src_ino = op.written_file().map(|file| file.0);
         event
     }
 
