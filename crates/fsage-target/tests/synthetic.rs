@@ -1,6 +1,6 @@
 //! Synthetic workloads on the FFS model: every preset fits its state, and the model is as full as the curve says.
 
-use fsage_core::{Event, EventSink, EventsInMemory, SinkError};
+use fsage_core::{Event, EventSink, EventsInMemory};
 use fsage_target::{Aging, Target, TargetSpec, replay};
 use fsage_workload::preset::{Generator, PRESETS, Preset};
 use std::io::Write;
