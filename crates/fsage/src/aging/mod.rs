@@ -102,19 +102,20 @@ pub fn age(
     }
     if let Err(error) = replay_all(workload, &mut *source, &mut agings, options, ui) {
         let interrupted = ui::go_on().is_err();
-        if interrupted {
+        // What came through a pipe does not come again.
+        let again = workload != Path::new("-");
+        if interrupted && again {
             run.stay();
         }
-        return Err(match (interrupted, any_real) {
-            (true, _) => error.context(format!(
+        return Err(if any_real || interrupted && again {
+            error.context(format!(
                 "stopped; the same command with --resume goes on with {}",
                 output.display()
-            )),
-            (false, true) => error.context(format!(
-                "the run stopped; the same command with --resume goes on with {}",
-                output.display()
-            )),
-            (false, false) => error,
+            ))
+        } else if interrupted {
+            error.context("stopped; nothing was written")
+        } else {
+            error
         });
     }
 
