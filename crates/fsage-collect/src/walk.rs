@@ -3,7 +3,8 @@
 //! Threads share a queue of directories. A thread opens a directory by its name in its open parent, never by a path, so
 //! that no link and no race leads out of the tree, and reads it. Regular files are opened the same way, and asked for
 //! `statx`, the generation and the block list (FIEMAP); the others, and those that cannot be opened, are asked by name.
-//! Nothing but what the directory lists as a regular file or a directory is opened, and nothing on another mount. Rows go through a bounded channel to the caller's thread, which gives them to the sink.
+//! Nothing but what the directory lists as a regular file or a directory is opened, and nothing on another mount.
+//! Rows go through a bounded channel to the caller's thread, which gives them to the sink.
 
 mod blocks;
 mod directory;
