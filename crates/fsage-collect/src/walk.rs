@@ -1,9 +1,10 @@
 //! A walk of a mounted file system: one row an entry, with block lists and free space.
 //!
 //! Threads share a queue of directories. A thread opens a directory by its name in its open parent, never by a path, so
-//! that no link and no race leads out of the tree; reads it; and asks for every entry `statx`, the generation
-//! (`name_to_handle_at`), and for regular files the block list (FIEMAP). Nothing but regular files and directories is
-//! opened. Rows go through a bounded channel to the caller's thread, which gives them to the sink.
+//! that no link and no race leads out of the tree, and reads it. Regular files are opened the same way, and asked for
+//! `statx`, the generation and the block list (FIEMAP); the others, and those that cannot be opened, are asked by name.
+//! Nothing but what the directory lists as a regular file or a directory is opened, and nothing on another mount.
+//! Rows go through a bounded channel to the caller's thread, which gives them to the sink.
 
 mod blocks;
 mod directory;
@@ -17,7 +18,7 @@ use directory::{Descriptors, Directory, lock};
 use fsage_core::snapshot::{Inode, SnapshotInfo};
 use fsage_core::{FileKind, SinkError, SnapshotSink};
 use fsage_linux::facts::{Facts, facts};
-use fsage_linux::fsmap::{FreeMap, free_map};
+use fsage_linux::fsmap::free_map;
 use queue::Queue;
 use rustix::fs::{AtFlags, Mode, OFlags, StatxAttributes, StatxFlags, open, openat, statx, syncfs};
 use rustix::io::Errno;
@@ -91,8 +92,10 @@ pub fn walk_path(
     walk(root.as_fd(), path, options, sink, progress)
 }
 
-/// Takes a snapshot of the directory `root` and all that is below it, on the same file system and the same mount. Paths
-/// are from `root`, which is `.`; `name` is what messages call it.
+/// Takes a snapshot of `directory` and all that is below it, on the same file system and the same mount. Paths
+/// are from it, and it is `.` itself; `name` is what messages call it.
+///
+/// Free space is asked for meanwhile: the sink gets the sizes that only it tells with the report, not before.
 ///
 /// The walk is not atomic: what changed after it started is marked so, what vanished is counted. Entries that could not
 /// be read are marked or counted, and named in a warning.
@@ -100,7 +103,7 @@ pub fn walk_path(
 /// # Errors
 /// The root cannot be read at all; the sink or `progress` fails.
 pub fn walk(
-    root: BorrowedFd<'_>,
+    directory: BorrowedFd<'_>,
     name: &Path,
     options: &WalkOptions,
     sink: &mut dyn SnapshotSink,
@@ -108,7 +111,7 @@ pub fn walk(
 ) -> Result<Report, CollectError> {
     let failed = |action| move |e| CollectError::io(name, action, e);
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let own = openat(root, c".", flags, Mode::empty());
+    let own = openat(directory, c".", flags, Mode::empty());
     let root: OwnedFd = own.map_err(|e| CollectError::io(name, "cannot read the directory", e))?;
     if options.sync {
         syncfs(&root).map_err(|e| CollectError::io(name, "cannot write out what is dirty", e))?;
@@ -116,14 +119,8 @@ pub fn walk(
     let started = Instant::now();
     let started_ns = now_ns();
     let facts = facts(&root).map_err(failed("cannot ask for the file system"))?;
-    // Where the file system does not tell, nothing is known.
-    let map = options
-        .free_map
-        .then(|| free_map(&root, facts.device.0, facts.device.1));
-    let map = map.and_then(Result::ok);
     let mut report = Report {
-        info: info(options, &facts, map.as_ref(), started_ns),
-        free: map.map(|map| map.free),
+        info: info(options, &facts, started_ns),
         ..Report::default()
     };
     let is_whole = is_mount_root(&root);
@@ -149,7 +146,10 @@ pub fn walk(
     let total = total.filter(|total| *total > 0);
     shared.queue.add(&mut vec![Directory::root(root)]);
     let (sender, receiver) = sync_channel(BATCHES);
-    thread::scope(|scope| {
+    let (major, minor) = facts.device;
+    let map = thread::scope(|scope| {
+        let asks_free = || scope.spawn(|| free_map(directory, major, minor));
+        let map = options.free_map.then(asks_free);
         for _ in 0..options.threads.get() {
             let worker = Worker::new(&shared, sender.clone());
             scope.spawn(|| worker.run());
@@ -159,9 +159,18 @@ pub fn walk(
         // After an error the threads stop, also those that wait to hand over rows; otherwise they have ended.
         shared.queue.stop();
         drop(receiver);
-        taken
+        // Where the file system does not tell, nothing is known.
+        let map = map.and_then(|map| map.join().ok()?.ok());
+        taken.map(|()| map)
     })
     .map_err(CollectError::Sink)?;
+    if let Some(map) = map {
+        if facts.xfs.is_none() {
+            report.info.size_bytes = Some(map.end_bytes);
+            report.info.data_bytes = Some(facts.total_bytes);
+        }
+        report.free = Some(map.free);
+    }
 
     report.info.walk_ns = u64::try_from(started.elapsed().as_nanos()).ok();
     let Findings {
@@ -216,24 +225,14 @@ fn take_rows(
     }
 }
 
-fn info(
-    options: &WalkOptions,
-    facts: &Facts,
-    map: Option<&FreeMap>,
-    started_ns: i64,
-) -> SnapshotInfo {
-    let mut info = sizes(facts);
-    if let (None, Some(map)) = (facts.xfs, map) {
-        info.size_bytes = Some(map.end_bytes);
-        info.data_bytes = Some(facts.total_bytes);
-    }
+fn info(options: &WalkOptions, facts: &Facts, started_ns: i64) -> SnapshotInfo {
     SnapshotInfo {
         snap_id: options.snap_id,
         taken_at_ns: options.taken_at_ns.unwrap_or(started_ns),
         host: options.host.clone(),
         source: options.source.clone(),
         tool_version: options.tool_version.clone(),
-        ..info
+        ..sizes(facts)
     }
 }
 

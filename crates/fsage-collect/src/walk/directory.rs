@@ -1,6 +1,6 @@
 //! The directories of a walk, and the descriptors they are open by.
 
-use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags, openat, statx};
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxFlags, openat, openat2, statx};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::ffi::{CStr, CString};
@@ -93,26 +93,10 @@ pub(super) struct Descriptors {
 }
 
 impl Descriptors {
-    /// Opens a directory for the first time, which is the inode `ino`.
-    ///
-    /// # Errors
-    /// What opening it, or one that leads to it, fails with; `ENOENT` where that is another inode by now.
-    pub fn open(&self, directory: &Arc<Directory>, ino: u64) -> Result<Arc<OwnedFd>, Errno> {
-        let fd = match directory.parent() {
-            Some(parent) => Arc::new(open_checked(&self.get(parent)?, directory.name(), ino)?),
-            // A descriptor of its own, so that reading it moves no other.
-            None => Arc::new(open_checked(&self.get(directory)?, c".", ino)?),
-        };
-        if directory.ino.set(ino).is_ok() && directory.parent.is_some() {
-            self.keep(directory, &fd);
-        }
-        Ok(fd)
-    }
-
     /// A descriptor of a directory that was visited.
     ///
     /// # Errors
-    /// As for [`Descriptors::open`].
+    /// What opening it, or one that leads to it, fails with; `ENOENT` where that is another inode by now.
     pub fn get(&self, directory: &Arc<Directory>) -> Result<Arc<OwnedFd>, Errno> {
         let mut closed = Vec::new();
         let mut at = directory;
@@ -128,6 +112,14 @@ impl Descriptors {
             self.keep(next, &fd);
         }
         Ok(fd)
+    }
+
+    /// Notes that a directory, which was opened for the first time, is the inode `ino`. The root keeps a descriptor of
+    /// its own, which nobody reads.
+    pub fn visited(&self, directory: &Arc<Directory>, fd: &Arc<OwnedFd>, ino: u64) {
+        if directory.ino.set(ino).is_ok() && directory.parent.is_some() {
+            self.keep(directory, fd);
+        }
     }
 
     /// Keeps a directory open, and closes the one that was opened longest ago.
@@ -148,8 +140,7 @@ impl Descriptors {
 }
 
 fn open_checked(parent: &impl AsFd, name: &CStr, ino: u64) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let fd = open_unnoticed(parent, name, flags)?;
+    let fd = open_directory(parent, name)?;
     let stat = statx(&fd, c"", AtFlags::EMPTY_PATH, StatxFlags::INO)?;
     if stat.stx_ino == ino {
         Ok(fd)
@@ -158,14 +149,29 @@ fn open_checked(parent: &impl AsFd, name: &CStr, ino: u64) -> Result<OwnedFd, Er
     }
 }
 
-/// Opens a file so that reading it does not change its access time, where that is allowed: to its owner and to root.
-pub(super) fn open_unnoticed(
-    parent: &impl AsFd,
-    name: &CStr,
-    flags: OFlags,
-) -> Result<OwnedFd, Errno> {
-    match openat(parent, name, flags | OFlags::NOATIME, Mode::empty()) {
-        Err(Errno::PERM) => openat(parent, name, flags, Mode::empty()),
+/// Opens a directory so that reading it does not change its access time, where that is allowed: to its owner and to
+/// root.
+pub(super) fn open_directory(parent: &impl AsFd, name: &CStr) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match open_here(parent, name, flags | OFlags::NOATIME) {
+        Err(Errno::PERM) => open_here(parent, name, flags),
+        opened => opened,
+    }
+}
+
+/// Opens a regular file only to ask for what it is and for its blocks, which leaves its access time alone. The entry of
+/// the directory says that it is one: opening a FIFO would wait for ever, without `O_NONBLOCK`.
+pub(super) fn open_file(parent: &impl AsFd, name: &CStr) -> Result<OwnedFd, Errno> {
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    open_here(parent, name, flags)
+}
+
+/// Opens nothing that is mounted on the name: that fails with `EXDEV`.
+fn open_here(parent: &impl AsFd, name: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+    match openat2(parent, name, flags, Mode::empty(), ResolveFlags::NO_XDEV) {
+        // Old kernels do not have the call, and some containers forbid it. What was opened tells where it is.
+        Err(Errno::NOSYS | Errno::PERM) => openat(parent, name, flags, Mode::empty()),
         opened => opened,
     }
 }

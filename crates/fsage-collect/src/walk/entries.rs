@@ -19,8 +19,8 @@ pub(super) fn buffer() -> Box<[MaybeUninit<u8>]> {
 pub(super) struct Piece {
     /// Names, each with its NUL.
     names: Vec<u8>,
-    /// Inode, whether it is a directory (`None` if the file system does not say), and where its name starts.
-    entries: Vec<(u64, Option<bool>, usize)>,
+    /// Inode, where its name starts, and its type (`Unknown` if the file system does not say).
+    entries: Vec<(u64, usize, FileType)>,
 }
 
 impl Piece {
@@ -34,29 +34,26 @@ impl Piece {
         while let Some(entry) = directory.next() {
             let entry = entry?;
             let name = entry.file_name().to_bytes_with_nul();
-            let is_directory = match entry.file_type() {
-                FileType::Unknown => None,
-                kind => Some(kind == FileType::Directory),
-            };
             if !matches!(name, b".\0" | b"..\0") {
                 self.entries
-                    .push((entry.ino(), is_directory, self.names.len()));
+                    .push((entry.ino(), self.names.len(), entry.file_type()));
                 self.names.extend_from_slice(name);
             }
             if directory.is_buffer_empty() {
                 // Near each other in the inode tables is near each other here.
-                self.entries.sort_unstable();
+                self.entries
+                    .sort_unstable_by_key(|(ino, at, _)| (*ino, *at));
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// Names, and whether it is a directory, if that is known; ascending by inode.
-    pub fn iter(&self) -> impl Iterator<Item = (&CStr, Option<bool>)> {
-        self.entries.iter().map(|(_, is_directory, at)| {
+    /// Names and types, ascending by inode.
+    pub fn iter(&self) -> impl Iterator<Item = (&CStr, FileType)> {
+        self.entries.iter().map(|(_, at, file_type)| {
             let name = CStr::from_bytes_until_nul(&self.names[*at..]);
-            (name.unwrap_or_default(), *is_directory)
+            (name.unwrap_or_default(), *file_type)
         })
     }
 }

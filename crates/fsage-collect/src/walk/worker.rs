@@ -1,16 +1,16 @@
 //! One thread of a walk: visits directories, makes a row of every entry.
 
 use super::blocks::{Blocks, Support};
-use super::directory::{Descriptors, Directory, lock, open_unnoticed};
+use super::directory::{Descriptors, Directory, lock, open_directory, open_file};
 use super::entries::{self, Piece};
 use super::queue::Queue;
 use crate::report::Warnings;
 use fsage_core::names::escape;
 use fsage_core::snapshot::{Inode, source_flags};
 use fsage_core::{Extent, FileKind};
-use fsage_linux::handle::generation;
+use fsage_linux::handle::{generation, generation_of_open};
 use rustix::fs::{
-    AtFlags, FileType, OFlags, RawDir, Statx, StatxAttributes, StatxFlags, StatxTimestamp, statx,
+    AtFlags, FileType, RawDir, Statx, StatxAttributes, StatxFlags, StatxTimestamp, statx,
 };
 use rustix::io::Errno;
 use std::ffi::CStr;
@@ -125,14 +125,14 @@ impl<'a> Worker<'a> {
                 Ok(true) => {}
                 end => break end,
             }
-            for (name, is_directory) in piece.iter() {
+            for (name, file_type) in piece.iter() {
                 let place = Place {
                     fd: &fd,
                     ino,
                     path: &path,
                     name,
                 };
-                if is_directory == Some(true) || self.entry(&place)? {
+                if self.entry(&place, file_type)? {
                     found.push(directory.child(name));
                 }
             }
@@ -167,8 +167,19 @@ impl<'a> Worker<'a> {
                 return Ok(None);
             }
         };
-        let name = directory.name();
-        let stat = match look(&parent_fd, name) {
+        let is_root = directory.parent().is_none();
+        let name = if is_root { c"." } else { directory.name() };
+        let opened = open_directory(&parent_fd, name);
+        let stat = match &opened {
+            Ok(fd) => look(fd, c""),
+            Err(e) if is_not_here(*e) => Err(*e),
+            Err(_) => look(&parent_fd, name),
+        };
+        let stat = match stat {
+            Ok(stat) if !is_root && self.is_elsewhere(&stat) => {
+                shared.not_entered(path);
+                return Ok(None);
+            }
             Ok(stat) => stat,
             Err(e) => {
                 self.failed("files could not be looked at", path, e);
@@ -179,19 +190,22 @@ impl<'a> Worker<'a> {
             shared.vanished();
             return Ok(None);
         }
-        let is_root = directory.parent().is_none();
-        if !is_root && self.is_elsewhere(&stat) {
-            shared.not_entered(path);
-            return Ok(None);
-        }
         let ino = stat.stx_ino;
         let mut row = self.row(&stat, FileKind::Directory);
-        self.add_generation(&mut row, &parent_fd, name);
         row.parent_ino = Some(parent.ino().unwrap_or(ino));
         row.path = Some(path.into());
-        let opened = shared.descriptors.open(directory, ino);
-        match &opened {
-            Ok(fd) if shared.directories.is_likely() => {
+        let fd = match opened {
+            Ok(fd) => Some(Arc::new(fd)),
+            Err(e) => {
+                row.source_flags |= source_flags::UNREADABLE;
+                shared.unreadable("directories could not be opened", path, e);
+                None
+            }
+        };
+        if let Some(fd) = &fd {
+            shared.descriptors.visited(directory, fd, ino);
+            set_generation(&mut row, generation_of_open(fd, shared.magic, ino));
+            if shared.directories.is_likely() {
                 match self.blocks.of_directory(fd, &shared.directories) {
                     Ok(extents) => set_extents(&mut row, extents),
                     Err(e) => {
@@ -200,83 +214,110 @@ impl<'a> Worker<'a> {
                     }
                 }
             }
-            Ok(_) => {}
-            Err(e) if is_gone(*e) => {
-                shared.vanished();
-                return Ok(None);
-            }
-            Err(e) => {
-                row.source_flags |= source_flags::UNREADABLE;
-                shared.unreadable("directories could not be opened", path, *e);
-            }
+        } else {
+            let generation = generation(&parent_fd, name, shared.magic, ino);
+            set_generation(&mut row, generation);
         }
         self.push(row)?;
-        Ok(opened.ok().map(|fd| (fd, ino)))
+        Ok(fd.map(|fd| (fd, ino)))
     }
 
     /// Gives the row of an entry; `true` if it is a directory, which is to be visited for itself.
-    fn entry(&mut self, place: &Place) -> Result<bool, Stopped> {
-        let stat = match look(place.fd, place.name) {
-            Ok(stat) => stat,
-            Err(e) => {
-                self.failed("files could not be looked at", &place.entry_path(), e);
-                return Ok(false);
-            }
-        };
-        let Some(kind) = kind_of(&stat) else {
+    fn entry(&mut self, place: &Place, listed: FileType) -> Result<bool, Stopped> {
+        let is_asked = self.shared.files.is_likely();
+        match listed {
+            FileType::Directory => return Ok(true),
+            FileType::RegularFile if is_asked => return self.file(place),
+            _ => {}
+        }
+        let stat = look(place.fd, place.name);
+        let Some(mut row) = self.row_at(place, &stat) else {
             return Ok(false);
         };
-        if kind == FileKind::Directory {
+        match row.kind {
+            FileKind::Directory => return Ok(true),
+            // The directory did not tell its type.
+            FileKind::Regular if is_asked => return self.file(place),
+            FileKind::Regular if row.extents.is_none() => {
+                row.source_flags |= source_flags::UNREADABLE;
+            }
+            _ => {}
+        }
+        self.add_generation(&mut row, place);
+        self.push(row)?;
+        Ok(false)
+    }
+
+    /// The same of a regular file. It is opened first: then its name is looked up once, and all that is asked is asked
+    /// of the same file.
+    fn file(&mut self, place: &Place) -> Result<bool, Stopped> {
+        let shared = self.shared;
+        let opened = open_file(place.fd, place.name);
+        let stat = match &opened {
+            Ok(file) => look(file, c""),
+            Err(e) if is_not_here(*e) => Err(*e),
+            Err(_) => look(place.fd, place.name),
+        };
+        let Some(mut row) = self.row_at(place, &stat) else {
+            return Ok(false);
+        };
+        if row.kind == FileKind::Directory {
             return Ok(true);
         }
-        if self.is_elsewhere(&stat) {
-            self.shared.not_entered(&place.entry_path());
-            return Ok(false);
+        let ino = row.ino;
+        match &opened {
+            Ok(file) => set_generation(&mut row, generation_of_open(file, shared.magic, ino)),
+            Err(_) => self.add_generation(&mut row, place),
         }
-        let mut row = self.row(&stat, kind);
-        row.parent_ino = Some(place.ino);
-        row.path = Some(place.entry_path());
-        if stat.stx_blocks == 0 && (kind != FileKind::Regular || stat.stx_size == 0) {
-            row.extents = Some(Box::default());
-        } else if kind == FileKind::Regular && !self.add_blocks(&mut row, place) {
-            self.shared.vanished();
-            return Ok(false);
-        }
-        if row.generation.is_none() {
-            self.add_generation(&mut row, place.fd, place.name);
+        if row.kind == FileKind::Regular && row.extents.is_none() {
+            let asked = match opened {
+                Ok(file) => self.blocks.of_file(&file, row.size_bytes, &shared.files),
+                Err(e) => Err(e.into()),
+            };
+            match asked {
+                Ok(Some(extents)) => set_extents(&mut row, Some(extents)),
+                Ok(None) => row.source_flags |= source_flags::UNREADABLE,
+                Err(e) => {
+                    row.source_flags |= source_flags::UNREADABLE;
+                    shared.unreadable("block lists could not be read", &place.entry_path(), e);
+                }
+            }
         }
         self.push(row)?;
         Ok(false)
     }
 
-    /// Adds the extents and the generation of a regular file; `false` if it is not there any more.
-    fn add_blocks(&mut self, row: &mut Inode, place: &Place) -> bool {
-        let shared = self.shared;
-        if !shared.files.is_likely() {
-            row.source_flags |= source_flags::UNREADABLE;
-            return true;
-        }
-        let asked = match open_file(place) {
-            Ok(file) => {
-                // The handle tells that the open file is the one that was looked at; without one, `statx` has to.
-                self.add_generation(row, &file, c"");
-                if row.generation.is_none() && !is_inode(&file, row.ino) {
-                    return false;
-                }
-                self.blocks.of_file(&file, row.size_bytes, &shared.files)
-            }
-            Err(e) if is_gone(e) => return false,
-            Err(e) => Err(e.into()),
-        };
-        match asked {
-            Ok(Some(extents)) => set_extents(row, Some(extents)),
-            Ok(None) => row.source_flags |= source_flags::UNREADABLE,
+    /// The row of an entry, without its generation, and without its extents unless it has none; `None` if it is not
+    /// here, or nothing is known of it.
+    fn row_at(&self, place: &Place, stat: &Result<Statx, Errno>) -> Option<Inode> {
+        let stat = match stat {
+            Ok(stat) => stat,
             Err(e) => {
-                row.source_flags |= source_flags::UNREADABLE;
-                shared.unreadable("block lists could not be read", &place.entry_path(), e);
+                self.failed("files could not be looked at", &place.entry_path(), *e);
+                return None;
             }
+        };
+        let kind = kind_of(stat)?;
+        let mut row = self.row(stat, kind);
+        if kind == FileKind::Directory {
+            // It gets its row, and is checked, when it is visited.
+            return Some(row);
         }
-        true
+        if self.is_elsewhere(stat) {
+            self.shared.not_entered(&place.entry_path());
+            return None;
+        }
+        row.parent_ino = Some(place.ino);
+        row.path = Some(place.entry_path());
+        if stat.stx_blocks == 0 && (kind != FileKind::Regular || stat.stx_size == 0) {
+            row.extents = Some(Box::default());
+        }
+        Some(row)
+    }
+
+    fn add_generation(&self, row: &mut Inode, place: &Place) {
+        let generation = generation(place.fd, place.name, self.shared.magic, row.ino);
+        set_generation(row, generation);
     }
 
     fn row(&self, stat: &Statx, kind: FileKind) -> Inode {
@@ -297,14 +338,6 @@ impl<'a> Worker<'a> {
         row
     }
 
-    /// Adds the generation of the inode that `name` in `dir` is, or with an empty name, `dir` itself.
-    fn add_generation(&self, row: &mut Inode, dir: &OwnedFd, name: &CStr) {
-        row.generation = generation(dir, name, self.shared.magic, row.ino);
-        if row.generation.is_some_and(|generation| generation != 0) {
-            row.source_flags |= source_flags::GEN_VALID;
-        }
-    }
-
     /// Whether something is mounted there, or another file system starts. Files of one overlay may be on several
     /// devices, its directories are not.
     fn is_elsewhere(&self, stat: &Statx) -> bool {
@@ -323,7 +356,9 @@ impl<'a> Worker<'a> {
     }
 
     fn failed(&self, kind: &'static str, path: &str, error: Errno) {
-        if is_gone(error) {
+        if error == Errno::XDEV {
+            self.shared.not_entered(path);
+        } else if is_gone(error) {
             self.shared.vanished();
         } else {
             self.shared.unreadable(kind, path, error);
@@ -385,25 +420,24 @@ fn look(dir: &OwnedFd, name: &CStr) -> Result<Statx, Errno> {
     )
 }
 
-/// Opens a regular file only to ask for its blocks. It was a regular file when it was looked at: opening a FIFO would
-/// wait for ever, without `O_NONBLOCK`.
-fn open_file(place: &Place) -> Result<OwnedFd, Errno> {
-    let flags =
-        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    open_unnoticed(place.fd, place.name, flags)
-}
-
-fn is_inode(file: &OwnedFd, ino: u64) -> bool {
-    let stat = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::INO);
-    stat.is_ok_and(|stat| stat.stx_ino == ino)
-}
-
 /// Whether the name is gone, or names something else by now.
 fn is_gone(error: Errno) -> bool {
     matches!(
         error,
         Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NXIO
     )
+}
+
+/// Whether the name leads to nothing that is to be found here.
+fn is_not_here(error: Errno) -> bool {
+    is_gone(error) || error == Errno::XDEV
+}
+
+fn set_generation(row: &mut Inode, generation: Option<u32>) {
+    row.generation = generation;
+    if generation.is_some_and(|generation| generation != 0) {
+        row.source_flags |= source_flags::GEN_VALID;
+    }
 }
 
 fn set_extents(row: &mut Inode, extents: Option<Box<[Extent]>>) {
