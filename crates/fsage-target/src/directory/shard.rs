@@ -12,7 +12,7 @@ use super::dirs::Dirs;
 use super::error::{Failure, OrCall};
 use super::files::{File, Files, Links};
 use super::naming::{self, NameBuffer};
-use super::shortfall::{Shortfall, planned};
+use super::shortfall::{Shortfall, planned_after, planned_length};
 use super::{Options, symlink_target};
 use crate::engine::OpCounts;
 use fsage_core::{DirId, Event, FileId, Op, Outcome, StateError};
@@ -46,8 +46,10 @@ impl Common<'_> {
         self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn rounded(&self, bytes: u64) -> i128 {
-        i128::from(bytes.next_multiple_of(self.block_bytes))
+    /// Bytes of the blocks that so many bytes need.
+    #[inline]
+    pub fn rounded(&self, bytes: u64) -> i128 {
+        i128::from(bytes.div_ceil(self.block_bytes)) * i128::from(self.block_bytes)
     }
 }
 
@@ -60,6 +62,8 @@ pub(super) struct Shard {
     /// Bytes that came alive here, less those that went, each file rounded up to blocks. A file may come and go in
     /// different shards.
     pub live_bytes: i128,
+    /// The same of the lengths that files should have.
+    pub planned_bytes: i128,
     /// Deviations in the order of events.
     pub deviations: Vec<Deviation>,
     /// Slots of files that have changed since the layout was read last.
@@ -80,6 +84,7 @@ impl Shard {
             descriptors: Descriptors::new(open_files),
             shortfall: Shortfall::default(),
             live_bytes: 0,
+            planned_bytes: 0,
             deviations: Vec::new(),
             changed: Vec::new(),
             gone: Vec::new(),
@@ -102,7 +107,7 @@ impl Shard {
         let result = self.dispatch(common, event, index, how);
         match (result, &event.op) {
             (Err(Failure::State(StateError::BeyondEnd(_))), Op::Overwrite { file, .. })
-                if self.shortfall.short.contains_key(&file.0) =>
+                if self.shortfall.short.contains(&file.0) =>
             {
                 Ok(Outcome::Absent)
             }
@@ -130,7 +135,7 @@ impl Shard {
                 let absent_dir =
                     !common.dirs.absent.is_empty() && common.dirs.absent.contains(&dir.0);
                 if absent_dir && self.files.find(file).is_none() {
-                    absent.insert(file.0, planned(op, 0));
+                    absent.insert(file.0, planned_length(op, 0));
                     return true;
                 }
                 false
@@ -139,7 +144,7 @@ impl Shard {
             Op::Delete { file } => absent.remove(&file.0).is_some(),
             _ => match file_of(op).and_then(|file| absent.get_mut(&file.0)) {
                 Some(size) => {
-                    *size = planned(op, *size);
+                    *size = planned_length(op, *size);
                     true
                 }
                 None => false,
@@ -239,21 +244,14 @@ impl Shard {
         }
         let mut body = Body::default();
         settle(&mut body, Task::Write { offset: 0, bytes }, &effect);
-        let size = body.size();
-        self.live_bytes += common.rounded(size);
+        body.planned = planned_after(&event.op, effect.outcome, 0, body.size());
+        self.live_bytes += common.rounded(body.size());
+        self.planned_bytes += common.rounded(body.planned);
         let name = name_after(event, &effect, b'f', file.0);
         self.enter(common, File::new(file, dir, name, body, false));
-        match effect.outcome {
-            Outcome::Done => self.shortfall.settled(file.0),
-            outcome => {
-                self.shortfall.absent.remove(&file.0);
-                let planned = if outcome == Outcome::NoSpace {
-                    bytes
-                } else {
-                    size
-                };
-                self.shortfall.short.insert(file.0, planned);
-            }
+        self.shortfall.settled(file.0);
+        if effect.outcome != Outcome::Done {
+            self.shortfall.short.insert(file.0);
         }
         Ok(effect.outcome)
     }
@@ -389,33 +387,14 @@ impl Shard {
             }
         };
         self.note(index, how, &effect);
-        let size_after = self.settle(common, slot, task, &effect);
-        self.live_bytes += common.rounded(size_after) - common.rounded(size);
-        self.follow_plan(id.0, op, &effect, (size, size_after));
-        Ok(effect.outcome)
-    }
-
-    /// Keeps the length that the file should have, where it has another.
-    fn follow_plan(&mut self, id: u64, op: &Op, effect: &Effect, (before, after): (u64, u64)) {
-        let short = &mut self.shortfall.short;
+        self.settle(common, slot, (op, task), &effect);
         match effect.outcome {
-            Outcome::Done if short.is_empty() => {}
-            Outcome::Done if matches!(op, Op::Rewrite { .. }) => self.shortfall.settled(id),
-            Outcome::Done => {
-                if let Some(size) = short.get_mut(&id) {
-                    *size = planned(op, *size);
-                }
-            }
+            Outcome::Done if matches!(op, Op::Rewrite { .. }) => self.shortfall.settled(id.0),
+            Outcome::Done => {}
             _ if matches!(op, Op::Punch { .. }) => {}
-            // No disk would have been large enough.
-            Outcome::TooLarge => {
-                short.entry(id).or_insert(after);
-            }
-            _ => {
-                let size = short.entry(id).or_insert(before);
-                *size = planned(op, *size);
-            }
+            _ => _ = self.shortfall.short.insert(id.0),
         }
+        Ok(effect.outcome)
     }
 
     fn delete(
@@ -444,13 +423,22 @@ impl Shard {
         };
         self.note(index, how, &effect);
         if effect.outcome != Outcome::Done {
-            self.shortfall.kept = true;
-            self.shortfall.short.insert(id.0, 0);
+            self.keep_name(common, slot);
             return Ok(effect.outcome);
         }
         self.drop_name(common, slot);
         self.shortfall.settled(id.0);
         Ok(Outcome::Done)
+    }
+
+    /// A name that should be gone stays. Its inode is not in the plan, unless it has other names.
+    pub fn keep_name(&mut self, common: &Common<'_>, slot: u32) {
+        let file = self.files.get_mut(slot);
+        self.shortfall.kept = true;
+        self.shortfall.short.insert(file.id);
+        if file.link().is_none() && !file.symlink {
+            self.planned_bytes -= common.rounded(std::mem::take(&mut file.body.planned));
+        }
     }
 
     /// Takes a name out of the tables; the inode goes with its last name.
@@ -467,6 +455,7 @@ impl Shard {
         self.gone.extend(cached.map(|cached| cached.ino));
         if !symlink {
             self.live_bytes -= common.rounded(body.size());
+            self.planned_bytes -= common.rounded(body.planned);
         }
     }
 
@@ -545,18 +534,26 @@ impl Shard {
         }
     }
 
-    fn settle(&mut self, common: &Common<'_>, slot: u32, task: Task, effect: &Effect) -> u64 {
-        if let Some(link) = self.files.get(slot).link() {
-            let mut links = common.links();
-            let inode = links.get_mut(link);
-            inode.changed = true;
-            settle(&mut inode.body, task, effect);
-            return inode.body.size();
-        }
-        self.mark(slot);
-        let body = &mut self.files.get_mut(slot).body;
+    /// Enters what became of an operation on the data of a file, and what should have.
+    fn settle(&mut self, common: &Common<'_>, slot: u32, (op, task): (&Op, Task), effect: &Effect) {
+        let mut links;
+        let body = match self.files.get(slot).link() {
+            None => {
+                self.mark(slot);
+                &mut self.files.get_mut(slot).body
+            }
+            Some(link) => {
+                links = common.links();
+                let inode = links.get_mut(link);
+                inode.changed = true;
+                &mut inode.body
+            }
+        };
+        let (size, planned) = (body.size(), body.planned);
         settle(body, task, effect);
-        body.size()
+        body.planned = planned_after(op, effect.outcome, planned, body.size());
+        self.live_bytes += common.rounded(body.size()) - common.rounded(size);
+        self.planned_bytes += common.rounded(body.planned) - common.rounded(planned);
     }
 
     /// Records what a workload alone does not tell.
