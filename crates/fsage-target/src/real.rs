@@ -115,8 +115,8 @@ impl Real {
     }
 
     /// What had to be done to the tree when the run went on.
-    pub fn repaired(&self) -> Option<Repaired> {
-        self.repaired
+    pub fn repaired(&self) -> Option<&Repaired> {
+        self.repaired.as_ref()
     }
 
     /// Applies events that are no `day`.
@@ -204,10 +204,13 @@ impl Real {
             self.directory.options().data,
             &mut |_| !stop(),
         );
-        self.repaired = Some(repaired.map_err(|error| match error {
+        let repaired = repaired.map_err(|error| match error {
             RepairError::Interrupted => ReplayError::Interrupted,
             error => ReplayError::Repair(error),
-        })?);
+        })?;
+        // The journal need not know: should the run be interrupted again, these files are found to be short again.
+        self.directory.shorten(&repaired.short);
+        self.repaired = Some(repaired);
         self.directory.forget_cache();
         self.apply_live(&catching_up.after, counts, lenient)
     }

@@ -52,7 +52,7 @@ pub use fault::{Fault, Kind, Problem};
 pub use headway::Headway;
 pub use journal::{Damage, Journal, JournalError, Recovered, UNSAID};
 pub use plain::PlainDirectory;
-pub use repair::{Allowed, Move, RepairError, Repaired, Reread, repair};
+pub use repair::{Allowed, Move, RepairError, Repaired, Reread, ShortFile, repair};
 pub use replay::{Directory, FreeRuns};
 pub use verify::{Verification, verify};
 

@@ -556,6 +556,30 @@ impl Shard {
         self.planned_bytes += common.rounded(body.planned) - common.rounded(planned);
     }
 
+    /// A file is found to be this short, or missing, as if the disk had been full when it was made or written.
+    pub fn shorten(&mut self, common: &Common<'_>, slot: u32, size: Option<u64>) {
+        let name = self.files.get(slot);
+        let file = FileId(name.id);
+        let Some(size) = size else {
+            let planned = if name.symlink { 0 } else { name.body.planned };
+            self.shortfall.short.remove(&file.0);
+            self.shortfall.absent.insert(file.0, planned);
+            self.drop_name(common, slot);
+            return;
+        };
+        let nothing = Op::Append { file, bytes: 0 };
+        let task = Task::Write {
+            offset: size,
+            bytes: 0,
+        };
+        let effect = Effect {
+            size: Some(size),
+            ..Effect::nothing(Outcome::NoSpace)
+        };
+        self.settle(common, slot, (&nothing, task), &effect);
+        self.shortfall.short.insert(file.0);
+    }
+
     /// Records what a workload alone does not tell.
     pub fn note(&mut self, index: u64, how: How<'_>, effect: &Effect) {
         if !effect.is_plain() && matches!(how, How::Live) {
