@@ -6,7 +6,9 @@
 mod tree;
 
 use fsage_core::{Event, EventSource, FileId, Op, Outcome, Rng, SinkError, WorkloadHeader};
-use fsage_target::directory::{Data, Directory, Journal, Options, UNSAID, Volume, verify};
+use fsage_target::directory::{
+    Data, Directory, Journal, Options, PlainDirectory, UNSAID, Volume, verify,
+};
 use fsage_target::loop_image::{self, Kind, LoopImage, LoopOptions};
 use fsage_target::{Aging, OpCounts, Real, Target, programs, replay};
 use rustix::fs::{FallocateFlags, fallocate};
@@ -480,4 +482,64 @@ fn a_run_that_dies_on_a_full_disk_goes_on() {
             }
         }
     }
+}
+
+/// Events that four threads share out, on a disk that is full half of the time.
+#[test]
+fn threads_on_a_full_disk_keep_the_tables_right() {
+    let Some(mounted) = Mounted::tmpfs("size=8m") else {
+        return;
+    };
+    let options = Options {
+        threads: 4,
+        ..Options::default()
+    };
+    let mut directory = open(&mounted.path, options);
+    let mut plan = Overfill::new();
+    let mut counts = OpCounts::default();
+    let events = plan.events(available(directory.root()), 10);
+    for day in events.split(|event| event.op == Op::Day) {
+        directory.apply(day, &mut counts, false).unwrap();
+        directory.end_day().unwrap();
+        check_tree(&directory);
+    }
+    assert!(counts.no_space > 20, "{counts:?}");
+    assert_eq!(directory.planned_bytes(), plan.planned_bytes(4096));
+    drop(directory);
+}
+
+#[test]
+fn a_file_system_that_others_use_is_not_filled_to_the_last_block() {
+    let Some(mounted) = Mounted::tmpfs("size=40m") else {
+        return;
+    };
+    let huge = [create(1, 0, 1 << 40), create(2, 0, 1)];
+    for (name, reserve_bytes, free) in [
+        ("default", None, 2 << 20),
+        ("more", Some(30 << 20), 30 << 20),
+        ("none", Some(0), 0),
+    ] {
+        let path = mounted.path.join(name);
+        fs::create_dir(&path).unwrap();
+        let options = Options {
+            reserve_bytes,
+            ..Options::default()
+        };
+        let mut directory = open(&path, options);
+        let counts = overfill(&mut directory, &huge);
+        assert_eq!(counts.no_space, 2);
+        assert_eq!(available(directory.root()), free, "{name}");
+        check_tree(&directory);
+        // A run that has filled its disk is resumed.
+        PlainDirectory::open_again(&path).unwrap();
+        overfill(&mut directory, &[delete(1), create(3, 0, 5000)]);
+        assert_eq!(directory.file_size(FileId(3)), Some(5000));
+        drop(directory);
+        fs::remove_dir_all(path).unwrap();
+    }
+    // A file system of one's own may be full.
+    let mut directory = open(&mounted.path, Options::default());
+    overfill(&mut directory, &huge);
+    assert_eq!(available(directory.root()), 0);
+    drop(directory);
 }

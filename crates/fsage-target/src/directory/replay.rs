@@ -10,7 +10,7 @@ use super::expected::{Expected, ExpectedFile, What};
 use super::files::Links;
 use super::naming::{BadName, NameBuffer};
 use super::shard::{Common, How, Shard, file_of};
-use super::{Options, Sync, Volume, symlink_target};
+use super::{DEFAULT_RESERVE_BYTES, Options, Sync, Volume, symlink_target};
 use crate::engine::{OpCounts, ReplayError};
 use fsage_core::names::escape;
 use fsage_core::{Event, FileId, Geometry, Op, Outcome, Run, StateError};
@@ -51,6 +51,18 @@ impl Directory {
     pub fn new(volume: Box<dyn Volume>, options: Options) -> Result<Directory, TargetError> {
         let layouts = Layouts::new(volume.root())?;
         let threads = options.threads.max(1);
+        let reserve_bytes = options.reserve_bytes.unwrap_or_else(|| {
+            let twentieth = layouts.geometry.size_bytes / 20;
+            if volume.is_shared() {
+                twentieth.min(DEFAULT_RESERVE_BYTES)
+            } else {
+                0
+            }
+        });
+        let options = Options {
+            reserve_bytes: Some(reserve_bytes),
+            ..options
+        };
         let open_files = share_of_open_files(threads);
         Ok(Directory {
             volume,
@@ -81,7 +93,7 @@ impl Directory {
         &*self.volume
     }
 
-    /// How it is replayed.
+    /// How it is replayed; what was left to a default is said.
     pub fn options(&self) -> Options {
         self.options
     }

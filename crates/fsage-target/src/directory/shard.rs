@@ -16,7 +16,7 @@ use super::shortfall::{Shortfall, planned_after, planned_length};
 use super::{Options, symlink_target};
 use crate::engine::OpCounts;
 use fsage_core::{DirId, Event, FileId, Op, Outcome, StateError};
-use rustix::fs::{AtFlags, Mode, OFlags, fsync, openat, symlinkat, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, fstatvfs, fsync, openat, symlinkat, unlinkat};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -72,6 +72,8 @@ pub(super) struct Shard {
     pub gone: Vec<u64>,
     pub counts: OpCounts,
     scratch: Vec<u8>,
+    /// Bytes that may be written before the file system is asked again how much is free.
+    room_bytes: u64,
 }
 
 /// Flags of every open.
@@ -90,6 +92,7 @@ impl Shard {
             gone: Vec::new(),
             counts: OpCounts::default(),
             scratch: Vec::new(),
+            room_bytes: 0,
         }
     }
 
@@ -205,6 +208,32 @@ impl Shard {
         self.change(common, task, &event.op, index, how)
     }
 
+    /// How many bytes of an operation may be stored. What is to stay free counts as used, by others or by this replay.
+    #[inline]
+    fn room_for(&mut self, common: &Common<'_>, task: Task) -> Result<u64, Failure> {
+        let reserve_bytes = common.options.reserve_bytes.unwrap_or(0);
+        let bytes = match task {
+            Task::Write { bytes, .. } | Task::Rewrite { bytes } | Task::Fallocate { bytes, .. } => {
+                bytes
+            }
+            Task::Truncate { .. } | Task::Punch { .. } => 0,
+        };
+        if reserve_bytes == 0 || bytes == 0 {
+            return Ok(u64::MAX);
+        }
+        let needed = u64::try_from(common.rounded(bytes)).unwrap_or(u64::MAX);
+        if needed > self.room_bytes {
+            let stat = fstatvfs(common.root).or_call("fstatvfs")?;
+            let free = stat.f_bavail.saturating_mul(stat.f_frsize);
+            // Other threads take their part of it at the same time.
+            let threads = common.options.threads.max(1) as u64;
+            self.room_bytes = free.saturating_sub(reserve_bytes) / threads;
+        }
+        let room_bytes = needed.min(self.room_bytes);
+        self.room_bytes -= room_bytes;
+        Ok(room_bytes)
+    }
+
     fn find(&self, file: FileId) -> Result<u32, StateError> {
         self.files.find(file).ok_or(StateError::NoFile(file))
     }
@@ -281,8 +310,10 @@ impl Shard {
                 return Ok(Effect::nothing(outcome));
             }
         };
-        let open = open_file(common, &fd, file.0, 0);
-        let effect = open.perform(Task::Write { offset: 0, bytes })?;
+        let task = Task::Write { offset: 0, bytes };
+        let room_bytes = self.room_for(common, task)?;
+        let open = open_file(common, &fd, (file.0, 0), room_bytes);
+        let effect = open.perform(task)?;
         Ok(Effect {
             other_name,
             ..effect
@@ -383,7 +414,8 @@ impl Shard {
             How::Known(deviation) => Effect::recorded(deviation, bytes),
             How::Live => {
                 let fd = self.open(common, slot, OFlags::RDWR)?;
-                open_file(common, &fd, content, size).perform(task)?
+                let room_bytes = self.room_for(common, task)?;
+                open_file(common, &fd, (content, size), room_bytes).perform(task)?
             }
         };
         self.note(index, how, &effect);
@@ -637,11 +669,17 @@ pub(super) fn with_other_name<T>(
     }
 }
 
-fn open_file<'a>(common: &Common<'_>, fd: &'a OwnedFd, content: u64, size: u64) -> OpenFile<'a> {
+fn open_file<'a>(
+    common: &Common<'_>,
+    fd: &'a OwnedFd,
+    (content, size): (u64, u64),
+    room_bytes: u64,
+) -> OpenFile<'a> {
     OpenFile {
         fd: fd.as_fd(),
         content: Content(content),
         size,
+        room_bytes,
         data: common.options.data,
         sync: common.options.sync,
     }
