@@ -2,7 +2,7 @@
 //!
 //! A ring of 400 live files of 4 KB in 20 directories: each step deletes the oldest file and makes a new one. The bare
 //! loop knows nothing but the descriptors of the directories; its names and its data lie ready. The replayer gets
-//! events in pieces of 64 and notes each piece in its journal, as in a run, with one thread and with two.
+//! events in pieces as in a run (64 with one thread, 1024 with two) and notes each piece in its journal.
 //!
 //! The images lie below `/dev/shm` and need root. `FSAGE_BENCH_DIR` names a directory to work in instead of them,
 //! `FSAGE_BENCH_ROUNDS` the number of rounds. Prints processor and wall time of an operation, medians over the rounds.
@@ -155,7 +155,11 @@ impl Replayed {
         let mut replayed = Replayed {
             directory: Directory::new(Box::new(volume), options).map_err(io::Error::other)?,
             journal: Journal::create(&path, "bench").map_err(io::Error::other)?,
-            piece: UNSAID as usize * threads,
+            piece: if threads == 1 {
+                UNSAID as usize
+            } else {
+                512 * threads
+            },
             _folder: folder,
         };
         let dirs = (1..=DIRS).map(|dir| Op::Mkdir {

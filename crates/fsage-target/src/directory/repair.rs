@@ -33,8 +33,8 @@ pub struct Allowed {
     /// Paths that may be removed: those that the events after the journal's count make, and those that events since
     /// the last end of a day removed or moved away.
     ///
-    /// After a kill, no more than [`UNSAID`](super::UNSAID) events come into question; after a power failure, all up
-    /// to the next end of a day do.
+    /// After a kill, no more than [`UNSAID`](super::UNSAID) events come into question, or the batch that several threads
+    /// shared; after a power failure, all up to the next end of a day do.
     pub paths: BTreeSet<Vec<u8>>,
     /// Renames to try first, in this order, so that a directory need not be made again with all that is in it: those
     /// after the count backward, the last one first; and those since the last end of a day as they were. None of them

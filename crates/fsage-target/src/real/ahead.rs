@@ -106,21 +106,13 @@ impl<'a> Ahead<'a> {
         // A workload that moves a directory into itself leads round in circles.
         while names.len() < DEEPEST {
             let above = self.dirs.get(&at).cloned();
-            match above.or_else(|| self.directory.parent_of_dir(at)) {
-                Some((parent, name)) => {
-                    names.push(name);
-                    at = parent;
-                }
-                None => {
-                    let top = self.directory.path_of_dir(at)?;
-                    return Some(
-                        names
-                            .iter()
-                            .rev()
-                            .fold(top, |path, name| joined(&path, name)),
-                    );
-                }
-            }
+            let Some((parent, name)) = above.or_else(|| self.directory.parent_of_dir(at)) else {
+                let top = self.directory.path_of_dir(at)?;
+                let names = names.iter().rev();
+                return Some(names.fold(top, |path, name| joined(&path, name)));
+            };
+            names.push(name);
+            at = parent;
         }
         None
     }
