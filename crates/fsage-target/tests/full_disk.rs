@@ -25,14 +25,16 @@ const DIRS: u64 = 6;
 
 /// Makes operations that fill what is free several times over, and the lengths that files should have.
 struct Overfill {
+    room: u64,
     rng: Rng,
     next: u64,
     planned: BTreeMap<u64, u64>,
 }
 
 impl Overfill {
-    fn new() -> Overfill {
+    fn new(room: u64) -> Overfill {
         Overfill {
+            room,
             rng: Rng::new(5),
             next: 1,
             planned: BTreeMap::new(),
@@ -43,8 +45,8 @@ impl Overfill {
         match self.rng.below(10) {
             0 => 0,
             1..=5 => self.rng.below(20_000),
-            6..=8 => self.rng.below(200_000),
-            _ => self.rng.below(600_000),
+            6..=8 => self.rng.below(self.room / 50),
+            _ => self.rng.below(self.room / 20),
         }
     }
 
@@ -99,8 +101,9 @@ impl Overfill {
             .sum()
     }
 
-    /// Operations up to where half as much again as `room` is planned, and back to half of it; so many times.
-    fn events(&mut self, room: u64, times: usize) -> Vec<Event> {
+    /// Operations up to where half as much again as there is room is planned, and back to half of it; so many times.
+    fn events(&mut self, times: usize) -> Vec<Event> {
+        let room = self.room;
         let mut events: Vec<Event> = (1..=DIRS).map(|dir| mkdir(dir, None)).collect();
         for _ in 0..times {
             while self.planned_bytes(4096) < room / 2 * 3 {
@@ -252,8 +255,8 @@ fn a_disk_that_is_overfilled_many_times_is_what_the_tables_say() {
         };
         let room = available(tree.root());
         let mut directory = Directory::new(Box::new(tree), Options::default()).unwrap();
-        let mut plan = Overfill::new();
-        let counts = overfill(&mut directory, &plan.events(room, 3));
+        let mut plan = Overfill::new(room);
+        let counts = overfill(&mut directory, &plan.events(3));
         assert!(counts.no_space > 20, "{kind}: {counts:?}");
         assert_eq!(counts.no_inode, 0, "{kind}");
         check_tree(&directory);
@@ -447,8 +450,8 @@ fn a_run_that_dies_on_a_full_disk_goes_on() {
         let room = available(tree.root());
         let mut volume: Box<dyn Volume> = Box::new(tree);
         for part in [0.4, 0.7, 0.97] {
-            let mut plan = Overfill::new();
-            let events = plan.events(room, 1);
+            let mut plan = Overfill::new(room);
+            let events = plan.events(1);
             let events: Vec<Event> = events.into_iter().filter(|e| e.op != Op::Day).collect();
             let dies = (events.len() as f64 * part) as usize;
             let path = folder.path().join("journal");
@@ -495,9 +498,9 @@ fn threads_on_a_full_disk_keep_the_tables_right() {
         ..Options::default()
     };
     let mut directory = open(&mounted.path, options);
-    let mut plan = Overfill::new();
+    let mut plan = Overfill::new(available(directory.root()));
     let mut counts = OpCounts::default();
-    let events = plan.events(available(directory.root()), 10);
+    let events = plan.events(10);
     for day in events.split(|event| event.op == Op::Day) {
         directory.apply(day, &mut counts, false).unwrap();
         directory.end_day().unwrap();
