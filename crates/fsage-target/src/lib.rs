@@ -23,7 +23,7 @@ pub use engine::{
 };
 pub use ffs_trace::FfsTrace;
 pub use real::{Real, Stop, day_records};
-pub use real_spec::{LOOP_KEYS, Place, REAL_KEYS, RealSpec};
+pub use real_spec::{DIR_KEYS, LOOP_KEYS, Place, REAL_KEYS, RealSpec};
 pub use spec::{KINDS, SpecError, TargetSpec};
 pub use stamps::Stamps;
 pub use target::{Null, Target};

@@ -16,9 +16,12 @@ use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::time::SystemTime;
 
-/// Events after the journal's count that may explain what is in the tree, at most. A killed process is fewer than
-/// [`UNSAID`] ahead of its journal; after a power failure the tree may be ahead up to the end of the day.
+/// Events after the journal's count that may explain what is in the tree, at most. A killed process is at
+/// most one [`piece`] ahead of its journal; after a power failure the tree may be ahead up to the end of the day.
 const AHEAD: usize = 1 << 20;
+
+/// Events for each of several threads in one piece.
+const SHARED: usize = 512;
 
 /// Whether a day that ends has been measured before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,8 +118,8 @@ impl Real {
     }
 
     /// What had to be done to the tree when the run went on.
-    pub fn repaired(&self) -> Option<Repaired> {
-        self.repaired
+    pub fn repaired(&self) -> Option<&Repaired> {
+        self.repaired.as_ref()
     }
 
     /// Applies events that are no `day`.
@@ -204,10 +207,13 @@ impl Real {
             self.directory.options().data,
             &mut |_| !stop(),
         );
-        self.repaired = Some(repaired.map_err(|error| match error {
+        let repaired = repaired.map_err(|error| match error {
             RepairError::Interrupted => ReplayError::Interrupted,
             error => ReplayError::Repair(error),
-        })?);
+        })?;
+        // The journal need not know: should the run be interrupted again, these files are found to be short again.
+        self.directory.shorten(&repaired.short);
+        self.repaired = Some(repaired);
         self.directory.forget_cache();
         self.apply_live(&catching_up.after, counts, lenient)
     }
@@ -219,8 +225,7 @@ impl Real {
         counts: &mut OpCounts,
         lenient: bool,
     ) -> Result<(), ReplayError> {
-        // The threads of a parallel replay need enough to share.
-        let piece = UNSAID as usize * self.directory.options().threads.max(1);
+        let piece = piece(self.directory.options().threads);
         for events in events.chunks(piece) {
             if (self.stop)() {
                 return Err(ReplayError::Interrupted);
@@ -303,6 +308,14 @@ pub fn day_records(recovered: &Recovered) -> impl Iterator<Item = &[u8]> {
 fn now_ns() -> i64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| since.as_nanos() as i64)
+}
+
+/// Events between two notes in the journal. Several threads are started anew for each piece, and need enough to share.
+fn piece(threads: usize) -> usize {
+    match threads {
+        0 | 1 => UNSAID as usize,
+        threads => SHARED * threads,
+    }
 }
 
 impl CatchingUp {

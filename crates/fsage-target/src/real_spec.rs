@@ -28,6 +28,12 @@ pub const REAL_KEYS: [(&str, &str); 4] = [
     ),
 ];
 
+/// Keys of `dir` only, with their meaning and default.
+pub const DIR_KEYS: [(&str, &str); 1] = [(
+    "reserve",
+    "stays free for others (1G, at most 5 %; 0 if PATH is the root of its file system)",
+)];
+
 /// Keys of `loop` only, with their meaning and default.
 pub const LOOP_KEYS: [(&str, &str); 6] = [
     ("size", "of the image (1G); takes K, M, G, T"),
@@ -95,7 +101,7 @@ fn parse(spec: &TargetSpec, place: &str) -> Result<RealSpec, String> {
         let value = value.as_deref();
         let known = match &mut real.place {
             Place::Loop(options) => set_loop(options, key, value)?,
-            Place::Dir(_) => false,
+            Place::Dir(_) => set_dir(&mut real.options, key, value)?,
         };
         if !known && !set(&mut real, key, value)? {
             return Err(unknown(key, &real.place));
@@ -131,6 +137,17 @@ fn set(real: &mut RealSpec, key: &str, value: Option<&str>) -> Result<bool, Stri
         "control" => real.control = Some(path(key, value)?),
         _ => return Ok(false),
     }
+    Ok(true)
+}
+
+/// Sets one of [`DIR_KEYS`]; `false` if it is none.
+fn set_dir(options: &mut Options, key: &str, value: Option<&str>) -> Result<bool, String> {
+    if key != "reserve" {
+        return Ok(false);
+    }
+    let value = needed(key, value)?;
+    let bytes = size::parse(value).map_err(|_| bad(key, value, "a size, as in 0, 512M or 2G"))?;
+    options.reserve_bytes = Some(bytes);
     Ok(true)
 }
 
@@ -193,7 +210,7 @@ fn bad(key: &str, value: &str, expected: &str) -> String {
 fn unknown(key: &str, place: &Place) -> String {
     let own: &[(&str, &str)] = match place {
         Place::Loop(_) => &LOOP_KEYS,
-        Place::Dir(_) => &[],
+        Place::Dir(_) => &DIR_KEYS,
     };
     let known: Vec<&str> = REAL_KEYS.iter().chain(own).map(|&(key, _)| key).collect();
     let hint = if matches!(place, Place::Dir(_)) {
@@ -238,11 +255,12 @@ mod tests {
 
     #[test]
     fn keys_of_every_real_file_system() {
-        let real = real("dir:x,sync=each,data=hole,threads=4,control=/mnt/c=d");
+        let real = real("dir:x,sync=each,data=hole,threads=4,control=/mnt/c=d,reserve=2G");
         let options = Options {
             sync: Sync::Each,
             data: Data::Hole,
             threads: 4,
+            reserve_bytes: Some(2 << 30),
         };
         assert_eq!(real.options, options);
         assert_eq!(real.control, Some(PathBuf::from("/mnt/c=d")));
@@ -274,7 +292,7 @@ mod tests {
             ("loop:ext5", "known: ext2, ext3, ext4, xfs, btrfs"),
             (
                 "dir:x,size=1G",
-                "unknown key `size`; known: sync, data, threads, control; a path",
+                "unknown key `size`; known: sync, data, threads, control, reserve; a path",
             ),
             (
                 "loop:xfs,colour=red",
@@ -289,6 +307,8 @@ mod tests {
             ("loop:xfs,mount=loop", "leave it out"),
             ("loop:xfs,image", "image needs a value"),
             ("dir:x,threads=0", "from 1 to 1024"),
+            ("dir:x,reserve=some", "a size, as in"),
+            ("loop:xfs,reserve=1G", "unknown key `reserve`"),
             ("dir:x,sync=never", "one of day, each, end"),
             ("dir:x,data=zeros", "one of write, fallocate, hole"),
         ];

@@ -414,7 +414,7 @@ fn other_ways_to_store_data_keep_lengths() {
         let options = Options {
             data,
             sync: Sync::Each,
-            threads: 1,
+            ..Options::default()
         };
         let mut directory = open(&mounted.path, options);
         let file = FileId(1);

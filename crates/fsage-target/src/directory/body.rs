@@ -1,4 +1,4 @@
-//! What an inode holds: how long it is, and where it reads as zeros.
+//! What an inode holds: how long it is, how long the workload wants it, and where it reads as zeros.
 
 use std::ops::Range;
 
@@ -6,6 +6,8 @@ use std::ops::Range;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Body {
     size: u64,
+    /// Its length had nothing been skipped for lack of space.
+    pub planned: u64,
     zeros: Option<Box<Zeros>>,
 }
 
@@ -16,7 +18,11 @@ struct Zeros(Vec<Range<u64>>);
 impl Body {
     /// An inode of this length, written from end to end.
     pub fn written(size: u64) -> Body {
-        Body { size, zeros: None }
+        Body {
+            size,
+            planned: size,
+            zeros: None,
+        }
     }
 
     #[inline]

@@ -109,6 +109,8 @@ pub(super) struct OpenFile<'a> {
     pub content: Content,
     /// Its length as the tables know it.
     pub size: u64,
+    /// Bytes that may be stored; the file system counts as full behind them.
+    pub room_bytes: u64,
     pub data: Data,
     pub sync: Sync,
 }
@@ -187,10 +189,11 @@ impl OpenFile<'_> {
     #[inline]
     fn write_pieces(&self, offset: u64, bytes: u64, written: &mut u64) -> Result<(), Stopped> {
         check_end("pwrite", offset, bytes)?;
+        let fits = bytes.min(self.room_bytes);
         let mut piece_end = 0;
-        while *written < bytes {
+        while *written < fits {
             if *written >= piece_end {
-                piece_end = (piece_end + CHUNK).min(bytes);
+                piece_end = (piece_end + CHUNK).min(fits);
             }
             let at = offset + *written;
             let rest = piece_end - *written;
@@ -210,6 +213,9 @@ impl OpenFile<'_> {
                 Err(errno) => return Err(Stopped::new("pwrite", errno)),
             }
         }
+        if fits < bytes {
+            return Err(Stopped::new("pwrite", Errno::NOSPC));
+        }
         Ok(())
     }
 
@@ -222,6 +228,9 @@ impl OpenFile<'_> {
         check_end("fallocate", offset, bytes)?;
         if bytes == 0 {
             return Ok(());
+        }
+        if bytes > self.room_bytes {
+            return Err(Stopped::new("fallocate", Errno::NOSPC));
         }
         retry(|| fallocate(self.fd, flags, offset, bytes))
             .map_err(|errno| Stopped::new("fallocate", errno))

@@ -61,8 +61,8 @@ const OUTCOMES: [Outcome; 6] = [
 pub struct Recovered {
     /// What the caller gave when the journal was made.
     pub identity: String,
-    /// Events of the workload that were done; up to [`UNSAID`] more may have been, after a power failure all up to
-    /// the next end of a day.
+    /// Events of the workload that were done; up to [`UNSAID`] more may have been (a batch, where the caller tells of
+    /// larger ones), after a power failure all up to the next end of a day.
     pub events_done: u64,
     /// Those of them that did not end plainly, ascending by event, one for an event.
     pub deviations: Vec<Deviation>,

@@ -52,7 +52,7 @@ pub use fault::{Fault, Kind, Problem};
 pub use headway::Headway;
 pub use journal::{Damage, Journal, JournalError, Recovered, UNSAID};
 pub use plain::PlainDirectory;
-pub use repair::{Allowed, Move, RepairError, Repaired, Reread, repair};
+pub use repair::{Allowed, Move, RepairError, Repaired, Reread, ShortFile, repair};
 pub use replay::{Directory, FreeRuns};
 pub use verify::{Verification, verify};
 
@@ -76,6 +76,11 @@ pub trait Volume: std::fmt::Debug + Send {
     /// # Errors
     /// What unmounting failed with.
     fn close(self: Box<Self>) -> io::Result<()>;
+
+    /// Whether others keep files on the same file system, so that it must not be filled to the last block.
+    fn is_shared(&self) -> bool {
+        false
+    }
 
     /// What stands in the manifest of a run: kernel, type of file system, `mkfs` line, mount options, ...
     fn facts(&self) -> Vec<(&'static str, String)>;
@@ -115,7 +120,13 @@ pub struct Options {
     /// Threads that work on files of different directories; with more than one the order of operations, hence the
     /// layout, is not the same each time.
     pub threads: usize,
+    /// Bytes that stay free for others; `None` for [`DEFAULT_RESERVE_BYTES`], or a twentieth of the file system if that is
+    /// less, where [`Volume::is_shared`], and for nothing elsewhere.
+    pub reserve_bytes: Option<u64>,
 }
+
+/// Bytes that stay free on a large file system that others use as well.
+pub const DEFAULT_RESERVE_BYTES: u64 = 1 << 30;
 
 impl Default for Options {
     fn default() -> Options {
@@ -123,6 +134,7 @@ impl Default for Options {
             sync: Sync::default(),
             data: Data::default(),
             threads: 1,
+            reserve_bytes: None,
         }
     }
 }

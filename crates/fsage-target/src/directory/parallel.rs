@@ -88,7 +88,7 @@ impl Directory {
             let shortfall = &shard.shortfall;
             shard.files.find(file).is_some()
                 || shortfall.absent.contains_key(&file.0)
-                || shortfall.short.contains_key(&file.0)
+                || shortfall.short.contains(&file.0)
         })
     }
 

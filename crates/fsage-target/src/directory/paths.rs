@@ -2,8 +2,11 @@
 
 use super::dirs::ROOT;
 use super::naming::NameBuffer;
+use super::repair::ShortFile;
 use super::replay::Directory;
+use super::shard::Common;
 use fsage_core::{DirId, FileId};
+use rustc_hash::FxHashMap;
 use std::os::fd::BorrowedFd;
 
 impl Directory {
@@ -22,6 +25,35 @@ impl Directory {
             dir if dir.is_empty() => name.to_vec(),
             dir => [dir.as_slice(), b"/", name].concat(),
         })
+    }
+
+    /// Takes over that files are shorter than the tables say, or missing, as there was no room for them.
+    pub(crate) fn shorten(&mut self, files: &[ShortFile]) {
+        if files.is_empty() {
+            return;
+        }
+        let sizes: FxHashMap<&[u8], Option<u64>> = files
+            .iter()
+            .map(|file| (&file.path[..], file.size_bytes))
+            .collect();
+        let mut found = Vec::new();
+        for (number, shard) in self.shards.iter().enumerate() {
+            for (slot, file) in shard.files.iter() {
+                let path = self.path_of_file(FileId(file.id));
+                let size = path.and_then(|path| sizes.get(&path[..]).copied());
+                found.extend(size.map(|size| (number, slot, size)));
+            }
+        }
+        let common = Common {
+            dirs: &self.dirs,
+            links: &self.links,
+            root: self.volume.root(),
+            options: self.options,
+            block_bytes: self.block_bytes,
+        };
+        for (number, slot, size) in found {
+            self.shards[number].shorten(&common, slot, size);
+        }
     }
 
     /// Path of a directory that is alive; that of the root is empty.

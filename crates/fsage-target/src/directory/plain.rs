@@ -46,6 +46,8 @@ const LEAST_BYTES: u64 = 1 << 20;
 pub struct PlainDirectory {
     root: OwnedFd,
     path: PathBuf,
+    /// It is no root of a file system.
+    is_shared: bool,
 }
 
 impl PlainDirectory {
@@ -56,6 +58,7 @@ impl PlainDirectory {
     /// cannot be written, or there is no room.
     pub fn open(path: impl AsRef<Path>) -> Result<PlainDirectory, TargetError> {
         let directory = PlainDirectory::open_again(path)?;
+        directory.check_room()?;
         match directory.first_entry() {
             Ok(None) => Ok(directory),
             Ok(Some(name)) => {
@@ -70,7 +73,7 @@ impl PlainDirectory {
     /// Opens a directory that has the tree of an earlier run in it.
     ///
     /// # Errors
-    /// As for [`open`](Self::open), only that it need not be empty.
+    /// As for [`open`](Self::open), only that it need not be empty, and that its file system may be full.
     pub fn open_again(path: impl AsRef<Path>) -> Result<PlainDirectory, TargetError> {
         let given = path.as_ref();
         let refused = |reason: String, advice| TargetError::Refused {
@@ -89,7 +92,13 @@ impl PlainDirectory {
             Errno::NOTDIR => refused("it is no directory".to_owned(), "name a directory"),
             errno => refused(errno.to_string(), "name a directory that you may use"),
         })?;
-        let directory = PlainDirectory { root, path };
+        let is_root = is_root_of_file_system(root.as_fd())
+            .map_err(|errno| refused(errno.to_string(), "see to the file system"))?;
+        let directory = PlainDirectory {
+            root,
+            path,
+            is_shared: !is_root,
+        };
         directory.check_usable()?;
         Ok(directory)
     }
@@ -114,6 +123,12 @@ impl PlainDirectory {
             let reason = format!("it cannot be written: {errno}");
             return Err(self.refused(reason, "name a directory of your own"));
         }
+        Ok(())
+    }
+
+    fn check_room(&self) -> Result<(), TargetError> {
+        let stat =
+            fstatvfs(&self.root).map_err(|errno| self.refused(errno, "see to the file system"))?;
         let free = stat.f_bavail.saturating_mul(stat.f_frsize);
         if free < LEAST_BYTES {
             let reason = format!("its file system has {free} bytes available, under 1 MiB");
@@ -124,17 +139,19 @@ impl PlainDirectory {
 
     /// An entry that a fresh file system does not have.
     fn first_entry(&self) -> Result<Option<String>, Errno> {
-        let is_root =
-            fstat(&self.root)?.st_dev != statat(&self.root, "..", AtFlags::empty())?.st_dev;
         for entry in Dir::read_from(&self.root)? {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
-            if !(name == b"." || name == b".." || is_root && name == b"lost+found") {
+            if !(name == b"." || name == b".." || !self.is_shared && name == b"lost+found") {
                 return Ok(Some(fsage_core::names::escape(name).into_owned()));
             }
         }
         Ok(None)
     }
+}
+
+fn is_root_of_file_system(directory: BorrowedFd<'_>) -> Result<bool, Errno> {
+    Ok(fstat(directory)?.st_dev != statat(directory, "..", AtFlags::empty())?.st_dev)
 }
 
 impl Volume for PlainDirectory {
@@ -144,6 +161,10 @@ impl Volume for PlainDirectory {
 
     fn remount(&mut self) -> io::Result<bool> {
         Ok(false)
+    }
+
+    fn is_shared(&self) -> bool {
+        self.is_shared
     }
 
     fn close(self: Box<Self>) -> io::Result<()> {

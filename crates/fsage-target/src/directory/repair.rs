@@ -3,6 +3,9 @@
 //! What the replay did beyond the count of its journal is taken back, and what a power failure took with it is made
 //! again. An entry that should not be there is removed only where the replay itself may have made it: anything else
 //! belongs to somebody, and the tree is left alone until it is moved away.
+//!
+//! On a full disk the way back may need a few blocks more than there are: a directory that grew stays large, a file that
+//! is written again may need more blocks that hold its map. Files get what there is room for then, as in the replay.
 
 use super::Data;
 use super::compare::{Entry, Finding, Wanted, open_directory, open_file, split};
@@ -30,8 +33,8 @@ pub struct Allowed {
     /// Paths that may be removed: those that the events after the journal's count make, and those that events since
     /// the last end of a day removed or moved away.
     ///
-    /// After a kill, no more than [`UNSAID`](super::UNSAID) events come into question; after a power failure, all up
-    /// to the next end of a day do.
+    /// After a kill, no more than [`UNSAID`](super::UNSAID) events come into question, or the batch that several threads
+    /// shared; after a power failure, all up to the next end of a day do.
     pub paths: BTreeSet<Vec<u8>>,
     /// Renames to try first, in this order, so that a directory need not be made again with all that is in it: those
     /// after the count backward, the last one first; and those since the last end of a day as they were. None of them
@@ -63,8 +66,17 @@ pub enum Reread {
     Everything,
 }
 
+/// A file that should be there, or be longer, but the file system is full.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShortFile {
+    /// Path from the root of the tree; where data is missing, one of its names.
+    pub path: Vec<u8>,
+    /// Its length now, up to which it is right; `None` where not even this name could be made.
+    pub size_bytes: Option<u64>,
+}
+
 /// What repairing a tree did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repaired {
     /// Names that were removed.
     pub removed: u64,
@@ -76,6 +88,8 @@ pub struct Repaired {
     pub rewritten: u64,
     /// Files whose end alone was cut off or written.
     pub resized: u64,
+    /// Files, and further names, that there was no room for.
+    pub short: Vec<ShortFile>,
 }
 
 /// A tree could not be repaired. What was done so far is no loss: repairing again goes on.
@@ -101,7 +115,7 @@ pub enum RepairError {
         /// What and why.
         problem: Problem,
     },
-    /// The file system is full.
+    /// The file system is too full for a directory, or to remove anything.
     #[error("no space left to make {} again: make room on the file system, then resume", Shown(.path))]
     Full {
         /// Path relative to the root of the tree.
@@ -359,23 +373,50 @@ impl<'a> Repair<'a> {
             first
         } else {
             let first = missing.remove(0);
-            self.make(&self.expected.files[first])?;
+            let made = self.make(&self.expected.files[first]);
+            if !self.or_left_out(first, made)? {
+                for name in missing {
+                    self.leave_out(name);
+                }
+                return Ok(());
+            }
             first
         };
         for name in missing {
-            self.link(
-                &self.expected.files[first].path,
-                &self.expected.files[name].path,
-            )?;
+            let path = &self.expected.files[name].path;
+            let made = self.link(&self.expected.files[first].path, path);
+            self.or_left_out(name, made)?;
         }
         Ok(())
     }
 
+    /// Whether a name was made; it is left out where there is no room for it.
+    fn or_left_out(
+        &mut self,
+        name: usize,
+        made: Result<(), RepairError>,
+    ) -> Result<bool, RepairError> {
+        match made {
+            Ok(()) => Ok(true),
+            Err(RepairError::Full { .. }) => {
+                self.leave_out(name);
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn leave_out(&mut self, name: usize) {
+        let path = self.expected.files[name].path.clone();
+        let size_bytes = None;
+        self.done.short.push(ShortFile { path, size_bytes });
+    }
+
     fn make(&mut self, file: &'a ExpectedFile) -> Result<(), RepairError> {
         let (data, watch) = (self.data, &mut self.watch);
-        in_parent(self.root, &file.path, "make", |parent, name| {
+        let short = in_parent(self.root, &file.path, "make", |parent, name| {
             match &file.what {
-                What::Symlink { target } => symlinkat(&target[..], parent, name),
+                What::Symlink { target } => symlinkat(&target[..], parent, name).map(|()| None),
                 What::File { .. } => {
                     let flags = OFlags::WRONLY
                         | OFlags::CREATE
@@ -384,13 +425,14 @@ impl<'a> Repair<'a> {
                         | OFlags::CLOEXEC;
                     let made = openat(parent, name, flags, Mode::from_raw_mode(0o644))?;
                     match data_of(&file.what) {
-                        Some(content) => content.write(made.as_fd(), 0, data, watch),
-                        None => Ok(()),
+                        Some(content) => fill(content, made.as_fd(), 0, data, watch),
+                        None => Ok(None),
                     }
                 }
             }
         })?;
         self.done.made += 1;
+        self.note_short(file, short);
         Ok(())
     }
 
@@ -411,7 +453,7 @@ impl<'a> Repair<'a> {
             return Ok(());
         };
         let (data, watch, buffer) = (self.data, &mut self.watch, &mut self.buffer);
-        let resized = in_parent(self.root, &file.path, "write", |parent, name| {
+        let (resized, short) = in_parent(self.root, &file.path, "write", |parent, name| {
             let open = open_file(parent, name, OFlags::RDWR)?;
             let found = fstat(&open)?.st_size as u64;
             let kept = found.min(content.size_bytes);
@@ -423,15 +465,24 @@ impl<'a> Repair<'a> {
                 && watch.goes_on();
             let from = if right { kept } else { 0 };
             ftruncate(&open, from)?;
-            content.write(open.as_fd(), from, data, watch)?;
-            Ok(right)
+            let short = fill(content, open.as_fd(), from, data, watch)?;
+            Ok((right, short))
         })?;
         if resized {
             self.done.resized += 1;
         } else {
             self.done.rewritten += 1;
         }
+        self.note_short(file, short);
         Ok(())
+    }
+
+    /// Notes the length of a file that should be longer.
+    fn note_short(&mut self, file: &ExpectedFile, size_bytes: Option<u64>) {
+        if size_bytes.is_some() {
+            let path = file.path.clone();
+            self.done.short.push(ShortFile { path, size_bytes });
+        }
     }
 
     fn at<T>(
@@ -441,6 +492,22 @@ impl<'a> Repair<'a> {
         call: impl FnOnce(BorrowedFd<'_>, &[u8]) -> Result<T, Errno>,
     ) -> Result<T, RepairError> {
         in_parent(self.root, path, doing, call)
+    }
+}
+
+/// Writes what belongs behind the first `from` bytes of a file that ends there. Gives its length where the file system is
+/// too full for all of it.
+fn fill(
+    content: FileData<'_>,
+    file: BorrowedFd<'_>,
+    from: u64,
+    data: Data,
+    watch: &mut Watch<'_>,
+) -> Result<Option<u64>, Errno> {
+    match content.write(file, from, data, watch) {
+        Ok(()) => Ok(None),
+        Err(Errno::NOSPC | Errno::DQUOT) => Ok(Some(fstat(file)?.st_size as u64)),
+        Err(errno) => Err(errno),
     }
 }
 

@@ -10,7 +10,7 @@ use super::expected::{Expected, ExpectedFile, What};
 use super::files::Links;
 use super::naming::{BadName, NameBuffer};
 use super::shard::{Common, How, Shard, file_of};
-use super::{Options, Sync, Volume, symlink_target};
+use super::{DEFAULT_RESERVE_BYTES, Options, Sync, Volume, symlink_target};
 use crate::engine::{OpCounts, ReplayError};
 use fsage_core::names::escape;
 use fsage_core::{Event, FileId, Geometry, Op, Outcome, Run, StateError};
@@ -51,6 +51,18 @@ impl Directory {
     pub fn new(volume: Box<dyn Volume>, options: Options) -> Result<Directory, TargetError> {
         let layouts = Layouts::new(volume.root())?;
         let threads = options.threads.max(1);
+        let reserve_bytes = options.reserve_bytes.unwrap_or_else(|| {
+            let twentieth = layouts.geometry.size_bytes / 20;
+            if volume.is_shared() {
+                twentieth.min(DEFAULT_RESERVE_BYTES)
+            } else {
+                0
+            }
+        });
+        let options = Options {
+            reserve_bytes: Some(reserve_bytes),
+            ..options
+        };
         let open_files = share_of_open_files(threads);
         Ok(Directory {
             volume,
@@ -81,7 +93,7 @@ impl Directory {
         &*self.volume
     }
 
-    /// How it is replayed.
+    /// How it is replayed; what was left to a default is said.
     pub fn options(&self) -> Options {
         self.options
     }
@@ -191,24 +203,15 @@ impl Directory {
         u64::try_from(live).unwrap_or(0)
     }
 
-    /// What [`live_bytes`](Self::live_bytes) would be had no operation been skipped for lack of space. Costs as much as
-    /// there are files that lack something.
+    /// What [`live_bytes`](Self::live_bytes) would be had no operation been skipped for lack of space. What no disk could
+    /// hold ([`Outcome::TooLarge`]) counts as far as it was done; a hard link that could not be made keeps nothing alive.
+    /// Costs as much as there are files that were never made.
     pub fn planned_bytes(&self) -> u64 {
-        let rounded = |bytes: u64| u128::from(bytes).next_multiple_of(self.block_bytes.into());
-        let mut planned = u128::from(self.live_bytes());
+        let there: i128 = self.shards.iter().map(|shard| shard.planned_bytes).sum();
+        let absent = self.shards.iter().flat_map(|s| s.shortfall.absent.values());
         let common = self.common();
-        for shard in &self.shards {
-            let absent = shard.shortfall.absent.values();
-            planned += absent.map(|&bytes| rounded(bytes)).sum::<u128>();
-            let short = shard.shortfall.short.iter();
-            // A file that another of its names has made longer lacks nothing.
-            let missing = short.filter_map(|(&id, &bytes)| {
-                let there = rounded(shard.size(&common, FileId(id))?);
-                Some(rounded(bytes).saturating_sub(there))
-            });
-            planned += missing.sum::<u128>();
-        }
-        u64::try_from(planned).unwrap_or(u64::MAX)
+        let absent: i128 = absent.map(|&bytes| common.rounded(bytes)).sum();
+        u64::try_from((there + absent).max(0)).unwrap_or(u64::MAX)
     }
 
     /// Everything that should be in the tree now.

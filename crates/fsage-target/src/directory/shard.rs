@@ -12,11 +12,11 @@ use super::dirs::Dirs;
 use super::error::{Failure, OrCall};
 use super::files::{File, Files, Links};
 use super::naming::{self, NameBuffer};
-use super::shortfall::{Shortfall, planned};
+use super::shortfall::{Shortfall, planned_after, planned_length};
 use super::{Options, symlink_target};
 use crate::engine::OpCounts;
 use fsage_core::{DirId, Event, FileId, Op, Outcome, StateError};
-use rustix::fs::{AtFlags, Mode, OFlags, fsync, openat, symlinkat, unlinkat};
+use rustix::fs::{AtFlags, Mode, OFlags, fstatvfs, fsync, openat, symlinkat, unlinkat};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -46,8 +46,10 @@ impl Common<'_> {
         self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn rounded(&self, bytes: u64) -> i128 {
-        i128::from(bytes.next_multiple_of(self.block_bytes))
+    /// Bytes of the blocks that so many bytes need.
+    #[inline]
+    pub fn rounded(&self, bytes: u64) -> i128 {
+        i128::from(bytes.div_ceil(self.block_bytes)) * i128::from(self.block_bytes)
     }
 }
 
@@ -60,6 +62,8 @@ pub(super) struct Shard {
     /// Bytes that came alive here, less those that went, each file rounded up to blocks. A file may come and go in
     /// different shards.
     pub live_bytes: i128,
+    /// The same of the lengths that files should have.
+    pub planned_bytes: i128,
     /// Deviations in the order of events.
     pub deviations: Vec<Deviation>,
     /// Slots of files that have changed since the layout was read last.
@@ -68,6 +72,8 @@ pub(super) struct Shard {
     pub gone: Vec<u64>,
     pub counts: OpCounts,
     scratch: Vec<u8>,
+    /// Bytes that may be written before the file system is asked again how much is free.
+    room_bytes: u64,
 }
 
 /// Flags of every open.
@@ -80,11 +86,13 @@ impl Shard {
             descriptors: Descriptors::new(open_files),
             shortfall: Shortfall::default(),
             live_bytes: 0,
+            planned_bytes: 0,
             deviations: Vec::new(),
             changed: Vec::new(),
             gone: Vec::new(),
             counts: OpCounts::default(),
             scratch: Vec::new(),
+            room_bytes: 0,
         }
     }
 
@@ -102,7 +110,7 @@ impl Shard {
         let result = self.dispatch(common, event, index, how);
         match (result, &event.op) {
             (Err(Failure::State(StateError::BeyondEnd(_))), Op::Overwrite { file, .. })
-                if self.shortfall.short.contains_key(&file.0) =>
+                if self.shortfall.short.contains(&file.0) =>
             {
                 Ok(Outcome::Absent)
             }
@@ -130,7 +138,7 @@ impl Shard {
                 let absent_dir =
                     !common.dirs.absent.is_empty() && common.dirs.absent.contains(&dir.0);
                 if absent_dir && self.files.find(file).is_none() {
-                    absent.insert(file.0, planned(op, 0));
+                    absent.insert(file.0, planned_length(op, 0));
                     return true;
                 }
                 false
@@ -139,7 +147,7 @@ impl Shard {
             Op::Delete { file } => absent.remove(&file.0).is_some(),
             _ => match file_of(op).and_then(|file| absent.get_mut(&file.0)) {
                 Some(size) => {
-                    *size = planned(op, *size);
+                    *size = planned_length(op, *size);
                     true
                 }
                 None => false,
@@ -200,6 +208,32 @@ impl Shard {
         self.change(common, task, &event.op, index, how)
     }
 
+    /// How many bytes of an operation may be stored. What is to stay free counts as used, by others or by this replay.
+    #[inline]
+    fn room_for(&mut self, common: &Common<'_>, task: Task) -> Result<u64, Failure> {
+        let reserve_bytes = common.options.reserve_bytes.unwrap_or(0);
+        let bytes = match task {
+            Task::Write { bytes, .. } | Task::Rewrite { bytes } | Task::Fallocate { bytes, .. } => {
+                bytes
+            }
+            Task::Truncate { .. } | Task::Punch { .. } => 0,
+        };
+        if reserve_bytes == 0 || bytes == 0 {
+            return Ok(u64::MAX);
+        }
+        let needed = u64::try_from(common.rounded(bytes)).unwrap_or(u64::MAX);
+        if needed > self.room_bytes {
+            let stat = fstatvfs(common.root).or_call("fstatvfs")?;
+            let free = stat.f_bavail.saturating_mul(stat.f_frsize);
+            // Other threads take their part of it at the same time.
+            let threads = common.options.threads.max(1) as u64;
+            self.room_bytes = free.saturating_sub(reserve_bytes) / threads;
+        }
+        let room_bytes = needed.min(self.room_bytes);
+        self.room_bytes -= room_bytes;
+        Ok(room_bytes)
+    }
+
     fn find(&self, file: FileId) -> Result<u32, StateError> {
         self.files.find(file).ok_or(StateError::NoFile(file))
     }
@@ -239,21 +273,14 @@ impl Shard {
         }
         let mut body = Body::default();
         settle(&mut body, Task::Write { offset: 0, bytes }, &effect);
-        let size = body.size();
-        self.live_bytes += common.rounded(size);
+        body.planned = planned_after(&event.op, effect.outcome, 0, body.size());
+        self.live_bytes += common.rounded(body.size());
+        self.planned_bytes += common.rounded(body.planned);
         let name = name_after(event, &effect, b'f', file.0);
         self.enter(common, File::new(file, dir, name, body, false));
-        match effect.outcome {
-            Outcome::Done => self.shortfall.settled(file.0),
-            outcome => {
-                self.shortfall.absent.remove(&file.0);
-                let planned = if outcome == Outcome::NoSpace {
-                    bytes
-                } else {
-                    size
-                };
-                self.shortfall.short.insert(file.0, planned);
-            }
+        self.shortfall.settled(file.0);
+        if effect.outcome != Outcome::Done {
+            self.shortfall.short.insert(file.0);
         }
         Ok(effect.outcome)
     }
@@ -283,8 +310,10 @@ impl Shard {
                 return Ok(Effect::nothing(outcome));
             }
         };
-        let open = open_file(common, &fd, file.0, 0);
-        let effect = open.perform(Task::Write { offset: 0, bytes })?;
+        let task = Task::Write { offset: 0, bytes };
+        let room_bytes = self.room_for(common, task)?;
+        let open = open_file(common, &fd, (file.0, 0), room_bytes);
+        let effect = open.perform(task)?;
         Ok(Effect {
             other_name,
             ..effect
@@ -385,37 +414,19 @@ impl Shard {
             How::Known(deviation) => Effect::recorded(deviation, bytes),
             How::Live => {
                 let fd = self.open(common, slot, OFlags::RDWR)?;
-                open_file(common, &fd, content, size).perform(task)?
+                let room_bytes = self.room_for(common, task)?;
+                open_file(common, &fd, (content, size), room_bytes).perform(task)?
             }
         };
         self.note(index, how, &effect);
-        let size_after = self.settle(common, slot, task, &effect);
-        self.live_bytes += common.rounded(size_after) - common.rounded(size);
-        self.follow_plan(id.0, op, &effect, (size, size_after));
-        Ok(effect.outcome)
-    }
-
-    /// Keeps the length that the file should have, where it has another.
-    fn follow_plan(&mut self, id: u64, op: &Op, effect: &Effect, (before, after): (u64, u64)) {
-        let short = &mut self.shortfall.short;
+        self.settle(common, slot, (op, task), &effect);
         match effect.outcome {
-            Outcome::Done if short.is_empty() => {}
-            Outcome::Done if matches!(op, Op::Rewrite { .. }) => self.shortfall.settled(id),
-            Outcome::Done => {
-                if let Some(size) = short.get_mut(&id) {
-                    *size = planned(op, *size);
-                }
-            }
+            Outcome::Done if matches!(op, Op::Rewrite { .. }) => self.shortfall.settled(id.0),
+            Outcome::Done => {}
             _ if matches!(op, Op::Punch { .. }) => {}
-            // No disk would have been large enough.
-            Outcome::TooLarge => {
-                short.entry(id).or_insert(after);
-            }
-            _ => {
-                let size = short.entry(id).or_insert(before);
-                *size = planned(op, *size);
-            }
+            _ => _ = self.shortfall.short.insert(id.0),
         }
+        Ok(effect.outcome)
     }
 
     fn delete(
@@ -444,13 +455,22 @@ impl Shard {
         };
         self.note(index, how, &effect);
         if effect.outcome != Outcome::Done {
-            self.shortfall.kept = true;
-            self.shortfall.short.insert(id.0, 0);
+            self.keep_name(common, slot);
             return Ok(effect.outcome);
         }
         self.drop_name(common, slot);
         self.shortfall.settled(id.0);
         Ok(Outcome::Done)
+    }
+
+    /// A name that should be gone stays. Its inode is not in the plan, unless it has other names.
+    pub fn keep_name(&mut self, common: &Common<'_>, slot: u32) {
+        let file = self.files.get_mut(slot);
+        self.shortfall.kept = true;
+        self.shortfall.short.insert(file.id);
+        if file.link().is_none() && !file.symlink {
+            self.planned_bytes -= common.rounded(std::mem::take(&mut file.body.planned));
+        }
     }
 
     /// Takes a name out of the tables; the inode goes with its last name.
@@ -467,6 +487,7 @@ impl Shard {
         self.gone.extend(cached.map(|cached| cached.ino));
         if !symlink {
             self.live_bytes -= common.rounded(body.size());
+            self.planned_bytes -= common.rounded(body.planned);
         }
     }
 
@@ -545,18 +566,50 @@ impl Shard {
         }
     }
 
-    fn settle(&mut self, common: &Common<'_>, slot: u32, task: Task, effect: &Effect) -> u64 {
-        if let Some(link) = self.files.get(slot).link() {
-            let mut links = common.links();
-            let inode = links.get_mut(link);
-            inode.changed = true;
-            settle(&mut inode.body, task, effect);
-            return inode.body.size();
-        }
-        self.mark(slot);
-        let body = &mut self.files.get_mut(slot).body;
+    /// Enters what became of an operation on the data of a file, and what should have.
+    fn settle(&mut self, common: &Common<'_>, slot: u32, (op, task): (&Op, Task), effect: &Effect) {
+        let mut links;
+        let body = match self.files.get(slot).link() {
+            None => {
+                self.mark(slot);
+                &mut self.files.get_mut(slot).body
+            }
+            Some(link) => {
+                links = common.links();
+                let inode = links.get_mut(link);
+                inode.changed = true;
+                &mut inode.body
+            }
+        };
+        let (size, planned) = (body.size(), body.planned);
         settle(body, task, effect);
-        body.size()
+        body.planned = planned_after(op, effect.outcome, planned, body.size());
+        self.live_bytes += common.rounded(body.size()) - common.rounded(size);
+        self.planned_bytes += common.rounded(body.planned) - common.rounded(planned);
+    }
+
+    /// A file is found to be this short, or missing, as if the disk had been full when it was made or written.
+    pub fn shorten(&mut self, common: &Common<'_>, slot: u32, size: Option<u64>) {
+        let name = self.files.get(slot);
+        let file = FileId(name.id);
+        let Some(size) = size else {
+            let planned = if name.symlink { 0 } else { name.body.planned };
+            self.shortfall.short.remove(&file.0);
+            self.shortfall.absent.insert(file.0, planned);
+            self.drop_name(common, slot);
+            return;
+        };
+        let nothing = Op::Append { file, bytes: 0 };
+        let task = Task::Write {
+            offset: size,
+            bytes: 0,
+        };
+        let effect = Effect {
+            size: Some(size),
+            ..Effect::nothing(Outcome::NoSpace)
+        };
+        self.settle(common, slot, (&nothing, task), &effect);
+        self.shortfall.short.insert(file.0);
     }
 
     /// Records what a workload alone does not tell.
@@ -616,11 +669,17 @@ pub(super) fn with_other_name<T>(
     }
 }
 
-fn open_file<'a>(common: &Common<'_>, fd: &'a OwnedFd, content: u64, size: u64) -> OpenFile<'a> {
+fn open_file<'a>(
+    common: &Common<'_>,
+    fd: &'a OwnedFd,
+    (content, size): (u64, u64),
+    room_bytes: u64,
+) -> OpenFile<'a> {
     OpenFile {
         fd: fd.as_fd(),
         content: Content(content),
         size,
+        room_bytes,
         data: common.options.data,
         sync: common.options.sync,
     }

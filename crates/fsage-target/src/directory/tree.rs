@@ -130,8 +130,29 @@ impl Directory {
                 replaced: Some(gone),
                 ..
             } if done => self.forget_absent(gone),
-            Op::Rename { .. } | Op::RenameDir { .. } if !done => self.dirs.stranded = true,
+            Op::Rename { replaced, .. } if !done => {
+                self.dirs.stranded = true;
+                if let Some(gone) = replaced {
+                    self.forget_absent(gone);
+                    self.keep_name(gone);
+                }
+            }
+            Op::RenameDir { .. } if !done => self.dirs.stranded = true,
             _ => {}
+        }
+    }
+
+    /// A name that another one should have replaced stays, if it is there.
+    fn keep_name(&mut self, file: FileId) {
+        if let Some((shard, slot)) = self.locate(file) {
+            let common = Common {
+                dirs: &self.dirs,
+                links: &self.links,
+                root: self.volume.root(),
+                options: self.options,
+                block_bytes: self.block_bytes,
+            };
+            self.shards[shard].keep_name(&common, slot);
         }
     }
 
@@ -200,7 +221,7 @@ impl Directory {
             let short = shortfall.short.remove(&file.0);
             let shortfall = &mut self.shards[to].shortfall;
             shortfall.absent.extend(absent.map(|size| (file.0, size)));
-            shortfall.short.extend(short.map(|size| (file.0, size)));
+            shortfall.short.extend(short.then_some(file.0));
         }
     }
 
@@ -406,12 +427,12 @@ impl Directory {
         let mut name = name_after(event, &effect, b'f', id.0);
         if let Some((its_shard, its_slot)) = other {
             name = Some(self.entry(its_shard, its_slot).1.into());
-            let common = self.common();
             let common = Common {
                 dirs: &self.dirs,
                 links: &self.links,
                 root: self.volume.root(),
-                ..common
+                options: self.options,
+                block_bytes: self.block_bytes,
             };
             let shard = &mut self.shards[its_shard];
             shard.drop_name(&common, its_slot);

@@ -108,12 +108,8 @@ impl<'a> Ahead<'a> {
             let above = self.dirs.get(&at).cloned();
             let Some((parent, name)) = above.or_else(|| self.directory.parent_of_dir(at)) else {
                 let top = self.directory.path_of_dir(at)?;
-                return Some(
-                    names
-                        .iter()
-                        .rev()
-                        .fold(top, |path, name| joined(&path, name)),
-                );
+                let names = names.iter().rev();
+                return Some(names.fold(top, |path, name| joined(&path, name)));
             };
             names.push(name);
             at = parent;

@@ -270,6 +270,13 @@ impl<'a> Lane<'a> {
                         repaired.moved,
                         repaired.rewritten + repaired.resized,
                     ));
+                    if !repaired.short.is_empty() {
+                        ui.warn(&format!(
+                            "{}: the file system is full: {} files are shorter than before, or missing",
+                            self.spec,
+                            repaired.short.len(),
+                        ));
+                    }
                 }
                 let ended = real::end(
                     *real,

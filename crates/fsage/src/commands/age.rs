@@ -7,7 +7,9 @@ use anyhow::{Context, bail};
 use fsage_core::Op;
 use fsage_data::OpsReader;
 use fsage_models::ffs::{params, policy};
-use fsage_target::{FfsTrace, KINDS, LOOP_KEYS, REAL_KEYS, SpecError, Target, TargetSpec};
+use fsage_target::{
+    DIR_KEYS, FfsTrace, KINDS, LOOP_KEYS, REAL_KEYS, SpecError, Target, TargetSpec,
+};
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -152,6 +154,7 @@ fn targets_help() -> String {
     };
     list("", &KINDS);
     list("\nKeys of dir and loop:\n", &REAL_KEYS);
+    list("\nKeys of dir:\n", &DIR_KEYS);
     list("\nKeys of loop:\n", &LOOP_KEYS);
     list("\nKeys of ffs (sizes take K, M, G, T):\n", &params::KEYS);
     let policies = policy::ALL.map(|p| (p.name(), p.summary()));
