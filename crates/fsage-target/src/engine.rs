@@ -185,8 +185,8 @@ pub enum ReplayError {
     },
     /// A system call failed, for another reason than lack of space.
     #[error(
-        "line {line}: {verb} `{path}`: {call}: {source}; {advice}. Nothing is lost: the run can be resumed once the \
-         cause is removed"
+        "line {line}: {verb} `{path}`: {call} failed; {advice}. Nothing is lost: the run can be resumed once the cause \
+         is removed"
     )]
     Io {
         /// Line or row of the workload.
@@ -465,6 +465,9 @@ impl Aging {
 
     /// Operations after the last `day` belong to an open day, which is measured at the end.
     fn end(&mut self) -> Result<(), ReplayError> {
+        if matches!(&self.target, Target::Real(real) if real.open_day_is_known()) {
+            self.try_end_day("end")?;
+        }
         if let Target::Real(real) = &mut self.target {
             real.catch_up_ends(&mut self.today, self.lenient)?;
         }

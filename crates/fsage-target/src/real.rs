@@ -11,7 +11,8 @@ use crate::directory::{
 };
 use crate::engine::{OpCounts, ReplayError};
 use ahead::Ahead;
-use fsage_core::{Event, FileId, Op};
+use fsage_core::{DirId, Event, FileId, Op};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::time::SystemTime;
@@ -52,13 +53,16 @@ struct CatchingUp {
     /// When the last known day ended, by the clock of the machine.
     synced_ns: i64,
     days: u32,
-    /// What the events since the last end of a day removed, and moved.
+    /// What the events since the last end of a day removed or moved away, by path and by place; and where it went.
     removed: BTreeSet<Vec<u8>>,
+    removed_names: Vec<(DirId, Vec<u8>)>,
+    removed_dirs: FxHashMap<DirId, (DirId, Vec<u8>)>,
     moved: Vec<Move>,
     /// Files that they wrote.
     written: BTreeSet<FileId>,
-    /// Events after the journal's count.
+    /// Events after the journal's count, and how many of them may have been done.
     after: Vec<Event>,
+    ahead: usize,
 }
 
 impl std::fmt::Debug for Real {
@@ -84,13 +88,19 @@ impl Real {
     }
 
     /// A run that goes on, on a directory that has been applied nothing to. It is to be given the workload from its
-    /// start.
+    /// start. After a power failure the tree may be further ahead of the journal than after the death of the program.
     pub fn resume(
         directory: Directory,
         journal: Journal,
         recovered: Recovered,
+        power_failed: bool,
         stop: Stop,
     ) -> Real {
+        let ahead = if power_failed {
+            AHEAD
+        } else {
+            piece(directory.options().threads)
+        };
         let deviations = recovered.deviations.clone().into_iter().peekable();
         Real {
             catching_up: Some(Box::new(CatchingUp {
@@ -99,9 +109,12 @@ impl Real {
                 synced_ns: 0,
                 days: 0,
                 removed: BTreeSet::new(),
+                removed_names: Vec::new(),
+                removed_dirs: FxHashMap::default(),
                 moved: Vec::new(),
                 written: BTreeSet::new(),
                 after: Vec::new(),
+                ahead,
             })),
             ..Real::begin(directory, Some(journal), stop)
         }
@@ -158,13 +171,20 @@ impl Real {
             catching_up.note_moved(event, &self.directory);
         }
         let rest = &events[known..];
-        let room = AHEAD - catching_up.after.len().min(AHEAD);
+        let room = catching_up.ahead - catching_up.after.len().min(catching_up.ahead);
         let (kept, live) = rest.split_at(rest.len().min(room));
         catching_up.after.extend_from_slice(kept);
-        if catching_up.after.len() >= AHEAD {
+        if catching_up.after.len() >= catching_up.ahead {
             self.catch_up_ends(counts, lenient)?;
         }
         Ok(live)
+    }
+
+    /// The workload has ended, and its last day, which no `day` ends, was over before the interruption.
+    pub(crate) fn open_day_is_known(&self) -> bool {
+        self.catching_up.as_ref().is_some_and(|catching_up| {
+            self.directory.events_done() < catching_up.recovered.events_done
+        })
     }
 
     /// Repairs the tree, if that is still to be done, and applies what had to wait for it.
@@ -183,7 +203,10 @@ impl Real {
                 events: self.directory.events_done(),
             });
         }
-        let mut ahead = Ahead::new(&self.directory);
+        let mut ahead = Ahead::new(&self.directory, &catching_up.removed_dirs);
+        for (dir, name) in &catching_up.removed_names {
+            ahead.name(*dir, name);
+        }
         for event in &catching_up.after {
             ahead.event(event);
         }
@@ -323,9 +346,19 @@ impl CatchingUp {
     fn note(&mut self, event: &Event, directory: &Directory) {
         self.written.extend(event.op.written_file());
         match event.op {
-            Op::Delete { file } => self.removed.extend(directory.path_of_file(file)),
-            Op::Rmdir { dir } => self.removed.extend(directory.path_of_dir(dir)),
+            Op::Delete { file } => {
+                self.removed.extend(directory.path_of_file(file));
+                self.removed_names.extend(directory.place_of_file(file));
+            }
+            Op::Rmdir { dir } => {
+                self.removed.extend(directory.path_of_dir(dir));
+                if let Some(place) = directory.place_of_dir(dir) {
+                    self.removed_names.push(place.clone());
+                    self.removed_dirs.insert(dir, place);
+                }
+            }
             Op::Rename { file, .. } => {
+                self.removed_names.extend(directory.place_of_file(file));
                 if let Some(found_at) = directory.path_of_file(file) {
                     self.removed.insert(found_at.clone());
                     self.moved.push(Move {
@@ -335,6 +368,7 @@ impl CatchingUp {
                 }
             }
             Op::RenameDir { dir, .. } => {
+                self.removed_names.extend(directory.place_of_dir(dir));
                 if let Some(found_at) = directory.path_of_dir(dir) {
                     self.removed.insert(found_at.clone());
                     self.moved.push(Move {
@@ -363,6 +397,8 @@ impl CatchingUp {
 
     fn day_is_over(&mut self) {
         self.removed.clear();
+        self.removed_names.clear();
+        self.removed_dirs.clear();
         self.moved.clear();
         self.written.clear();
         let payload = self.recovered.days.get(self.days as usize);

@@ -295,7 +295,7 @@ mod tests {
                 "unknown key `size`; known: sync, data, threads, control, reserve; a path",
             ),
             (
-                "loop:xfs,colour=red",
+                "loop:xfs,shade=red",
                 "threads, control, size, image, mkfs, mount, direct, uuid",
             ),
             ("loop:xfs,size=5k", "a multiple of 4K"),

@@ -48,10 +48,15 @@ pub fn collect(
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
-    collected.map_err(|e| match e {
-        CollectError::Sink(e) => crate::exit::boxed(e),
-        e => e.into(),
-    })
+    collected.map_err(failed)
+}
+
+/// What collecting failed with; what a sink was refused by the system is still seen as that.
+pub fn failed(error: CollectError) -> anyhow::Error {
+    match error {
+        CollectError::Sink(error) => crate::exit::boxed(error),
+        error => error.into(),
+    }
 }
 
 /// The same into memory, to be measured at once.

@@ -260,7 +260,7 @@ fn what_is_no_place_for_a_replay_is_refused() {
     refused("dir:/", "/");
     refused("dir:/usr", "/usr");
     refused("dir:/proc", "/proc");
-    refused("dir:full,colour=red", "colour");
+    refused("dir:full,shade=red", "shade");
     refused("dir:full,sync=never", "day");
     refused("loop:zfs", "ext4");
     refused("loop:xfs,size=1M", "300 MiB");

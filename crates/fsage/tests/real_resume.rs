@@ -106,6 +106,74 @@ fn killed_on_images() {
     }
 }
 
+/// The same where directories move all the time, and what is made in them with them.
+#[test]
+fn killed_amid_moves() {
+    let folder = quick_folder();
+    let at = folder.path();
+    let mut script = String::from("mkdir 1\nmkdir 2 1\nmkdir 3\nday 0\n");
+    for step in 0..3_000 {
+        if step % 5 == 0 {
+            let to = if step % 10 == 0 { 3 } else { 0 };
+            let _ = writeln!(script, "renamedir 1 {to} \"n{step}\"");
+        }
+        let _ = writeln!(script, "create {step} 2 {}", step % 700);
+        if step % 7 == 6 {
+            let _ = writeln!(script, "rename {} 3\ndelete {}", step - 3, step - 5);
+        }
+        if step % 500 == 499 {
+            let _ = writeln!(script, "day {step}");
+        }
+    }
+    fs::write(at.join("w.ops"), script).expect("a script");
+    fs::create_dir(at.join("target")).expect("a folder");
+    killed_and_resumed(at, "dir:target", moments(12), || {
+        fs::remove_dir_all(at.join("target")).expect("the tree goes");
+        fs::create_dir(at.join("target")).expect("a folder");
+    });
+}
+
+/// A run that dies when all is replayed, and its last day was not ended by a `day`, ends when it is resumed.
+#[test]
+fn killed_while_it_ends() {
+    if let Err(why) = RealFs::usable("ext4") {
+        return skip("killed_while_it_ends", &why);
+    }
+    let folder = quick_folder();
+    let at = folder.path();
+    real::churn(&at.join("w.ops"), 3_000, 20_000);
+    let mut script = fs::read_to_string(at.join("w.ops")).expect("a script");
+    script.push_str("create 9000000 1 5000\n");
+    fs::write(at.join("w.ops"), script).expect("a script");
+    let two = ["loop:ext4,size=64M", "loop:ext2,size=64M"];
+    let age = ["age", "w.ops", "--on", two[0], "--on", two[1], "-o", "run"];
+    let mut child = spawn(at, &age);
+    // The first target is done, or nearly so; the second is not.
+    let done = at.join("run/loop_ext4,size=64M/control.parquet");
+    let waited = Instant::now();
+    while !done.exists() && child.try_wait().expect("it can be asked").is_none() {
+        assert!(
+            waited.elapsed() < Duration::from_secs(120),
+            "it did not end"
+        );
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().expect("it can be killed");
+    child.wait().expect("it ends");
+    if is_incomplete(at) {
+        fsage(at, &[&age[..], &["--resume"]].concat());
+    }
+    fsage(at, &["verify", "run"]);
+    let run = real::fsage_json(at, &["measure", "run", "--json"]);
+    let days = |target: usize| {
+        run["targets"][target]["days"]
+            .as_array()
+            .expect("days")
+            .len()
+    };
+    assert_eq!((days(0), days(1)), (31, 31));
+}
+
 /// Ctrl-C leaves a run that can be resumed, and says how; a model's run ends with the same bytes.
 #[test]
 fn interrupted_and_resumed() {

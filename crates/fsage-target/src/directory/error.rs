@@ -21,7 +21,7 @@ pub enum TargetError {
         advice: &'static str,
     },
     /// A system call on the target as a whole failed.
-    #[error("target directory: {call} of `{path}`: {source}")]
+    #[error("target directory: {call} of `{path}`")]
     Io {
         /// The call.
         call: &'static str,

@@ -120,8 +120,8 @@ pub struct Options {
     /// Threads that work on files of different directories; with more than one the order of operations, hence the
     /// layout, is not the same each time.
     pub threads: usize,
-    /// Bytes that stay free for others; `None` for [`DEFAULT_RESERVE_BYTES`], or a twentieth of the file system if that is
-    /// less, where [`Volume::is_shared`], and for nothing elsewhere.
+    /// Bytes that stay free for others; `None` for [`DEFAULT_RESERVE_BYTES`], or a twentieth of the file system if that
+    /// is less, where [`Volume::is_shared`], and for nothing elsewhere.
     pub reserve_bytes: Option<u64>,
 }
 

@@ -61,7 +61,24 @@ impl Directory {
         Some(self.dirs.path(self.dirs.find(dir).ok()?))
     }
 
-    /// Directory that holds this one, and its name there; `None` of the root and of what lies in it.
+    /// Directory that holds a file, and its name there.
+    pub(crate) fn place_of_file(&self, file: FileId) -> Option<(DirId, Vec<u8>)> {
+        let (shard, slot) = self.locate(file)?;
+        let file = self.shards[shard].files.get(slot);
+        let mut buffer = NameBuffer::new();
+        let name = file.name(&mut buffer).to_vec();
+        Some((DirId(self.dirs.get(file.dir).id), name))
+    }
+
+    /// Directory that holds this one, and its name there; `None` of the root.
+    pub(crate) fn place_of_dir(&self, dir: DirId) -> Option<(DirId, Vec<u8>)> {
+        let slot = self.dirs.find(dir).ok().filter(|&slot| slot != ROOT)?;
+        let mut buffer = NameBuffer::new();
+        let name = self.dirs.name(slot, &mut buffer).to_vec();
+        Some((DirId(self.dirs.get(self.dirs.get(slot).parent).id), name))
+    }
+
+    /// The same; also `None` of what lies in the root.
     pub(crate) fn parent_of_dir(&self, dir: DirId) -> Option<(DirId, Vec<u8>)> {
         let slot = self.dirs.find(dir).ok()?;
         let parent = self.dirs.get(slot).parent;

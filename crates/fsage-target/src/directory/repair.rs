@@ -4,8 +4,9 @@
 //! again. An entry that should not be there is removed only where the replay itself may have made it: anything else
 //! belongs to somebody, and the tree is left alone until it is moved away.
 //!
-//! On a full disk the way back may need a few blocks more than there are: a directory that grew stays large, a file that
-//! is written again may need more blocks that hold its map. Files get what there is room for then, as in the replay.
+//! On a full disk the way back may need a few blocks more than there are: a directory that grew stays large, a file
+//! that is written again may need more blocks that hold its map. Files get what there is room for then, as in the
+//! replay.
 
 use super::Data;
 use super::compare::{Entry, Finding, Wanted, open_directory, open_file, split};
@@ -33,8 +34,8 @@ pub struct Allowed {
     /// Paths that may be removed: those that the events after the journal's count make, and those that events since
     /// the last end of a day removed or moved away.
     ///
-    /// After a kill, no more than [`UNSAID`](super::UNSAID) events come into question, or the batch that several threads
-    /// shared; after a power failure, all up to the next end of a day do.
+    /// After a kill, no more than [`UNSAID`](super::UNSAID) events come into question, or the batch that several
+    /// threads shared; after a power failure, all up to the next end of a day do.
     pub paths: BTreeSet<Vec<u8>>,
     /// Renames to try first, in this order, so that a directory need not be made again with all that is in it: those
     /// after the count backward, the last one first; and those since the last end of a day as they were. None of them
@@ -495,8 +496,8 @@ impl<'a> Repair<'a> {
     }
 }
 
-/// Writes what belongs behind the first `from` bytes of a file that ends there. Gives its length where the file system is
-/// too full for all of it.
+/// Writes what belongs behind the first `from` bytes of a file that ends there. Gives its length where the file system
+/// is too full for all of it.
 fn fill(
     content: FileData<'_>,
     file: BorrowedFd<'_>,

@@ -203,8 +203,9 @@ impl Directory {
         u64::try_from(live).unwrap_or(0)
     }
 
-    /// What [`live_bytes`](Self::live_bytes) would be had no operation been skipped for lack of space. What no disk could
-    /// hold ([`Outcome::TooLarge`]) counts as far as it was done; a hard link that could not be made keeps nothing alive.
+    /// What [`live_bytes`](Self::live_bytes) would be had no operation been skipped for lack of space. What no disk
+    /// could hold ([`Outcome::TooLarge`]) counts as far as it was done; a hard link that could not be made keeps
+    /// nothing alive.
     /// Costs as much as there are files that were never made.
     pub fn planned_bytes(&self) -> u64 {
         let there: i128 = self.shards.iter().map(|shard| shard.planned_bytes).sum();

@@ -9,11 +9,19 @@ use std::collections::BTreeSet;
 /// Levels of directories that are looked at.
 const DEEPEST: usize = 1 << 16;
 
+/// Directories that the tables do not know, or not where they are: parent and name.
+type Places = FxHashMap<DirId, (DirId, Vec<u8>)>;
+
 /// Follows events beyond the state of a directory, by names alone.
+///
+/// A name counts twice where directories move: as a path of its own moment, and as the path it has once the moves are
+/// undone.
 pub(super) struct Ahead<'a> {
     directory: &'a Directory,
-    /// Directories that were made or moved, with their parents and names.
-    dirs: FxHashMap<DirId, (DirId, Vec<u8>)>,
+    /// Directories that were made or moved, where they are.
+    now: Places,
+    /// Directories that were made, where they were made.
+    undone: Places,
     /// Files that were made or moved.
     files: FxHashMap<FileId, Vec<u8>>,
     paths: BTreeSet<Vec<u8>>,
@@ -21,14 +29,27 @@ pub(super) struct Ahead<'a> {
 }
 
 impl<'a> Ahead<'a> {
-    /// Starts from what the directory's tables say.
-    pub fn new(directory: &'a Directory) -> Ahead<'a> {
+    /// Starts from what the directory's tables say. `gone` are directories that were there not long ago.
+    pub fn new(directory: &'a Directory, gone: &Places) -> Ahead<'a> {
+        let gone = gone.iter();
+        let gone = gone.filter(|&(&dir, _)| directory.path_of_dir(dir).is_none());
+        let gone: Places = gone.map(|(&dir, place)| (dir, place.clone())).collect();
         Ahead {
             directory,
-            dirs: FxHashMap::default(),
+            now: gone.clone(),
+            undone: gone,
             files: FxHashMap::default(),
             paths: BTreeSet::new(),
             moves: Vec::new(),
+        }
+    }
+
+    /// A name that may be in a directory.
+    pub fn name(&mut self, dir: DirId, name: &[u8]) {
+        for places in [&self.now, &self.undone] {
+            if let Some(dir) = self.path_of_dir(places, dir) {
+                self.paths.insert(joined(&dir, name));
+            }
         }
     }
 
@@ -39,7 +60,8 @@ impl<'a> Ahead<'a> {
                 let name = name_of(event, 'd', dir.0);
                 let parent = parent.unwrap_or(DirId::ROOT);
                 self.makes(parent, &name, 'd', dir.0);
-                self.dirs.insert(dir, (parent, name));
+                self.undone.insert(dir, (parent, name.clone()));
+                self.now.insert(dir, (parent, name));
             }
             Op::Create { file, dir, .. }
             | Op::Symlink { file, dir, .. }
@@ -64,11 +86,11 @@ impl<'a> Ahead<'a> {
             }
             Op::RenameDir { dir, parent } => {
                 let name = name_of(event, 'd', dir.0);
-                let before = self.path_of_dir(dir);
+                let before = self.path_of_dir(&self.now, dir);
                 if let (Some(belongs_at), Some(found_at)) =
                     (before, self.makes(parent, &name, 'd', dir.0))
                 {
-                    self.dirs.insert(dir, (parent, name));
+                    self.now.insert(dir, (parent, name));
                     self.moves.push(Move {
                         found_at,
                         belongs_at,
@@ -85,14 +107,13 @@ impl<'a> Ahead<'a> {
         (self.paths, self.moves)
     }
 
-    /// A name is made, or its other form where the first was taken.
+    /// A name is made, or its other form where the first was taken; gives the path.
     fn makes(&mut self, dir: DirId, name: &[u8], letter: char, id: u64) -> Option<Vec<u8>> {
-        let dir = self.path_of_dir(dir)?;
-        let path = joined(&dir, name);
-        let other = [path.as_slice(), format!("~{letter}{id}").as_bytes()].concat();
-        self.paths.insert(other);
-        self.paths.insert(path.clone());
-        Some(path)
+        let other = [name, format!("~{letter}{id}").as_bytes()].concat();
+        self.name(dir, &other);
+        self.name(dir, name);
+        let dir = self.path_of_dir(&self.now, dir)?;
+        Some(joined(&dir, name))
     }
 
     fn path_of_file(&self, file: FileId) -> Option<Vec<u8>> {
@@ -100,12 +121,12 @@ impl<'a> Ahead<'a> {
         known.or_else(|| self.directory.path_of_file(file))
     }
 
-    fn path_of_dir(&self, dir: DirId) -> Option<Vec<u8>> {
+    fn path_of_dir(&self, places: &Places, dir: DirId) -> Option<Vec<u8>> {
         let mut names: Vec<Vec<u8>> = Vec::new();
         let mut at = dir;
         // A workload that moves a directory into itself leads round in circles.
         while names.len() < DEEPEST {
-            let above = self.dirs.get(&at).cloned();
+            let above = places.get(&at).cloned();
             let Some((parent, name)) = above.or_else(|| self.directory.parent_of_dir(at)) else {
                 let top = self.directory.path_of_dir(at)?;
                 let names = names.iter().rev();

@@ -7,7 +7,7 @@ use crate::days::{self, DayRow};
 use crate::exit;
 use crate::run_folder::{Manifest, Run, State, TargetFacts, WorkloadFacts};
 use crate::ui::{self, Ui};
-use anyhow::bail;
+use anyhow::{Context, bail};
 use fsage_core::size::human;
 use fsage_core::{EventSource, EventsInMemory};
 use fsage_data::WorkloadSummary;
@@ -123,7 +123,13 @@ pub fn age(
     manifest.targets.clear();
     for ((lane, folder), aging) in lanes.into_iter().zip(&folders).zip(agings) {
         let data_bytes = aging.target().layout().geometry().data_bytes;
-        let (done, facts) = lane.finish(aging, epoch_ns, options, ui)?;
+        let finished = lane.finish(aging, epoch_ns, options, ui);
+        let (done, facts) = finished.with_context(|| {
+            format!(
+                "stopped while it ended; the same command with --resume goes on with {}",
+                output.display()
+            )
+        })?;
         say_how_the_plan_was_held(&done, data_bytes, ui);
         manifest.targets.push(TargetFacts {
             spec: done.spec.clone(),
@@ -299,7 +305,7 @@ impl<'a> Lane<'a> {
                 let path = self.path.join("final.parquet");
                 days::write_final(&path, model.layout(), day, taken_at_ns)?;
                 let control = match (with_control && self.spec.kind != "null")
-                    .then(|| model_control(self.spec, &model))
+                    .then(|| model_control(self.spec, &model, ui))
                 {
                     Some(Ok(control)) => {
                         let path = self.path.join("control.parquet");
@@ -328,14 +334,16 @@ impl<'a> Lane<'a> {
 }
 
 /// The live files of a model, copied in tree order to a fresh one.
-fn model_control(spec: &TargetSpec, aged: &Target) -> anyhow::Result<Target> {
+fn model_control(spec: &TargetSpec, aged: &Target, ui: Ui) -> anyhow::Result<Target> {
     let events = fsage_target::control_workload(aged.layout()).events;
     let mut source = EventsInMemory::new(events);
     let mut fresh = [Aging::new(Target::make(spec)?, false)];
     replay(&mut source, &mut fresh, 1, |_| ui::go_on().is_ok())?;
     let [fresh] = fresh;
     if fresh.total().skipped() > 0 {
-        bail!("not all of its files fit on a fresh file system");
+        ui.warn(&format!(
+            "{spec}: not all files of the unaged control fit on a fresh file system"
+        ));
     }
     Ok(fresh.into_target())
 }
@@ -396,7 +404,8 @@ fn warn_of_small_target(spec: &TargetSpec, aging: &Aging, peak_bytes: u64, ui: U
         && data_bytes < peak_bytes
     {
         ui.warn(&format!(
-            "{spec}: has room for {} and the workload keeps up to {} at a time: what does not fit is skipped and counted",
+            "{spec}: has room for {}, and the workload keeps up to {} at a time; what does not fit is skipped \
+             and counted",
             human(data_bytes),
             human(peak_bytes)
         ));
