@@ -17,8 +17,9 @@ use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::time::SystemTime;
 
-/// Events after the journal's count that may explain what is in the tree, at most. A killed process is at
-/// most one [`piece`] ahead of its journal; after a power failure the tree may be ahead up to the end of the day.
+/// Events after the journal's count that may explain what is in the tree, at most. A killed process is at most
+/// [`UNSAID`] and one [`piece`] ahead of its journal; after a power failure the tree may be ahead up to the end of
+/// the day.
 const AHEAD: usize = 1 << 20;
 
 /// Events for each of several threads in one piece.
@@ -99,7 +100,8 @@ impl Real {
         let ahead = if power_failed {
             AHEAD
         } else {
-            piece(directory.options().threads)
+            // What the journal had been told and not written, and the piece that was being applied.
+            UNSAID as usize + piece(directory.options().threads)
         };
         let deviations = recovered.deviations.clone().into_iter().peekable();
         Real {
