@@ -81,12 +81,9 @@ impl Directory {
     /// The same; also `None` of what lies in the root.
     pub(crate) fn parent_of_dir(&self, dir: DirId) -> Option<(DirId, Vec<u8>)> {
         let slot = self.dirs.find(dir).ok()?;
-        let parent = self.dirs.get(slot).parent;
-        if slot == ROOT || parent == ROOT {
+        if self.dirs.get(slot).parent == ROOT {
             return None;
         }
-        let mut buffer = NameBuffer::new();
-        let name = self.dirs.name(slot, &mut buffer).to_vec();
-        Some((DirId(self.dirs.get(parent).id), name))
+        self.place_of_dir(dir)
     }
 }

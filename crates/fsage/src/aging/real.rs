@@ -287,7 +287,10 @@ pub fn end(
         taken_at_ns,
         &known,
     )?;
-    let layout = walk_to_memory(directory.root(), folder)?;
+    // Walked while it is mounted; the control is made when it no longer is.
+    let layout = with_control
+        .then(|| walk_to_memory(directory.root(), folder))
+        .transpose()?;
     let facts = directory.volume().facts();
     let volume = directory.finish()?;
     // Before the control: some file systems do not mount two with one UUID.
@@ -299,7 +302,7 @@ pub fn end(
         facts,
         warnings: Vec::new(),
     };
-    if with_control {
+    if let Some(layout) = layout {
         match measure_control(&layout, &real_spec, folder, day, taken_at_ns, ui) {
             Ok(control) => ended.control = control,
             Err(error) if ui::go_on().is_err() => return Err(error),
