@@ -9,6 +9,7 @@
 pub mod event;
 pub mod file_system;
 pub mod identity;
+pub mod io;
 pub mod layout;
 pub mod layout_in_memory;
 pub mod names;
@@ -23,6 +24,7 @@ pub use event::{
     Verb, WorkloadHeader,
 };
 pub use file_system::{FileSystem, Inconsistency, Outcome, StateError};
+pub use io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io, Work};
 pub use layout::{Extent, FileKind, FileView, Geometry, Layout, Run, Space};
 pub use layout_in_memory::LayoutInMemory;
 pub use rng::Rng;

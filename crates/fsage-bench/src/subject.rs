@@ -1,0 +1,143 @@
+//! What a benchmark runs on: a file system, simulated or real, with a clock.
+
+use fsage_core::StateError;
+use fsage_metrics::LayoutScore;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// A directory of a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DirKey(pub u64);
+
+/// A file of a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileKey(pub u64);
+
+/// A part of a file, and the largest call that reads or writes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// First byte.
+    pub offset: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// Bytes of one system call, at least 1; the last call takes the rest.
+    pub call_bytes: u64,
+}
+
+/// A file system that is benchmarked. Its clock is simulated, or that of the machine.
+///
+/// Every operation is complete, as far as its program is concerned, when the method returns; what the system does in the
+/// background goes on.
+pub trait Subject {
+    /// Bytes that new files can still take, as far as is known.
+    fn free_bytes(&mut self) -> Result<u64, BenchError>;
+
+    /// Makes a directory of the benchmark's own.
+    ///
+    /// # Errors
+    /// No space; a system call failed.
+    fn mkdir(&mut self) -> Result<DirKey, BenchError>;
+
+    /// Makes a file, writes so many bytes to it with calls of `call_bytes`, and closes it.
+    ///
+    /// # Errors
+    /// No space; a system call failed.
+    fn create(&mut self, dir: DirKey, bytes: u64, call_bytes: u64) -> Result<FileKey, BenchError>;
+
+    /// Opens a file, reads a part of it, and closes it.
+    ///
+    /// # Errors
+    /// No such file; data that were never written; a system call failed.
+    fn read(&mut self, file: FileKey, part: Part) -> Result<(), BenchError>;
+
+    /// Opens a file, writes over a part of it in place, and closes it.
+    ///
+    /// # Errors
+    /// No such file; no space; a system call failed.
+    fn overwrite(&mut self, file: FileKey, part: Part) -> Result<(), BenchError>;
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// No such file; a system call failed.
+    fn delete(&mut self, file: FileKey) -> Result<(), BenchError>;
+
+    /// Length of a file in bytes.
+    ///
+    /// # Errors
+    /// No such file.
+    fn file_bytes(&mut self, file: FileKey) -> Result<u64, BenchError>;
+
+    /// Writes everything out, and waits for it.
+    ///
+    /// # Errors
+    /// A system call failed.
+    fn sync(&mut self) -> Result<(), BenchError>;
+
+    /// Empties all caches, as unmounting and mounting again does.
+    ///
+    /// # Errors
+    /// A system call failed.
+    fn drop_caches(&mut self) -> Result<(), BenchError>;
+
+    /// The clock, nanoseconds from some point.
+    fn clock_ns(&mut self) -> u64;
+
+    /// Time that the processor worked so far, in nanoseconds; `None` where that is not known.
+    fn cpu_ns(&mut self) -> Option<u64> {
+        None
+    }
+
+    /// Layout score of some files together; `None` where it cannot be told.
+    ///
+    /// # Errors
+    /// A system call failed.
+    fn layout(&mut self, files: &[FileKey]) -> Result<Option<LayoutScore>, BenchError>;
+
+    /// Removes everything that the benchmark made.
+    ///
+    /// # Errors
+    /// A system call failed.
+    fn clean_up(&mut self) -> Result<(), BenchError>;
+}
+
+/// Why a benchmark cannot go on.
+#[derive(Debug, Error)]
+pub enum BenchError {
+    /// The files of the benchmark do not fit.
+    #[error("no space left on the file system that is measured")]
+    NoSpace,
+    /// No inode is left for them.
+    #[error("no inode left on the file system that is measured")]
+    NoInode,
+    /// An operation of the benchmark does not fit the state of the model.
+    #[error("the model refuses an operation of the benchmark")]
+    State(#[from] StateError),
+    /// A file of the benchmark is not there.
+    #[error("file {} is not there", .0.0)]
+    NoFile(FileKey),
+    /// A file has space that was allocated and never written: reading it costs nothing, and measures nothing.
+    #[error(
+        "{path}: {unwritten_bytes} of its bytes were allocated and never written, so that reading them measures nothing; \
+         age with data=write"
+    )]
+    Unwritten {
+        /// The file.
+        path: PathBuf,
+        /// Bytes that were never written.
+        unwritten_bytes: u64,
+    },
+    /// A system call failed.
+    #[error("{path}: {call} failed")]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// The system call.
+        call: &'static str,
+        /// What it failed with.
+        source: std::io::Error,
+    },
+    /// The caller asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
