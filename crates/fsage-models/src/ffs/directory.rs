@@ -6,8 +6,8 @@ use super::Ffs;
 use super::alloc::NoSpace;
 use super::inode::{Dir, Entry, File, Inode};
 use super::io::Kind;
-use fsage_core::io::Flush;
 use fsage_core::Outcome;
+use fsage_core::io::Flush;
 
 /// Directories are written and truncated in chunks of a sector.
 pub(super) const CHUNK: u64 = 512;

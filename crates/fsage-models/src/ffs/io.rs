@@ -488,9 +488,7 @@ impl Hosted for Ffs {
         };
         let (dir, chunk) = self.names.place(file, slot);
         self.look_through(dir, chunk, io);
-        io.push(Io::Need(
-            self.inode_buffer(self.names.file(slot).inode.ino),
-        ));
+        io.push(Io::Need(self.inode_buffer(self.names.file(slot).inode.ino)));
     }
 
     fn accessed(&self, file: FileId, io: &mut Vec<Io>) {

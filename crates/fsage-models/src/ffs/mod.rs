@@ -52,8 +52,8 @@ use absent::Shortfall;
 use alloc::NoSpace;
 use block_list::RunPool;
 use groups::Groups;
-use io::{Kind, Told};
 use inode::{ClusterWindow, Dir, Indirect, Inode};
+use io::{Kind, Told};
 use names::Names;
 
 use fsage_core::io::Flush;
