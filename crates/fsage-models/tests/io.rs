@@ -306,6 +306,23 @@ fn blocks_of_pointers_are_written_empty_before_anything_else() {
 }
 
 #[test]
+fn a_cluster_goes_on_from_call_to_call() {
+    // The 64 KB of the table of clusters: A[0-7], whether one call writes them or eight.
+    let mut fs = tiny(&[]);
+    past_the_gap(&mut fs);
+    let mut told = apply(&mut fs, WRITES, create(1, 8192));
+    for _ in 1..8 {
+        let call = Op::Append {
+            file: FileId(1),
+            bytes: 8192,
+        };
+        told.extend(apply(&mut fs, WRITES, call));
+    }
+    told.retain(|line| line.starts_with("push"));
+    assert_eq!(told, ["push 258[0-7]"]);
+}
+
+#[test]
 fn overwriting_reads_direct_blocks_first_unless_told_otherwise() {
     let overwrite = Op::Overwrite {
         file: FileId(1),

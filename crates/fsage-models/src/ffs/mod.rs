@@ -249,7 +249,7 @@ impl Ffs {
             return Outcome::TooLarge;
         }
         let mut inode = self.names.file(slot).inode;
-        self.window = if self.params.keep_clusters {
+        self.window = if self.keeps_windows() {
             self.kept_windows
                 .get(&inode.ino)
                 .copied()
@@ -258,7 +258,7 @@ impl Ffs {
             ClusterWindow::default()
         };
         let result = operation(self, &mut inode);
-        if self.params.keep_clusters {
+        if self.keeps_windows() {
             self.kept_windows.insert(inode.ino, self.window);
         }
         self.names.file_mut(slot).inode = inode;
@@ -266,6 +266,12 @@ impl Ffs {
             Ok(()) => Outcome::Done,
             Err(NoSpace) => Outcome::NoSpace,
         }
+    }
+
+    /// Whether a file's cluster window outlives the operation: under a host files stay open.
+    #[inline]
+    fn keeps_windows(&self) -> bool {
+        self.params.keep_clusters || self.is_told()
     }
 
     fn write_at(&mut self, slot: u32, offset: u64, bytes: u64) -> Outcome {
@@ -304,7 +310,7 @@ impl Ffs {
         self.tell_inode(ino, Flush::Delayed);
         if let Some(mut file) = self.names.unlink(id, slot) {
             self.release(&mut file.inode, Kind::File);
-            if self.params.keep_clusters {
+            if self.keeps_windows() {
                 self.kept_windows.remove(&file.inode.ino);
             }
         }
