@@ -3,6 +3,7 @@
 
 mod benchmark;
 mod measurement;
+pub mod real;
 mod subject;
 
 pub use benchmark::{Benchmark, Case, Site};

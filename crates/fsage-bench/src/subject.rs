@@ -2,6 +2,8 @@
 
 use fsage_core::StateError;
 use fsage_metrics::LayoutScore;
+use fsage_target::directory::TargetError;
+use fsage_target::loop_image::ImageError;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -30,6 +32,9 @@ pub struct Part {
 /// background goes on.
 pub trait Subject {
     /// Bytes that new files can still take, as far as is known.
+    ///
+    /// # Errors
+    /// A system call failed.
     fn free_bytes(&mut self) -> Result<u64, BenchError>;
 
     /// Makes a directory of the benchmark's own.
@@ -127,6 +132,12 @@ pub enum BenchError {
         /// Bytes that were never written.
         unwritten_bytes: u64,
     },
+    /// The directory cannot be measured in.
+    #[error(transparent)]
+    Directory(#[from] TargetError),
+    /// The image cannot be made or mounted.
+    #[error(transparent)]
+    Image(#[from] ImageError),
     /// A system call failed.
     #[error("{path}: {call} failed")]
     Io {
