@@ -2,6 +2,8 @@
 
 use fsage_core::StateError;
 use fsage_metrics::LayoutScore;
+use fsage_target::directory::TargetError;
+use fsage_target::loop_image::ImageError;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -26,10 +28,13 @@ pub struct Part {
 
 /// A file system that is benchmarked. Its clock is simulated, or that of the machine.
 ///
-/// Every operation is complete, as far as its program is concerned, when the method returns; what the system does in the
-/// background goes on.
+/// Every operation is complete, as far as its program is concerned, when the method returns; what the system does in
+/// the background goes on.
 pub trait Subject {
     /// Bytes that new files can still take, as far as is known.
+    ///
+    /// # Errors
+    /// A system call failed.
     fn free_bytes(&mut self) -> Result<u64, BenchError>;
 
     /// Makes a directory of the benchmark's own.
@@ -118,8 +123,8 @@ pub enum BenchError {
     NoFile(FileKey),
     /// A file has space that was allocated and never written: reading it costs nothing, and measures nothing.
     #[error(
-        "{path}: {unwritten_bytes} of its bytes were allocated and never written, so that reading them measures nothing; \
-         age with data=write"
+        "{path}: {unwritten_bytes} of its bytes were allocated and never written, so that reading them measures \
+         nothing; age with data=write"
     )]
     Unwritten {
         /// The file.
@@ -127,6 +132,12 @@ pub enum BenchError {
         /// Bytes that were never written.
         unwritten_bytes: u64,
     },
+    /// The directory cannot be measured in.
+    #[error(transparent)]
+    Directory(#[from] TargetError),
+    /// The image cannot be made or mounted.
+    #[error(transparent)]
+    Image(#[from] ImageError),
     /// A system call failed.
     #[error("{path}: {call} failed")]
     Io {

@@ -29,7 +29,7 @@ fn apply(fs: &mut Ffs, without: &str, op: Op) -> Vec<String> {
     assert_eq!(fs.apply(&op), Ok(Outcome::Done));
     let told = std::mem::take(fs.told());
     told.iter()
-        .map(|io| line(io))
+        .map(line)
         .filter(|line| without.is_empty() || !without.split(' ').any(|w| line.starts_with(w)))
         .collect()
 }
@@ -303,6 +303,23 @@ fn blocks_of_pointers_are_written_empty_before_anything_else() {
         .collect();
     // Entry, inode, and the block of pointers without its pointers.
     assert_eq!(waits, ["S 256[0]", "S ", "S 258p0"]);
+}
+
+#[test]
+fn a_cluster_goes_on_from_call_to_call() {
+    // The 64 KB of the table of clusters: A[0-7], whether one call writes them or eight.
+    let mut fs = tiny(&[]);
+    past_the_gap(&mut fs);
+    let mut told = apply(&mut fs, WRITES, create(1, 8192));
+    for _ in 1..8 {
+        let call = Op::Append {
+            file: FileId(1),
+            bytes: 8192,
+        };
+        told.extend(apply(&mut fs, WRITES, call));
+    }
+    told.retain(|line| line.starts_with("push"));
+    assert_eq!(told, ["push 258[0-7]"]);
 }
 
 #[test]

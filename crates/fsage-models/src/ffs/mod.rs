@@ -22,6 +22,7 @@
 //! | `absent` | what lack of space kept from being made |
 //! | `layout` | what metrics see |
 //! | `io` | what a host sees |
+//! | `occupy` | the free map of another file system |
 //! | [`policy`] | what the variants decide |
 //! | `check` | the file system check |
 //! | [`report`] | what a microscope may look at |
@@ -39,6 +40,7 @@ mod inode;
 mod io;
 mod layout;
 mod names;
+mod occupy;
 pub mod params;
 pub mod policy;
 pub mod report;
@@ -85,6 +87,7 @@ pub struct Ffs {
     window: ClusterWindow,
     kept_windows: FxHashMap<u64, ClusterWindow>,
     told: Told,
+    occupied: occupy::Occupied,
 }
 
 /// What an operation that may end in an outcome other than [`Outcome::Done`] gives.
@@ -116,6 +119,7 @@ impl Ffs {
             window: ClusterWindow::default(),
             kept_windows: FxHashMap::default(),
             told: Told::default(),
+            occupied: Vec::new(),
         };
         fs.make_root();
         Ok(fs)
@@ -249,7 +253,7 @@ impl Ffs {
             return Outcome::TooLarge;
         }
         let mut inode = self.names.file(slot).inode;
-        self.window = if self.params.keep_clusters {
+        self.window = if self.keeps_windows() {
             self.kept_windows
                 .get(&inode.ino)
                 .copied()
@@ -258,7 +262,7 @@ impl Ffs {
             ClusterWindow::default()
         };
         let result = operation(self, &mut inode);
-        if self.params.keep_clusters {
+        if self.keeps_windows() {
             self.kept_windows.insert(inode.ino, self.window);
         }
         self.names.file_mut(slot).inode = inode;
@@ -266,6 +270,12 @@ impl Ffs {
             Ok(()) => Outcome::Done,
             Err(NoSpace) => Outcome::NoSpace,
         }
+    }
+
+    /// Whether a file's cluster window outlives the operation: under a host files stay open.
+    #[inline]
+    fn keeps_windows(&self) -> bool {
+        self.params.keep_clusters || self.is_told()
     }
 
     fn write_at(&mut self, slot: u32, offset: u64, bytes: u64) -> Outcome {
@@ -304,7 +314,7 @@ impl Ffs {
         self.tell_inode(ino, Flush::Delayed);
         if let Some(mut file) = self.names.unlink(id, slot) {
             self.release(&mut file.inode, Kind::File);
-            if self.params.keep_clusters {
+            if self.keeps_windows() {
                 self.kept_windows.remove(&file.inode.ino);
             }
         }
