@@ -13,8 +13,8 @@ pub struct RealStand {
 }
 
 impl RealStand {
-    /// A stand at a place. An image is copied, or made, when it is first needed, once for all repetitions: they find it
-    /// as the one before left it, its files removed and the caches empty. With `copies_each_time` every one gets its own.
+    /// A stand at a place. An image is copied, or made, when it is first needed, and serves all repetitions: each finds
+    /// it as the one before left it, with its files removed and empty caches. With `copies_each_time` each gets its own.
     pub fn new(place: RealPlace, options: RealOptions, copies_each_time: bool) -> RealStand {
         RealStand {
             place,
