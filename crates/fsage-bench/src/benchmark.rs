@@ -2,6 +2,7 @@
 
 use crate::measurement::Measurement;
 use crate::subject::{BenchError, FileKey, Subject};
+use std::fmt;
 
 /// Facts of a file system from which a benchmark chooses its cases.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,15 @@ pub struct Case {
     pub file_bytes: Option<u64>,
 }
 
+impl Case {
+    /// The case of files of this size.
+    pub fn of_size(bytes: u64) -> Case {
+        Case {
+            file_bytes: Some(bytes),
+        }
+    }
+}
+
 /// A benchmark: its cases, and how one of them runs.
 pub trait Benchmark: Sync {
     /// Name, as on the command line.
@@ -27,10 +37,17 @@ pub trait Benchmark: Sync {
     /// What it does, in one line.
     fn summary(&self) -> &'static str;
 
-    /// What it runs there. Cases that do not fit are left out.
-    fn cases(&self, site: &Site) -> Vec<Case>;
+    /// Its cases where nothing else is asked for. Where they have a size, any other size is a case as well.
+    fn default_cases(&self) -> Vec<Case>;
 
-    /// Runs one case, and gives a measurement a phase. `repetition` goes into them.
+    /// Whether a case can run there.
+    ///
+    /// # Errors
+    /// Why not.
+    fn suits(&self, case: Case, site: &Site) -> Result<(), Unsuited>;
+
+    /// Runs one case, and gives a measurement a phase. `repetition` goes into them, and decides what is drawn at
+    /// random.
     ///
     /// # Errors
     /// Those of the subject.
@@ -41,4 +58,83 @@ pub trait Benchmark: Sync {
         site: &Site,
         subject: &mut dyn Subject,
     ) -> Result<Vec<Measurement>, BenchError>;
+
+    /// The default cases that can run there.
+    fn cases(&self, site: &Site) -> Vec<Case> {
+        let mut cases = self.default_cases();
+        cases.retain(|&case| self.suits(case, site).is_ok());
+        cases
+    }
+
+    /// The default cases that cannot run there, and why.
+    fn left_out(&self, site: &Site) -> Vec<LeftOut> {
+        let cases = self.default_cases().into_iter();
+        cases
+            .filter_map(|case| {
+                let why = self.suits(case, site).err()?;
+                Some(LeftOut { case, why })
+            })
+            .collect()
+    }
+}
+
+/// Why a case cannot run on a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unsuited {
+    /// Its files would not fit.
+    NoRoom {
+        /// Bytes that the case needs, with what its pointers and directories may take.
+        needed_bytes: u64,
+        /// Bytes that new files can still take.
+        free_bytes: u64,
+    },
+    /// There was room by the numbers, and it ran out all the same.
+    RanOutOfSpace,
+    /// There was room, but no inodes.
+    RanOutOfInodes,
+    /// No file was modified in the last month.
+    NoHotFiles,
+    /// The case names no size of files, and the benchmark needs one.
+    NoSize,
+}
+
+impl Unsuited {
+    /// Whether `data_bytes` of files fit, with an eighth more for pointers, directories and the ends of blocks.
+    ///
+    /// # Errors
+    /// They do not.
+    pub(crate) fn unless_it_fits(data_bytes: u64, site: &Site) -> Result<(), Unsuited> {
+        let needed_bytes = data_bytes.saturating_add(data_bytes / 8);
+        if needed_bytes <= site.free_bytes {
+            return Ok(());
+        }
+        Err(Unsuited::NoRoom {
+            needed_bytes,
+            free_bytes: site.free_bytes,
+        })
+    }
+}
+
+impl fmt::Display for Unsuited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unsuited::NoRoom {
+                needed_bytes,
+                free_bytes,
+            } => write!(f, "needs {needed_bytes} bytes, and {free_bytes} are free"),
+            Unsuited::RanOutOfSpace => f.write_str("ran out of space"),
+            Unsuited::RanOutOfInodes => f.write_str("ran out of inodes"),
+            Unsuited::NoHotFiles => f.write_str("no file was modified in the last month"),
+            Unsuited::NoSize => f.write_str("needs a size of files"),
+        }
+    }
+}
+
+/// A case that was not run, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The case.
+    pub case: Case,
+    /// Why it was not run.
+    pub why: Unsuited,
 }

@@ -1,11 +1,23 @@
 //! Benchmarks of file systems: one file each, run on aged file systems, their unaged controls and empty ones, simulated
 //! or real.
+//!
+//! A [`Benchmark`] has cases, most often a size of files each, and asks a [`Subject`] to make, read, write and delete
+//! files. [`run()`] goes over cases and repetitions, each on a fresh state that a [`Stand`] makes, and gives a
+//! [`Measurement`] a phase; [`Summary`] says what repetitions are worth together.
 
 mod benchmark;
+pub mod benchmarks;
 mod measurement;
+mod phase;
 pub mod real;
+mod run;
+mod statistics;
 mod subject;
+#[cfg(test)]
+mod test_subject;
 
-pub use benchmark::{Benchmark, Case, Site};
+pub use benchmark::{Benchmark, Case, LeftOut, Site, Unsuited};
 pub use measurement::Measurement;
+pub use run::{Progress, Results, Stand, run};
+pub use statistics::{Interval, Summary, median_ranks};
 pub use subject::{BenchError, DirKey, FileKey, Part, Subject};

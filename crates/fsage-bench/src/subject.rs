@@ -28,8 +28,8 @@ pub struct Part {
 
 /// A file system that is benchmarked. Its clock is simulated, or that of the machine.
 ///
-/// Every operation is complete, as far as its program is concerned, when the method returns; what the system does in the
-/// background goes on.
+/// Every operation is complete, as far as its program is concerned, when the method returns; what the system does in
+/// the background goes on.
 pub trait Subject {
     /// Bytes that new files can still take, as far as is known.
     ///
@@ -106,6 +106,61 @@ pub trait Subject {
     fn clean_up(&mut self) -> Result<(), BenchError>;
 }
 
+/// A subject that is lent.
+impl<S: Subject + ?Sized> Subject for &mut S {
+    fn free_bytes(&mut self) -> Result<u64, BenchError> {
+        (**self).free_bytes()
+    }
+
+    fn mkdir(&mut self) -> Result<DirKey, BenchError> {
+        (**self).mkdir()
+    }
+
+    fn create(&mut self, dir: DirKey, bytes: u64, call_bytes: u64) -> Result<FileKey, BenchError> {
+        (**self).create(dir, bytes, call_bytes)
+    }
+
+    fn read(&mut self, file: FileKey, part: Part) -> Result<(), BenchError> {
+        (**self).read(file, part)
+    }
+
+    fn overwrite(&mut self, file: FileKey, part: Part) -> Result<(), BenchError> {
+        (**self).overwrite(file, part)
+    }
+
+    fn delete(&mut self, file: FileKey) -> Result<(), BenchError> {
+        (**self).delete(file)
+    }
+
+    fn file_bytes(&mut self, file: FileKey) -> Result<u64, BenchError> {
+        (**self).file_bytes(file)
+    }
+
+    fn sync(&mut self) -> Result<(), BenchError> {
+        (**self).sync()
+    }
+
+    fn drop_caches(&mut self) -> Result<(), BenchError> {
+        (**self).drop_caches()
+    }
+
+    fn clock_ns(&mut self) -> u64 {
+        (**self).clock_ns()
+    }
+
+    fn cpu_ns(&mut self) -> Option<u64> {
+        (**self).cpu_ns()
+    }
+
+    fn layout(&mut self, files: &[FileKey]) -> Result<Option<LayoutScore>, BenchError> {
+        (**self).layout(files)
+    }
+
+    fn clean_up(&mut self) -> Result<(), BenchError> {
+        (**self).clean_up()
+    }
+}
+
 /// Why a benchmark cannot go on.
 #[derive(Debug, Error)]
 pub enum BenchError {
@@ -123,8 +178,8 @@ pub enum BenchError {
     NoFile(FileKey),
     /// A file has space that was allocated and never written: reading it costs nothing, and measures nothing.
     #[error(
-        "{path}: {unwritten_bytes} of its bytes were allocated and never written, so that reading them measures nothing; \
-         age with data=write"
+        "{path}: {unwritten_bytes} of its bytes were allocated and never written, so that reading them measures \
+         nothing; age with data=write"
     )]
     Unwritten {
         /// The file.

@@ -1,7 +1,8 @@
 //! The real subject: in directories, and on images of the file systems that this machine has.
 
+use fsage_bench::benchmarks::{hot_files, sequential};
 use fsage_bench::real::{ExistingFile, Real, RealOptions, RealPlace, RealStand};
-use fsage_bench::{BenchError, FileKey, Part, Subject};
+use fsage_bench::{BenchError, Benchmark, Case, FileKey, Part, Site, Subject, run};
 use fsage_target::directory::{Content, Volume};
 use fsage_target::loop_image::{self, Kind, LoopImage, LoopOptions};
 use fsage_target::programs;
@@ -476,4 +477,57 @@ fn a_place_that_cannot_be_used_says_why_and_keeps_nothing() {
     let place = RealPlace::Directory("/etc".into());
     let error = Real::new(&place, RealOptions::default()).unwrap_err();
     assert!(error.to_string().starts_with("/etc: "), "{error}");
+}
+
+/// Every phase of a run: its name, its files and bytes, the pairs of blocks of its files, and whether it took time.
+fn phases(
+    benchmark: &dyn Benchmark,
+    case: Case,
+    site: &Site,
+    stand: RealStand,
+) -> Vec<(String, u64, u64, Option<u64>)> {
+    let mut stands = [stand];
+    let results = run(benchmark, &[case], site, &mut stands, 2, &|_| true).unwrap();
+    assert!(results.left_out.is_empty());
+    let [stand] = stands;
+    stand.close().unwrap();
+    let phases = results.measurements.into_iter().map(|m| {
+        assert!(m.elapsed_ns > 0 && m.cpu_ns.is_some_and(|ns| ns > 0));
+        (m.phase, m.files, m.bytes, m.countable)
+    });
+    phases.collect()
+}
+
+#[test]
+fn the_benchmarks_of_the_papers_run_on_a_copy_of_an_image() {
+    for kind in KINDS {
+        if !is_possible(kind) {
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let (image, made) = aged(kind, folder.path());
+        let options = with_existing(&[("f9", 9), ("f4", 4)]);
+        let place = RealPlace::CopyOf {
+            image,
+            options: made,
+        };
+        let site = Site {
+            free_bytes: 64 * MB,
+            hot_files: vec![FileKey(0), FileKey(1)],
+        };
+        let stand = || RealStand::new(place.clone(), options.clone(), false);
+        // 32 MB in files of 256 KB: 128 files of 64 blocks.
+        let case = Case::of_size(256 * KB);
+        let found = phases(&sequential::SEQUENTIAL, case, &site, stand());
+        let expected = ["create", "read"].map(|phase| (phase, 128, 32 * MB, Some(128 * 63)));
+        let expected =
+            expected.map(|(phase, files, bytes, pairs)| (phase.to_owned(), files, bytes, pairs));
+        assert_eq!(found, [expected.clone(), expected].concat(), "{kind}");
+        // 1,000,000 and 500,000 bytes: 245 and 123 blocks.
+        let found = phases(&hot_files::HOT_FILES, Case::default(), &site, stand());
+        let expected =
+            ["read", "overwrite"].map(|phase| (phase.to_owned(), 2, 1_500_000, Some(244 + 122)));
+        assert_eq!(found, [expected.clone(), expected].concat(), "{kind}");
+        assert_eq!(names(folder.path()), [format!("{kind}.img")]);
+    }
 }

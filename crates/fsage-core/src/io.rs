@@ -150,7 +150,8 @@ pub struct BlockMap {
 
 /// A file system that a host can run.
 pub trait Hosted: FileSystem {
-    /// Tells what operations do, from now on or no longer. Nothing is told at first.
+    /// Tells what operations do, from now on or no longer. Nothing is told at first. While it tells, what a kernel
+    /// knows of a file in use is kept from one operation to the next, so that a file may be written call by call.
     fn tell(&mut self, on: bool);
 
     /// What was told since this was last emptied.

@@ -1,6 +1,8 @@
 //! A real file system, made ready for one run of a benchmark after the other.
 
 use super::{Real, RealOptions, RealPlace};
+use crate::benchmark::Case;
+use crate::run::Stand;
 use crate::subject::{BenchError, Subject};
 
 /// What makes a real file system ready for each repetition of a benchmark.
@@ -52,5 +54,11 @@ impl RealStand {
     /// A system call failed.
     pub fn close(mut self) -> Result<(), BenchError> {
         self.real.take().map_or(Ok(()), Real::close)
+    }
+}
+
+impl Stand for RealStand {
+    fn fresh(&mut self, _: u32, _: Case) -> Result<Box<dyn Subject + '_>, BenchError> {
+        Ok(Box::new(self.ready()?))
     }
 }

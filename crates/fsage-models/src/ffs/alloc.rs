@@ -166,7 +166,7 @@ impl Ffs {
         } else {
             self.group_of(request.preference)
         };
-        self.search_groups(first, request.preference, |fs, c, preference| {
+        let found = self.search_groups(first, request.preference, |fs, c, preference| {
             fs.allocate_in_group(
                 c,
                 Request {
@@ -174,8 +174,10 @@ impl Ffs {
                     ..request
                 },
             )
-        })
-        .ok_or(NoSpace)
+        });
+        let address = found.ok_or(NoSpace)?;
+        self.tell_group(self.group_of(address));
+        Ok(address)
     }
 
     /// One piece in one group.
@@ -293,6 +295,7 @@ impl Ffs {
             let wanted = (((1_u16 << (new - old)) - 1) << (offset + old)) as u8;
             if mask & wanted == wanted {
                 self.groups.take_frags(c, relative + old, new - old);
+                self.tell_group(c);
                 return Ok(address);
             }
         }
@@ -309,6 +312,7 @@ impl Ffs {
             )
         });
         let to = found.ok_or(NoSpace)?;
+        self.tell_group(self.group_of(to));
         self.release_piece(address, old);
         if frags > new {
             self.release_piece(to + new as u64, frags - new);
@@ -350,6 +354,7 @@ impl Ffs {
             let relative = address % self.geometry.fpg;
             self.groups.free_frags(c, relative as usize, n);
         }
+        self.tell_group(c);
     }
 
     /// Gives `n` consecutive whole blocks back, which may lie in several groups.
@@ -359,6 +364,7 @@ impl Ffs {
             let (c, block) = (self.group_of(address), self.block_of(address));
             let here = left.min(self.groups.blocks_per_group() - block);
             self.groups.free_blocks(c, block, here);
+            self.tell_group(c);
             address += (here * self.groups.frag) as u64;
             left -= here;
         }
@@ -393,7 +399,7 @@ impl Ffs {
             preference
         };
         let first = self.group_of_inode(preference);
-        self.search_groups(first, preference, |fs, c, preference| {
+        let ino = self.search_groups(first, preference, |fs, c, preference| {
             let groups = &mut fs.groups;
             if groups.nifree[c] == 0 {
                 return None;
@@ -410,14 +416,17 @@ impl Ffs {
             };
             groups.take_inode(c, index, directory);
             Some(c as u64 * ipg + index as u64)
-        })
+        })?;
+        self.tell_group(self.group_of_inode(ino));
+        Some(ino)
     }
 
     /// Gives an inode back (6).
     pub(super) fn free_inode(&mut self, ino: u64, directory: bool) {
         let index = (ino % self.geometry.ipg) as usize;
-        self.groups
-            .free_inode(self.group_of_inode(ino), index, directory);
+        let c = self.group_of_inode(ino);
+        self.groups.free_inode(c, index, directory);
+        self.tell_group(c);
     }
 }
 

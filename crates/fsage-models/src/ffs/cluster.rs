@@ -33,13 +33,21 @@ impl Ffs {
                 self.window.last_address = moved;
                 return;
             }
+            if w.len != 0 && w.start <= w.last {
+                self.tell_push(inode, w.start, w.last);
+            }
             w.len = if at_eof {
                 self.max_cluster()
             } else {
                 self.contiguous_after(inode, lbn).min(self.max_cluster())
             };
-            w.start = if w.len == 0 { lbn + 1 } else { lbn };
+            w.start = lbn;
+            if w.len == 0 {
+                self.tell_push(inode, lbn, lbn);
+                w.start = lbn + 1;
+            }
         } else if lbn == w.start + w.len {
+            self.tell_push(inode, w.start, lbn);
             w.len = 0;
             w.start = lbn + 1;
         }
@@ -49,7 +57,7 @@ impl Ffs {
     }
 
     /// Blocks after `lbn` in the same pointer array that go on contiguously.
-    fn contiguous_after(&self, inode: &Inode, lbn: u32) -> u32 {
+    pub(super) fn contiguous_after(&self, inode: &Inode, lbn: u32) -> u32 {
         let run = inode.blocks.contiguous_after(&self.pool, lbn);
         let (_, index) = self.place(lbn);
         let array = if lbn < DIRECT {
@@ -108,6 +116,8 @@ impl Ffs {
             }
         }
         inode.blocks.set(&mut self.pool, first, blocks, new, frag);
+        self.tell_group(self.group_of(new));
+        self.tell_moved(inode, first, last);
         for &(address, n) in &old[..runs] {
             self.release_blocks(address, n);
         }

@@ -6,6 +6,8 @@ use super::Ffs;
 use super::alloc::{NoSpace, Request};
 use super::geometry::DIRECT;
 use super::inode::{Indirect, Inode};
+use super::io::{Kind, Mapped};
+use fsage_core::io::{Flush, Io};
 
 impl Ffs {
     /// Address of a block of a file; 0 for a hole.
@@ -57,22 +59,24 @@ impl Ffs {
 
     /// Makes sure that the first `bytes` of block `lbn` exist.
     #[inline]
-    pub(super) fn map_block(
+    fn map_block(
         &mut self,
         inode: &mut Inode,
         lbn: u32,
         bytes: u64,
-    ) -> Result<(), NoSpace> {
+        kind: Kind,
+    ) -> Result<Mapped, NoSpace> {
         let (bsize, fsize, frag) = (self.geometry.bsize, self.geometry.fsize, self.groups.frag);
         let tail = inode.size / bsize;
         if tail < u64::from(lbn.min(DIRECT)) {
-            self.complete_tail(inode, tail as u32)?;
+            self.complete_tail(inode, tail as u32, kind)?;
         }
         if lbn >= DIRECT {
             return if self.address(inode, lbn) == 0 {
-                self.map_indirect(inode, lbn)
+                self.map_indirect(inode, lbn)?;
+                Ok(Mapped::Fresh)
             } else {
-                Ok(())
+                Ok(Mapped::Present)
             };
         }
         let old_address = self.address(inode, lbn);
@@ -86,22 +90,26 @@ impl Ffs {
             let request = self.direct_request(inode, lbn, frags);
             let address = self.allocate(inode.ino, request)?;
             self.set_block(inode, lbn, address);
-        } else if !covered {
+            return Ok(Mapped::Fresh);
+        }
+        if !covered {
             let old = (inode.size % bsize).div_ceil(fsize) as usize;
             let new = bytes.div_ceil(fsize) as usize;
             if new > old {
                 let request = self.direct_request(inode, lbn, new);
+                self.tell_old_piece(inode, lbn, old);
                 let address = self.grow(old_address, old, request)?;
                 if address != old_address {
                     self.set_block(inode, lbn, address);
                 }
+                return Ok(Mapped::Grown);
             }
         }
-        Ok(())
+        Ok(Mapped::Present)
     }
 
     /// A file that goes on behind its partial last block makes that a whole one first.
-    fn complete_tail(&mut self, inode: &mut Inode, tail: u32) -> Result<(), NoSpace> {
+    fn complete_tail(&mut self, inode: &mut Inode, tail: u32, kind: Kind) -> Result<(), NoSpace> {
         let (bsize, fsize, frag) = (self.geometry.bsize, self.geometry.fsize, self.groups.frag);
         let old = (inode.size % bsize).div_ceil(fsize) as usize;
         let address = self.address(inode, tail);
@@ -109,11 +117,15 @@ impl Ffs {
             return Ok(());
         }
         let request = self.direct_request(inode, tail, frag);
+        self.tell_old_piece(inode, tail, old);
         let new = self.grow(address, old, request)?;
         if new != address {
             self.set_block(inode, tail, new);
         }
         inode.size = (u64::from(tail) + 1) * bsize;
+        // It is written at once, though nothing of it has changed yet.
+        self.tell_place(inode, tail);
+        self.tell_block(inode, tail, kind.flush_at_once());
         Ok(())
     }
 
@@ -123,13 +135,14 @@ impl Ffs {
         let frags = self.groups.frag;
         let before = self.indirect.get(&inode.ino);
         if before.is_some_and(|indirect| indirect.has_array(array)) {
+            self.tell_pointers_needed(inode.ino, lbn);
             return self.map_data(inode, lbn, index);
         }
         let before = before.cloned();
         let mut now = before.clone().unwrap_or_default();
         let mut preference = 0;
         let mut made = [0; 2];
-        let mut pointer_block = |fs: &mut Ffs, slot: &mut u64, made: &mut u64| {
+        let mut pointer_block = |fs: &mut Ffs, number: u32, slot: &mut u64, made: &mut u64| {
             if *slot == 0 {
                 // The preference of the top block is used again for the one below it.
                 if preference == 0 {
@@ -143,19 +156,25 @@ impl Ffs {
                 };
                 *slot = fs.allocate(inode.ino, request)?;
                 *made = *slot;
+                // Zeros, so that no pointer on the disk ever leads to garbage.
+                let buffer = fs.pointer_buffer(inode.ino, number, *slot);
+                fs.tell_one(Io::Fill(buffer, Flush::Sync));
             }
             Ok(())
         };
         let mut pointers = || {
             if array == 1 {
-                return pointer_block(self, &mut now.single, &mut made[0]);
+                return pointer_block(self, 0, &mut now.single, &mut made[0]);
             }
-            pointer_block(self, &mut now.double, &mut made[0])?;
+            pointer_block(self, 1, &mut now.double, &mut made[0])?;
             let k = (array - 2) as usize;
             if now.level1.len() <= k {
                 now.level1.resize(k + 1, 0);
             }
-            pointer_block(self, &mut now.level1[k], &mut made[1])
+            pointer_block(self, 2 + k as u32, &mut now.level1[k], &mut made[1])?;
+            let double = self.pointer_buffer(inode.ino, 1, now.double);
+            self.tell_one(Io::Modify(double, Flush::Delayed));
+            Ok(())
         };
         let mut result = pointers();
         if result.is_ok() {
@@ -185,6 +204,7 @@ impl Ffs {
         };
         let address = self.allocate(inode.ino, request)?;
         self.set_block(inode, lbn, address);
+        self.tell_pointer_set(inode.ino, lbn);
         Ok(())
     }
 
@@ -195,7 +215,7 @@ impl Ffs {
         inode: &mut Inode,
         offset: u64,
         bytes: u64,
-        regular: bool,
+        kind: Kind,
     ) -> Result<(), NoSpace> {
         let bsize = self.geometry.bsize;
         let end = offset + bytes;
@@ -207,41 +227,57 @@ impl Ffs {
                 let lbn = (at / bsize) as u32;
                 let stop = call_end.min((u64::from(lbn) + 1) * bsize);
                 let in_block = stop - u64::from(lbn) * bsize;
-                if self.map_block(inode, lbn, in_block).is_err() {
+                let Ok(mapped) = self.map_block(inode, lbn, in_block, kind) else {
                     // As the original, which does not look whether this succeeds.
-                    let _ = self.truncate(inode, size_before);
+                    let _ = self.truncate(inode, size_before, kind);
                     return Err(NoSpace);
-                }
+                };
                 inode.size = inode.size.max(stop);
-                if regular && in_block == bsize {
+                if self.is_told() {
+                    self.tell_written(inode, lbn, (at % bsize, stop - at), (mapped, kind));
+                }
+                if kind == Kind::File && in_block == bsize {
                     self.cluster_write(inode, lbn);
                 }
                 at = stop;
             }
         }
+        self.tell_inode(inode.ino, kind.flush_of_inode());
         Ok(())
     }
 
     /// Sets the length, up or down.
-    pub(super) fn truncate(&mut self, inode: &mut Inode, length: u64) -> Result<(), NoSpace> {
+    pub(super) fn truncate(
+        &mut self,
+        inode: &mut Inode,
+        length: u64,
+        kind: Kind,
+    ) -> Result<(), NoSpace> {
         let (bsize, fsize) = (self.geometry.bsize, self.geometry.fsize);
         if length == inode.size {
             return Ok(());
         }
         if length > inode.size {
             let last = length - 1;
-            self.map_block(inode, (last / bsize) as u32, last % bsize + 1)?;
+            let lbn = (last / bsize) as u32;
+            let mapped = self.map_block(inode, lbn, last % bsize + 1, kind)?;
             inode.size = length;
+            self.tell_last_block(inode, lbn, mapped, kind);
+            self.tell_inode(inode.ino, Flush::Sync);
             return Ok(());
         }
+        let mut mapped = None;
         if !length.is_multiple_of(bsize) {
-            self.map_block(inode, (length / bsize) as u32, length % bsize)?;
+            let lbn = (length / bsize) as u32;
+            mapped = Some((lbn, self.map_block(inode, lbn, length % bsize, kind)?));
+            self.tell_old_piece(inode, lbn, self.frags_of(inode.size, lbn));
         }
+        self.tell_cut(inode, length, mapped, kind);
         let old_size = inode.size;
         // Blocks from here on go.
         let cut = length.div_ceil(bsize) as u32;
+        self.cut_indirect(inode.ino, cut, old_size.div_ceil(bsize) as u32);
         self.cut_blocks(inode, cut, old_size);
-        self.cut_indirect(inode.ino, cut);
         if let Some(keep) = cut.checked_sub(1).filter(|&keep| keep < DIRECT) {
             let old = self.frags_of(old_size, keep);
             let new = if length >= u64::from(cut) * bsize {
@@ -282,14 +318,17 @@ impl Ffs {
         inode.blocks = blocks;
     }
 
-    /// Frees the indirect blocks that serve only blocks from `cut` on.
-    fn cut_indirect(&mut self, ino: u64, cut: u32) {
+    /// Frees the indirect blocks that serve only blocks from `cut` on. The file had `blocks` of them.
+    fn cut_indirect(&mut self, ino: u64, cut: u32, blocks: u32) {
         if self.indirect.is_empty() {
             return;
         }
         let Some(mut indirect) = self.indirect.remove(&ino) else {
             return;
         };
+        if self.is_told() {
+            self.tell_pointers_cut(ino, &indirect, cut, blocks);
+        }
         let frags = self.groups.frag;
         let nindir = self.geometry.nindir;
         let beyond = u64::from(cut).saturating_sub(u64::from(DIRECT));

@@ -5,7 +5,9 @@
 use super::Ffs;
 use super::alloc::NoSpace;
 use super::inode::{Dir, Entry, File, Inode};
+use super::io::Kind;
 use fsage_core::Outcome;
+use fsage_core::io::Flush;
 
 /// Directories are written and truncated in chunks of a sector.
 pub(super) const CHUNK: u64 = 512;
@@ -55,14 +57,17 @@ impl Ffs {
             return Outcome::NoInode;
         };
         let mut inode = Inode::new(ino);
+        self.tell_inode(ino, Flush::Sync);
+        // Its count of links: the new directory's `..`.
+        self.tell_inode(self.dirs[parent as usize].inode.ino, Flush::Sync);
         let entered = self
-            .write(&mut inode, 0, u64::from(DOTS), false)
+            .write(&mut inode, 0, u64::from(DOTS), Kind::Directory)
             .and_then(|()| {
                 inode.size = CHUNK;
                 self.enter(parent)
             });
         let Ok(chunk) = entered else {
-            self.release(&mut inode, true);
+            self.release(&mut inode, Kind::Directory);
             return Outcome::NoSpace;
         };
         let dir = Dir {
@@ -91,7 +96,7 @@ impl Ffs {
         let dir = &self.dirs[slot as usize];
         let (id, parent, chunk, mut inode) = (dir.id, dir.parent, dir.chunk, dir.inode);
         self.leave(parent, chunk);
-        self.release(&mut inode, true);
+        self.release(&mut inode, Kind::Directory);
         self.dir_slots.remove(&id);
         let dir = &mut self.dirs[slot as usize];
         dir.alive = false;
@@ -104,10 +109,12 @@ impl Ffs {
     }
 
     /// Frees the data and the inode.
-    pub(super) fn release(&mut self, inode: &mut Inode, directory: bool) {
-        self.truncate(inode, 0)
+    pub(super) fn release(&mut self, inode: &mut Inode, kind: Kind) {
+        self.truncate(inode, 0, kind)
             .expect("truncation to nothing needs no space");
-        self.free_inode(inode.ino, directory);
+        self.free_inode(inode.ino, kind == Kind::Directory);
+        self.tell_gone(inode.ino);
+        self.tell_inode(inode.ino, Flush::Delayed);
     }
 
     /// Enters a name into a directory; gives the chunk it lies in.
@@ -116,6 +123,7 @@ impl Ffs {
         let dir = &mut self.dirs[slot as usize];
         if size == 0 {
             dir.entries += 1;
+            self.tell_chunk(slot, 0);
             return Ok(0);
         }
         let room = |used: &u16| u64::from(*used + size) <= CHUNK;
@@ -124,19 +132,21 @@ impl Ffs {
         let mut inode = dir.inode;
         let chunk = if let Some(chunk) = found {
             dir.chunks[chunk] += size;
+            self.tell_chunk(slot, chunk as u32);
+            let dir = &mut self.dirs[slot as usize];
             // Empty chunks behind the entry go.
             let last_used = dir.chunks.iter().rposition(|&used| used > 0).unwrap_or(0);
             if last_used + 1 < dir.chunks.len() {
                 dir.chunks.truncate(last_used + 1);
                 let length = (last_used as u64 + 1) * CHUNK;
                 // Cutting a directory, which has no holes, needs no space.
-                let cut = self.truncate(&mut inode, length);
+                let cut = self.truncate(&mut inode, length, Kind::Directory);
                 debug_assert!(cut.is_ok());
             }
             chunk
         } else {
             let end = inode.size;
-            let written = self.write(&mut inode, end, CHUNK, false);
+            let written = self.write(&mut inode, end, CHUNK, Kind::Directory);
             self.dirs[slot as usize].inode = inode;
             written?;
             let dir = &mut self.dirs[slot as usize];
@@ -165,6 +175,9 @@ impl Ffs {
             dir.chunks[chunk as usize] -= size;
             dir.first_room = dir.first_room.min(chunk);
         }
+        let ino = dir.inode.ino;
+        self.tell_chunk(slot, chunk);
+        self.tell_inode(ino, Flush::Delayed);
     }
 
     /// Inode and entry of a new file or symbolic link, without data yet.
@@ -174,10 +187,12 @@ impl Ffs {
             return Err(Outcome::NoInode);
         };
         let mut inode = Inode::new(ino);
+        self.tell_inode(ino, Flush::Sync);
         let Ok(chunk) = self.enter(dir) else {
-            self.release(&mut inode, false);
+            self.release(&mut inode, Kind::File);
             return Err(Outcome::NoSpace);
         };
+        self.tell_inode(parent, Flush::Delayed);
         Ok(self.names.insert(File {
             id,
             inode,

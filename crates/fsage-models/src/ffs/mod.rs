@@ -21,6 +21,7 @@
 //! | `directory`, `names` | entries, ids, links |
 //! | `absent` | what lack of space kept from being made |
 //! | `layout` | what metrics see |
+//! | `io` | what a host sees |
 //! | [`policy`] | what the variants decide |
 //! | `check` | the file system check |
 //! | [`report`] | what a microscope may look at |
@@ -35,6 +36,7 @@ mod directory;
 pub mod geometry;
 mod groups;
 mod inode;
+mod io;
 mod layout;
 mod names;
 pub mod params;
@@ -51,8 +53,10 @@ use alloc::NoSpace;
 use block_list::RunPool;
 use groups::Groups;
 use inode::{ClusterWindow, Dir, Indirect, Inode};
+use io::{Kind, Told};
 use names::Names;
 
+use fsage_core::io::Flush;
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, StateError};
 use rustc_hash::FxHashMap;
 
@@ -80,6 +84,7 @@ pub struct Ffs {
     shortfall: Shortfall,
     window: ClusterWindow,
     kept_windows: FxHashMap<u64, ClusterWindow>,
+    told: Told,
 }
 
 /// What an operation that may end in an outcome other than [`Outcome::Done`] gives.
@@ -110,6 +115,7 @@ impl Ffs {
             shortfall: Shortfall::default(),
             window: ClusterWindow::default(),
             kept_windows: FxHashMap::default(),
+            told: Told::default(),
         };
         fs.make_root();
         Ok(fs)
@@ -176,6 +182,7 @@ impl Ffs {
         Ok(Outcome::Done)
     }
 
+    /// 4.4BSD enters the new name first. A directory that gets another parent changes its `..` before the old name goes.
     fn rename_dir(&mut self, id: DirId, parent: DirId) -> Applied {
         let slot = self.movable_dir(id)?;
         let to = self.dir(parent)?;
@@ -186,13 +193,25 @@ impl Ffs {
             }
             above = self.dirs[above as usize].parent;
         }
+        let ino = self.dirs[slot as usize].inode.ino;
+        self.tell_inode(ino, Flush::Sync);
+        if self.dirs[slot as usize].parent != to {
+            let new_parent = self.dirs[to as usize].inode.ino;
+            self.tell_inode(new_parent, Flush::Sync);
+        }
         let Ok(chunk) = self.enter(to) else {
             return Ok(Outcome::NoSpace);
         };
         let dir = &mut self.dirs[slot as usize];
         let (from, old_chunk) = (dir.parent, dir.chunk);
         (dir.parent, dir.chunk) = (to, chunk);
+        if from != to {
+            // Its `..`.
+            self.tell_chunk(slot, 0);
+            self.tell_inode(ino, Flush::Sync);
+        }
         self.leave(from, old_chunk);
+        self.tell_inode(ino, Flush::Delayed);
         Ok(Outcome::Done)
     }
 
@@ -203,11 +222,15 @@ impl Ffs {
         match self.make_file(id.0, dir, symlink) {
             Ok(slot) => {
                 if symlink && bytes < FAST_SYMLINK {
-                    self.names.file_mut(slot).inode.size = bytes;
+                    let inode = &mut self.names.file_mut(slot).inode;
+                    inode.size = bytes;
+                    let ino = inode.ino;
+                    self.tell_inode(ino, Flush::Delayed);
                     return Ok(Outcome::Done);
                 }
+                let kind = if symlink { Kind::Symlink } else { Kind::File };
                 Ok(self.change(slot, (0, bytes), |fs, inode| {
-                    fs.write(inode, 0, bytes, !symlink)
+                    fs.write(inode, 0, bytes, kind)
                 }))
             }
             Err(outcome) => Ok(outcome),
@@ -226,7 +249,7 @@ impl Ffs {
             return Outcome::TooLarge;
         }
         let mut inode = self.names.file(slot).inode;
-        self.window = if self.params.keep_clusters {
+        self.window = if self.keeps_windows() {
             self.kept_windows
                 .get(&inode.ino)
                 .copied()
@@ -235,7 +258,7 @@ impl Ffs {
             ClusterWindow::default()
         };
         let result = operation(self, &mut inode);
-        if self.params.keep_clusters {
+        if self.keeps_windows() {
             self.kept_windows.insert(inode.ino, self.window);
         }
         self.names.file_mut(slot).inode = inode;
@@ -245,9 +268,15 @@ impl Ffs {
         }
     }
 
+    /// Whether a file's cluster window outlives the operation: under a host files stay open.
+    #[inline]
+    fn keeps_windows(&self) -> bool {
+        self.params.keep_clusters || self.is_told()
+    }
+
     fn write_at(&mut self, slot: u32, offset: u64, bytes: u64) -> Outcome {
         self.change(slot, (offset, bytes), |fs, inode| {
-            fs.write(inode, offset, bytes, true)
+            fs.write(inode, offset, bytes, Kind::File)
         })
     }
 
@@ -262,7 +291,9 @@ impl Ffs {
     }
 
     fn truncate_file(&mut self, slot: u32, bytes: u64) -> Outcome {
-        self.change(slot, (0, bytes), |fs, inode| fs.truncate(inode, bytes))
+        self.change(slot, (0, bytes), |fs, inode| {
+            fs.truncate(inode, bytes, Kind::File)
+        })
     }
 
     /// Two calls, as the system calls are: a file that may not be that long is left empty.
@@ -275,9 +306,11 @@ impl Ffs {
 
     /// Removes a name; its entry has been seen to. The inode goes with its last name.
     fn drop_name(&mut self, id: FileId, slot: u32) {
+        let ino = self.names.file(slot).inode.ino;
+        self.tell_inode(ino, Flush::Delayed);
         if let Some(mut file) = self.names.unlink(id, slot) {
-            self.release(&mut file.inode, false);
-            if self.params.keep_clusters {
+            self.release(&mut file.inode, Kind::File);
+            if self.keeps_windows() {
                 self.kept_windows.remove(&file.inode.ino);
             }
         }
@@ -295,6 +328,7 @@ impl Ffs {
     fn rename(&mut self, id: FileId, dir: DirId, replaced: Option<FileId>) -> Applied {
         let slot = self.file(id)?;
         let to = self.dir(dir)?;
+        let ino = self.names.file(slot).inode.ino;
         let chunk = match replaced {
             Some(other) if other == id => return Ok(Outcome::Done),
             Some(other) => {
@@ -307,17 +341,24 @@ impl Ffs {
                     return Err(StateError::ReplacedElsewhere(other));
                 }
                 // The entry stays and is ours now; the count of names falls by our old one below.
+                self.tell_inode(ino, Flush::Sync);
+                self.tell_chunk(to, its_chunk);
                 self.drop_name(other, gone);
                 its_chunk
             }
-            None => match self.enter(to) {
-                Ok(chunk) => chunk,
-                Err(NoSpace) => return Ok(Outcome::NoSpace),
-            },
+            None => {
+                // Two names for a moment.
+                self.tell_inode(ino, Flush::Sync);
+                match self.enter(to) {
+                    Ok(chunk) => chunk,
+                    Err(NoSpace) => return Ok(Outcome::NoSpace),
+                }
+            }
         };
         let (from, old_chunk) = self.names.place(id, slot);
         self.names.set_place(id, slot, to, chunk);
         self.leave(from, old_chunk);
+        self.tell_inode(ino, Flush::Delayed);
         Ok(Outcome::Done)
     }
 
@@ -325,6 +366,7 @@ impl Ffs {
         self.new_file(id)?;
         let slot = self.file(existing)?;
         let dir = self.dir(dir)?;
+        self.tell_inode(self.names.file(slot).inode.ino, Flush::Sync);
         let Ok(chunk) = self.enter(dir) else {
             return Ok(Outcome::NoSpace);
         };
@@ -404,6 +446,9 @@ impl FileSystem for Ffs {
             return Ok(Outcome::Absent);
         }
         let root_named = self.root_named;
+        if self.is_told() {
+            self.tell_names(&possible);
+        }
         match self.dispatch(&possible) {
             Ok(outcome) => {
                 self.note_shortfall(op, outcome);

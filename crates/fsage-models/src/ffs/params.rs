@@ -51,7 +51,7 @@ pub enum ParamError {
 }
 
 /// Every key with its meaning and default, in the order of the documentation.
-pub const KEYS: [(&str, &str); 24] = [
+pub const KEYS: [(&str, &str); 25] = [
     (
         "preset",
         "g502 (default), g1024, tiny, small: the papers' file systems of 1996 and 1997, and two for tests",
@@ -104,6 +104,10 @@ pub const KEYS: [(&str, &str); 24] = [
     (
         "keep_clusters",
         "flag: the cluster window is kept between operations, as while a file stays open",
+    ),
+    (
+        "overwrite_reads",
+        "flag, on: a direct block is read before it is overwritten, even as a whole; only a host sees it",
     ),
     (
         "rpm",
@@ -167,6 +171,9 @@ pub struct Params {
     pub strict_switch: bool,
     /// The cluster window is kept between operations, as a kernel does while the file stays open.
     pub keep_clusters: bool,
+    /// A direct block that is there is read before it is overwritten, even if all of it is. So does `ffs_balloc` of
+    /// 4.4BSD (8.8). The layout does not depend on it.
+    pub overwrite_reads: bool,
     /// The allocation policy.
     pub policy: &'static dyn Policy,
 }
@@ -205,6 +212,7 @@ impl Params {
             superuser: false,
             strict_switch: false,
             keep_clusters: false,
+            overwrite_reads: true,
             policy: &policy::Orig,
         })
     }
@@ -273,6 +281,7 @@ impl Params {
             "root" => self.superuser = flag()?,
             "strict-switch" => self.strict_switch = flag()?,
             "keep_clusters" => self.keep_clusters = flag()?,
+            "overwrite_reads" => self.overwrite_reads = flag()?,
             "optim" => {
                 self.optim = match value.ok_or_else(|| no_value(key))? {
                     "time" => Optim::Time,

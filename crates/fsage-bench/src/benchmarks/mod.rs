@@ -1,0 +1,42 @@
+//! The benchmarks, one file each.
+//!
+//! | where | what | from |
+//! |---|---|---|
+//! | [`sequential`] | many files of one size in up to four phases | Seltzer et al. 1995; Smith and Seltzer 1996, 1997 |
+//! | [`hot_files`] | the files modified in the last month: read, overwrite | Smith and Seltzer 1996, 1997 |
+//! | [`small_file`] | 10,000 files of 1 KB: create, read, delete | Rosenblum and Ousterhout 1992; Seltzer et al. 1995 |
+//! | [`large_file`] | one file in five passes | Rosenblum and Ousterhout 1992; Seltzer et al. 1995 |
+//! | [`free_space`] | create and read where only the free map is aged | Seltzer et al. 1995 |
+
+pub mod free_space;
+pub mod hot_files;
+pub mod large_file;
+pub mod sequential;
+pub mod small_file;
+
+pub use hot_files::HotFiles;
+pub use large_file::LargeFile;
+pub use sequential::{FileCount, Sequential, Step};
+
+use crate::benchmark::Benchmark;
+
+/// Every benchmark, in the order in which they are listed and run.
+pub const ALL: [&dyn Benchmark; 6] = [
+    &sequential::SEQUENTIAL,
+    &sequential::SEQUENTIAL_1995,
+    &hot_files::HOT_FILES,
+    &small_file::SMALL_FILE,
+    &large_file::LARGE_FILE,
+    &free_space::FREE_SPACE,
+];
+
+/// The benchmark of that name.
+pub fn by_name(name: &str) -> Option<&'static dyn Benchmark> {
+    ALL.into_iter().find(|benchmark| benchmark.name() == name)
+}
+
+/// Largest call of the benchmarks that move whole files, in bytes (section 4.1 of the paper of 1996).
+pub const CALL_BYTES: u64 = 4 << 20;
+
+#[cfg(test)]
+mod tests;

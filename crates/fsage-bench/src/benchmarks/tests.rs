@@ -1,0 +1,256 @@
+//! What the benchmarks ask of a file system, in which order, and what they measure.
+
+use super::*;
+use crate::benchmark::{Case, Site, Unsuited};
+use crate::measurement::Measurement;
+use crate::subject::{BenchError, FileKey};
+use crate::test_subject::TestSubject;
+use std::collections::BTreeSet;
+
+const MB: u64 = 1 << 20;
+
+fn site(free_bytes: u64) -> Site {
+    Site {
+        free_bytes,
+        hot_files: Vec::new(),
+    }
+}
+
+/// Phase, files, bytes, seconds.
+fn in_short(measurements: &[Measurement]) -> Vec<(&str, u64, u64, u64)> {
+    measurements
+        .iter()
+        .map(|m| (&*m.phase, m.files, m.bytes, m.elapsed_ns / 1_000_000_000))
+        .collect()
+}
+
+#[test]
+fn names_are_unique_and_found() {
+    let names: BTreeSet<&str> = ALL.iter().map(|benchmark| benchmark.name()).collect();
+    assert_eq!(names.len(), ALL.len());
+    for benchmark in ALL {
+        let found = by_name(benchmark.name()).expect("a benchmark of the list");
+        assert_eq!(found.name(), benchmark.name());
+        assert!(!benchmark.default_cases().is_empty());
+    }
+    assert!(by_name("random").is_none());
+}
+
+#[test]
+fn files_of_one_size_fill_32_megabytes_in_directories_of_25() {
+    // 32 MB / 10 MB are 3 files; a file of 10 MB takes 3 calls of at most 4 MB.
+    let mut subject = TestSubject::new(100 * MB, &[]);
+    let case = Case::of_size(10 * MB);
+    let measured = sequential::SEQUENTIAL
+        .run(case, 7, &site(100 * MB), &mut subject)
+        .expect("room for three files");
+    assert_eq!(
+        subject.log,
+        [
+            "drop",
+            "mkdir 1",
+            "create 1/1 10485760",
+            "create 1/2 10485760",
+            "create 1/3 10485760",
+            "sync",
+            "drop",
+            "read 1 0+10485760",
+            "read 2 0+10485760",
+            "read 3 0+10485760",
+        ]
+    );
+    assert_eq!(
+        in_short(&measured),
+        [("create", 3, 30 * MB, 9 + 10), ("read", 3, 30 * MB, 9)]
+    );
+    for m in &measured {
+        assert_eq!((m.repetition, m.file_bytes), (7, case.file_bytes));
+        assert_eq!((m.benchmark.as_str(), m.cpu_ns), ("sequential", None));
+        // 10,240 blocks of 1 KB a file.
+        assert_eq!((m.optimal, m.countable), (Some(3 * 5119), Some(3 * 10_239)));
+    }
+    // 32 MB / 1 MB are 32 files, in two directories; 16 KB: 2048 files in 82.
+    for (file_bytes, directories) in [(MB, 2), (16 << 10, 82), (32 * MB, 1)] {
+        let mut subject = TestSubject::new(100 * MB, &[]);
+        sequential::SEQUENTIAL
+            .run(Case::of_size(file_bytes), 0, &site(100 * MB), &mut subject)
+            .expect("room for 32 MB");
+        let made = subject.log.iter().filter(|line| line.starts_with("mkdir"));
+        assert_eq!(made.count(), directories);
+    }
+}
+
+#[test]
+fn the_benchmark_of_1995_has_four_phases_and_ten_files_at_least() {
+    let mut subject = TestSubject::new(1000 * MB, &[]);
+    let measured = sequential::SEQUENTIAL_1995
+        .run(Case::of_size(64 * MB), 0, &site(1000 * MB), &mut subject)
+        .expect("room for 640 MB");
+    assert_eq!(
+        in_short(&measured),
+        [
+            ("create", 10, 640 * MB, 160 + 10),
+            ("read", 10, 640 * MB, 160),
+            ("overwrite", 10, 640 * MB, 160 + 10),
+            ("delete", 10, 0, 10 + 10),
+        ]
+    );
+    assert!(measured[3].file_rate().is_some() && measured[3].throughput().is_none());
+    assert!(subject.files.is_empty());
+    let sizes: Vec<u64> = sequential::SEQUENTIAL_1995.sizes.to_vec();
+    assert!(sizes.windows(2).all(|pair| pair[1] == 2 * pair[0]));
+    assert_eq!((sizes[0], sizes[16]), (1024, 64 * MB));
+}
+
+#[test]
+fn cases_that_do_not_fit_are_left_out_and_say_why() {
+    // 32 MB and an eighth are 36 MB; of the sizes of 1996 all need as much, or a little less.
+    let sequential = &sequential::SEQUENTIAL;
+    assert_eq!(sequential.cases(&site(36 * MB)).len(), 26);
+    assert_eq!(sequential.left_out(&site(36 * MB)).len(), 0);
+    assert_eq!(sequential.cases(&site(10 * MB)).len(), 0);
+    let left_out = sequential.left_out(&site(10 * MB));
+    assert_eq!(left_out[0].case, Case::of_size(16 << 10));
+    assert_eq!(
+        left_out[0].why.to_string(),
+        "needs 37748736 bytes, and 10485760 are free"
+    );
+    let hot = hot_files::HOT_FILES.left_out(&site(MB));
+    assert_eq!(hot[0].why, Unsuited::NoHotFiles);
+    let without_size = sequential.suits(Case::default(), &site(MB));
+    assert_eq!(without_size, Err(Unsuited::NoSize));
+    // 100 MB and an eighth.
+    let large = &large_file::LARGE_FILE;
+    assert_eq!(large.cases(&site(118_000_000)).len(), 1);
+    assert_eq!(large.cases(&site(117_000_000)).len(), 0);
+}
+
+#[test]
+fn hot_files_are_read_then_overwritten_in_the_order_given() {
+    let mut subject = TestSubject::new(0, &[(3, 5 * MB), (8, 100), (5, 0)]);
+    let site = Site {
+        free_bytes: 0,
+        hot_files: vec![FileKey(8), FileKey(3), FileKey(5)],
+    };
+    let measured = hot_files::HOT_FILES
+        .run(Case::default(), 0, &site, &mut subject)
+        .expect("files that are there");
+    assert_eq!(
+        subject.log,
+        [
+            "drop",
+            "read 8 0+100",
+            "read 3 0+5242880",
+            "read 5 0+0",
+            "drop",
+            "overwrite 8 0+100",
+            "overwrite 3 0+5242880",
+            "overwrite 5 0+0",
+            "sync",
+        ]
+    );
+    let bytes = 5 * MB + 100;
+    assert_eq!(
+        in_short(&measured),
+        [("read", 3, bytes, 3), ("overwrite", 3, bytes, 3 + 10)]
+    );
+    // 1 + 5120 blocks of 1 KB.
+    assert_eq!(measured[0].countable, Some(5119));
+    assert_eq!(measured[1].countable, Some(5119));
+}
+
+#[test]
+fn a_file_that_is_gone_is_an_error() {
+    let site = Site {
+        free_bytes: 0,
+        hot_files: vec![FileKey(8)],
+    };
+    let mut subject = TestSubject::new(0, &[]);
+    let result = hot_files::HOT_FILES.run(Case::default(), 0, &site, &mut subject);
+    assert!(matches!(result, Err(BenchError::NoFile(FileKey(8)))));
+}
+
+#[test]
+fn ten_thousand_small_files_lie_in_a_hundred_directories() {
+    let mut subject = TestSubject::new(100 * MB, &[]);
+    let measured = small_file::SMALL_FILE
+        .run(Case::of_size(1024), 0, &site(100 * MB), &mut subject)
+        .expect("room for 10 MB");
+    assert_eq!(
+        in_short(&measured),
+        [
+            ("create", 10_000, 10_240_000, 10_010),
+            ("read", 10_000, 10_240_000, 10_000),
+            ("delete", 10_000, 0, 10_010),
+        ]
+    );
+    let made = subject.log.iter().filter(|line| line.starts_with("mkdir"));
+    assert_eq!(made.count(), 100);
+}
+
+#[test]
+fn a_large_file_goes_through_five_passes() {
+    let benchmark = LargeFile {
+        random_bytes: Some(100 << 10),
+        ..large_file::LARGE_FILE
+    };
+    // 60 KB are 8 units, the last of 4 KB; 100 KB of units are 13, or 14 with halves among them, and so on.
+    let case = Case::of_size(60 << 10);
+    let run = |repetition| {
+        let mut subject = TestSubject::new(MB, &[]);
+        let measured = benchmark
+            .run(case, repetition, &site(MB), &mut subject)
+            .expect("room for 60 KB");
+        (measured, subject.log)
+    };
+    let (measured, log) = run(0);
+    let phases: Vec<&str> = measured.iter().map(|m| &*m.phase).collect();
+    assert_eq!(
+        phases,
+        ["create", "read", "random-write", "random-read", "reread"]
+    );
+    for m in &measured {
+        let expected = match &*m.phase {
+            "random-write" | "random-read" => (100 << 10)..=(107 << 10),
+            _ => (60 << 10)..=(60 << 10),
+        };
+        assert!(expected.contains(&m.bytes), "{m:?}");
+    }
+    assert_eq!(measured[0].elapsed_ns, 18_000_000_000);
+    assert_eq!(measured[1].elapsed_ns, 8_000_000_000);
+    let drawn = |log: &[String]| -> Vec<String> {
+        let at_random = log.iter().filter(|line| line.starts_with("overwrite"));
+        at_random.cloned().collect()
+    };
+    assert!(drawn(&log).len() >= 13);
+    assert_eq!(log, run(0).1);
+    assert_ne!(drawn(&log), drawn(&run(1).1));
+    // What is read is not what was written.
+    let reads: Vec<String> = log
+        .iter()
+        .filter(|line| line.starts_with("read 1 ") && !line.ends_with("+61440"))
+        .map(|line| line.replace("read", "overwrite"))
+        .collect();
+    assert_ne!(drawn(&log), reads);
+}
+
+#[test]
+fn the_free_space_benchmark_has_three_sizes_and_25_files_a_directory() {
+    let free_space = &free_space::FREE_SPACE;
+    let sizes: Vec<Option<u64>> = free_space
+        .cases(&site(100 * MB))
+        .iter()
+        .map(|case| case.file_bytes)
+        .collect();
+    assert_eq!(sizes, [Some(8192), Some(65_536), Some(MB)]);
+    let mut subject = TestSubject::new(100 * MB, &[]);
+    let measured = free_space
+        .run(Case::of_size(65_536), 0, &site(100 * MB), &mut subject)
+        .expect("room for 32 MB");
+    assert_eq!(
+        in_short(&measured),
+        [("create", 512, 32 * MB, 522), ("read", 512, 32 * MB, 512)]
+    );
+    // 512 / 25 = 20.5.
+    assert!(subject.log.contains(&"mkdir 21".to_owned()));
+}

@@ -1,0 +1,192 @@
+//! What repeated measurements say: their middle, their spread, and how well the middle is known.
+
+use serde::Serialize;
+
+/// The confidence that an interval of the median must reach.
+const CONFIDENCE: f64 = 0.95;
+
+/// Values of repeated measurements in short.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// How many there are, at least 1.
+    pub count: usize,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Standard deviation of the population that they are a sample of (divisor n - 1); `None` for a single value.
+    pub standard_deviation: Option<f64>,
+    /// The middle value, or the mean of the two middle ones.
+    pub median: f64,
+    /// Where the median of the population lies; `None` for fewer than six values.
+    pub median_interval: Option<Interval>,
+    /// The smallest.
+    pub min: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+/// Where a value lies with some confidence.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// The confidence, at least 0.95.
+    pub confidence: f64,
+}
+
+impl Summary {
+    /// Sums up values; `None` if there are none, or one is no number.
+    pub fn of(values: &[f64]) -> Option<Summary> {
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let (&min, &max) = (sorted.first()?, sorted.last()?);
+        if sorted.iter().any(|value| value.is_nan()) {
+            return None;
+        }
+        let count = sorted.len();
+        let mean = sorted.iter().sum::<f64>() / count as f64;
+        let squares: f64 = sorted.iter().map(|value| (value - mean).powi(2)).sum();
+        Some(Summary {
+            count,
+            mean,
+            standard_deviation: (count > 1).then(|| (squares / (count - 1) as f64).sqrt()),
+            median: f64::midpoint(sorted[(count - 1) / 2], sorted[count / 2]),
+            median_interval: median_ranks(count).map(|(rank, confidence)| Interval {
+                low: sorted[rank - 1],
+                high: sorted[count - rank],
+                confidence,
+            }),
+            min,
+            max,
+        })
+    }
+
+    /// Standard deviation as a share of the mean, as the papers state it; `None` for a single value or a mean of 0.
+    pub fn variation(&self) -> Option<f64> {
+        (self.mean != 0.0)
+            .then_some(self.standard_deviation)?
+            .map(|deviation| deviation / self.mean.abs())
+    }
+
+    /// Distance from the smallest to the largest value.
+    pub fn spread(&self) -> f64 {
+        self.max - self.min
+    }
+}
+
+/// The interval of the median by order statistics: the largest rank r, from 1, so that the median lies between the
+/// r-th smallest and the r-th largest of `count` values with a confidence of at least 0.95, and that confidence.
+/// `None` for fewer than six values: even from the smallest to the largest it is less (0.9375 for five).
+///
+/// Each value lies below the median with probability 1/2, so that the number of those that do is binomial; the median
+/// lies outside when fewer than r do, or more than count - r. No distribution is assumed (Conover, "Practical
+/// Nonparametric Statistics", section 3.2).
+pub fn median_ranks(count: usize) -> Option<(usize, f64)> {
+    // Binomial coefficients in proportion to the middle one, so that no size overflows.
+    let middle = count / 2;
+    let mut coefficients = vec![1.0; middle + 1];
+    for k in (0..middle).rev() {
+        coefficients[k] = coefficients[k + 1] * (k + 1) as f64 / (count - k) as f64;
+    }
+    let half: f64 = coefficients.iter().sum();
+    // An even count has a middle coefficient of its own; otherwise both halves are alike.
+    let all = if count.is_multiple_of(2) {
+        2.0 * half - 1.0
+    } else {
+        2.0 * half
+    };
+    let mut outside = 0.0;
+    let mut best = None;
+    for (k, coefficient) in coefficients.iter().enumerate() {
+        outside += 2.0 * coefficient / all;
+        let confidence = 1.0 - outside;
+        if confidence < CONFIDENCE {
+            break;
+        }
+        best = Some((k + 1, confidence));
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_of_the_median_are_those_of_the_binomial_table() {
+        // By hand: with n fair coins, P(B < r) = (C(n,0) + ... + C(n,r-1)) / 2^n, and the confidence is 1 - 2 P.
+        let table = [
+            (6, 1, 1.0 - 2.0 * 1.0 / 64.0),
+            (7, 1, 1.0 - 2.0 * 1.0 / 128.0),
+            (8, 1, 1.0 - 2.0 * 1.0 / 256.0),
+            (9, 2, 1.0 - 2.0 * (1.0 + 9.0) / 512.0),
+            (10, 2, 1.0 - 2.0 * (1.0 + 10.0) / 1024.0),
+            (11, 2, 1.0 - 2.0 * (1.0 + 11.0) / 2048.0),
+            (12, 3, 1.0 - 2.0 * (1.0 + 12.0 + 66.0) / 4096.0),
+            (15, 4, 1.0 - 2.0 * (1.0 + 15.0 + 105.0 + 455.0) / 32768.0),
+            (
+                20,
+                6,
+                1.0 - 2.0 * (1.0 + 20.0 + 190.0 + 1140.0 + 4845.0 + 15504.0) / 1_048_576.0,
+            ),
+        ];
+        for (count, rank, confidence) in table {
+            let (r, c) = median_ranks(count).expect("six values or more");
+            assert_eq!(r, rank, "{count} values");
+            assert!((c - confidence).abs() < 1e-12, "{count} values: {c}");
+        }
+        // 1 - 2/2^5 = 0.9375.
+        for count in 0..6 {
+            assert_eq!(median_ranks(count), None, "{count} values");
+        }
+    }
+
+    #[test]
+    fn many_values_have_the_rank_of_the_normal_approximation() {
+        // Conover: r = n/2 - 1.96 sqrt(n)/2, rounded; 500 - 30.99 = 469.01 and 50,000 - 309.9 = 49,690.1.
+        for (count, rank) in [(1000, 469), (100_000, 49_690)] {
+            let (r, confidence) = median_ranks(count).expect("many values");
+            assert!(r.abs_diff(rank) <= 1, "{count} values: {r}");
+            assert!((0.95..0.955).contains(&confidence), "{confidence}");
+        }
+    }
+
+    #[test]
+    fn a_summary_is_what_one_computes_by_hand() {
+        // 2 4 4 4 5 5 7 9: mean 5, squares 9+1+1+1+0+0+4+16 = 32, so the deviation is sqrt(32/7).
+        let summary = Summary::of(&[9.0, 4.0, 2.0, 5.0, 4.0, 7.0, 5.0, 4.0]).expect("eight values");
+        assert_eq!(summary.count, 8);
+        assert_eq!((summary.mean, summary.median), (5.0, 4.5));
+        assert_eq!(
+            (summary.min, summary.max, summary.spread()),
+            (2.0, 9.0, 7.0)
+        );
+        let deviation = summary.standard_deviation.expect("more than one value");
+        assert!((deviation * deviation - 32.0 / 7.0).abs() < 1e-12);
+        assert!((summary.variation().expect("a mean") - deviation / 5.0).abs() < 1e-12);
+        let interval = summary.median_interval.expect("six values or more");
+        assert_eq!((interval.low, interval.high), (2.0, 9.0));
+    }
+
+    #[test]
+    fn the_interval_leaves_out_outliers_where_there_are_enough_values() {
+        let values = [1.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0, 17.0, 99.0];
+        let summary = Summary::of(&values).expect("ten values");
+        let interval = summary.median_interval.expect("ten values");
+        assert_eq!((interval.low, interval.high), (10.0, 17.0));
+        assert_eq!(
+            (summary.median, summary.min, summary.max),
+            (13.5, 1.0, 99.0)
+        );
+    }
+
+    #[test]
+    fn few_values_and_none_have_no_more_than_they_say() {
+        assert_eq!(Summary::of(&[]), None);
+        assert_eq!(Summary::of(&[1.0, f64::NAN]), None);
+        let one = Summary::of(&[3.0]).expect("a value");
+        assert_eq!((one.standard_deviation, one.median_interval), (None, None));
+        assert_eq!((one.median, one.variation()), (3.0, None));
+    }
+}
