@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The longest call, whatever is asked for: 512 slices of [`Content`] and one more are under the system's limit of 1024.
+/// The longest call, whatever is asked for: 513 slices of [`Content`], under the system's limit of 1024.
 const LONGEST_CALL_BYTES: u64 = 512 * CHUNK;
 /// This share of the free space is left alone on a file system of one's own: metadata take some of it.
 const METADATA_SHARE: u64 = 64;
@@ -58,7 +58,7 @@ pub struct ExistingFile {
 pub struct RealOptions {
     /// Files that get the keys 0, 1, 2, ...; those that the benchmark makes follow.
     pub existing: Vec<ExistingFile>,
-    /// Whether all caches of the machine may be dropped, of all file systems, where a directory is measured. Takes root.
+    /// Whether the caches of the whole machine may be dropped where a directory is measured. Takes root.
     pub drop_all: bool,
     /// When to stop; `None` for never.
     pub stop: Option<StopAsked>,
@@ -123,7 +123,7 @@ impl Real {
     /// Opens a directory, or makes and mounts an image.
     ///
     /// # Errors
-    /// The place cannot be used, there is no room for the image, no right to mount it, or an existing file is not there.
+    /// The place cannot be used, there is no room for the image or no right to mount it, an existing file is not there.
     pub fn new(place: &RealPlace, options: RealOptions) -> Result<Real, BenchError> {
         let (volume, scratch) = place.open()?;
         let mut real = Real {
@@ -264,8 +264,8 @@ impl Real {
             rustix::fs::mkdirat(self.root(), name, Mode::from_raw_mode(0o700))
         });
         let own = made.map_err(|errno| self.failed(Path::new(""), "mkdir", errno))?;
-        // On ext2, ext3 and ext4 its directories are then spread over the groups, as those of a root directory are. Others
-        // do not know the flag, and do without.
+        // On ext2, ext3 and ext4 its directories are then spread over the groups, as those of a root directory are.
+        // Others do not know the flag, and do without.
         if let Ok(dir) = self.open(Path::new(&own), OFlags::RDONLY) {
             let flags = rustix::fs::ioctl_getflags(&dir).unwrap_or(IFlags::empty());
             let _ = rustix::fs::ioctl_setflags(&dir, flags | IFlags::TOPDIR);

@@ -135,3 +135,56 @@ fn copy_data(from: &File, to: &File, length: u64) -> io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_has_the_data_and_the_holes() {
+        const MB: u64 = 1 << 20;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("image");
+        let image = File::create_new(&path).unwrap();
+        image.set_len(64 * MB).unwrap();
+        for at in [0, 5 * MB - 3, 40 * MB] {
+            image.write_all_at(&[7; 10_000], at).unwrap();
+        }
+        let to = File::create_new(folder.path().join("copy")).unwrap();
+        copy_data(&image, &to, 64 * MB).unwrap();
+        assert!(fs::read(folder.path().join("copy")).unwrap() == fs::read(&path).unwrap());
+        // 30,000 bytes in three pieces, each with the ends of its blocks: far from 64 MiB.
+        assert!(to.metadata().unwrap().blocks() * 512 < MB);
+
+        let scratch = Scratch::new(folder.path()).unwrap();
+        scratch.copy(&path).unwrap();
+        assert!(fs::read(scratch.image()).unwrap() == fs::read(&path).unwrap());
+        let inner = scratch.folder.clone();
+        assert!(inner.is_dir());
+        drop(scratch);
+        assert!(!inner.exists());
+    }
+
+    #[test]
+    fn an_image_that_does_not_fit_is_refused_before_it_is_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::new(folder.path()).unwrap();
+        let error = scratch.check_room(1 << 60, 1 << 61).unwrap_err();
+        let BenchError::Io { source, .. } = error else {
+            panic!("{error}");
+        };
+        assert_eq!(source.kind(), io::ErrorKind::StorageFull);
+        assert!(source.to_string().contains("1.0 EiB"), "{source}");
+        // Never more than the whole image.
+        scratch.check_room(1 << 60, 4096).unwrap();
+    }
+
+    #[test]
+    fn the_first_name_that_is_free_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join(".fsage-bench-0")).unwrap();
+        fs::write(folder.path().join(".fsage-bench-1"), b"").unwrap();
+        let scratch = Scratch::new(folder.path()).unwrap();
+        assert_eq!(scratch.folder, folder.path().join(".fsage-bench-2"));
+    }
+}

@@ -1,6 +1,8 @@
 //! A real file system, made ready for one run of a benchmark after the other.
 
 use super::{Real, RealOptions, RealPlace};
+use crate::benchmark::Case;
+use crate::run::Stand;
 use crate::subject::{BenchError, Subject};
 
 /// What makes a real file system ready for each repetition of a benchmark.
@@ -13,8 +15,8 @@ pub struct RealStand {
 }
 
 impl RealStand {
-    /// A stand at a place. An image is copied, or made, when it is first needed, once for all repetitions: they find it
-    /// as the one before left it, its files removed and the caches empty. With `copies_each_time` every one gets its own.
+    /// A stand at a place. An image is copied, or made, when it is first needed, and serves all repetitions: each finds
+    /// it as the one before left it, with its files removed and empty caches. With `copies_each_time` each gets its own.
     pub fn new(place: RealPlace, options: RealOptions, copies_each_time: bool) -> RealStand {
         RealStand {
             place,
@@ -52,5 +54,11 @@ impl RealStand {
     /// A system call failed.
     pub fn close(mut self) -> Result<(), BenchError> {
         self.real.take().map_or(Ok(()), Real::close)
+    }
+}
+
+impl Stand for RealStand {
+    fn fresh(&mut self, _: u32, _: Case) -> Result<Box<dyn Subject + '_>, BenchError> {
+        Ok(Box::new(self.ready()?))
     }
 }
