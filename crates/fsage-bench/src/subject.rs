@@ -2,6 +2,8 @@
 
 use fsage_core::{Outcome, StateError};
 use fsage_metrics::LayoutScore;
+use fsage_target::directory::TargetError;
+use fsage_target::loop_image::ImageError;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -133,6 +135,12 @@ pub enum BenchError {
         /// Bytes that were never written.
         unwritten_bytes: u64,
     },
+    /// The directory cannot be measured in.
+    #[error(transparent)]
+    Directory(#[from] TargetError),
+    /// The image cannot be made or mounted.
+    #[error(transparent)]
+    Image(#[from] ImageError),
     /// A system call failed.
     #[error("{path}: {call} failed")]
     Io {
