@@ -7,10 +7,18 @@ use crate::exit;
 use crate::run_folder::{Manifest, TargetFacts};
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
-use fsage_core::{Event, EventSource, FileId, SinkError, WorkloadHeader};
+use fsage_core::{Event, EventSource, FileId, FileSystem, Op, SinkError, WorkloadHeader};
 use fsage_models::ffs::Ffs;
 use fsage_target::{Aging, HotFile, HotFiles, Target, TargetSpec, in_directory_order};
 use std::path::Path;
+
+/// What came of aging models again.
+pub struct Again {
+    /// The models, in the order of their targets.
+    pub models: Vec<AgedModel>,
+    /// The hot files of the workload, wherever it is replayed.
+    pub hot_files: Vec<HotFile>,
+}
 
 /// A model of a run.
 pub struct AgedModel {
@@ -22,6 +30,8 @@ pub struct AgedModel {
     pub hot_files: Vec<FileId>,
     /// The same files on the control, in the order in which they are read there.
     pub control_hot_files: Vec<FileId>,
+    /// No file or directory of either ever had this number, or a higher one.
+    pub first_free_id: u64,
 }
 
 /// Ages targets of a run again, all of which are models, and makes their controls. `hot_days` is how many days before
@@ -34,10 +44,7 @@ pub fn models(
     hot_days: u32,
     threads: Option<usize>,
     ui: Ui,
-) -> anyhow::Result<Vec<AgedModel>> {
-    if targets.is_empty() {
-        return Ok(Vec::new());
-    }
+) -> anyhow::Result<Again> {
     let specs = targets
         .iter()
         .map(|target| TargetSpec::parse(&target.spec))
@@ -50,21 +57,29 @@ pub fn models(
     let mut watched = Watched {
         source: &mut *source,
         hot: HotFiles::new(),
+        highest_id: 0,
     };
     let options = Options {
         threads,
         ..Options::default()
     };
     replay_all(workload, &mut watched, &mut agings, &options, ui)?;
-    let hot = watched.hot.of_last_days(hot_days);
+    let hot_files = watched.hot.of_last_days(hot_days);
+    let highest_id = watched.highest_id;
     let mut models = Vec::new();
     for ((facts, spec), aging) in targets.iter().zip(&specs).zip(agings) {
         let days = run.join(&facts.folder).join("days.parquet");
         is_as_it_was(&aging, &days, &facts.spec)?;
         ui::go_on()?;
-        models.push(model(spec, aging.into_target(), &hot, ui)?);
+        models.push(model(
+            spec,
+            aging.into_target(),
+            &hot_files,
+            highest_id,
+            ui,
+        )?);
     }
-    Ok(models)
+    Ok(Again { models, hot_files })
 }
 
 /// The hot files of a workload.
@@ -85,23 +100,34 @@ pub fn hot_files(workload: &Path, days: u32, ui: Ui) -> anyhow::Result<Vec<HotFi
     Ok(hot.of_last_days(days))
 }
 
-fn model(spec: &TargetSpec, aged: Target, hot: &[HotFile], ui: Ui) -> anyhow::Result<AgedModel> {
+fn model(
+    spec: &TargetSpec,
+    aged: Target,
+    hot: &[HotFile],
+    highest_id: u64,
+    ui: Ui,
+) -> anyhow::Result<AgedModel> {
     let (control, copied) = model_control(spec, &aged, ui)
         .with_context(|| format!("{spec}: the unaged control could not be made"))?;
     let (Target::Ffs(aged), Target::Ffs(control)) = (aged, control) else {
         bail!("`{spec}` has no files to read and write: benchmarks need another target");
     };
     let hot_files = in_directory_order(&*aged, hot.iter().map(|hot| hot.file));
-    let inode = |&file: &FileId| fsage_core::FileSystem::inode(&*aged, file);
     let copies = hot_files
         .iter()
-        .filter_map(|file| copied.get(&inode(file)?).copied());
+        .filter_map(|&file| copied.get(&aged.inode(file)?).copied());
     let control_hot_files = in_directory_order(&*control, copies);
+    // The control is numbered from 1, without gaps, and has no more files than the workload made.
+    let first_free_id = highest_id.checked_add(2).filter(|&id| id < 1 << 63);
+    let first_free_id = first_free_id.with_context(|| {
+        format!("the workload numbers files up to {highest_id}, so that none is left for a benchmark; expected less than 2^63")
+    })?;
     Ok(AgedModel {
         aged: *aged,
         control: *control,
         hot_files,
         control_hot_files,
+        first_free_id,
     })
 }
 
@@ -147,10 +173,12 @@ fn is_as_it_was(aging: &Aging, days: &Path, spec: &str) -> anyhow::Result<()> {
     )
 }
 
-/// A workload whose hot files are noted as it goes by.
+/// A workload of which is noted what benchmarks need to know, as it goes by.
 struct Watched<'a> {
     source: &'a mut dyn EventSource,
     hot: HotFiles,
+    /// Of files and directories.
+    highest_id: u64,
 }
 
 impl EventSource for Watched<'_> {
@@ -162,6 +190,14 @@ impl EventSource for Watched<'_> {
         let event = self.source.next_event()?;
         if let Some(event) = &event {
             self.hot.observe(event);
+            let id = match event.op {
+                Op::Create { file, .. } | Op::Link { file, .. } | Op::Symlink { file, .. } => {
+                    file.0
+                }
+                Op::Mkdir { dir, .. } => dir.0,
+                _ => 0,
+            };
+            self.highest_id = self.highest_id.max(id);
         }
         Ok(event)
     }

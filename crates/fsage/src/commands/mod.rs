@@ -1,6 +1,7 @@
 //! The command line: one file a verb.
 
 mod age;
+mod bench;
 mod convert;
 mod demo;
 mod device;
@@ -33,6 +34,7 @@ enum Command {
     Generate(generate::Args),
     Age(age::Args),
     Measure(measure::Args),
+    Bench(bench::Args),
     Verify(verify::Args),
     Inspect(inspect::Args),
     Convert(convert::Args),
@@ -51,6 +53,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Snapshot(args) => snapshot::run(args, ui),
         Command::Age(args) => age::run(args, ui),
         Command::Measure(args) => measure::run(args, ui),
+        Command::Bench(args) => bench::run(args, ui),
         Command::Doctor(args) => doctor::run(args),
         Command::Demo(args) => demo::run(args, ui),
         Command::Device(args) => device::run(args, ui),
