@@ -18,7 +18,7 @@ use fsage_disk::Drive;
 use fsage_host::{HostParams, presets};
 use fsage_target::TargetSpec;
 use grounds::RunFiles;
-use lane::{Lane, Suited};
+use lane::Lane;
 use results::State;
 use serde::Serialize;
 use std::fs;
@@ -162,16 +162,35 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             results::may_be_written(&lane.folder, suite.name(), args.force)?;
         }
     }
+    let measured = measure(&suites, &lanes, &plan, args, ui);
+    if let (Err(_), Some(output)) = (&measured, &args.output) {
+        // Folders that stayed empty go again; no other can be removed so.
+        let folders = lanes.iter().map(|lane| lane.folder.as_path());
+        for folder in folders.chain([output.as_path()]) {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+    measured
+}
+
+/// Runs every suite on every target; the results of each are written when it is done.
+fn measure(
+    suites: &[&'static dyn Benchmark],
+    lanes: &[Lane],
+    plan: &Plan,
+    args: &Args,
+    ui: Ui,
+) -> anyhow::Result<()> {
     let mut out = ui::stdout();
     let mut json = Json {
         seed: plan.seed,
         suites: Vec::new(),
     };
-    for &suite in &suites {
+    for &suite in suites {
         let mut targets = Vec::new();
-        for lane in &lanes {
-            let Suited { rows, left_out } = lane.run(suite, &plan, ui)?;
-            let report = report::Report::new(lane, suite.name(), &plan, rows, left_out);
+        for lane in lanes {
+            let suited = lane.run(suite, plan, ui)?;
+            let report = report::Report::new(lane, suite.name(), plan, suited);
             report.warn(ui);
             results::write(
                 &lane.folder,

@@ -16,7 +16,6 @@ use fsage_core::{FileId, Layout};
 use fsage_models::ffs::{Ffs, Params};
 use fsage_target::{Target, TargetSpec};
 use std::fs;
-use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -41,6 +40,15 @@ pub struct Suited {
     pub rows: Vec<Row>,
     /// Cases that were not run.
     pub left_out: Vec<(State, LeftOut)>,
+    /// How the caches of a real file system were emptied.
+    pub caches: Option<&'static str>,
+}
+
+/// The same in one state.
+struct Outcome {
+    results: Results,
+    left_out: Vec<LeftOut>,
+    caches: Option<&'static str>,
 }
 
 impl Lane {
@@ -151,21 +159,28 @@ impl Lane {
         let mut suited = Suited {
             rows: Vec::new(),
             left_out: Vec::new(),
+            caches: None,
         };
         for (state, ground) in &self.grounds {
-            let Some((results, left_out)) = self.run_on(*state, ground, suite, plan, ui)? else {
+            let Some(outcome) = self.run_on(*state, ground, suite, plan, ui)? else {
                 continue;
             };
-            let left_out = left_out.into_iter().chain(results.left_out);
+            suited.caches = outcome.caches;
+            let left_out = outcome.left_out.into_iter();
+            let left_out = left_out.chain(outcome.results.left_out);
             suited.left_out.extend(left_out.map(|left| (*state, left)));
             let machine = (!self.is_real()).then_some(&plan.machine);
-            let rows = results.measurements.into_iter().map(|measurement| Row {
-                target: self.spec.clone(),
-                state: *state,
-                device: machine.map(|m| m.device.clone()),
-                host: machine.map(|m| m.host.clone()),
-                measurement,
-            });
+            let rows = outcome
+                .results
+                .measurements
+                .into_iter()
+                .map(|measurement| Row {
+                    target: self.spec.clone(),
+                    state: *state,
+                    device: machine.map(|m| m.device.clone()),
+                    host: machine.map(|m| m.host.clone()),
+                    measurement,
+                });
             suited.rows.extend(rows);
         }
         Ok(suited)
@@ -179,7 +194,7 @@ impl Lane {
         suite: &dyn Benchmark,
         plan: &Plan,
         ui: Ui,
-    ) -> anyhow::Result<Option<(Results, Vec<LeftOut>)>> {
+    ) -> anyhow::Result<Option<Outcome>> {
         let what = format!("{} {}", suite.name(), state.as_str());
         let only_free_map = suite.name() == FREE_SPACE.name;
         match ground {
@@ -230,8 +245,9 @@ impl Lane {
                     free_bytes: subject.free_bytes().map_err(failed)?,
                     hot_files: (0..existing.len() as u64).map(FileKey).collect(),
                 };
+                let caches = subject.cache_method();
                 let mut stands = [stand];
-                let results = run(
+                let outcome = run(
                     suite,
                     &site,
                     &mut stands,
@@ -243,7 +259,10 @@ impl Lane {
                 .with_context(|| self.spec.clone())?;
                 let [stand] = stands;
                 stand.close().map_err(failed)?;
-                Ok(Some(results))
+                Ok(Some(Outcome {
+                    caches: Some(caches),
+                    ..outcome
+                }))
             }
         }
     }
@@ -267,7 +286,7 @@ fn run<S: Stand + Send>(
     plan: &Plan,
     what: &str,
     ui: Ui,
-) -> anyhow::Result<(Results, Vec<LeftOut>)> {
+) -> anyhow::Result<Outcome> {
     let mut cases = suite.default_cases();
     let has_sizes = cases.iter().all(|case| case.file_bytes.is_some());
     if has_sizes && !plan.sizes.is_empty() {
@@ -293,13 +312,17 @@ fn run<S: Stand + Send>(
     };
     let results = fsage_bench::run(suite, &cases, site, stands, repetitions, &go_on);
     bar.finish_and_clear();
-    Ok((results.map_err(failed)?, left_out))
+    Ok(Outcome {
+        results: results.map_err(failed)?,
+        left_out,
+        caches: None,
+    })
 }
 
 /// An interruption is that, whoever noticed it first.
 fn failed(error: BenchError) -> anyhow::Error {
-    match error {
-        BenchError::Interrupted => Error::from(ErrorKind::Interrupted).into(),
-        other => other.into(),
+    match (error, ui::go_on()) {
+        (BenchError::Interrupted, Err(interrupted)) => interrupted.into(),
+        (error, _) => error.into(),
     }
 }

@@ -1,16 +1,18 @@
 //! What the measurements of a suite on a target say: a table, charts, and JSON.
 
 use super::Plan;
-use super::lane::Lane;
+use super::lane::{Lane, Suited};
 use super::results::{self, Row, State};
 use crate::chart::{self, Series};
 use crate::summary;
 use crate::svg::{self, Axis, Panel};
 use crate::ui::Ui;
-use fsage_bench::{LeftOut, Measurement, Summary};
+use anyhow::Context;
+use fsage_bench::{Measurement, Summary};
 use fsage_data::PartialFile;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -27,6 +29,8 @@ pub struct Report {
     /// The simulated disk and machine; none of a real file system.
     device: Option<String>,
     host: Option<String>,
+    /// How the caches of a real file system were emptied.
+    caches: Option<&'static str>,
     repetitions: u32,
     rows: Vec<Row>,
     left_out: Vec<LeftOutJson>,
@@ -71,6 +75,7 @@ pub struct TargetJson {
     target: String,
     device: Option<String>,
     host: Option<String>,
+    caches: Option<&'static str>,
     repetitions: u32,
     phases: Vec<Line>,
     left_out: Vec<LeftOutJson>,
@@ -79,15 +84,10 @@ pub struct TargetJson {
 
 impl Report {
     /// Sums up the measurements of a suite.
-    pub fn new(
-        lane: &Lane,
-        suite: &'static str,
-        plan: &Plan,
-        rows: Vec<Row>,
-        left_out: Vec<(State, LeftOut)>,
-    ) -> Report {
+    pub fn new(lane: &Lane, suite: &'static str, plan: &Plan, suited: Suited) -> Report {
         let machine = (!lane.is_real()).then_some(&plan.machine);
-        let left_out = left_out.into_iter().map(|(state, left)| LeftOutJson {
+        let left_out = suited.left_out.into_iter();
+        let left_out = left_out.map(|(state, left)| LeftOutJson {
             state,
             file_bytes: left.case.file_bytes,
             why: left.why.to_string(),
@@ -98,9 +98,10 @@ impl Report {
             device: machine.map(|machine| machine.device.clone()),
             host: machine.map(|machine| machine.host.clone()),
             repetitions: plan.repetitions(lane.is_real()),
+            caches: suited.caches,
             left_out: left_out.collect(),
-            lines: lines(&rows),
-            rows,
+            lines: lines(&suited.rows),
+            rows: suited.rows,
         }
     }
 
@@ -111,16 +112,27 @@ impl Report {
 
     /// Says which cases were left out, and why.
     pub fn warn(&self, ui: Ui) {
-        for left in &self.left_out {
-            let files = left
-                .file_bytes
-                .map_or_else(String::new, |bytes| format!(", files of {}", size(bytes)));
+        for same in self
+            .left_out
+            .chunk_by(|a, b| (a.state, &a.why) == (b.state, &b.why))
+        {
+            let sizes: Vec<u64> = same.iter().filter_map(|left| left.file_bytes).collect();
+            let files = match sizes[..] {
+                [] => String::new(),
+                [one] => format!(", files of {}", size(one)),
+                [first, .., last] => format!(
+                    ", {} sizes of files from {} to {}",
+                    sizes.len(),
+                    size(first),
+                    size(last)
+                ),
+            };
             ui.warn(&format!(
                 "{}: {}, {}{files}: left out: {}",
                 self.target,
                 self.suite,
-                left.state.as_str(),
-                left.why
+                same[0].state.as_str(),
+                same[0].why
             ));
         }
     }
@@ -133,6 +145,9 @@ impl Report {
         write!(out, "\n{} on {}", self.suite, self.target)?;
         if let (Some(device), Some(host)) = (&self.device, &self.host) {
             write!(out, ", simulated: disk {device}, host {host}")?;
+        }
+        if let Some(caches) = self.caches {
+            write!(out, "; between phases: {caches}")?;
         }
         writeln!(out)?;
         writeln!(out, "{}\n", self.what_is_shown())?;
@@ -164,7 +179,10 @@ impl Report {
             2..6 => "the smallest and the largest value",
             _ => "the 95 % interval of the median",
         };
-        format!("Medians of {} repetitions, and {spread}.", self.repetitions)
+        format!(
+            "Medians of {} repetitions, and {spread} where it shows.",
+            self.repetitions
+        )
     }
 
     fn states(&self) -> Vec<State> {
@@ -252,8 +270,15 @@ impl Report {
 
     /// Writes the chart: throughput by size of files; where there is one size, by repetition.
     pub fn write_chart(&self, folder: &Path, force: bool) -> anyhow::Result<()> {
+        let path = results::path(folder, self.suite, "svg");
         if self.lines.is_empty() {
-            return Ok(());
+            // Nor may the chart of other results stay beside these.
+            return match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    Err(error).with_context(|| format!("{}: cannot remove it", path.display()))
+                }
+                _ => Ok(()),
+            };
         }
         let by_size = self.curves().into_iter().any(|(_, series)| {
             let mut sizes = series.iter().flat_map(|s| s.points.iter().map(|p| p.0));
@@ -282,7 +307,7 @@ impl Report {
             })
             .collect();
         let title = format!("{} on {}", self.suite, self.target);
-        let mut file = PartialFile::create(&results::path(folder, self.suite, "svg"), force)?;
+        let mut file = PartialFile::create(&path, force)?;
         file.write_all(svg::draw(&title, &panels).as_bytes())?;
         Ok(file.finish()?)
     }
@@ -318,6 +343,7 @@ impl Report {
             target: self.target,
             device: self.device,
             host: self.host,
+            caches: self.caches,
             repetitions: self.repetitions,
             phases: self.lines,
             left_out: self.left_out,
@@ -433,7 +459,8 @@ fn ratio(states: &BTreeMap<State, Vec<&Measurement>>) -> Option<Summary> {
     Summary::of(&ratios)
 }
 
-/// The median with its interval; with the smallest and the largest value where there are too few for one.
+/// The median with its interval; with the smallest and the largest value where there are too few for one. Alone, where
+/// both ends look the same.
 fn shown(summary: Option<&Summary>) -> String {
     let Some(summary) = summary else {
         return "-".to_owned();
@@ -441,10 +468,11 @@ fn shown(summary: Option<&Summary>) -> String {
     let median = digits(summary.median);
     let interval = summary.median_interval;
     let (low, high) = interval.map_or((summary.min, summary.max), |i| (i.low, i.high));
-    if summary.count == 1 {
+    let (low, high) = (digits(low), digits(high));
+    if low == high {
         return median;
     }
-    format!("{median} ({}..{})", digits(low), digits(high))
+    format!("{median} ({low}..{high})")
 }
 
 /// Three digits that mean something, or all before the point.
@@ -527,7 +555,7 @@ mod tests {
         let delete = &lines[2];
         assert!(delete.unit() == Unit::Files);
         let rate = delete.states[&State::Aged].throughput(Unit::Files);
-        assert_eq!(shown(rate), "50.0");
+        assert_eq!(shown(rate), "50.0", "no interval where there is one value");
         assert_eq!(shown(None), "-");
     }
 
