@@ -1,9 +1,9 @@
 //! Requests of simulated operations, on a cold and on a warm cache.
 //!
-//! Expected lists follow from 4.4BSD-Lite2 (`ufs_vnops.c`, `ufs_lookup.c`, `ffs_inode.c`: which writes wait; `vfs_cluster.c`:
-//! what is read ahead). Addresses, in KB, are those of the worked examples of the allocator on `tiny`: the root's inode
-//! is in the block at 32 and its entries at 72; group 1 has its group block at 1064, its inodes at 1072, and the entries
-//! of directory 1 at 1032.
+//! Expected lists follow from 4.4BSD-Lite2 (`ufs_vnops.c`, `ufs_lookup.c`, `ffs_inode.c`: which writes wait;
+//! `vfs_cluster.c`: what is read ahead). Addresses, in KB, are those of the worked examples of the allocator on `tiny`:
+//! the root's inode is in the block at 32 and its entries at 72; group 1 has its group block at 1064, its inodes at
+//! 1072, and the entries of directory 1 at 1032.
 
 use fsage_bench::{DirKey, FileKey, Part, Simulated, Subject};
 use fsage_core::io::BufferId;
@@ -161,8 +161,8 @@ fn reading_marks_the_inode_and_writes_it_with_the_next_sync() {
     assert!(synced.starts_with("A1072+8"), "{synced}");
 }
 
-/// Data and pointers of a file that a read of all of it asks the device for: S[i-j] is waited for, A@b[i-j] is read ahead
-/// when block b is asked for.
+/// Data and pointers of a file that a read of all of it asks the device for: S[i-j] is waited for, A@b[i-j] is read
+/// ahead when block b is asked for.
 fn reads(bytes: u64) -> String {
     let mut subject = tiny();
     // Twelve contiguous blocks, and contiguous ones in another group.
@@ -177,7 +177,7 @@ fn reads(bytes: u64) -> String {
     let ino = subject.model().inode(fsage_core::FileId(file.0)).unwrap();
     subject.drop_caches().unwrap();
     requests(&mut subject, |subject| {
-        subject.read(FileKey(file.0), whole(bytes)).unwrap()
+        subject.read(FileKey(file.0), whole(bytes)).unwrap();
     });
     let mut lines = Vec::new();
     for request in subject.host().recorded() {
