@@ -333,7 +333,8 @@ impl<F: Hosted + Clone> Stand for SimulatedStand<'_, F> {
 /// A file system that does not fit its drive.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "the file system has {fs_bytes} bytes, and the drive `{drive}` only {drive_bytes}: choose a larger drive with --device"
+    "the file system has {fs_bytes} bytes, and the drive `{drive}` only {drive_bytes}: choose a larger drive, or \
+     make a smaller file system"
 )]
 pub struct DriveTooSmall {
     /// Name of the drive.

@@ -47,6 +47,7 @@ impl<D: Device> Host<D> {
             let upto = end.min((lbn + 1) * block_bytes);
             self.asked = Some(lbn as u32);
             let slot = self.read_block(reading, lbn as u32);
+            self.asked = None;
             self.copy(upto - at);
             if let Some(slot) = slot {
                 let aged = upto.is_multiple_of(block_bytes) || upto == size_bytes;
@@ -54,7 +55,6 @@ impl<D: Device> Host<D> {
             }
             at = upto;
         }
-        self.asked = None;
     }
 
     /// Gets a block into the cache, and reads ahead. The buffer is not busy; a hole has none.
