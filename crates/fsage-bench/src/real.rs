@@ -11,6 +11,7 @@
 //! read-ahead, no delayed allocation). [`Real::cache_method`] tells how the cache is emptied.
 
 mod extents;
+pub mod free_map;
 mod place;
 mod scratch;
 mod stand;
@@ -589,7 +590,7 @@ fn call_bytes(part: Part) -> u64 {
     part.call_bytes.clamp(1, LONGEST_CALL_BYTES)
 }
 
-fn io_failed(path: &Path, call: &'static str) -> impl FnOnce(io::Error) -> BenchError {
+fn io_failed(path: &Path, call: &'static str) -> impl FnOnce(io::Error) -> BenchError + use<> {
     let path = path.to_owned();
     move |source| BenchError::Io { path, call, source }
 }
