@@ -88,7 +88,10 @@ fn only_what_is_free_on_the_aged_image_is_free_on_the_made_one() {
             made_bytes, free_bytes,
             "{kind}: mounting again changes nothing"
         );
-        let place = RealPlace::CopyOf { image, options };
+        let place = RealPlace::FreeMapOf {
+            image: folder.path().join("aged"),
+            options,
+        };
         let mut stands = [RealStand::new(place, RealOptions::default(), false)];
         let site = Site {
             free_bytes: 64 * MB,
@@ -111,7 +114,8 @@ fn only_what_is_free_on_the_aged_image_is_free_on_the_made_one() {
         let (optimal, countable) = (measurements[0].optimal, measurements[0].countable);
         assert_eq!(countable, Some(32 * 255));
         assert!(optimal.is_some_and(|optimal| optimal <= 32 * 255 - 16));
-        let [stand] = stands;
+        let [mut stand] = stands;
+        assert_eq!(stand.ready().unwrap().deviation(), Some(deviation));
         stand.close().unwrap();
     }
 }

@@ -10,7 +10,7 @@
 //! **Source.** The fragmentation study of Seltzer et al. 1995, section 5: "only the free-space maps are reproduced".
 
 use super::extents::Extents;
-use super::{StopAsked, io_failed};
+use super::{StopAsked, go_on, io_failed};
 use crate::subject::BenchError;
 use fsage_core::{Extent, Run};
 use fsage_linux::facts::{Facts, facts};
@@ -209,13 +209,6 @@ impl<'a> Fillers<'a> {
         io_failed(self.volume.path(), call)
     }
 
-    fn go_on(&self) -> Result<(), BenchError> {
-        match self.stop {
-            Some(stop) if stop() => Err(BenchError::Interrupted),
-            _ => Ok(()),
-        }
-    }
-
     fn open(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
         let mode = Mode::from_raw_mode(0o600);
         rustix::fs::openat(self.root(), path, flags | OFlags::CLOEXEC, mode)
@@ -231,7 +224,7 @@ impl<'a> Fillers<'a> {
         let filler_bytes = (image_bytes / FILLERS).max(LEAST_FILLER_BYTES);
         let filler_bytes = filler_bytes.next_multiple_of(self.block_bytes);
         loop {
-            self.go_on()?;
+            go_on(self.stop)?;
             let path = Path::new(FOLDER).join(format!("f{}", self.paths.len()));
             let file = match self.open(&path, OFlags::CREATE | OFlags::EXCL | OFlags::RDWR) {
                 Ok(file) => file,
@@ -268,7 +261,7 @@ impl<'a> Fillers<'a> {
         syncfs(self.root()).map_err(|errno| self.failed("syncfs")(errno.into()))?;
         let mut left: Vec<(PathBuf, Vec<Extent>)> = Vec::new();
         for path in std::mem::take(&mut self.paths) {
-            self.go_on()?;
+            go_on(self.stop)?;
             let file = self.open_filler(&path)?;
             let failed = self.failed("FIEMAP");
             let extents = self.extents.of(&file).map_err(failed)?.unwrap_or_default();
@@ -284,7 +277,7 @@ impl<'a> Fillers<'a> {
             left.push((path, extents));
         }
         for (path, extents) in left {
-            self.go_on()?;
+            go_on(self.stop)?;
             let file = self.open_filler(&path)?;
             for extent in extents {
                 for run in overlaps(wanted, extent.physical_bytes, extent.length_bytes) {
