@@ -266,14 +266,15 @@ impl<'a> Fillers<'a> {
             let failed = self.failed("FIEMAP");
             let extents = self.extents.of(&file).map_err(failed)?.unwrap_or_default();
             let kept = kept_bytes(extents, wanted);
+            let extents = extents.to_vec();
+            // XFS would free later what is only unlinked. The file that the space ended in may have some behind its end;
+            // this makes it part of it.
+            ftruncate(&file, kept).map_err(|errno| self.failed("ftruncate")(errno.into()))?;
             if kept == 0 {
                 rustix::fs::unlinkat(self.root(), &path, AtFlags::empty())
                     .map_err(|errno| self.failed("unlink")(errno.into()))?;
                 continue;
             }
-            let extents = extents.to_vec();
-            // A file that the space ended in may have some behind its end, which is no part of it before.
-            ftruncate(&file, kept).map_err(|errno| self.failed("ftruncate")(errno.into()))?;
             left.push((path, extents));
         }
         for (path, extents) in left {
