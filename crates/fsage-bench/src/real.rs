@@ -11,6 +11,7 @@
 //! read-ahead, no delayed allocation). [`Real::cache_method`] tells how the cache is emptied.
 
 mod extents;
+pub mod free_map;
 mod place;
 mod scratch;
 mod stand;
@@ -20,6 +21,7 @@ pub use stand::RealStand;
 
 use crate::subject::{BenchError, DirKey, FileKey, Part, Subject};
 use extents::Extents;
+use free_map::Deviation;
 use fsage_core::{FileKind, FileView, Geometry};
 use fsage_linux::facts::facts;
 use fsage_metrics::LayoutScore;
@@ -95,6 +97,7 @@ pub struct Real {
     /// `None` when it was let go of. It goes before the image it is mounted from.
     volume: Option<Box<dyn Volume>>,
     scratch: Option<Scratch>,
+    deviation: Option<Deviation>,
     /// What errors call the root of the tree.
     shown: PathBuf,
     options: RealOptions,
@@ -125,10 +128,11 @@ impl Real {
     /// # Errors
     /// The place cannot be used, there is no room for the image or no right to mount it, an existing file is not there.
     pub fn new(place: &RealPlace, options: RealOptions) -> Result<Real, BenchError> {
-        let (volume, scratch) = place.open()?;
+        let opened = place.open(options.stop.as_ref())?;
         let mut real = Real {
-            volume: Some(volume),
-            scratch,
+            volume: Some(opened.volume),
+            scratch: opened.scratch,
+            deviation: opened.deviation,
             shown: place.path().to_owned(),
             options,
             own: None,
@@ -152,6 +156,11 @@ impl Real {
         } else {
             "pages of the benchmark's files dropped; inodes and directories stay cached"
         }
+    }
+
+    /// How far the free space is from that of the aged image, for [`RealPlace::FreeMapOf`].
+    pub fn deviation(&self) -> Option<Deviation> {
+        self.deviation
     }
 
     /// What stands in a report about the place: kernel, type of file system, `mkfs` line, mount options, ...
@@ -229,13 +238,6 @@ impl Real {
                 BenchError::NoInode
             }
             _ => BenchError::NoSpace,
-        }
-    }
-
-    fn go_on(&self) -> Result<(), BenchError> {
-        match &self.options.stop {
-            Some(stop) if stop() => Err(BenchError::Interrupted),
-            _ => Ok(()),
         }
     }
 
@@ -384,7 +386,7 @@ impl Subject for Real {
     }
 
     fn mkdir(&mut self) -> Result<DirKey, BenchError> {
-        self.go_on()?;
+        go_on(self.options.stop.as_ref())?;
         let own = self.untimed(Real::own)?;
         let key = DirKey(self.dirs);
         let path = dir_path(&own, key);
@@ -395,7 +397,7 @@ impl Subject for Real {
     }
 
     fn create(&mut self, dir: DirKey, bytes: u64, call_bytes: u64) -> Result<FileKey, BenchError> {
-        self.go_on()?;
+        go_on(self.options.stop.as_ref())?;
         let key = FileKey(self.files.len() as u64);
         let path = match &self.own {
             Some(own) if dir.0 < self.dirs => dir_path(own, dir).join(format!("f{}", key.0)),
@@ -423,7 +425,7 @@ impl Subject for Real {
     }
 
     fn read(&mut self, key: FileKey, part: Part) -> Result<(), BenchError> {
-        self.go_on()?;
+        go_on(self.options.stop.as_ref())?;
         if self.file_with(key, part)?.unwritten_bytes.is_none() {
             self.untimed(Real::look_for_unwritten)?;
         }
@@ -460,14 +462,14 @@ impl Subject for Real {
     /// With the same data as before: no truncation, no sync. A file system that never writes in place (btrfs) puts them
     /// elsewhere.
     fn overwrite(&mut self, key: FileKey, part: Part) -> Result<(), BenchError> {
-        self.go_on()?;
+        go_on(self.options.stop.as_ref())?;
         let file = self.file_with(key, part)?;
         let opened = self.open(&file.path, OFlags::WRONLY)?;
         write(&opened, file.content, part).map_err(|errno| self.failed(&file.path, "write", errno))
     }
 
     fn delete(&mut self, key: FileKey) -> Result<(), BenchError> {
-        self.go_on()?;
+        go_on(self.options.stop.as_ref())?;
         let file = self.file(key)?;
         rustix::fs::unlinkat(self.root(), &file.path, AtFlags::empty())
             .map_err(|errno| self.failed(&file.path, "unlink", errno))?;
@@ -581,6 +583,14 @@ impl Real {
     }
 }
 
+/// Asks whether to stop.
+fn go_on(stop: Option<&StopAsked>) -> Result<(), BenchError> {
+    match stop {
+        Some(stop) if stop() => Err(BenchError::Interrupted),
+        _ => Ok(()),
+    }
+}
+
 fn dir_path(own: &str, dir: DirKey) -> PathBuf {
     PathBuf::from(format!("{own}/d{}", dir.0))
 }
@@ -589,7 +599,7 @@ fn call_bytes(part: Part) -> u64 {
     part.call_bytes.clamp(1, LONGEST_CALL_BYTES)
 }
 
-fn io_failed(path: &Path, call: &'static str) -> impl FnOnce(io::Error) -> BenchError {
+fn io_failed(path: &Path, call: &'static str) -> impl FnOnce(io::Error) -> BenchError + use<> {
     let path = path.to_owned();
     move |source| BenchError::Io { path, call, source }
 }

@@ -1,6 +1,6 @@
 //! A folder for one image that is thrown away.
 
-use super::io_failed;
+use super::{StopAsked, go_on, io_failed};
 use crate::subject::BenchError;
 use fsage_core::size;
 use fsage_linux::loop_device;
@@ -8,6 +8,7 @@ use rustix::fs::{CWD, Mode, SeekFrom, ioctl_ficlone, mkdirat, seek, statvfs};
 use rustix::io::Errno;
 use std::fs::{self, File};
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -66,8 +67,8 @@ impl Scratch {
     /// is no hole elsewhere.
     ///
     /// # Errors
-    /// The image is in use or cannot be read; no room below it.
-    pub fn copy(&self, image: &Path) -> Result<(), BenchError> {
+    /// The image is in use or cannot be read; no room below it; `stop` said so.
+    pub fn copy(&self, image: &Path, stop: Option<&StopAsked>) -> Result<(), BenchError> {
         loop_device::wait_unattached(image, TIMEOUT)
             .map_err(|error| io_failed(image, "copy")(error.into()))?;
         let from = File::open(image).map_err(io_failed(image, "open"))?;
@@ -80,7 +81,14 @@ impl Scratch {
         if shared {
             return Ok(());
         }
-        copy_data(&from, &to, meta.len()).map_err(io_failed(&path, "copy"))
+        to.set_len(meta.len())
+            .map_err(io_failed(&path, "truncate"))?;
+        let mut at = 0;
+        while at < meta.len() {
+            go_on(stop)?;
+            at = copy_piece(&from, &to, at..meta.len()).map_err(io_failed(&path, "copy"))?;
+        }
+        Ok(())
     }
 
     /// Whether there is room for so many bytes, and for what benchmarks write, but never for more than the whole image.
@@ -110,30 +118,19 @@ impl Drop for Scratch {
     }
 }
 
-/// Copies everything but holes. The other file gets the same length.
-fn copy_data(from: &File, to: &File, length: u64) -> io::Result<()> {
-    to.set_len(length)?;
-    let mut buffer = vec![0; PIECE_BYTES as usize];
-    let mut at = 0;
-    while at < length {
-        let data = match seek(from, SeekFrom::Data(at)) {
-            Ok(data) => data,
-            // Nothing but a hole from here on.
-            Err(Errno::NXIO) => break,
-            Err(errno) => return Err(errno.into()),
-        };
-        let hole = seek(from, SeekFrom::Hole(data))?.min(length);
-        at = data;
-        while at < hole {
-            let piece = &mut buffer[..PIECE_BYTES.min(hole - at) as usize];
-            from.read_exact_at(piece, at)?;
-            to.write_all_at(piece, at)?;
-            at += piece.len() as u64;
-        }
-        // An image that changes meanwhile must not lead round in circles.
-        at = hole.max(data + 1);
-    }
-    Ok(())
+/// Copies the first data in a range, a piece at most, and says where to go on.
+fn copy_piece(from: &File, to: &File, range: Range<u64>) -> io::Result<u64> {
+    let data = match seek(from, SeekFrom::Data(range.start)) {
+        Ok(data) => data,
+        // Nothing but a hole from here on.
+        Err(Errno::NXIO) => return Ok(range.end),
+        Err(errno) => return Err(errno.into()),
+    };
+    let hole = seek(from, SeekFrom::Hole(data))?.min(range.end);
+    let mut piece = vec![0; PIECE_BYTES.min(hole.saturating_sub(data)) as usize];
+    from.read_exact_at(&mut piece, data)?;
+    to.write_all_at(&piece, data)?;
+    Ok(data + piece.len() as u64)
 }
 
 #[cfg(test)]
@@ -148,17 +145,15 @@ mod tests {
         let image = File::create_new(&path).unwrap();
         image.set_len(64 * MB).unwrap();
         for at in [0, 5 * MB - 3, 40 * MB] {
-            image.write_all_at(&[7; 10_000], at).unwrap();
+            let data: Vec<u8> = (0..MB + MB / 3).map(|i| (i % 251) as u8).collect();
+            image.write_all_at(&data, at).unwrap();
         }
-        let to = File::create_new(folder.path().join("copy")).unwrap();
-        copy_data(&image, &to, 64 * MB).unwrap();
-        assert!(fs::read(folder.path().join("copy")).unwrap() == fs::read(&path).unwrap());
-        // 30,000 bytes in three pieces, each with the ends of its blocks: far from 64 MiB.
-        assert!(to.metadata().unwrap().blocks() * 512 < MB);
-
         let scratch = Scratch::new(folder.path()).unwrap();
-        scratch.copy(&path).unwrap();
+        scratch.copy(&path, None).unwrap();
         assert!(fs::read(scratch.image()).unwrap() == fs::read(&path).unwrap());
+        // About 4 MiB of data, with the ends of blocks: far from 64 MiB.
+        let copied = fs::metadata(scratch.image()).unwrap();
+        assert!(copied.len() == 64 * MB && copied.blocks() * 512 < 6 * MB);
         let inner = scratch.folder.clone();
         assert!(inner.is_dir());
         drop(scratch);
