@@ -10,6 +10,7 @@ mod doctor;
 mod generate;
 mod inspect;
 mod measure;
+mod reproduce;
 mod snapshot;
 mod verify;
 mod verify_method;
@@ -43,6 +44,7 @@ enum Command {
     Demo(demo::Args),
     Doctor(doctor::Args),
     Device(device::Args),
+    Reproduce(reproduce::Args),
 }
 
 /// Runs what the command line says.
@@ -56,6 +58,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Bench(args) => bench::run(args, ui),
         Command::Doctor(args) => doctor::run(args),
         Command::Demo(args) => demo::run(args, ui),
+        Command::Reproduce(args) => reproduce::run(args, ui),
         Command::Device(args) => device::run(args, ui),
         Command::Generate(args) => generate::run(args, ui),
         Command::Convert(args) => convert::run(args, ui),
