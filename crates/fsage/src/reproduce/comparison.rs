@@ -161,7 +161,10 @@ mod tests {
         assert_eq!(verdict("S96.3"), Verdict::NotMeasured);
         assert_eq!(verdict("S96.4"), Verdict::Differs);
         assert_eq!(lines.len(), paper().expected.len());
-        let failed: Vec<&str> = failed(&lines).iter().map(|l| l.expected.id.as_str()).collect();
+        let failed: Vec<&str> = failed(&lines)
+            .iter()
+            .map(|l| l.expected.id.as_str())
+            .collect();
         // The three required rows of papers/smith96/expected.toml.
         assert_eq!(failed, ["S96.4", "S96.8", "S96.8.perfect"]);
     }

@@ -7,7 +7,7 @@ use crate::aging::again::AgedModel;
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
 use fsage_bench::benchmarks::free_space::FREE_SPACE;
-use fsage_bench::real::{RealOptions, RealStand};
+use fsage_bench::real::{RealOptions, RealPlace, RealStand};
 use fsage_bench::{
     BenchError, Benchmark, Case, FileKey, LeftOut, Progress, Results, SimulatedStand, Site, Stand,
     Subject,
@@ -15,6 +15,7 @@ use fsage_bench::{
 use fsage_core::{FileId, Layout};
 use fsage_models::ffs::{Ffs, Params};
 use fsage_target::{Target, TargetSpec};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,6 +43,8 @@ pub struct Suited {
     pub left_out: Vec<(State, LeftOut)>,
     /// How the caches of a real file system were emptied.
     pub caches: Option<&'static str>,
+    /// How far a copied free map of a real file system is from the one that was to be copied, in percent.
+    pub free_map_off_percent: BTreeMap<State, f64>,
 }
 
 /// The same in one state.
@@ -49,6 +52,7 @@ struct Outcome {
     results: Results,
     left_out: Vec<LeftOut>,
     caches: Option<&'static str>,
+    free_map_off_percent: Option<f64>,
 }
 
 impl Lane {
@@ -160,12 +164,16 @@ impl Lane {
             rows: Vec::new(),
             left_out: Vec::new(),
             caches: None,
+            free_map_off_percent: BTreeMap::new(),
         };
         for (state, ground) in &self.grounds {
             let Some(outcome) = self.run_on(*state, ground, suite, plan, ui)? else {
                 continue;
             };
             suited.caches = outcome.caches;
+            if let Some(off) = outcome.free_map_off_percent {
+                suited.free_map_off_percent.insert(*state, off);
+            }
             let left_out = outcome.left_out.into_iter();
             let left_out = left_out.chain(outcome.results.left_out);
             suited.left_out.extend(left_out.map(|left| (*state, left)));
@@ -222,30 +230,40 @@ impl Lane {
                 )
                 .map(Some)
             }
-            Ground::Real(..) if only_free_map && state != State::Empty => {
-                ui.warn(&format!(
-                    "{}: {}: {}: the free map of a real file system is not copied; left out",
-                    self.spec,
-                    suite.name(),
-                    state.as_str()
-                ));
-                Ok(None)
-            }
             Ground::Real(place, existing) => {
+                let place = match (place, only_free_map) {
+                    (RealPlace::Directory(_), true) => {
+                        ui.warn(&format!(
+                            "{}: {}: the free map of a directory is that of its whole file system, and is not copied; \
+                             left out",
+                            self.spec,
+                            suite.name()
+                        ));
+                        return Ok(None);
+                    }
+                    (RealPlace::CopyOf { image, options }, true) => RealPlace::FreeMapOf {
+                        image: image.clone(),
+                        options: options.clone(),
+                    },
+                    (place, _) => place.clone(),
+                };
+                let existing = if only_free_map { &[][..] } else { existing };
                 fs::create_dir_all(&self.folder)
                     .with_context(|| format!("{}: cannot make it", self.folder.display()))?;
                 let options = RealOptions {
-                    existing: existing.clone(),
+                    existing: existing.to_vec(),
                     drop_all: plan.drop_caches,
                     stop: Some(Arc::new(|| ui::go_on().is_err())),
                 };
-                let mut stand = RealStand::new(place.clone(), options, false);
+                let mut stand = RealStand::new(place, options, false);
                 let subject = stand.ready().map_err(failed)?;
                 let site = Site {
                     free_bytes: subject.free_bytes().map_err(failed)?,
                     hot_files: (0..existing.len() as u64).map(FileKey).collect(),
                 };
                 let caches = subject.cache_method();
+                let deviation = subject.deviation();
+                let free_map_off_percent = deviation.and_then(|deviation| deviation.percent());
                 let mut stands = [stand];
                 let outcome = run(
                     suite,
@@ -261,6 +279,7 @@ impl Lane {
                 stand.close().map_err(failed)?;
                 Ok(Some(Outcome {
                     caches: Some(caches),
+                    free_map_off_percent,
                     ..outcome
                 }))
             }
@@ -316,6 +335,7 @@ fn run<S: Stand + Send>(
         results: results.map_err(failed)?,
         left_out,
         caches: None,
+        free_map_off_percent: None,
     })
 }
 

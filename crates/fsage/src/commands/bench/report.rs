@@ -31,6 +31,8 @@ pub struct Report {
     host: Option<String>,
     /// How the caches of a real file system were emptied.
     caches: Option<&'static str>,
+    /// How far copied free maps are from those that were to be copied.
+    free_map_off_percent: BTreeMap<State, f64>,
     repetitions: u32,
     rows: Vec<Row>,
     left_out: Vec<LeftOutJson>,
@@ -76,6 +78,7 @@ pub struct TargetJson {
     device: Option<String>,
     host: Option<String>,
     caches: Option<&'static str>,
+    free_map_off_percent: BTreeMap<State, f64>,
     repetitions: u32,
     phases: Vec<Line>,
     left_out: Vec<LeftOutJson>,
@@ -99,6 +102,7 @@ impl Report {
             host: machine.map(|machine| machine.host.clone()),
             repetitions: plan.repetitions(lane.is_real()),
             caches: suited.caches,
+            free_map_off_percent: suited.free_map_off_percent,
             left_out: left_out.collect(),
             lines: lines(&suited.rows),
             rows: suited.rows,
@@ -150,6 +154,13 @@ impl Report {
             write!(out, "; between phases: {caches}")?;
         }
         writeln!(out)?;
+        for (state, percent) in &self.free_map_off_percent {
+            let state = state.as_str();
+            writeln!(
+                out,
+                "Free map of {state}: {percent:.2} % off the one that it is a copy of."
+            )?;
+        }
         writeln!(out, "{}\n", self.what_is_shown())?;
         writeln!(out, "{}", self.table())?;
         for (phase, series) in self.curves() {
@@ -344,6 +355,7 @@ impl Report {
             device: self.device,
             host: self.host,
             caches: self.caches,
+            free_map_off_percent: self.free_map_off_percent,
             repetitions: self.repetitions,
             phases: self.lines,
             left_out: self.left_out,

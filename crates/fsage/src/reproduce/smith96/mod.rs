@@ -33,7 +33,10 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
 
     let mut measured = Measured::default();
     for (name, aged) in [("orig", orig), ("realloc", realloc)] {
-        measured.figure(&format!("S96.10.{name}.day-1"), aged.scores.first().copied());
+        measured.figure(
+            &format!("S96.10.{name}.day-1"),
+            aged.scores.first().copied(),
+        );
         measured.figure(&format!("S96.10.{name}.end"), aged.scores.last().copied());
     }
     let broken = [orig, realloc].map(|aged| 1.0 - aged.scores.last().copied().unwrap_or(1.0));

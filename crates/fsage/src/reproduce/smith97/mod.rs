@@ -96,8 +96,14 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
 }
 
 fn measure_hot(realloc: &Hot, noswitch: &Hot, measured: &mut Measured) {
-    measured.figure("H97.0.files", (realloc.files > 0).then_some(realloc.files as f64));
-    measured.figure("H97.0.bytes", (realloc.files > 0).then(|| realloc.megabytes()));
+    measured.figure(
+        "H97.0.files",
+        (realloc.files > 0).then_some(realloc.files as f64),
+    );
+    measured.figure(
+        "H97.0.bytes",
+        (realloc.files > 0).then(|| realloc.megabytes()),
+    );
     for (name, hot) in [("realloc", realloc), ("noswitch", noswitch)] {
         measured.figure(&format!("H97.1.{name}"), hot.layout.share());
         measured.figure(&format!("H97.2.{name}"), hot.read.map(|s| s.mean));
