@@ -39,16 +39,20 @@ pub fn curves_between(
         }
     }
     let mut out = String::new();
-    for (i, row) in grid.iter().enumerate() {
-        let label = rows.label(i).unwrap_or_default();
+    let labels: Vec<String> = (0..rows.count())
+        .map(|row| rows.label(row).unwrap_or_default())
+        .collect();
+    let margin = labels.iter().map(String::len).max().unwrap_or(0).max(5);
+    for (label, row) in labels.iter().zip(&grid) {
         let line: String = row.iter().collect();
-        let _ = writeln!(out, " {label:>5} |{}", line.trim_end());
+        let _ = writeln!(out, " {label:>margin$} |{}", line.trim_end());
     }
-    let _ = writeln!(out, "       +{}", "-".repeat(width));
+    let indent = " ".repeat(margin + 2);
+    let _ = writeln!(out, "{indent}+{}", "-".repeat(width));
     let middle = width.saturating_sub(right.len() + left.len().max(2));
-    let _ = writeln!(out, "        {left:<2}{x_label:^middle$}{right}");
+    let _ = writeln!(out, "{indent} {left:<2}{x_label:^middle$}{right}");
     for (i, one) in series.iter().enumerate() {
-        let _ = writeln!(out, "        {} {}", MARKS[i % MARKS.len()], one.name);
+        let _ = writeln!(out, "{indent} {} {}", MARKS[i % MARKS.len()], one.name);
     }
     out
 }
@@ -159,6 +163,32 @@ mod tests {
         assert_eq!(rows[10], "  0.50 |                    o");
         assert!(rows[12].trim_start().starts_with('0') && rows[12].ends_with("10"));
         assert!(rows[13].ends_with("o falling"));
+    }
+
+    #[test]
+    fn large_values_have_their_axis_in_one_column_and_ends_their_own_words() {
+        let one = Series {
+            name: "one".into(),
+            points: vec![(4.0, 90.0), (14.0, 400.0)],
+        };
+        let ends = ("16 B".to_owned(), "16 KB".to_owned());
+        let chart = curves_between(&[one], 30, &ends, "size");
+        let rows: Vec<&str> = chart.lines().collect();
+        let axis = |row: &str| row.find(['|', '+']);
+        let below = rows
+            .iter()
+            .position(|row| row.contains('+'))
+            .expect("an axis");
+        assert!(
+            rows[..=below].iter().all(|row| axis(row) == Some(8)),
+            "{chart}"
+        );
+        assert!(rows[0].starts_with(" 400.00 |"));
+        let words = rows[below + 1].trim();
+        assert!(
+            words.starts_with("16 B") && words.ends_with("16 KB"),
+            "{words}"
+        );
     }
 
     #[test]

@@ -164,16 +164,18 @@ fn begun(
     let header = source.header();
     let name = workload.file_name().unwrap_or(workload.as_os_str());
     let hash = || fsage_data::hash_file(workload);
+    let place = if workload.is_file() {
+        way(output, workload)?.to_str().map(str::to_owned)
+    } else {
+        None
+    };
     Ok(Manifest {
         fsage: env!("CARGO_PKG_VERSION").to_owned(),
         schema_version: 1,
         state: State::Incomplete,
         workload: WorkloadFacts {
             file: name.to_string_lossy().into_owned(),
-            path: match workload.is_file() {
-                true => way(output, workload)?.to_str().map(str::to_owned),
-                false => None,
-            },
+            path: place,
             blake3: workload.is_file().then(hash).transpose()?,
             generator: header.generator.clone(),
             seed: header.seed,

@@ -34,6 +34,8 @@ const REAL_REPETITIONS: u32 = 5;
 /// Simulated targets run on a simulated machine and disk: their models are aged again from the workload of the run.
 /// Real images are copied, and the copies are measured. Results go to RUN/TARGET/bench/SUITE.parquet and .svg.
 #[derive(Debug, clap::Args)]
+// Every flag of the command line is one.
+#[allow(clippy::struct_excessive_bools)]
 #[command(
     after_help = "Examples:\n  fsage bench run\n  fsage bench run --suite sequential --size 16K,64K,1M --on ffs\n  \
                   fsage bench --on loop:ext4,size=1G --suite small-file -o empty\n  fsage bench --list"
@@ -215,7 +217,7 @@ fn measure(
         summary::print_json(&mut out, &json)?;
         return Ok(out.flush()?);
     }
-    let folders = lanes.iter().map(|lane| lane.bench_folder());
+    let folders = lanes.iter().map(|lane| results::bench_folder(&lane.folder));
     let folders: Vec<String> = folders.map(|path| path.display().to_string()).collect();
     ui.note(&format!(
         "\nEvery measurement is in {}.",

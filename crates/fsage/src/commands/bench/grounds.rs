@@ -104,7 +104,7 @@ fn existing(run: &RunFiles<'_>, state: State) -> anyhow::Result<Vec<ExistingFile
             paths.insert(names::escape(&file.path).into_owned(), content);
         }
     }
-    let aged = SnapshotFile::open(&run.folder.join("final.parquet"))?;
+    let aged = SnapshotFile::open(run.folder.join("final.parquet"))?;
     if state == State::Aged {
         return in_order(&aged, &paths);
     }
@@ -117,7 +117,7 @@ fn existing(run: &RunFiles<'_>, state: State) -> anyhow::Result<Vec<ExistingFile
         }
     });
     in_order(
-        &SnapshotFile::open(&run.folder.join("control.parquet"))?,
+        &SnapshotFile::open(run.folder.join("control.parquet"))?,
         &paths,
     )
 }

@@ -133,11 +133,6 @@ impl Lane {
         self.params.is_none()
     }
 
-    /// Where its results go.
-    pub fn bench_folder(&self) -> PathBuf {
-        self.folder.join("bench")
-    }
-
     /// That a model fits the drive.
     pub fn check(&self, plan: &Plan) -> anyhow::Result<()> {
         for (_, ground) in &self.grounds {

@@ -429,11 +429,13 @@ impl Cell {
     }
 }
 
+/// The repetitions of a phase with files of one size, in every state.
+type ByState<'a> = BTreeMap<State, Vec<&'a Measurement>>;
+
 /// A line for each phase and size, by phase as they come first, then by size.
 fn lines(rows: &[Row]) -> Vec<Line> {
     let mut phases: Vec<&str> = Vec::new();
-    let mut groups: BTreeMap<(usize, Option<u64>), BTreeMap<State, Vec<&Measurement>>> =
-        BTreeMap::new();
+    let mut groups: BTreeMap<(usize, Option<u64>), ByState<'_>> = BTreeMap::new();
     for row in rows {
         let phase = row.measurement.phase.as_str();
         let known = phases.iter().position(|known| *known == phase);
@@ -460,7 +462,7 @@ fn lines(rows: &[Row]) -> Vec<Line> {
 
 /// Aged against control, each repetition with the one of the same number: on simulated disks both begin with the spindle
 /// at the same angle.
-fn ratio(states: &BTreeMap<State, Vec<&Measurement>>) -> Option<Summary> {
+fn ratio(states: &ByState<'_>) -> Option<Summary> {
     let (aged, control) = (states.get(&State::Aged)?, states.get(&State::Control)?);
     let speed = |m: &Measurement| m.throughput().or_else(|| m.file_rate());
     let mut ratios = Vec::new();

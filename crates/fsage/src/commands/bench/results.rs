@@ -98,9 +98,14 @@ impl Row {
     }
 }
 
+/// The folder of all results of a target, in that of the target.
+pub fn bench_folder(folder: &Path) -> PathBuf {
+    folder.join("bench")
+}
+
 /// A file of a suite in the folder of a target.
 pub fn path(folder: &Path, suite: &str, extension: &str) -> PathBuf {
-    folder.join("bench").join(format!("{suite}.{extension}"))
+    bench_folder(folder).join(format!("{suite}.{extension}"))
 }
 
 /// That no result of a suite is there, or may be replaced.

@@ -1,0 +1,222 @@
+//! `fsage bench` on real file systems: images of ext4 (root) and directories. The aged file system is left as it was, and
+//! nothing stays mounted.
+//!
+//! Expected values: sizes and counts of the workloads below, by hand; no time is compared.
+
+mod real;
+
+use fsage_data::hash_file;
+use real::{RealFs, attached_below, fsage, fsage_json, skip, target_folder};
+use serde_json::Value as Json;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const DAY_S: u64 = 86_400;
+
+/// Forty files in two directories; those with a number divisible by 4 are changed 40 days later, file 8 is then removed,
+/// and file 12 has a second name.
+fn workload(at: &Path) {
+    let mut script = String::from("mkdir 1\nmkdir 2\n");
+    let mut line = |text: String| {
+        script.push_str(&text);
+        script.push('\n');
+    };
+    for file in 1..=40 {
+        line(format!(
+            "@{DAY_S} create {file} {} {}",
+            1 + file % 2,
+            file * 2000
+        ));
+    }
+    line("link 100 12 2".to_owned());
+    for file in (4..=40).step_by(4) {
+        line(format!("@{} append {file} 1000", 41 * DAY_S));
+    }
+    line("delete 8\nday 1".to_owned());
+    fs::write(at.join("w.ops"), script).expect("a script");
+}
+
+/// Files 4, 12, 16, ..., 40 were changed: nine, of 2000 bytes times their number and 1000 more.
+const HOT_FILES: u64 = 9;
+const HOT_BYTES: u64 = 2000 * (220 - 8) + HOT_FILES * 1000;
+
+/// Names of states, and what is said of the hot files in each.
+fn check_hot_files(json: &Json, states: &[&str]) {
+    let target = &json["suites"][0]["targets"][0];
+    assert_eq!(json["suites"][0]["suite"], "hot-files");
+    assert_eq!(
+        (&target["device"], &target["host"]),
+        (&Json::Null, &Json::Null)
+    );
+    let measurements = target["measurements"].as_array().expect("rows");
+    // Two phases, two repetitions.
+    assert_eq!(measurements.len(), 4 * states.len(), "{target}");
+    for row in measurements {
+        assert!(states.iter().any(|state| row["state"] == *state), "{row}");
+        assert_eq!(
+            (&row["files"], &row["bytes"]),
+            (&HOT_FILES.into(), &HOT_BYTES.into())
+        );
+    }
+}
+
+/// Every file below a folder, with its hash.
+fn hashes(folder: &Path) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let hash = hash_file(&path).expect("a file");
+                found.push((path, hash));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn an_image_is_measured_and_left_as_it_was() {
+    let fs = match RealFs::usable("ext4") {
+        Ok(fs) => fs,
+        Err(why) => return skip("an_image_is_measured_and_left_as_it_was", &why),
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    workload(at);
+    fsage(
+        at,
+        &["age", "w.ops", "--on", "loop:ext4,size=96M", "-o", "run"],
+    );
+    let target = target_folder(at, "run");
+    let before = hashes(&target);
+    let suites = "hot-files,sequential,free-space";
+    let states = ["aged", "control", "empty"];
+    let bench = [
+        "bench",
+        "run",
+        "--suite",
+        suites,
+        "--state",
+        "aged,control,empty",
+        "--size",
+        "64K",
+        "--repetitions",
+        "2",
+        "--json",
+    ];
+    let json = fsage_json(at, &bench);
+    // The empty one has no hot files, and says so.
+    check_hot_files(&json, &states[..2]);
+    let left_out = &json["suites"][0]["targets"][0]["left_out"];
+    assert_eq!(left_out[0]["state"], "empty");
+    for suite in [1, 2] {
+        let target = &json["suites"][suite]["targets"][0];
+        let caches = target["caches"].as_str().expect("words");
+        assert!(caches.contains("mounted again"), "{caches}");
+        for phase in target["phases"].as_array().expect("phases") {
+            assert_eq!(phase["file_bytes"], 64 << 10);
+            for state in states {
+                assert_eq!(phase["states"][state]["mb_per_s"]["count"], 2, "{phase}");
+            }
+        }
+    }
+    let off = &json["suites"][2]["targets"][0]["free_map_off_percent"];
+    for state in ["aged", "control"] {
+        assert!(off[state].as_f64().is_some_and(|off| off < 10.0), "{off}");
+    }
+    let kept: Vec<_> = hashes(&target)
+        .into_iter()
+        .filter(|(path, _)| !path.starts_with(target.join("bench")))
+        .collect();
+    assert_eq!(kept, before);
+    fs.check(&real::image_of(at, "run"));
+    fsage(at, &["verify", "run"]);
+    assert_eq!(attached_below(at), Vec::<String>::new());
+    let inspected = fsage(
+        at,
+        &[
+            "inspect",
+            &target.join("bench/sequential.parquet").to_string_lossy(),
+        ],
+    );
+    assert!(String::from_utf8_lossy(&inspected.stdout).contains("a Parquet table (bench)"));
+}
+
+#[test]
+fn an_empty_image_is_made_and_removed() {
+    if let Err(why) = RealFs::usable("ext4") {
+        return skip("an_empty_image_is_made_and_removed", &why);
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let bench = [
+        "bench",
+        "--on",
+        "loop:ext4,size=96M",
+        "--suite",
+        "sequential",
+        "--size",
+        "1M",
+        "--repetitions",
+        "1",
+        "-o",
+        "out",
+    ];
+    fsage(at, &bench);
+    let left: Vec<PathBuf> = hashes(at).into_iter().map(|(path, _)| path).collect();
+    let bench = at.join("out/loop_ext4,size=96M/bench");
+    assert_eq!(
+        left,
+        [
+            bench.join("sequential.parquet"),
+            bench.join("sequential.svg")
+        ]
+    );
+    assert_eq!(attached_below(at), Vec::<String>::new());
+}
+
+#[test]
+fn a_directory_is_measured_with_its_control_and_left_as_it_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    workload(at);
+    for name in ["aged", "copied"] {
+        fs::create_dir(at.join(name)).expect("a folder");
+    }
+    let spec = "dir:aged,control=copied,reserve=0";
+    fsage(at, &["age", "w.ops", "--on", spec, "-o", "run"]);
+    let before = (hashes(&at.join("aged")), hashes(&at.join("copied")));
+    assert_eq!(
+        before.0.len(),
+        40,
+        "40 files, one of them removed, one with two names"
+    );
+    let bench = [
+        "bench",
+        "run",
+        "--suite",
+        "hot-files,free-space",
+        "--repetitions",
+        "2",
+        "--json",
+    ];
+    let json = fsage_json(at, &bench);
+    check_hot_files(&json, &["aged", "control"]);
+    let free_space = &json["suites"][1]["targets"][0];
+    assert_eq!(
+        free_space["phases"],
+        serde_json::json!([]),
+        "no free map of its own"
+    );
+    // Written over with what was in them, by the numbers of the copies in the control.
+    assert_eq!(
+        (hashes(&at.join("aged")), hashes(&at.join("copied"))),
+        before
+    );
+    fsage(at, &["verify", "run"]);
+}
