@@ -356,8 +356,9 @@ fn what_cannot_be_measured_is_refused_before_the_work() {
     }
     let bench = at.join("run/ffs_preset=tiny/bench");
     assert!(!bench.exists());
-    let args = "bench run --on ffs:preset=tiny --suite hot-files";
+    let args = "bench run --suite hot-files";
     fsage(at, args);
+    assert!(!at.join("run/null/bench").exists(), "null has no files");
     refuses(
         at,
         args,

@@ -1,5 +1,5 @@
-//! `fsage bench` on real file systems: images of ext4 (root) and directories. The aged file system is left as it was, and
-//! nothing stays mounted.
+//! `fsage bench` on real file systems: images of ext4 (root) and directories. The aged file system is left as it was,
+//! and nothing stays mounted.
 //!
 //! Expected values: sizes and counts of the workloads below, by hand; no time is compared.
 
@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 const DAY_S: u64 = 86_400;
 
-/// Forty files in two directories; those with a number divisible by 4 are changed 40 days later, file 8 is then removed,
-/// and file 12 has a second name.
+/// Forty files in two directories; those with a number divisible by 4 are changed 40 days later, file 8 is then
+/// removed, and file 12 has a second name.
 fn workload(at: &Path) {
     let mut script = String::from("mkdir 1\nmkdir 2\n");
     let mut line = |text: String| {

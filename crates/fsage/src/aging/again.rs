@@ -120,7 +120,9 @@ fn model(
     // The control is numbered from 1, without gaps, and has no more files than the workload made.
     let first_free_id = highest_id.checked_add(2).filter(|&id| id < 1 << 63);
     let first_free_id = first_free_id.with_context(|| {
-        format!("the workload numbers files up to {highest_id}, so that none is left for a benchmark; expected less than 2^63")
+        format!(
+            "the workload numbers files up to {highest_id}: none is left for a benchmark; expected less than 2^63"
+        )
     })?;
     Ok(AgedModel {
         aged: *aged,
@@ -165,8 +167,8 @@ fn is_as_it_was(aging: &Aging, days: &Path, spec: &str) -> anyhow::Result<()> {
         )
     };
     bail!(
-        "{}: {spec} ends with {}, and its workload leads to {}: the run was made by another version of fsage, or it was \
-         changed; make it again",
+        "{}: {spec} ends with {}, and its workload leads to {}: the run was made by another version of fsage, \
+         or it was changed; make it again",
         days.display(),
         said(recorded),
         said(again)

@@ -382,16 +382,23 @@ fn aged_lanes(
 /// The suite that needs to know which files are hot.
 const HOT_FILES: &str = "hot-files";
 
-/// The targets of a run that are asked for; all of them if none is named.
+/// The targets of a run that are asked for; all that have files if none is named.
 fn chosen<'a>(
     run: &Path,
     manifest: &'a Manifest,
     only: &[TargetSpec],
 ) -> anyhow::Result<Vec<&'a TargetFacts>> {
-    if only.is_empty() {
-        return Ok(manifest.targets.iter().collect());
-    }
     let mut chosen: Vec<&TargetFacts> = Vec::new();
+    if only.is_empty() {
+        let all = manifest.targets.iter();
+        chosen.extend(all.filter(|target| target.spec != "null"));
+        if chosen.is_empty() {
+            bail!(
+                "{}: no target of the run has files to read and write",
+                run.display()
+            );
+        }
+    }
     for spec in only {
         let name = spec.to_string();
         let found = manifest.targets.iter().find(|target| target.spec == name);

@@ -460,8 +460,8 @@ fn lines(rows: &[Row]) -> Vec<Line> {
         .collect()
 }
 
-/// Aged against control, each repetition with the one of the same number: on simulated disks both begin with the spindle
-/// at the same angle.
+/// Aged against control, each repetition with the one of the same number: on simulated disks both begin with the
+/// spindle at the same angle.
 fn ratio(states: &ByState<'_>) -> Option<Summary> {
     let (aged, control) = (states.get(&State::Aged)?, states.get(&State::Control)?);
     let speed = |m: &Measurement| m.throughput().or_else(|| m.file_rate());
