@@ -245,21 +245,6 @@ fn data_that_were_never_written_are_not_read() {
 }
 
 #[test]
-fn the_clock_stands_still_while_the_subject_looks_at_extents() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("large"), content(1, 32 * MB)).unwrap();
-    let mut real = in_directory(folder.path(), with_existing(&[("large", 1)]));
-    let outside = Instant::now();
-    let (start, cpu_start) = (real.clock_ns(), real.cpu_ns().unwrap());
-    // It syncs 32 MiB and looks at the extents, and reads nothing.
-    real.read(FileKey(0), whole(0)).unwrap();
-    let first = real.clock_ns() - start;
-    assert!(u128::from(first) < outside.elapsed().as_nanos());
-    real.read(FileKey(0), whole(32 * MB)).unwrap();
-    assert!(real.clock_ns() - start > first && real.cpu_ns().unwrap() > cpu_start);
-}
-
-#[test]
 fn a_benchmark_stops_before_the_next_operation_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let asked = AtomicU32::new(0);
