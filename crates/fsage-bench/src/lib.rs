@@ -11,6 +11,7 @@ mod measurement;
 mod phase;
 pub mod real;
 mod run;
+mod simulated;
 mod statistics;
 mod subject;
 #[cfg(test)]
@@ -19,5 +20,6 @@ mod test_subject;
 pub use benchmark::{Benchmark, Case, LeftOut, Site, Unsuited};
 pub use measurement::Measurement;
 pub use run::{Progress, Results, Stand, run};
+pub use simulated::{DriveTooSmall, Simulated, SimulatedStand};
 pub use statistics::{Interval, Summary, median_ranks};
 pub use subject::{BenchError, DirKey, FileKey, Part, Subject};

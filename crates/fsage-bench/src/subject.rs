@@ -1,6 +1,6 @@
 //! What a benchmark runs on: a file system, simulated or real, with a clock.
 
-use fsage_core::StateError;
+use fsage_core::{Outcome, StateError};
 use fsage_metrics::LayoutScore;
 use fsage_target::directory::TargetError;
 use fsage_target::loop_image::ImageError;
@@ -173,6 +173,9 @@ pub enum BenchError {
     /// An operation of the benchmark does not fit the state of the model.
     #[error("the model refuses an operation of the benchmark")]
     State(#[from] StateError),
+    /// The model does not carry out an operation of the benchmark.
+    #[error("the model does not carry out an operation of the benchmark ({0:?})")]
+    Refused(Outcome),
     /// A file of the benchmark is not there.
     #[error("file {} is not there", .0.0)]
     NoFile(FileKey),

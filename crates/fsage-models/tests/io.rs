@@ -29,7 +29,7 @@ fn apply(fs: &mut Ffs, without: &str, op: Op) -> Vec<String> {
     assert_eq!(fs.apply(&op), Ok(Outcome::Done));
     let told = std::mem::take(fs.told());
     told.iter()
-        .map(|io| line(io))
+        .map(line)
         .filter(|line| without.is_empty() || !without.split(' ').any(|w| line.starts_with(w)))
         .collect()
 }

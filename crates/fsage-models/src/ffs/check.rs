@@ -85,6 +85,9 @@ impl Check<'_> {
                 format!("metadata of group {c}")
             });
         }
+        for &(start, n) in &self.fs.occupied {
+            self.claim(start, n, &|| "what is in use by nothing".to_owned());
+        }
     }
 
     fn inodes(&mut self) {

@@ -22,6 +22,7 @@
 //! | `absent` | what lack of space kept from being made |
 //! | `layout` | what metrics see |
 //! | `io` | what a host sees |
+//! | `occupy` | the free map of another file system |
 //! | [`policy`] | what the variants decide |
 //! | `check` | the file system check |
 //! | [`report`] | what a microscope may look at |
@@ -39,6 +40,7 @@ mod inode;
 mod io;
 mod layout;
 mod names;
+mod occupy;
 pub mod params;
 pub mod policy;
 pub mod report;
@@ -85,6 +87,7 @@ pub struct Ffs {
     window: ClusterWindow,
     kept_windows: FxHashMap<u64, ClusterWindow>,
     told: Told,
+    occupied: occupy::Occupied,
 }
 
 /// What an operation that may end in an outcome other than [`Outcome::Done`] gives.
@@ -116,6 +119,7 @@ impl Ffs {
             window: ClusterWindow::default(),
             kept_windows: FxHashMap::default(),
             told: Told::default(),
+            occupied: Vec::new(),
         };
         fs.make_root();
         Ok(fs)

@@ -126,6 +126,7 @@ pub const PRESETS: [&str; 4] = ["g502", "g1024", "tiny", "small"];
 
 /// Parameters of an FFS, as `newfs` and the replay take them. `None` is the default that follows from others.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Params {
     /// Partition size in 512-byte sectors.
     pub sectors: u64,

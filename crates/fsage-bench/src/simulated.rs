@@ -1,0 +1,346 @@
+//! A simulated file system as a subject: a model places blocks, a host moves buffers, a device takes the time.
+//!
+//! Each benchmark works on a copy of the model, which stays as it is, with an empty cache and an arm at rest. A system
+//! call costs the host its price; so do opening and closing a file. What a call does to buffers is what the model tells
+//! of the operation; reads go block by block through the host's read-ahead.
+
+use crate::benchmark::Case;
+use crate::run::Stand;
+use crate::subject::{BenchError, DirKey, FileKey, Part, Subject};
+use fsage_core::io::{Hosted, Io};
+use fsage_core::{DirId, FileId, Op, Outcome, Rng};
+use fsage_disk::{Device, Drive, RotatingDisk, SECTOR_BYTES};
+use fsage_host::{Host, HostParams};
+use fsage_metrics::LayoutScore;
+use thiserror::Error;
+
+/// A file system that is simulated down to the disk.
+///
+/// A [`FileKey`] is the model's own number of a file.
+pub struct Simulated<F, D: Device> {
+    fs: F,
+    host: Host<D>,
+    /// The next number of a file or directory of the benchmark's own.
+    next_id: u64,
+    /// Everything that it made and that may be there still.
+    files: Vec<FileId>,
+    directories: Vec<DirId>,
+    /// Room for lists.
+    io: Vec<Io>,
+}
+
+impl<F: Hosted, D: Device> Simulated<F, D> {
+    /// A model over a host. `first_own_id` is above the number of every file and directory that the model has ever had.
+    pub fn new(mut fs: F, mut host: Host<D>, first_own_id: u64) -> Simulated<F, D> {
+        fs.tell(true);
+        let mut superblock = Vec::new();
+        fs.superblock(&mut superblock);
+        host.set_superblock(superblock);
+        Simulated {
+            fs,
+            host,
+            next_id: first_own_id,
+            files: Vec::new(),
+            directories: Vec::new(),
+            io: Vec::new(),
+        }
+    }
+
+    /// The model.
+    pub fn model(&self) -> &F {
+        &self.fs
+    }
+
+    /// The host, with its device.
+    pub fn host(&self) -> &Host<D> {
+        &self.host
+    }
+
+    /// The same, to record requests.
+    pub fn host_mut(&mut self) -> &mut Host<D> {
+        &mut self.host
+    }
+
+    /// One system call that the model knows as an operation.
+    fn call(&mut self, op: &Op) -> Result<(), BenchError> {
+        self.host.call();
+        let outcome = self.fs.apply(op)?;
+        self.host.execute(self.fs.told());
+        self.fs.told().clear();
+        match outcome {
+            Outcome::Done => Ok(()),
+            Outcome::NoSpace => Err(BenchError::NoSpace),
+            Outcome::NoInode => Err(BenchError::NoInode),
+            Outcome::Ignored | Outcome::TooLarge | Outcome::Absent => {
+                Err(BenchError::Refused(outcome))
+            }
+        }
+    }
+
+    fn inode(&self, file: FileKey) -> Result<(FileId, u64), BenchError> {
+        let id = FileId(file.0);
+        let ino = self.fs.inode(id).ok_or(BenchError::NoFile(file))?;
+        Ok((id, ino))
+    }
+
+    fn new_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id - 1
+    }
+
+    /// The blocks of a file that follow each other on the device.
+    fn score(&self, file: FileId) -> LayoutScore {
+        let block_bytes = u64::from(self.fs.block_bytes());
+        let size = self.fs.file_size(file).unwrap_or_default();
+        let blocks = size.div_ceil(block_bytes) as u32;
+        let mut score = LayoutScore::default();
+        let mut end_of_last = None;
+        let mut lbn = 0;
+        while lbn < blocks {
+            let map = self.fs.block_map(file, lbn);
+            let Some(buffer) = map.buffer else {
+                lbn += 1;
+                continue;
+            };
+            let following = map.following.min(blocks - lbn - 1);
+            score.optimal += u64::from(following);
+            score.scored += u64::from(following);
+            if let Some(end) = end_of_last {
+                score.optimal += u64::from(end == buffer.start_bytes);
+                score.scored += 1;
+            }
+            end_of_last = Some(buffer.start_bytes + u64::from(following + 1) * block_bytes);
+            lbn += following + 1;
+        }
+        score
+    }
+}
+
+/// The parts of a range that single calls move.
+fn calls(part: Part) -> impl Iterator<Item = (u64, u64)> {
+    let end = part.offset + part.bytes;
+    let step = part.call_bytes.max(1);
+    (0..part.bytes.div_ceil(step)).map(move |i| {
+        let offset = part.offset + i * step;
+        (offset, step.min(end - offset))
+    })
+}
+
+impl<F: Hosted, D: Device> Subject for Simulated<F, D> {
+    fn free_bytes(&mut self) -> Result<u64, BenchError> {
+        Ok(free_bytes(&self.fs))
+    }
+
+    fn mkdir(&mut self) -> Result<DirKey, BenchError> {
+        let dir = DirId(self.new_id());
+        self.directories.push(dir);
+        self.call(&Op::Mkdir { dir, parent: None })?;
+        Ok(DirKey(dir.0))
+    }
+
+    fn create(&mut self, dir: DirKey, bytes: u64, call_bytes: u64) -> Result<FileKey, BenchError> {
+        let file = FileId(self.new_id());
+        self.files.push(file);
+        self.host.call();
+        let first = bytes.min(call_bytes.max(1));
+        self.call(&Op::Create {
+            file,
+            dir: DirId(dir.0),
+            bytes: first,
+        })?;
+        let rest = Part {
+            offset: first,
+            bytes: bytes - first,
+            call_bytes,
+        };
+        for (_, bytes) in calls(rest) {
+            self.call(&Op::Append { file, bytes })?;
+        }
+        self.host.call();
+        Ok(FileKey(file.0))
+    }
+
+    fn read(&mut self, file: FileKey, part: Part) -> Result<(), BenchError> {
+        let (id, ino) = self.inode(file)?;
+        let size = self.file_bytes(file)?;
+        let Simulated { fs, host, io, .. } = self;
+        host.call();
+        io.clear();
+        fs.look_up(id, io);
+        host.execute(io);
+        for (offset, bytes) in calls(part) {
+            host.call();
+            host.read(&|lbn| fs.block_map(id, lbn), ino, size, offset, bytes);
+        }
+        io.clear();
+        fs.accessed(id, io);
+        host.execute(io);
+        host.call();
+        Ok(())
+    }
+
+    fn overwrite(&mut self, file: FileKey, part: Part) -> Result<(), BenchError> {
+        let (file, _) = self.inode(file)?;
+        self.host.call();
+        for range in calls(part) {
+            let range = Some(range);
+            self.call(&Op::Overwrite { file, range })?;
+        }
+        self.host.call();
+        Ok(())
+    }
+
+    fn delete(&mut self, file: FileKey) -> Result<(), BenchError> {
+        let (file, _) = self.inode(file)?;
+        self.call(&Op::Delete { file })
+    }
+
+    fn file_bytes(&mut self, file: FileKey) -> Result<u64, BenchError> {
+        let size = self.fs.file_size(FileId(file.0));
+        size.ok_or(BenchError::NoFile(file))
+    }
+
+    fn sync(&mut self) -> Result<(), BenchError> {
+        self.host.sync();
+        self.host.wait_idle();
+        Ok(())
+    }
+
+    fn drop_caches(&mut self) -> Result<(), BenchError> {
+        self.host.remount();
+        self.fs.apply(&Op::Remount)?;
+        Ok(())
+    }
+
+    fn clock_ns(&mut self) -> u64 {
+        self.host.now_ns()
+    }
+
+    fn cpu_ns(&mut self) -> Option<u64> {
+        Some(self.host.cpu_ns())
+    }
+
+    fn layout(&mut self, files: &[FileKey]) -> Result<Option<LayoutScore>, BenchError> {
+        let mut sum = LayoutScore::default();
+        for &file in files {
+            sum += self.score(self.inode(file)?.0);
+        }
+        Ok(Some(sum))
+    }
+
+    /// Takes no simulated time.
+    fn clean_up(&mut self) -> Result<(), BenchError> {
+        self.drop_caches()?;
+        self.fs.tell(false);
+        for file in std::mem::take(&mut self.files) {
+            if self.fs.inode(file).is_some() {
+                self.fs.apply(&Op::Delete { file })?;
+            }
+        }
+        for dir in std::mem::take(&mut self.directories) {
+            if self.fs.directory_inode(dir).is_some() {
+                self.fs.apply(&Op::Rmdir { dir })?;
+            }
+        }
+        self.fs.tell(true);
+        Ok(())
+    }
+}
+
+/// Bytes that new files can take, without the reserve.
+fn free_bytes(fs: &impl Hosted) -> u64 {
+    let geometry = fs.geometry();
+    let space = fs.space().unwrap_or_default();
+    let free = space.free_blocks * u64::from(geometry.block_bytes)
+        + space.free_frags * u64::from(geometry.frag_bytes);
+    free.saturating_sub(geometry.reserved_bytes)
+}
+
+/// Makes simulated subjects: a copy of a model each, on a disk whose spindle stands at a random angle.
+#[derive(Debug)]
+pub struct SimulatedStand<'a, F> {
+    fs: &'a F,
+    first_own_id: u64,
+    host: &'a HostParams,
+    drive: &'a Drive,
+    seed: u64,
+}
+
+impl<F> Clone for SimulatedStand<'_, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F> Copy for SimulatedStand<'_, F> {}
+
+impl<'a, F: Hosted + Clone> SimulatedStand<'a, F> {
+    /// A stand over a model, whose partition begins where the drive does. `first_own_id` is above the number of every
+    /// file and directory that the model has ever had. The angle of the spindle depends on the seed, the repetition and
+    /// the case, and on nothing else: an aged file system and its control meet the same ones.
+    ///
+    /// # Errors
+    /// The file system is larger than the drive.
+    pub fn new(
+        fs: &'a F,
+        first_own_id: u64,
+        host: &'a HostParams,
+        drive: &'a Drive,
+        seed: u64,
+    ) -> Result<SimulatedStand<'a, F>, DriveTooSmall> {
+        let drive_bytes = RotatingDisk::new(drive).sectors() * SECTOR_BYTES;
+        let fs_bytes = fs.geometry().size_bytes;
+        if fs_bytes > drive_bytes {
+            return Err(DriveTooSmall {
+                drive: drive.name.clone(),
+                drive_bytes,
+                fs_bytes,
+            });
+        }
+        Ok(SimulatedStand {
+            fs,
+            first_own_id,
+            host,
+            drive,
+            seed,
+        })
+    }
+
+    /// Bytes that the files of a benchmark can take.
+    pub fn free_bytes(&self) -> u64 {
+        free_bytes(self.fs)
+    }
+
+    /// The subject for one repetition of a case.
+    pub fn subject(&self, repetition: u32, case: Case) -> Simulated<F, RotatingDisk> {
+        let angles = Rng::new(self.seed).stream("spindle", case.file_bytes.unwrap_or_default());
+        let angle = angles
+            .stream("repetition", u64::from(repetition))
+            .next_u64()
+            >> 32;
+        let disk = RotatingDisk::new(self.drive).turned(angle as u32);
+        let host = Host::new(self.host, disk, 0, self.fs.block_bytes());
+        Simulated::new(self.fs.clone(), host, self.first_own_id)
+    }
+}
+
+impl<F: Hosted + Clone> Stand for SimulatedStand<'_, F> {
+    fn fresh(&mut self, repetition: u32, case: Case) -> Result<Box<dyn Subject + '_>, BenchError> {
+        Ok(Box::new(self.subject(repetition, case)))
+    }
+}
+
+/// A file system that does not fit its drive.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "the file system has {fs_bytes} bytes, and the drive `{drive}` only {drive_bytes}: choose a larger drive, or \
+     make a smaller file system"
+)]
+pub struct DriveTooSmall {
+    /// Name of the drive.
+    pub drive: String,
+    /// What it holds.
+    pub drive_bytes: u64,
+    /// What the file system needs.
+    pub fs_bytes: u64,
+}

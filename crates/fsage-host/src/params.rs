@@ -1,0 +1,205 @@
+//! The description of a host: what its TOML file says, checked.
+
+use fsage_disk::{Scheduler, scheduler};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use thiserror::Error;
+
+/// A machine and the input and output part of its kernel. The fields are the keys of the TOML file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostParams {
+    /// What it is called.
+    pub name: String,
+    /// Where it was used.
+    pub used_in: String,
+    /// Size of the buffer cache, in bytes.
+    pub cache_bytes: u64,
+    /// Longest request, in bytes.
+    #[serde(default = "max_transfer_bytes")]
+    pub max_transfer_bytes: u32,
+    /// What becomes of synchronous writes of metadata.
+    #[serde(default)]
+    pub metadata: Metadata,
+    /// What goes along when a delayed buffer is written.
+    #[serde(default)]
+    pub flush_clustering: FlushClustering,
+    /// What is read before it is asked for.
+    #[serde(default)]
+    pub read_ahead: ReadAhead,
+    /// The block that holds the end of a file is read on its own, without read-ahead: FFS does so, LFS does not.
+    #[serde(default = "tail_alone")]
+    pub tail_alone: bool,
+    /// Time from one call of sync by the system to the next, in nanoseconds; 0: it never calls.
+    #[serde(default = "sync_interval_ns")]
+    pub sync_interval_ns: u64,
+    /// Scheduler of the driver's queue, by name.
+    #[serde(default = "scheduler_name")]
+    pub scheduler: String,
+    /// What takes time of the processor.
+    pub cpu: Cpu,
+    /// Where each value comes from, by key.
+    #[serde(default)]
+    pub source: BTreeMap<String, String>,
+}
+
+/// What becomes of synchronous writes of metadata.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metadata {
+    /// The process waits for them.
+    #[default]
+    Synchronous,
+    /// They are delayed, as all others: an emulation of soft updates.
+    SoftUpdates,
+}
+
+/// What goes along when a delayed buffer is written by sync, fsync, or because it is due for reuse.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FlushClustering {
+    /// Nothing: one request a buffer, as in 4.4BSD.
+    #[default]
+    Off,
+    /// Dirty buffers of the same file that are its neighbors on the device.
+    File,
+    /// Dirty buffers that are its neighbors on the device, of whatever they are.
+    Device,
+}
+
+/// What is read before it is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReadAhead {
+    /// Runs of blocks, by the rules of 4.4BSD.
+    #[default]
+    Clustered,
+    /// Nothing but the group of a block, where it has one.
+    None,
+}
+
+/// Time of the processor, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cpu {
+    /// Copying 4096 bytes between the process and the kernel.
+    pub copy_ns_per_4k: u64,
+    /// Making a file or directory.
+    pub create_ns: u64,
+    /// Removing one.
+    pub delete_ns: u64,
+    /// A system call, with looking up what it needs.
+    pub call_ns: u64,
+}
+
+fn max_transfer_bytes() -> u32 {
+    65_536
+}
+
+fn tail_alone() -> bool {
+    true
+}
+
+fn sync_interval_ns() -> u64 {
+    30_000_000_000
+}
+
+fn scheduler_name() -> String {
+    "clook".to_owned()
+}
+
+/// What is wrong with the description of a host.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum HostError {
+    /// It is not TOML, or a key is unknown or missing or of the wrong kind.
+    #[error("{file}:{line}: {message}")]
+    Form {
+        /// The file, or the name of the preset.
+        file: String,
+        /// Line, from 1.
+        line: usize,
+        /// What is wrong; for an unknown key the known ones.
+        message: String,
+    },
+    /// A value is out of range.
+    #[error("{file}: {key}: {message}")]
+    Value {
+        /// The file, or the name of the preset.
+        file: String,
+        /// The key, with the table that it stands in.
+        key: &'static str,
+        /// What was expected.
+        message: String,
+    },
+}
+
+/// Key and message.
+type Wrong = (&'static str, String);
+
+/// A second; nothing that a processor does once takes longer.
+const CPU_NS: RangeInclusive<u64> = 0..=1_000_000_000;
+/// A year.
+const INTERVAL_NS: RangeInclusive<u64> = 0..=31_536_000_000_000_000;
+
+impl HostParams {
+    /// The preset of that name: see [`crate::presets`].
+    pub fn preset(name: &str) -> Option<HostParams> {
+        let text = crate::presets::toml_of(name)?;
+        Some(HostParams::parse(name, text).expect("a preset that a test reads"))
+    }
+
+    /// Reads TOML; `file` is its name in messages.
+    ///
+    /// # Errors
+    /// What is not TOML, an unknown key or one that is missing, a value out of range: with the line or the key.
+    pub fn parse(file: &str, text: &str) -> Result<HostParams, HostError> {
+        let params: HostParams = toml::from_str(text).map_err(|e| {
+            let at = e.span().map_or(0, |span| span.start);
+            HostError::Form {
+                file: file.to_owned(),
+                line: 1 + text.bytes().take(at).filter(|&b| b == b'\n').count(),
+                message: e.message().replace('\n', "; "),
+            }
+        })?;
+        params.check().map_err(|(key, message)| HostError::Value {
+            file: file.to_owned(),
+            key,
+            message,
+        })?;
+        Ok(params)
+    }
+
+    fn check(&self) -> Result<(), Wrong> {
+        for (key, text) in [("name", &self.name), ("used_in", &self.used_in)] {
+            if text.lines().count() != 1 {
+                return Err((key, "expected one line".to_owned()));
+            }
+        }
+        within("cache_bytes", self.cache_bytes, 65_536..=1 << 40)?;
+        let transfer = u64::from(self.max_transfer_bytes);
+        within("max_transfer_bytes", transfer, 4096..=16 << 20)?;
+        if !transfer.is_multiple_of(512) {
+            let message = format!("expected a multiple of 512, found {transfer}");
+            return Err(("max_transfer_bytes", message));
+        }
+        within("sync_interval_ns", self.sync_interval_ns, INTERVAL_NS)?;
+        if scheduler::by_name(&self.scheduler).is_none() {
+            let names = scheduler::ALL.map(Scheduler::name).join(", ");
+            let message = format!("expected one of {names}; found {}", self.scheduler);
+            return Err(("scheduler", message));
+        }
+        within("cpu.copy_ns_per_4k", self.cpu.copy_ns_per_4k, CPU_NS)?;
+        within("cpu.create_ns", self.cpu.create_ns, CPU_NS)?;
+        within("cpu.delete_ns", self.cpu.delete_ns, CPU_NS)?;
+        within("cpu.call_ns", self.cpu.call_ns, CPU_NS)
+    }
+}
+
+fn within(key: &'static str, value: u64, range: RangeInclusive<u64>) -> Result<(), Wrong> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    let (low, high) = range.into_inner();
+    Err((key, format!("expected {low} to {high}, found {value}")))
+}
