@@ -181,6 +181,20 @@ fn what_is_read_after_the_caches_were_dropped_comes_from_the_device() {
 }
 
 #[test]
+fn all_caches_of_the_machine_are_dropped_only_by_root_and_where_that_is_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    for drop_all in [false, true] {
+        let options = RealOptions {
+            drop_all,
+            ..RealOptions::default()
+        };
+        let method = in_directory(folder.path(), options).cache_method();
+        let expected = drop_all && rustix::process::geteuid().is_root();
+        assert_eq!(method.contains("all caches of the machine"), expected);
+    }
+}
+
+#[test]
 fn existing_files_have_the_first_keys_and_keep_their_data() {
     for folder in folders() {
         let hot = content(3, 150_000);
