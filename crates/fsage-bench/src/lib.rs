@@ -9,6 +9,7 @@ mod benchmark;
 pub mod benchmarks;
 mod measurement;
 mod phase;
+pub mod real;
 mod run;
 mod simulated;
 mod statistics;

@@ -2,6 +2,8 @@
 
 use fsage_core::{Outcome, StateError};
 use fsage_metrics::LayoutScore;
+use fsage_target::directory::TargetError;
+use fsage_target::loop_image::ImageError;
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -104,6 +106,61 @@ pub trait Subject {
     fn clean_up(&mut self) -> Result<(), BenchError>;
 }
 
+/// A subject that is lent.
+impl<S: Subject + ?Sized> Subject for &mut S {
+    fn free_bytes(&mut self) -> Result<u64, BenchError> {
+        (**self).free_bytes()
+    }
+
+    fn mkdir(&mut self) -> Result<DirKey, BenchError> {
+        (**self).mkdir()
+    }
+
+    fn create(&mut self, dir: DirKey, bytes: u64, call_bytes: u64) -> Result<FileKey, BenchError> {
+        (**self).create(dir, bytes, call_bytes)
+    }
+
+    fn read(&mut self, file: FileKey, part: Part) -> Result<(), BenchError> {
+        (**self).read(file, part)
+    }
+
+    fn overwrite(&mut self, file: FileKey, part: Part) -> Result<(), BenchError> {
+        (**self).overwrite(file, part)
+    }
+
+    fn delete(&mut self, file: FileKey) -> Result<(), BenchError> {
+        (**self).delete(file)
+    }
+
+    fn file_bytes(&mut self, file: FileKey) -> Result<u64, BenchError> {
+        (**self).file_bytes(file)
+    }
+
+    fn sync(&mut self) -> Result<(), BenchError> {
+        (**self).sync()
+    }
+
+    fn drop_caches(&mut self) -> Result<(), BenchError> {
+        (**self).drop_caches()
+    }
+
+    fn clock_ns(&mut self) -> u64 {
+        (**self).clock_ns()
+    }
+
+    fn cpu_ns(&mut self) -> Option<u64> {
+        (**self).cpu_ns()
+    }
+
+    fn layout(&mut self, files: &[FileKey]) -> Result<Option<LayoutScore>, BenchError> {
+        (**self).layout(files)
+    }
+
+    fn clean_up(&mut self) -> Result<(), BenchError> {
+        (**self).clean_up()
+    }
+}
+
 /// Why a benchmark cannot go on.
 #[derive(Debug, Error)]
 pub enum BenchError {
@@ -133,6 +190,12 @@ pub enum BenchError {
         /// Bytes that were never written.
         unwritten_bytes: u64,
     },
+    /// The directory cannot be measured in.
+    #[error(transparent)]
+    Directory(#[from] TargetError),
+    /// The image cannot be made or mounted.
+    #[error(transparent)]
+    Image(#[from] ImageError),
     /// A system call failed.
     #[error("{path}: {call} failed")]
     Io {

@@ -12,3 +12,4 @@ pub mod mount;
 pub mod mounts;
 pub mod uuid;
 pub mod xfs_geometry;
+pub mod xfs_reserve;

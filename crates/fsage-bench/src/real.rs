@@ -1,0 +1,650 @@
+//! A real file system, mounted, as the subject of a benchmark.
+//!
+//! **Where it runs.** In a directory that is there, or in an image: a copy of one, so that the original is never
+//! altered, or a new one. Everything that the benchmark makes lies in one directory of its own, `.fsage-bench-0` or the
+//! next free number, which [`clean_up`](Subject::clean_up) removes; so does dropping the subject.
+//!
+//! **The clock** is `CLOCK_MONOTONIC`, the processor's that of the thread that asks. Both stand still while the subject
+//! does something that a benchmark does not ask for, such as looking whether a file was ever written.
+//!
+//! **Caches.** Data go through the page cache: `O_DIRECT` is not used, because it changes what is measured (no
+//! read-ahead, no delayed allocation). [`Real::cache_method`] tells how the cache is emptied.
+
+mod extents;
+pub mod free_map;
+mod place;
+mod scratch;
+mod stand;
+
+pub use place::RealPlace;
+pub use stand::RealStand;
+
+use crate::subject::{BenchError, DirKey, FileKey, Part, Subject};
+use extents::Extents;
+use free_map::Deviation;
+use fsage_core::{FileKind, FileView, Geometry};
+use fsage_linux::facts::facts;
+use fsage_metrics::LayoutScore;
+use fsage_target::directory::{CHUNK, Content, DEFAULT_RESERVE_BYTES, Volume};
+use rustix::fs::{Advice, AtFlags, IFlags, Mode, OFlags, fadvise, fstatvfs, syncfs};
+use rustix::io::{Errno, pread, pwritev, retry_on_intr};
+use rustix::time::{ClockId, clock_gettime};
+use scratch::Scratch;
+use std::fs::{self, File};
+use std::io::{self, IoSlice};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The longest call, whatever is asked for: 513 slices of [`Content`], under the system's limit of 1024.
+const LONGEST_CALL_BYTES: u64 = 512 * CHUNK;
+/// This share of the free space is left alone on a file system of one's own: metadata take some of it.
+const METADATA_SHARE: u64 = 64;
+const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
+
+/// Asked before every operation whether to stop.
+pub type StopAsked = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// A file that was there before the benchmark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExistingFile {
+    /// Its path from the root of the tree.
+    pub path: PathBuf,
+    /// What it holds: it is overwritten with the same.
+    pub content: Content,
+}
+
+/// How a benchmark runs on a real file system.
+#[derive(Clone, Default)]
+pub struct RealOptions {
+    /// Files that get the keys 0, 1, 2, ...; those that the benchmark makes follow.
+    pub existing: Vec<ExistingFile>,
+    /// Whether the caches of the whole machine may be dropped where a directory is measured. Takes root.
+    pub drop_all: bool,
+    /// When to stop; `None` for never.
+    pub stop: Option<StopAsked>,
+}
+
+impl std::fmt::Debug for RealOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RealOptions")
+            .field("existing", &self.existing.len())
+            .field("drop_all", &self.drop_all)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A file that has a key.
+#[derive(Debug)]
+struct KnownFile {
+    path: PathBuf,
+    bytes: u64,
+    content: Content,
+    /// Bytes that were allocated and never written; `None` until that was looked at.
+    unwritten_bytes: Option<u64>,
+}
+
+/// Time for which the clocks stood still, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stood {
+    ns: u64,
+    cpu_ns: u64,
+}
+
+/// A real file system that is measured.
+pub struct Real {
+    /// `None` when it was let go of. It goes before the image it is mounted from.
+    volume: Option<Box<dyn Volume>>,
+    scratch: Option<Scratch>,
+    deviation: Option<Deviation>,
+    /// What errors call the root of the tree.
+    shown: PathBuf,
+    options: RealOptions,
+    /// The directory of the benchmark, from the root of the tree.
+    own: Option<String>,
+    dirs: u64,
+    /// `None` where a file was deleted.
+    files: Vec<Option<KnownFile>>,
+    buffer: Vec<u8>,
+    extents: Extents,
+    start: Instant,
+    stood: Stood,
+}
+
+impl std::fmt::Debug for Real {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Real")
+            .field("volume", &self.volume)
+            .field("options", &self.options)
+            .field("cache_method", &self.cache_method())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Real {
+    /// Opens a directory, or makes and mounts an image.
+    ///
+    /// # Errors
+    /// The place cannot be used, there is no room for the image or no right to mount it, an existing file is not there.
+    pub fn new(place: &RealPlace, options: RealOptions) -> Result<Real, BenchError> {
+        let opened = place.open(options.stop.as_ref())?;
+        let mut real = Real {
+            volume: Some(opened.volume),
+            scratch: opened.scratch,
+            deviation: opened.deviation,
+            shown: place.path().to_owned(),
+            options,
+            own: None,
+            dirs: 0,
+            files: Vec::new(),
+            buffer: Vec::new(),
+            extents: Extents::default(),
+            start: Instant::now(),
+            stood: Stood::default(),
+        };
+        real.files = real.find_existing()?;
+        Ok(real)
+    }
+
+    /// How [`drop_caches`](Subject::drop_caches) empties the caches, in words for a report.
+    pub fn cache_method(&self) -> &'static str {
+        if self.scratch.is_some() {
+            "unmounted and mounted again; pages of the image dropped"
+        } else if self.drops_all() {
+            "pages of the benchmark's files dropped, then all caches of the machine"
+        } else {
+            "pages of the benchmark's files dropped; inodes and directories stay cached"
+        }
+    }
+
+    /// How far the free space is from that of the aged image, for [`RealPlace::FreeMapOf`].
+    pub fn deviation(&self) -> Option<Deviation> {
+        self.deviation
+    }
+
+    /// What stands in a report about the place: kernel, type of file system, `mkfs` line, mount options, ...
+    pub fn facts(&self) -> Vec<(&'static str, String)> {
+        self.volume().facts()
+    }
+
+    /// Removes what the benchmark made, unmounts the image and removes it. Dropping does the same and tells no errors.
+    ///
+    /// # Errors
+    /// A system call failed.
+    pub fn close(mut self) -> Result<(), BenchError> {
+        self.let_go()
+    }
+
+    fn let_go(&mut self) -> Result<(), BenchError> {
+        if self.volume.is_none() {
+            return Ok(());
+        }
+        // Of an image nothing stays.
+        let cleaned = match self.scratch {
+            None => self.clean_up(),
+            Some(_) => Ok(()),
+        };
+        let closed = match self.volume.take() {
+            Some(volume) => volume.close(),
+            None => Ok(()),
+        };
+        self.scratch = None;
+        cleaned?;
+        closed.map_err(io_failed(&self.shown, "unmount"))
+    }
+
+    fn volume(&self) -> &dyn Volume {
+        self.volume
+            .as_deref()
+            .expect("it is open until it is let go of")
+    }
+
+    fn root(&self) -> BorrowedFd<'_> {
+        self.volume().root()
+    }
+
+    fn drops_all(&self) -> bool {
+        self.options.drop_all && rustix::process::geteuid().is_root()
+    }
+
+    fn find_existing(&self) -> Result<Vec<Option<KnownFile>>, BenchError> {
+        let find = |existing: &ExistingFile| {
+            let flags = AtFlags::SYMLINK_NOFOLLOW;
+            let stat = rustix::fs::statat(self.root(), &existing.path, flags)
+                .map_err(|errno| self.failed(&existing.path, "stat", errno))?;
+            if !rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
+                let why = io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file");
+                return Err(io_failed(&self.shown.join(&existing.path), "stat")(why));
+            }
+            Ok(Some(KnownFile {
+                path: existing.path.clone(),
+                bytes: stat.st_size as u64,
+                content: existing.content,
+                unwritten_bytes: None,
+            }))
+        };
+        self.options.existing.iter().map(find).collect()
+    }
+
+    /// What an error of a system call means to a benchmark.
+    fn failed(&self, path: &Path, call: &'static str, errno: Errno) -> BenchError {
+        if !matches!(errno, Errno::NOSPC | Errno::DQUOT) {
+            return io_failed(&self.shown.join(path), call)(errno.into());
+        }
+        let makes_an_inode = matches!(call, "create" | "mkdir");
+        match fstatvfs(self.root()) {
+            Ok(stat) if makes_an_inode && stat.f_files > 0 && stat.f_favail == 0 => {
+                BenchError::NoInode
+            }
+            _ => BenchError::NoSpace,
+        }
+    }
+
+    /// Does what no benchmark asks for while the clocks stand still.
+    fn untimed<T>(&mut self, work: impl FnOnce(&mut Real) -> T) -> T {
+        let (start_ns, start_cpu_ns) = (self.clock_ns(), self.thread_cpu_ns());
+        let result = work(self);
+        self.stood.ns += self.clock_ns() - start_ns;
+        self.stood.cpu_ns += self.thread_cpu_ns() - start_cpu_ns;
+        result
+    }
+
+    /// Time that the processor worked for this thread, less what it stood still.
+    fn thread_cpu_ns(&self) -> u64 {
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        let ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
+        ns.saturating_sub(self.stood.cpu_ns)
+    }
+
+    /// The directory of the benchmark, made if need be.
+    fn own(&mut self) -> Result<String, BenchError> {
+        if let Some(own) = &self.own {
+            return Ok(own.clone());
+        }
+        let made = scratch::first_free(|name| {
+            rustix::fs::mkdirat(self.root(), name, Mode::from_raw_mode(0o700))
+        });
+        let own = made.map_err(|errno| self.failed(Path::new(""), "mkdir", errno))?;
+        // On ext2, ext3 and ext4 its directories are then spread over the groups, as those of a root directory are.
+        // Others do not know the flag, and do without.
+        if let Ok(dir) = self.open(Path::new(&own), OFlags::RDONLY) {
+            let flags = rustix::fs::ioctl_getflags(&dir).unwrap_or(IFlags::empty());
+            let _ = rustix::fs::ioctl_setflags(&dir, flags | IFlags::TOPDIR);
+        }
+        self.own = Some(own.clone());
+        Ok(own)
+    }
+
+    fn file(&self, key: FileKey) -> Result<&KnownFile, BenchError> {
+        let file = self.files.get(key.0 as usize);
+        file.and_then(Option::as_ref).ok_or(BenchError::NoFile(key))
+    }
+
+    /// A file, if it has that part.
+    fn file_with(&self, key: FileKey, part: Part) -> Result<&KnownFile, BenchError> {
+        let file = self.file(key)?;
+        match part.offset.checked_add(part.bytes) {
+            Some(end) if end <= file.bytes => Ok(file),
+            _ => {
+                let reason = format!(
+                    "it has {} bytes, less than the benchmark goes over",
+                    file.bytes
+                );
+                let why = io::Error::new(io::ErrorKind::InvalidInput, reason);
+                Err(io_failed(&self.shown.join(&file.path), "open")(why))
+            }
+        }
+    }
+
+    fn open(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, BenchError> {
+        let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let call = if flags.contains(OFlags::CREATE) {
+            "create"
+        } else {
+            "open"
+        };
+        retry_on_intr(|| rustix::fs::openat(self.root(), path, flags, Mode::from_raw_mode(0o644)))
+            .map_err(|errno| self.failed(path, call, errno))
+    }
+
+    /// Looks at every file that was not looked at yet, how much of it was allocated and never written.
+    fn look_for_unwritten(&mut self) -> Result<(), BenchError> {
+        if self
+            .files
+            .iter()
+            .flatten()
+            .all(|file| file.unwritten_bytes.is_some())
+        {
+            return Ok(());
+        }
+        // What is only in the cache yet has no place.
+        self.sync()?;
+        for index in 0..self.files.len() {
+            let file = match &self.files[index] {
+                Some(file) if file.unwritten_bytes.is_none() => file,
+                _ => continue,
+            };
+            let (path, size_bytes) = (file.path.clone(), file.bytes);
+            let opened = self.open(&path, OFlags::RDONLY)?;
+            let found = self.extents.of(&opened);
+            let found = found.map_err(io_failed(&self.shown.join(&path), "FIEMAP"))?;
+            let unwritten_bytes =
+                found.map_or(0, |found| extents::unwritten_bytes(found, size_bytes));
+            if let Some(file) = &mut self.files[index] {
+                file.unwritten_bytes = Some(unwritten_bytes);
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops the pages of a file that no process needs; what is dirty was written before.
+    fn drop_pages(file: impl AsFd) -> Result<(), Errno> {
+        fadvise(file, 0, None, Advice::DontNeed)
+    }
+
+    /// The pages of the image below the file system.
+    fn drop_image_pages(image: &Path) -> Result<(), BenchError> {
+        let file = File::open(image).map_err(io_failed(image, "open"))?;
+        file.sync_all().map_err(io_failed(image, "fsync"))?;
+        Real::drop_pages(&file).map_err(|errno| io_failed(image, "fadvise")(errno.into()))
+    }
+
+    fn drop_pages_of_files(&self) -> Result<(), BenchError> {
+        for file in self.files.iter().flatten() {
+            let opened = self.open(&file.path, OFlags::RDONLY)?;
+            Real::drop_pages(&opened).map_err(|errno| self.failed(&file.path, "fadvise", errno))?;
+        }
+        if self.drops_all() {
+            // 3: pages, and also inodes and names.
+            fs::write(DROP_CACHES, "3\n").map_err(io_failed(Path::new(DROP_CACHES), "write"))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Real {
+    fn drop(&mut self) {
+        // Who wants to hear of it closes.
+        let _ = self.let_go();
+    }
+}
+
+impl Subject for Real {
+    /// What `statvfs` calls available, less what is to stay for others or for metadata.
+    fn free_bytes(&mut self) -> Result<u64, BenchError> {
+        let stat =
+            fstatvfs(self.root()).map_err(|errno| self.failed(Path::new(""), "statvfs", errno))?;
+        let bytes = |blocks: u64| blocks.saturating_mul(stat.f_frsize);
+        let free_bytes = bytes(stat.f_bavail);
+        let kept_bytes = if self.volume().is_shared() {
+            (bytes(stat.f_blocks) / 20).min(DEFAULT_RESERVE_BYTES)
+        } else {
+            free_bytes / METADATA_SHARE
+        };
+        Ok(free_bytes.saturating_sub(kept_bytes))
+    }
+
+    fn mkdir(&mut self) -> Result<DirKey, BenchError> {
+        go_on(self.options.stop.as_ref())?;
+        let own = self.untimed(Real::own)?;
+        let key = DirKey(self.dirs);
+        let path = dir_path(&own, key);
+        rustix::fs::mkdirat(self.root(), &path, Mode::from_raw_mode(0o755))
+            .map_err(|errno| self.failed(&path, "mkdir", errno))?;
+        self.dirs += 1;
+        Ok(key)
+    }
+
+    fn create(&mut self, dir: DirKey, bytes: u64, call_bytes: u64) -> Result<FileKey, BenchError> {
+        go_on(self.options.stop.as_ref())?;
+        let key = FileKey(self.files.len() as u64);
+        let path = match &self.own {
+            Some(own) if dir.0 < self.dirs => dir_path(own, dir).join(format!("f{}", key.0)),
+            _ => {
+                let why = io::Error::new(io::ErrorKind::NotFound, "no such directory was made");
+                return Err(io_failed(&self.shown, "create")(why));
+            }
+        };
+        let opened = self.open(&path, OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY)?;
+        // Not that of any aged file, which count from 0.
+        let content = Content(!key.0);
+        self.files.push(Some(KnownFile {
+            path: path.clone(),
+            bytes,
+            content,
+            unwritten_bytes: None,
+        }));
+        let part = Part {
+            offset: 0,
+            bytes,
+            call_bytes,
+        };
+        write(&opened, content, part).map_err(|errno| self.failed(&path, "write", errno))?;
+        Ok(key)
+    }
+
+    fn read(&mut self, key: FileKey, part: Part) -> Result<(), BenchError> {
+        go_on(self.options.stop.as_ref())?;
+        if self.file_with(key, part)?.unwritten_bytes.is_none() {
+            self.untimed(Real::look_for_unwritten)?;
+        }
+        let call_bytes = call_bytes(part).min(part.bytes);
+        if (self.buffer.len() as u64) < call_bytes {
+            // The system gives memory only when it is written to.
+            self.untimed(|real| real.buffer.resize(call_bytes as usize, 1));
+        }
+        let file = self.file(key)?;
+        if let Some(unwritten_bytes @ 1..) = file.unwritten_bytes {
+            return Err(BenchError::Unwritten {
+                path: self.shown.join(&file.path),
+                unwritten_bytes,
+            });
+        }
+        let path = file.path.clone();
+        let opened = self.open(&path, OFlags::RDONLY)?;
+        let (mut at, end) = (part.offset, part.offset + part.bytes);
+        while at < end {
+            let wanted = call_bytes.min(end - at) as usize;
+            let buffer = &mut self.buffer[..wanted];
+            match retry_on_intr(|| pread(&opened, &mut *buffer, at)) {
+                Ok(0) => {
+                    let why = io::ErrorKind::UnexpectedEof.into();
+                    return Err(io_failed(&self.shown.join(&path), "read")(why));
+                }
+                Ok(read) => at += read as u64,
+                Err(errno) => return Err(self.failed(&path, "read", errno)),
+            }
+        }
+        Ok(())
+    }
+
+    /// With the same data as before: no truncation, no sync. A file system that never writes in place (btrfs) puts them
+    /// elsewhere.
+    fn overwrite(&mut self, key: FileKey, part: Part) -> Result<(), BenchError> {
+        go_on(self.options.stop.as_ref())?;
+        let file = self.file_with(key, part)?;
+        let opened = self.open(&file.path, OFlags::WRONLY)?;
+        write(&opened, file.content, part).map_err(|errno| self.failed(&file.path, "write", errno))
+    }
+
+    fn delete(&mut self, key: FileKey) -> Result<(), BenchError> {
+        go_on(self.options.stop.as_ref())?;
+        let file = self.file(key)?;
+        rustix::fs::unlinkat(self.root(), &file.path, AtFlags::empty())
+            .map_err(|errno| self.failed(&file.path, "unlink", errno))?;
+        self.files[key.0 as usize] = None;
+        Ok(())
+    }
+
+    fn file_bytes(&mut self, key: FileKey) -> Result<u64, BenchError> {
+        Ok(self.file(key)?.bytes)
+    }
+
+    /// `syncfs`: everything of this file system, of others' files too.
+    fn sync(&mut self) -> Result<(), BenchError> {
+        syncfs(self.root()).map_err(|errno| self.failed(Path::new(""), "syncfs", errno))
+    }
+
+    /// See [`Real::cache_method`]. Looks first at the files that were not looked at, so that reading need not do so.
+    fn drop_caches(&mut self) -> Result<(), BenchError> {
+        self.look_for_unwritten()?;
+        self.sync()?;
+        let shown = self.shown.clone();
+        let volume = self
+            .volume
+            .as_mut()
+            .expect("it is open until it is let go of");
+        if !volume.remount().map_err(io_failed(&shown, "mount"))? {
+            return self.drop_pages_of_files();
+        }
+        match &self.scratch {
+            Some(scratch) => Real::drop_image_pages(&scratch.image()),
+            None => Ok(()),
+        }
+    }
+
+    fn clock_ns(&mut self) -> u64 {
+        // 584 years.
+        self.start.elapsed().as_nanos() as u64 - self.stood.ns
+    }
+
+    /// Of the thread that asks. What the kernel's own threads do for it does not count.
+    fn cpu_ns(&mut self) -> Option<u64> {
+        Some(self.thread_cpu_ns())
+    }
+
+    /// By `FIEMAP`, after a sync; `None` where the file system cannot tell (tmpfs).
+    fn layout(&mut self, files: &[FileKey]) -> Result<Option<LayoutScore>, BenchError> {
+        self.sync()?;
+        let geometry = self.geometry()?;
+        let mut score = LayoutScore::default();
+        for &key in files {
+            let file = self.file(key)?;
+            let (path, bytes) = (file.path.clone(), file.bytes);
+            let opened = self.open(&path, OFlags::RDONLY)?;
+            let found = self.extents.of(&opened);
+            let Some(found) = found.map_err(io_failed(&self.shown.join(&path), "FIEMAP"))? else {
+                return Ok(None);
+            };
+            let view = FileView {
+                extents: Some(found),
+                ..FileView::new(key.0, FileKind::Regular, bytes)
+            };
+            score += LayoutScore::of_file(&view, &geometry);
+        }
+        Ok(Some(score))
+    }
+
+    /// Goes on where something cannot be removed, and tells of the first such thing.
+    fn clean_up(&mut self) -> Result<(), BenchError> {
+        let existing = self.options.existing.len().min(self.files.len());
+        let made: Vec<KnownFile> = self.files.drain(existing..).flatten().collect();
+        let dirs = std::mem::take(&mut self.dirs);
+        let Some(own) = self.own.take() else {
+            return Ok(());
+        };
+        let mut first = Ok(());
+        let mut remove =
+            |path: &Path, call, flags| match rustix::fs::unlinkat(self.root(), path, flags) {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(errno) if first.is_ok() => first = Err(self.failed(path, call, errno)),
+                Err(_) => {}
+            };
+        for file in &made {
+            remove(&file.path, "unlink", AtFlags::empty());
+        }
+        for dir in (0..dirs).map(DirKey) {
+            remove(&dir_path(&own, dir), "rmdir", AtFlags::REMOVEDIR);
+        }
+        remove(Path::new(&own), "rmdir", AtFlags::REMOVEDIR);
+        first
+    }
+}
+
+impl Real {
+    /// As much of the geometry as a layout score needs.
+    fn geometry(&self) -> Result<Geometry, BenchError> {
+        let facts = facts(self.root()).map_err(io_failed(&self.shown, "statfs"))?;
+        Ok(Geometry {
+            fs_type: facts.fs_type,
+            size_bytes: facts.total_bytes,
+            data_bytes: None,
+            reserved_bytes: facts.reserved_bytes,
+            block_bytes: facts.block_bytes,
+            frag_bytes: facts.block_bytes,
+            inodes_total: facts.inodes_total,
+            group_count: 0,
+            group_bytes: 0,
+            inodes_per_group: 0,
+            first_ino: 0,
+            inode_chunk_bytes: 0,
+        })
+    }
+}
+
+/// Asks whether to stop.
+fn go_on(stop: Option<&StopAsked>) -> Result<(), BenchError> {
+    match stop {
+        Some(stop) if stop() => Err(BenchError::Interrupted),
+        _ => Ok(()),
+    }
+}
+
+fn dir_path(own: &str, dir: DirKey) -> PathBuf {
+    PathBuf::from(format!("{own}/d{}", dir.0))
+}
+
+fn call_bytes(part: Part) -> u64 {
+    part.call_bytes.clamp(1, LONGEST_CALL_BYTES)
+}
+
+fn io_failed(path: &Path, call: &'static str) -> impl FnOnce(io::Error) -> BenchError + use<> {
+    let path = path.to_owned();
+    move |source| BenchError::Io { path, call, source }
+}
+
+/// Writes a part of a file with calls of its size. The data lie in memory already: no copy is made for a call.
+fn write(file: &OwnedFd, content: Content, part: Part) -> Result<(), Errno> {
+    let call_bytes = call_bytes(part);
+    let end = part.offset + part.bytes;
+    let mut slices = Vec::with_capacity(call_bytes.min(part.bytes).div_ceil(CHUNK) as usize + 1);
+    let mut at = part.offset;
+    while at < end {
+        let call_end = end.min(at + call_bytes);
+        while at < call_end {
+            slices.clear();
+            let mut next = at;
+            while next < call_end {
+                let bytes = content.bytes(next, call_end - next);
+                slices.push(IoSlice::new(bytes));
+                next += bytes.len() as u64;
+            }
+            match retry_on_intr(|| pwritev(file, &slices, at))? {
+                0 => return Err(Errno::NOSPC),
+                written => at += written as u64,
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn the_clock_stands_still_while_the_subject_does_what_no_benchmark_asks_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = RealPlace::Directory(folder.path().to_owned());
+        let outside = Instant::now();
+        let mut real = Real::new(&place, RealOptions::default()).unwrap();
+        let wait = Duration::from_millis(50);
+        real.untimed(|_| std::thread::sleep(wait));
+        let clock = Duration::from_nanos(real.clock_ns());
+        assert!(clock + wait <= outside.elapsed());
+        let later = Duration::from_nanos(real.clock_ns());
+        assert!(later > clock);
+    }
+}
