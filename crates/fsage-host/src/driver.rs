@@ -1,8 +1,8 @@
 //! The driver: one request at the device, the others in its queue, beside the clock of the process.
 //!
-//! Nothing happens while the process computes, as far as this code goes: what the device did meanwhile is caught up with
-//! when the next request comes, or when the process waits. The result is that of both at the same time, because no
-//! decision is made before all requests are known that it could see.
+//! Nothing happens while the process computes, as far as this code goes: what the device did meanwhile is caught up
+//! with when the next request comes, or when the process waits. The result is that of both at the same time,
+//! because no decision is made before all requests are known that it could see.
 
 use fsage_disk::{Access, Device, Queue, Request, SECTOR_BYTES, Scheduler};
 use std::collections::VecDeque;

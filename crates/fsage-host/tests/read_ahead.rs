@@ -161,7 +161,8 @@ fn a_hole_costs_no_request() {
 
 #[test]
 fn the_process_waits_for_a_block_on_its_way() {
-    // Block 3 is asked for while it is read ahead: the clock is then that of its completion, and nothing is read twice.
+    // Block 3 is asked for while it is read ahead: the clock is then that of its completion, and nothing is read
+    // twice.
     let file = kb(32);
     let disk = RotatingDisk::new(&Drive::preset("st32430n").expect("a preset"));
     let mut host = recording(&params(), disk, 8192);
