@@ -1,8 +1,8 @@
 //! The driver: one request at the device, the others in its queue, beside the clock of the process.
 //!
-//! Nothing happens while the process computes, as far as this code goes: the host catches up with the device when the
-//! process next asks for something. The result is that of both at the same time, because the queue knows when each request
-//! came, and no decision is made before all requests are there that it could see.
+//! Nothing happens while the process computes, as far as this code goes: the host catches up with the device when
+//! the process next asks for something. The result is that of both at the same time, because the queue knows when
+//! each request came, and no decision is made before all requests are there that it could see.
 
 use fsage_disk::{Access, Device, Queue, Request, SECTOR_BYTES, Scheduler};
 use std::collections::VecDeque;
@@ -50,8 +50,8 @@ impl<D: Device> Driver<D> {
         Some(done)
     }
 
-    /// The first buffer of a request that is complete by now; the oldest first. The device decides first what it had to
-    /// decide before now.
+    /// The first buffer of a request that is complete by now; the oldest first. The device decides first what it
+    /// had to decide before now.
     pub fn completed(&mut self) -> Option<u32> {
         while self
             .queue

@@ -130,8 +130,8 @@ fn random_reads_of_two_blocks_read_one_too_many() {
 
 #[test]
 fn the_window_does_not_grow_while_a_block_is_read_in_pieces() {
-    // By the rules of section 5.2: block 5 is not sequential the first time. The second time it is, and the window is left at
-    // 0, so that one block is read ahead. At block 6 it opens: 1 further block.
+    // By the rules of section 5.2: block 5 is not sequential the first time. The second time it is, and the window
+    // is left at 0, so that one block is read ahead. At block 6 it opens: 1 further block.
     let file = kb(96);
     let mut host = null_host(&params());
     for piece in 10..13 {
@@ -142,8 +142,8 @@ fn the_window_does_not_grow_while_a_block_is_read_in_pieces() {
 
 #[test]
 fn the_window_shrinks_when_what_was_read_ahead_has_been_reused() {
-    // By the rules of section 5.2: after S[0] S[1-2] the window is 1 and block 2 the last. Lost, it is read again with a
-    // window of 1. After A@2[3-5] the window is 2, and half of it when block 3 is lost: 1 further block.
+    // By the rules of section 5.2: after S[0] S[1-2] the window is 1 and block 2 the last. Lost, it is read again
+    // with a window of 1. After A@2[3-5] the window is 2, and half of it when block 3 is lost: 1 further block.
     for (blocks, lost) in [(2, "S[2-3]"), (3, "S[3-4]")] {
         let file = kb(96);
         let small = HostParams {
