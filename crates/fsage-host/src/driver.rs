@@ -30,8 +30,7 @@ impl<D: Device> Driver<D> {
     }
 
     /// Puts a request into the queue, and gives its label. `first` is the first of its buffers.
-    pub fn start(&mut self, write: bool, start_bytes: u64, bytes: u64, first: u32) -> u64 {
-        let access = if write { Access::Write } else { Access::Read };
+    pub fn start(&mut self, access: Access, start_bytes: u64, bytes: u64, first: u32) -> u64 {
         let request = Request {
             access,
             lba: self.start_sector + start_bytes / SECTOR_BYTES,

@@ -386,7 +386,6 @@ impl<D: Device> Host<D> {
         first: u32,
         wait: bool,
     ) -> u64 {
-        let write = access == Access::Write;
         let counters = &mut self.counters;
         let (requests, sum) = match (access, wait) {
             (Access::Read, true) => (&mut counters.sync_reads, &mut counters.read_bytes),
@@ -409,7 +408,7 @@ impl<D: Device> Host<D> {
                 asked: self.asked,
             });
         }
-        self.driver.start(write, start_bytes, bytes, first)
+        self.driver.start(access, start_bytes, bytes, first)
     }
 
     pub(crate) fn wait_for(&mut self, tag: u64) {
