@@ -23,6 +23,8 @@ pub struct Control {
     /// The operations, with a [`Op::Sync`] at the end. Directories and files have numbers of their own from 1;
     /// without a known name they are called `d` and `f` and their inode number.
     pub events: Vec<Event>,
+    /// The regular files and symbolic links that are copied: their inode numbers in the layout, and their ids here.
+    pub files: BTreeMap<u64, FileId>,
     /// Inodes that are not copied, ascending.
     pub left_out: Vec<u64>,
 }
@@ -177,6 +179,7 @@ impl Copy {
         self.left_out.dedup();
         Control {
             events: self.events,
+            files: self.files,
             left_out: self.left_out,
         }
     }
@@ -316,6 +319,8 @@ mod tests {
             (Op::Sync, none()),
         ];
         assert_eq!(said(&copy), expected);
+        let files = [(4, link), (5, sparse), (6, whole), (9, newline)];
+        assert_eq!(copy.files, files.into(), "of every inode its first name");
         assert_eq!(copy.left_out, [7, 8]);
     }
 

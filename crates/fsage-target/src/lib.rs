@@ -8,6 +8,7 @@ mod control;
 pub mod directory;
 mod engine;
 mod ffs_trace;
+mod hot_files;
 pub mod loop_image;
 pub mod programs;
 mod real;
@@ -22,6 +23,7 @@ pub use engine::{
     Aging, Day, DayEnds, OpCounts, Progress, ReplayError, TakeRealSnapshot, TakeSnapshot, replay,
 };
 pub use ffs_trace::FfsTrace;
+pub use hot_files::{HotFile, HotFiles, in_directory_order};
 pub use real::{Real, Stop, day_records};
 pub use real_spec::{DIR_KEYS, LOOP_KEYS, Place, REAL_KEYS, RealSpec};
 pub use spec::{KINDS, SpecError, TargetSpec};

@@ -17,6 +17,18 @@ pub struct Series {
 /// Draws curves into a grid `width` characters wide, with rows at round values. Where curves meet, the later one
 /// is seen.
 pub fn curves(series: &[Series], width: usize, x_label: &str) -> String {
+    let (x_min, x_max) = range(series.iter().flat_map(|s| s.points.iter().map(|p| p.0)));
+    let ends = (format!("{x_min:.0}"), format!("{x_max:.0}"));
+    curves_between(series, width, &ends, x_label)
+}
+
+/// The same, with other words below the two ends of the horizontal axis.
+pub fn curves_between(
+    series: &[Series],
+    width: usize,
+    (left, right): &(String, String),
+    x_label: &str,
+) -> String {
     let all = || series.iter().flat_map(|s| s.points.iter().copied());
     let (x_min, x_max) = range(all().map(|(x, _)| x));
     let rows = Rows::over(range(all().map(|(_, y)| y)));
@@ -33,9 +45,8 @@ pub fn curves(series: &[Series], width: usize, x_label: &str) -> String {
         let _ = writeln!(out, " {label:>5} |{}", line.trim_end());
     }
     let _ = writeln!(out, "       +{}", "-".repeat(width));
-    let right = format!("{x_max:.0}");
-    let middle = width.saturating_sub(right.len() + 2);
-    let _ = writeln!(out, "        {x_min:<2.0}{x_label:^middle$}{right}");
+    let middle = width.saturating_sub(right.len() + left.len().max(2));
+    let _ = writeln!(out, "        {left:<2}{x_label:^middle$}{right}");
     for (i, one) in series.iter().enumerate() {
         let _ = writeln!(out, "        {} {}", MARKS[i % MARKS.len()], one.name);
     }

@@ -16,7 +16,7 @@ use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Name of the manifest.
 const MANIFEST: &str = "run.json";
@@ -55,6 +55,10 @@ pub enum State {
 pub struct WorkloadFacts {
     /// Name of its file, without the folder.
     pub file: String,
+    /// Where it was, from the folder of the run: the same whatever folder both lie in. None in older runs, for what
+    /// came through a pipe, and for a path that is no text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// BLAKE3 hash of its bytes; none for what came through a pipe.
     pub blake3: Option<String>,
     /// Generator and parameters, if it says so.
@@ -81,6 +85,64 @@ pub struct TargetFacts {
     /// Of a real target: kernel, type of file system, how it was made and mounted.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub facts: serde_json::Map<String, serde_json::Value>,
+}
+
+impl WorkloadFacts {
+    /// The workload of a run: where the run says it was, or the one that is given because it has moved. It is the one
+    /// that was replayed, byte for byte.
+    pub fn find(&self, run: &Path, given: Option<&Path>) -> anyhow::Result<PathBuf> {
+        let path = match (given, &self.path) {
+            (Some(given), _) => given.to_owned(),
+            (None, Some(path)) => run.join(path),
+            (None, None) => bail!(
+                "{}: the run does not say where its workload is; name it: --workload FILE (it was called {})",
+                run.display(),
+                self.file
+            ),
+        };
+        if given.is_none() && !path.is_file() {
+            bail!(
+                "{}: the workload of {} is not there any more; where it is now: --workload FILE",
+                path.display(),
+                run.display()
+            );
+        }
+        let Some(blake3) = &self.blake3 else {
+            bail!(
+                "{}: its workload came through a pipe, so that nobody can say which it was; age a file",
+                run.display()
+            );
+        };
+        if fsage_data::hash_file(&path)? != *blake3 {
+            bail!(
+                "{}: not the workload of {}: its content is another one; name the right one: --workload FILE",
+                path.display(),
+                run.display()
+            );
+        }
+        Ok(path)
+    }
+}
+
+/// The way from one folder to a file, both of which need not be there.
+pub fn way(from: &Path, to: &Path) -> anyhow::Result<PathBuf> {
+    let real = |path: &Path| -> anyhow::Result<PathBuf> {
+        let path = std::path::absolute(path)?;
+        // What is not there yet lies in a folder that is.
+        let known = path.ancestors().find_map(|above| {
+            let real = above.canonicalize().ok()?;
+            Some(real.join(path.strip_prefix(above).ok()?))
+        });
+        Ok(known.unwrap_or(path))
+    };
+    let (from, to) = (real(from)?, real(to)?);
+    let alike = from
+        .components()
+        .zip(to.components())
+        .take_while(|(a, b)| a == b)
+        .count();
+    let up = from.components().skip(alike).map(|_| Component::ParentDir);
+    Ok(up.chain(to.components().skip(alike)).collect())
 }
 
 impl Manifest {
@@ -247,5 +309,57 @@ impl Drop for Run {
                 let _ = fs::rename(old, &self.path);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_from_a_run_to_its_workload_does_not_depend_on_where_both_are() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("a/b")).expect("a folder");
+        let way = |from: &str, to: &str| way(&at(from), &at(to)).expect("a way");
+        assert_eq!(way("run", "w.ops"), Path::new("../w.ops"));
+        assert_eq!(way("a/b/run", "w.ops"), Path::new("../../../w.ops"));
+        assert_eq!(way("run", "a/b/w.ops"), Path::new("../a/b/w.ops"));
+        assert_eq!(way("a/b/run", "a/b/../w.ops"), Path::new("../../w.ops"));
+        std::os::unix::fs::symlink(at("a/b"), at("short")).expect("a link");
+        assert_eq!(way("short/run", "a/w.ops"), Path::new("../../w.ops"));
+    }
+
+    #[test]
+    fn a_workload_is_found_where_it_was_or_where_it_is_said_to_be() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("run")).expect("a folder");
+        fs::write(at("w.ops"), "mkdir 1\n").expect("a file");
+        let mut facts = WorkloadFacts {
+            file: "w.ops".to_owned(),
+            path: Some("../w.ops".to_owned()),
+            blake3: Some(fsage_data::hash_file(&at("w.ops")).expect("a hash")),
+            generator: None,
+            seed: None,
+            source: None,
+        };
+        let find = |facts: &WorkloadFacts, given: Option<&str>| {
+            let given = given.map(&at);
+            facts
+                .find(&at("run"), given.as_deref())
+                .map_err(|error| format!("{error:#}"))
+        };
+        assert_eq!(find(&facts, None), Ok(at("run/../w.ops")));
+        fs::rename(at("w.ops"), at("moved.ops")).expect("a move");
+        let error = find(&facts, None).expect_err("it has moved");
+        assert!(error.contains("--workload FILE"), "{error}");
+        assert_eq!(find(&facts, Some("moved.ops")), Ok(at("moved.ops")));
+        fs::write(at("moved.ops"), "mkdir 2\n").expect("a file");
+        let error = find(&facts, Some("moved.ops")).expect_err("it has changed");
+        assert!(error.contains("moved.ops: not the workload"), "{error}");
+        facts.path = None;
+        let error = find(&facts, None).expect_err("an older run");
+        assert!(error.contains("it was called w.ops"), "{error}");
     }
 }

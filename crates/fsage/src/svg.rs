@@ -1,7 +1,27 @@
-//! Line charts as SVG: panels side by side, with axes, round ticks and a legend.
+//! Line charts as SVG: panels side by side, with axes, round ticks, a legend, and points from elsewhere.
 
 use crate::chart::Series;
 use std::fmt::Write as _;
+
+/// What the horizontal axis counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Axis {
+    /// Anything, from 0.
+    Linear,
+    /// Bytes, every doubling as wide as the next; from the smallest value.
+    Bytes,
+}
+
+/// A point from elsewhere, drawn as a ring.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    /// Horizontal.
+    pub x: f64,
+    /// Vertical.
+    pub y: f64,
+    /// The series that it is compared with, which gives the color.
+    pub series: Option<usize>,
+}
 
 /// One chart.
 pub struct Panel {
@@ -11,8 +31,12 @@ pub struct Panel {
     pub x_label: String,
     /// The same of the vertical one.
     pub y_label: String,
-    /// Curves; both axes begin at 0.
+    /// What the horizontal axis counts.
+    pub axis: Axis,
+    /// Curves; the vertical axis begins at 0.
     pub series: Vec<Series>,
+    /// Points that were published, to stand beside the curves.
+    pub marks: Vec<Mark>,
 }
 
 /// Size of the plot of one panel, and what stands around it, in pixels.
@@ -21,15 +45,22 @@ const LEFT: f64 = 64.0;
 const RIGHT: f64 = 24.0;
 const TOP: f64 = 76.0;
 const BOTTOM: f64 = 56.0;
+/// Height of a row of the legend, and width of a letter in it.
+const LEGEND_ROW: f64 = 16.0;
+const LETTER: f64 = 6.5;
 
 /// Colors of the series, told apart with any color vision (Okabe and Ito).
-const COLORS: [&str; 4] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
+const COLORS: [&str; 7] = [
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000",
+];
 
 /// Draws panels side by side under one title.
 pub fn draw(title: &str, panels: &[Panel]) -> String {
     let panel_width = LEFT + PLOT.0 + RIGHT;
     let width = panel_width * panels.len() as f64;
-    let height = TOP + PLOT.1 + BOTTOM;
+    let rows = panels.iter().map(|panel| legend(panel).rows).max();
+    let top = TOP + LEGEND_ROW * (rows.unwrap_or(1) - 1) as f64;
+    let height = top + PLOT.1 + BOTTOM;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
          height=\"{height}\" font-family=\"sans-serif\" font-size=\"12\" fill=\"#333\">\n\
@@ -42,23 +73,24 @@ pub fn draw(title: &str, panels: &[Panel]) -> String {
             "<g transform=\"translate({},0)\">",
             panel_width * i as f64
         );
-        draw_panel(&mut out, panel);
+        draw_panel(&mut out, panel, top);
         out.push_str("</g>\n");
     }
     out.push_str("</svg>\n");
     out
 }
 
-fn draw_panel(out: &mut String, panel: &Panel) {
-    let most = |of: fn(&(f64, f64)) -> f64| {
-        let points = panel.series.iter().flat_map(|s| s.points.iter());
-        points.map(of).fold(0.0, f64::max)
-    };
-    let (x_ticks, y_ticks) = (ticks(most(|p| p.0)), ticks(most(|p| p.1)));
-    let (x_most, y_most) = (x_ticks[x_ticks.len() - 1], y_ticks[y_ticks.len() - 1]);
-    let x_of = |x: f64| LEFT + PLOT.0 * x / x_most;
-    let y_of = |y: f64| TOP + PLOT.1 * (1.0 - y / y_most);
-    let (right, bottom) = (LEFT + PLOT.0, TOP + PLOT.1);
+fn draw_panel(out: &mut String, panel: &Panel, top: f64) {
+    let of_series = panel.series.iter().flat_map(|s| s.points.iter().copied());
+    let points: Vec<(f64, f64)> = of_series
+        .chain(panel.marks.iter().map(|m| (m.x, m.y)))
+        .collect();
+    let x_scale = Scale::of(panel.axis, points.iter().map(|p| p.0));
+    let y_ticks = ticks(points.iter().map(|p| p.1).fold(0.0, f64::max));
+    let y_most = y_ticks[y_ticks.len() - 1];
+    let x_of = |x: f64| LEFT + PLOT.0 * x_scale.share(x);
+    let y_of = |y: f64| top + PLOT.1 * (1.0 - y / y_most);
+    let (right, bottom) = (LEFT + PLOT.0, top + PLOT.1);
 
     text(out, (LEFT, TOP - 26.0), "start", 13, &panel.title);
     for y in y_ticks {
@@ -66,13 +98,13 @@ fn draw_panel(out: &mut String, panel: &Panel) {
         line(out, (LEFT, at), (right, at), "#ddd");
         text(out, (LEFT - 8.0, at + 4.0), "end", 12, &y.to_string());
     }
-    for x in x_ticks {
-        let at = x_of(x);
+    for (x, name) in &x_scale.ticks {
+        let at = x_of(*x);
         line(out, (at, bottom), (at, bottom + 5.0), "#333");
-        text(out, (at, bottom + 19.0), "middle", 12, &x.to_string());
+        text(out, (at, bottom + 19.0), "middle", 12, name);
     }
     line(out, (LEFT, bottom), (right, bottom), "#333");
-    line(out, (LEFT, TOP), (LEFT, bottom), "#333");
+    line(out, (LEFT, top), (LEFT, bottom), "#333");
     text(
         out,
         (LEFT + PLOT.0 / 2.0, bottom + 42.0),
@@ -80,12 +112,11 @@ fn draw_panel(out: &mut String, panel: &Panel) {
         12,
         &panel.x_label,
     );
-    let middle = TOP + PLOT.1 / 2.0;
+    let middle = top + PLOT.1 / 2.0;
     let _ = writeln!(out, "<g transform=\"rotate(-90 18 {middle})\">");
     text(out, (18.0, middle), "middle", 12, &panel.y_label);
     out.push_str("</g>\n");
     for (i, series) in panel.series.iter().enumerate() {
-        let color = COLORS[i % COLORS.len()];
         let points: Vec<String> = series
             .points
             .iter()
@@ -93,13 +124,117 @@ fn draw_panel(out: &mut String, panel: &Panel) {
             .collect();
         let _ = writeln!(
             out,
-            "<polyline fill=\"none\" stroke=\"{color}\" stroke-width=\"1.8\" points=\"{}\"/>",
+            "<polyline fill=\"none\" stroke=\"{}\" stroke-width=\"1.8\" points=\"{}\"/>",
+            color(i),
             points.join(" ")
         );
-        let at = LEFT + 80.0 * i as f64;
-        line(out, (at, TOP - 12.0), (at + 18.0, TOP - 12.0), color);
-        text(out, (at + 24.0, TOP - 8.0), "start", 12, &series.name);
     }
+    for mark in &panel.marks {
+        ring(
+            out,
+            (x_of(mark.x), y_of(mark.y)),
+            mark.series.map_or("#333", color),
+        );
+    }
+    draw_legend(out, panel);
+}
+
+/// What stands where in the legend: left end and row of every entry.
+struct Legend {
+    entries: Vec<(f64, usize, String)>,
+    rows: usize,
+}
+
+fn legend(panel: &Panel) -> Legend {
+    let mut names: Vec<String> = panel.series.iter().map(|s| s.name.clone()).collect();
+    if !panel.marks.is_empty() {
+        names.push("published".to_owned());
+    }
+    let (mut at, mut row) = (LEFT, 0);
+    let mut entries = Vec::new();
+    for name in names {
+        let width = 40.0 + LETTER * name.chars().count() as f64;
+        if at > LEFT && at + width > LEFT + PLOT.0 + RIGHT {
+            (at, row) = (LEFT, row + 1);
+        }
+        entries.push((at, row, name));
+        at += width;
+    }
+    Legend {
+        entries,
+        rows: row + 1,
+    }
+}
+
+fn draw_legend(out: &mut String, panel: &Panel) {
+    for (i, (at, row, name)) in legend(panel).entries.into_iter().enumerate() {
+        let y = TOP - 12.0 + LEGEND_ROW * row as f64;
+        if i < panel.series.len() {
+            line(out, (at, y), (at + 18.0, y), color(i));
+        } else {
+            ring(out, (at + 9.0, y), "#333");
+        }
+        text(out, (at + 24.0, y + 4.0), "start", 12, &name);
+    }
+}
+
+fn color(series: usize) -> &'static str {
+    COLORS[series % COLORS.len()]
+}
+
+/// The horizontal axis.
+struct Scale {
+    axis: Axis,
+    least: f64,
+    most: f64,
+    ticks: Vec<(f64, String)>,
+}
+
+impl Scale {
+    fn of(axis: Axis, values: impl Iterator<Item = f64> + Clone) -> Scale {
+        let most = values.clone().fold(0.0, f64::max);
+        match axis {
+            Axis::Linear => {
+                let ticks = ticks(most);
+                Scale {
+                    axis,
+                    least: 0.0,
+                    most: ticks[ticks.len() - 1],
+                    ticks: ticks.into_iter().map(|x| (x, x.to_string())).collect(),
+                }
+            }
+            Axis::Bytes => {
+                let least = values.fold(f64::INFINITY, f64::min).min(most).max(1.0);
+                // A single size has an axis too.
+                let most = most.max(least * 2.0);
+                let power = |log2: i32| 2_f64.powi(log2);
+                let powers = (0..63).filter(|&n| power(n) >= least && power(n) <= most);
+                let powers: Vec<i32> = powers.collect();
+                let step = powers.len().div_ceil(8).max(1);
+                let powers = powers.into_iter().step_by(step);
+                Scale {
+                    axis,
+                    least,
+                    most,
+                    ticks: powers.map(|n| (power(n), bytes_name(n))).collect(),
+                }
+            }
+        }
+    }
+
+    /// Where a value lies, from 0 at the left to 1 at the right.
+    fn share(&self, x: f64) -> f64 {
+        match self.axis {
+            Axis::Linear => x / self.most,
+            Axis::Bytes => (x.max(1.0) / self.least).log2() / (self.most / self.least).log2(),
+        }
+    }
+}
+
+/// A power of two of bytes, as `64K`.
+fn bytes_name(log2: i32) -> String {
+    let unit = ["", "K", "M", "G", "T", "P", "E"][(log2 / 10) as usize];
+    format!("{}{unit}", 1 << (log2 % 10))
 }
 
 /// Round values from 0 to the first that is not below `most`.
@@ -122,6 +257,14 @@ fn line(out: &mut String, from: (f64, f64), to: (f64, f64), color: &str) {
         out,
         "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke=\"{color}\"/>",
         from.0, from.1, to.0, to.1
+    );
+}
+
+fn ring(out: &mut String, at: (f64, f64), color: &str) {
+    let _ = writeln!(
+        out,
+        "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4.5\" fill=\"none\" stroke=\"{color}\" stroke-width=\"1.8\"/>",
+        at.0, at.1
     );
 }
 
@@ -153,18 +296,23 @@ mod tests {
         }
     }
 
-    #[test]
-    fn points_stand_where_their_values_are_and_text_is_escaped() {
-        let panel = Panel {
+    fn panel(axis: Axis, points: &[(f64, f64)]) -> Panel {
+        Panel {
             title: "a < b".into(),
             x_label: "x".into(),
             y_label: "y".into(),
+            axis,
             series: vec![Series {
                 name: "s".into(),
-                points: vec![(0.0, 0.0), (10.0, 5.0)],
+                points: points.to_vec(),
             }],
-        };
-        let drawn = draw("R&D", &[panel]);
+            marks: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn points_stand_where_their_values_are_and_text_is_escaped() {
+        let drawn = draw("R&D", &[panel(Axis::Linear, &[(0.0, 0.0), (10.0, 5.0)])]);
         // From the lower left corner of the plot to the upper right one.
         assert!(
             drawn.contains("points=\"64.0,336.0 464.0,76.0\""),
@@ -172,5 +320,48 @@ mod tests {
         );
         assert!(drawn.contains("R&amp;D") && drawn.contains("a &lt; b"));
         assert!(drawn.starts_with("<svg") && drawn.ends_with("</svg>\n"));
+    }
+
+    /// Four doublings from 16K to 256K over 400 pixels: 64K lies half way.
+    #[test]
+    fn every_doubling_of_bytes_is_as_wide_as_the_next() {
+        let points = [(16384.0, 0.0), (65536.0, 5.0), (262_144.0, 5.0)];
+        let drawn = draw("", &[panel(Axis::Bytes, &points)]);
+        assert!(
+            drawn.contains("points=\"64.0,336.0 264.0,76.0 464.0,76.0\""),
+            "{drawn}"
+        );
+        for name in ["16K", "32K", "64K", "128K", "256K"] {
+            assert!(drawn.contains(&format!(">{name}<")), "{name}");
+        }
+        let one = draw(
+            "",
+            &[
+                panel(Axis::Bytes, &[(65536.0, 1.0)]),
+                panel(Axis::Bytes, &[]),
+            ],
+        );
+        assert!(!one.contains("NaN") && !one.contains("inf"), "{one}");
+    }
+
+    #[test]
+    fn long_legends_take_more_rows_and_marks_have_an_entry() {
+        let mut panel = panel(Axis::Linear, &[(0.0, 0.0), (10.0, 5.0)]);
+        for i in 0..5 {
+            panel.series.push(Series {
+                name: format!("a file system of a long name, {i}"),
+                points: vec![],
+            });
+        }
+        panel.marks.push(Mark {
+            x: 10.0,
+            y: 5.0,
+            series: Some(0),
+        });
+        assert_eq!(legend(&panel).rows, 6);
+        let drawn = draw("", &[panel]);
+        // Five rows of 16 pixels more than one.
+        assert!(drawn.contains("cx=\"464.0\" cy=\"156.0\""), "{drawn}");
+        assert!(drawn.contains(">published<"));
     }
 }

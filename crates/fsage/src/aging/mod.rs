@@ -1,18 +1,20 @@
 //! Aging targets: from a workload and target specifications to a run.
 
+pub mod again;
 pub mod real;
 mod snapshots;
 
 use crate::days::{self, DayRow};
 use crate::exit;
-use crate::run_folder::{Manifest, Run, State, TargetFacts, WorkloadFacts};
+use crate::run_folder::{Manifest, Run, State, TargetFacts, WorkloadFacts, way};
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
 use fsage_core::size::human;
-use fsage_core::{EventSource, EventsInMemory};
+use fsage_core::{EventSource, EventsInMemory, FileId};
 use fsage_data::WorkloadSummary;
 use fsage_target::{Aging, Progress, ReplayError, Target, TargetSpec, replay};
 use snapshots::Series;
+use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -74,7 +76,7 @@ pub fn age(
         }
     }
     let mut source = fsage_data::open_workload(workload)?;
-    let mut manifest = begun(workload, &*source, specs, &folders, options)?;
+    let mut manifest = begun(workload, &*source, specs, &folders, output, options)?;
     let mut run = Run::begin(output, options.force, options.resume, &manifest)?;
     let facts = RunFacts {
         workload: manifest.workload.blake3.as_deref(),
@@ -156,6 +158,7 @@ fn begun(
     source: &dyn EventSource,
     specs: &[TargetSpec],
     folders: &[String],
+    output: &Path,
     options: &Options,
 ) -> anyhow::Result<Manifest> {
     let header = source.header();
@@ -167,6 +170,10 @@ fn begun(
         state: State::Incomplete,
         workload: WorkloadFacts {
             file: name.to_string_lossy().into_owned(),
+            path: match workload.is_file() {
+                true => way(output, workload)?.to_str().map(str::to_owned),
+                false => None,
+            },
             blake3: workload.is_file().then(hash).transpose()?,
             generator: header.generator.clone(),
             seed: header.seed,
@@ -307,7 +314,7 @@ impl<'a> Lane<'a> {
                 let control = match (with_control && self.spec.kind != "null")
                     .then(|| model_control(self.spec, &model, ui))
                 {
-                    Some(Ok(control)) => {
+                    Some(Ok((control, _))) => {
                         let path = self.path.join("control.parquet");
                         days::write_final(&path, control.layout(), day, taken_at_ns)?;
                         Some(control)
@@ -333,10 +340,14 @@ impl<'a> Lane<'a> {
     }
 }
 
-/// The live files of a model, copied in tree order to a fresh one.
-fn model_control(spec: &TargetSpec, aged: &Target, ui: Ui) -> anyhow::Result<Target> {
-    let events = fsage_target::control_workload(aged.layout()).events;
-    let mut source = EventsInMemory::new(events);
+/// The live files of a model, copied in tree order to a fresh one, and their ids there by their inodes here.
+fn model_control(
+    spec: &TargetSpec,
+    aged: &Target,
+    ui: Ui,
+) -> anyhow::Result<(Target, BTreeMap<u64, FileId>)> {
+    let copy = fsage_target::control_workload(aged.layout());
+    let mut source = EventsInMemory::new(copy.events);
     let mut fresh = [Aging::new(Target::make(spec)?, false)];
     replay(&mut source, &mut fresh, 1, |_| ui::go_on().is_ok())?;
     let [fresh] = fresh;
@@ -345,7 +356,7 @@ fn model_control(spec: &TargetSpec, aged: &Target, ui: Ui) -> anyhow::Result<Tar
             "{spec}: not all files of the unaged control fit on a fresh file system"
         ));
     }
-    Ok(fresh.into_target())
+    Ok((fresh.into_target(), copy.files))
 }
 
 /// One folder a target; the same target twice would be the same results twice.

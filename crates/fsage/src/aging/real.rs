@@ -401,7 +401,7 @@ fn measure_control(
     Ok(Some(measures))
 }
 
-/// Where the image of the control lies.
-fn control_image(folder: &Path) -> PathBuf {
+/// Where the image of the control lies, if nothing else was said.
+pub fn control_image(folder: &Path) -> PathBuf {
     folder.join("control.img")
 }

@@ -40,7 +40,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
 }
 
 /// The drive of a preset's name, or of a TOML file.
-fn drive(name: &str) -> anyhow::Result<Drive> {
+pub fn drive(name: &str) -> anyhow::Result<Drive> {
     if let Some(drive) = Drive::preset(name) {
         return Ok(drive);
     }

@@ -1,6 +1,7 @@
 //! The command line: one file a verb.
 
 mod age;
+mod bench;
 mod convert;
 mod demo;
 mod device;
@@ -9,6 +10,7 @@ mod doctor;
 mod generate;
 mod inspect;
 mod measure;
+mod reproduce;
 mod snapshot;
 mod verify;
 mod verify_method;
@@ -33,6 +35,7 @@ enum Command {
     Generate(generate::Args),
     Age(age::Args),
     Measure(measure::Args),
+    Bench(bench::Args),
     Verify(verify::Args),
     Inspect(inspect::Args),
     Convert(convert::Args),
@@ -41,6 +44,7 @@ enum Command {
     Demo(demo::Args),
     Doctor(doctor::Args),
     Device(device::Args),
+    Reproduce(reproduce::Args),
 }
 
 /// Runs what the command line says.
@@ -51,8 +55,10 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Snapshot(args) => snapshot::run(args, ui),
         Command::Age(args) => age::run(args, ui),
         Command::Measure(args) => measure::run(args, ui),
+        Command::Bench(args) => bench::run(args, ui),
         Command::Doctor(args) => doctor::run(args),
         Command::Demo(args) => demo::run(args, ui),
+        Command::Reproduce(args) => reproduce::run(args, ui),
         Command::Device(args) => device::run(args, ui),
         Command::Generate(args) => generate::run(args, ui),
         Command::Convert(args) => convert::run(args, ui),

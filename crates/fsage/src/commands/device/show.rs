@@ -2,7 +2,7 @@
 
 use crate::chart::{self, Series};
 use crate::summary;
-use crate::svg::{self, Panel};
+use crate::svg::{self, Axis, Panel};
 use crate::ui;
 use fsage_core::Rng;
 use fsage_core::size::human;
@@ -81,19 +81,23 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             title: "Arm moves".into(),
             x_label: "distance, cylinders".into(),
             y_label: "time, ms".into(),
+            axis: Axis::Linear,
             series: vec![Series {
                 name: "seek".into(),
                 points: facts.seek_ms.clone(),
             }],
+            marks: Vec::new(),
         },
         Panel {
             title: "Requests at random places".into(),
             x_label: "size, KB".into(),
             y_label: "service time, ms".into(),
+            axis: Axis::Linear,
             series: vec![
                 by_size("read", |row| row.read_ms),
                 by_size("write", |row| row.write_ms),
             ],
+            marks: Vec::new(),
         },
     ];
     let mut out = ui::stdout();

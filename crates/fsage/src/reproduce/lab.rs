@@ -1,0 +1,174 @@
+//! The laboratory: a disk and a host, and benchmarks that run over them on file systems of a model.
+
+use super::aged::State;
+use super::paper::Paper;
+use super::sizes::Sizes;
+use crate::ui::{self, Ui};
+use anyhow::{Context, bail};
+use fsage_bench::benchmarks::hot_files::HOT_FILES;
+use fsage_bench::benchmarks::sequential::SEQUENTIAL;
+use fsage_bench::benchmarks::{FileCount, Sequential};
+use fsage_bench::{
+    BenchError, Benchmark, Case, FileKey, Measurement, Progress, SimulatedStand, Site,
+};
+use fsage_disk::{Drive, RotatingDisk};
+use fsage_host::{HostParams, raw_throughput};
+use std::borrow::Cow;
+
+/// Files and directories of the aging workload have lower numbers than this.
+const FIRST_OWN_ID: u64 = 1 << 48;
+
+/// A disk, a host, and how often to measure on them.
+pub struct Lab<'a> {
+    paper: &'a Paper,
+    drive: Drive,
+    host: HostParams,
+    threads: usize,
+    ui: Ui,
+}
+
+/// Throughput of a disk without a file system, in MB/s (10^6 bytes).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Raw {
+    /// Reading.
+    pub read: f64,
+    /// Writing.
+    pub write: f64,
+}
+
+impl Lab<'_> {
+    /// The disk and the host of a paper.
+    ///
+    /// # Errors
+    /// There is no such disk or host.
+    pub fn new(paper: &Paper, threads: usize, ui: Ui) -> anyhow::Result<Lab<'_>> {
+        let (device, host) = (&paper.run.device, &paper.run.host);
+        let drive = Drive::preset(device).with_context(|| {
+            format!("no drive is called {device}; `fsage device list` names the known ones")
+        })?;
+        let host = HostParams::preset(host).with_context(|| {
+            let known = fsage_host::PRESETS.map(|(name, _)| name);
+            format!("no host is called {host}; known: {}", known.join(", "))
+        })?;
+        Ok(Lab {
+            paper,
+            drive,
+            host,
+            threads,
+            ui,
+        })
+    }
+
+    /// Throughput of creating and reading by size of file.
+    ///
+    /// # Errors
+    /// The file system is larger than the disk; an interrupt.
+    pub fn sizes(&self, state: &State) -> anyhow::Result<Sizes> {
+        let sizes = self.paper.run.sequential.sizes.iter().map(|size| size.0);
+        self.sequential(state, sizes.collect(), self.paper.run.repetitions)
+    }
+
+    /// The same at many small sizes; nothing if the paper has none.
+    ///
+    /// # Errors
+    /// The file system is larger than the disk; an interrupt.
+    pub fn small_sizes(&self, state: &State) -> anyhow::Result<Sizes> {
+        match &self.paper.run.small_sizes {
+            Some(small) => {
+                let repetitions = small.repetitions.min(self.paper.run.repetitions);
+                self.sequential(state, small.sizes(), repetitions)
+            }
+            None => Ok(Sizes::default()),
+        }
+    }
+
+    fn sequential(
+        &self,
+        state: &State,
+        sizes: Vec<u64>,
+        repetitions: u32,
+    ) -> anyhow::Result<Sizes> {
+        let parameters = &self.paper.run.sequential;
+        let benchmark = Sequential {
+            sizes: Cow::Owned(sizes),
+            files: FileCount::Holding {
+                total_bytes: parameters.total.0,
+                at_least: 1,
+            },
+            files_per_directory: parameters.files_per_directory,
+            ..SEQUENTIAL
+        };
+        Ok(Sizes::of(&self.run(&benchmark, state, repetitions)?))
+    }
+
+    /// Reading and overwriting the hot files; nothing where there are none.
+    ///
+    /// # Errors
+    /// The file system is larger than the disk; an interrupt.
+    pub fn hot_files(&self, state: &State) -> anyhow::Result<Vec<Measurement>> {
+        self.run(&HOT_FILES, state, self.paper.run.repetitions)
+    }
+
+    /// The disk without a file system, over the part that the file system takes.
+    pub fn raw(&self, bytes: u64) -> Raw {
+        let rate = |write| {
+            let disk = RotatingDisk::new(&self.drive);
+            raw_throughput(&self.host, disk, 0, bytes, write).bytes_per_s() / 1e6
+        };
+        Raw {
+            read: rate(false),
+            write: rate(true),
+        }
+    }
+
+    /// All cases of a benchmark that the file system has room for.
+    fn run(
+        &self,
+        benchmark: &dyn Benchmark,
+        state: &State,
+        repetitions: u32,
+    ) -> anyhow::Result<Vec<Measurement>> {
+        let seed = self.paper.run.workload.seed;
+        let stand = SimulatedStand::new(&state.fs, FIRST_OWN_ID, &self.host, &self.drive, seed)?;
+        let site = Site {
+            free_bytes: stand.free_bytes(),
+            hot_files: state.hot.iter().map(|file| FileKey(file.0)).collect(),
+        };
+        let cases: Vec<Case> = benchmark.cases(&site);
+        for left_out in benchmark.left_out(&site) {
+            self.note_left_out(state, left_out);
+        }
+        let total = cases.len() as u64 * u64::from(repetitions);
+        let bar = self.ui.bar_count(Some(total), &state.name);
+        let mut stands = vec![stand; self.threads.max(1)];
+        let go_on = |progress: Progress| {
+            bar.set_position(progress.done as u64);
+            ui::go_on().is_ok()
+        };
+        let results = fsage_bench::run(benchmark, &cases, &site, &mut stands, repetitions, &go_on);
+        bar.finish_and_clear();
+        ui::go_on()?;
+        let results = match results {
+            Ok(results) => results,
+            Err(BenchError::Interrupted) => bail!("interrupted"),
+            Err(error) => {
+                return Err(error).context(format!("{} on {}", benchmark.name(), state.name));
+            }
+        };
+        for left_out in results.left_out {
+            self.note_left_out(state, left_out);
+        }
+        Ok(results.measurements)
+    }
+
+    fn note_left_out(&self, state: &State, left_out: fsage_bench::LeftOut) {
+        let what = left_out
+            .case
+            .file_bytes
+            .map_or_else(String::new, super::sizes::size_text);
+        self.ui.warn(&format!(
+            "{}: {what} left out: {}",
+            state.name, left_out.why
+        ));
+    }
+}

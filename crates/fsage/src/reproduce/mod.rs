@@ -1,0 +1,88 @@
+//! The experiments of papers: what is run, what came out, and how it stands to what was published.
+//!
+//! | where | what |
+//! |---|---|
+//! | [`paper`] | `papers/*/run.toml` and `expected.toml` |
+//! | [`aged`], [`lab`], [`experiments`] | aged and empty file systems; benchmarks over a disk and a host |
+//! | [`sizes`], [`by_blocks`], [`hot`], [`layout_by_day`] | what is measured of them |
+//! | [`smith96`], [`smith97`] | the figures and tables of a paper, one file each |
+//! | [`comparison`] | published, ours, verdict |
+//! | [`figure`], [`page`], [`folder`] | CSV, charts, the page, and the folder with all of it |
+//!
+//! Published numbers are compared with, and drawn as rings; nothing of ours is computed from them.
+
+mod aged;
+mod by_blocks;
+pub mod comparison;
+mod experiments;
+pub mod figure;
+pub mod folder;
+mod hot;
+mod lab;
+mod layout_by_day;
+mod page;
+pub mod paper;
+mod sizes;
+mod smith96;
+mod smith97;
+
+use crate::ui::Ui;
+use anyhow::bail;
+use comparison::Line;
+use experiments::Bench;
+use figure::Exhibit;
+use lab::Lab;
+use paper::Paper;
+use std::path::Path;
+
+pub use page::tally;
+
+/// What came out.
+#[derive(Debug)]
+pub struct Reproduction {
+    /// Everything that the paper reports, with ours beside it.
+    pub lines: Vec<Line>,
+    /// Figures and tables.
+    pub exhibits: Vec<Exhibit>,
+    /// The figures that are also drawn in the terminal, by their slugs.
+    pub terminal: Vec<&'static str>,
+}
+
+/// Makes the workload of a paper, ages its file systems and runs its benchmarks. The workload stays at `workload`.
+///
+/// # Errors
+/// A preset of the paper is unknown; the workload cannot be written; an interrupt.
+pub fn reproduce(
+    paper: &Paper,
+    workload: &Path,
+    threads: usize,
+    ui: Ui,
+) -> anyhow::Result<Reproduction> {
+    let bench = Bench {
+        paper,
+        lab: Lab::new(paper, threads, ui)?,
+        workload,
+        threads,
+        ui,
+    };
+    aged::generate(paper, workload, ui)?;
+    match paper.name.as_str() {
+        "smith96" => smith96::reproduce(&bench),
+        "smith97" => smith97::reproduce(&bench),
+        name => bail!("no experiments are known of `{name}`"),
+    }
+}
+
+/// What ours was run on, in a sentence or two.
+pub fn facts(paper: &Paper) -> String {
+    let run = &paper.run;
+    let days = match run.workload.days {
+        Some(days) => format!(", {days} days of it"),
+        None => String::new(),
+    };
+    format!(
+        "Simulated: disk {}, host {}, {} runs of every measurement with the spindle at a random angle. Workload {} \
+         with seed {}{days}: synthetic, and not the authors' own, which is not public.",
+        run.device, run.host, run.repetitions, run.workload.preset, run.workload.seed
+    )
+}

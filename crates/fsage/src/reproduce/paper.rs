@@ -1,0 +1,355 @@
+//! The papers: what is run for each (`run.toml`), and what it reports (`expected.toml`). Both lie in `papers/`, and are
+//! part of the program.
+
+use anyhow::{Context, bail};
+use fsage_core::size;
+use fsage_workload::preset::{self, Preset};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Name of a paper, its `run.toml` and its `expected.toml`.
+pub const PAPERS: [(&str, &str, &str); 2] = [
+    (
+        "smith96",
+        include_str!("../../../../papers/smith96/run.toml"),
+        include_str!("../../../../papers/smith96/expected.toml"),
+    ),
+    (
+        "smith97",
+        include_str!("../../../../papers/smith97/run.toml"),
+        include_str!("../../../../papers/smith97/expected.toml"),
+    ),
+];
+
+/// A paper: its experiments and its numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Paper {
+    /// The name by which the command line knows it.
+    pub name: String,
+    /// What is run.
+    pub run: Run,
+    /// What it reports.
+    pub expected: Vec<Expected>,
+}
+
+/// What is run for a paper.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Title of the paper.
+    pub title: String,
+    /// Who wrote it.
+    pub authors: String,
+    /// Where and when.
+    pub published: String,
+    /// What it asks.
+    pub question: String,
+    /// Preset of the disk.
+    pub device: String,
+    /// Preset of the host.
+    pub host: String,
+    /// Runs of every measurement.
+    pub repetitions: u32,
+    /// The aging workload.
+    pub workload: Workload,
+    /// Name and specification of every file system.
+    pub targets: BTreeMap<String, String>,
+    /// The sequential benchmark.
+    pub sequential: Sequential,
+    /// The sequential benchmark at many small sizes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub small_sizes: Option<SmallSizes>,
+    /// The benchmark of files that were modified last.
+    pub hot_files: HotFiles,
+}
+
+/// The aging workload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// Preset of the home generator.
+    pub preset: String,
+    /// Its seed.
+    pub seed: u64,
+    /// Days, if not those of the preset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub days: Option<u64>,
+}
+
+/// The sequential benchmark.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sequential {
+    /// Bytes of all files of one size.
+    pub total: Bytes,
+    /// Files of a directory.
+    pub files_per_directory: u64,
+    /// Sizes of files, ascending.
+    pub sizes: Vec<Bytes>,
+}
+
+/// The sequential benchmark at many small sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SmallSizes {
+    /// The smallest size.
+    pub first: Bytes,
+    /// The largest size.
+    pub last: Bytes,
+    /// From one size to the next.
+    pub step: Bytes,
+    /// Runs of every size.
+    pub repetitions: u32,
+}
+
+impl SmallSizes {
+    /// All sizes in bytes, ascending.
+    pub fn sizes(&self) -> Vec<u64> {
+        (self.first.0..=self.last.0)
+            .step_by(self.step.0.max(1) as usize)
+            .collect()
+    }
+}
+
+/// The benchmark of files that were modified last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HotFiles {
+    /// They were modified in so many days at the end of the workload.
+    pub days: u32,
+}
+
+/// Bytes, written as `64K`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Bytes(pub u64);
+
+impl TryFrom<String> for Bytes {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Bytes, String> {
+        let bytes = size::parse(&text).map_err(|e| format!("{text}: {e}"))?;
+        if bytes == 0 {
+            return Err(format!("{text}: expected at least 1 byte"));
+        }
+        Ok(Bytes(bytes))
+    }
+}
+
+impl From<Bytes> for String {
+    fn from(bytes: Bytes) -> String {
+        short(bytes.0)
+    }
+}
+
+/// A size as `run.toml` writes it: `16K`, `4M`.
+pub fn short(bytes: u64) -> String {
+    match bytes {
+        b if b > 0 && b % (1 << 20) == 0 => format!("{}M", b >> 20),
+        b if b > 0 && b % (1 << 10) == 0 => format!("{}K", b >> 10),
+        b => b.to_string(),
+    }
+}
+
+/// What kind of figure a paper gives, and what its band means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// One figure over another; the band is a difference.
+    Ratio,
+    /// A layout score or another share of blocks or files; the band is a difference.
+    Layout,
+    /// Anything with a unit; the band is a share of the value.
+    Absolute,
+    /// A statement about curves, without a value.
+    Shape,
+}
+
+/// One number or statement of a paper.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expected {
+    /// Its name here.
+    pub id: String,
+    /// Where the paper has it, as far as is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// What it says.
+    pub statement: String,
+    /// How it is read or measured here, where the statement leaves that open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured: Option<String>,
+    /// What kind of figure.
+    pub kind: Kind,
+    /// The published figure; none of a shape.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
+    /// Its unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// How far a figure may be off and still count as met.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub band: Option<f64>,
+    /// `--check` fails where it is not met.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub required: bool,
+}
+
+impl Expected {
+    /// Whether a figure of ours lies within the band.
+    pub fn is_met_by(&self, ours: f64) -> bool {
+        let (Some(value), Some(band)) = (self.value, self.band) else {
+            return false;
+        };
+        let allowed = match self.kind {
+            Kind::Absolute => value.abs() * band,
+            _ => band,
+        };
+        // Decimal figures are no binary ones: 1.68 is within 0.10 of 1.58.
+        (ours - value).abs() <= allowed + 1e-9
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExpectedFile {
+    expected: Vec<Expected>,
+}
+
+impl Paper {
+    /// The paper of that name.
+    ///
+    /// # Errors
+    /// There is none; the known ones are named.
+    pub fn named(name: &str) -> anyhow::Result<Paper> {
+        let Some((name, run, expected)) = PAPERS.iter().find(|(known, ..)| *known == name) else {
+            let known: Vec<&str> = PAPERS.iter().map(|(known, ..)| *known).collect();
+            bail!(
+                "no paper is called `{name}`; known: {} (`fsage reproduce --list`)",
+                known.join(", ")
+            );
+        };
+        Paper::parse(name, run, expected)
+    }
+
+    fn parse(name: &str, run: &str, expected: &str) -> anyhow::Result<Paper> {
+        let run: Run = toml::from_str(run).with_context(|| format!("papers/{name}/run.toml"))?;
+        let expected: ExpectedFile =
+            toml::from_str(expected).with_context(|| format!("papers/{name}/expected.toml"))?;
+        Ok(Paper {
+            name: name.to_owned(),
+            run,
+            expected: expected.expected,
+        })
+    }
+
+    /// The published figure of that name.
+    ///
+    /// # Panics
+    /// There is none: a mistake in the program, which a test finds.
+    pub fn value(&self, id: &str) -> f64 {
+        let found = self.expected.iter().find(|expected| expected.id == id);
+        found
+            .and_then(|expected| expected.value)
+            .unwrap_or_else(|| panic!("{}: no value is called {id}", self.name))
+    }
+
+    /// The home directories of the workload.
+    ///
+    /// # Errors
+    /// The preset is unknown, or made by another generator.
+    pub fn home(&self) -> anyhow::Result<(fsage_workload::home::Home, Preset)> {
+        let workload = &self.run.workload;
+        let name = &workload.preset;
+        let preset = Preset::named(name).with_context(|| format!("no workload preset `{name}`"))?;
+        let preset::Generator::Home(home) = &preset.generator else {
+            bail!("preset `{name}` is no preset of home directories");
+        };
+        let home = match workload.days {
+            Some(days) => (**home).clone().with_days(days),
+            None => (**home).clone(),
+        };
+        Ok((home, preset))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fsage_models::ffs::Ffs;
+    use fsage_target::TargetSpec;
+
+    #[test]
+    fn every_paper_is_read_and_its_presets_are_known() {
+        for (name, ..) in PAPERS {
+            let paper = Paper::named(name).unwrap();
+            paper.home().unwrap();
+            assert!(fsage_disk::Drive::preset(&paper.run.device).is_some());
+            assert!(fsage_host::HostParams::preset(&paper.run.host).is_some());
+            assert!(paper.run.sequential.sizes.is_sorted());
+            for spec in paper.run.targets.values() {
+                Ffs::new(TargetSpec::parse(spec).unwrap().ffs_params().unwrap()).unwrap();
+            }
+        }
+        assert!(
+            Paper::named("smith95")
+                .unwrap_err()
+                .to_string()
+                .contains("smith96")
+        );
+    }
+
+    #[test]
+    fn ids_are_unique_and_figures_have_what_their_kind_needs() {
+        for (name, ..) in PAPERS {
+            let paper = Paper::named(name).unwrap();
+            let mut ids: Vec<&str> = paper.expected.iter().map(|e| e.id.as_str()).collect();
+            ids.sort_unstable();
+            let count = ids.len();
+            ids.dedup();
+            assert_eq!(ids.len(), count, "{name}");
+            for expected in &paper.expected {
+                let is_shape = expected.kind == Kind::Shape;
+                assert_eq!(expected.value.is_none(), is_shape, "{}", expected.id);
+                assert_eq!(expected.band.is_none(), is_shape, "{}", expected.id);
+            }
+        }
+    }
+
+    /// Ratios within ten percentage points, absolute figures within 25 %: the bands of the specification.
+    #[test]
+    fn a_band_is_a_difference_or_a_share() {
+        let expected = |kind, value, band| Expected {
+            id: String::new(),
+            place: None,
+            statement: String::new(),
+            measured: None,
+            kind,
+            value: Some(value),
+            unit: None,
+            band: Some(band),
+            required: false,
+        };
+        let ratio = expected(Kind::Ratio, 1.58, 0.10);
+        assert!(ratio.is_met_by(1.48) && ratio.is_met_by(1.68) && !ratio.is_met_by(1.69));
+        let absolute = expected(Kind::Absolute, 2.0, 0.25);
+        assert!(absolute.is_met_by(1.5) && absolute.is_met_by(2.5) && !absolute.is_met_by(1.49));
+    }
+
+    #[test]
+    fn sizes_are_read_and_written_alike() {
+        for text in ["16K", "104K", "4M", "9K", "1000"] {
+            let bytes = Bytes::try_from(text.to_owned()).unwrap();
+            assert_eq!(String::from(bytes), text);
+        }
+        assert!(Bytes::try_from("0".to_owned()).is_err());
+        assert!(Bytes::try_from("16KB".to_owned()).is_err());
+        let small = SmallSizes {
+            first: Bytes(9 << 10),
+            last: Bytes(128 << 10),
+            step: Bytes(1 << 10),
+            repetitions: 1,
+        };
+        assert_eq!(small.sizes().len(), 120);
+    }
+}

@@ -1,0 +1,128 @@
+//! Smith and Seltzer 1997: what aging shows, and two changes of the allocator on an aged file system.
+
+mod aging_effect;
+mod free_space;
+mod noswitch;
+mod smartfrag;
+mod split_files;
+
+use super::Reproduction;
+use super::comparison::Measured;
+use super::experiments::Bench;
+use super::figure::Exhibit;
+use super::hot::{self, Columns, Hot, over};
+use super::layout_by_day::{self, Score};
+use super::paper::Paper;
+use aging_effect::AgingEffect;
+use free_space::FreeSpace;
+use noswitch::NoSwitch;
+use smartfrag::SmartFrag;
+use split_files::{Split, of};
+
+/// Everything that is shown of the paper.
+///
+/// # Errors
+/// A benchmark fails; an interrupt.
+pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
+    let (paper, lab) = (bench.paper, &bench.lab);
+    let aged = bench.age(
+        &["orig", "realloc", "noswitch", "smartfrag"],
+        &["realloc", "noswitch"],
+    )?;
+    let (orig, realloc) = (&aged["orig"], &aged["realloc"]);
+    let (noswitch, smartfrag) = (&aged["noswitch"], &aged["smartfrag"]);
+    let mut measured = Measured::default();
+    let mut exhibits = Vec::new();
+
+    measured.figure("S97.11", realloc.scores.last().copied());
+    exhibits.push(Exhibit::Figure(layout_by_day::figure(
+        "Layout score by day",
+        &[orig, realloc, noswitch, smartfrag],
+        &[Score {
+            target: "realloc",
+            day: None,
+            score: paper.value("S97.11"),
+        }],
+    )));
+
+    let orig_empty = lab.sizes(&bench.empty("orig")?)?;
+    let orig_aged = lab.sizes(&orig.state)?;
+    let realloc_empty = lab.sizes(&bench.empty("realloc")?)?;
+    let realloc_aged = lab.sizes(&realloc.state)?;
+    let noswitch_empty = lab.sizes(&bench.empty("noswitch")?)?;
+    let noswitch_aged = lab.sizes(&noswitch.state)?;
+    let effect = AgingEffect {
+        orig_empty: &orig_empty,
+        orig_aged: &orig_aged,
+        realloc_empty: &realloc_empty,
+        realloc_aged: &realloc_aged,
+    };
+    effect.measure(&mut measured);
+    exhibits.extend(effect.exhibits(paper));
+    let switch = NoSwitch {
+        realloc_empty: &realloc_empty,
+        realloc_aged: &realloc_aged,
+        noswitch_empty: &noswitch_empty,
+        noswitch_aged: &noswitch_aged,
+    };
+    switch.measure(&mut measured);
+    exhibits.extend(switch.exhibits(paper));
+
+    let small_realloc = lab.small_sizes(&realloc.state)?;
+    let small_smartfrag = lab.small_sizes(&smartfrag.state)?;
+    let frag = SmartFrag {
+        realloc: &small_realloc,
+        smartfrag: &small_smartfrag,
+    };
+    frag.measure(&mut measured);
+    exhibits.extend(frag.exhibits());
+    let free = FreeSpace { realloc, smartfrag };
+    free.measure(&mut measured);
+    exhibits.push(free.exhibit(paper));
+
+    let split = Split { realloc, noswitch };
+    split.measure(&mut measured);
+    exhibits.push(split.exhibit(paper));
+    let hot_realloc = Hot::measure(lab, &realloc.state, &aged.unread("realloc").state)?;
+    let hot_noswitch = Hot::measure(lab, &noswitch.state, &aged.unread("noswitch").state)?;
+    measure_hot(&hot_realloc, &hot_noswitch, &mut measured);
+    exhibits.push(hot_table(paper, &hot_realloc, &hot_noswitch));
+    exhibits.push(bench.file_systems(&[orig, realloc, noswitch, smartfrag]));
+    Ok(Reproduction {
+        lines: measured.compare(paper),
+        exhibits,
+        terminal: vec!["layout-by-day", "aging-effect", "noswitch-read"],
+    })
+}
+
+fn measure_hot(realloc: &Hot, noswitch: &Hot, measured: &mut Measured) {
+    measured.figure(
+        "H97.0.files",
+        (realloc.files > 0).then_some(realloc.files as f64),
+    );
+    measured.figure(
+        "H97.0.bytes",
+        (realloc.files > 0).then(|| realloc.megabytes()),
+    );
+    for (name, hot) in [("realloc", realloc), ("noswitch", noswitch)] {
+        measured.figure(&format!("H97.1.{name}"), hot.layout.share());
+        measured.figure(&format!("H97.2.{name}"), hot.read.map(|s| s.mean));
+        measured.figure(&format!("H97.3.{name}"), hot.overwrite.map(|s| s.mean));
+        let split = (hot.files > 0).then_some(hot.split.split as f64);
+        measured.figure(&format!("H97.4.{name}"), split);
+    }
+    measured.figure("H97.2", over(noswitch.read, realloc.read));
+    measured.figure("H97.3", over(noswitch.overwrite, realloc.overwrite));
+    measured.figure("H97.4", of(noswitch.split.split, realloc.split.split));
+}
+
+fn hot_table(paper: &Paper, realloc: &Hot, noswitch: &Hot) -> Exhibit {
+    let published = ["realloc", "noswitch"].map(|policy| {
+        ["H97.1", "H97.2", "H97.3"].map(|row| paper.value(&format!("{row}.{policy}")))
+    });
+    let columns = Columns {
+        hot: &[realloc, noswitch],
+        published: &published,
+    };
+    Exhibit::Sheet(hot::sheet("Hot files", &columns))
+}

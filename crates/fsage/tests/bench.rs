@@ -1,0 +1,426 @@
+//! `fsage bench` through the public commands, on simulated file systems: what it measures, writes and prints, that the
+//! results are the same bytes everywhere, and what it refuses.
+
+use fsage_data::table::{Table, Value, read_table};
+use serde_json::Value as Json;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+/// What `home-1996` is aged on in these tests, and the folder of its results.
+const SPEC: &str = "ffs:policy=realloc";
+const FOLDER: &str = "run/ffs_policy=realloc";
+
+fn command(at: &Path, args: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fsage"))
+        .args(args.split_whitespace())
+        .current_dir(at)
+        .output()
+        .expect("fsage runs")
+}
+
+fn fsage(at: &Path, args: &str) -> String {
+    let run = command(at, args);
+    let message = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "fsage {args}: {message}");
+    String::from_utf8(run.stdout).expect("text")
+}
+
+fn fsage_json(at: &Path, args: &str) -> Json {
+    serde_json::from_str(&fsage(at, args)).expect("JSON")
+}
+
+/// It must fail as wrong usage or bad input, with all these words.
+fn refuses(at: &Path, args: &str, words: &[&str]) {
+    let run = command(at, args);
+    let message = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert_eq!(run.status.code(), Some(2), "{args}: {message}");
+    assert!(!message.contains("panicked"), "{args}: {message}");
+    for word in words {
+        assert!(message.contains(word), "{args}: no `{word}` in: {message}");
+    }
+}
+
+/// Six days of home directories, aged.
+fn home_run(at: &Path) {
+    fsage(at, "generate profile home-1996 --days 6 -o w.parquet");
+    fsage(at, &format!("age w.parquet --on {SPEC} -o run"));
+}
+
+/// Names of what lies in a folder, sorted.
+fn names(folder: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let names = entries.map(|e| {
+        e.expect("an entry")
+            .file_name()
+            .into_string()
+            .expect("text")
+    });
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+fn number(table: &Table, row: &[Value], column: &str) -> u64 {
+    match row[table.column(column).expect("the column")] {
+        Value::U64(number) => number,
+        ref other => panic!("{column}: {other:?}"),
+    }
+}
+
+fn text<'a>(table: &Table, row: &'a [Value], column: &str) -> &'a str {
+    match &row[table.column(column).expect("the column")] {
+        Value::Text(text) => text,
+        other => panic!("{column}: {other:?}"),
+    }
+}
+
+/// The median of the throughputs of a phase in MB/s, from the nanoseconds in the table; there are six of them.
+fn median(table: &Table, state: &str, phase: &str, file_bytes: u64) -> f64 {
+    let rows = table.rows.iter().filter(|row| {
+        text(table, row, "state") == state
+            && text(table, row, "phase") == phase
+            && number(table, row, "file_bytes") == file_bytes
+    });
+    let mut speeds: Vec<f64> = rows
+        .map(|row| {
+            let bytes = number(table, row, "bytes") as f64;
+            bytes / 1e6 / (number(table, row, "elapsed_ns") as f64 / 1e9)
+        })
+        .collect();
+    speeds.sort_by(f64::total_cmp);
+    assert_eq!(speeds.len(), 6);
+    f64::midpoint(speeds[2], speeds[3])
+}
+
+#[test]
+fn a_run_is_measured_beside_its_control() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    home_run(at);
+    let bench = "bench run --suite sequential,hot-files --size 16K,1M --repetitions 6 --json";
+    let json = fsage_json(at, bench);
+    assert_eq!(json["seed"], 1);
+    let suites = json["suites"].as_array().expect("suites");
+    assert_eq!(suites.len(), 2);
+    let target = &suites[0]["targets"][0];
+    assert_eq!(target["target"], SPEC);
+    assert_eq!(target["device"], "st32430n");
+    assert_eq!(target["host"], "pentium-120");
+    assert_eq!(target["repetitions"], 6);
+    assert_eq!(target["left_out"], serde_json::json!([]));
+    // Two phases, two sizes, two states, six repetitions.
+    assert_eq!(target["measurements"].as_array().map(Vec::len), Some(48));
+
+    let path = at.join(FOLDER).join("bench/sequential.parquet");
+    let table = read_table(&path).expect("a table");
+    assert_eq!((table.schema.as_str(), table.rows.len()), ("bench", 48));
+    for row in &table.rows {
+        // The data of a run are 32 MB: 2048 files of 16 KB, 32 of 1 MB (Smith and Seltzer 1996, section 4.1).
+        let file_bytes = number(&table, row, "file_bytes");
+        assert_eq!(number(&table, row, "files"), (32 << 20) / file_bytes);
+        assert_eq!(number(&table, row, "bytes"), 32 << 20);
+        assert_eq!(text(&table, row, "target"), SPEC);
+        assert_eq!(text(&table, row, "device"), "st32430n");
+    }
+    let phases = target["phases"].as_array().expect("phases");
+    let order: Vec<(&str, u64)> = phases
+        .iter()
+        .map(|line| {
+            let phase = line["phase"].as_str().expect("a phase");
+            (phase, line["file_bytes"].as_u64().expect("a size"))
+        })
+        .collect();
+    let (small, large) = (16 << 10, 1 << 20);
+    let expected = [
+        ("create", small),
+        ("create", large),
+        ("read", small),
+        ("read", large),
+    ];
+    assert_eq!(order, expected);
+    for (line, (phase, size)) in phases.iter().zip(order) {
+        for state in ["aged", "control"] {
+            let cell = &line["states"][state];
+            let said = cell["mb_per_s"]["median"].as_f64().expect("a median");
+            let found = median(&table, state, phase, size);
+            assert!(
+                (said - found).abs() < 1e-9,
+                "{phase} {size} {state}: {said} {found}"
+            );
+            // A megabyte of memory has 1.048576 times the bytes of one of a disk.
+            let binary = cell["mib_per_s"]["median"].as_f64().expect("a median");
+            assert!((binary * 1.048_576 - said).abs() < 1e-9);
+            assert_eq!(cell["mb_per_s"]["count"], 6);
+        }
+        assert_eq!(line["ratio"]["count"], 6);
+        assert_eq!(line["states"]["empty"], Json::Null);
+    }
+
+    let inspected = fsage(at, &format!("inspect {FOLDER}/bench/hot-files.parquet"));
+    assert!(inspected.contains("a Parquet table (bench)"), "{inspected}");
+    let hot = read_table(at.join(FOLDER).join("bench/hot-files.parquet")).expect("a table");
+    let of = |state: &str| {
+        let mut rows = hot
+            .rows
+            .iter()
+            .filter(|row| text(&hot, row, "state") == state);
+        let row = rows.next().expect("a row");
+        (number(&hot, row, "files"), number(&hot, row, "bytes"))
+    };
+    assert_eq!(of("aged"), of("control"), "the same files");
+    assert!(of("aged").0 > 10);
+    for suite in ["sequential", "hot-files"] {
+        let svg = fs::read_to_string(at.join(FOLDER).join(format!("bench/{suite}.svg")));
+        let svg = svg.expect("a chart");
+        assert!(svg.starts_with("<svg") && svg.contains("control"));
+    }
+}
+
+/// Ten files with times; the hot ones of the last 30 and of the last 2 days are counted by hand.
+#[test]
+fn hot_files_are_those_that_were_changed_lately_and_are_alive() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let day = 86_400;
+    let mut script = String::from("mkdir 1\n");
+    for file in 1..=10 {
+        script.push_str(&format!("@{day} create {file} 1 {}\n", file * 1000));
+    }
+    script.push_str(&format!("@{} append 3 500\n", 50 * day));
+    script.push_str(&format!("@{} rewrite 7 20000\n", 60 * day));
+    script.push_str(&format!("@{} create 11 0 9000\n", 60 * day));
+    script.push_str(&format!("@{} overwrite 5\n", 60 * day));
+    script.push_str(&format!("@{} delete 5\nday 1\n", 61 * day));
+    fs::write(at.join("w.ops"), script).expect("a script");
+    fsage(at, "age w.ops --on ffs:preset=tiny -o run");
+    // Files 3, 7 and 11 of 3500, 20000 and 9000 bytes; of the last two days 7 and 11.
+    for (days, files, bytes) in [(30, 3, 32_500), (2, 2, 29_000)] {
+        let args = format!("bench run --suite hot-files --hot-days {days} --json --force");
+        let json = fsage_json(at, &args);
+        for measured in json["suites"][0]["targets"][0]["measurements"]
+            .as_array()
+            .expect("rows")
+        {
+            assert_eq!(
+                (&measured["files"], &measured["bytes"]),
+                (&files.into(), &bytes.into())
+            );
+        }
+    }
+}
+
+#[test]
+fn the_results_are_the_same_bytes_on_any_number_of_threads_and_in_any_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut all: Vec<Vec<(String, Vec<u8>)>> = Vec::new();
+    for (name, threads) in [("a", 1), ("b", 2), ("c", 5)] {
+        let at = folder.path().join(name);
+        fs::create_dir(&at).expect("a folder");
+        home_run(&at);
+        let args = "--suite sequential,hot-files,free-space --size 16K --repetitions 3";
+        fsage(&at, &format!("bench run {args} --threads {threads}"));
+        let bench = at.join(FOLDER).join("bench");
+        let read = |name: String| {
+            let content = fs::read(bench.join(&name)).expect("a file");
+            (name, content)
+        };
+        all.push(names(&bench).into_iter().map(read).collect());
+    }
+    assert_eq!(all[0].len(), 6);
+    assert!(all[0] == all[1] && all[0] == all[2]);
+}
+
+#[test]
+fn a_target_without_a_run_is_measured_empty() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let args = "bench --on ffs:preset=small --suite free-space --size 8K,64K -o out --json";
+    let json = fsage_json(at, &format!("{args} --repetitions 2"));
+    let phases = json["suites"][0]["targets"][0]["phases"]
+        .as_array()
+        .expect("phases");
+    assert!(
+        phases.is_empty(),
+        "32 MB and an eighth more are no room in a file system of 32 MB"
+    );
+    let left_out = &json["suites"][0]["targets"][0]["left_out"];
+    assert_eq!(left_out.as_array().map(Vec::len), Some(2));
+    assert_eq!(left_out[0]["state"], "empty");
+    let shown = fsage(
+        at,
+        "bench --on ffs --suite free-space --size 8K,64K --repetitions 2 -o other",
+    );
+    for word in [
+        "free-space on ffs",
+        "disk st32430n, host pentium-120",
+        "8 KB",
+        "empty",
+    ] {
+        assert!(shown.contains(word), "no `{word}` in {shown}");
+    }
+    assert!(!shown.contains("control"));
+    assert!(at.join("other/ffs/bench/free-space.parquet").is_file());
+}
+
+#[test]
+fn a_workload_that_has_moved_or_changed_is_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    home_run(at);
+    let args = "bench run --suite hot-files --repetitions 1";
+    fs::rename(at.join("w.parquet"), at.join("moved.parquet")).expect("a move");
+    refuses(
+        at,
+        args,
+        &["w.parquet", "not there any more", "--workload FILE"],
+    );
+    fs::write(at.join("other.ops"), "mkdir 1\n").expect("a file");
+    refuses(
+        at,
+        &format!("{args} --workload other.ops"),
+        &["other.ops: not the workload of run"],
+    );
+    fsage(at, &format!("{args} --workload moved.parquet"));
+    // Only what the workload leads to can be measured.
+    fsage(at, "age moved.parquet --on ffs:policy=orig -o orig");
+    let days = at.join(FOLDER).join("days.parquet");
+    fs::copy(at.join("orig/ffs_policy=orig/days.parquet"), days).expect("a copy");
+    refuses(
+        at,
+        &format!("{args} --workload moved.parquet --force"),
+        &["days.parquet", "layout score", "another version of fsage"],
+    );
+    // An empty file system needs no workload.
+    fs::remove_file(at.join("moved.parquet")).expect("removed");
+    fsage(
+        at,
+        "bench run --suite sequential --size 1M --state empty --repetitions 1",
+    );
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused_before_the_work() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("w.ops"), "mkdir 1\ncreate 1 1 5000\nday 1\n").expect("a script");
+    fsage(at, "age w.ops --on ffs:preset=tiny --on null -o run");
+    let small = "name = \"small\"\nused_in = \"x\"\n";
+    fs::write(at.join("bad.toml"), small).expect("a file");
+    let cases: [(&str, &[&str]); 15] = [
+        (
+            "run --suite fast",
+            &["no suite is called `fast`", "sequential, ", "free-space"],
+        ),
+        (
+            "run --device floppy",
+            &["no drive is called floppy", "st32430n"],
+        ),
+        (
+            "run --host cray",
+            &["no host is called cray", "pentium-120"],
+        ),
+        ("run --host bad.toml", &["bad.toml", "cache_bytes"]),
+        ("run --size 0", &["a file of 0 bytes"]),
+        ("run --size 5q", &["expected a size, as in 16K"]),
+        ("run --repetitions 0", &["1..=10000"]),
+        ("run --state old", &["aged", "control", "empty"]),
+        (
+            "run --on ffs",
+            &["the run has no target `ffs`; it has ffs:preset=tiny and null"],
+        ),
+        ("run --on null", &["`null` has no files"]),
+        ("nowhere", &["nowhere: not a run", "fsage age"]),
+        ("", &["<RUN"]),
+        ("--on ffs", &["-o FOLDER is needed"]),
+        ("--on ffs --state aged -o out", &["without a run"]),
+        (
+            "--on ffs:size=4G -o out",
+            &["the file system has", "bytes", "--device"],
+        ),
+    ];
+    for (args, words) in cases {
+        refuses(at, &format!("bench {args}"), words);
+        assert_eq!(
+            names(at),
+            ["bad.toml", "run", "w.ops"],
+            "{args} left something"
+        );
+    }
+    let bench = at.join("run/ffs_preset=tiny/bench");
+    assert!(!bench.exists());
+    let args = "bench run --on ffs:preset=tiny --suite hot-files";
+    fsage(at, args);
+    refuses(
+        at,
+        args,
+        &["hot-files.parquet: exists already (--force replaces it)"],
+    );
+    fsage(at, &format!("{args} --force"));
+
+    let manifest = at.join("run/run.json");
+    let text = fs::read_to_string(&manifest).expect("a manifest");
+    fs::write(&manifest, text.replace("complete", "incomplete")).expect("a manifest");
+    refuses(at, "bench run", &["the run is not complete", "--resume"]);
+}
+
+#[test]
+fn an_interrupt_leaves_nothing_half_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fsage(
+        at,
+        "bench --on ffs --suite sequential --size 1M --repetitions 1 -o whole",
+    );
+    let child = Command::new(env!("CARGO_BIN_EXE_fsage"))
+        .args("bench --on ffs --suite sequential --repetitions 10000 -o out".split_whitespace())
+        .current_dir(at)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("fsage runs");
+    std::thread::sleep(Duration::from_millis(500));
+    let kill = Command::new("kill")
+        .args(["-s", "INT", &child.id().to_string()])
+        .status();
+    assert!(kill.expect("kill runs").success());
+    let run = child.wait_with_output().expect("fsage ends");
+    let message = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(3), "{message}");
+    assert!(message.contains("interrupted"), "{message}");
+    assert_eq!(names(at), ["whole"]);
+}
+
+/// Runs the commands of the page that begin with `$ fsage`, in order, and compares what is printed below them.
+#[test]
+fn the_commands_of_the_page_print_what_it_shows() {
+    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/bench.md");
+    let page = fs::read_to_string(page).expect("the page");
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut compared = 0;
+    for block in page.split("```\n").skip(1).step_by(2) {
+        for shown in block.split("$ fsage ").skip(1) {
+            let (args, expected) = shown.split_once('\n').expect("a command");
+            let printed = fsage(folder.path(), args);
+            // A table has blanks at its line ends, a page must not.
+            let lines = |text: &str| -> Vec<String> {
+                text.trim()
+                    .lines()
+                    .map(|line| line.trim_end().to_owned())
+                    .collect()
+            };
+            if !expected.trim().is_empty() {
+                assert!(
+                    lines(&printed) == lines(expected),
+                    "docs/bench.md: fsage {args} prints otherwise; paste:\n{}",
+                    lines(&printed).join("\n")
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= 2, "{compared} outputs in the page");
+}
