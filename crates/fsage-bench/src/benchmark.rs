@@ -94,7 +94,7 @@ pub enum Unsuited {
     RanOutOfInodes,
     /// No file was modified in the last month.
     NoHotFiles,
-    /// The case names no size of files, and the benchmark needs one.
+    /// The case names no size of files, or 0, and the benchmark needs one.
     NoSize,
 }
 
@@ -125,7 +125,7 @@ impl fmt::Display for Unsuited {
             Unsuited::RanOutOfSpace => f.write_str("ran out of space"),
             Unsuited::RanOutOfInodes => f.write_str("ran out of inodes"),
             Unsuited::NoHotFiles => f.write_str("no file was modified in the last month"),
-            Unsuited::NoSize => f.write_str("needs a size of files"),
+            Unsuited::NoSize => f.write_str("needs a size of files, at least 1 byte"),
         }
     }
 }

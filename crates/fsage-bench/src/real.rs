@@ -628,3 +628,23 @@ fn write(file: &OwnedFd, content: Content, part: Part) -> Result<(), Errno> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn the_clock_stands_still_while_the_subject_does_what_no_benchmark_asks_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = RealPlace::Directory(folder.path().to_owned());
+        let outside = Instant::now();
+        let mut real = Real::new(&place, RealOptions::default()).unwrap();
+        let wait = Duration::from_millis(50);
+        real.untimed(|_| std::thread::sleep(wait));
+        let clock = Duration::from_nanos(real.clock_ns());
+        assert!(clock + wait <= outside.elapsed());
+        let later = Duration::from_nanos(real.clock_ns());
+        assert!(later > clock);
+    }
+}

@@ -40,6 +40,9 @@ pub struct Results {
 ///
 /// # Errors
 /// Those of the benchmark, of the first run in order that failed; [`BenchError::Interrupted`] when `go_on` said no.
+///
+/// # Panics
+/// If there is no stand.
 pub fn run<S: Stand + Send>(
     benchmark: &dyn Benchmark,
     cases: &[Case],
@@ -48,6 +51,7 @@ pub fn run<S: Stand + Send>(
     repetitions: u32,
     go_on: &(dyn Fn(Progress) -> bool + Sync),
 ) -> Result<Results, BenchError> {
+    assert!(!stands.is_empty(), "a benchmark runs on a stand");
     let board = Board {
         benchmark,
         cases,

@@ -109,8 +109,8 @@ fn only_what_is_free_on_the_aged_image_is_free_on_the_made_one() {
         let measurements = results.unwrap().measurements;
         let phases: Vec<&str> = measurements.iter().map(|m| &*m.phase).collect();
         assert_eq!(phases, ["create", "read"]);
-        // Two neighbors that were deleted left 664 KiB at most, so files of 1 MiB are broken, but for those where the file
-        // system had kept space back: a twentieth of it at most (XFS), room for half of the 32 files.
+        // Two neighbors that were deleted left 664 KiB at most, so files of 1 MiB are broken, but for those where the
+        // file system had kept space back: a twentieth of it at most (XFS), room for half of the 32 files.
         let (optimal, countable) = (measurements[0].optimal, measurements[0].countable);
         assert_eq!(countable, Some(32 * 255));
         assert!(optimal.is_some_and(|optimal| optimal <= 32 * 255 - 16));

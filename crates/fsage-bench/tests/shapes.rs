@@ -68,7 +68,7 @@ fn phase(rates: &BTreeMap<(String, u64), f64>, phase: &str) -> Vec<f64> {
 #[test]
 fn throughput_falls_at_the_first_indirect_block_and_recovers() {
     // 1996, section 4.1: a sharp dip of all curves at 104 KB. For writing it shows where neighbors are flushed
-    // together: otherwise 96 KB leave four blocks that are written one by one, and at 104 KB a cluster takes them along.
+    // together: otherwise 96 KB leave four blocks that are written one by one, and at 104 KB a cluster takes them.
     for policy in ["orig", "realloc"] {
         let mut bench = Bench::of_1996(policy);
         bench.host.flush_clustering = FlushClustering::File;

@@ -1,8 +1,8 @@
 //! Events per second of the host over a device that takes no time, against the performance budget of `DESIGN.md`: at
 //! least 2,000,000 on one core.
 //!
-//! The lists are what FFS tells when it makes and removes small files, and when it writes a large one, in a cache that is
-//! much smaller than the data.
+//! The lists are what FFS tells when it makes and removes small files, and when it writes a large one, in a cache
+//! that is much smaller than the data.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use fsage_core::{Buffer, BufferId, Flush, Io, Work};

@@ -1,6 +1,7 @@
 //! The buffers of the cache: where they are found, which is reused next, which are dirty.
 //!
-//! Buffers live in an arena and are linked by their numbers: nothing is allocated for an event once the cache is full.
+//! Buffers live in an arena and are linked by their numbers: nothing is allocated for an event once the cache is
+//! full.
 
 use fsage_core::{Buffer, BufferId};
 use rustc_hash::FxHashMap;
@@ -384,7 +385,8 @@ impl Cache {
         (first != NONE).then_some(first)
     }
 
-    /// A buffer that is not busy has changed. A dirty one keeps its place among the dirty ones, a held one is held on.
+    /// A buffer that is not busy has changed. A dirty one keeps its place among the dirty ones, a held one is held
+    /// on.
     pub fn dirty(&mut self, slot: u32) {
         let entry = self.entry_mut(slot);
         if entry.state != State::Clean {

@@ -1,8 +1,8 @@
 //! The driver: one request at the device, the others in its queue, beside the clock of the process.
 //!
-//! Nothing happens while the process computes, as far as this code goes: what the device did meanwhile is caught up with
-//! when the next request comes, or when the process waits. The result is that of both at the same time, because no
-//! decision is made before all requests are known that it could see.
+//! Nothing happens while the process computes, as far as this code goes: the host catches up with the device when
+//! the process next asks for something. The result is that of both at the same time, because the queue knows when
+//! each request came, and no decision is made before all requests are there that it could see.
 
 use fsage_disk::{Access, Device, Queue, Request, SECTOR_BYTES, Scheduler};
 use std::collections::VecDeque;
@@ -30,9 +30,7 @@ impl<D: Device> Driver<D> {
     }
 
     /// Puts a request into the queue, and gives its label. `first` is the first of its buffers.
-    pub fn start(&mut self, write: bool, start_bytes: u64, bytes: u64, first: u32) -> u64 {
-        self.catch_up();
-        let access = if write { Access::Write } else { Access::Read };
+    pub fn start(&mut self, access: Access, start_bytes: u64, bytes: u64, first: u32) -> u64 {
         let request = Request {
             access,
             lba: self.start_sector + start_bytes / SECTOR_BYTES,
@@ -44,17 +42,6 @@ impl<D: Device> Driver<D> {
         tag
     }
 
-    /// Lets the device decide what it had to decide before now.
-    fn catch_up(&mut self) {
-        while self
-            .queue
-            .next_start_ns()
-            .is_some_and(|start| start < self.now_ns)
-        {
-            self.serve();
-        }
-    }
-
     fn serve(&mut self) -> Option<(u64, u64)> {
         let served = self.queue.serve(&mut self.device)?;
         let done = (served.service.done_ns, served.tag);
@@ -62,9 +49,16 @@ impl<D: Device> Driver<D> {
         Some(done)
     }
 
-    /// The first buffer of a request that is complete by now; the oldest first.
+    /// The first buffer of a request that is complete by now; the oldest first. The device decides first what it
+    /// had to decide before now.
     pub fn completed(&mut self) -> Option<u32> {
-        self.catch_up();
+        while self
+            .queue
+            .next_start_ns()
+            .is_some_and(|start| start < self.now_ns)
+        {
+            self.serve();
+        }
         let &(done_ns, tag) = self.served.front()?;
         if done_ns > self.now_ns {
             return None;

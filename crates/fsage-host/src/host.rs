@@ -141,8 +141,8 @@ impl<D: Device> Host<D> {
         }
     }
 
-    /// Starts the writes of all dirty buffers: those of files, the most recent file first, then those of the device, and
-    /// the superblock if anything has changed since the last time. It waits for nothing.
+    /// Starts the writes of all dirty buffers: those of files, the most recent file first, then those of the
+    /// device, and the superblock if anything has changed since the last time. It waits for nothing.
     pub fn sync(&mut self) {
         self.settle();
         self.counters.syncs += 1;
@@ -173,8 +173,8 @@ impl<D: Device> Host<D> {
         while self.wait_for_any() {}
     }
 
-    /// Unmounts and mounts: writes everything, waits for it, and empties the cache and what is known of files. A buffer
-    /// that is still [`Flush::Held`] is lost: its file system writes its log before.
+    /// Unmounts and mounts: writes everything, waits for it, and empties the cache and what is known of files. A
+    /// buffer that is still [`Flush::Held`] is lost: its file system writes its log before.
     pub fn remount(&mut self) {
         self.sync();
         self.wait_idle();
@@ -330,8 +330,8 @@ impl<D: Device> Host<D> {
         Some(slot)
     }
 
-    /// Reuses buffers until so many bytes are free. Dirty ones are written first. When all are busy the process waits;
-    /// when all are held the cache grows.
+    /// Reuses buffers until so many bytes are free. Dirty ones are written first. When all are busy the process
+    /// waits; when all are held the cache grows.
     pub(crate) fn make_room(&mut self, bytes: u64) {
         while self.cache.used_bytes() + bytes > self.params.cache_bytes {
             self.settle();
@@ -359,7 +359,8 @@ impl<D: Device> Host<D> {
         }
     }
 
-    /// Issues one request for the buffers of the batch, and gives its label. `wait` says that the caller will wait for it.
+    /// Issues one request for the buffers of the batch, and gives its label. `wait` says that the caller will wait
+    /// for it.
     pub(crate) fn issue(&mut self, access: Access, wait: bool, age: bool) -> u64 {
         let first = self.batch[0];
         let last = self.batch[self.batch.len() - 1];
@@ -385,7 +386,6 @@ impl<D: Device> Host<D> {
         first: u32,
         wait: bool,
     ) -> u64 {
-        let write = access == Access::Write;
         let counters = &mut self.counters;
         let (requests, sum) = match (access, wait) {
             (Access::Read, true) => (&mut counters.sync_reads, &mut counters.read_bytes),
@@ -408,7 +408,7 @@ impl<D: Device> Host<D> {
                 asked: self.asked,
             });
         }
-        self.driver.start(write, start_bytes, bytes, first)
+        self.driver.start(access, start_bytes, bytes, first)
     }
 
     pub(crate) fn wait_for(&mut self, tag: u64) {

@@ -1,9 +1,10 @@
 //! The host between a simulated file system and a simulated disk: buffer cache, write clustering, read-ahead, syncer,
 //! queue, and the time of the processor.
 //!
-//! A model says what each operation does to which buffer ([`fsage_core::Io`]); a [`Host`] does it. There is one process,
-//! one processor and one device, and two clocks: the process computes and waits, the device works on its queue.
-//! [`HostParams`] says how large the cache is and how the kernel behaves; [`presets`] has the machines of the papers.
+//! A model says what each operation does to which buffer ([`fsage_core::Io`]); a [`Host`] does it. There is one
+//! process, one processor and one device, and two clocks: the process computes and waits, the device works on its
+//! queue. [`HostParams`] says how large the cache is and how the kernel behaves; [`presets`] has the machines of
+//! the papers.
 //!
 //! ```
 //! use fsage_core::{Buffer, BufferId, Flush, Io};

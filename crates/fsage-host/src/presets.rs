@@ -1,4 +1,5 @@
-//! The machines that come with fsage: those of the papers. Each is a TOML file that says where every value comes from.
+//! The machines that come with fsage: those of the papers. Each is a TOML file that says where every value comes
+//! from.
 
 macro_rules! embedded {
     ($($name:literal),* $(,)?) => {

@@ -24,8 +24,8 @@ impl RawThroughput {
     }
 }
 
-/// Reads or writes `bytes` from a sector on, one after the other, in requests as long as the host's may be, and waits for
-/// each. The processor costs nothing.
+/// Reads or writes `bytes` from a sector on, one after the other, in requests as long as the host's may be, and
+/// waits for each. The processor costs nothing.
 ///
 /// # Panics
 /// If the device is shorter.

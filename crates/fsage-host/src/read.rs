@@ -202,8 +202,8 @@ impl<D: Device> Host<D> {
         slot
     }
 
-    /// What is to be read ahead from a block on, when `lbn` is asked for: nothing if it is in the cache or on its way, is a
-    /// hole, or does not end inside the file. The pointers that lead to it are read now.
+    /// What is to be read ahead from a block on, when `lbn` is asked for: nothing if it is in the cache or on its
+    /// way, is a hole, or does not end inside the file. The pointers that lead to it are read now.
     fn run_ahead(&mut self, reading: Reading, lbn: u32, ahead: u32) -> Option<Run> {
         if !self.may_read(reading, ahead) {
             return None;
@@ -235,7 +235,8 @@ impl<D: Device> Host<D> {
         following.min(file.window)
     }
 
-    /// Blocks of a run from `first` on: as many behind it, but none that is in the cache or does not end inside the file.
+    /// Blocks of a run from `first` on: as many behind it, but none that is in the cache or does not end inside the
+    /// file.
     fn clip(&self, reading: Reading, first: u32, following: u32) -> u32 {
         let behind = (1..=following).take_while(|behind| self.may_read(reading, first + behind));
         1 + behind.count() as u32

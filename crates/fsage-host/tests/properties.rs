@@ -1,5 +1,5 @@
-//! What holds for any list of wishes: nothing that is dirty is lost, all bytes are accounted for, the clock never goes
-//! back, and the same list gives the same requests.
+//! What holds for any list of wishes: nothing that is dirty is lost, all bytes are accounted for, the clock never
+//! goes back, and the same list gives the same requests.
 
 mod common;
 
@@ -33,8 +33,8 @@ enum Step {
     Remount,
 }
 
-/// What must be written: since which request, and where. A block that moved while it may have been in the cache must have
-/// been written at the old place or at the new one.
+/// What must be written: since which request, and where. A block that moved while it may have been in the cache
+/// must have been written at the old place or at the new one.
 #[derive(Clone, Default)]
 struct Duty {
     places: Vec<(usize, u64)>,

@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{INO, TestFile, notation, null_host, params, recording};
+use common::{INO, TestFile, device, notation, null_host, params, recording};
+use fsage_core::Io;
 use fsage_disk::{Drive, Null, RotatingDisk};
 use fsage_host::{HostParams, ReadAhead};
 
@@ -128,6 +129,38 @@ fn random_reads_of_two_blocks_read_one_too_many() {
 }
 
 #[test]
+fn the_window_does_not_grow_while_a_block_is_read_in_pieces() {
+    // By the rules of section 5.2: block 5 is not sequential the first time. The second time it is, and the window
+    // is left at 0, so that one block is read ahead. At block 6 it opens: 1 further block.
+    let file = kb(96);
+    let mut host = null_host(&params());
+    for piece in 10..13 {
+        file.read(&mut host, piece * 4096, 4096);
+    }
+    assert_eq!(notation(host.recorded()), "S[5] A@5[6] A@6[7-8]");
+}
+
+#[test]
+fn the_window_shrinks_when_what_was_read_ahead_has_been_reused() {
+    // By the rules of section 5.2: after S[0] S[1-2] the window is 1 and block 2 the last. Lost, it is read again
+    // with a window of 1. After A@2[3-5] the window is 2, and half of it when block 3 is lost: 1 further block.
+    for (blocks, lost) in [(2, "S[2-3]"), (3, "S[3-4]")] {
+        let file = kb(96);
+        let small = HostParams {
+            cache_bytes: 8 * 8192,
+            ..params()
+        };
+        let mut host = null_host(&small);
+        file.read(&mut host, 0, blocks * 8192);
+        let others: Vec<Io> = (0..8).map(|n| Io::Need(device(n * 8192))).collect();
+        host.execute(&others);
+        host.record(true);
+        file.read(&mut host, blocks * 8192, 8192);
+        assert_eq!(notation(host.recorded()), lost);
+    }
+}
+
+#[test]
 fn without_read_ahead_every_block_is_one_request() {
     let params = HostParams {
         read_ahead: ReadAhead::None,
@@ -161,7 +194,8 @@ fn a_hole_costs_no_request() {
 
 #[test]
 fn the_process_waits_for_a_block_on_its_way() {
-    // Block 3 is asked for while it is read ahead: the clock is then that of its completion, and nothing is read twice.
+    // Block 3 is asked for while it is read ahead: the clock is then that of its completion, and nothing is read
+    // twice.
     let file = kb(32);
     let disk = RotatingDisk::new(&Drive::preset("st32430n").expect("a preset"));
     let mut host = recording(&params(), disk, 8192);

@@ -18,9 +18,10 @@ fn close(found: f64, expected: f64, share: f64) {
 
 #[test]
 fn the_raw_disk_of_1996_is_as_fast_as_the_specification_says() {
-    // Specifications of the host, section 1, and of disks, section 10: 4.92 MB/s reading, 2.68 MB/s writing in the outer
-    // third of the ST32430N, from 300 requests of 64 KB at sector 1,313,824. DiskSim, of which these rates are, takes
-    // 4017.587 and 7333.005 ms for all of them (the sets `seqr64` and `seqw64` of the test vectors of fsage-disk).
+    // Specifications of the host, section 1, and of disks, section 10: 4.92 MB/s reading, 2.68 MB/s writing in the
+    // outer third of the ST32430N, from 300 requests of 64 KB at sector 1,313,824. DiskSim, of which these rates
+    // are, takes 4017.587 and 7333.005 ms for all of them (the sets `seqr64` and `seqw64` of the test vectors of
+    // fsage-disk).
     for (write, rate, elapsed_ms) in [(false, 4.92e6, 4017.587), (true, 2.68e6, 7333.005)] {
         let raw = raw_throughput(&params(), disk("st32430n"), 1_313_824, 300 << 16, write);
         close(raw.elapsed_ns as f64 / 1e6, elapsed_ms, 0.001);
@@ -30,8 +31,8 @@ fn the_raw_disk_of_1996_is_as_fast_as_the_specification_says() {
 
 #[test]
 fn a_stream_of_synchronous_writes_loses_a_rotation_each() {
-    // Seltzer et al. 1995, section 3: about 67 % of the bandwidth of 2.5 MB/s, one rotation lost for 64 KB. On the DSP3105
-    // 128 sectors are 2.25 tracks of 57: 2.25 of 3.25 rotations are 69 %, less what switching heads takes.
+    // Seltzer et al. 1995, section 3: about 67 % of the bandwidth of 2.5 MB/s, one rotation lost for 64 KB. On the
+    // DSP3105 128 sectors are 2.25 tracks of 57: 2.25 of 3.25 rotations are 69 %, less what switching heads takes.
     let raw = raw_throughput(&params(), disk("dsp3105"), 0, 32 << 20, true);
     close(raw.bytes_per_s() / 2.5e6, 0.67, 0.05);
 }
@@ -44,9 +45,9 @@ fn small_synchronous_writes_take_a_rotation_each() {
         .collect();
     host.execute(&io);
     assert_eq!(host.device().counters().time.total_ns(), host.now_ns());
-    // The next sector has passed when the next command comes: from one write to the next it is a rotation of 11.088 ms and
-    // the 16 of 138 sectors that are written, 63 times: 70.3 rotations. Added to this are 7 changes of the track, 27 sectors
-    // each (1.4), and the first write: 1.2 rotations at most with its overhead and transfer.
+    // The next sector has passed when the next command comes: from one write to the next it is a rotation of 11.088
+    // ms and the 16 of 138 sectors that are written, 63 times: 70.3 rotations. Added to this are 7 changes of the
+    // track, 27 sectors each (1.4), and the first write: 1.2 rotations at most with its overhead and transfer.
     let rotations = host.now_ns() as f64 / 11_088_523.0;
     assert!((70.3..72.9).contains(&rotations), "{rotations}");
 }
@@ -75,7 +76,8 @@ fn the_process_computes_while_the_device_writes() {
     assert_eq!(host.cpu_ns(), 40_000_555);
 }
 
-/// Requests that come while the device is busy: what the host makes of them is what a queue does that gets each at its time.
+/// Requests that come while the device is busy: what the host makes of them is what a queue does that gets each at
+/// its time.
 #[test]
 fn the_device_chooses_among_what_has_arrived_when_it_becomes_free() {
     let params = HostParams {

@@ -277,7 +277,8 @@ fn a_held_buffer_is_written_by_its_file_system_only() {
     };
     host.execute(&[assigned(0), assigned(1), segment]);
     assert_eq!(notation(host.recorded()), "A[1048576 of 16384 bytes]");
-    // Clean now: sync has nothing to write; a change without a wish to hold it is written at the place that was assigned.
+    // Clean now: sync has nothing to write; a change without a wish to hold it is written at the place that was
+    // assigned.
     host.record(true);
     host.sync();
     assert_eq!(notation(host.recorded()), "");

@@ -195,9 +195,11 @@ impl Benchmark for Sequential {
     }
 
     fn suits(&self, case: Case, site: &Site) -> Result<(), Unsuited> {
-        let file_bytes = case.file_bytes.ok_or(Unsuited::NoSize)?;
-        let data_bytes = self.files.of_size(file_bytes).saturating_mul(file_bytes);
-        Unsuited::unless_it_fits(data_bytes, site)
+        let file_bytes = case.file_bytes.filter(|&bytes| bytes > 0);
+        let file_bytes = file_bytes.ok_or(Unsuited::NoSize)?;
+        let files = self.files.of_size(file_bytes);
+        // Even a byte takes a fragment.
+        Unsuited::unless_it_fits(files.saturating_mul(file_bytes.max(KB)), site)
     }
 
     fn run(

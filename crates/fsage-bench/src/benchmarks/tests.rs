@@ -119,6 +119,11 @@ fn cases_that_do_not_fit_are_left_out_and_say_why() {
     assert_eq!(hot[0].why, Unsuited::NoHotFiles);
     let without_size = sequential.suits(Case::default(), &site(MB));
     assert_eq!(without_size, Err(Unsuited::NoSize));
+    let empty = sequential.suits(Case::of_size(0), &site(100 * MB));
+    assert_eq!(empty, Err(Unsuited::NoSize));
+    // 2^25 files of a byte take at least 2^25 KB.
+    let byte = sequential.suits(Case::of_size(1), &site(1 << 35));
+    assert!(matches!(byte, Err(Unsuited::NoRoom { .. })), "{byte:?}");
     // 100 MB and an eighth.
     let large = &large_file::LARGE_FILE;
     assert_eq!(large.cases(&site(118_000_000)).len(), 1);

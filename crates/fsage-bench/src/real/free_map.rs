@@ -267,8 +267,8 @@ impl<'a> Fillers<'a> {
             let extents = self.extents.of(&file).map_err(failed)?.unwrap_or_default();
             let kept = kept_bytes(extents, wanted);
             let extents = extents.to_vec();
-            // XFS would free later what is only unlinked. The file that the space ended in may have some behind its end;
-            // this makes it part of it.
+            // XFS would free later what is only unlinked. The file in which the space ended may have some behind its
+            // end; this makes it part of it.
             ftruncate(&file, kept).map_err(|errno| self.failed("ftruncate")(errno.into()))?;
             if kept == 0 {
                 rustix::fs::unlinkat(self.root(), &path, AtFlags::empty())

@@ -16,7 +16,7 @@ pub struct RealStand {
 
 impl RealStand {
     /// A stand at a place. An image is copied, or made, when it is first needed, and serves all repetitions: each finds
-    /// it as the one before left it, with its files removed and empty caches. With `copies_each_time` each gets its own.
+    /// it as the one before left it, with its files removed and empty caches. With `copies_each_time` each gets one.
     pub fn new(place: RealPlace, options: RealOptions, copies_each_time: bool) -> RealStand {
         RealStand {
             place,
