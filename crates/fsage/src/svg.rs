@@ -130,7 +130,11 @@ fn draw_panel(out: &mut String, panel: &Panel, top: f64) {
         );
     }
     for mark in &panel.marks {
-        ring(out, (x_of(mark.x), y_of(mark.y)), mark.series.map_or("#333", color));
+        ring(
+            out,
+            (x_of(mark.x), y_of(mark.y)),
+            mark.series.map_or("#333", color),
+        );
     }
     draw_legend(out, panel);
 }
@@ -323,11 +327,20 @@ mod tests {
     fn every_doubling_of_bytes_is_as_wide_as_the_next() {
         let points = [(16384.0, 0.0), (65536.0, 5.0), (262_144.0, 5.0)];
         let drawn = draw("", &[panel(Axis::Bytes, &points)]);
-        assert!(drawn.contains("points=\"64.0,336.0 264.0,76.0 464.0,76.0\""), "{drawn}");
+        assert!(
+            drawn.contains("points=\"64.0,336.0 264.0,76.0 464.0,76.0\""),
+            "{drawn}"
+        );
         for name in ["16K", "32K", "64K", "128K", "256K"] {
             assert!(drawn.contains(&format!(">{name}<")), "{name}");
         }
-        let one = draw("", &[panel(Axis::Bytes, &[(65536.0, 1.0)]), panel(Axis::Bytes, &[])]);
+        let one = draw(
+            "",
+            &[
+                panel(Axis::Bytes, &[(65536.0, 1.0)]),
+                panel(Axis::Bytes, &[]),
+            ],
+        );
         assert!(!one.contains("NaN") && !one.contains("inf"), "{one}");
     }
 

@@ -1,14 +1,14 @@
 //! `fsage reproduce`: the experiments of a paper, its numbers beside ours.
 
 use crate::chart;
+use crate::exit::No;
 use crate::reproduce::comparison::{self, Line};
 use crate::reproduce::figure::{Exhibit, Figure};
 use crate::reproduce::folder::{Folder, Report};
 use crate::reproduce::paper::{Bytes, PAPERS, Paper};
 use crate::reproduce::{self, Reproduction};
-use crate::svg::Axis;
-use crate::exit::No;
 use crate::summary;
+use crate::svg::Axis;
 use crate::ui::{self, Ui};
 use anyhow::bail;
 use serde::Serialize;
@@ -22,8 +22,10 @@ use std::path::PathBuf;
 /// whether a figure lies within a band around the published one, or whether a statement holds for our curves. Verdicts
 /// do not fail the command; `--check` does where a required one is not met.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  fsage reproduce --list\n  fsage reproduce smith96\n  \
-                        fsage reproduce smith97 -o smith97 --repetitions 3")]
+#[command(
+    after_help = "Examples:\n  fsage reproduce --list\n  fsage reproduce smith96\n  \
+                        fsage reproduce smith97 -o smith97 --repetitions 3"
+)]
 pub struct Args {
     /// The paper: smith96 or smith97.
     #[arg(value_name = "PAPER", required_unless_present = "list")]
@@ -92,7 +94,10 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         print(&mut out, &paper, &made)?;
     }
     out.flush()?;
-    ui.note(&format!("\nThe page is {}.", to.join("index.html").display()));
+    ui.note(&format!(
+        "\nThe page is {}.",
+        to.join("index.html").display()
+    ));
     if args.check {
         check(&made.lines)?;
     }
@@ -179,7 +184,13 @@ fn list(json: bool) -> anyhow::Result<()> {
 }
 
 fn print(out: &mut impl Write, paper: &Paper, made: &Reproduction) -> anyhow::Result<()> {
-    writeln!(out, "{}\n{}\n\n{}", paper.run.title, paper.run.question, reproduce::facts(paper))?;
+    writeln!(
+        out,
+        "{}\n{}\n\n{}",
+        paper.run.title,
+        paper.run.question,
+        reproduce::facts(paper)
+    )?;
     for slug in &made.terminal {
         let figure = made.exhibits.iter().find_map(|exhibit| match exhibit {
             Exhibit::Figure(figure) if figure.slug == *slug => Some(figure),
@@ -194,13 +205,7 @@ fn print(out: &mut impl Write, paper: &Paper, made: &Reproduction) -> anyhow::Re
     let mut table = summary::table(&["id"]);
     table.set_header(vec!["id", "statement", "published", "ours", "verdict"]);
     for line in &made.lines {
-        table.add_row(vec![
-            line.expected.id.clone(),
-            line.expected.statement.clone(),
-            line.published_text(),
-            line.ours_text(),
-            line.verdict.as_str().to_owned(),
-        ]);
+        table.add_row(line.cells());
     }
     writeln!(out, "{table}\n\n{}", reproduce::tally(&made.lines))?;
     Ok(())

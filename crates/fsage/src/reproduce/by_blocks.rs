@@ -128,7 +128,10 @@ mod tests {
         let ino = fs.inode(FileId(4)).unwrap();
         let one = ByBlocks::of(&fs, |n| n == ino);
         assert_eq!(one.0.len(), 1);
-        assert_eq!(one.curve("c", 8192).points[0].x.to_bits(), 24_576_f64.to_bits());
+        assert_eq!(
+            one.curve("c", 8192).points[0].x.to_bits(),
+            24_576_f64.to_bits()
+        );
     }
 
     /// 16,384 bytes fill two blocks, and so do 16,000: only less than a fragment is missing.
@@ -137,6 +140,9 @@ mod tests {
         let two = TwoBlockFiles::of(&files());
         assert_eq!((two.all.scored, two.full.scored), (3, 2));
         assert_eq!(two.full.optimal, 2);
-        assert_eq!(two.all.optimal, 2, "the fragment of 9000 bytes lies elsewhere");
+        assert_eq!(
+            two.all.optimal, 2,
+            "the fragment of 9000 bytes lies elsewhere"
+        );
     }
 }

@@ -78,7 +78,10 @@ impl Bench<'_> {
     fn spec(&self, name: &str) -> anyhow::Result<&str> {
         let spec = self.paper.run.targets.get(name);
         let spec = spec.with_context(|| {
-            format!("papers/{}/run.toml: targets: expected `{name}`", self.paper.name)
+            format!(
+                "papers/{}/run.toml: targets: expected `{name}`",
+                self.paper.name
+            )
         })?;
         Ok(spec)
     }

@@ -1,9 +1,9 @@
 //! The files that were modified in the last month: how they lie, and how fast they are read and overwritten in place.
 
+use super::aged::State;
 use super::by_blocks::ByBlocks;
 use super::figure::Sheet;
 use super::lab::Lab;
-use super::aged::State;
 use fsage_bench::{Measurement, Summary};
 use fsage_core::{FileSystem, Layout};
 use fsage_metrics::{LayoutScore, SplitFiles};

@@ -151,7 +151,9 @@ impl Lab<'_> {
         let results = match results {
             Ok(results) => results,
             Err(BenchError::Interrupted) => bail!("interrupted"),
-            Err(error) => return Err(error).context(format!("{} on {}", benchmark.name(), state.name)),
+            Err(error) => {
+                return Err(error).context(format!("{} on {}", benchmark.name(), state.name));
+            }
         };
         for left_out in results.left_out {
             self.note_left_out(state, left_out);
@@ -160,8 +162,13 @@ impl Lab<'_> {
     }
 
     fn note_left_out(&self, state: &State, left_out: fsage_bench::LeftOut) {
-        let what = left_out.case.file_bytes.map_or_else(String::new, super::sizes::size_text);
-        self.ui
-            .warn(&format!("{}: {what} left out: {}", state.name, left_out.why));
+        let what = left_out
+            .case
+            .file_bytes
+            .map_or_else(String::new, super::sizes::size_text);
+        self.ui.warn(&format!(
+            "{}: {what} left out: {}",
+            state.name, left_out.why
+        ));
     }
 }

@@ -31,7 +31,11 @@ pub fn html(paper: &Paper, made: &Reproduction) -> String {
         escape(&run.question),
     );
     let _ = writeln!(out, "<p>{}</p>", escape(&facts(paper)));
-    let _ = writeln!(out, "<h2>Beside the paper</h2>\n<p>{}</p>", escape(&tally(&made.lines)));
+    let _ = writeln!(
+        out,
+        "<h2>Beside the paper</h2>\n<p>{}</p>",
+        escape(&tally(&made.lines))
+    );
     comparison(&mut out, &made.lines);
     out.push_str("<h2>Figures and tables</h2>\n");
     for exhibit in &made.exhibits {
@@ -96,7 +100,8 @@ fn comparison(out: &mut String, lines: &[Line]) {
 
 fn table(out: &mut String, header: &[String], rows: &[Vec<String>]) {
     out.push_str("<table>\n");
-    for (tag, row) in std::iter::once(("th", header)).chain(rows.iter().map(|row| ("td", &row[..]))) {
+    for (tag, row) in std::iter::once(("th", header)).chain(rows.iter().map(|row| ("td", &row[..])))
+    {
         out.push_str("<tr>");
         for cell in row {
             let _ = write!(out, "<{tag}>{}</{tag}>", escape(cell));
@@ -148,6 +153,9 @@ mod tests {
         ] {
             assert!(page.contains(text), "{text}");
         }
-        assert!(!page.contains("http") && !page.contains("src="), "self-contained");
+        assert!(
+            !page.contains("http") && !page.contains("src="),
+            "self-contained"
+        );
     }
 }

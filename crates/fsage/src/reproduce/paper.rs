@@ -291,7 +291,12 @@ mod tests {
                 Ffs::new(TargetSpec::parse(spec).unwrap().ffs_params().unwrap()).unwrap();
             }
         }
-        assert!(Paper::named("smith95").unwrap_err().to_string().contains("smith96"));
+        assert!(
+            Paper::named("smith95")
+                .unwrap_err()
+                .to_string()
+                .contains("smith96")
+        );
     }
 
     #[test]

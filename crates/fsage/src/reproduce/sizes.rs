@@ -205,7 +205,11 @@ pub(crate) mod tests {
 
     #[test]
     fn ratios_are_of_sizes_that_both_have() {
-        let one = sizes(&[(16, 2.0, 3.0, 1.0), (96, 4.0, 6.0, 1.0), (104, 2.0, 3.0, 1.0)]);
+        let one = sizes(&[
+            (16, 2.0, 3.0, 1.0),
+            (96, 4.0, 6.0, 1.0),
+            (104, 2.0, 3.0, 1.0),
+        ]);
         let other = sizes(&[(16, 2.0, 3.0, 1.0), (96, 2.0, 4.0, 1.0)]);
         let read = ratios(&one, &other, What::Read);
         assert_eq!(read, [(16 * KB, 1.0), (96 * KB, 1.5)]);

@@ -36,10 +36,15 @@ pub fn measure(realloc: &Sizes, measured: &mut Measured) {
     measured.shape(
         "S96.8.perfect",
         worst.map(|(bytes, score)| {
-            (*score >= 1.0, format!("at least {score:.4}, at {}", size_text(*bytes)))
+            (
+                *score >= 1.0,
+                format!("at least {score:.4}, at {}", size_text(*bytes)),
+            )
         }),
     );
-    let middle = layout.iter().filter(|(b, _)| (64 * KB..=96 * KB).contains(b));
+    let middle = layout
+        .iter()
+        .filter(|(b, _)| (64 * KB..=96 * KB).contains(b));
     let worst = middle
         .map(|&(bytes, score)| (bytes, contiguous_at_least(bytes, score)))
         .min_by(|a, b| a.1.total_cmp(&b.1));
@@ -77,7 +82,11 @@ mod tests {
     fn one_break_in_a_small_file_is_no_longer_perfect() {
         let paper = Paper::named("smith96").unwrap();
         for (score, verdict) in [(1.0, Verdict::Met), (0.9999, Verdict::Differs)] {
-            let realloc = sizes(&[(16, 1.0, 1.0, score), (56, 1.0, 1.0, 1.0), (96, 1.0, 1.0, 0.967)]);
+            let realloc = sizes(&[
+                (16, 1.0, 1.0, score),
+                (56, 1.0, 1.0, 1.0),
+                (96, 1.0, 1.0, 0.967),
+            ]);
             let mut measured = Measured::default();
             measure(&realloc, &mut measured);
             let lines = measured.compare(&paper);

@@ -11,6 +11,7 @@ use crate::svg::Axis;
 const BLOCK: u64 = 8 << 10;
 
 /// What is shown of them.
+#[derive(Clone, Copy)]
 pub struct HotFiles<'a> {
     /// Hot files under the original allocator.
     pub orig: &'a Hot,
@@ -63,7 +64,10 @@ impl HotFiles<'_> {
     pub fn measure(&self, measured: &mut Measured) {
         let some = |hot: &Hot| (hot.files > 0).then_some(hot.files as f64);
         measured.figure("H96.0.files", some(self.realloc));
-        measured.figure("H96.0.bytes", some(self.realloc).map(|_| self.realloc.megabytes()));
+        measured.figure(
+            "H96.0.bytes",
+            some(self.realloc).map(|_| self.realloc.megabytes()),
+        );
         for (policy, hot) in [("orig", self.orig), ("realloc", self.realloc)] {
             measured.figure(&format!("H96.1.{policy}"), hot.layout.share());
             measured.figure(&format!("H96.2.{policy}"), hot.read.map(|s| s.mean));
@@ -72,7 +76,10 @@ impl HotFiles<'_> {
         measured.figure("H96.2", over(self.realloc.read, self.orig.read));
         measured.figure("H96.3", over(self.realloc.overwrite, self.orig.overwrite));
         measured.shape("H96.6.created", self.as_created());
-        measured.shape("H96.6.two", two_block_files_are_lowest(&self.realloc.by_blocks));
+        measured.shape(
+            "H96.6.two",
+            two_block_files_are_lowest(&self.realloc.by_blocks),
+        );
         let (two, more) = (self.all_realloc.at(2), self.all_realloc.over(3..=5));
         measured.shape(
             "S96.11",
@@ -109,9 +116,9 @@ mod tests {
     use fsage_metrics::LayoutScore;
 
     fn by(classes: &[(u64, u64, u64)]) -> ByBlocks {
-        let classes = classes.iter().map(|&(blocks, optimal, scored)| {
-            (blocks, (LayoutScore { optimal, scored }, 1))
-        });
+        let classes = classes
+            .iter()
+            .map(|&(blocks, optimal, scored)| (blocks, (LayoutScore { optimal, scored }, 1)));
         ByBlocks(classes.collect())
     }
 
@@ -120,7 +127,10 @@ mod tests {
         let low = by(&[(2, 1, 10), (3, 5, 10), (4, 2, 10)]);
         assert_eq!(
             two_block_files_are_lowest(&low),
-            Some((true, "0.100; the lowest of the others is 0.200, of 4 blocks".to_owned()))
+            Some((
+                true,
+                "0.100; the lowest of the others is 0.200, of 4 blocks".to_owned()
+            ))
         );
         let high = by(&[(2, 3, 10), (3, 5, 10), (4, 2, 10)]);
         assert!(!two_block_files_are_lowest(&high).unwrap().0);

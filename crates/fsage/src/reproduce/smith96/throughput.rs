@@ -15,6 +15,7 @@ const FIRST_INDIRECT: u64 = 104 * KB;
 const NOISE: f64 = 0.015;
 
 /// Both file systems, and the disk without one.
+#[derive(Clone, Copy)]
 pub struct Throughput<'a> {
     /// The original allocator.
     pub orig: &'a Sizes,
@@ -39,7 +40,10 @@ impl Throughput<'_> {
             "write-throughput",
             "Creating, by size of file (figure 5)",
             self.raw.write,
-            &[(64 * KB, paper.value("S96.2")), (4 * MB, paper.value("S96.3"))],
+            &[
+                (64 * KB, paper.value("S96.2")),
+                (4 * MB, paper.value("S96.3")),
+            ],
         );
         vec![Exhibit::Figure(reading), Exhibit::Figure(writing)]
     }
@@ -86,7 +90,10 @@ impl Throughput<'_> {
         let read = ratios(self.realloc, self.orig, What::Read);
         let create = ratios(self.realloc, self.orig, What::Create);
         let at = |ratios: &[(u64, f64)], bytes| {
-            ratios.iter().find(|(b, _)| *b == bytes).map(|(_, ratio)| *ratio)
+            ratios
+                .iter()
+                .find(|(b, _)| *b == bytes)
+                .map(|(_, ratio)| *ratio)
         };
         measured.figure("S96.1", at(&read, 96 * KB));
         measured.shape("S96.1.largest", largest_is_at(&read, 96 * KB));
@@ -127,7 +134,11 @@ impl Throughput<'_> {
         Some(match dropped {
             Some(w) => (
                 w[1].0 == FIRST_INDIRECT,
-                format!("first at {}: {}", size_text(w[1].0), change(w[1].1 / w[0].1)),
+                format!(
+                    "first at {}: {}",
+                    size_text(w[1].0),
+                    change(w[1].1 / w[0].1)
+                ),
             ),
             None => (false, "never".to_owned()),
         })
@@ -137,7 +148,11 @@ impl Throughput<'_> {
         let least = |sizes: &Sizes, most: bool| {
             let large = sizes.all(What::Create).into_iter();
             let large = large.filter(|(bytes, _)| *bytes >= 4 * MB).map(|(_, y)| y);
-            if most { large.reduce(f64::max) } else { large.reduce(f64::min) }
+            if most {
+                large.reduce(f64::max)
+            } else {
+                large.reduce(f64::min)
+            }
         };
         let (orig, realloc) = (least(self.orig, true)?, least(self.realloc, false)?);
         Some((
@@ -153,7 +168,10 @@ impl Throughput<'_> {
 fn largest_is_at(ratios: &[(u64, f64)], bytes: u64) -> Option<(bool, String)> {
     ratios.iter().find(|(b, _)| *b == bytes)?;
     let (at, ratio) = largest(ratios)?;
-    Some((at == bytes, format!("{} at {}", change(ratio), size_text(at))))
+    Some((
+        at == bytes,
+        format!("{} at {}", change(ratio), size_text(at)),
+    ))
 }
 
 fn nearly_always_faster(read: &[(u64, f64)], create: &[(u64, f64)]) -> Option<(bool, String)> {

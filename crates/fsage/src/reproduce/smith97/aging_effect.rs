@@ -7,6 +7,7 @@ use crate::reproduce::sizes::{Sizes, What, change, ratios, size_text};
 use crate::svg::Axis;
 
 /// The original allocator and reallocation, empty and aged.
+#[derive(Clone, Copy)]
 pub struct AgingEffect<'a> {
     /// The original allocator on an empty file system.
     pub orig_empty: &'a Sizes,
@@ -88,7 +89,10 @@ impl AgingEffect<'_> {
         let far = all
             .iter()
             .max_by(|a, b| (a.1 - 1.0).abs().total_cmp(&(b.1 - 1.0).abs()))?;
-        let near = all.iter().filter(|(_, ratio)| (ratio - 1.0).abs() <= 0.10).count();
+        let near = all
+            .iter()
+            .filter(|(_, ratio)| (ratio - 1.0).abs() <= 0.10)
+            .count();
         Some((
             near * 10 >= all.len() * 9,
             format!("at most {} apart, at {}", change(far.1), size_text(far.0)),

@@ -7,7 +7,7 @@ mod smartfrag;
 mod split_files;
 
 use super::Reproduction;
-use super::comparison::Measured;
+use super::comparison::{Measured, other_reading};
 use super::experiments::Bench;
 use super::figure::Exhibit;
 use super::hot::{self, Columns, Hot, over};
@@ -26,7 +26,14 @@ use split_files::{Split, of};
 pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     let (paper, lab) = (bench.paper, &bench.lab);
     let aged = bench.age(
-        &["orig", "realloc", "noswitch", "smartfrag"],
+        &[
+            "orig",
+            "realloc",
+            "noswitch",
+            "smartfrag",
+            "orig-nrpos-1",
+            "noswitch-seq",
+        ],
         &["realloc", "noswitch"],
     )?;
     let (orig, realloc) = (&aged["orig"], &aged["realloc"]);
@@ -67,6 +74,21 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     };
     switch.measure(&mut measured);
     exhibits.extend(switch.exhibits(paper));
+    let one_position = [&bench.empty("orig-nrpos-1")?, &aged["orig-nrpos-1"].state];
+    let [orig_empty, orig_aged] = one_position.map(|state| lab.sizes(state));
+    let other_effect = AgingEffect {
+        orig_empty: &orig_empty?,
+        orig_aged: &orig_aged?,
+        ..effect
+    };
+    let sequential = [&bench.empty("noswitch-seq")?, &aged["noswitch-seq"].state];
+    let [noswitch_empty, noswitch_aged] = sequential.map(|state| lab.sizes(state));
+    let other_switch = NoSwitch {
+        noswitch_empty: &noswitch_empty?,
+        noswitch_aged: &noswitch_aged?,
+        ..switch
+    };
+    exhibits.extend(other_readings(paper, &other_effect, &other_switch));
 
     let small_realloc = lab.small_sizes(&realloc.state)?;
     let small_smartfrag = lab.small_sizes(&smartfrag.state)?;
@@ -95,9 +117,39 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     })
 }
 
+/// What comes out where two things are read in another way that the paper leaves open.
+fn other_readings(paper: &Paper, effect: &AgingEffect<'_>, switch: &NoSwitch<'_>) -> [Exhibit; 2] {
+    let mut without_positions = Measured::default();
+    effect.measure(&mut without_positions);
+    let mut sequential = Measured::default();
+    switch.measure(&mut sequential);
+    [
+        Exhibit::Sheet(other_reading(
+            "without-rotational-positions",
+            "The original allocator without rotational positions",
+            "The paper does not say whether the allocator looked for rotational positions (nrpos). Without, the \
+             original one takes the next free block, not the one that comes under the head first.",
+            &without_positions.compare(paper),
+        )),
+        Exhibit::Sheet(other_reading(
+            "noswitch-seq",
+            "NoSwitch in its sequential form",
+            "The paper does not say where in its cylinder group a file goes on. Here the first indirect block follows \
+             the last direct one; above it goes to the start of the group.",
+            &sequential.compare(paper),
+        )),
+    ]
+}
+
 fn measure_hot(realloc: &Hot, noswitch: &Hot, measured: &mut Measured) {
-    measured.figure("H97.0.files", (realloc.files > 0).then_some(realloc.files as f64));
-    measured.figure("H97.0.bytes", (realloc.files > 0).then(|| realloc.megabytes()));
+    measured.figure(
+        "H97.0.files",
+        (realloc.files > 0).then_some(realloc.files as f64),
+    );
+    measured.figure(
+        "H97.0.bytes",
+        (realloc.files > 0).then(|| realloc.megabytes()),
+    );
     for (name, hot) in [("realloc", realloc), ("noswitch", noswitch)] {
         measured.figure(&format!("H97.1.{name}"), hot.layout.share());
         measured.figure(&format!("H97.2.{name}"), hot.read.map(|s| s.mean));

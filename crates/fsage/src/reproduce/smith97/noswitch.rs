@@ -10,6 +10,7 @@ const KB: u64 = 1 << 10;
 const MB: u64 = 1 << 20;
 
 /// The baseline and `NoSwitch`, empty and aged.
+#[derive(Clone, Copy)]
 pub struct NoSwitch<'a> {
     /// The baseline on an empty file system.
     pub realloc_empty: &'a Sizes,
@@ -35,11 +36,12 @@ impl NoSwitch<'_> {
             gain("noswitch, empty", self.realloc_empty, "S97.3.empty"),
             gain("noswitch, aged", self.realloc_aged, "S97.3.aged"),
         ];
-        let layout = [(96 * KB, "S97.1.96"), (104 * KB, "S97.1.104")].map(|(bytes, id)| Published {
-            curve: "realloc, aged".to_owned(),
-            x: bytes as f64,
-            y: paper.value(id),
-        });
+        let layout =
+            [(96 * KB, "S97.1.96"), (104 * KB, "S97.1.104")].map(|(bytes, id)| Published {
+                curve: "realloc, aged".to_owned(),
+                x: bytes as f64,
+                y: paper.value(id),
+            });
         vec![
             self.figure(
                 What::Read,
@@ -92,8 +94,14 @@ impl NoSwitch<'_> {
     pub fn measure(&self, measured: &mut Measured) {
         measured.figure("S97.1.96", self.realloc_aged.at(What::Layout, 96 * KB));
         measured.figure("S97.1.104", self.realloc_aged.at(What::Layout, 104 * KB));
-        measured.figure("S97.2.read", self.realloc_aged.step(What::Read, 96 * KB, 104 * KB));
-        measured.figure("S97.2.write", self.realloc_aged.step(What::Create, 96 * KB, 104 * KB));
+        measured.figure(
+            "S97.2.read",
+            self.realloc_aged.step(What::Read, 96 * KB, 104 * KB),
+        );
+        measured.figure(
+            "S97.2.write",
+            self.realloc_aged.step(What::Create, 96 * KB, 104 * KB),
+        );
         let empty = ratios(self.noswitch_empty, self.realloc_empty, What::Read);
         let aged = ratios(self.noswitch_aged, self.realloc_aged, What::Read);
         measured.figure("S97.3.empty", largest(&empty).map(|(_, ratio)| ratio));
@@ -144,11 +152,22 @@ mod tests {
     #[test]
     fn a_gain_in_large_files_is_no_gain_in_some_hundred_kb_only() {
         let as_published = [(104 * KB, 1.43), (MB, 1.05), (4 * MB, 1.01)];
-        assert!(gains_only_in_files_of_some_hundred_kb(&as_published).unwrap().0);
+        assert!(
+            gains_only_in_files_of_some_hundred_kb(&as_published)
+                .unwrap()
+                .0
+        );
         let everywhere = [(104 * KB, 1.43), (MB, 1.25)];
-        assert!(!gains_only_in_files_of_some_hundred_kb(&everywhere).unwrap().0);
+        assert!(
+            !gains_only_in_files_of_some_hundred_kb(&everywhere)
+                .unwrap()
+                .0
+        );
         let nowhere = [(104 * KB, 1.02), (MB, 1.0)];
         assert!(!gains_only_in_files_of_some_hundred_kb(&nowhere).unwrap().0);
-        assert_eq!(gains_only_in_files_of_some_hundred_kb(&as_published[1..]), None);
+        assert_eq!(
+            gains_only_in_files_of_some_hundred_kb(&as_published[1..]),
+            None
+        );
     }
 }

@@ -20,9 +20,21 @@ impl SmartFrag<'_> {
     /// Charts of layout, reading and creating.
     pub fn exhibits(&self) -> Vec<Exhibit> {
         vec![
-            self.figure(What::Layout, "smartfrag-layout", "SmartFrag, layout of small files (figure 7)"),
-            self.figure(What::Read, "smartfrag-read", "SmartFrag, reading small files (figure 8)"),
-            self.figure(What::Create, "smartfrag-write", "SmartFrag, creating small files (figure 8)"),
+            self.figure(
+                What::Layout,
+                "smartfrag-layout",
+                "SmartFrag, layout of small files (figure 7)",
+            ),
+            self.figure(
+                What::Read,
+                "smartfrag-read",
+                "SmartFrag, reading small files (figure 8)",
+            ),
+            self.figure(
+                What::Create,
+                "smartfrag-write",
+                "SmartFrag, creating small files (figure 8)",
+            ),
         ]
     }
 
@@ -30,7 +42,8 @@ impl SmartFrag<'_> {
         Exhibit::Figure(Figure {
             slug,
             title: title.to_owned(),
-            text: "Files of every kilobyte on the aged file systems: most end in a fragment.".to_owned(),
+            text: "Files of every kilobyte on the aged file systems: most end in a fragment."
+                .to_owned(),
             axis: Axis::Linear,
             x_label: "size of a file, KB",
             y_label: match what {
@@ -66,7 +79,10 @@ impl SmartFrag<'_> {
             .iter()
             .filter(|p| p.0 > 64 * KB && !p.0.is_multiple_of(BLOCK));
         let above = mean(above.map(|p| p.1));
-        measured.shape("S97.6.above", above.map(|ratio| (ratio > 1.0, change(ratio))));
+        measured.shape(
+            "S97.6.above",
+            above.map(|ratio| (ratio > 1.0, change(ratio))),
+        );
     }
 
     fn nearly_perfect(&self) -> Option<(bool, String)> {
@@ -80,9 +96,8 @@ impl SmartFrag<'_> {
     fn equal_at_whole_blocks(&self) -> Option<(bool, String)> {
         let layout = self.smartfrag.all(What::Layout).into_iter();
         let whole = layout.filter(|(bytes, _)| bytes.is_multiple_of(BLOCK));
-        let differences = whole.filter_map(|(bytes, ours)| {
-            Some((ours - self.realloc.at(What::Layout, bytes)?).abs())
-        });
+        let differences = whole
+            .filter_map(|(bytes, ours)| Some((ours - self.realloc.at(What::Layout, bytes)?).abs()));
         let most = differences.reduce(f64::max)?;
         Some((most <= 0.02, format!("at most {most:.3} apart")))
     }

@@ -36,7 +36,12 @@ impl Split<'_> {
                 percent(Some(value("H97.7"))),
             ]
         });
-        let names = ["split files", "of all files", "one group away", "less than ten groups away"];
+        let names = [
+            "split files",
+            "of all files",
+            "one group away",
+            "less than ten groups away",
+        ];
         let rows = names.iter().enumerate().map(|(i, name)| {
             vec![
                 (*name).to_owned(),
@@ -67,7 +72,10 @@ impl Split<'_> {
             let share = of(split.split, files);
             measured.figure(&format!("H97.5.{name}"), share.map(|share| share * 100.0));
             measured.figure(&format!("H97.6.{name}"), of(split.distance_1, split.split));
-            measured.figure(&format!("H97.7.{name}"), of(split.distance_below_10, split.split));
+            measured.figure(
+                &format!("H97.7.{name}"),
+                of(split.distance_below_10, split.split),
+            );
         }
         let [realloc, noswitch] = [self.realloc, self.noswitch].map(|a| a.measures.split.split);
         measured.figure("H97.5", of(noswitch, realloc));
