@@ -41,7 +41,7 @@ impl HotFiles<'_> {
         ];
         // Sizes far beyond those that have many files hide the others.
         for curve in &mut curves {
-            curve.points.retain(|p| p.x <= (1 << 20) as f64);
+            curve.points.retain(|p| p.x <= f64::from(1 << 20));
         }
         vec![
             Exhibit::Sheet(hot::sheet("Hot files (table 2)", &columns)),

@@ -117,7 +117,7 @@ fn by_day(paper: &Paper, aged: &[&Aged]) -> Figure {
     let score = |target, day, id: &str| Score {
         target,
         day,
-        score: paper.value(id),
+        value: paper.value(id),
     };
     layout_by_day::figure(
         "Layout score by day (figures 1 and 2)",

@@ -48,7 +48,7 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
         &[Score {
             target: "realloc",
             day: None,
-            score: paper.value("S97.11"),
+            value: paper.value("S97.11"),
         }],
     )));
 
