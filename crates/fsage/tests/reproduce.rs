@@ -99,6 +99,7 @@ fn the_second_paper_runs_and_a_seed_changes_it() {
     for name in [
         "split-files.csv",
         "noswitch-seq.csv",
+        "strict-switch.csv",
         "aging-effect.svg",
         "hot-files.csv",
     ] {
