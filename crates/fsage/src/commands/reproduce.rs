@@ -22,6 +22,8 @@ use std::path::PathBuf;
 /// whether a figure lies within a band around the published one, or whether a statement holds for our curves. Verdicts
 /// do not fail the command; `--check` does where a required one is not met.
 #[derive(Debug, clap::Args)]
+// Every flag of the command line is one.
+#[allow(clippy::struct_excessive_bools)]
 #[command(
     after_help = "Examples:\n  fsage reproduce --list\n  fsage reproduce smith96\n  \
                         fsage reproduce smith97 -o smith97 --repetitions 3"

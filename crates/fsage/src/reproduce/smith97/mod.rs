@@ -8,7 +8,7 @@ mod split_files;
 
 use super::Reproduction;
 use super::comparison::{Measured, other_reading};
-use super::experiments::Bench;
+use super::experiments::{AgedSet, Bench};
 use super::figure::Exhibit;
 use super::hot::{self, Columns, Hot, over};
 use super::layout_by_day::{self, Score};
@@ -105,25 +105,7 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
         [&other_switch, &strict_switch],
     ));
 
-    let small_realloc = lab.small_sizes(&realloc.state)?;
-    let small_smartfrag = lab.small_sizes(&smartfrag.state)?;
-    let frag = SmartFrag {
-        realloc: &small_realloc,
-        smartfrag: &small_smartfrag,
-    };
-    frag.measure(&mut measured);
-    exhibits.extend(frag.exhibits());
-    let free = FreeSpace { realloc, smartfrag };
-    free.measure(&mut measured);
-    exhibits.push(free.exhibit(paper));
-
-    let split = Split { realloc, noswitch };
-    split.measure(&mut measured);
-    exhibits.push(split.exhibit(paper));
-    let hot_realloc = Hot::measure(lab, &realloc.state, &aged.unread("realloc").state)?;
-    let hot_noswitch = Hot::measure(lab, &noswitch.state, &aged.unread("noswitch").state)?;
-    measure_hot(&hot_realloc, &hot_noswitch, &mut measured);
-    exhibits.push(hot_table(paper, &hot_realloc, &hot_noswitch));
+    on_aged_file_systems(bench, &aged, &mut measured, &mut exhibits)?;
     exhibits.push(bench.file_systems(&[orig, realloc, noswitch, smartfrag]));
     Ok(Reproduction {
         lines: measured.compare(paper),
@@ -132,7 +114,39 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     })
 }
 
-/// What comes out where two things are read in another way that the paper leaves open.
+/// What is shown of aged file systems alone: `SmartFrag`, split files, hot files.
+fn on_aged_file_systems(
+    bench: &Bench<'_>,
+    aged: &AgedSet,
+    measured: &mut Measured,
+    exhibits: &mut Vec<Exhibit>,
+) -> anyhow::Result<()> {
+    let (paper, lab) = (bench.paper, &bench.lab);
+    let (realloc, noswitch) = (&aged["realloc"], &aged["noswitch"]);
+    let smartfrag = &aged["smartfrag"];
+    let small_realloc = lab.small_sizes(&realloc.state)?;
+    let small_smartfrag = lab.small_sizes(&smartfrag.state)?;
+    let frag = SmartFrag {
+        realloc: &small_realloc,
+        smartfrag: &small_smartfrag,
+    };
+    frag.measure(measured);
+    exhibits.extend(frag.exhibits());
+    let free = FreeSpace { realloc, smartfrag };
+    free.measure(measured);
+    exhibits.push(free.exhibit(paper));
+
+    let split = Split { realloc, noswitch };
+    split.measure(measured);
+    exhibits.push(split.exhibit(paper));
+    let hot_realloc = Hot::measure(lab, &realloc.state, &aged.unread("realloc").state)?;
+    let hot_noswitch = Hot::measure(lab, &noswitch.state, &aged.unread("noswitch").state)?;
+    measure_hot(&hot_realloc, &hot_noswitch, measured);
+    exhibits.push(hot_table(paper, &hot_realloc, &hot_noswitch));
+    Ok(())
+}
+
+/// What comes out where three things are read in another way that the paper leaves open.
 fn other_readings(
     paper: &Paper,
     effect: &AgingEffect<'_>,
