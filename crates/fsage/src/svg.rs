@@ -358,10 +358,12 @@ mod tests {
             y: 5.0,
             series: Some(0),
         });
-        assert_eq!(legend(&panel).rows, 6);
+        // 424 pixels a row hold the first entry (46.5) and a long one (248), then a long one each, and at last the
+        // marks (98.5) beside it.
+        assert_eq!(legend(&panel).rows, 5);
         let drawn = draw("", &[panel]);
-        // Five rows of 16 pixels more than one.
-        assert!(drawn.contains("cx=\"464.0\" cy=\"156.0\""), "{drawn}");
+        // Four rows of 16 pixels more than one.
+        assert!(drawn.contains("cx=\"464.0\" cy=\"140.0\""), "{drawn}");
         assert!(drawn.contains(">published<"));
     }
 }

@@ -298,6 +298,7 @@ fn every_command_has_help() {
         "convert",
         "diff",
         "verify-method",
+        "reproduce",
         "demo",
     ] {
         assert!(help.contains(verb), "{verb}");

@@ -22,6 +22,8 @@ use std::path::PathBuf;
 /// whether a figure lies within a band around the published one, or whether a statement holds for our curves. Verdicts
 /// do not fail the command; `--check` does where a required one is not met.
 #[derive(Debug, clap::Args)]
+// Every flag of the command line is one.
+#[allow(clippy::struct_excessive_bools)]
 #[command(
     after_help = "Examples:\n  fsage reproduce --list\n  fsage reproduce smith96\n  \
                         fsage reproduce smith97 -o smith97 --repetitions 3"
@@ -205,13 +207,7 @@ fn print(out: &mut impl Write, paper: &Paper, made: &Reproduction) -> anyhow::Re
     let mut table = summary::table(&["id"]);
     table.set_header(vec!["id", "statement", "published", "ours", "verdict"]);
     for line in &made.lines {
-        table.add_row(vec![
-            line.expected.id.clone(),
-            line.expected.statement.clone(),
-            line.published_text(),
-            line.ours_text(),
-            line.verdict.as_str().to_owned(),
-        ]);
+        table.add_row(line.cells());
     }
     writeln!(out, "{table}\n\n{}", reproduce::tally(&made.lines))?;
     Ok(())

@@ -1,13 +1,14 @@
 //! Aging: the file systems of a paper, after its workload, with what every day left of them.
 
 use super::paper::{HotFiles, Paper};
+use crate::aging::again::hot_files;
 use crate::exit;
 use crate::ui::{self, Interruptible, Ui};
 use anyhow::{Context, bail};
 use fsage_core::{FileId, WorkloadHeader};
 use fsage_metrics::Measures;
 use fsage_models::ffs::Ffs;
-use fsage_target::{self as target, Aging, Target, TargetSpec, in_directory_order, replay};
+use fsage_target::{Aging, Target, TargetSpec, in_directory_order, replay};
 use std::path::Path;
 
 /// A file system, aged or empty.
@@ -100,8 +101,7 @@ pub fn age(
     bar.finish_and_clear();
     ui::go_on()?;
     replayed.context("the workload does not fit the file system")?;
-    let hot = hot_set(workload, hot)?;
-    ui::go_on()?;
+    let hot = hot_files(workload, hot.days, ui)?;
     let aged = targets.iter().zip(agings).map(|((name, spec), aging)| {
         let last = aging.days().last().context("the workload has no day")?;
         let measures = last.measures.clone();
@@ -112,7 +112,7 @@ pub fn age(
             bail!("`{spec}`: expected an ffs target");
         };
         // Files that lack of space kept from being made are not there.
-        let hot = in_directory_order(&*fs, hot.iter().copied());
+        let hot = in_directory_order(&*fs, hot.iter().map(|hot| hot.file));
         Ok(Aged {
             state: State {
                 name: name.clone(),
@@ -126,15 +126,4 @@ pub fn age(
         })
     });
     aged.collect()
-}
-
-/// The files that the last days of a workload modified.
-fn hot_set(workload: &Path, hot: HotFiles) -> anyhow::Result<Vec<FileId>> {
-    let mut source = fsage_data::open_workload(workload)?;
-    let mut set = target::HotFiles::new();
-    while let Some(event) = source.next_event().map_err(exit::boxed)? {
-        set.observe(&event);
-    }
-    let files = set.of_last_days(hot.days).into_iter();
-    Ok(files.map(|hot| hot.file).collect())
 }

@@ -1,5 +1,6 @@
 //! The comparison: every number and statement of a paper, what was measured, and a verdict.
 
+use super::figure::Sheet;
 use super::paper::{Expected, Kind, Paper};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -52,6 +53,17 @@ pub struct Line {
 }
 
 impl Line {
+    /// Its cells: id, statement, published, ours, verdict.
+    pub fn cells(&self) -> Vec<String> {
+        vec![
+            self.expected.id.clone(),
+            self.expected.statement.clone(),
+            self.published_text(),
+            self.ours_text(),
+            self.verdict.as_str().to_owned(),
+        ]
+    }
+
     /// The published figure as text; `shape` for a statement.
     pub fn published_text(&self) -> String {
         match self.expected.value {
@@ -125,6 +137,22 @@ fn line(expected: Expected, ours: Option<Ours>) -> Line {
         ours,
         detail,
         verdict,
+    }
+}
+
+/// A table of what else comes out where something that the paper leaves open is read in another way.
+pub fn other_reading(slug: &'static str, title: &str, text: &str, lines: &[Line]) -> Sheet {
+    let measured = lines
+        .iter()
+        .filter(|line| line.verdict != Verdict::NotMeasured);
+    Sheet {
+        slug,
+        title: title.to_owned(),
+        text: text.to_owned(),
+        header: ["id", "statement", "published", "ours", "verdict"]
+            .map(str::to_owned)
+            .to_vec(),
+        rows: measured.map(Line::cells).collect(),
     }
 }
 

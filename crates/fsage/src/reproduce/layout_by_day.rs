@@ -11,7 +11,7 @@ pub struct Score<'a> {
     /// The day.
     pub day: Option<u32>,
     /// The score.
-    pub score: f64,
+    pub value: f64,
 }
 
 /// The figure.
@@ -37,7 +37,7 @@ pub fn figure(title: &str, aged: &[&Aged], published: &[Score<'_>]) -> Figure {
             .map(|p| Published {
                 curve: p.target.to_owned(),
                 x: p.day.map_or(days as f64, f64::from),
-                y: p.score,
+                y: p.value,
             })
             .collect(),
     }

@@ -11,6 +11,7 @@ use crate::svg::Axis;
 const BLOCK: u64 = 8 << 10;
 
 /// What is shown of them.
+#[derive(Clone, Copy)]
 pub struct HotFiles<'a> {
     /// Hot files under the original allocator.
     pub orig: &'a Hot,
@@ -40,7 +41,7 @@ impl HotFiles<'_> {
         ];
         // Sizes far beyond those that have many files hide the others.
         for curve in &mut curves {
-            curve.points.retain(|p| p.x <= (1 << 20) as f64);
+            curve.points.retain(|p| p.x <= f64::from(1 << 20));
         }
         vec![
             Exhibit::Sheet(hot::sheet("Hot files (table 2)", &columns)),

@@ -5,12 +5,14 @@ mod hot_files;
 mod throughput;
 
 use super::Reproduction;
+use super::aged::Aged;
 use super::by_blocks::ByBlocks;
-use super::comparison::Measured;
+use super::comparison::{Measured, other_reading};
 use super::experiments::Bench;
-use super::figure::Exhibit;
+use super::figure::{Exhibit, Figure};
 use super::hot::Hot;
 use super::layout_by_day::{self, Score};
+use super::paper::Paper;
 use fsage_core::Layout;
 use hot_files::HotFiles;
 use throughput::Throughput;
@@ -21,66 +23,110 @@ use throughput::Throughput;
 /// A benchmark fails; an interrupt.
 pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     let paper = bench.paper;
-    let aged = bench.age(&["orig", "realloc"], &["orig", "realloc"])?;
+    let names = ["orig", "realloc", "orig-nrpos-1"];
+    let aged = bench.age(&names, &names)?;
     let (orig, realloc) = (&aged["orig"], &aged["realloc"]);
-    let throughput = [orig, realloc].map(|aged| bench.lab.sizes(&aged.state));
-    let [sizes_orig, sizes_realloc] = throughput;
-    let (sizes_orig, sizes_realloc) = (sizes_orig?, sizes_realloc?);
+    let sizes_orig = bench.lab.sizes(&orig.state)?;
+    let sizes_realloc = bench.lab.sizes(&realloc.state)?;
+    let hot = |name| Hot::measure(&bench.lab, &aged[name].state, &aged.unread(name).state);
+    let (hot_orig, hot_realloc) = (hot("orig")?, hot("realloc")?);
     let raw = bench.lab.raw(orig.state.fs.geometry().size_bytes);
-    let hot_orig = Hot::measure(&bench.lab, &orig.state, &aged.unread("orig").state)?;
-    let hot_realloc = Hot::measure(&bench.lab, &realloc.state, &aged.unread("realloc").state)?;
     let all_realloc = ByBlocks::of(&realloc.state.fs, |_| true);
+    let pair = Pair {
+        orig,
+        realloc,
+        throughput: Throughput {
+            orig: &sizes_orig,
+            realloc: &sizes_realloc,
+            raw,
+        },
+        hot: HotFiles {
+            orig: &hot_orig,
+            realloc: &hot_realloc,
+            all_realloc: &all_realloc,
+            created_realloc: &sizes_realloc,
+        },
+    };
 
-    let mut measured = Measured::default();
-    for (name, aged) in [("orig", orig), ("realloc", realloc)] {
-        measured.figure(
-            &format!("S96.10.{name}.day-1"),
-            aged.scores.first().copied(),
-        );
-        measured.figure(&format!("S96.10.{name}.end"), aged.scores.last().copied());
+    let one_position = &aged["orig-nrpos-1"];
+    let sizes_one_position = bench.lab.sizes(&one_position.state)?;
+    let hot_one_position = hot("orig-nrpos-1")?;
+    let other = Pair {
+        orig: one_position,
+        realloc,
+        throughput: Throughput {
+            orig: &sizes_one_position,
+            ..pair.throughput
+        },
+        hot: HotFiles {
+            orig: &hot_one_position,
+            ..pair.hot
+        },
+    };
+
+    let mut exhibits = vec![
+        Exhibit::Figure(by_day(paper, &[orig, realloc, one_position])),
+        created_layout::exhibit(&sizes_orig, &sizes_realloc),
+    ];
+    exhibits.extend(pair.throughput.exhibits(paper));
+    exhibits.extend(pair.hot.exhibits(paper));
+    exhibits.push(bench.file_systems(&[orig, realloc, one_position]));
+    exhibits.push(Exhibit::Sheet(other_reading(
+        "without-rotational-positions",
+        "The same without rotational positions",
+        "The paper does not say whether the allocator looked for rotational positions (nrpos). Without, the original \
+         one takes the next free block, not the one that comes under the head first.",
+        &other.measured().compare(paper),
+    )));
+    Ok(Reproduction {
+        lines: pair.measured().compare(paper),
+        exhibits,
+        terminal: vec!["layout-by-day", "read-throughput", "write-throughput"],
+    })
+}
+
+/// The two allocators that the paper compares.
+struct Pair<'a> {
+    orig: &'a Aged,
+    realloc: &'a Aged,
+    throughput: Throughput<'a>,
+    hot: HotFiles<'a>,
+}
+
+impl Pair<'_> {
+    fn measured(&self) -> Measured {
+        let mut measured = Measured::default();
+        for (name, aged) in [("orig", self.orig), ("realloc", self.realloc)] {
+            measured.figure(
+                &format!("S96.10.{name}.day-1"),
+                aged.scores.first().copied(),
+            );
+            measured.figure(&format!("S96.10.{name}.end"), aged.scores.last().copied());
+        }
+        let broken = |aged: &Aged| aged.scores.last().map(|score| 1.0 - score);
+        let fewer = broken(self.realloc).zip(broken(self.orig));
+        measured.figure("S96.10.fewer", fewer.map(|(realloc, orig)| realloc / orig));
+        self.throughput.measure(&mut measured);
+        created_layout::measure(self.throughput.realloc, &mut measured);
+        self.hot.measure(&mut measured);
+        measured
     }
-    let broken = [orig, realloc].map(|aged| 1.0 - aged.scores.last().copied().unwrap_or(1.0));
-    measured.figure("S96.10.fewer", Some(broken[1] / broken[0]));
-    let throughput = Throughput {
-        orig: &sizes_orig,
-        realloc: &sizes_realloc,
-        raw,
-    };
-    throughput.measure(&mut measured);
-    created_layout::measure(&sizes_realloc, &mut measured);
-    let hot = HotFiles {
-        orig: &hot_orig,
-        realloc: &hot_realloc,
-        all_realloc: &all_realloc,
-        created_realloc: &sizes_realloc,
-    };
-    hot.measure(&mut measured);
+}
 
+fn by_day(paper: &Paper, aged: &[&Aged]) -> Figure {
     let score = |target, day, id: &str| Score {
         target,
         day,
-        score: paper.value(id),
+        value: paper.value(id),
     };
-    let by_day = layout_by_day::figure(
+    layout_by_day::figure(
         "Layout score by day (figures 1 and 2)",
-        &[orig, realloc],
+        aged,
         &[
             score("orig", Some(1), "S96.10.orig.day-1"),
             score("realloc", Some(1), "S96.10.realloc.day-1"),
             score("orig", None, "S96.10.orig.end"),
             score("realloc", None, "S96.10.realloc.end"),
         ],
-    );
-    let mut exhibits = vec![
-        Exhibit::Figure(by_day),
-        created_layout::exhibit(&sizes_orig, &sizes_realloc),
-    ];
-    exhibits.extend(throughput.exhibits(paper));
-    exhibits.extend(hot.exhibits(paper));
-    exhibits.push(bench.file_systems(&[orig, realloc]));
-    Ok(Reproduction {
-        lines: measured.compare(paper),
-        exhibits,
-        terminal: vec!["layout-by-day", "read-throughput", "write-throughput"],
-    })
+    )
 }

@@ -15,6 +15,7 @@ const FIRST_INDIRECT: u64 = 104 * KB;
 const NOISE: f64 = 0.015;
 
 /// Both file systems, and the disk without one.
+#[derive(Clone, Copy)]
 pub struct Throughput<'a> {
     /// The original allocator.
     pub orig: &'a Sizes,

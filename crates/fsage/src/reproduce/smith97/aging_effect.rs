@@ -7,6 +7,7 @@ use crate::reproduce::sizes::{Sizes, What, change, ratios, size_text};
 use crate::svg::Axis;
 
 /// The original allocator and reallocation, empty and aged.
+#[derive(Clone, Copy)]
 pub struct AgingEffect<'a> {
     /// The original allocator on an empty file system.
     pub orig_empty: &'a Sizes,

@@ -7,8 +7,8 @@ mod smartfrag;
 mod split_files;
 
 use super::Reproduction;
-use super::comparison::Measured;
-use super::experiments::Bench;
+use super::comparison::{Measured, other_reading};
+use super::experiments::{AgedSet, Bench};
 use super::figure::Exhibit;
 use super::hot::{self, Columns, Hot, over};
 use super::layout_by_day::{self, Score};
@@ -26,7 +26,15 @@ use split_files::{Split, of};
 pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     let (paper, lab) = (bench.paper, &bench.lab);
     let aged = bench.age(
-        &["orig", "realloc", "noswitch", "smartfrag"],
+        &[
+            "orig",
+            "realloc",
+            "noswitch",
+            "smartfrag",
+            "orig-nrpos-1",
+            "noswitch-seq",
+            "realloc-strict",
+        ],
         &["realloc", "noswitch"],
     )?;
     let (orig, realloc) = (&aged["orig"], &aged["realloc"]);
@@ -41,7 +49,7 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
         &[Score {
             target: "realloc",
             day: None,
-            score: paper.value("S97.11"),
+            value: paper.value("S97.11"),
         }],
     )));
 
@@ -67,32 +75,117 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     };
     switch.measure(&mut measured);
     exhibits.extend(switch.exhibits(paper));
-
-    let small_realloc = lab.small_sizes(&realloc.state)?;
-    let small_smartfrag = lab.small_sizes(&smartfrag.state)?;
-    let frag = SmartFrag {
-        realloc: &small_realloc,
-        smartfrag: &small_smartfrag,
+    let one_position = [&bench.empty("orig-nrpos-1")?, &aged["orig-nrpos-1"].state];
+    let [orig_empty, orig_aged] = one_position.map(|state| lab.sizes(state));
+    let other_effect = AgingEffect {
+        orig_empty: &orig_empty?,
+        orig_aged: &orig_aged?,
+        ..effect
     };
-    frag.measure(&mut measured);
-    exhibits.extend(frag.exhibits());
-    let free = FreeSpace { realloc, smartfrag };
-    free.measure(&mut measured);
-    exhibits.push(free.exhibit(paper));
+    let sequential = [&bench.empty("noswitch-seq")?, &aged["noswitch-seq"].state];
+    let [noswitch_empty, noswitch_aged] = sequential.map(|state| lab.sizes(state));
+    let other_switch = NoSwitch {
+        noswitch_empty: &noswitch_empty?,
+        noswitch_aged: &noswitch_aged?,
+        ..switch
+    };
+    let strict = [
+        &bench.empty("realloc-strict")?,
+        &aged["realloc-strict"].state,
+    ];
+    let [realloc_empty, realloc_aged] = strict.map(|state| lab.sizes(state));
+    let strict_switch = NoSwitch {
+        realloc_empty: &realloc_empty?,
+        realloc_aged: &realloc_aged?,
+        ..switch
+    };
+    exhibits.extend(other_readings(
+        paper,
+        &other_effect,
+        [&other_switch, &strict_switch],
+    ));
 
-    let split = Split { realloc, noswitch };
-    split.measure(&mut measured);
-    exhibits.push(split.exhibit(paper));
-    let hot_realloc = Hot::measure(lab, &realloc.state, &aged.unread("realloc").state)?;
-    let hot_noswitch = Hot::measure(lab, &noswitch.state, &aged.unread("noswitch").state)?;
-    measure_hot(&hot_realloc, &hot_noswitch, &mut measured);
-    exhibits.push(hot_table(paper, &hot_realloc, &hot_noswitch));
+    on_aged_file_systems(bench, &aged, &mut measured, &mut exhibits)?;
     exhibits.push(bench.file_systems(&[orig, realloc, noswitch, smartfrag]));
     Ok(Reproduction {
         lines: measured.compare(paper),
         exhibits,
         terminal: vec!["layout-by-day", "aging-effect", "noswitch-read"],
     })
+}
+
+/// What is shown of aged file systems alone: `SmartFrag`, split files, hot files.
+fn on_aged_file_systems(
+    bench: &Bench<'_>,
+    aged: &AgedSet,
+    measured: &mut Measured,
+    exhibits: &mut Vec<Exhibit>,
+) -> anyhow::Result<()> {
+    let (paper, lab) = (bench.paper, &bench.lab);
+    let (realloc, noswitch) = (&aged["realloc"], &aged["noswitch"]);
+    let smartfrag = &aged["smartfrag"];
+    let small_realloc = lab.small_sizes(&realloc.state)?;
+    let small_smartfrag = lab.small_sizes(&smartfrag.state)?;
+    let frag = SmartFrag {
+        realloc: &small_realloc,
+        smartfrag: &small_smartfrag,
+    };
+    frag.measure(measured);
+    exhibits.extend(frag.exhibits());
+    let free = FreeSpace { realloc, smartfrag };
+    free.measure(measured);
+    exhibits.push(free.exhibit(paper));
+
+    let split = Split { realloc, noswitch };
+    split.measure(measured);
+    exhibits.push(split.exhibit(paper));
+    let hot_realloc = Hot::measure(lab, &realloc.state, &aged.unread("realloc").state)?;
+    let hot_noswitch = Hot::measure(lab, &noswitch.state, &aged.unread("noswitch").state)?;
+    measure_hot(&hot_realloc, &hot_noswitch, measured);
+    exhibits.push(hot_table(paper, &hot_realloc, &hot_noswitch));
+    Ok(())
+}
+
+/// What comes out where three things are read in another way that the paper leaves open.
+fn other_readings(
+    paper: &Paper,
+    effect: &AgingEffect<'_>,
+    [sequential, strict]: [&NoSwitch<'_>; 2],
+) -> [Exhibit; 3] {
+    let sheet = |slug, title: &str, text: &str, measured: Measured| {
+        Exhibit::Sheet(other_reading(slug, title, text, &measured.compare(paper)))
+    };
+    let mut without_positions = Measured::default();
+    effect.measure(&mut without_positions);
+    let [sequential, strict] = [sequential, strict].map(|switch| {
+        let mut measured = Measured::default();
+        switch.measure(&mut measured);
+        measured
+    });
+    [
+        sheet(
+            "without-rotational-positions",
+            "The original allocator without rotational positions",
+            "The paper does not say whether the allocator looked for rotational positions (nrpos). Without, the \
+             original one takes the next free block, not the one that comes under the head first.",
+            without_positions,
+        ),
+        sheet(
+            "noswitch-seq",
+            "NoSwitch in its sequential form",
+            "The paper does not say where in its cylinder group a file goes on. Here the first indirect block follows \
+             the last direct one; above it goes to the start of the group.",
+            sequential,
+        ),
+        sheet(
+            "strict-switch",
+            "NoSwitch against a baseline that always changes groups",
+            "The paper says that a file changes its cylinder group at the first indirect block. The code of 4.4BSD \
+             begins its search in the group of the inode, and stays there if that is free enough. Here the baseline \
+             always leaves it.",
+            strict,
+        ),
+    ]
 }
 
 fn measure_hot(realloc: &Hot, noswitch: &Hot, measured: &mut Measured) {

@@ -10,6 +10,7 @@ const KB: u64 = 1 << 10;
 const MB: u64 = 1 << 20;
 
 /// The baseline and `NoSwitch`, empty and aged.
+#[derive(Clone, Copy)]
 pub struct NoSwitch<'a> {
     /// The baseline on an empty file system.
     pub realloc_empty: &'a Sizes,
