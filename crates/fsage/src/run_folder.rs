@@ -339,7 +339,7 @@ mod tests {
         let mut facts = WorkloadFacts {
             file: "w.ops".to_owned(),
             path: Some("../w.ops".to_owned()),
-            blake3: Some(fsage_data::hash_file(&at("w.ops")).expect("a hash")),
+            blake3: Some(fsage_data::hash_file(at("w.ops")).expect("a hash")),
             generator: None,
             seed: None,
             source: None,
