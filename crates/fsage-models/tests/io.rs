@@ -1,8 +1,8 @@
 //! What the FFS model tells a host: the requests of every operation, in the order of 4.4BSD.
 //!
-//! Expected lists follow from the tables of `ufs_vnops.c`, `ufs_lookup.c`, `ffs_inode.c` and `ffs_balloc.c` (which writes
-//! wait: S, which do not: A, which are delayed: D); addresses are those of the worked examples of the allocator on `tiny`:
-//! group 1 has its group block at fragment 1064, its inodes at 1072, and directory 1, inode 256, at 1032.
+//! Expected lists follow from the rules of `ufs_vnops.c`, `ufs_lookup.c`, `ffs_inode.c` and `ffs_balloc.c` (which
+//! writes wait: S, which do not: A, which are delayed: D); addresses are those of the worked examples of the allocator
+//! on `tiny`: group 1 has its group block at fragment 1064, its inodes at 1072, and directory 1, inode 256, at 1032.
 
 use fsage_core::io::{Buffer, BufferId, Flush, Hosted, Io};
 use fsage_core::{DirId, FileId, FileSystem, Op, Outcome};
@@ -110,7 +110,8 @@ fn an_empty_file_waits_for_its_inode_and_its_directory() {
 
 #[test]
 fn a_small_file_has_the_six_writes_of_1995() {
-    // Seltzer et al. 1995: inode and directory block wait; directory inode, data, and both maps (one buffer here) do not.
+    // Seltzer et al. 1995: inode and directory block wait; directory inode, data, and both maps (one buffer here) do
+    // not.
     let mut fs = tiny(&[]);
     let told = apply(&mut fs, WRITES, create(1, 1000));
     let expected = [

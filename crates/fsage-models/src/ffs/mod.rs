@@ -186,7 +186,8 @@ impl Ffs {
         Ok(Outcome::Done)
     }
 
-    /// 4.4BSD enters the new name first. A directory that gets another parent changes its `..` before the old name goes.
+    /// 4.4BSD enters the new name first. A directory that gets another parent changes its `..` before the old name
+    /// goes.
     fn rename_dir(&mut self, id: DirId, parent: DirId) -> Applied {
         let slot = self.movable_dir(id)?;
         let to = self.dir(parent)?;
