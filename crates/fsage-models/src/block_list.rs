@@ -189,6 +189,18 @@ impl BlockList {
         }
     }
 
+    /// The last block before `lbn` that the list has, and its address.
+    pub fn last_before(self, pool: &RunPool, lbn: u32, frag: u64) -> Option<(u32, u64)> {
+        let i = self.search(pool, lbn);
+        let run = if i < self.len() && self.get(pool, i).lbn < lbn {
+            self.get(pool, i)
+        } else {
+            self.get(pool, i.checked_sub(1)?)
+        };
+        let found = run.end().min(lbn) - 1;
+        Some((found, run.address + u64::from(found - run.lbn) * frag))
+    }
+
     /// Blocks directly after `lbn` that continue it contiguously.
     pub fn contiguous_after(self, pool: &RunPool, lbn: u32) -> u32 {
         let i = self.search(pool, lbn);
@@ -412,6 +424,8 @@ mod tests {
                     for lbn in 0..48 {
                         let address = map.get(&lbn).copied().unwrap_or(0);
                         prop_assert_eq!(list.address(&pool, lbn, FRAG), address);
+                        let before = map.range(..lbn).next_back().map(|(&l, &a)| (l, a));
+                        prop_assert_eq!(list.last_before(&pool, lbn, FRAG), before);
                     }
                 }
             }

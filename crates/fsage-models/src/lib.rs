@@ -4,6 +4,7 @@
 //! clock, no disk and no threads: the same operations give the same addresses on every machine.
 
 mod block_list;
+pub mod ext3;
 pub mod ffs;
 mod names;
 mod options;

@@ -248,6 +248,12 @@ impl<I: Copy> Names<I> {
             .map(|(slot, file)| (slot as u32, file))
     }
 
+    /// Every file, in the order of slots, to change.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut File<I>> {
+        let files = self.files.iter_mut();
+        files.filter(|file| file.dir != NO_FILE)
+    }
+
     /// Every further name: id, slot of the file, directory, chunk; ascending by id.
     pub fn aliases(&self) -> Vec<(u64, Alias)> {
         let mut all: Vec<(u64, Alias)> = self.aliases.iter().map(|(&id, &a)| (id, a)).collect();
