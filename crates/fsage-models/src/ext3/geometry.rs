@@ -215,10 +215,10 @@ impl Geometry {
             0
         };
         let inodes = blocks * bsize / params.bytes_per_inode;
-        let inodes = inodes.max(u64::from(LOST_FOUND_INO) + 1);
-        // Whole blocks of inodes, and a multiple of 8.
+        // Whole blocks of inodes, and a multiple of 8; group 0 has the reserved ones.
         let per_block = bsize / params.inode_bytes;
-        let inodes_per_group = inodes.div_ceil(groups).min(per_group);
+        let least = u64::from(LOST_FOUND_INO) + 1;
+        let inodes_per_group = inodes.div_ceil(groups).clamp(least, per_group);
         let inode_blocks = inodes_per_group.div_ceil(per_block);
         let inodes_per_group = (inode_blocks * per_block).min(per_group) & !7;
         Geometry {
@@ -316,5 +316,76 @@ impl Geometry {
         let n = u64::from(self.pointers);
         let blocks = u64::from(DIRECT) + n + n * n + n * n * n;
         (blocks * self.block_bytes).min(MOST_FILE_BYTES)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn geometry(size_bytes: u64, block_bytes: u64) -> Geometry {
+        let params = Params {
+            size_bytes,
+            block_bytes,
+            ..Params::default()
+        };
+        Geometry::mke2fs(&params).unwrap()
+    }
+
+    /// spec/ext3.md, section 2: a journal of 32 MB for 1 GB and of 128 MB for 40 GB; 1 GB / 8 KB inodes.
+    #[test]
+    fn defaults_are_those_of_2006() {
+        let g = geometry(1 << 30, 4096);
+        assert_eq!((g.groups, g.blocks, g.journal_blocks), (8, 262_144, 8192));
+        assert_eq!((g.inodes_per_group, g.inode_blocks), (16_384, 512));
+        assert_eq!(g.reserved_descriptor_blocks, 63);
+        assert_eq!(geometry(40 << 30, 4096).journal_blocks, 32_768);
+    }
+
+    #[test]
+    fn superblocks_are_in_groups_0_1_and_powers_of_3_5_and_7() {
+        let g = geometry(40 << 30, 4096);
+        let with: Vec<u32> = (0..130).filter(|&i| g.has_superblock(i)).collect();
+        assert_eq!(with, [0, 1, 3, 5, 7, 9, 25, 27, 49, 81, 125]);
+    }
+
+    /// By hand: blocks of 1 KB start at 1, 8192 to a group; the descriptors of 3 groups take one block.
+    #[test]
+    fn blocks_of_1_kb_start_at_1() {
+        let g = geometry(20 << 20, 1024);
+        assert_eq!((g.first_data_block, g.groups, g.blocks_in(2)), (1, 3, 4095));
+        assert_eq!((g.group_of(8192), g.group_of(8193)), (0, 1));
+        assert_eq!(g.descriptor_block(2), 2);
+        assert_eq!(g.block_bitmap(2), 16_385);
+        assert_eq!(g.inode_block(9), g.block_bitmap(0) + 3);
+    }
+
+    /// By hand: 20 blocks behind a whole group are fewer than its metadata and 50 more.
+    #[test]
+    fn a_last_group_that_is_too_small_is_left_out() {
+        let g = geometry((1 << 30) + 20 * 4096, 4096);
+        assert_eq!((g.groups, g.blocks), (8, 262_144));
+        assert_eq!(geometry((1 << 30) + 8000 * 4096, 4096).groups, 9);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let refused = |change: fn(&mut Params)| {
+            let mut params = Params::default();
+            change(&mut params);
+            Geometry::mke2fs(&params).unwrap_err().to_string()
+        };
+        assert!(refused(|p| p.block_bytes = 8192).contains("bsize is 8192"));
+        assert!(refused(|p| p.size_bytes = 0).contains("size is 0"));
+        assert!(refused(|p| p.size_bytes = u64::MAX).contains("2147483648 blocks"));
+        assert!(refused(|p| p.size_bytes = 1 << 20).contains("smaller journal"));
+        assert!(refused(|p| p.journal_bytes = Some(4096)).contains("1024 to 65536"));
+        assert!(refused(|p| p.reserve_percent = 51).contains("0 to 50"));
+        assert!(refused(|p| p.bytes_per_inode = 0).contains("bytes_per_inode is 0"));
+        assert!(refused(|p| p.dir_groups = vec![8]).contains("group 8"));
+        let with_journal = |p: &mut Params| {
+            (p.mode, p.journal_bytes) = (Mode::Ext2, Some(4 << 20));
+        };
+        assert!(refused(with_journal).contains("mode ext2 has no journal"));
     }
 }

@@ -165,6 +165,11 @@ impl Ext3 {
         }
     }
 
+    /// Syncs: the journal commits, if there is one and something has changed.
+    pub fn sync(&mut self) {
+        self.commit();
+    }
+
     /// Times that the journal was committed.
     pub fn commits(&self) -> u64 {
         self.journal.commits
