@@ -139,9 +139,13 @@ impl Ext3 {
     pub(super) fn map_block(&mut self, inode: &mut Inode, lbn: u32) -> Result<(), NoSpace> {
         let path = self.path(lbn);
         let arrays = path.arrays();
-        let pointers = self.indirect.get(&inode.ino);
-        let present = |array: &&Array| pointers.is_some_and(|p| p.get(**array).is_some());
-        let there = arrays.iter().take_while(present).count();
+        let there = if arrays.is_empty() {
+            0
+        } else {
+            let pointers = self.indirect.get(&inode.ino);
+            let present = |array: &&Array| pointers.is_some_and(|p| p.get(**array).is_some());
+            arrays.iter().take_while(present).count()
+        };
         let goal = self.goal(inode, lbn, &path, there);
         let missing = &arrays[there..];
         let data = if missing.is_empty() {
@@ -226,7 +230,9 @@ impl Ext3 {
         if keep < old {
             self.discarded(inode.ino, keep);
             self.cut_data(inode, keep);
-            self.cut_indirect(inode.ino, keep);
+            if old > DIRECT {
+                self.cut_indirect(inode.ino, keep);
+            }
         }
         inode.size = length;
         self.changed_inode(inode.ino);

@@ -29,6 +29,8 @@ pub(super) struct Journal {
     next: u32,
     /// Addresses of the metadata blocks that the transaction changes.
     changed: FxHashSet<u32>,
+    /// Group whose block bitmap was noted last.
+    last_group: Option<u32>,
     /// The same as buffers, and files with new data and their blocks, for a host.
     buffers: Vec<Buffer>,
     data: Vec<(u32, u32, u32)>,
@@ -52,6 +54,7 @@ impl Journal {
             indirect: Vec::new(),
             next: 1,
             changed: FxHashSet::default(),
+            last_group: None,
             buffers: Vec::new(),
             data: Vec::new(),
             since_ns: None,
@@ -96,6 +99,11 @@ impl Journal {
             self.since_ns = now_ns;
         }
         self.changed.insert(address)
+    }
+
+    /// The block bitmap of a group is about to be noted. Says whether it may be new: blocks come one after another.
+    pub fn note_group(&mut self, group: u32) -> bool {
+        self.last_group.replace(group) != Some(group)
     }
 
     /// A block that was noted, for a host.
@@ -192,6 +200,7 @@ impl Ext3 {
         }
         journal.changed.clear();
         journal.data.clear();
+        journal.last_group = None;
     }
 }
 
