@@ -122,8 +122,9 @@ impl Ext3 {
     /// The block bitmap and the descriptor of a group change.
     #[inline]
     pub(super) fn changed_group(&mut self, group: u32) {
-        if self.is_followed() {
-            self.changed(self.device_buffer(self.geometry.block_bitmap(group)), false);
+        if self.is_followed() && (self.journal.note_group(group) || self.told.on) {
+            let bitmap = self.geometry.block_bitmap(group);
+            self.changed(self.device_buffer(bitmap), false);
             self.changed_descriptor(group);
         }
     }
