@@ -75,7 +75,9 @@ fn blocks_with_two_owners_or_none_are_found() {
         let address = fs.address(&inode, 1);
         set_block(fs, 50, 0, address);
     });
-    finds("metadata of group 0: block", |fs| fs.lost_found = 3..7);
+    finds("lost+found: block 3 has two owners", |fs| {
+        fs.lost_found = 3..7;
+    });
     finds("lie outside the file system", |fs| {
         set_block(fs, 50, 0, u32::MAX >> 1);
     });
@@ -83,7 +85,7 @@ fn blocks_with_two_owners_or_none_are_found() {
         fs.groups.blocks[511] ^= 1 << 63;
     });
     finds("free blocks of group 1: ", |fs| {
-        fs.groups.free_blocks[1] += 1
+        fs.groups.free_blocks[1] += 1;
     });
     finds("free blocks: ", |fs| fs.groups.totals.free_blocks -= 1);
 }
@@ -163,7 +165,7 @@ fn names_that_lead_astray_are_found() {
 #[test]
 fn wrong_entries_of_a_directory_are_found() {
     finds("entries of directory 1: ", |fs| {
-        fs.dirs[1].entries.count += 1
+        fs.dirs[1].entries.count += 1;
     });
     finds("places of the entries of directory 1: ", |fs| {
         let slot = fs.names.find(FileId(58)).unwrap();
