@@ -105,7 +105,7 @@ fn an_unknown_key_names_the_known_ones() {
     let output = Command::new(env!("CARGO_BIN_EXE_fsage"))
         .arg("age")
         .arg(script.path())
-        .args(["--on", "ext3:blocks=8"])
+        .args(["--on", "ext3:blocks=8", "-o", "not-made"])
         .output()
         .expect("fsage runs");
     let stderr = String::from_utf8_lossy(&output.stderr);
