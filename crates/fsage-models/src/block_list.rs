@@ -156,6 +156,12 @@ impl BlockList {
         (n > 0).then(|| self.get(pool, n - 1))
     }
 
+    /// The block behind the last one.
+    #[inline]
+    pub fn end(self, pool: &RunPool) -> u32 {
+        self.last(pool).map_or(0, |run| run.end())
+    }
+
     /// Index of the first run that ends after `lbn`.
     fn search(self, pool: &RunPool, lbn: u32) -> usize {
         match self.len() {
@@ -414,6 +420,8 @@ mod tests {
                 }
                 for (list, map) in lists.iter().zip(&maps) {
                     prop_assert_eq!(&as_map(*list, &pool), map);
+                    let last = map.last_key_value();
+                    prop_assert_eq!(list.end(&pool), last.map_or(0, |(&lbn, _)| lbn + 1));
                     let runs: Vec<_> = list.iter(&pool).collect();
                     for pair in runs.windows(2) {
                         prop_assert!(pair[0].end() <= pair[1].lbn);

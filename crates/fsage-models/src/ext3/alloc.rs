@@ -37,7 +37,7 @@ impl Ext3 {
             goal
         };
         let mut retries = 0;
-        while self.has_free_blocks() {
+        while self.spare_blocks() > 0 {
             if let Some(given) = self.search_groups(inode, goal, blocks) {
                 self.changed_group(self.geometry.group_of(given.first));
                 return Ok(given);
@@ -52,13 +52,40 @@ impl Ext3 {
         Err(NoSpace)
     }
 
-    fn has_free_blocks(&self) -> bool {
-        let free = self.groups.totals.free_blocks;
-        free > if self.params.superuser {
+    /// Blocks that the user may still have.
+    fn spare_blocks(&self) -> u64 {
+        let reserve = if self.params.superuser {
             0
         } else {
             self.geometry.reserve_blocks
+        };
+        self.groups.totals.free_blocks.saturating_sub(reserve)
+    }
+
+    /// Blocks behind the last one that a file got, in its window: what asking for them one after another gives, as
+    /// long as each goal is free.
+    pub(super) fn allocate_behind(&mut self, last: u32, most: u32) -> Option<Given> {
+        let goal = last + 1;
+        if !self.window.contains(goal) || goal >= self.geometry.blocks {
+            return None;
         }
+        let group = self.geometry.group_of(goal);
+        let base = self.geometry.first_block(group);
+        let at = goal - base;
+        let most = u64::from(most).min(self.spare_blocks()) as u32;
+        let end = self.geometry.blocks_per_group;
+        let end = end.min(self.window.end + 1 - base).min(at + most);
+        let blocks = self.groups.first_barred(group, at, end) - at;
+        if blocks == 0 {
+            return None;
+        }
+        self.groups.take(group, at, blocks);
+        self.window_hits += blocks;
+        self.changed_group(group);
+        Some(Given {
+            first: goal,
+            blocks,
+        })
     }
 
     /// All groups, from that of the goal on (10).
@@ -250,14 +277,16 @@ impl Ext3 {
             Some(at) if self.groups.is_allocatable(group, at) => Some(at),
             _ => stepped_back(self),
         }?;
-        let mut at = first;
-        while at < first + blocks && at < end && self.groups.is_allocatable(group, at) {
-            self.groups.take(group, at);
-            at += 1;
-        }
+        let most = end.min(first + blocks);
+        let blocks = self
+            .groups
+            .first_barred(group, first + 1, most)
+            .max(first + 1)
+            - first;
+        self.groups.take(group, first, blocks);
         Some(Given {
             first: base + first,
-            blocks: at - first,
+            blocks,
         })
     }
 }

@@ -161,6 +161,39 @@ impl Ext3 {
         Ok(())
     }
 
+    /// Allocates blocks from `lbn` on, at most up to `end`, and gives the one behind them. Where a file goes on behind
+    /// its last block, that may be several at once.
+    fn map_blocks(&mut self, inode: &mut Inode, lbn: u32, end: u32) -> Result<u32, NoSpace> {
+        let goes_on = inode.last_physical != 0
+            && lbn == inode.last_logical.wrapping_add(1)
+            && lbn >= inode.blocks.end(&self.pool);
+        if goes_on {
+            let path = self.path(lbn);
+            let leaf = path.arrays().last();
+            let array_end = match leaf {
+                None => Some(DIRECT),
+                Some(&leaf) => {
+                    let pointers = self.indirect.get(&inode.ino);
+                    let there = pointers.and_then(|pointers| pointers.get(leaf));
+                    there.map(|_| self.first_of(leaf) as u32 + self.geometry.pointers)
+                }
+            };
+            if let Some(array_end) = array_end
+                && let Some(given) =
+                    self.allocate_behind(inode.last_physical, end.min(array_end) - lbn)
+            {
+                self.changed_pointer(inode, path.arrays());
+                let (first, n) = (given.first, given.blocks);
+                inode.blocks.set(&mut self.pool, lbn, n, first.into(), 1);
+                inode.last_logical = lbn + n - 1;
+                inode.last_physical = first + n - 1;
+                return Ok(lbn + n);
+            }
+        }
+        self.map_block(inode, lbn)?;
+        Ok(lbn + 1)
+    }
+
     /// Allocates indirect blocks, the outermost first, and then the block of data, whose address it gives.
     fn map_indirect(
         &mut self,
@@ -202,16 +235,20 @@ impl Ext3 {
     ) -> Result<(), NoSpace> {
         let bsize = self.geometry.block_bytes;
         let end = offset + bytes;
+        let blocks = self.blocks_of(end);
         let mut at = offset;
+        // Blocks before this one are fresh.
+        let mut mapped = 0;
         while at < end {
             let lbn = (at / bsize) as u32;
-            let stop = end.min((u64::from(lbn) + 1) * bsize);
-            let fresh = self.address(inode, lbn) == 0;
-            if fresh {
-                self.map_block(inode, lbn)?;
+            let mut fresh = lbn < mapped;
+            if !fresh && self.address(inode, lbn) == 0 {
+                mapped = self.map_blocks(inode, lbn, blocks)?;
+                fresh = true;
             }
+            let stop = end.min((u64::from(lbn) + 1) * bsize);
             inode.size = inode.size.max(stop);
-            if self.is_followed() {
+            if self.told.is_on() {
                 self.wrote(inode, lbn, (at % bsize, stop - at), fresh);
             }
             at = stop;

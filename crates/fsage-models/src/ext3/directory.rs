@@ -74,7 +74,7 @@ impl Ext3 {
                 let Some(at) = self.groups.first_free(group, from, end) else {
                     break;
                 };
-                self.groups.take(group, at);
+                self.groups.take(group, at, 1);
                 taken(self.geometry.first_block(group) + at);
                 (from, blocks) = (at + 1, blocks - 1);
             }

@@ -75,6 +75,16 @@ fn first_clear(from: u32, end: u32, word: impl Fn(usize) -> u64) -> Option<u32> 
     (at < end).then_some(at)
 }
 
+/// The words of a bitmap that hold positions `at..at + n`, with a mask of these.
+#[inline]
+fn masks(at: u32, n: u32) -> impl Iterator<Item = (usize, u64)> {
+    let end = at + n;
+    (at / 64..end.div_ceil(64)).map(move |i| {
+        let (from, to) = (at.max(64 * i) - 64 * i, end.min(64 * i + 64) - 64 * i);
+        (i as usize, (u64::MAX >> (64 - (to - from))) << from)
+    })
+}
+
 impl Groups {
     /// All groups of an empty file system: metadata and reserved inodes are in use.
     pub fn new(geometry: &Geometry, mode: Mode, journal_rule: bool) -> Groups {
@@ -107,9 +117,7 @@ impl Groups {
             set_from(&mut groups.blocks[words], geometry.blocks_in(g));
             let words = at * inode_words..(at + 1) * inode_words;
             set_from(&mut groups.inodes[words], geometry.inodes_per_group);
-            for block in 0..geometry.overhead(g) {
-                groups.take(g, block);
-            }
+            groups.take(g, 0, geometry.overhead(g));
         }
         for index in 0..LOST_FOUND_INO - 1 {
             groups.take_inode(0, index);
@@ -144,6 +152,13 @@ impl Groups {
     #[inline]
     pub fn first_allocatable(&self, g: u32, from: u32, end: u32) -> Option<u32> {
         first_clear(from, end, self.barred(g))
+    }
+
+    /// First position in `[from, end)` that may not be allocated; `end` if all may.
+    #[inline]
+    pub fn first_barred(&self, g: u32, from: u32, end: u32) -> u32 {
+        let barred = self.barred(g);
+        first_clear(from, end, |i| !barred(i)).unwrap_or(end)
     }
 
     /// First free position in `[from, end)`.
@@ -204,17 +219,16 @@ impl Groups {
         self.first_allocatable(g, start, end)
     }
 
-    /// Takes a free block.
+    /// Takes `n` blocks of a group from `at` on, all of them free.
     #[inline]
-    pub fn take(&mut self, g: u32, at: u32) {
-        let word = &mut self.blocks[g as usize * self.block_words + at as usize / 64];
-        debug_assert!(
-            *word >> (at % 64) & 1 == 0,
-            "block {at} of group {g} is used"
-        );
-        *word |= 1 << (at % 64);
-        self.free_blocks[g as usize] -= 1;
-        self.totals.free_blocks -= 1;
+    pub fn take(&mut self, g: u32, at: u32, n: u32) {
+        let base = g as usize * self.block_words;
+        for (i, mask) in masks(at, n) {
+            debug_assert!(self.blocks[base + i] & mask == 0, "{at} of {g} is used");
+            self.blocks[base + i] |= mask;
+        }
+        self.free_blocks[g as usize] -= n;
+        self.totals.free_blocks -= u64::from(n);
     }
 
     /// Frees `n` blocks of a group from `at` on, all of them in use.
@@ -224,22 +238,12 @@ impl Groups {
         if rule && self.freed_in.last() != Some(&g) {
             self.freed_in.push(g);
         }
-        let (mut from, end) = (at, at + n);
-        while from < end {
-            let next = (from / 64 + 1) * 64;
-            let low = u64::MAX << (from % 64);
-            let mask = if next > end {
-                low & !(u64::MAX << (end % 64))
-            } else {
-                low
-            };
-            let i = base + from as usize / 64;
-            debug_assert!(self.blocks[i] & mask == mask, "free block {from} freed");
-            self.blocks[i] &= !mask;
+        for (i, mask) in masks(at, n) {
+            debug_assert!(self.blocks[base + i] & mask == mask, "{at} of {g} is free");
+            self.blocks[base + i] &= !mask;
             if rule {
-                self.freed[i] |= mask;
+                self.freed[base + i] |= mask;
             }
-            from = next;
         }
         self.free_blocks[g as usize] += n;
         self.totals.free_blocks += u64::from(n);
@@ -313,7 +317,7 @@ mod tests {
         let geometry = Geometry::mke2fs(&params).unwrap();
         let mut groups = Groups::new(&geometry, mode, mode == Mode::Ext3);
         for at in (2232..2304).filter(|at| !free.contains(at)) {
-            groups.take(3, at);
+            groups.take(3, at, 1);
         }
         groups
     }
@@ -335,7 +339,7 @@ mod tests {
         // Free: 2241..2249 and 2256..2264. Nothing is near; the first clear byte is 2256.
         let mut groups = nearly_full(Mode::Ext2, 2241..2264);
         for at in 2249..2256 {
-            groups.take(3, at);
+            groups.take(3, at, 1);
         }
         assert_eq!(groups.search(3, 2233, 2304), Some(2256));
         assert_eq!(groups.search(3, 2240, 2304), Some(2256));
