@@ -324,3 +324,31 @@ fn ext3_differs_from_ext2_as_another_implementation_of_the_rules_does() {
         );
     }
 }
+
+/// spec/ext3.md, section 15, point 3: another process id moves every file, and hardly changes the score.
+#[test]
+fn another_process_id_moves_files_and_keeps_the_score() {
+    let (Some(head), Some(script)) = (read("ext2_s50k.tsv.gz"), read("s50k.ops.gz")) else {
+        return;
+    };
+    let params = Params {
+        pid: 0,
+        ..with_head(params(Mode::Ext2), &head)
+    };
+    assert_eq!(score(&run(params, &script, 10_000)).0, "0.93236");
+}
+
+/// spec/ext3.md, section 14: without a commit the last file cannot have what the second one left.
+#[test]
+fn the_worked_example_under_ext3_goes_behind_what_was_freed() {
+    let (Some(head), Some(script)) = (read("ext2_s5.tsv.gz"), read("s5.ops.gz")) else {
+        return;
+    };
+    let params = Params {
+        journal_bytes: Some(0),
+        ..with_head(params(Mode::Ext3), &head)
+    };
+    let fs = run(params, &script, 1);
+    let ino = fs.inode(FileId(2)).expect("a live file");
+    assert_eq!(extents(&fs)[&ino], "0:66075:12 12:66088:13");
+}

@@ -4,7 +4,7 @@
 
 mod steps;
 
-use fsage_core::{DirId, FileId, FileKind, FileSystem, Layout, Op, Outcome};
+use fsage_core::{DirId, FileId, FileKind, FileSystem, Layout, Op, Outcome, Rng};
 use fsage_models::ext3::{Ext3, Mode, Params};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -359,4 +359,71 @@ fn a_block_behind_a_hole_of_gigabytes_has_three_indirect_blocks() {
     );
     done(&mut fs, Op::Truncate { file, bytes: 0 });
     assert_eq!(fs.totals().free_blocks, free);
+}
+
+/// A workload that asks for more than there is goes on, and what is kept agrees with what a recount gives.
+#[test]
+fn a_full_disk_ends_no_workload_and_no_count_drifts() {
+    for (mode, open_files) in [
+        (Mode::Ext2, 0),
+        (Mode::Ext2, 5),
+        (Mode::Ext3, 0),
+        (Mode::Ext3, 5),
+    ] {
+        let mut fs = Ext3::new(Params {
+            mode,
+            open_files,
+            size_bytes: 20 << 20,
+            block_bytes: 1024,
+            bytes_per_inode: 16 << 10,
+            journal_bytes: (mode == Mode::Ext3).then_some(2 << 20),
+            ..Params::default()
+        })
+        .expect("mke2fs takes it");
+        let mut rng = Rng::new(7);
+        let mut outcomes = [0_u32; 3];
+        for dir in 1..=5 {
+            mkdir(&mut fs, dir, None);
+        }
+        // About 1100 files of 30 KB live at a time, twice what there is room for.
+        for id in 1..=20_000 {
+            let (file, dir) = (FileId(id), DirId(1 + rng.below(5)));
+            let bytes = rng.below(60_000);
+            let mut step = |op| {
+                let outcome = fs.apply(&op).expect("a sound workload");
+                outcomes[match outcome {
+                    Outcome::Done => 0,
+                    Outcome::NoSpace | Outcome::NoInode => 1,
+                    _ => 2,
+                }] += 1;
+            };
+            step(Op::Create { file, dir, bytes });
+            let file = FileId(1 + rng.below(id));
+            if rng.below(4) == 0 && id < 1100 {
+                let bytes = rng.below(20_000);
+                step(Op::Append { file, bytes });
+            }
+            if id > 1100 {
+                step(Op::Delete {
+                    file: FileId(id - 1100),
+                });
+            }
+            if id % 997 == 0 {
+                fs.set_time(i64::try_from(id).expect("small") * 1_000_000_000);
+                assert_eq!(fs.check(), Ok(()), "{mode:?}, operation {id}");
+            }
+        }
+        assert!(outcomes.iter().all(|&n| n > 100), "{mode:?}: {outcomes:?}");
+        for id in 18_901..=20_000 {
+            let outcome = fs.apply(&Op::Delete { file: FileId(id) });
+            assert!(
+                matches!(outcome, Ok(Outcome::Done | Outcome::Absent)),
+                "{id}"
+            );
+        }
+        assert_eq!(fs.check(), Ok(()));
+        let mut files = 0;
+        fs.visit_files(&mut |file| files += u32::from(file.kind == FileKind::Regular));
+        assert_eq!(files, 0);
+    }
 }
