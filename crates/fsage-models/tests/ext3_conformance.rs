@@ -311,7 +311,7 @@ fn short_links_lie_in_their_inodes_and_long_ones_cannot_be() {
     assert_eq!(fs.check(), Ok(()));
 }
 
-/// The sizes of the largest file: 12 + 256 + 256^2 + 256^3 blocks of 1 KB; of 4 KB blocks the sectors must be countable.
+/// The largest file has 12 + 256 + 256^2 + 256^3 blocks of 1 KB; of 4 KB blocks the sectors must be countable.
 #[test]
 fn a_file_is_as_large_as_its_pointers_reach() {
     let truncated = |block_bytes, bytes| {

@@ -1,8 +1,8 @@
 //! What the Ext3 model tells a host.
 //!
-//! Expected lists follow by hand from the rules of spec/ext3.md, section 12, and the layout of the fresh file system of
-//! the vectors, in blocks: the root's block is 579, the journal starts at 585; group 2 has its bitmaps at 65536 and 65537,
-//! its inodes from 65538 on and its first free block at 66050, which directory 1 gets.
+//! Expected lists follow by hand from the rules of spec/ext3.md, section 12, and the layout of the fresh file system
+//! of the vectors, in blocks: the root's block is 579, the journal starts at 585; group 2 has its bitmaps at 65536 and
+//! 65537, its inodes from 65538 on and its first free block at 66050, which directory 1 gets.
 
 mod steps;
 mod told;
@@ -72,8 +72,8 @@ fn ext2_writes_everything_some_time_later() {
     assert_eq!(apply(&mut fs, Op::Sync), [""; 0]);
 }
 
-/// Five blocks of metadata with a descriptor and a commit block make a transaction of seven blocks. It starts behind the
-/// journal's superblock.
+/// Five blocks of metadata with a descriptor and a commit block make a transaction of seven blocks. It starts behind
+/// the journal's superblock.
 #[test]
 fn ext3_holds_metadata_back_until_data_and_log_are_written() {
     let mut fs = with_directory(Mode::Ext3);
@@ -113,9 +113,9 @@ fn ext3_holds_metadata_back_until_data_and_log_are_written() {
     assert_eq!(apply(&mut fs, Op::Sync), [""; 0]);
 }
 
-/// The next transaction follows the one before it in the log, and starts over behind its end. By hand: a file that comes
-/// and goes changes an inode bitmap, a descriptor, an inode and a directory, which makes six blocks of log; 3000 times
-/// that is twice round 8191 blocks.
+/// The next transaction follows the one before it in the log, and starts over behind its end. By hand: a file that
+/// comes and goes changes an inode bitmap, a descriptor, an inode and a directory, which makes six blocks of log; 3000
+/// times that is twice round 8191 blocks.
 #[test]
 fn transactions_go_round_the_log() {
     let mut fs = with_directory(Mode::Ext3);

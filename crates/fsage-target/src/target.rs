@@ -48,7 +48,7 @@ impl Target {
         }
     }
 
-    /// A day ends for a model, which syncs if that does anything to its layout. A real file system has a policy of its own.
+    /// A day ends for a model, which syncs where that matters to its layout. A real target has its own policy.
     pub fn end_day(&mut self) {
         if let Target::Ext3(fs) = self {
             fs.sync();

@@ -1,5 +1,5 @@
-//! `fsage age SCRIPT --on ext3:mode=ext2,...`, and `fsage inspect --extents` of what it leaves, give the layout that the
-//! Linux ext2 driver made.
+//! `fsage age SCRIPT --on ext3:mode=ext2,...`, and `fsage inspect --extents` of what it leaves, give the layout that
+//! the Linux ext2 driver made.
 //!
 //! Expected: the driver of Linux 6.1, in `tests/vectors/linux`. Files are compared by their extents: the vectors call
 //! them by id, a snapshot by inode.

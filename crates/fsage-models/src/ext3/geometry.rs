@@ -38,7 +38,8 @@ pub enum MkfsError {
     },
     /// The metadata and the journal leave no room.
     #[error(
-        "{size_bytes} bytes are too few for the metadata and a journal of {journal_blocks} blocks; give a larger size, a smaller journal or mode=ext2"
+        "{size_bytes} bytes are too few for the metadata and a journal of {journal_blocks} blocks; \
+         give a larger size, a smaller journal or mode=ext2"
     )]
     TooSmall {
         /// Size of the partition.

@@ -37,7 +37,7 @@ pub const KEYS: [(&str, &str); 18] = [
     ),
     (
         "journal",
-        "bytes of the journal (by size: 32M for 1G, 128M for 4G and more; 0: it is on another device); only in mode ext3",
+        "bytes of the journal of mode ext3 (32M for 1G, 128M for 4G and more); 0: it is on another device",
     ),
     ("reserve", "kept for the superuser, in percent (5)"),
     (

@@ -6,8 +6,7 @@ use fsage_core::{DirId, FileId, FileSystem, Op, Outcome};
 
 const LARGE: u64 = 100;
 
-/// Directories, holes, indirect blocks of two levels, a hard link, a symbolic link, an open file, and some of it deleted
-/// again.
+/// Directories, indirect blocks of two levels, a hard link, a symbolic link, open files, and some of it deleted again.
 fn aged() -> Ext3 {
     let params = Params {
         open_files: 2,
