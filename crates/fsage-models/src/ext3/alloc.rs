@@ -290,3 +290,60 @@ impl Ext3 {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::ext3::{Ext3, Mode, Params};
+    use fsage_core::{DirId, FileId, FileSystem, Op, Outcome};
+    use proptest::prelude::*;
+
+    /// Free blocks in the windows of files other than `ino`.
+    fn kept_free(fs: &Ext3, ino: Option<u64>) -> Vec<u32> {
+        let others = fs.open.iter().filter(|file| Some(file.ino.into()) != ino);
+        let windows = others.map(|file| file.window);
+        let blocks = windows
+            .filter(|w| !w.is_empty())
+            .flat_map(|w| w.start..=w.end);
+        blocks.filter(|&block| is_free(fs, block)).collect()
+    }
+
+    fn is_free(fs: &Ext3, block: u32) -> bool {
+        let group = fs.geometry.group_of(block);
+        let at = block - fs.geometry.first_block(group);
+        fs.groups.first_free(group, at, at + 1).is_some()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// spec/ext3.md, section 15, point 4: no block in a window of another file is taken by one that has a window.
+        #[test]
+        fn nobody_takes_from_the_window_of_another_file(
+            ext2 in any::<bool>(),
+            steps in prop::collection::vec((1_u64..9, 0_u8..5, 1_u64..100_000), 1..120),
+        ) {
+            let mut fs = Ext3::new(Params {
+                mode: if ext2 { Mode::Ext2 } else { Mode::Ext3 },
+                size_bytes: 256 << 20,
+                open_files: 4,
+                ..Params::default()
+            }).expect("mke2fs takes it");
+            let (dir, parent) = (DirId(1), None);
+            prop_assert_eq!(fs.apply(&Op::Mkdir { dir, parent }), Ok(Outcome::Done));
+            for (id, verb, bytes) in steps {
+                let file = FileId(id);
+                let op = match (fs.inode(file).is_some(), verb) {
+                    (false, _) => Op::Create { file, dir, bytes },
+                    (true, 0) => Op::Delete { file },
+                    (true, 1) => Op::Truncate { file, bytes: bytes / 2 },
+                    (true, _) => Op::Append { file, bytes },
+                };
+                let kept = kept_free(&fs, fs.inode(file));
+                prop_assert_eq!(fs.apply(&op), Ok(Outcome::Done), "{:?}", op);
+                let taken = kept.iter().find(|&&block| !is_free(&fs, block));
+                prop_assert_eq!(taken, None, "{:?}", op);
+                prop_assert_eq!(fs.check(), Ok(()), "{:?}", op);
+            }
+        }
+    }
+}
