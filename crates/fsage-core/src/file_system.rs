@@ -88,6 +88,10 @@ pub trait FileSystem: Layout + Send {
     /// The operation does not fit the state; nothing was changed.
     fn apply(&mut self, op: &Op) -> Result<Outcome, StateError>;
 
+    /// The simulated time of the operations that follow, in nanoseconds from the workload's 0. A model that does
+    /// nothing by time, as most do, does not look at it.
+    fn set_time(&mut self, _t_ns: i64) {}
+
     /// Length of a file; `None` if no such file is alive.
     fn file_size(&self, file: FileId) -> Option<u64>;
 

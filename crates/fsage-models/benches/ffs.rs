@@ -8,16 +8,14 @@
 //! The vector lies beside the repository. Where it is not there, the first 100 days of `smith96` stand in for
 //! it, under another name: the figures of the two do not compare.
 
+mod script;
+
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use flate2::read::GzDecoder;
-use fsage_core::{DirId, Event, FileId, FileSystem, Op};
+use fsage_core::{Event, FileSystem, Op};
 use fsage_metrics::measure;
 use fsage_models::ffs::{Ffs, Params, policy};
 use fsage_workload::home::Home;
-use std::fs::File;
 use std::hint::black_box;
-use std::io::Read;
-use std::path::Path;
 use std::time::Duration;
 
 /// Seed of the generated workload.
@@ -29,55 +27,6 @@ fn g502(policy: &str) -> Ffs {
         ..Params::preset("g502").expect("a preset")
     };
     Ffs::new(params).expect("a preset is accepted")
-}
-
-fn op(line: &str) -> Option<Op> {
-    let mut words = line.split_ascii_whitespace();
-    let verb = words.next()?;
-    let numbers: Vec<u64> = words.map(str::parse).collect::<Result<_, _>>().ok()?;
-    Some(match (verb, numbers.as_slice()) {
-        ("mkdir", &[dir, ref parent @ ..]) => Op::Mkdir {
-            dir: DirId(dir),
-            parent: parent.first().map(|&parent| DirId(parent)),
-        },
-        ("rmdir", &[dir]) => Op::Rmdir { dir: DirId(dir) },
-        ("create", &[file, dir, bytes]) => Op::Create {
-            file: FileId(file),
-            dir: DirId(dir),
-            bytes,
-        },
-        ("append", &[file, bytes]) => Op::Append {
-            file: FileId(file),
-            bytes,
-        },
-        ("truncate", &[file, bytes]) => Op::Truncate {
-            file: FileId(file),
-            bytes,
-        },
-        ("overwrite", &[file]) => Op::Overwrite {
-            file: FileId(file),
-            range: None,
-        },
-        ("rewrite", &[file, bytes]) => Op::Rewrite {
-            file: FileId(file),
-            bytes,
-        },
-        ("delete", &[file]) => Op::Delete { file: FileId(file) },
-        _ => return None,
-    })
-}
-
-/// The operations of the vector; lines that ask the model to print are left out.
-fn vector() -> Option<Vec<Op>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let packed = ["tests/vectors/ffs", "../shared/vectors/ffs"]
-        .iter()
-        .find_map(|folder| File::open(root.join(folder).join("l01_502_200k.ops.gz")).ok())?;
-    let mut text = String::new();
-    GzDecoder::new(packed)
-        .read_to_string(&mut text)
-        .expect("a vector is gzip over text");
-    Some(text.lines().filter_map(op).collect())
 }
 
 fn smith96(days: u64) -> Vec<Event> {
@@ -94,7 +43,7 @@ fn is_operation(op: &Op) -> bool {
 }
 
 fn allocation_only(c: &mut Criterion) {
-    let (name, ops) = if let Some(ops) = vector() {
+    let (name, ops) = if let Some(ops) = script::vector("ffs", "l01_502_200k.ops.gz") {
         ("l01_502_200k", ops)
     } else {
         eprintln!("vector l01_502_200k is not here: 100 days of smith96 instead");

@@ -3,4 +3,11 @@
 //! Each model is one folder; each allocation policy is one file under `<model>/policy/`. A model knows no
 //! clock, no disk and no threads: the same operations give the same addresses on every machine.
 
+mod block_list;
+pub mod ext3;
 pub mod ffs;
+mod names;
+mod options;
+mod shortfall;
+
+pub use options::ParamError;

@@ -10,7 +10,8 @@ use fsage_target::FfsTrace;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use std::fmt::Write as _;
-use steps::{Live, Player, Setup, bytes, cases, setup, step};
+use steps::any_op::any_op;
+use steps::{Live, Player, Setup, cases, setup, step};
 
 /// Geometry, groups, directories, files with every address.
 fn print(fs: &Ffs) -> Vec<u8> {
@@ -147,56 +148,6 @@ proptest! {
 }
 
 // ---- Every verb, with any arguments ----
-
-/// Few ids that meet often, and any other.
-fn id() -> impl Strategy<Value = u64> {
-    prop_oneof![20 => 0_u64..6, 1 => any::<u64>()]
-}
-
-fn any_bytes() -> impl Strategy<Value = u64> {
-    prop_oneof![
-        8 => bytes(),
-        1 => any::<u64>(),
-        1 => (0_u32..64).prop_map(|shift| 1 << shift),
-        1 => (0_u64..9000).prop_map(|n| u64::MAX - n),
-    ]
-}
-
-fn any_op() -> impl Strategy<Value = Op> {
-    let file = || id().prop_map(FileId);
-    let dir = || id().prop_map(DirId);
-    let range = || prop::option::of((any_bytes(), any_bytes()));
-    prop_oneof![
-        4 => (dir(), prop::option::of(dir())).prop_map(|(dir, parent)| Op::Mkdir { dir, parent }),
-        1 => dir().prop_map(|dir| Op::Rmdir { dir }),
-        2 => (dir(), dir()).prop_map(|(dir, parent)| Op::RenameDir { dir, parent }),
-        8 => (file(), dir(), any_bytes())
-            .prop_map(|(file, dir, bytes)| Op::Create { file, dir, bytes }),
-        2 => (file(), any_bytes()).prop_map(|(file, bytes)| Op::Append { file, bytes }),
-        2 => (file(), any_bytes(), any_bytes())
-            .prop_map(|(file, offset, bytes)| Op::Write { file, offset, bytes }),
-        2 => (file(), range()).prop_map(|(file, range)| Op::Overwrite { file, range }),
-        2 => (file(), any_bytes()).prop_map(|(file, bytes)| Op::Rewrite { file, bytes }),
-        2 => (file(), any_bytes()).prop_map(|(file, bytes)| Op::Truncate { file, bytes }),
-        1 => (file(), any_bytes(), any_bytes())
-            .prop_map(|(file, offset, bytes)| Op::Fallocate { file, offset, bytes }),
-        1 => (file(), any_bytes(), any_bytes())
-            .prop_map(|(file, offset, bytes)| Op::Punch { file, offset, bytes }),
-        4 => file().prop_map(|file| Op::Delete { file }),
-        4 => (file(), dir(), prop::option::of(file()))
-            .prop_map(|(file, dir, replaced)| Op::Rename { file, dir, replaced }),
-        4 => (file(), file(), dir())
-            .prop_map(|(file, existing, dir)| Op::Link { file, existing, dir }),
-        2 => (file(), dir(), any_bytes())
-            .prop_map(|(file, dir, bytes)| Op::Symlink { file, dir, bytes }),
-        1 => (file(), range()).prop_map(|(file, range)| Op::Read { file, range }),
-        1 => file().prop_map(|file| Op::Fsync { file }),
-        1 => (file(), file()).prop_map(|(lo, hi)| Op::Layout { lo, hi }),
-        1 => prop::sample::select(vec![
-            Op::Sync, Op::Remount, Op::Day, Op::Dump, Op::Cgs, Op::Geom, Op::Check
-        ]),
-    ]
-}
 
 /// What can be seen of a state. Not a dump: that prints every hole of a file of terabytes.
 fn looks(fs: &Ffs) -> String {

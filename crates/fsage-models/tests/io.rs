@@ -4,7 +4,9 @@
 //! writes wait: S, which do not: A, which are delayed: D); addresses are those of the worked examples of the allocator
 //! on `tiny`: group 1 has its group block at fragment 1064, its inodes at 1072, and directory 1, inode 256, at 1032.
 
-use fsage_core::io::{Buffer, BufferId, Flush, Hosted, Io};
+mod told;
+
+use fsage_core::io::{BufferId, Hosted};
 use fsage_core::{DirId, FileId, FileSystem, Op, Outcome};
 use fsage_models::ffs::{Ffs, Params};
 
@@ -29,40 +31,9 @@ fn apply(fs: &mut Ffs, without: &str, op: Op) -> Vec<String> {
     assert_eq!(fs.apply(&op), Ok(Outcome::Done));
     let told = std::mem::take(fs.told());
     told.iter()
-        .map(line)
+        .map(|io| told::line(io, 1024))
         .filter(|line| without.is_empty() || !without.split(' ').any(|w| line.starts_with(w)))
         .collect()
-}
-
-fn name(buffer: &Buffer) -> String {
-    let frags = (buffer.start_bytes / 1024, buffer.bytes / 1024);
-    match buffer.id {
-        BufferId::Data { ino, lbn } => format!("{ino}[{lbn}]@{}+{}", frags.0, frags.1),
-        BufferId::Pointers { ino, index } => format!("{ino}p{index}@{}+{}", frags.0, frags.1),
-        BufferId::Device { start_bytes } => {
-            assert_eq!(start_bytes, buffer.start_bytes);
-            format!("@{}+{}", frags.0, frags.1)
-        }
-    }
-}
-
-fn line(io: &Io) -> String {
-    let flush = |flush: Flush| match flush {
-        Flush::Sync => "S",
-        Flush::Async => "A",
-        Flush::Delayed => "D",
-        Flush::Held => "H",
-    };
-    match io {
-        Io::Need(buffer) => format!("need {}", name(buffer)),
-        Io::Modify(buffer, f) => format!("{} {}", flush(*f), name(buffer)),
-        Io::Fill(buffer, f) => format!("{}new {}", flush(*f), name(buffer)),
-        Io::Place(buffer) => format!("place {}", name(buffer)),
-        Io::Push { ino, first, last } => format!("push {ino}[{first}-{last}]"),
-        Io::Discard { ino, from } => format!("discard {ino}[{from}..]"),
-        Io::Copy { bytes } => format!("copy {bytes}"),
-        other => format!("{other:?}"),
-    }
 }
 
 fn create(file: u64, bytes: u64) -> Op {

@@ -282,6 +282,7 @@ impl Aging {
     pub fn take_snapshots(&mut self, every_days: u32, epoch_ns: i64, take: TakeSnapshot) {
         let stamps = match &self.target {
             Target::Ffs(fs) => Stamps::new(&**fs, epoch_ns),
+            Target::Ext3(fs) => Stamps::new(&**fs, epoch_ns),
             Target::Null(null) => Stamps::new(null, epoch_ns),
             Target::Real(_) => return,
         };
@@ -365,6 +366,7 @@ impl Aging {
             let (today, lenient) = (&mut self.today, self.lenient);
             let applied = match &mut self.target {
                 Target::Ffs(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
+                Target::Ext3(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
                 Target::Null(null) => apply_all(null, operations, today, lenient, stamps),
                 Target::Real(real) => real.apply(operations, today, lenient),
             };
@@ -392,6 +394,7 @@ impl Aging {
             self.today = OpCounts::default();
             return Ok(());
         }
+        self.target.end_day();
         if self.check_days {
             self.target
                 .check()
@@ -497,6 +500,9 @@ fn apply_all<F: FileSystem>(
         let op = &event.op;
         if op.verb().is_probe() {
             continue;
+        }
+        if let Some(t_ns) = event.t_ns {
+            fs.set_time(t_ns);
         }
         let outcome = fs.apply(op);
         if let (Some(stamps), Ok(outcome)) = (stamps.as_deref_mut(), outcome) {

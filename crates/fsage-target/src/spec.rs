@@ -2,7 +2,7 @@
 
 use crate::real_spec::RealSpec;
 use crate::words;
-use fsage_models::ffs::Params;
+use fsage_models::{ParamError, ext3, ffs};
 use std::fmt::{self, Write as _};
 use thiserror::Error;
 
@@ -21,8 +21,12 @@ pub struct TargetSpec {
 const MAX_FOLDER: usize = 120;
 
 /// Kinds of targets, with what they are.
-pub const KINDS: [(&str, &str); 4] = [
+pub const KINDS: [(&str, &str); 5] = [
     ("ffs", "4.4BSD fast file system, simulated"),
+    (
+        "ext3",
+        "Ext3 of Linux 2.6.18, or ext2 of Linux 6.1, simulated",
+    ),
     (
         "dir",
         "dir:PATH: an empty directory of a mounted file system",
@@ -117,12 +121,25 @@ impl TargetSpec {
     ///
     /// # Errors
     /// An unknown key or a bad value.
-    pub fn ffs_params(&self) -> Result<Params, SpecError> {
-        let options = self
-            .options
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.as_deref()));
-        Params::from_options(options).map_err(|e| SpecError::new(self, e))
+    pub fn ffs_params(&self) -> Result<ffs::Params, SpecError> {
+        ffs::Params::from_options(self.settings()).map_err(|e| self.refuse(&e))
+    }
+
+    /// The parameters of an `ext3` target.
+    ///
+    /// # Errors
+    /// An unknown key or a bad value.
+    pub fn ext3_params(&self) -> Result<ext3::Params, SpecError> {
+        ext3::Params::from_options(self.settings()).map_err(|e| self.refuse(&e))
+    }
+
+    fn settings(&self) -> impl Iterator<Item = (&str, Option<&str>)> + Clone {
+        let options = self.options.iter();
+        options.map(|(key, value)| (key.as_str(), value.as_deref()))
+    }
+
+    fn refuse(&self, error: &ParamError) -> SpecError {
+        SpecError::new(self, error)
     }
 
     /// The real file system of a target of kind `dir` or `loop`; `None` for a model.
@@ -198,7 +215,7 @@ mod tests {
     #[test]
     fn errors_name_the_specification_and_what_would_be_right() {
         let message = |text: &str| TargetSpec::parse(text).unwrap_err().to_string();
-        assert!(message("zfs").contains("known: ffs, dir, loop, null"));
+        assert!(message("zfs").contains("known: ffs, ext3, dir, loop, null"));
         assert!(message("").contains("unknown kind"));
         assert!(message("ffs:").contains("key=value"));
         assert!(message("ffs:root,,nrpos=1").contains("key=value"));
@@ -208,5 +225,8 @@ mod tests {
         assert!(message("loop:xfs,mkfs=\"-m").contains("not closed"));
         let unknown = TargetSpec::parse("ffs:blocks=8").unwrap().ffs_params();
         assert!(unknown.unwrap_err().to_string().contains("known: preset"));
+        let unknown = TargetSpec::parse("ext3:policy=orig").unwrap().ext3_params();
+        let message = unknown.unwrap_err().to_string();
+        assert!(message.contains("ext3:policy=orig") && message.contains("known: mode, size"));
     }
 }

@@ -6,6 +6,7 @@ use fsage_core::{
     DirId, FileId, FileSystem, FileView, Geometry, Inconsistency, Layout, Op, Outcome, Run, Space,
     StateError,
 };
+use fsage_models::ext3::Ext3;
 use fsage_models::ffs::Ffs;
 
 /// Something that a workload is replayed on.
@@ -13,6 +14,8 @@ use fsage_models::ffs::Ffs;
 pub enum Target {
     /// A simulated FFS.
     Ffs(Box<Ffs>),
+    /// A simulated Ext3 or ext2.
+    Ext3(Box<Ext3>),
     /// Takes every operation and does nothing.
     Null(Null),
     /// A directory of a mounted file system.
@@ -30,14 +33,25 @@ impl Target {
                 let fs = Ffs::new(spec.ffs_params()?).map_err(|e| SpecError::new(spec, e))?;
                 Ok(Target::Ffs(Box::new(fs)))
             }
+            "ext3" => {
+                let fs = Ext3::new(spec.ext3_params()?).map_err(|e| SpecError::new(spec, e))?;
+                Ok(Target::Ext3(Box::new(fs)))
+            }
             "null" => match spec.options.first() {
                 Some((key, _)) => Err(SpecError::new(spec, format!("null has no key `{key}`"))),
                 None => Ok(Target::Null(Null)),
             },
             _ => Err(SpecError::new(
                 spec,
-                "this is a real file system, and a model is expected here: ffs or null",
+                "this is a real file system, and a model is expected here: ffs, ext3 or null",
             )),
+        }
+    }
+
+    /// A day ends for a model, which syncs where that matters to its layout. A real target has its own policy.
+    pub fn end_day(&mut self) {
+        if let Target::Ext3(fs) = self {
+            fs.sync();
         }
     }
 
@@ -45,6 +59,7 @@ impl Target {
     pub fn layout(&self) -> &dyn Layout {
         match self {
             Target::Ffs(fs) => &**fs,
+            Target::Ext3(fs) => &**fs,
             Target::Null(null) => null,
             Target::Real(real) => real.directory(),
         }
@@ -57,6 +72,7 @@ impl Target {
     pub fn check(&self) -> Result<(), Inconsistency> {
         match self {
             Target::Ffs(fs) => fs.check(),
+            Target::Ext3(fs) => fs.check(),
             Target::Null(null) => null.check(),
             Target::Real(_) => Ok(()),
         }

@@ -4,8 +4,9 @@
 
 use super::Ffs;
 use super::alloc::NoSpace;
-use super::inode::{Dir, Entry, File, Inode};
+use super::inode::{Dir, Inode};
 use super::io::Kind;
+use crate::names::{Entry, File};
 use fsage_core::Outcome;
 use fsage_core::io::Flush;
 

@@ -1,6 +1,6 @@
-//! Inodes and the files and directories that own them.
+//! Inodes, and the directories that own them.
 
-use super::block_list::BlockList;
+use crate::block_list::BlockList;
 
 /// An inode: its number, its length, and where its data lie. Indirect blocks stand beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,70 +58,6 @@ pub(super) struct ClusterWindow {
     pub last: u32,
     /// Its address.
     pub last_address: u64,
-}
-
-/// A file: 48 bytes, so that ten million of them are no burden.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct File {
-    /// The id of its first name.
-    pub id: u64,
-    pub inode: Inode,
-    /// Slot of the directory of its first name.
-    pub dir: u32,
-    pub entry: Entry,
-}
-
-/// Where in its directory a name stands, with two flags of the file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Entry(u32);
-
-impl Entry {
-    const LINKED: u32 = 1 << 31;
-    const SYMLINK: u32 = 1 << 30;
-    const CHUNK: u32 = Self::SYMLINK - 1;
-
-    /// An entry in chunk number `chunk`.
-    pub fn new(chunk: u32, symlink: bool) -> Entry {
-        debug_assert!(chunk <= Self::CHUNK);
-        Entry(chunk | if symlink { Self::SYMLINK } else { 0 })
-    }
-
-    /// Chunk of the directory.
-    pub fn chunk(self) -> u32 {
-        self.0 & Self::CHUNK
-    }
-
-    /// The same with another chunk.
-    #[must_use]
-    pub fn with_chunk(self, chunk: u32) -> Entry {
-        Entry(self.0 & !Self::CHUNK | chunk)
-    }
-
-    /// Whether the file is a symbolic link.
-    pub fn is_symlink(self) -> bool {
-        self.0 & Self::SYMLINK != 0
-    }
-
-    /// Whether the file has more names.
-    pub fn is_linked(self) -> bool {
-        self.0 & Self::LINKED != 0
-    }
-
-    /// Says whether the file has more names.
-    pub fn set_linked(&mut self, linked: bool) {
-        self.0 = self.0 & !Self::LINKED | if linked { Self::LINKED } else { 0 };
-    }
-}
-
-/// A further name of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Alias {
-    /// Slot of the file.
-    pub file: u32,
-    /// Slot of the directory.
-    pub dir: u32,
-    /// Chunk of the directory.
-    pub chunk: u32,
 }
 
 /// A directory.

@@ -18,8 +18,7 @@
 //! | `alloc` | preference, search, pieces, inodes |
 //! | `data` | mapping, writing, truncating |
 //! | `cluster` | the cluster window and its reallocation |
-//! | `directory`, `names` | entries, ids, links |
-//! | `absent` | what lack of space kept from being made |
+//! | `directory` | entries |
 //! | `layout` | what metrics see |
 //! | `io` | what a host sees |
 //! | `occupy` | the free map of another file system |
@@ -27,9 +26,7 @@
 //! | `check` | the file system check |
 //! | [`report`] | what a microscope may look at |
 
-mod absent;
 mod alloc;
-mod block_list;
 mod check;
 mod cluster;
 mod data;
@@ -39,7 +36,6 @@ mod groups;
 mod inode;
 mod io;
 mod layout;
-mod names;
 mod occupy;
 pub mod params;
 pub mod policy;
@@ -48,16 +44,16 @@ mod rotation;
 
 pub use geometry::{Geometry, NewfsError};
 pub use groups::Totals;
-pub use params::{Optim, ParamError, Params};
+pub use params::{Optim, Params};
 
-use absent::Shortfall;
 use alloc::NoSpace;
-use block_list::RunPool;
 use groups::Groups;
 use inode::{ClusterWindow, Dir, Indirect, Inode};
 use io::{Kind, Told};
-use names::Names;
 
+use crate::block_list::RunPool;
+use crate::names::Names;
+use crate::shortfall::{NewIds, Shortfall};
 use fsage_core::io::Flush;
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, StateError};
 use rustc_hash::FxHashMap;
@@ -73,7 +69,7 @@ pub struct Ffs {
     groups: Groups,
     optim: Optim,
     optim_changes: u64,
-    names: Names,
+    names: Names<Inode>,
     pool: RunPool,
     indirect: FxHashMap<u64, Indirect>,
     dirs: Vec<Dir>,
@@ -166,6 +162,10 @@ impl Ffs {
             0 => Err(StateError::Root(id)),
             slot => Ok(slot),
         }
+    }
+
+    fn note_shortfall(&mut self, op: &Op, outcome: Outcome) {
+        self.shortfall.note(op, outcome, &self.names);
     }
 
     fn mkdir(&mut self, id: DirId, parent: Option<DirId>) -> Applied {
@@ -444,10 +444,21 @@ impl Ffs {
     }
 }
 
+impl NewIds for Ffs {
+    fn is_new_file(&self, id: FileId) -> bool {
+        self.new_file(id).is_ok()
+    }
+
+    fn is_new_dir(&self, id: DirId) -> bool {
+        self.new_dir(id).is_ok()
+    }
+}
+
 impl FileSystem for Ffs {
     fn apply(&mut self, op: &Op) -> Result<Outcome, StateError> {
-        let possible = self.without_absent_target(op);
-        if self.is_absent(op) {
+        let possible = self.shortfall.without_absent_target(op);
+        if self.shortfall.is_absent(op, self) {
+            self.note_shortfall(op, Outcome::Absent);
             return Ok(Outcome::Absent);
         }
         let root_named = self.root_named;
@@ -462,7 +473,7 @@ impl FileSystem for Ffs {
             Err(error) => {
                 // A line that was refused has not used the root.
                 self.root_named = root_named;
-                self.excuse(op, error)
+                self.shortfall.excuse(op, error, &self.names)
             }
         }
     }

@@ -1,8 +1,7 @@
 //! Parameters of an FFS: presets, keys of `ffs:key=value,...`, defaults.
 
 use super::policy::{self, Policy};
-use fsage_core::size;
-use thiserror::Error;
+use crate::options::{ParamError, Setting};
 
 /// What the allocator optimizes when a fragment has to move; the file system changes it by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,33 +20,6 @@ impl Optim {
             Optim::Space => "space",
         }
     }
-}
-
-/// What is wrong with a key or value of `ffs:...`.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ParamError {
-    /// A key that no FFS has.
-    #[error("unknown key `{key}`; known: {}", KEYS.map(|(key, _)| key).join(", "))]
-    UnknownKey {
-        /// The key as given.
-        key: String,
-    },
-    /// A value that does not fit its key.
-    #[error("{key}={value}: expected {expected}")]
-    BadValue {
-        /// The key.
-        key: String,
-        /// Its value as given.
-        value: String,
-        /// What would have been right.
-        expected: String,
-    },
-    /// A key without a value that needs one.
-    #[error("{key} needs a value: {key}=...")]
-    NoValue {
-        /// The key.
-        key: String,
-    },
 }
 
 /// Every key with its meaning and default, in the order of the documentation.
@@ -230,35 +202,28 @@ impl Params {
         let mut preset = "g502";
         for (key, value) in options.clone() {
             if key == "preset" {
-                preset = value.ok_or_else(|| no_value(key))?;
+                preset = Setting { key, value }.word()?;
             }
         }
-        let mut params = Params::preset(preset)
-            .ok_or_else(|| bad_value("preset", preset, format!("one of {}", PRESETS.join(", "))))?;
+        let mut params = Params::preset(preset).ok_or_else(|| {
+            let (key, value) = ("preset", Some(preset));
+            Setting { key, value }.bad(format!("one of {}", PRESETS.join(", ")))
+        })?;
         for (key, value) in options {
-            params.set(key, value)?;
+            params.set(Setting { key, value })?;
         }
         Ok(params)
     }
 
-    fn set(&mut self, key: &str, value: Option<&str>) -> Result<(), ParamError> {
-        let number = || -> Result<u64, ParamError> {
-            let text = value.ok_or_else(|| no_value(key))?;
-            size::parse(text)
-                .map_err(|e| bad_value(key, text, format!("a number, as in 8192 or 8K; {e}")))
-        };
-        let flag = || match value {
-            None | Some("true" | "yes" | "1") => Ok(true),
-            Some("false" | "no" | "0") => Ok(false),
-            Some(text) => Err(bad_value(key, text, "true or false".into())),
-        };
-        match key {
+    fn set(&mut self, setting: Setting<'_>) -> Result<(), ParamError> {
+        let number = || setting.number();
+        let flag = || setting.flag();
+        match setting.key {
             "preset" => {}
             "size" => {
                 let bytes = number()?;
                 if bytes % 512 != 0 {
-                    let text = value.unwrap_or_default();
-                    return Err(bad_value(key, text, "a multiple of 512 bytes".into()));
+                    return Err(setting.bad("a multiple of 512 bytes"));
                 }
                 self.sectors = bytes / 512;
             }
@@ -284,20 +249,19 @@ impl Params {
             "keep_clusters" => self.keep_clusters = flag()?,
             "overwrite_reads" => self.overwrite_reads = flag()?,
             "optim" => {
-                self.optim = match value.ok_or_else(|| no_value(key))? {
+                self.optim = match setting.word()? {
                     "time" => Optim::Time,
                     "space" => Optim::Space,
-                    text => return Err(bad_value(key, text, "time or space".into())),
+                    _ => return Err(setting.bad("time or space")),
                 }
             }
             "policy" => {
-                let text = value.ok_or_else(|| no_value(key))?;
-                self.policy = policy::by_name(text).ok_or_else(|| {
+                self.policy = policy::by_name(setting.word()?).ok_or_else(|| {
                     let names: Vec<&str> = policy::ALL.iter().map(|p| p.name()).collect();
-                    bad_value(key, text, format!("one of {}", names.join(", ")))
+                    setting.bad(format!("one of {}", names.join(", ")))
                 })?;
             }
-            _ => return Err(ParamError::UnknownKey { key: key.into() }),
+            _ => return Err(setting.unknown(&KEYS)),
         }
         Ok(())
     }
@@ -305,18 +269,6 @@ impl Params {
     /// Bytes of data space per inode, with the default filled in.
     pub fn density(&self) -> u64 {
         self.bytes_per_inode.unwrap_or(4 * self.fsize)
-    }
-}
-
-fn no_value(key: &str) -> ParamError {
-    ParamError::NoValue { key: key.into() }
-}
-
-fn bad_value(key: &str, value: &str, expected: String) -> ParamError {
-    ParamError::BadValue {
-        key: key.into(),
-        value: value.into(),
-        expected,
     }
 }
 

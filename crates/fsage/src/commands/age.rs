@@ -6,7 +6,10 @@ use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
 use fsage_core::Op;
 use fsage_data::OpsReader;
-use fsage_models::ffs::{params, policy};
+use fsage_models::{
+    ext3,
+    ffs::{params, policy},
+};
 use fsage_target::{
     DIR_KEYS, FfsTrace, KINDS, LOOP_KEYS, REAL_KEYS, SpecError, Target, TargetSpec,
 };
@@ -159,6 +162,7 @@ fn targets_help() -> String {
     list("\nKeys of ffs (sizes take K, M, G, T):\n", &params::KEYS);
     let policies = policy::ALL.map(|p| (p.name(), p.summary()));
     list("\nPolicies of ffs:\n", &policies);
+    list("\nKeys of ext3:\n", &ext3::params::KEYS);
     help.push_str(
         "\nExamples:\n  fsage age w.parquet --on ffs --on ffs:policy=realloc -o run\n  \
          fsage age w.parquet --on loop:ext4,size=4G --on loop:xfs,size=4G -o run\n  \

@@ -219,7 +219,10 @@ fn a_name_that_leads_astray_is_found() {
         let slot = fs.names.find(FileId(58)).unwrap();
         fs.names.file_mut(slot).id = 999;
     });
-    finds("files are indexed", |fs| inode_of(fs, 58).ino = 0);
+    finds("files are indexed", |fs| {
+        let slot = fs.names.find(FileId(58)).unwrap();
+        fs.names.file_mut(slot).dir = u32::MAX;
+    });
     finds("directory 2: its id does not lead to it", |fs| {
         fs.dir_slots.insert(2, 1);
     });
@@ -229,7 +232,7 @@ fn a_name_that_leads_astray_is_found() {
     });
     finds("names of 1 files that are not there", |fs| {
         fs.names.link(FileId(61), 0, 0, 0);
-        fs.names.file_mut(0).inode.ino = 0;
+        fs.names.file_mut(0).dir = u32::MAX;
     });
 }
 

@@ -156,6 +156,12 @@ impl BlockList {
         (n > 0).then(|| self.get(pool, n - 1))
     }
 
+    /// The block behind the last one.
+    #[inline]
+    pub fn end(self, pool: &RunPool) -> u32 {
+        self.last(pool).map_or(0, |run| run.end())
+    }
+
     /// Index of the first run that ends after `lbn`.
     fn search(self, pool: &RunPool, lbn: u32) -> usize {
         match self.len() {
@@ -187,6 +193,18 @@ impl BlockList {
         } else {
             run.address + u64::from(lbn - run.lbn) * frag
         }
+    }
+
+    /// The last block before `lbn` that the list has, and its address.
+    pub fn last_before(self, pool: &RunPool, lbn: u32, frag: u64) -> Option<(u32, u64)> {
+        let i = self.search(pool, lbn);
+        let run = if i < self.len() && self.get(pool, i).lbn < lbn {
+            self.get(pool, i)
+        } else {
+            self.get(pool, i.checked_sub(1)?)
+        };
+        let found = run.end().min(lbn) - 1;
+        Some((found, run.address + u64::from(found - run.lbn) * frag))
     }
 
     /// Blocks directly after `lbn` that continue it contiguously.
@@ -402,6 +420,8 @@ mod tests {
                 }
                 for (list, map) in lists.iter().zip(&maps) {
                     prop_assert_eq!(&as_map(*list, &pool), map);
+                    let last = map.last_key_value();
+                    prop_assert_eq!(list.end(&pool), last.map_or(0, |(&lbn, _)| lbn + 1));
                     let runs: Vec<_> = list.iter(&pool).collect();
                     for pair in runs.windows(2) {
                         prop_assert!(pair[0].end() <= pair[1].lbn);
@@ -412,6 +432,8 @@ mod tests {
                     for lbn in 0..48 {
                         let address = map.get(&lbn).copied().unwrap_or(0);
                         prop_assert_eq!(list.address(&pool, lbn, FRAG), address);
+                        let before = map.range(..lbn).next_back().map(|(&l, &a)| (l, a));
+                        prop_assert_eq!(list.last_before(&pool, lbn, FRAG), before);
                     }
                 }
             }

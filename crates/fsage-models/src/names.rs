@@ -1,18 +1,81 @@
 //! Which id names which file: a slab of files, a table from first names, and further names by hard links.
 
-use super::inode::{Alias, File};
 use fsage_core::FileId;
 use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::BuildHasher;
 
+/// A file: its inode, and where its first name stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct File<I> {
+    /// The id of its first name.
+    pub id: u64,
+    pub inode: I,
+    /// Slot of the directory of its first name.
+    pub dir: u32,
+    pub entry: Entry,
+}
+
+/// Where in its directory a name stands, with two flags of the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Entry(u32);
+
+impl Entry {
+    const LINKED: u32 = 1 << 31;
+    const SYMLINK: u32 = 1 << 30;
+    const CHUNK: u32 = Self::SYMLINK - 1;
+
+    /// An entry in chunk number `chunk`.
+    pub fn new(chunk: u32, symlink: bool) -> Entry {
+        debug_assert!(chunk <= Self::CHUNK);
+        Entry(chunk | if symlink { Self::SYMLINK } else { 0 })
+    }
+
+    /// Chunk of the directory.
+    pub fn chunk(self) -> u32 {
+        self.0 & Self::CHUNK
+    }
+
+    /// The same with another chunk.
+    #[must_use]
+    pub fn with_chunk(self, chunk: u32) -> Entry {
+        Entry(self.0 & !Self::CHUNK | chunk)
+    }
+
+    /// Whether the file is a symbolic link.
+    pub fn is_symlink(self) -> bool {
+        self.0 & Self::SYMLINK != 0
+    }
+
+    /// Whether the file has more names.
+    pub fn is_linked(self) -> bool {
+        self.0 & Self::LINKED != 0
+    }
+
+    /// Says whether the file has more names.
+    pub fn set_linked(&mut self, linked: bool) {
+        self.0 = self.0 & !Self::LINKED | if linked { Self::LINKED } else { 0 };
+    }
+}
+
+/// A further name of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Alias {
+    /// Slot of the file.
+    pub file: u32,
+    /// Slot of the directory.
+    pub dir: u32,
+    /// Chunk of the directory.
+    pub chunk: u32,
+}
+
 /// All files by name.
 ///
 /// A file is found by the id of its first name through a table of slots, 4 bytes a file; the few further names
 /// that links make stand apart.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Names {
-    files: Vec<File>,
+#[derive(Clone, Debug)]
+pub(crate) struct Names<I> {
+    files: Vec<File<I>>,
     free: Vec<u32>,
     table: HashTable<u32>,
     aliases: FxHashMap<u64, Alias>,
@@ -20,15 +83,27 @@ pub(super) struct Names {
     further: FxHashMap<u32, Vec<u64>>,
 }
 
-/// Inode number in a slot that holds no file; no file has it.
-const NO_FILE: u64 = 0;
+/// Directory of a slot that holds no file; no directory has it.
+const NO_FILE: u32 = u32::MAX;
 
 #[inline]
 fn hash(id: u64) -> u64 {
     FxBuildHasher.hash_one(id)
 }
 
-impl Names {
+impl<I> Default for Names<I> {
+    fn default() -> Names<I> {
+        Names {
+            files: Vec::new(),
+            free: Vec::new(),
+            table: HashTable::new(),
+            aliases: FxHashMap::default(),
+            further: FxHashMap::default(),
+        }
+    }
+}
+
+impl<I: Copy> Names<I> {
     /// Slot of the file that has this name.
     #[inline]
     pub fn find(&self, id: FileId) -> Option<u32> {
@@ -43,7 +118,7 @@ impl Names {
     }
 
     /// Puts a new file in and gives its slot.
-    pub fn insert(&mut self, file: File) -> u32 {
+    pub fn insert(&mut self, file: File<I>) -> u32 {
         let slot = if let Some(slot) = self.free.pop() {
             self.files[slot as usize] = file;
             slot
@@ -71,13 +146,13 @@ impl Names {
 
     /// The file of a slot.
     #[inline]
-    pub fn file(&self, slot: u32) -> &File {
+    pub fn file(&self, slot: u32) -> &File<I> {
         &self.files[slot as usize]
     }
 
     /// The file of a slot, to change.
     #[inline]
-    pub fn file_mut(&mut self, slot: u32) -> &mut File {
+    pub fn file_mut(&mut self, slot: u32) -> &mut File<I> {
         &mut self.files[slot as usize]
     }
 
@@ -125,11 +200,11 @@ impl Names {
 
     /// Takes a name away. The file goes with its last name and is given back; until then the oldest further
     /// name becomes the first one.
-    pub fn unlink(&mut self, id: FileId, slot: u32) -> Option<File> {
+    pub fn unlink(&mut self, id: FileId, slot: u32) -> Option<File<I>> {
         let file = *self.file(slot);
         if !file.entry.is_linked() {
             self.unindex(id.0);
-            self.file_mut(slot).inode.ino = NO_FILE;
+            self.file_mut(slot).dir = NO_FILE;
             self.free.push(slot);
             return Some(file);
         }
@@ -166,11 +241,17 @@ impl Names {
     }
 
     /// Every file, in the order of slots.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, &File)> {
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &File<I>)> {
         let slots = self.files.iter().enumerate();
         slots
-            .filter(|(_, file)| file.inode.ino != NO_FILE)
+            .filter(|(_, file)| file.dir != NO_FILE)
             .map(|(slot, file)| (slot as u32, file))
+    }
+
+    /// Every file, in the order of slots, to change.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut File<I>> {
+        let files = self.files.iter_mut();
+        files.filter(|file| file.dir != NO_FILE)
     }
 
     /// Every further name: id, slot of the file, directory, chunk; ascending by id.

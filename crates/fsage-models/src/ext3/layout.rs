@@ -1,0 +1,136 @@
+//! The model as metrics see it: inodes with their extents, and runs of free space, in bytes.
+
+use super::Ext3;
+use super::inode::{Indirect, Inode, Kind};
+use fsage_core::snapshot::FurtherName;
+use fsage_core::{Extent, FileKind, FileView, Layout, Run, Space};
+
+impl Layout for Ext3 {
+    fn geometry(&self) -> fsage_core::Geometry {
+        let g = &self.geometry;
+        let metadata: u64 = (0..g.groups).map(|i| u64::from(g.overhead(i))).sum();
+        let fixed = metadata
+            + u64::from(g.journal_blocks_in_all())
+            + u64::from(self.lost_found.end - self.lost_found.start)
+            + u64::from(self.resize_block.is_some())
+            + u64::from(g.first_data_block);
+        fsage_core::Geometry {
+            fs_type: self.params.mode.as_str().to_owned(),
+            size_bytes: u64::from(g.blocks) * g.block_bytes,
+            data_bytes: Some((u64::from(g.blocks) - fixed) * g.block_bytes),
+            reserved_bytes: g.reserve_blocks * g.block_bytes,
+            block_bytes: g.block_bytes as u32,
+            frag_bytes: g.block_bytes as u32,
+            inodes_total: u64::from(g.inodes_per_group) * u64::from(g.groups),
+            group_count: g.groups,
+            group_bytes: u64::from(g.blocks_per_group) * g.block_bytes,
+            inodes_per_group: g.inodes_per_group,
+            first_ino: 1,
+            inode_chunk_bytes: 0,
+        }
+    }
+
+    fn space(&self) -> Option<Space> {
+        Some(Space {
+            free_blocks: self.groups.totals.free_blocks,
+            free_frags: 0,
+            free_inodes: self.groups.totals.free_inodes,
+        })
+    }
+
+    fn visit_files(&self, visit: &mut dyn FnMut(&FileView<'_>)) {
+        let mut extents = Vec::new();
+        for dir in self.dirs.iter().filter(|dir| dir.alive) {
+            let parent = self.dirs[dir.parent as usize].inode.ino;
+            visit(&FileView {
+                parent_ino: Some(parent.into()),
+                links: 2,
+                ..self.view(&dir.inode, &mut extents)
+            });
+        }
+        for (slot, file) in self.names.iter() {
+            let parent = self.dirs[file.dir as usize].inode.ino;
+            let links = if file.entry.is_linked() {
+                self.names.links(slot)
+            } else {
+                1
+            };
+            visit(&FileView {
+                parent_ino: Some(parent.into()),
+                links,
+                ..self.view(&file.inode, &mut extents)
+            });
+        }
+    }
+
+    fn visit_free(&self, visit: &mut dyn FnMut(Run)) {
+        let bytes = self.geometry.block_bytes;
+        let mut close = |run: Option<(u32, u32)>| {
+            if let Some((start, end)) = run {
+                visit(Run {
+                    start_bytes: u64::from(start) * bytes,
+                    length_bytes: u64::from(end - start) * bytes,
+                });
+            }
+        };
+        let mut open: Option<(u32, u32)> = None;
+        for group in 0..self.geometry.groups {
+            let (base, end) = (
+                self.geometry.first_block(group),
+                self.geometry.blocks_in(group),
+            );
+            let mut from = 0;
+            while let Some(free) = self.groups.first_free(group, from, end) {
+                from = self.groups.first_used(group, free, end);
+                match &mut open {
+                    Some((_, before)) if *before == base + free => *before = base + from,
+                    _ => close(open.replace((base + free, base + from))),
+                }
+            }
+        }
+        close(open);
+    }
+
+    /// The model keeps no names: a further one is called after its id.
+    fn visit_further_names(&self, visit: &mut dyn FnMut(&FurtherName)) {
+        for (id, alias) in self.names.aliases() {
+            visit(&FurtherName {
+                ino: self.names.file(alias.file).inode.ino.into(),
+                generation: None,
+                parent_ino: self.dirs[alias.dir as usize].inode.ino.into(),
+                name: format!("l{id}").into(),
+            });
+        }
+    }
+}
+
+impl Ext3 {
+    /// An inode as metrics see it; `extents` is room to put its runs.
+    fn view<'a>(&self, inode: &Inode, extents: &'a mut Vec<Extent>) -> FileView<'a> {
+        let bytes = self.geometry.block_bytes;
+        extents.clear();
+        extents.extend(inode.blocks.iter(&self.pool).map(|run| Extent {
+            logical_bytes: u64::from(run.lbn) * bytes,
+            physical_bytes: run.address * bytes,
+            length_bytes: u64::from(run.blocks) * bytes,
+            flags: 0,
+        }));
+        let pointers = self.indirect_of(inode).into_iter().flat_map(Indirect::all);
+        extents.extend(pointers.map(|(_, address)| Extent {
+            logical_bytes: Extent::POINTERS_AT,
+            physical_bytes: u64::from(address) * bytes,
+            length_bytes: bytes,
+            flags: Extent::POINTERS,
+        }));
+        let kind = match inode.kind {
+            Kind::File => FileKind::Regular,
+            Kind::Directory => FileKind::Directory,
+            Kind::Symlink => FileKind::Symlink,
+        };
+        FileView {
+            alloc_bytes: Some(extents.iter().map(|extent| extent.length_bytes).sum()),
+            extents: Some(extents),
+            ..FileView::new(inode.ino.into(), kind, inode.size)
+        }
+    }
+}
