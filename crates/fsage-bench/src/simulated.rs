@@ -9,7 +9,7 @@ use crate::run::Stand;
 use crate::subject::{BenchError, DirKey, FileKey, Part, Subject};
 use fsage_core::io::{Hosted, Io};
 use fsage_core::{DirId, FileId, Op, Outcome, Rng};
-use fsage_disk::{Device, Drive, RotatingDisk, SECTOR_BYTES};
+use fsage_disk::{Device, Disk, SECTOR_BYTES};
 use fsage_host::{Host, HostParams};
 use fsage_metrics::LayoutScore;
 use thiserror::Error;
@@ -262,7 +262,7 @@ pub struct SimulatedStand<'a, F> {
     fs: &'a F,
     first_own_id: u64,
     host: &'a HostParams,
-    drive: &'a Drive,
+    disk: &'a Disk,
     seed: u64,
 }
 
@@ -275,25 +275,25 @@ impl<F> Clone for SimulatedStand<'_, F> {
 impl<F> Copy for SimulatedStand<'_, F> {}
 
 impl<'a, F: Hosted + Clone> SimulatedStand<'a, F> {
-    /// A stand over a model, whose partition begins where the drive does. `first_own_id` is above the number of every
-    /// file and directory that the model has ever had. The angle of the spindle depends on the seed, the repetition and
+    /// A stand over a model on the partition of a disk. `first_own_id` is above the number of every file and directory
+    /// that the model has ever had. The angle of the spindle depends on the seed, the repetition and
     /// the case, and on nothing else: an aged file system and its control meet the same ones.
     ///
     /// # Errors
-    /// The file system is larger than the drive.
+    /// The file system is larger than the partition.
     pub fn new(
         fs: &'a F,
         first_own_id: u64,
         host: &'a HostParams,
-        drive: &'a Drive,
+        disk: &'a Disk,
         seed: u64,
     ) -> Result<SimulatedStand<'a, F>, DriveTooSmall> {
-        let drive_bytes = RotatingDisk::new(drive).sectors() * SECTOR_BYTES;
+        let partition_bytes = disk.partition().sectors * SECTOR_BYTES;
         let fs_bytes = fs.geometry().size_bytes;
-        if fs_bytes > drive_bytes {
+        if fs_bytes > partition_bytes {
             return Err(DriveTooSmall {
-                drive: drive.name.clone(),
-                drive_bytes,
+                drive: disk.name().to_owned(),
+                partition_bytes,
                 fs_bytes,
             });
         }
@@ -301,7 +301,7 @@ impl<'a, F: Hosted + Clone> SimulatedStand<'a, F> {
             fs,
             first_own_id,
             host,
-            drive,
+            disk,
             seed,
         })
     }
@@ -312,14 +312,15 @@ impl<'a, F: Hosted + Clone> SimulatedStand<'a, F> {
     }
 
     /// The subject for one repetition of a case.
-    pub fn subject(&self, repetition: u32, case: Case) -> Simulated<F, RotatingDisk> {
+    pub fn subject(&self, repetition: u32, case: Case) -> Simulated<F, Box<dyn Device + Send>> {
         let angles = Rng::new(self.seed).stream("spindle", case.file_bytes.unwrap_or_default());
         let angle = angles
             .stream("repetition", u64::from(repetition))
             .next_u64()
             >> 32;
-        let disk = RotatingDisk::new(self.drive).turned(angle as u32);
-        let host = Host::new(self.host, disk, 0, self.fs.block_bytes());
+        let device = self.disk.device(angle as u32);
+        let start_sector = self.disk.partition().first_sector;
+        let host = Host::new(self.host, device, start_sector, self.fs.block_bytes());
         Simulated::new(self.fs.clone(), host, self.first_own_id)
     }
 }
@@ -333,14 +334,14 @@ impl<F: Hosted + Clone> Stand for SimulatedStand<'_, F> {
 /// A file system that does not fit its drive.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "the file system has {fs_bytes} bytes, and the drive `{drive}` only {drive_bytes}: choose a larger drive, or \
-     make a smaller file system"
+    "the file system has {fs_bytes} bytes, and the partition of the drive `{drive}` only {partition_bytes}: choose a \
+     larger drive or partition, or make a smaller file system"
 )]
 pub struct DriveTooSmall {
     /// Name of the drive.
     pub drive: String,
-    /// What it holds.
-    pub drive_bytes: u64,
+    /// What its partition holds.
+    pub partition_bytes: u64,
     /// What the file system needs.
     pub fs_bytes: u64,
 }

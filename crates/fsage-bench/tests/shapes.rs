@@ -15,7 +15,7 @@ const MB: u64 = 1 << 20;
 /// An empty file system on a drive below a host.
 struct Bench {
     fs: Ffs,
-    drive: Drive,
+    disk: Disk,
     host: HostParams,
 }
 
@@ -34,14 +34,14 @@ impl Bench {
         let options = options.iter().map(|&(key, value)| (key, Some(value)));
         Bench {
             fs: Ffs::new(Params::from_options(options).unwrap()).unwrap(),
-            drive: Drive::preset(drive).unwrap(),
+            disk: Disk::preset(drive).unwrap(),
             host: HostParams::preset(host).unwrap(),
         }
     }
 
     /// Bytes a second, or files a second for a phase without bytes, by phase and size.
     fn rates(&self, benchmark: &dyn Benchmark, sizes: &[u64]) -> BTreeMap<(String, u64), f64> {
-        let stand = SimulatedStand::new(&self.fs, 1 << 32, &self.host, &self.drive, 1).unwrap();
+        let stand = SimulatedStand::new(&self.fs, 1 << 32, &self.host, &self.disk, 1).unwrap();
         let site = Site {
             free_bytes: stand.free_bytes(),
             hot_files: Vec::new(),

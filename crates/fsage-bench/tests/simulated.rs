@@ -158,20 +158,20 @@ fn errors_of_the_model_are_those_of_the_benchmark() {
         subject.overwrite(gone, part),
         Err(BenchError::NoFile(_))
     ));
-    let drive = Drive::preset("dsp3105").unwrap();
+    let drive = Disk::preset("dsp3105").unwrap();
     let params = HostParams::preset("pentium-120").unwrap();
     let options = [("preset", Some("g1024")), ("size", Some("4G"))];
     let large = Ffs::new(Params::from_options(options).unwrap()).unwrap();
     let error = SimulatedStand::new(&large, 1, &params, &drive, 1).unwrap_err();
     // 2568 cylinders of 14 tracks of 57 sectors.
-    assert_eq!(error.drive_bytes, 2568 * 14 * 57 * 512);
+    assert_eq!(error.partition_bytes, 2568 * 14 * 57 * 512);
     assert!(error.to_string().contains("DEC DSP 3105"), "{error}");
 }
 
 #[test]
 fn every_benchmark_runs_on_an_aged_model_and_gives_the_same_on_any_number_of_threads() {
     let fs = aged(&[("policy", "realloc")]);
-    let drive = Drive::preset("m2694").unwrap();
+    let drive = Disk::preset("m2694").unwrap();
     let params = HostParams::preset("pentium-pro-200").unwrap();
     let stand = SimulatedStand::new(&fs, FIRST_OWN, &params, &drive, 7).unwrap();
     let site = Site {
@@ -224,7 +224,7 @@ fn every_benchmark_runs_on_an_aged_model_and_gives_the_same_on_any_number_of_thr
 #[test]
 fn repetitions_begin_at_angles_of_their_own_and_a_seed_fixes_them() {
     let fs = aged(&[]);
-    let drive = Drive::preset("m2694").unwrap();
+    let drive = Disk::preset("m2694").unwrap();
     let params = HostParams::preset("pentium-pro-200").unwrap();
     let elapsed = |seed, repetition| {
         let stand = SimulatedStand::new(&fs, FIRST_OWN, &params, &drive, seed).unwrap();

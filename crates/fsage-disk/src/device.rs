@@ -154,3 +154,25 @@ pub trait Device {
         (1..=longest).contains(&sectors) && request.lba <= self.sectors() - sectors
     }
 }
+
+impl<D: Device + ?Sized> Device for Box<D> {
+    fn sectors(&self) -> u64 {
+        (**self).sectors()
+    }
+
+    fn submit(&mut self, at_ns: u64, request: Request) -> Service {
+        (**self).submit(at_ns, request)
+    }
+
+    fn cylinder_of(&self, lba: u64) -> u32 {
+        (**self).cylinder_of(lba)
+    }
+
+    fn positioning_ns(&self, at_ns: u64, request: Request) -> u64 {
+        (**self).positioning_ns(at_ns, request)
+    }
+
+    fn counters(&self) -> &Counters {
+        (**self).counters()
+    }
+}

@@ -19,6 +19,7 @@
 
 mod counters;
 mod device;
+mod disk;
 mod drive;
 mod null;
 pub mod presets;
@@ -32,6 +33,7 @@ pub use counters::Counters;
 pub use device::{
     Access, Components, Device, Hit, MAX_REQUEST_SECTORS, Request, SECTOR_BYTES, Service,
 };
+pub use disk::Disk;
 pub use drive::{Buffer, Bus, Drive, DriveError, Overheads, Partition, Seek, Sparing, Zone};
 pub use null::Null;
 pub use queue::{Queue, Served};

@@ -14,7 +14,7 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use fsage_bench::{Benchmark, benchmarks};
 use fsage_core::size;
-use fsage_disk::Drive;
+use fsage_disk::Disk;
 use fsage_host::{HostParams, presets};
 use fsage_target::TargetSpec;
 use grounds::RunFiles;
@@ -102,7 +102,7 @@ pub struct Args {
 /// The simulated machine and its disk.
 pub struct Machine {
     device: String,
-    drive: Drive,
+    disk: Disk,
     host: String,
     params: HostParams,
 }
@@ -283,7 +283,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     Ok(Plan {
         machine: Machine {
             device: args.device.clone(),
-            drive: device::drive(&args.device)?,
+            disk: device::disk(&args.device)?,
             host: args.host.clone(),
             params: host(&args.host)?,
         },

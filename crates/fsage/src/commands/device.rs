@@ -7,7 +7,7 @@ mod show;
 use crate::ui::Ui;
 use anyhow::{Context, bail};
 use clap::Subcommand;
-use fsage_disk::{Drive, presets};
+use fsage_disk::{Disk, Drive, presets};
 use std::fs;
 use std::path::Path;
 
@@ -39,10 +39,25 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     }
 }
 
+/// The disk to put a file system on: a drive, or `null`.
+pub fn disk(name: &str) -> anyhow::Result<Disk> {
+    if name == Disk::NULL {
+        Ok(Disk::Null)
+    } else {
+        drive(name).map(Disk::from)
+    }
+}
+
 /// The drive of a preset's name, or of a TOML file.
 pub fn drive(name: &str) -> anyhow::Result<Drive> {
     if let Some(drive) = Drive::preset(name) {
         return Ok(drive);
+    }
+    if name == Disk::NULL {
+        bail!(
+            "null takes no time, and there is nothing to show of it; `fsage device replay`, `fsage bench` and \
+             `fsage reproduce` take it"
+        );
     }
     if Path::new(name).extension().is_none_or(|e| e != "toml") {
         let names: Vec<&str> = presets::PRESETS.iter().map(|(name, _)| *name).collect();

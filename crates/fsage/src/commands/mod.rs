@@ -15,6 +15,8 @@ mod snapshot;
 mod verify;
 mod verify_method;
 
+pub use device::disk;
+
 use crate::ui::Ui;
 use clap::{Parser, Subcommand};
 

@@ -11,7 +11,7 @@ use fsage_bench::benchmarks::{FileCount, Sequential};
 use fsage_bench::{
     BenchError, Benchmark, Case, FileKey, Measurement, Progress, SimulatedStand, Site,
 };
-use fsage_disk::{Drive, RotatingDisk};
+use fsage_disk::Disk;
 use fsage_host::{HostParams, raw_throughput};
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ const FIRST_OWN_ID: u64 = 1 << 48;
 /// A disk, a host, and how often to measure on them.
 pub struct Lab<'a> {
     paper: &'a Paper,
-    drive: Drive,
+    disk: Disk,
     host: HostParams,
     threads: usize,
     ui: Ui,
@@ -43,16 +43,14 @@ impl Lab<'_> {
     /// There is no such disk or host.
     pub fn new(paper: &Paper, threads: usize, ui: Ui) -> anyhow::Result<Lab<'_>> {
         let (device, host) = (&paper.run.device, &paper.run.host);
-        let drive = Drive::preset(device).with_context(|| {
-            format!("no drive is called {device}; `fsage device list` names the known ones")
-        })?;
+        let disk = crate::commands::disk(device)?;
         let host = HostParams::preset(host).with_context(|| {
             let known = fsage_host::PRESETS.map(|(name, _)| name);
             format!("no host is called {host}; known: {}", known.join(", "))
         })?;
         Ok(Lab {
             paper,
-            drive,
+            disk,
             host,
             threads,
             ui,
@@ -112,8 +110,8 @@ impl Lab<'_> {
     /// The disk without a file system, over the part that the file system takes.
     pub fn raw(&self, bytes: u64) -> Raw {
         let rate = |write| {
-            let disk = RotatingDisk::new(&self.drive);
-            raw_throughput(&self.host, disk, 0, bytes, write).bytes_per_s() / 1e6
+            let (device, start_sector) = (self.disk.device(0), self.disk.partition().first_sector);
+            raw_throughput(&self.host, device, start_sector, bytes, write).bytes_per_s() / 1e6
         };
         Raw {
             read: rate(false),
@@ -129,7 +127,7 @@ impl Lab<'_> {
         repetitions: u32,
     ) -> anyhow::Result<Vec<Measurement>> {
         let seed = self.paper.run.workload.seed;
-        let stand = SimulatedStand::new(&state.fs, FIRST_OWN_ID, &self.host, &self.drive, seed)?;
+        let stand = SimulatedStand::new(&state.fs, FIRST_OWN_ID, &self.host, &self.disk, seed)?;
         let site = Site {
             free_bytes: stand.free_bytes(),
             hot_files: state.hot.iter().map(|file| FileKey(file.0)).collect(),

@@ -149,7 +149,7 @@ impl Lane {
         machine: &'a Machine,
         seed: u64,
     ) -> anyhow::Result<SimulatedStand<'a, Ffs>> {
-        SimulatedStand::new(fs, self.first_own_id, &machine.params, &machine.drive, seed)
+        SimulatedStand::new(fs, self.first_own_id, &machine.params, &machine.disk, seed)
             .with_context(|| self.spec.clone())
     }
 

@@ -3,7 +3,7 @@
 use crate::summary;
 use crate::ui;
 use fsage_core::size::human;
-use fsage_disk::{Drive, SECTOR_BYTES, presets};
+use fsage_disk::{Disk, Drive, SECTOR_BYTES, presets};
 use serde::Serialize;
 use std::io::Write;
 
@@ -57,6 +57,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             row.used_in,
         ]);
     }
+    table.add_row(vec![
+        Disk::NULL.to_owned(),
+        String::new(),
+        String::new(),
+        "takes no time".to_owned(),
+        "what is left is the cost of everything above the disk".to_owned(),
+    ]);
     writeln!(out, "{table}")?;
     Ok(out.flush()?)
 }

@@ -8,14 +8,11 @@ use flate2::read::MultiGzDecoder;
 use fsage_data::PartialFile;
 use fsage_disk::replay::{self, Agreement};
 use fsage_disk::requests::{RequestFile, read_measured, read_vector};
-use fsage_disk::{Components, Counters, Device, Null, RotatingDisk, Scheduler, Service, scheduler};
+use fsage_disk::{Components, Counters, Scheduler, Service, scheduler};
 use serde::Serialize;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-
-/// Sectors of the device that takes no time: a file for any drive fits.
-const NULL_SECTORS: u64 = 1 << 40;
 
 /// Says how long the requests of a file take on a drive, and where the time goes.
 ///
@@ -81,11 +78,7 @@ struct JsonRequest {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
-    let mut device: Box<dyn Device> = if args.drive == "null" {
-        Box::new(Null::new(NULL_SECTORS))
-    } else {
-        Box::new(RotatingDisk::new(&super::drive(&args.drive)?))
-    };
+    let mut device = super::disk(&args.drive)?.device(0);
     // An output that may not be written is refused before the work.
     let output = match &args.output {
         Some(path) => Some(PartialFile::create(path, args.force)?),
