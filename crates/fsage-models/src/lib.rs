@@ -4,3 +4,4 @@
 //! clock, no disk and no threads: the same operations give the same addresses on every machine.
 
 pub mod ffs;
+pub mod lfs;
