@@ -56,6 +56,8 @@ pub struct LfsTrace {
     dirs: HashMap<String, DirId>,
     ids: u64,
     written: u64,
+    /// Operations when the counters were reset.
+    reset_at: u64,
     poll_operations: u64,
 }
 
@@ -92,6 +94,7 @@ impl LfsTrace {
             dirs: HashMap::from([(String::new(), DirId::ROOT)]),
             ids: 0,
             written: 0,
+            reset_at: 0,
             poll_operations,
         };
         trace.print_events(out)?;
@@ -122,6 +125,7 @@ impl LfsTrace {
             "R" => {
                 self.fs.reset_counters();
                 self.written = 0;
+                self.reset_at = self.fs.operations();
             }
             "B" => self.random_writes(&arguments, out)?,
             _ => {
@@ -304,7 +308,7 @@ impl LfsTrace {
         write!(
             out,
             "{{\"label\": \"{label}\", \"ops\": {}, \"app_bytes\": {}, \"dev_wr_bytes\": {}, \"dev_wr_calls\": {}, ",
-            self.fs.operations(),
+            self.fs.operations() - self.reset_at,
             self.written,
             c.written_bytes,
             c.writes

@@ -126,6 +126,10 @@ impl Lfs {
         }
         self.tidy_list();
         self.counters = Counters::default();
+        if !lite2 {
+            // NetBSD's mount says in both superblocks that the file system is in use.
+            self.count_bytes(2 * SUPERBLOCK_BYTES, 2);
+        }
     }
 
     /// Everything goes to disk, and segments that hold nothing live are free: `sync`.
