@@ -282,6 +282,7 @@ impl Aging {
     pub fn take_snapshots(&mut self, every_days: u32, epoch_ns: i64, take: TakeSnapshot) {
         let stamps = match &self.target {
             Target::Ffs(fs) => Stamps::new(&**fs, epoch_ns),
+            Target::Lfs(fs) => Stamps::new(&**fs, epoch_ns),
             Target::Null(null) => Stamps::new(null, epoch_ns),
             Target::Real(_) => return,
         };
@@ -365,6 +366,7 @@ impl Aging {
             let (today, lenient) = (&mut self.today, self.lenient);
             let applied = match &mut self.target {
                 Target::Ffs(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
+                Target::Lfs(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
                 Target::Null(null) => apply_all(null, operations, today, lenient, stamps),
                 Target::Real(real) => real.apply(operations, today, lenient),
             };

@@ -3,6 +3,7 @@
 use crate::real_spec::RealSpec;
 use crate::words;
 use fsage_models::ffs::Params;
+use fsage_models::lfs;
 use std::fmt::{self, Write as _};
 use thiserror::Error;
 
@@ -21,8 +22,12 @@ pub struct TargetSpec {
 const MAX_FOLDER: usize = 120;
 
 /// Kinds of targets, with what they are.
-pub const KINDS: [(&str, &str); 4] = [
+pub const KINDS: [(&str, &str); 5] = [
     ("ffs", "4.4BSD fast file system, simulated"),
+    (
+        "lfs",
+        "BSD log-structured file system with its cleaner, simulated",
+    ),
     (
         "dir",
         "dir:PATH: an empty directory of a mounted file system",
@@ -125,6 +130,18 @@ impl TargetSpec {
         Params::from_options(options).map_err(|e| SpecError::new(self, e))
     }
 
+    /// The parameters of an `lfs` target.
+    ///
+    /// # Errors
+    /// An unknown key or a bad value.
+    pub fn lfs_params(&self) -> Result<lfs::Params, SpecError> {
+        let options = self
+            .options
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.as_deref()));
+        lfs::Params::from_options(options).map_err(|e| SpecError::new(self, e))
+    }
+
     /// The real file system of a target of kind `dir` or `loop`; `None` for a model.
     ///
     /// # Errors
@@ -198,7 +215,7 @@ mod tests {
     #[test]
     fn errors_name_the_specification_and_what_would_be_right() {
         let message = |text: &str| TargetSpec::parse(text).unwrap_err().to_string();
-        assert!(message("zfs").contains("known: ffs, dir, loop, null"));
+        assert!(message("zfs").contains("known: ffs, lfs, dir, loop, null"));
         assert!(message("").contains("unknown kind"));
         assert!(message("ffs:").contains("key=value"));
         assert!(message("ffs:root,,nrpos=1").contains("key=value"));

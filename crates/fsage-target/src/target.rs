@@ -7,12 +7,15 @@ use fsage_core::{
     StateError,
 };
 use fsage_models::ffs::Ffs;
+use fsage_models::lfs::Lfs;
 
 /// Something that a workload is replayed on.
 #[derive(Debug)]
 pub enum Target {
     /// A simulated FFS.
     Ffs(Box<Ffs>),
+    /// A simulated LFS.
+    Lfs(Box<Lfs>),
     /// Takes every operation and does nothing.
     Null(Null),
     /// A directory of a mounted file system.
@@ -30,13 +33,17 @@ impl Target {
                 let fs = Ffs::new(spec.ffs_params()?).map_err(|e| SpecError::new(spec, e))?;
                 Ok(Target::Ffs(Box::new(fs)))
             }
+            "lfs" => {
+                let fs = Lfs::new(spec.lfs_params()?).map_err(|e| SpecError::new(spec, e))?;
+                Ok(Target::Lfs(Box::new(fs)))
+            }
             "null" => match spec.options.first() {
                 Some((key, _)) => Err(SpecError::new(spec, format!("null has no key `{key}`"))),
                 None => Ok(Target::Null(Null)),
             },
             _ => Err(SpecError::new(
                 spec,
-                "this is a real file system, and a model is expected here: ffs or null",
+                "this is a real file system, and a model is expected here: ffs, lfs or null",
             )),
         }
     }
@@ -45,6 +52,7 @@ impl Target {
     pub fn layout(&self) -> &dyn Layout {
         match self {
             Target::Ffs(fs) => &**fs,
+            Target::Lfs(fs) => &**fs,
             Target::Null(null) => null,
             Target::Real(real) => real.directory(),
         }
@@ -57,6 +65,7 @@ impl Target {
     pub fn check(&self) -> Result<(), Inconsistency> {
         match self {
             Target::Ffs(fs) => fs.check(),
+            Target::Lfs(fs) => fs.check(),
             Target::Null(null) => null.check(),
             Target::Real(_) => Ok(()),
         }

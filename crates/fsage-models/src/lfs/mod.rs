@@ -41,7 +41,7 @@ mod segments;
 mod writer;
 
 pub use geometry::{Geometry, NewfsError};
-pub use params::{Params, Variant};
+pub use params::{ParamError, Params, Variant};
 
 use absent::Shortfall;
 use directory::Directory;

@@ -372,6 +372,10 @@ impl Lfs {
 impl FileSystem for Lfs {
     fn apply(&mut self, op: &Op) -> Result<Outcome, StateError> {
         let outcome = self.step(op)?;
+        let sync_every = self.params.sync_every;
+        if sync_every > 0 && self.now.is_multiple_of(sync_every) {
+            self.checkpoint();
+        }
         let every = self.params.poll_operations;
         if self.params.variant == Variant::NetBsd && every > 0 && self.now.is_multiple_of(every) {
             self.poll_cleaner();

@@ -189,10 +189,24 @@ impl Lfs {
         if self.inodes[slot as usize].is(Inode::MARKED) {
             self.open.flags |= Partial::DIROP | Partial::CONT;
         }
+        let fragment = data == Class::Moved && self.moves_fragment(slot);
         self.gather(slot, data);
         self.place(slot);
-        self.gather_pointers(slot);
+        if !fragment {
+            self.gather_pointers(slot);
+        }
         self.end_finfo();
+    }
+
+    /// Whether the cleaner moves a fragment of a file that is longer by now: its indirect blocks wait, since only the last
+    /// block of an FINFO may be a fragment.
+    fn moves_fragment(&self, slot: u32) -> bool {
+        let inode = &self.inodes[slot as usize];
+        let g = &self.geometry;
+        let moved = inode.pending().map_or(&[][..], |p| &p.moved);
+        moved
+            .iter()
+            .any(|&lbn| u32::from(inode.block(g, lbn).sectors) < g.block_sectors())
     }
 
     /// As [`Lfs::write_file`], for `fsync` of `netbsd`: single indirect blocks are gathered before the data of the last

@@ -55,17 +55,12 @@ impl Policy for NetBsdCostBenefit {
     }
 
     fn rank(&self, candidate: &Candidate) -> f64 {
-        benefit_over_cost(candidate, candidate.age + 1)
+        let (segment, live) = (
+            f64::from(candidate.segment_bytes),
+            f64::from(candidate.live),
+        );
+        (segment - live) * (candidate.age + 1) as f64 / (segment + live)
     }
-}
-
-/// Benefit over cost at an age.
-pub(super) fn benefit_over_cost(candidate: &Candidate, age: u64) -> f64 {
-    let (segment, live) = (
-        f64::from(candidate.segment_bytes),
-        f64::from(candidate.live),
-    );
-    (segment - live) * age as f64 / (segment + live)
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 //! Source: `lfs_cleanerd` and `lfs_markv` of 4.4BSD-Lite2 (Seltzer et al. 1993), `lfs_markv` of NetBSD.
 
 mod cost_benefit;
-mod data_age;
+mod declining_cost;
 mod greedy;
 
 pub use cost_benefit::{CostBenefit, NetBsdCostBenefit};
-pub use data_age::DataAge;
+pub use declining_cost::DecliningCost;
 pub use greedy::Greedy;
 
 use super::checkpoint::Purpose;
@@ -20,7 +20,7 @@ use super::{End, IFILE, Lfs};
 use std::fmt::Debug;
 
 /// Every policy, in the order of documentation and tests.
-pub const ALL: [&dyn Policy; 4] = [&CostBenefit, &NetBsdCostBenefit, &Greedy, &DataAge];
+pub const ALL: [&dyn Policy; 4] = [&CostBenefit, &NetBsdCostBenefit, &Greedy, &DecliningCost];
 
 /// The policy of that name.
 pub fn by_name(name: &str) -> Option<&'static dyn Policy> {
