@@ -316,13 +316,20 @@ impl Lfs {
         self.geometry.variant == Variant::NetBsd && matches!(kind, Kind::File | Kind::Symlink)
     }
 
-    /// The log is full: what was to be written stays as it is.
+    /// The log is full: what was to be written stays dirty, and what was to be moved stays where it is.
     fn put_back(&mut self, slot: u32, class: Class, rest: &[i32]) {
-        let pending = self.inodes[slot as usize].pending_mut();
+        let inode = &mut self.inodes[slot as usize];
         let list = match class {
-            Class::Data => &mut pending.data,
-            Class::Moved => &mut pending.moved,
-            _ => &mut pending.pointers,
+            Class::Data => &mut inode.pending_mut().data,
+            Class::Moved => {
+                for &lbn in rest {
+                    inode
+                        .block_mut(&self.geometry, lbn)
+                        .set(Block::MOVED, false);
+                }
+                return;
+            }
+            Class::Single | Class::Double | Class::Triple => &mut inode.pending_mut().pointers,
         };
         list.splice(0..0, rest.iter().copied());
     }
