@@ -111,8 +111,8 @@ fn field(object: &str, key: &str) -> f64 {
     object[start..end].trim().parse().expect("a number")
 }
 
-/// Counters of the device, the cleaner and the segments; transfers belong to the buffer cache, and INDEX.md calls `bfree`
-/// and `avail` informative.
+/// Counters of the device, the cleaner and the segments; transfers belong to the buffer cache, and INDEX.md calls
+/// `bfree` and `avail` informative.
 fn counters(name: &str, folder: &Path, got: &str) {
     let stats = read(&folder.join("order_stats.jsonl")).expect("the counters");
     let of_vector = format!("\"vector\": \"{name}\"");

@@ -12,6 +12,7 @@ use super::segments::Segment;
 use super::writer::{Class, Open};
 use super::{Geometry, IFILE, Lfs, NewfsError};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// Bytes of a superblock as it is written.
 const SUPERBLOCK_BYTES: u64 = 8192;
@@ -71,6 +72,7 @@ impl Lfs {
             dirs: Vec::new(),
             free_dirs: Vec::new(),
             names: FxHashMap::default(),
+            linked: BTreeMap::new(),
             dir_numbers: FxHashMap::from_iter([(0, 0)]),
             root_named: false,
             next_entry: None,

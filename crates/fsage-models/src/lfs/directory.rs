@@ -99,12 +99,9 @@ impl Lfs {
         bytes: u16,
     ) -> Result<(u32, Entry), NoSpace> {
         let ino = self.take_ino()?;
-        let entry = match self.enter(dir, bytes) {
-            Ok(entry) => entry,
-            Err(NoSpace) => {
-                self.free_inodes.free(ino);
-                return Err(NoSpace);
-            }
+        let Ok(entry) = self.enter(dir, bytes) else {
+            self.free_inodes.free(ino);
+            return Err(NoSpace);
         };
         let slot = self.new_inode(ino, kind);
         if kind == Kind::Directory && self.write_block(slot, 0, CHUNK).is_err() {

@@ -96,8 +96,6 @@ pub(super) struct Inode {
     pub size: u64,
     /// The directory that its first name stands in.
     pub parent: u32,
-    /// Names beyond the first.
-    pub further_names: u32,
     direct: Vec<Block>,
     tree: Option<Box<Tree>>,
     pending: Option<Box<Pending>>,
@@ -125,7 +123,6 @@ impl Inode {
             vnode,
             size: 0,
             parent: 0,
-            further_names: 0,
             direct: Vec::new(),
             tree: None,
             pending: None,

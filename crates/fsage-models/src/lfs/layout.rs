@@ -46,8 +46,8 @@ impl Layout for Lfs {
                 ..self.view(&self.inodes[dir.slot as usize], &mut extents)
             });
         }
-        for inode in &self.inodes[IFILE as usize + 1..] {
-            let here = self.map[inode.ino as usize].slot != super::ifile::NO_SLOT;
+        for (slot, inode) in (0..).zip(&self.inodes).skip(IFILE as usize + 1) {
+            let here = self.map[inode.ino as usize].slot == slot;
             let file = matches!(inode.kind, Kind::File | Kind::Symlink);
             if !here || !file || inode.is(Inode::REMOVED) {
                 continue;
@@ -60,7 +60,7 @@ impl Layout for Lfs {
                     FileKind::Regular
                 },
                 parent_ino: Some(u64::from(self.inodes[parent as usize].ino)),
-                links: 1 + inode.further_names,
+                links: self.linked.get(&slot).map_or(1, |ids| ids.len() as u32),
                 ..self.view(inode, &mut extents)
             });
         }
@@ -97,18 +97,9 @@ impl Layout for Lfs {
 
     /// The model keeps no names: a further one is called after its id.
     fn visit_further_names(&self, visit: &mut dyn FnMut(&FurtherName)) {
-        let mut ids: Vec<(u64, super::operations::Name)> = Vec::new();
-        for (&id, &name) in &self.names {
-            if self.inodes[name.slot as usize].further_names > 0 {
-                ids.push((id, name));
-            }
-        }
-        ids.sort_unstable_by_key(|&(id, name)| (name.slot, id));
-        for pair in ids
-            .windows(2)
-            .filter(|pair| pair[0].1.slot == pair[1].1.slot)
-        {
-            let (id, name) = pair[1];
+        let further = self.linked.values().flat_map(|ids| &ids[1..]);
+        for id in further {
+            let name = self.names[id];
             let parent = self.dirs[name.dir as usize].slot;
             visit(&FurtherName {
                 ino: u64::from(self.inodes[name.slot as usize].ino),

@@ -53,6 +53,7 @@ use segments::{Segment, sectors};
 use writer::Open;
 
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// Slot and inode of the ifile.
@@ -122,6 +123,8 @@ pub struct Lfs {
     dirs: Vec<Directory>,
     free_dirs: Vec<u32>,
     names: FxHashMap<u64, Name>,
+    /// Names of inodes that have several, by slot, the oldest first.
+    linked: BTreeMap<u32, Vec<u64>>,
     dir_numbers: FxHashMap<u64, u32>,
     /// An operation has named directory 0 while it is the root.
     root_named: bool,

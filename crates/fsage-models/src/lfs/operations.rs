@@ -48,9 +48,10 @@ impl Lfs {
     }
 
     pub(super) fn new_file(&self, id: FileId) -> Result<(), StateError> {
-        match self.names.contains_key(&id.0) {
-            true => Err(StateError::FileExists(id)),
-            false => Ok(()),
+        if self.names.contains_key(&id.0) {
+            Err(StateError::FileExists(id))
+        } else {
+            Ok(())
         }
     }
 
@@ -200,13 +201,17 @@ impl Lfs {
     /// Removes a name whose entry has been seen to. The inode goes with its last name.
     fn drop_name(&mut self, id: FileId, name: Name) {
         self.names.remove(&id.0);
-        let inode = &mut self.inodes[name.slot as usize];
-        if inode.further_names == 0 {
+        let Some(ids) = self.linked.get_mut(&name.slot) else {
             self.remove(name.slot, name.dir);
-        } else {
-            inode.further_names -= 1;
-            self.mark_names([name.dir], name.slot);
+            return;
+        };
+        ids.retain(|&other| other != id.0);
+        let first = ids[0];
+        if ids.len() == 1 {
+            self.linked.remove(&name.slot);
         }
+        self.inodes[name.slot as usize].parent = self.names[&first].dir;
+        self.mark_names([name.dir], name.slot);
     }
 
     /// The new name is entered first, or the entry that is replaced is rewritten; the old one goes last.
@@ -237,7 +242,8 @@ impl Lfs {
             entry,
         };
         self.names.insert(id.0, renamed);
-        self.inodes[name.slot as usize].parent = to;
+        let first = self.linked.get(&name.slot).map_or(id.0, |ids| ids[0]);
+        self.inodes[name.slot as usize].parent = self.names[&first].dir;
         self.leave(name.dir, name.entry);
         self.mark_names([name.dir, to], name.slot);
         Ok(Outcome::Done)
@@ -252,7 +258,8 @@ impl Lfs {
             return Ok(Outcome::NoSpace);
         };
         self.names.insert(id.0, Name { slot, dir, entry });
-        self.inodes[slot as usize].further_names += 1;
+        let ids = self.linked.entry(slot).or_insert_with(|| vec![existing.0]);
+        ids.push(id.0);
         self.mark_names([dir], slot);
         Ok(Outcome::Done)
     }

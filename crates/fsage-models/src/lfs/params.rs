@@ -106,7 +106,6 @@ pub enum Variant {
 
 /// Parameters of an LFS.
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Params {
     /// Which of the two systems.
     pub variant: Variant,

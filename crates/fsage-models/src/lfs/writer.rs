@@ -11,6 +11,7 @@ use super::{End, IFILE, Lfs};
 
 /// The partial segment that is being put together while the segment lock is held.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 pub(super) struct Open {
     /// The lock is held.
     locked: bool,
@@ -198,8 +199,8 @@ impl Lfs {
         self.end_finfo();
     }
 
-    /// Whether the cleaner moves a fragment of a file that is longer by now: its indirect blocks wait, since only the last
-    /// block of an FINFO may be a fragment.
+    /// Whether the cleaner moves a fragment of a file that is longer by now: its indirect blocks wait, since only the
+    /// last block of an FINFO may be a fragment.
     fn moves_fragment(&self, slot: u32) -> bool {
         let inode = &self.inodes[slot as usize];
         let g = &self.geometry;

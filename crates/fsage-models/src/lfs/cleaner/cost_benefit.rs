@@ -6,7 +6,8 @@
 //!
 //! **Where it comes from.** Rosenblum and Ousterhout 1992; `lfs_cleanerd` of 4.4BSD-Lite2; NetBSD.
 //!
-//! **What to expect.** A little worse than `greedy` when all blocks are equally hot, much better with hot and cold data.
+//! **What to expect.** A little worse than `greedy` when all blocks are equally hot, much better with hot and cold
+//! data.
 //!
 //! **Limits.** Blocks that the cleaner moves are young again in their new segment, and are cleaned late.
 
