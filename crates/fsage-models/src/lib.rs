@@ -6,6 +6,7 @@
 mod block_list;
 pub mod ext3;
 pub mod ffs;
+pub mod lfs;
 mod names;
 mod options;
 mod shortfall;

@@ -283,6 +283,7 @@ impl Aging {
         let stamps = match &self.target {
             Target::Ffs(fs) => Stamps::new(&**fs, epoch_ns),
             Target::Ext3(fs) => Stamps::new(&**fs, epoch_ns),
+            Target::Lfs(fs) => Stamps::new(&**fs, epoch_ns),
             Target::Null(null) => Stamps::new(null, epoch_ns),
             Target::Real(_) => return,
         };
@@ -367,6 +368,7 @@ impl Aging {
             let applied = match &mut self.target {
                 Target::Ffs(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
                 Target::Ext3(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
+                Target::Lfs(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
                 Target::Null(null) => apply_all(null, operations, today, lenient, stamps),
                 Target::Real(real) => real.apply(operations, today, lenient),
             };

@@ -1,14 +1,15 @@
 //! What a workload is replayed on, and the replay itself.
 //!
 //! [`TargetSpec`] names a target, [`Target`] is one, [`replay`] drives several of them through one workload
-//! and measures them at the end of every day, and [`FfsTrace`] is the microscope under which an FFS is
-//! compared with the original.
+//! and measures them at the end of every day, and [`FfsTrace`] and [`LfsTrace`] are the microscopes under which models
+//! are compared with the originals.
 
 mod control;
 pub mod directory;
 mod engine;
 mod ffs_trace;
 mod hot_files;
+mod lfs_trace;
 pub mod loop_image;
 pub mod programs;
 mod real;
@@ -24,6 +25,7 @@ pub use engine::{
 };
 pub use ffs_trace::FfsTrace;
 pub use hot_files::{HotFile, HotFiles, in_directory_order};
+pub use lfs_trace::{LfsTrace, LfsTraceError};
 pub use real::{Real, Stop, day_records};
 pub use real_spec::{DIR_KEYS, LOOP_KEYS, Place, REAL_KEYS, RealSpec};
 pub use spec::{KINDS, SpecError, TargetSpec};

@@ -2,7 +2,7 @@
 
 use crate::real_spec::RealSpec;
 use crate::words;
-use fsage_models::{ParamError, ext3, ffs};
+use fsage_models::{ParamError, ext3, ffs, lfs};
 use std::fmt::{self, Write as _};
 use thiserror::Error;
 
@@ -21,11 +21,15 @@ pub struct TargetSpec {
 const MAX_FOLDER: usize = 120;
 
 /// Kinds of targets, with what they are.
-pub const KINDS: [(&str, &str); 5] = [
+pub const KINDS: [(&str, &str); 6] = [
     ("ffs", "4.4BSD fast file system, simulated"),
     (
         "ext3",
         "Ext3 of Linux 2.6.18, or ext2 of Linux 6.1, simulated",
+    ),
+    (
+        "lfs",
+        "BSD log-structured file system with its cleaner, simulated",
     ),
     (
         "dir",
@@ -142,6 +146,18 @@ impl TargetSpec {
         SpecError::new(self, error)
     }
 
+    /// The parameters of an `lfs` target.
+    ///
+    /// # Errors
+    /// An unknown key or a bad value.
+    pub fn lfs_params(&self) -> Result<lfs::Params, SpecError> {
+        let options = self
+            .options
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.as_deref()));
+        lfs::Params::from_options(options).map_err(|e| SpecError::new(self, e))
+    }
+
     /// The real file system of a target of kind `dir` or `loop`; `None` for a model.
     ///
     /// # Errors
@@ -215,7 +231,7 @@ mod tests {
     #[test]
     fn errors_name_the_specification_and_what_would_be_right() {
         let message = |text: &str| TargetSpec::parse(text).unwrap_err().to_string();
-        assert!(message("zfs").contains("known: ffs, ext3, dir, loop, null"));
+        assert!(message("zfs").contains("known: ffs, ext3, lfs, dir, loop, null"));
         assert!(message("").contains("unknown kind"));
         assert!(message("ffs:").contains("key=value"));
         assert!(message("ffs:root,,nrpos=1").contains("key=value"));

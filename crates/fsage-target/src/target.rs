@@ -8,6 +8,7 @@ use fsage_core::{
 };
 use fsage_models::ext3::Ext3;
 use fsage_models::ffs::Ffs;
+use fsage_models::lfs::Lfs;
 
 /// Something that a workload is replayed on.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub enum Target {
     Ffs(Box<Ffs>),
     /// A simulated Ext3 or ext2.
     Ext3(Box<Ext3>),
+    /// A simulated LFS.
+    Lfs(Box<Lfs>),
     /// Takes every operation and does nothing.
     Null(Null),
     /// A directory of a mounted file system.
@@ -37,13 +40,17 @@ impl Target {
                 let fs = Ext3::new(spec.ext3_params()?).map_err(|e| SpecError::new(spec, e))?;
                 Ok(Target::Ext3(Box::new(fs)))
             }
+            "lfs" => {
+                let fs = Lfs::new(spec.lfs_params()?).map_err(|e| SpecError::new(spec, e))?;
+                Ok(Target::Lfs(Box::new(fs)))
+            }
             "null" => match spec.options.first() {
                 Some((key, _)) => Err(SpecError::new(spec, format!("null has no key `{key}`"))),
                 None => Ok(Target::Null(Null)),
             },
             _ => Err(SpecError::new(
                 spec,
-                "this is a real file system, and a model is expected here: ffs, ext3 or null",
+                "this is a real file system, and a model is expected here: ffs, ext3, lfs or null",
             )),
         }
     }
@@ -60,6 +67,7 @@ impl Target {
         match self {
             Target::Ffs(fs) => &**fs,
             Target::Ext3(fs) => &**fs,
+            Target::Lfs(fs) => &**fs,
             Target::Null(null) => null,
             Target::Real(real) => real.directory(),
         }
@@ -73,6 +81,7 @@ impl Target {
         match self {
             Target::Ffs(fs) => fs.check(),
             Target::Ext3(fs) => fs.check(),
+            Target::Lfs(fs) => fs.check(),
             Target::Null(null) => null.check(),
             Target::Real(_) => Ok(()),
         }

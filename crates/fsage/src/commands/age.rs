@@ -5,16 +5,17 @@ use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
 use fsage_core::Op;
-use fsage_data::OpsReader;
+use fsage_data::{OpsReader, stream};
+use fsage_models::lfs::{self, Lfs};
 use fsage_models::{
     ext3,
     ffs::{params, policy},
 };
 use fsage_target::{
-    DIR_KEYS, FfsTrace, KINDS, LOOP_KEYS, REAL_KEYS, SpecError, Target, TargetSpec,
+    DIR_KEYS, FfsTrace, KINDS, LOOP_KEYS, LfsTrace, REAL_KEYS, SpecError, Target, TargetSpec,
 };
 use std::fmt::Write as _;
-use std::io::Write;
+use std::io::{BufRead as _, Write};
 use std::path::{Path, PathBuf};
 
 /// Replays a workload on targets and measures how their layout decays.
@@ -32,7 +33,8 @@ pub struct Args {
     /// Folder to make for the results.
     #[arg(short, long, value_name = "RUN", required_unless_present = "trace")]
     output: Option<PathBuf>,
-    /// Print what the original 4.4BSD driver prints for every probe and every failure; no run is made.
+    /// Print what the original's driver prints: of an ffs for every probe and every failure, of an lfs for everything
+    /// written and cleaned; no run is made.
     #[arg(long, conflicts_with_all = ["output", "json", "check", "lenient", "force",
         "threads", "snapshots", "resume", "no_control"])]
     trace: bool,
@@ -109,8 +111,10 @@ fn trace(workload: &Path, specs: &[TargetSpec]) -> anyhow::Result<()> {
     let [spec] = specs else {
         bail!("--trace looks at one target: give --on once");
     };
-    let Target::Ffs(fs) = Target::make(spec)? else {
-        bail!("--trace knows ffs targets, not `{spec}`");
+    let fs = match Target::make(spec)? {
+        Target::Ffs(fs) => fs,
+        Target::Lfs(fs) => return lfs_trace(workload, *fs),
+        _ => bail!("--trace knows ffs and lfs targets, not `{spec}`"),
     };
     if fsage_data::is_parquet(workload)? {
         bail!(
@@ -144,6 +148,23 @@ fn trace(workload: &Path, specs: &[TargetSpec]) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
+/// The same for an LFS, whose scripts have a form of their own.
+fn lfs_trace(workload: &Path, fs: Lfs) -> anyhow::Result<()> {
+    let cannot_read = || format!("cannot read {}", workload.display());
+    let (script, _) = stream::open(workload).with_context(cannot_read)?;
+    let mut out = ui::stdout();
+    let mut trace = LfsTrace::new(fs, &mut out)?;
+    for (i, line) in script.lines().enumerate() {
+        ui::go_on()?;
+        if let Err(error) = trace.step(&line.with_context(cannot_read)?, &mut out) {
+            out.flush()?;
+            return Err(error).with_context(|| format!("{}:{}", workload.display(), i + 1));
+        }
+    }
+    trace.finish(&mut out)?;
+    Ok(out.flush()?)
+}
+
 /// What `--on` takes, from the lists that the targets themselves keep.
 fn targets_help() -> String {
     let mut help = String::from(
@@ -163,6 +184,9 @@ fn targets_help() -> String {
     let policies = policy::ALL.map(|p| (p.name(), p.summary()));
     list("\nPolicies of ffs:\n", &policies);
     list("\nKeys of ext3:\n", &ext3::params::KEYS);
+    list("\nKeys of lfs:\n", &lfs::params::KEYS);
+    let policies = lfs::cleaner::ALL.map(|p| (p.name(), p.summary()));
+    list("\nPolicies of lfs:\n", &policies);
     help.push_str(
         "\nExamples:\n  fsage age w.parquet --on ffs --on ffs:policy=realloc -o run\n  \
          fsage age w.parquet --on loop:ext4,size=4G --on loop:xfs,size=4G -o run\n  \

@@ -1,0 +1,465 @@
+//! Segment writes, checkpoints and fsync of both variants, and the making of an empty file system.
+//!
+//! Source: `lfs_segwrite`, `lfs_fsync`, `lfs_vflush`, `lfs_segunlock` of 4.4BSD-Lite2 and NetBSD; `newlfs`.
+
+use super::absent::Shortfall;
+use super::directory::Entry;
+use super::ifile::{FreeInodes, IFILE_INO, ROOT_INO};
+use super::inode::{Inode, Kind};
+use super::params::{Params, Variant};
+use super::report::Counters;
+use super::segments::Segment;
+use super::writer::{Class, Open};
+use super::{Geometry, IFILE, Lfs, NewfsError};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// Bytes of a superblock as it is written.
+const SUPERBLOCK_BYTES: u64 = 8192;
+/// NetBSD: clean segments below which `fsync` is a checkpoint.
+const SCARCE: u32 = 10;
+/// The ifile is gathered three times, since writing it changes it.
+const IFILE_PASSES: u32 = 3;
+
+/// What a checkpoint of `netbsd` is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Everything is written, and then known to be on disk.
+    Sync,
+    /// What the cleaner moves is written.
+    Clean,
+    /// Segments that have become empty are freed.
+    Reclaim,
+}
+
+impl Lfs {
+    /// Makes an empty file system.
+    ///
+    /// # Errors
+    /// Parameters that `newlfs` refuses.
+    pub fn new(params: Params) -> Result<Lfs, NewfsError> {
+        let geometry = Geometry::newfs(&params)?;
+        let nseg = geometry.nseg;
+        let superblocks = (1..nseg).filter(|&s| geometry.has_superblock(s)).count();
+        let mut fs = Lfs {
+            segments: vec![Segment::default(); nseg as usize],
+            current: 0,
+            next: None,
+            offset: geometry.segment_start(0) + geometry.reserved_sectors(0),
+            active: 0,
+            switches: 0,
+            clean: nseg - 1,
+            serial: 0,
+            open: Open::default(),
+            inodes: Vec::new(),
+            free_slots: Vec::new(),
+            gone: Vec::new(),
+            map: Vec::new(),
+            free_inodes: FreeInodes::new(params.variant),
+            listed: Vec::new(),
+            marked: Vec::new(),
+            vnodes: 0,
+            bfree: geometry.data_sectors as i64
+                - (superblocks as u64 * SUPERBLOCK_BYTES / 512) as i64,
+            dirty_sectors: 0,
+            dirty_data: 0,
+            dirty_pointers: 0,
+            now: 0,
+            active_superblock: 0,
+            ifile_due: false,
+            cleaning: false,
+            ended: None,
+            dirs: Vec::new(),
+            free_dirs: Vec::new(),
+            names: FxHashMap::default(),
+            linked: BTreeMap::new(),
+            dir_numbers: FxHashMap::from_iter([(0, 0)]),
+            root_named: false,
+            next_entry: None,
+            shortfall: Shortfall::default(),
+            counters: Counters::default(),
+            events: None,
+            params,
+            geometry,
+        };
+        fs.newfs();
+        Ok(fs)
+    }
+
+    /// The first partial segment: the ifile, the root directory, with `lite2` lost+found, and their inodes.
+    fn newfs(&mut self) {
+        let g = self.geometry.clone();
+        self.segments[0].dirty = true;
+        self.inodes.push(Inode::new(IFILE_INO, Kind::Ifile, 0));
+        let lite2 = g.variant == Variant::Lite2;
+        let first_free = ROOT_INO + 1 + u32::from(lite2);
+        self.inodes[0].size = u64::from(1 + g.usage_blocks) * u64::from(g.block_bytes);
+        self.extend_map(first_free);
+        self.map[IFILE_INO as usize].slot = IFILE;
+        for lbn in 0..=g.map_block(0) {
+            self.charge_new_block(IFILE, lbn, g.block_sectors())
+                .expect("the least number of segments has room for the ifile");
+            self.dirty(IFILE, lbn);
+        }
+        let root = self.make_directory_inode(ROOT_INO);
+        self.add_directory(root, 0, Entry::default());
+        let mut slots = vec![root];
+        if lite2 {
+            slots.push(self.make_directory_inode(ROOT_INO + 1));
+        }
+        self.next = Some(if lite2 { g.superblock_step } else { 1 });
+        let inodes: Vec<u32> = std::iter::once(IFILE)
+            .chain(slots.iter().copied())
+            .collect();
+        let blocks = |fs: &mut Lfs| inodes.iter().for_each(|&s| fs.write_file(s, Class::Data));
+        let themselves = |fs: &mut Lfs| inodes.iter().for_each(|&s| fs.write_inode(s));
+        self.lock(false);
+        if lite2 {
+            themselves(self);
+            blocks(self);
+        } else {
+            blocks(self);
+            themselves(self);
+        }
+        self.close();
+        self.unlock();
+        for slot in inodes {
+            self.inodes[slot as usize].set(Inode::MODIFIED, false);
+        }
+        self.tidy_list();
+        self.counters = Counters::default();
+        if !lite2 {
+            // NetBSD's mount says in both superblocks that the file system is in use.
+            self.count_bytes(2 * SUPERBLOCK_BYTES, 2);
+        }
+    }
+
+    /// Everything goes to disk, and segments that hold nothing live are free: `sync`.
+    pub(super) fn checkpoint(&mut self) {
+        match self.params.variant {
+            Variant::Lite2 => self.segment_write(true),
+            Variant::NetBsd => self.checkpoint_for(Purpose::Sync),
+        }
+    }
+
+    /// Inodes in the list with something to write, in the order of vnodes; the ifile is not among them.
+    fn listed_in_order(&self) -> Vec<u32> {
+        let mut slots: Vec<u32> = self
+            .listed
+            .iter()
+            .copied()
+            .filter(|&s| s != IFILE)
+            .collect();
+        slots.sort_unstable_by_key(|&slot| self.inodes[slot as usize].vnode);
+        slots
+    }
+
+    /// Keeps in the list what has something to write.
+    fn tidy_list(&mut self) {
+        let inodes = &mut self.inodes;
+        self.listed.retain(|&slot| {
+            let inode = &mut inodes[slot as usize];
+            inode.forget_empty_lists();
+            let stays = inode.must_be_written() || inode.has_dirty();
+            inode.set(Inode::LISTED, stays);
+            stays
+        });
+        self.free_slots.append(&mut self.gone);
+    }
+
+    /// A checkpoint of `netbsd`.
+    pub(super) fn checkpoint_for(&mut self, purpose: Purpose) {
+        let slots = self.listed_in_order();
+        self.lock(purpose == Purpose::Clean);
+        match purpose {
+            Purpose::Sync => {
+                for marked in [false, true] {
+                    self.write_files(&slots, marked);
+                }
+                self.flush_directory_operations();
+            }
+            Purpose::Clean => {
+                for &slot in &slots {
+                    if self.inodes[slot as usize].is(Inode::CLEANING) {
+                        self.write_file(slot, Class::Moved);
+                        self.write_inode(slot);
+                    }
+                }
+            }
+            Purpose::Reclaim => {
+                self.flush_directory_operations();
+                self.dirty(IFILE, 0);
+            }
+        }
+        for segment in 0..self.geometry.nseg {
+            let seg = &mut self.segments[segment as usize];
+            if seg.active && segment != self.current {
+                seg.active = false;
+                self.active = self.active.saturating_sub(1);
+                self.usage_changed(segment);
+            }
+        }
+        let wrote = self.write_ifile();
+        self.unlock();
+        if wrote && self.ended.is_none() {
+            self.active = 0;
+            self.write_superblocks(purpose);
+        }
+        if purpose == Purpose::Sync {
+            self.unmark();
+        }
+        self.tidy_list();
+    }
+
+    fn write_files(&mut self, slots: &[u32], marked: bool) {
+        for &slot in slots {
+            let inode = &self.inodes[slot as usize];
+            let any = inode.must_be_written() || inode.has_dirty();
+            if inode.is(Inode::MARKED) == marked && any {
+                self.write_file(slot, Class::Data);
+                self.write_inode(slot);
+            }
+        }
+    }
+
+    /// Marked directories and inodes once more, which ends the directory operations.
+    fn flush_directory_operations(&mut self) {
+        let marked = self.marked.clone();
+        if marked.is_empty() {
+            return;
+        }
+        for slot in marked {
+            let inode = &self.inodes[slot as usize];
+            let any = inode.must_be_written() || inode.has_dirty() || self.has_gathered(slot);
+            if inode.kind == Kind::Directory && any {
+                self.write_file(slot, Class::Data);
+            }
+            self.write_inode(slot);
+            self.inode_changed(slot);
+        }
+        self.end_directory_operation();
+    }
+
+    /// The ifile, until writing it changes nothing. Whether its inode was written.
+    fn write_ifile(&mut self) -> bool {
+        let mut wrote = false;
+        loop {
+            let ifile = &self.inodes[IFILE as usize];
+            if ifile.has_dirty() {
+                for _ in 0..IFILE_PASSES {
+                    self.write_file(IFILE, Class::Data);
+                }
+            }
+            if self.inodes[IFILE as usize].must_be_written() {
+                wrote = true;
+                self.write_inode(IFILE);
+            }
+            self.close();
+            if self.ended.is_some() || !self.inodes[IFILE as usize].has_dirty() {
+                return wrote;
+            }
+        }
+    }
+
+    /// Superblocks, and the segments that are free when they are on disk.
+    fn write_superblocks(&mut self, purpose: Purpose) {
+        let active = self.active_superblock;
+        let other = 1 - active;
+        let copies = if purpose == Purpose::Reclaim {
+            [None, Some(other)]
+        } else {
+            [Some(active), Some(other)]
+        };
+        for copy in copies.into_iter().flatten() {
+            let segment = copy * self.geometry.superblock_step;
+            self.segments[segment as usize].last_write = self.now;
+            self.count_bytes(SUPERBLOCK_BYTES, 1);
+        }
+        self.active_superblock = other;
+        for segment in 0..self.geometry.nseg {
+            let seg = &mut self.segments[segment as usize];
+            let empty = seg.is_empty();
+            let free = empty && (seg.was_empty || purpose != Purpose::Reclaim);
+            seg.was_empty = empty;
+            if free && segment != self.current {
+                self.free_segment(segment);
+            }
+        }
+    }
+
+    /// A segment is clean.
+    pub(super) fn free_segment(&mut self, segment: u32) {
+        let block = self.geometry.block_sectors();
+        let seg = &mut self.segments[segment as usize];
+        seg.dirty = false;
+        seg.was_empty = false;
+        self.bfree += i64::from(seg.summaries + seg.inode_blocks * block);
+        self.clean += 1;
+        self.usage_changed(segment);
+        self.dirty(IFILE, 0);
+    }
+
+    /// Marked inodes are as others again; removed ones are freed.
+    fn unmark(&mut self) {
+        for slot in std::mem::take(&mut self.marked) {
+            let inode = &mut self.inodes[slot as usize];
+            inode.set(Inode::MARKED, false);
+            if inode.is(Inode::REMOVED) {
+                self.free_inode(slot);
+            }
+        }
+    }
+
+    /// A file goes to disk.
+    pub(super) fn fsync(&mut self, slot: u32) {
+        match self.params.variant {
+            Variant::Lite2 => self.fsync_lite2(slot),
+            Variant::NetBsd => self.fsync_netbsd(slot),
+        }
+    }
+
+    fn fsync_netbsd(&mut self, slot: u32) {
+        let inode = &self.inodes[slot as usize];
+        if inode.is(Inode::MARKED) {
+            self.write_everything();
+            return;
+        }
+        let data = inode.pending().is_some_and(|p| !p.data.is_empty());
+        if data {
+            self.lock(false);
+            self.write_pages(slot);
+            self.close();
+            self.unlock();
+        }
+        if !self.inodes[slot as usize].is(Inode::MODIFIED) {
+            return;
+        }
+        if self.active > self.params.max_active || self.clean < SCARCE {
+            self.checkpoint_for(Purpose::Sync);
+        } else {
+            self.lock(false);
+            self.write_pointers(slot);
+            self.write_inode(slot);
+            self.close();
+            self.unlock();
+        }
+        if data {
+            self.inode_changed(slot);
+        }
+    }
+
+    /// All files, without a checkpoint.
+    fn write_everything(&mut self) {
+        let slots = self.listed_in_order();
+        self.lock(false);
+        for marked in [false, true] {
+            self.write_files(&slots, marked);
+        }
+        self.flush_directory_operations();
+        self.close();
+        self.unlock();
+        self.unmark();
+        self.tidy_list();
+    }
+
+    /// All dirty segments are active: a checkpoint makes that end, as far as there is room for one.
+    pub(super) fn checkpoint_for_cleaner(&mut self) {
+        self.write_segments(true);
+    }
+
+    /// A segment write of `lite2`, which is a checkpoint if asked for or after many segments.
+    pub(super) fn segment_write(&mut self, asked: bool) {
+        self.wait_for_clean_segments();
+        if self.ended.is_some() {
+            return;
+        }
+        let segments = self.switches;
+        self.write_segments(asked || self.active > self.params.max_active);
+        self.after_writing(segments);
+    }
+
+    /// The cleaner looks whether it has to work when a segment was begun.
+    fn after_writing(&mut self, segments: u64) {
+        if self.switches != segments {
+            self.run_cleaner();
+        }
+    }
+
+    fn write_segments(&mut self, checkpoint: bool) {
+        let slots = self.listed_in_order();
+        self.lock(false);
+        for slot in slots {
+            let inode = &self.inodes[slot as usize];
+            let (dirty, modified) = (inode.has_dirty(), inode.must_be_written());
+            if dirty {
+                self.write_file(slot, Class::Data);
+            }
+            if dirty || modified {
+                self.write_inode(slot);
+            }
+        }
+        if checkpoint {
+            for segment in &mut self.segments {
+                segment.active = false;
+            }
+            for block in 0..self.geometry.usage_blocks {
+                self.dirty(IFILE, 1 + block as i32);
+            }
+        }
+        if checkpoint {
+            self.write_ifile();
+        } else if self.ifile_due {
+            self.write_file(IFILE, Class::Data);
+            self.write_inode(IFILE);
+            self.close();
+        } else {
+            self.close();
+        }
+        self.ifile_due &= self.params.doifile_sticky;
+        self.unlock();
+        if checkpoint && self.ended.is_none() {
+            self.active = 0;
+            self.count_bytes(SUPERBLOCK_BYTES, 1);
+        }
+        self.tidy_list();
+    }
+
+    /// Enough dirty blocks have come together: they go to disk.
+    pub(super) fn flush(&mut self) {
+        match self.params.variant {
+            Variant::Lite2 => self.segment_write(false),
+            Variant::NetBsd => self.write_everything(),
+        }
+    }
+
+    fn fsync_lite2(&mut self, slot: u32) {
+        if self.active > self.params.max_active {
+            self.segment_write(true);
+            return;
+        }
+        if !self.inodes[slot as usize].is(Inode::MODIFIED) {
+            return;
+        }
+        self.wait_for_clean_segments();
+        if self.ended.is_some() {
+            return;
+        }
+        let segments = self.switches;
+        let slots = self.listed_in_order();
+        self.lock(false);
+        if !self.inodes[slot as usize].has_dirty() {
+            for other in slots {
+                let inode = &self.inodes[other as usize];
+                if inode.must_be_written() && !inode.has_dirty() {
+                    self.write_inode(other);
+                }
+            }
+        }
+        self.write_file(slot, Class::Data);
+        self.write_inode(slot);
+        self.close();
+        self.unlock();
+        self.tidy_list();
+        self.after_writing(segments);
+    }
+}

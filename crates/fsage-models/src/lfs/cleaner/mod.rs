@@ -1,0 +1,362 @@
+//! The cleaner: which segments are cleaned, and how what lives in them moves. One file a policy, listed in [`ALL`].
+//!
+//! Source: `lfs_cleanerd` and `lfs_markv` of 4.4BSD-Lite2 (Seltzer et al. 1993), `lfs_markv` of NetBSD.
+
+mod cost_benefit;
+mod declining_cost;
+mod greedy;
+
+pub use cost_benefit::{CostBenefit, NetBsdCostBenefit};
+pub use declining_cost::DecliningCost;
+pub use greedy::Greedy;
+
+use super::checkpoint::Purpose;
+use super::geometry::INODE_BYTES;
+use super::ifile::NO_SLOT;
+use super::inode::{Block, Inode, Kind};
+use super::params::Variant;
+use super::report::{CleanedReport, Event};
+use super::{End, IFILE, Lfs};
+use std::fmt::Debug;
+
+/// Every policy, in the order of documentation and tests.
+pub const ALL: [&dyn Policy; 4] = [&CostBenefit, &NetBsdCostBenefit, &Greedy, &DecliningCost];
+
+/// The policy of that name.
+pub fn by_name(name: &str) -> Option<&'static dyn Policy> {
+    ALL.into_iter().find(|p| p.name() == name)
+}
+
+/// A segment that may be cleaned.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate {
+    /// Bytes of a segment.
+    pub segment_bytes: u32,
+    /// Live bytes by the usage table.
+    pub live: u32,
+    /// Operations since the last write into it.
+    pub age: u64,
+    /// Operations since its blocks were written by their owners, on average; cleaning does not make them younger.
+    pub data_age: u64,
+}
+
+/// In which order segments are cleaned.
+///
+/// - It sees sizes and ages and gives a rank; it moves nothing.
+/// - It has no state: the same question has the same answer.
+/// - Segments of equal rank are cleaned in the order of their numbers.
+pub trait Policy: Debug + Send + Sync {
+    /// Its name in `policy=NAME`.
+    fn name(&self) -> &'static str;
+
+    /// One sentence for the documentation of targets.
+    fn summary(&self) -> &'static str;
+
+    /// How much a segment should be cleaned; the highest rank first.
+    fn rank(&self, candidate: &Candidate) -> f64;
+}
+
+/// NetBSD: tries of the cleaner before it gives up.
+const MOST_TRIES: u32 = 300;
+/// NetBSD: tries without a gain that are made all the same.
+const VAIN_TRIES: u32 = 3;
+/// NetBSD: a segment is left alone if cleaning it would gain less than this, with a summary apart.
+const LEAST_GAIN: i64 = 2048;
+/// Segments that user writes leave to the cleaner.
+const CLEANERS_OWN: u32 = 2;
+
+/// What lives in a segment: (inode, 0 for the inode itself or 1 + name of the block without sign).
+type Item = (u32, u64);
+
+fn block_item(ino: u32, lbn: i32) -> Item {
+    (ino, 1 + u64::from(lbn as u32))
+}
+
+/// The block of an item; `None` is the inode.
+fn lbn_of(item: Item) -> Option<i32> {
+    item.1.checked_sub(1).map(|name| name as u32 as i32)
+}
+
+impl Lfs {
+    /// Segments that may be cleaned, the best first.
+    fn candidates(&self) -> Vec<u32> {
+        let g = &self.geometry;
+        let segment_bytes = g.segment_sectors * super::geometry::SECTOR;
+        let netbsd = self.params.variant == Variant::NetBsd;
+        let mut ranked: Vec<(f64, u32)> = (0..g.nseg)
+            .filter(|&s| s != self.current)
+            .filter_map(|s| {
+                let seg = &self.segments[s as usize];
+                let summaries = i64::from(seg.summaries + 1) * 512;
+                let gain = i64::from(segment_bytes) - i64::from(seg.live) - summaries;
+                let in_vain = netbsd && (seg.live == 0 || gain <= LEAST_GAIN);
+                if !seg.dirty || seg.active || in_vain {
+                    return None;
+                }
+                let candidate = Candidate {
+                    segment_bytes,
+                    live: seg.live,
+                    age: self.now.saturating_sub(seg.last_write),
+                    data_age: self.now.saturating_sub(seg.mean_data_time()),
+                };
+                Some((self.params.policy.rank(&candidate), s))
+            })
+            .collect();
+        ranked.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        ranked.into_iter().map(|(_, s)| s).collect()
+    }
+
+    /// What lives in a segment, sorted by inode, the inode itself first, then its blocks by name without sign.
+    fn live_items(&mut self, segment: u32, report: bool) -> Vec<Item> {
+        let seg = &self.segments[segment as usize];
+        let mut items: Vec<Item> = Vec::new();
+        let mut live_found = 0;
+        for (finfo, lbn, address, bytes) in seg.log.blocks(&self.geometry) {
+            let entry = self.map[finfo.ino as usize];
+            if entry.slot == NO_SLOT || entry.version != finfo.version {
+                continue;
+            }
+            let inode = &self.inodes[entry.slot as usize];
+            if inode.block(&self.geometry, lbn).address == address {
+                items.push(block_item(finfo.ino, lbn));
+                live_found += bytes;
+            }
+        }
+        let blocks = items.len() as u32;
+        for (block, inos) in seg.log.inodes() {
+            let here = inos
+                .iter()
+                .filter(|&&ino| self.map[ino as usize].address == block.address);
+            items.extend(here.map(|&ino| (ino, 0)));
+        }
+        items.sort_unstable();
+        items.dedup();
+        let inodes = items.len() as u32 - blocks;
+        live_found += inodes * INODE_BYTES;
+        if let Some(events) = self.events.as_mut().filter(|_| report) {
+            events.push(Event::Cleaned(CleanedReport {
+                operation: self.now,
+                segment,
+                live: seg.live,
+                age: self.now.saturating_sub(seg.last_write),
+                live_found,
+                blocks,
+                inodes,
+            }));
+        }
+        items
+    }
+
+    fn count_cleaned(&mut self, segment: u32) {
+        self.counters.cleaned_segments += 1;
+        self.counters.cleaned_live_bytes += u64::from(self.segments[segment as usize].live);
+    }
+
+    /// The cleaner of `netbsd` looks whether it has to work, and works.
+    pub fn poll_cleaner(&mut self) {
+        self.read_ifile();
+        let mut tries = 0;
+        while self.clean < self.params.min_clean && tries < MOST_TRIES && self.ended.is_none() {
+            let before = self.clean;
+            let found = self.clean_once();
+            tries += 1;
+            if !found && self.clean <= before && tries > VAIN_TRIES {
+                break;
+            }
+        }
+    }
+
+    /// The ifile is read, which changes its time of access.
+    pub fn read_ifile(&mut self) {
+        self.flag(IFILE, Inode::ACCESSED);
+    }
+
+    /// One call of the cleaner of `netbsd`. Whether there was anything to clean.
+    fn clean_once(&mut self) -> bool {
+        let most = self.clean.saturating_sub(CLEANERS_OWN).max(1);
+        let mut chosen = self.candidates();
+        chosen.truncate(self.params.segs_per_clean.min(most) as usize);
+        self.cleaning = true;
+        let found = !chosen.is_empty();
+        if found {
+            self.counters.cleaner_calls += 1;
+            let mut items = Vec::new();
+            for &segment in &chosen {
+                self.count_cleaned(segment);
+                items.extend(self.live_items(segment, true));
+            }
+            items.sort_unstable();
+            for item in items {
+                self.hand_over(item);
+            }
+            self.checkpoint_for(Purpose::Clean);
+        }
+        let every = self.params.reclaim_every.max(1);
+        if !found || self.counters.cleaner_calls.is_multiple_of(every) {
+            self.checkpoint_for(Purpose::Reclaim);
+        }
+        self.cleaning = false;
+        found
+    }
+
+    /// Something that lives is to be moved by the next writing of `netbsd`'s cleaner.
+    fn hand_over(&mut self, item: Item) {
+        let slot = self.map[item.0 as usize].slot;
+        let inode = &mut self.inodes[slot as usize];
+        if inode.kind == Kind::Directory && inode.is(Inode::MARKED) {
+            return;
+        }
+        match lbn_of(item) {
+            None if slot == IFILE => {}
+            None => self.flag(slot, Inode::CLEANING),
+            Some(lbn) if slot == IFILE => self.dirty(slot, lbn),
+            Some(lbn) => {
+                self.flag(slot, Inode::CLEANING);
+                if lbn < 0 {
+                    self.dirty_for(slot, lbn, Inode::CLEANING);
+                } else {
+                    self.move_block(slot, lbn);
+                }
+            }
+        }
+    }
+
+    /// A block keeps its contents and gets a new address.
+    fn move_block(&mut self, slot: u32, lbn: i32) {
+        let inode = &mut self.inodes[slot as usize];
+        inode.block_mut(&self.geometry, lbn).set(Block::MOVED, true);
+        inode.pending_mut().moved.push(lbn);
+    }
+
+    /// Whether the cleaner of `lite2` has to work.
+    fn cleaner_wanted(&self) -> bool {
+        let segment = i64::from(self.geometry.segment_sectors);
+        let clean = i64::from(self.clean);
+        if self.params.min_clean > 0 {
+            return self.clean < self.params.min_clean;
+        }
+        let (bfree, avail) = (self.bfree, self.avail());
+        let most = bfree / segment;
+        let few = clean <= i64::from(self.params.min_segments);
+        let busy = clean * 100 < self.params.busy_percent as i64 * most;
+        bfree - avail > segment && avail < segment || clean < most && (few || busy)
+    }
+
+    /// The cleaner of `lite2` works as long as its rule says, and as it gains anything.
+    pub(super) fn run_cleaner(&mut self) {
+        self.clean_while(Lfs::cleaner_wanted);
+    }
+
+    /// A writer waits until there are clean segments to write to.
+    pub(super) fn wait_for_clean_segments(&mut self) {
+        let scarce = |fs: &Lfs| fs.clean <= CLEANERS_OWN || fs.avail() <= 0;
+        if let Some(end) = self.clean_while(scarce) {
+            self.ended.get_or_insert(end);
+        }
+    }
+
+    /// A writer of a block waits until there is room for it. The units are mixed as in the original, which exempts the
+    /// first block of every file.
+    pub(super) fn wait_for_room(&mut self, lbn: i32, need: i64) {
+        let end = match self.params.variant {
+            Variant::Lite2 if lbn == 0 => None,
+            Variant::Lite2 => {
+                let inodes = self.listed.len() as i64;
+                let own = 8 + 1 + i64::from(self.geometry.usage_blocks);
+                let most = need + (inodes + 32) / 32 + own;
+                self.clean_while(|fs| most >= fs.avail())
+            }
+            Variant::NetBsd => {
+                let least = self.params.reserve_segments / 2;
+                self.clean_while(|fs| fs.clean < least)
+            }
+        };
+        if let Some(end) = end {
+            self.ended.get_or_insert(end);
+        }
+    }
+
+    /// Cleans while a condition holds. What kept it from ending the condition, if anything did.
+    pub(super) fn clean_while(&mut self, wanted: impl Fn(&Lfs) -> bool) -> Option<End> {
+        let patience = (2 * self.geometry.nseg).max(64);
+        let (mut most, mut vain) = (self.clean, 0);
+        while self.ended.is_none() && wanted(self) {
+            let before = self.counters.cleaned_segments;
+            if !self.clean_next() {
+                return Some(End::NoCandidate);
+            }
+            vain += (self.counters.cleaned_segments - before) as u32;
+            if self.clean > most {
+                (most, vain) = (self.clean, 0);
+            } else if vain >= patience {
+                return Some(End::NoProgress);
+            }
+        }
+        None
+    }
+
+    /// Cleans as often as a call of this variant does. `false` if no segment qualifies, even after a checkpoint.
+    fn clean_next(&mut self) -> bool {
+        if self.params.variant == Variant::NetBsd {
+            let before = self.clean;
+            return self.clean_once() || self.clean > before;
+        }
+        for checkpoint_first in [false, true] {
+            if checkpoint_first {
+                self.checkpoint_for_cleaner();
+            }
+            let mut chosen = self.candidates();
+            chosen.truncate(self.params.segs_per_clean.max(1) as usize);
+            if !chosen.is_empty() {
+                self.cleaning = true;
+                self.counters.cleaner_calls += 1;
+                for segment in chosen {
+                    self.clean_segment(segment);
+                }
+                self.cleaning = false;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Cleans one segment as `lite2` does: what lives in it is written behind the log, file by file.
+    fn clean_segment(&mut self, segment: u32) {
+        self.count_cleaned(segment);
+        let items = self.live_items(segment, true);
+        if !items.is_empty() {
+            self.lock(true);
+            let mut rest = &items[..];
+            while let Some(&(ino, _)) = rest.first() {
+                let (file, others) = rest.split_at(rest.partition_point(|item| item.0 == ino));
+                rest = others;
+                self.write_moved(file);
+            }
+            self.close();
+            self.unlock();
+        }
+        let seg = &self.segments[segment as usize];
+        if seg.live == 0 && !seg.active {
+            self.free_segment(segment);
+        }
+    }
+
+    /// The blocks of a file that live in the cleaned segment, and its inode.
+    fn write_moved(&mut self, items: &[Item]) {
+        let slot = self.map[items[0].0 as usize].slot;
+        for lbn in items.iter().filter_map(|&item| lbn_of(item)) {
+            if lbn < 0 {
+                self.dirty(slot, lbn);
+            } else {
+                self.move_block(slot, lbn);
+            }
+        }
+        let pointers = items
+            .iter()
+            .filter_map(|&item| lbn_of(item))
+            .filter(|&lbn| lbn < 0);
+        self.write_file_moved(slot, &pointers.collect::<Vec<i32>>());
+        self.inode_changed(slot);
+        self.write_inode(slot);
+    }
+}

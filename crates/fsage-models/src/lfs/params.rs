@@ -1,0 +1,326 @@
+//! What a file system is made with, and how its cleaner works.
+
+use super::cleaner::{self, Policy};
+use fsage_core::size;
+use thiserror::Error;
+
+/// Keys of `--on lfs:key=value`, and what they mean; defaults of `lite2` and `netbsd` in brackets.
+pub const KEYS: [(&str, &str); 21] = [
+    (
+        "variant",
+        "lite2 (default), the system of the papers; netbsd, equal to NetBSD of 2016",
+    ),
+    ("size", "of the partition, in bytes (300M; 48M)"),
+    ("segment", "segment size (1M)"),
+    ("bsize", "block size (4K)"),
+    ("fsize", "fragment size (4K, no fragments; 512)"),
+    (
+        "minfree",
+        "share that only the superuser may fill, in percent (10; 0)",
+    ),
+    (
+        "reserve",
+        "segments that are never used for user data (2; 8)",
+    ),
+    (
+        "max_active",
+        "segments begun since the last checkpoint that force one (10)",
+    ),
+    (
+        "threshold",
+        "dirty data blocks that start a segment write; 0: never (115; 0)",
+    ),
+    (
+        "count_indirect",
+        "flag: dirty indirect blocks count towards the threshold",
+    ),
+    (
+        "policy",
+        "of the cleaner: cost-benefit (lite2), cb (netbsd), greedy, declining-cost",
+    ),
+    ("segs_per_clean", "segments cleaned at once (1)"),
+    (
+        "min_clean",
+        "clean segments below which the cleaner works; 0: the rule of lite2 (0; 16)",
+    ),
+    (
+        "poll",
+        "operations between two looks of netbsd's cleaner; 0: it works only when a writer waits (0; 1)",
+    ),
+    (
+        "reclaim_every",
+        "every how manyth call of netbsd's cleaner ends with a reclaiming checkpoint (1)",
+    ),
+    (
+        "min_segs",
+        "clean segments up to which lite2's cleaner works whatever the share (3)",
+    ),
+    (
+        "busy",
+        "share of the free space in clean segments below which lite2's cleaner works, in percent (50)",
+    ),
+    (
+        "doifile_sticky",
+        "flag: after one directory operation every segment write writes the ifile, as 4.4BSD did",
+    ),
+    (
+        "sync_every",
+        "operations between two checkpoints; 0: only where the workload syncs, and at its days' ends (0)",
+    ),
+    ("dirent_bytes", "bytes of a directory entry (16)"),
+    (
+        "root",
+        "flag: the user is the superuser, who may use the reserve",
+    ),
+];
+
+/// What is wrong with a key or value.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ParamError {
+    /// A key that the model does not have.
+    #[error("unknown key `{key}`; known: {}", KEYS.map(|(key, _)| key).join(", "))]
+    UnknownKey {
+        /// The key as given.
+        key: String,
+    },
+    /// A value that does not fit its key.
+    #[error("{key}={value}: expected {expected}")]
+    BadValue {
+        /// The key.
+        key: String,
+        /// Its value as given; empty if there is none.
+        value: String,
+        /// What would have been right.
+        expected: String,
+    },
+}
+
+/// Which of the two systems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// 4.4BSD-Lite2: kernel, `lfs_cleanerd`, `newlfs`; the system of Seltzer et al. 1993 and 1995.
+    Lite2,
+    /// NetBSD of August 2016 with the sizes of 4.4BSD.
+    NetBsd,
+}
+
+/// Parameters of an LFS.
+#[derive(Clone, Debug)]
+pub struct Params {
+    /// Which of the two systems.
+    pub variant: Variant,
+    /// Partition size in bytes.
+    pub size_bytes: u64,
+    /// Segment size in bytes.
+    pub segment_bytes: u64,
+    /// Block size in bytes.
+    pub block_bytes: u64,
+    /// Fragment size in bytes; the block size is no fragments.
+    pub frag_bytes: u64,
+    /// Share of the data space that only the superuser may fill, in percent.
+    pub minfree_percent: u64,
+    /// Segments that are never used for user data.
+    pub reserve_segments: u32,
+    /// Segments begun since the last checkpoint that force one.
+    pub max_active: u32,
+    /// Dirty data blocks that start a segment write; 0 is never.
+    pub write_threshold_blocks: u64,
+    /// Dirty indirect blocks count towards the threshold, as in the code of 4.4BSD.
+    pub count_indirect: bool,
+    /// Which segments are cleaned first.
+    pub policy: &'static dyn Policy,
+    /// Segments cleaned at once.
+    pub segs_per_clean: u32,
+    /// Clean segments below which the cleaner of `netbsd` works, and with `lite2` if not 0 instead of its own rule.
+    pub min_clean: u32,
+    /// Operations between two looks of the cleaner of `netbsd`; 0 is never.
+    pub poll_operations: u64,
+    /// Every call of the cleaner of `netbsd` ends with a reclaiming checkpoint: only every so manyth does.
+    pub reclaim_every: u64,
+    /// `lite2`: clean segments at or below which the cleaner looks at the share of clean segments no longer.
+    pub min_segments: u32,
+    /// `lite2`: share of the free space in clean segments below which the cleaner works, in percent.
+    pub busy_percent: u64,
+    /// A segment write after a directory operation writes the ifile, and so does each one behind it.
+    pub doifile_sticky: bool,
+    /// Operations between two checkpoints; 0 is never.
+    pub sync_every: u64,
+    /// Bytes of a directory entry that has no name of its own.
+    pub dirent_bytes: u16,
+    /// The user is the superuser, who may fill the last of the data space.
+    pub superuser: bool,
+}
+
+impl Params {
+    /// The defaults of a variant: 300 MB for `lite2`, the 48 MB of the smallest vector for `netbsd`.
+    pub fn of_variant(variant: Variant) -> Params {
+        let lite2 = Params {
+            variant,
+            size_bytes: 300 << 20,
+            segment_bytes: 1 << 20,
+            block_bytes: 4096,
+            frag_bytes: 4096,
+            minfree_percent: 10,
+            reserve_segments: 2,
+            max_active: 10,
+            write_threshold_blocks: 115,
+            count_indirect: false,
+            policy: cleaner::by_name("cost-benefit").expect("a policy of that name"),
+            segs_per_clean: 1,
+            min_clean: 0,
+            poll_operations: 0,
+            reclaim_every: 1,
+            min_segments: 3,
+            busy_percent: 50,
+            doifile_sticky: false,
+            sync_every: 0,
+            dirent_bytes: 16,
+            superuser: false,
+        };
+        match variant {
+            Variant::Lite2 => lite2,
+            Variant::NetBsd => Params {
+                size_bytes: 48 << 20,
+                frag_bytes: 512,
+                minfree_percent: 0,
+                reserve_segments: 8,
+                write_threshold_blocks: 0,
+                policy: cleaner::by_name("cb").expect("a policy of that name"),
+                min_clean: 16,
+                poll_operations: 1,
+                ..lite2
+            },
+        }
+    }
+    /// Parameters from keys and values; the variant applies first wherever it stands.
+    ///
+    /// # Errors
+    /// An unknown key, or a value of the wrong form. Whether the values fit together is for `newlfs` to say.
+    pub fn from_options<'a>(
+        options: impl IntoIterator<Item = (&'a str, Option<&'a str>)> + Clone,
+    ) -> Result<Params, ParamError> {
+        let mut variant = Variant::Lite2;
+        for (key, value) in options.clone() {
+            if key == "variant" {
+                variant = match value {
+                    Some("lite2") => Variant::Lite2,
+                    Some("netbsd") => Variant::NetBsd,
+                    _ => return Err(bad_value(key, value, "lite2 or netbsd")),
+                };
+            }
+        }
+        let mut params = Params::of_variant(variant);
+        for (key, value) in options {
+            params.set(key, value)?;
+        }
+        Ok(params)
+    }
+
+    fn set(&mut self, key: &str, value: Option<&str>) -> Result<(), ParamError> {
+        let number = || {
+            let number = value.and_then(|text| size::parse(text).ok());
+            number.ok_or_else(|| bad_value(key, value, "a number, as in 8192 or 8K"))
+        };
+        let small = |most: u32| {
+            let number = number()?;
+            match u32::try_from(number) {
+                Ok(number) if number <= most => Ok(number),
+                _ => Err(bad_value(key, value, &format!("at most {most}"))),
+            }
+        };
+        let flag = || match value {
+            None | Some("true" | "yes" | "1") => Ok(true),
+            Some("false" | "no" | "0") => Ok(false),
+            Some(_) => Err(bad_value(key, value, "true or false")),
+        };
+        match key {
+            "variant" => {}
+            "size" => self.size_bytes = number()?,
+            "segment" => self.segment_bytes = number()?,
+            "bsize" => self.block_bytes = number()?,
+            "fsize" => self.frag_bytes = number()?,
+            "minfree" => self.minfree_percent = u64::from(small(99)?),
+            "reserve" => self.reserve_segments = small(1 << 20)?,
+            "max_active" => self.max_active = small(u32::MAX)?,
+            "threshold" => self.write_threshold_blocks = number()?,
+            "count_indirect" => self.count_indirect = flag()?,
+            "segs_per_clean" => self.segs_per_clean = small(1 << 20)?,
+            "min_clean" => self.min_clean = small(u32::MAX)?,
+            "poll" => self.poll_operations = number()?,
+            "reclaim_every" => self.reclaim_every = number()?,
+            "min_segs" => self.min_segments = small(u32::MAX)?,
+            "busy" => self.busy_percent = u64::from(small(100)?),
+            "doifile_sticky" => self.doifile_sticky = flag()?,
+            "sync_every" => self.sync_every = number()?,
+            "dirent_bytes" => {
+                let bytes = small(264)?;
+                if bytes < 12 {
+                    return Err(bad_value(
+                        key,
+                        value,
+                        "at least 12, the entry of a short name",
+                    ));
+                }
+                self.dirent_bytes = bytes as u16;
+            }
+            "root" => self.superuser = flag()?,
+            "policy" => {
+                let names = cleaner::ALL.map(Policy::name).join(", ");
+                self.policy = value
+                    .and_then(cleaner::by_name)
+                    .ok_or_else(|| bad_value(key, value, &format!("one of {names}")))?;
+            }
+            _ => return Err(ParamError::UnknownKey { key: key.into() }),
+        }
+        Ok(())
+    }
+}
+
+fn bad_value(key: &str, value: Option<&str>, expected: &str) -> ParamError {
+    ParamError::BadValue {
+        key: key.into(),
+        value: value.unwrap_or_default().into(),
+        expected: expected.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(text: &str) -> Result<Params, ParamError> {
+        let list: Vec<_> = text
+            .split(',')
+            .map(|o| o.split_once('=').map_or((o, None), |(k, v)| (k, Some(v))))
+            .collect();
+        Params::from_options(list)
+    }
+
+    #[test]
+    fn the_variant_applies_first_wherever_it_stands() {
+        let params = options("fsize=1K,variant=netbsd,policy=greedy").unwrap();
+        assert_eq!((params.frag_bytes, params.reserve_segments), (1024, 8));
+        assert_eq!(params.policy.name(), "greedy");
+    }
+
+    #[test]
+    fn errors_name_the_key_and_what_was_expected() {
+        let message = |text: &str| options(text).unwrap_err().to_string();
+        assert!(message("segments=5").contains("known: variant, size, segment"));
+        assert!(message("policy=best").contains("cost-benefit, cb, greedy, declining-cost"));
+        assert!(message("variant").contains("lite2 or netbsd"));
+        assert!(message("busy=101").contains("at most 100"));
+        assert!(message("dirent_bytes=4").contains("at least 12"));
+    }
+
+    #[test]
+    fn every_key_is_known_to_the_parser() {
+        for (key, _) in KEYS {
+            let known = !matches!(
+                options(&format!("{key}=0")),
+                Err(ParamError::UnknownKey { .. })
+            );
+            assert!(known, "{key}");
+        }
+    }
+}
