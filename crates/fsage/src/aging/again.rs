@@ -110,7 +110,9 @@ fn model(
     let (control, copied) = model_control(spec, &aged, ui)
         .with_context(|| format!("{spec}: the unaged control could not be made"))?;
     let (Target::Ffs(aged), Target::Ffs(control)) = (aged, control) else {
-        bail!("`{spec}` has no files to read and write: benchmarks need another target");
+        bail!(
+            "`{spec}`: benchmarks run on ffs, loop: and dir: targets; this one is aged and measured only"
+        );
     };
     let hot_files = in_directory_order(&*aged, hot.iter().map(|hot| hot.file));
     let copies = hot_files

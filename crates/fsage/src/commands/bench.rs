@@ -382,6 +382,12 @@ fn aged_lanes(
 /// The suite that needs to know which files are hot.
 const HOT_FILES: &str = "hot-files";
 
+/// Whether benchmarks run on a target: the other models are aged and measured, and no host drives them yet.
+fn is_benchmarked(spec: &str) -> bool {
+    let kind = spec.split(':').next();
+    matches!(kind, Some("ffs" | "loop" | "dir"))
+}
+
 /// The targets of a run that are asked for; all that have files if none is named.
 fn chosen<'a>(
     run: &Path,
@@ -391,10 +397,10 @@ fn chosen<'a>(
     let mut chosen: Vec<&TargetFacts> = Vec::new();
     if only.is_empty() {
         let all = manifest.targets.iter();
-        chosen.extend(all.filter(|target| target.spec != "null"));
+        chosen.extend(all.filter(|target| is_benchmarked(&target.spec)));
         if chosen.is_empty() {
             bail!(
-                "{}: no target of the run has files to read and write",
+                "{}: no target of the run can be benchmarked; expected ffs, loop: or dir:",
                 run.display()
             );
         }

@@ -64,7 +64,9 @@ impl Lane {
         lived: Option<AgedModel>,
     ) -> anyhow::Result<Lane> {
         let Target::Ffs(empty) = Target::make(spec)? else {
-            bail!("`{spec}` has no files to read and write: benchmarks need another target");
+            bail!(
+                "`{spec}`: benchmarks run on ffs, loop: and dir: targets; this one is aged and measured only"
+            );
         };
         let mut lane = Lane {
             spec: spec.to_string(),
