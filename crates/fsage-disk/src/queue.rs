@@ -12,6 +12,7 @@ pub struct Queue {
     /// Arrival and tag of each.
     labels: Vec<(u64, u64)>,
     last_cylinder: u32,
+    last_lba: u64,
     free_ns: u64,
 }
 
@@ -34,6 +35,7 @@ impl Queue {
             requests: Vec::new(),
             labels: Vec::new(),
             last_cylinder: 0,
+            last_lba: 0,
             free_ns: 0,
         }
     }
@@ -74,11 +76,13 @@ impl Queue {
                 device,
                 now_ns,
                 last_cylinder: self.last_cylinder,
+                last_lba: self.last_lba,
             };
             self.scheduler.next(&self.requests[..arrived], site)
         };
         let request = self.requests.remove(next);
         let (arrival_ns, tag) = self.labels.remove(next);
+        self.last_lba = request.lba;
         self.last_cylinder = device.cylinder_of(request.lba);
         let mut service = device.submit(now_ns, request);
         service.components.queue_ns += now_ns - arrival_ns;

@@ -106,7 +106,7 @@ fn sync_interval_ns() -> u64 {
 }
 
 fn scheduler_name() -> String {
-    "clook".to_owned()
+    "disksort".to_owned()
 }
 
 /// What is wrong with the description of a host.

@@ -58,7 +58,7 @@ fn bad_descriptions_are_refused_by_key() {
         ),
         ("= 65536", "= 512", "max_transfer_bytes: expected 4096 to"),
         (
-            "\"clook\"",
+            "\"disksort\"",
             "\"elevator\"",
             "scheduler: expected one of fcfs, clook",
         ),

@@ -97,7 +97,7 @@ fn the_device_chooses_among_what_has_arrived_when_it_becomes_free() {
 
     // By hand: an arrival every 3 ms, and the device decides when it is free.
     let mut device = disk("st32430n");
-    let mut queue = Queue::new(scheduler::by_name("clook").expect("a scheduler"));
+    let mut queue = Queue::new(scheduler::by_name("disksort").expect("a scheduler"));
     let mut done_ns = 0;
     let mut serve = |queue: &mut Queue, before: u64| {
         while queue.next_start_ns().is_some_and(|start| start < before) {

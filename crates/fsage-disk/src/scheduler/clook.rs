@@ -1,4 +1,4 @@
-//! `clook`: ascending sweeps over the cylinders, as the driver of 4.4BSD makes them.
+//! `clook`: ascending sweeps over the cylinders, blind to the order inside one.
 
 use super::{Scheduler, Site, cheapest};
 use crate::device::Request;

@@ -1,6 +1,7 @@
 //! Which of the waiting requests is next: one file a policy, and the list of them.
 
 mod clook;
+mod disksort;
 mod fcfs;
 mod sptf;
 mod sstf;
@@ -9,12 +10,13 @@ use crate::device::{Device, Request};
 use std::fmt::Debug;
 
 pub use clook::CLook;
+pub use disksort::DiskSort;
 pub use fcfs::Fcfs;
 pub use sptf::Sptf;
 pub use sstf::Sstf;
 
 /// Every scheduler.
-pub const ALL: [&dyn Scheduler; 4] = [&Fcfs, &CLook, &Sstf, &Sptf];
+pub const ALL: [&dyn Scheduler; 5] = [&Fcfs, &CLook, &DiskSort, &Sstf, &Sptf];
 
 /// What a scheduler may look at.
 #[derive(Clone, Copy)]
@@ -25,6 +27,8 @@ pub struct Site<'a> {
     pub now_ns: u64,
     /// Cylinder of the first sector of the request that was started last; 0 at first.
     pub last_cylinder: u32,
+    /// First sector of that request; 0 at first.
+    pub last_lba: u64,
 }
 
 /// Decides which request is next. It has no state.
@@ -77,6 +81,7 @@ mod tests {
                 device: &disk,
                 now_ns: 0,
                 last_cylinder,
+                last_lba: u64::from(last_cylinder) * 14 * 57,
             };
             let next = waiting.remove(scheduler.next(&waiting, site));
             last_cylinder = disk.cylinder_of(next.lba);
@@ -90,7 +95,33 @@ mod tests {
         let cylinders = [50, 10, 25, 90, 19, 20];
         assert_eq!(order(&Fcfs, &cylinders), cylinders);
         assert_eq!(order(&CLook, &cylinders), [20, 25, 50, 90, 10, 19]);
+        assert_eq!(order(&DiskSort, &cylinders), [20, 25, 50, 90, 10, 19]);
         assert_eq!(order(&Sstf, &cylinders), [20, 19, 25, 10, 50, 90]);
+    }
+
+    #[test]
+    fn inside_a_cylinder_only_disksort_goes_by_address() {
+        let disk = RotatingDisk::new(&Drive::preset("dsp3105").expect("a preset"));
+        // All within the 14 tracks of 57 sectors of cylinder 0.
+        let waiting = [600, 300, 400, 100].map(|lba| Request {
+            access: Access::Write,
+            lba,
+            sectors: 16,
+        });
+        let site = Site {
+            device: &disk,
+            now_ns: 0,
+            last_cylinder: 0,
+            last_lba: 350,
+        };
+        assert_eq!(CLook.next(&waiting, site), 0);
+        assert_eq!(DiskSort.next(&waiting, site), 2);
+        // Nothing is left above: back to the lowest.
+        let site = Site {
+            last_lba: 700,
+            ..site
+        };
+        assert_eq!(DiskSort.next(&waiting, site), 3);
     }
 
     #[test]
@@ -108,6 +139,7 @@ mod tests {
             device: &disk,
             now_ns: 0,
             last_cylinder: 0,
+            last_lba: 0,
         };
         assert_eq!(Sstf.next(&waiting, site), 0);
         assert_eq!(Sptf.next(&waiting, site), 1);

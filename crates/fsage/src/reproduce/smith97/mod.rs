@@ -32,6 +32,7 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
             "noswitch",
             "smartfrag",
             "orig-nrpos-1",
+            "realloc-nrpos-1",
             "noswitch-seq",
             "realloc-strict",
         ],
@@ -75,12 +76,19 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     };
     switch.measure(&mut measured);
     exhibits.extend(switch.exhibits(paper));
-    let one_position = [&bench.empty("orig-nrpos-1")?, &aged["orig-nrpos-1"].state];
-    let [orig_empty, orig_aged] = one_position.map(|state| lab.sizes(state));
+    let one_position = [
+        &bench.empty("orig-nrpos-1")?,
+        &aged["orig-nrpos-1"].state,
+        &bench.empty("realloc-nrpos-1")?,
+        &aged["realloc-nrpos-1"].state,
+    ];
+    let [orig_empty, orig_aged, realloc_empty, realloc_aged] =
+        one_position.map(|state| lab.sizes(state));
     let other_effect = AgingEffect {
         orig_empty: &orig_empty?,
         orig_aged: &orig_aged?,
-        ..effect
+        realloc_empty: &realloc_empty?,
+        realloc_aged: &realloc_aged?,
     };
     let sequential = [&bench.empty("noswitch-seq")?, &aged["noswitch-seq"].state];
     let [noswitch_empty, noswitch_aged] = sequential.map(|state| lab.sizes(state));
@@ -165,9 +173,9 @@ fn other_readings(
     [
         sheet(
             "without-rotational-positions",
-            "The original allocator without rotational positions",
-            "The paper does not say whether the allocator looked for rotational positions (nrpos). Without, the \
-             original one takes the next free block, not the one that comes under the head first.",
+            "Both allocators without rotational positions",
+            "The paper does not say whether the allocator looked for rotational positions (nrpos). Without, \
+             both take the next free block, not the one that comes under the head first.",
             without_positions,
         ),
         sheet(
