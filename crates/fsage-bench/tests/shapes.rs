@@ -4,7 +4,7 @@
 
 use fsage_bench::benchmarks::sequential::{SEQUENTIAL, SEQUENTIAL_1995};
 use fsage_bench::{Benchmark, Case, SimulatedStand, Site, run};
-use fsage_disk::Drive;
+use fsage_disk::Disk;
 use fsage_host::{FlushClustering, HostParams};
 use fsage_models::ffs::{Ffs, Params};
 use std::collections::BTreeMap;

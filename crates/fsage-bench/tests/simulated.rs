@@ -7,7 +7,7 @@ use fsage_bench::{
     BenchError, Benchmark, Case, FileKey, Part, Simulated, SimulatedStand, Site, Subject, run,
 };
 use fsage_core::{DirId, FileId, FileSystem, FileView, Layout, Op, Outcome};
-use fsage_disk::{Drive, Null};
+use fsage_disk::{Disk, Null};
 use fsage_host::{Host, HostParams};
 use fsage_metrics::LayoutScore;
 use fsage_models::ffs::{Ffs, Params};
