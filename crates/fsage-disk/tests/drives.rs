@@ -82,7 +82,7 @@ fn a_drive_that_cannot_be_is_refused_with_the_name_of_the_key() {
             "st32430n",
             "max_ms = 23.0",
             "max_ms = 1.0",
-            "seek.three_points.average_ms",
+            "seek.three_points.max_ms",
         ),
         (
             "st32430n",
@@ -177,6 +177,15 @@ fn what_is_no_drive_is_refused_with_its_line() {
     );
     let message = refused("m2694", "heads = 15", "heads = many");
     assert!(message.starts_with("my.toml:8: "), "{message}");
+    // 32 bits hold the number of heads, and a zone ends with a number.
+    for (line, by, key) in [
+        ("heads = 15", "heads = 99999999999", "heads"),
+        ("[1660, 1817]", "[1660, \"1817\"]", "zones[7].cylinders[1]"),
+        ("segments = 4", "segments = 4.5", "buffer.segments"),
+    ] {
+        let message = refused("m2694", line, by);
+        assert!(message.contains(&format!(": {key}: invalid ")), "{message}");
+    }
     let message = refused("m2694", "heads = 15\n", "");
     assert!(message.contains("missing field `heads`"), "{message}");
     let message = refused("m2694", "[seek.three_points]", "[seek.four_points]");

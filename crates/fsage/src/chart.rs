@@ -22,7 +22,38 @@ pub fn curves(series: &[Series], width: usize, x_label: &str) -> String {
     curves_between(series, width, &ends, x_label)
 }
 
-/// The same, with other words below the two ends of the horizontal axis.
+/// The same by size of files in bytes, every doubling as wide as the next. Sizes below one byte count as one.
+pub fn curves_by_size(series: &[Series], width: usize) -> String {
+    let sizes = series.iter().flat_map(|s| s.points.iter().map(|p| p.0));
+    let (least, most) = range(sizes);
+    let doublings: Vec<Series> = series
+        .iter()
+        .map(|one| Series {
+            name: one.name.clone(),
+            points: one
+                .points
+                .iter()
+                .map(|&(bytes, y)| (bytes.max(1.0).log2(), y))
+                .collect(),
+        })
+        .collect();
+    let ends = (size_text(least as u64), size_text(most as u64));
+    curves_between(&doublings, width, &ends, "size of files")
+}
+
+/// A size of files for people: `104 KB`, in the largest unit of 1024 that it is a multiple of.
+pub fn size_text(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")];
+    let unit = UNITS
+        .into_iter()
+        .find(|&(unit, _)| bytes > 0 && bytes.is_multiple_of(unit));
+    unit.map_or_else(
+        || format!("{bytes} B"),
+        |(unit, name)| format!("{} {name}", bytes / unit),
+    )
+}
+
+/// Curves with these words below the two ends of the horizontal axis.
 pub fn curves_between(
     series: &[Series],
     width: usize,
@@ -169,10 +200,9 @@ mod tests {
     fn large_values_have_their_axis_in_one_column_and_ends_their_own_words() {
         let one = Series {
             name: "one".into(),
-            points: vec![(4.0, 90.0), (14.0, 400.0)],
+            points: vec![(16.0, 90.0), (512.0, 100.0), (16_384.0, 400.0)],
         };
-        let ends = ("16 B".to_owned(), "16 KB".to_owned());
-        let chart = curves_between(&[one], 30, &ends, "size");
+        let chart = curves_by_size(&[one], 31);
         let rows: Vec<&str> = chart.lines().collect();
         let axis = |row: &str| row.find(['|', '+']);
         let below = rows
@@ -184,6 +214,14 @@ mod tests {
             "{chart}"
         );
         assert!(rows[0].starts_with(" 400.00 |"));
+        // 512 bytes are five doublings of 16, and half of the ten to 16 KB.
+        assert_eq!(rows[below - 1].find('o'), Some(9), "{chart}");
+        assert!(
+            rows[..below]
+                .iter()
+                .any(|row| row.find('o') == Some(9 + 15)),
+            "{chart}"
+        );
         let words = rows[below + 1].trim();
         assert!(
             words.starts_with("16 B") && words.ends_with("16 KB"),
@@ -192,8 +230,23 @@ mod tests {
     }
 
     #[test]
+    fn sizes_have_the_unit_of_which_they_are_a_multiple() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (1500, "1500 B"),
+            (16_384, "16 KB"),
+            (104 << 10, "104 KB"),
+            (4 << 20, "4 MB"),
+            (1 << 30, "1 GB"),
+        ] {
+            assert_eq!(size_text(bytes), text);
+        }
+    }
+
+    #[test]
     fn nothing_to_draw_is_no_panic() {
         assert!(curves(&[], 20, "days").contains("days"));
+        assert!(curves_by_size(&[], 20).contains("size"));
         let one = Series {
             name: "one".into(),
             points: vec![(3.0, 1.0)],

@@ -48,6 +48,9 @@ const BOTTOM: f64 = 56.0;
 /// Height of a row of the legend, and width of a letter in it.
 const LEGEND_ROW: f64 = 16.0;
 const LETTER: f64 = 6.5;
+/// The same of the title.
+const TITLE_ROW: f64 = 20.0;
+const TITLE_LETTER: f64 = 8.7;
 
 /// Colors of the series, told apart with any color vision (Okabe and Ito).
 const COLORS: [&str; 7] = [
@@ -60,17 +63,22 @@ pub fn draw(title: &str, panels: &[Panel]) -> String {
     let width = panel_width * panels.len() as f64;
     let rows = panels.iter().map(|panel| legend(panel).rows).max();
     let top = TOP + LEGEND_ROW * (rows.unwrap_or(1) - 1) as f64;
-    let height = top + PLOT.1 + BOTTOM;
+    let title = title_rows(title, width);
+    let below_title = TITLE_ROW * title.len().saturating_sub(1) as f64;
+    let height = below_title + top + PLOT.1 + BOTTOM;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
          height=\"{height}\" font-family=\"sans-serif\" font-size=\"12\" fill=\"#333\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
     );
-    text(&mut out, (LEFT, 26.0), "start", 16, title);
+    for (i, row) in title.iter().enumerate() {
+        let y = 26.0 + TITLE_ROW * i as f64;
+        text(&mut out, (LEFT, y), "start", 16, row);
+    }
     for (i, panel) in panels.iter().enumerate() {
         let _ = writeln!(
             out,
-            "<g transform=\"translate({},0)\">",
+            "<g transform=\"translate({},{below_title})\">",
             panel_width * i as f64
         );
         draw_panel(&mut out, panel, top);
@@ -78,6 +86,30 @@ pub fn draw(title: &str, panels: &[Panel]) -> String {
     }
     out.push_str("</svg>\n");
     out
+}
+
+/// A title in rows that fit a picture of this width, broken between words; a word that is longer than a row is broken
+/// too.
+fn title_rows(title: &str, width: f64) -> Vec<String> {
+    let most = ((width - LEFT) / TITLE_LETTER).floor().max(1.0) as usize;
+    let mut rows = vec![String::new()];
+    let letters: Vec<Vec<char>> = title
+        .split(' ')
+        .map(|word| word.chars().collect())
+        .collect();
+    for part in letters.iter().flat_map(|word| word.chunks(most)) {
+        let row = rows.last_mut().expect("there is one from the start");
+        let taken = row.chars().count();
+        if taken == 0 {
+            row.extend(part);
+        } else if taken + 1 + part.len() <= most {
+            row.push(' ');
+            row.extend(part);
+        } else {
+            rows.push(part.iter().collect());
+        }
+    }
+    rows
 }
 
 fn draw_panel(out: &mut String, panel: &Panel, top: f64) {
@@ -320,6 +352,28 @@ mod tests {
         );
         assert!(drawn.contains("R&amp;D") && drawn.contains("a &lt; b"));
         assert!(drawn.starts_with("<svg") && drawn.ends_with("</svg>\n"));
+    }
+
+    /// One panel is 488 wide, and its title begins at 64: 48 letters of 8.7 pixels fit.
+    #[test]
+    fn no_row_of_a_title_is_longer_than_fits() {
+        let one = [panel(Axis::Linear, &[(0.0, 0.0), (10.0, 5.0)])];
+        let title = "Two policies on empty and aged file systems, creating (figure 2)";
+        let drawn = draw(title, &one);
+        assert!(drawn.contains(">Two policies on empty and aged file systems,</text>"));
+        assert!(drawn.contains(
+            "y=\"46.0\" text-anchor=\"start\" font-size=\"16\">creating (figure 2)</text>"
+        ));
+        // 392 pixels for a title of one row, and 20 more here: what stands below moves down.
+        assert!(drawn.contains("viewBox=\"0 0 488 412\""), "{drawn}");
+        assert!(drawn.contains("translate(0,20)"));
+        assert!(draw("Short", &one).contains("viewBox=\"0 0 488 392\""));
+        for title in ["x".repeat(200), "short words ".repeat(30), title.to_owned()] {
+            let rows = title_rows(&title, 488.0);
+            assert!(rows.iter().all(|row| row.len() <= 48), "{rows:?}");
+            let letters = |text: &str| text.replace(' ', "");
+            assert_eq!(letters(&rows.concat()), letters(&title), "nothing is lost");
+        }
     }
 
     /// Four doublings from 16K to 256K over 400 pixels: 64K lies half way.

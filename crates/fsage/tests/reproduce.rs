@@ -49,6 +49,9 @@ fn a_reproduction_is_the_same_on_any_number_of_threads() {
     ] {
         assert!(table.contains(text), "{text}: {table}");
     }
+    // The axis of each chart by size is named by its smallest and its largest size.
+    let axis = |line: &&str| line.trim().starts_with("16 KB") && line.ends_with("1 MB");
+    assert!(table.lines().filter(axis).count() >= 1, "{table}");
     let json = stdout(&fsage(at, &format!("{QUICK} --threads 2 -o b --json")));
     let (a, b) = (contents(&at.join("a")), contents(&at.join("b")));
     assert_eq!(a.len(), b.len());
@@ -122,6 +125,10 @@ fn what_cannot_be_done_is_said_before_anything_is_made() {
         ),
         ("reproduce smith96 --host nothing", "known: pentium-120"),
         ("reproduce smith96 --sizes 16Q", "16Q"),
+        (
+            "reproduce smith96 --sizes foo",
+            "foo: not an unsigned decimal integer; expected a size, as in 16K or 1M",
+        ),
         (
             "reproduce smith97 --days 2 --device wren4",
             "choose a larger drive",

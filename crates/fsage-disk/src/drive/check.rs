@@ -250,6 +250,12 @@ fn check_three_points(one: f64, average: f64, max: f64) -> Result<(), Wrong> {
     within("seek.three_points.one_ms", one, TIMES_MS)?;
     within("seek.three_points.average_ms", average, TIMES_MS)?;
     within("seek.three_points.max_ms", max, TIMES_MS)?;
+    if max < one {
+        return wrong(
+            "seek.three_points.max_ms",
+            format!("expected at least one_ms, which is {one}, found {max}"),
+        );
+    }
     let least = (10.0 * one + 5.0 * max) / 15.0;
     let most = (7.0 * one + 8.0 * max) / 15.0;
     // The limits themselves are allowed, whatever the last bit of a product is.

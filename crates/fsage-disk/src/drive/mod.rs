@@ -1,6 +1,7 @@
 //! The description of a disk: what its TOML file says, checked.
 
 mod check;
+mod key;
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -215,7 +216,7 @@ pub enum DriveError {
         file: String,
         /// Line, from 1.
         line: usize,
-        /// What is wrong; for an unknown key the known ones.
+        /// What is wrong: with the key of a value of the wrong kind, and for an unknown key the known ones.
         message: String,
     },
     /// A value is out of range, or does not fit the others.
@@ -244,11 +245,16 @@ impl Drive {
     /// line or the key.
     pub fn parse(file: &str, text: &str) -> Result<Drive, DriveError> {
         let drive: Drive = toml::from_str(text).map_err(|e| {
-            let at = e.span().map_or(0, |span| span.start);
+            let span = e.span().unwrap_or(0..0);
+            let key = key::of_value(text, &span).map_or(String::new(), |key| format!("{key}: "));
             DriveError::Form {
                 file: file.to_owned(),
-                line: 1 + text.bytes().take(at).filter(|&b| b == b'\n').count(),
-                message: e.message().replace('\n', "; "),
+                line: 1 + text
+                    .bytes()
+                    .take(span.start)
+                    .filter(|&b| b == b'\n')
+                    .count(),
+                message: format!("{key}{}", e.message().replace('\n', "; ")),
             }
         })?;
         drive.check().map_err(|(key, message)| DriveError::Value {

@@ -214,14 +214,9 @@ fn print(out: &mut impl Write, paper: &Paper, made: &Reproduction) -> anyhow::Re
 }
 
 fn terminal_chart(figure: &Figure) -> String {
-    let mut series = figure.series();
-    if figure.axis == Axis::Linear {
-        return chart::curves(&series, 72, figure.x_label);
+    let series = figure.series();
+    match figure.axis {
+        Axis::Linear => chart::curves(&series, 72, figure.x_label),
+        Axis::Bytes => chart::curves_by_size(&series, 72),
     }
-    for one in &mut series {
-        for point in &mut one.points {
-            point.0 = point.0.log2();
-        }
-    }
-    chart::curves(&series, 72, "doublings of the size of a file, from 1 byte")
 }

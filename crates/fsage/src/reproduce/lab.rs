@@ -163,7 +163,7 @@ impl Lab<'_> {
         let what = left_out
             .case
             .file_bytes
-            .map_or_else(String::new, super::sizes::size_text);
+            .map_or_else(String::new, crate::chart::size_text);
         self.ui.warn(&format!(
             "{}: {what} left out: {}",
             state.name, left_out.why

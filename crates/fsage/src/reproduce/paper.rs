@@ -128,7 +128,8 @@ impl TryFrom<String> for Bytes {
     type Error = String;
 
     fn try_from(text: String) -> Result<Bytes, String> {
-        let bytes = size::parse(&text).map_err(|e| format!("{text}: {e}"))?;
+        let bytes = size::parse(&text)
+            .map_err(|e| format!("{text}: {e}; expected a size, as in 16K or 1M"))?;
         if bytes == 0 {
             return Err(format!("{text}: expected at least 1 byte"));
         }

@@ -5,8 +5,6 @@ use super::figure::{Curve, Point};
 use fsage_bench::{Measurement, Summary};
 use std::collections::BTreeMap;
 
-const KB: u64 = 1 << 10;
-
 /// Throughput in MB/s (10^6 bytes) and layout of the files of one size.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AtSize {
@@ -137,15 +135,6 @@ pub fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     Summary::of(&values).map(|summary| summary.mean)
 }
 
-/// A size for people: `104 KB`.
-pub fn size_text(bytes: u64) -> String {
-    if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) {
-        format!("{} MB", bytes >> 20)
-    } else {
-        format!("{} KB", bytes as f64 / KB as f64)
-    }
-}
-
 /// A ratio as a change: `+58 %`.
 pub fn change(ratio: f64) -> String {
     format!("{:+.1} %", (ratio - 1.0) * 100.0)
@@ -154,6 +143,8 @@ pub fn change(ratio: f64) -> String {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+
+    const KB: u64 = 1 << 10;
 
     /// Sizes in KB with throughputs of creating and reading, and a layout score.
     pub(crate) fn sizes(rows: &[(u64, f64, f64, f64)]) -> Sizes {
@@ -221,9 +212,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn sizes_and_changes_are_readable() {
-        assert_eq!(size_text(104 * KB), "104 KB");
-        assert_eq!(size_text(4 << 20), "4 MB");
+    fn changes_are_readable() {
         assert_eq!(change(1.58), "+58.0 %");
         assert_eq!(change(0.67), "-33.0 %");
     }

@@ -1,8 +1,9 @@
 //! Layout of the files that the benchmark creates on the aged file systems, by size.
 
+use crate::chart::size_text;
 use crate::reproduce::comparison::Measured;
 use crate::reproduce::figure::{Exhibit, Figure};
-use crate::reproduce::sizes::{Sizes, What, size_text};
+use crate::reproduce::sizes::{Sizes, What};
 use crate::svg::Axis;
 
 const KB: u64 = 1 << 10;

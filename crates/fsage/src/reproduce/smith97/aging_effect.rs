@@ -1,9 +1,10 @@
 //! What aging does to throughput (figure 1), and what it shows of two policies that are alike when empty (figure 2).
 
+use crate::chart::size_text;
 use crate::reproduce::comparison::Measured;
 use crate::reproduce::figure::{Exhibit, Figure, Published};
 use crate::reproduce::paper::Paper;
-use crate::reproduce::sizes::{Sizes, What, change, ratios, size_text};
+use crate::reproduce::sizes::{Sizes, What, change, ratios};
 use crate::svg::Axis;
 
 /// The original allocator and reallocation, empty and aged.

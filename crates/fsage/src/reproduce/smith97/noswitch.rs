@@ -1,9 +1,10 @@
 //! `NoSwitch`: a file stays in its cylinder group at the first indirect block.
 
+use crate::chart::size_text;
 use crate::reproduce::comparison::Measured;
 use crate::reproduce::figure::{Exhibit, Figure, Published};
 use crate::reproduce::paper::Paper;
-use crate::reproduce::sizes::{Sizes, What, change, largest, ratios, size_text};
+use crate::reproduce::sizes::{Sizes, What, change, largest, ratios};
 use crate::svg::Axis;
 
 const KB: u64 = 1 << 10;

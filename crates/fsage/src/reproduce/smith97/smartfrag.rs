@@ -1,12 +1,15 @@
 //! `SmartFrag`: the fragment at the end of a file follows its predecessor (figures 7 and 8).
 
+use crate::chart::size_text;
 use crate::reproduce::comparison::Measured;
 use crate::reproduce::figure::{Exhibit, Figure};
-use crate::reproduce::sizes::{Sizes, What, change, mean, ratios, size_text};
+use crate::reproduce::sizes::{Sizes, What, change, mean, ratios};
 use crate::svg::Axis;
 
 const KB: u64 = 1 << 10;
 const BLOCK: u64 = 8 * KB;
+/// What one run may differ from the next: the deviations of the paper are below it.
+const NOISE: f64 = 0.01;
 
 /// Small files on the aged file systems, size by size.
 pub struct SmartFrag<'a> {
@@ -81,7 +84,7 @@ impl SmartFrag<'_> {
         let above = mean(above.map(|p| p.1));
         measured.shape(
             "S97.6.above",
-            above.map(|ratio| (ratio > 1.0, change(ratio))),
+            above.map(|ratio| (ratio > 1.0 + NOISE, change(ratio))),
         );
     }
 
@@ -173,6 +176,17 @@ mod tests {
             "S97.6.above",
         ];
         assert_eq!(met, all);
+        // Half a percent above 64 KB is no more than one run differs from the next.
+        let smartfrag = curves(1.8, 0.97, 1.005);
+        let hardly = SmartFrag {
+            realloc: &realloc,
+            smartfrag: &smartfrag,
+        };
+        let mut measured = Measured::default();
+        hardly.measure(&mut measured);
+        let lines = measured.compare(&paper);
+        let above = lines.iter().find(|line| line.expected.id == "S97.6.above");
+        assert_eq!(above.map(|line| line.verdict), Some(Verdict::Differs));
         let swapped = SmartFrag {
             realloc: &curves(2.1, 0.5, 1.0),
             smartfrag: &curves(2.1, 0.5, 0.9),
