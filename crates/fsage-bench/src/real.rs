@@ -60,7 +60,7 @@ pub struct ExistingFile {
 pub struct RealOptions {
     /// Files that get the keys 0, 1, 2, ...; those that the benchmark makes follow.
     pub existing: Vec<ExistingFile>,
-    /// Whether the caches of the whole machine may be dropped where a directory is measured. Takes root.
+    /// Drops the caches of the whole machine where a directory is measured: see [`may_drop_all`].
     pub drop_all: bool,
     /// When to stop; `None` for never.
     pub stop: Option<StopAsked>,
@@ -151,7 +151,7 @@ impl Real {
     pub fn cache_method(&self) -> &'static str {
         if self.scratch.is_some() {
             "unmounted and mounted again; pages of the image dropped"
-        } else if self.drops_all() {
+        } else if self.options.drop_all {
             "pages of the benchmark's files dropped, then all caches of the machine"
         } else {
             "pages of the benchmark's files dropped; inodes and directories stay cached"
@@ -202,10 +202,6 @@ impl Real {
 
     fn root(&self) -> BorrowedFd<'_> {
         self.volume().root()
-    }
-
-    fn drops_all(&self) -> bool {
-        self.options.drop_all && rustix::process::geteuid().is_root()
     }
 
     fn find_existing(&self) -> Result<Vec<Option<KnownFile>>, BenchError> {
@@ -355,7 +351,7 @@ impl Real {
             let opened = self.open(&file.path, OFlags::RDONLY)?;
             Real::drop_pages(&opened).map_err(|errno| self.failed(&file.path, "fadvise", errno))?;
         }
-        if self.drops_all() {
+        if self.options.drop_all {
             // 3: pages, and also inodes and names.
             fs::write(DROP_CACHES, "3\n").map_err(io_failed(Path::new(DROP_CACHES), "write"))?;
         }
@@ -597,6 +593,17 @@ fn dir_path(own: &str, dir: DirKey) -> PathBuf {
 
 fn call_bytes(part: Part) -> u64 {
     part.call_bytes.clamp(1, LONGEST_CALL_BYTES)
+}
+
+/// That this process may drop the caches of the whole machine, as root may.
+///
+/// # Errors
+/// It may not.
+pub fn may_drop_all() -> Result<(), BenchError> {
+    let opened = fs::OpenOptions::new().write(true).open(DROP_CACHES);
+    opened
+        .map(drop)
+        .map_err(io_failed(Path::new(DROP_CACHES), "open"))
 }
 
 fn io_failed(path: &Path, call: &'static str) -> impl FnOnce(io::Error) -> BenchError + use<> {

@@ -54,7 +54,7 @@ pub fn size_text(bytes: u64) -> String {
 }
 
 /// Curves with these words below the two ends of the horizontal axis.
-pub fn curves_between(
+fn curves_between(
     series: &[Series],
     width: usize,
     (left, right): &(String, String),

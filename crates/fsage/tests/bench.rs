@@ -214,7 +214,15 @@ fn hot_files_are_those_that_were_changed_lately_and_are_alive() {
                 (&files.into(), &bytes.into())
             );
         }
+        // Without file 5: 50,000 bytes, and 500, 13,000 and 9000 more by files 3, 7 and 11.
+        let all = &json["suites"][0]["targets"][0]["all_files"];
+        assert_eq!(*all, serde_json::json!({ "files": 10, "bytes": 72_500 }));
     }
+    let shown = fsage(at, "bench run --suite hot-files --repetitions 1 --force");
+    assert!(
+        shown.contains("Hot files: 3 of 10 files, 0.03 of 0.07 MB."),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -242,18 +250,6 @@ fn the_results_are_the_same_bytes_on_any_number_of_threads_and_in_any_folder() {
 fn a_target_without_a_run_is_measured_empty() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
-    let args = "bench --on ffs:preset=small --suite free-space --size 8K,64K -o out --json";
-    let json = fsage_json(at, &format!("{args} --repetitions 2"));
-    let phases = json["suites"][0]["targets"][0]["phases"]
-        .as_array()
-        .expect("phases");
-    assert!(
-        phases.is_empty(),
-        "32 MB and an eighth more are no room in a file system of 32 MB"
-    );
-    let left_out = &json["suites"][0]["targets"][0]["left_out"];
-    assert_eq!(left_out.as_array().map(Vec::len), Some(2));
-    assert_eq!(left_out[0]["state"], "empty");
     let shown = fsage(
         at,
         "bench --on ffs --suite free-space --size 8K,64K --repetitions 2 -o other",
@@ -268,6 +264,53 @@ fn a_target_without_a_run_is_measured_empty() {
     }
     assert!(!shown.contains("control"));
     assert!(at.join("other/ffs/bench/free-space.parquet").is_file());
+}
+
+/// 32 MB and an eighth more are no room in a file system of 32 MB, nor are 10,000 files of 64 KB in the default one.
+#[test]
+fn a_suite_that_measures_nothing_writes_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    for quiet in ["", "--quiet "] {
+        refuses(
+            at,
+            &format!("{quiet}bench --on ffs:preset=small --suite free-space --size 8K,64K -o out"),
+            &[
+                "nothing was measured",
+                "ffs:preset=small: free-space, empty, 2 sizes of files from 8 KB to 64 KB",
+                "needs 37748736 bytes",
+            ],
+        );
+        assert!(!at.join("out").exists());
+    }
+    let bench = "bench --on ffs --repetitions 1 -o out --suite";
+    fsage(at, &format!("{bench} small-file"));
+    let of = |name: &str| fs::read(at.join("out/ffs/bench").join(name)).expect("a result");
+    let earlier = (of("small-file.parquet"), of("small-file.svg"));
+    refuses(
+        at,
+        &format!("{bench} small-file --size 64K --force --quiet"),
+        &["nothing was measured", "files of 64 KB: left out: needs"],
+    );
+    assert!(earlier == (of("small-file.parquet"), of("small-file.svg")));
+    let some = command(
+        at,
+        &format!("{bench} small-file,free-space --size 64K --force --json"),
+    );
+    let message = String::from_utf8_lossy(&some.stderr);
+    assert!(some.status.success(), "{message}");
+    assert!(
+        message.contains("ffs: small-file: nothing was measured, and no results are written"),
+        "{message}"
+    );
+    assert!(earlier == (of("small-file.parquet"), of("small-file.svg")));
+    assert!(!of("free-space.parquet").is_empty());
+    let json: Json = serde_json::from_slice(&some.stdout).expect("JSON");
+    let left_out = &json["suites"][0]["targets"][0]["left_out"];
+    assert_eq!(
+        (&left_out[0]["state"], &left_out[0]["file_bytes"]),
+        (&"empty".into(), &(64 << 10).into())
+    );
 }
 
 #[test]
@@ -364,7 +407,12 @@ fn what_cannot_be_measured_is_refused_before_the_work() {
         args,
         &["hot-files.parquet: exists already (--force replaces it)"],
     );
-    fsage(at, &format!("{args} --force"));
+    let forced = command(at, &format!("{args} --force --drop-caches"));
+    let message = String::from_utf8_lossy(&forced.stderr);
+    assert!(
+        forced.status.success() && message.contains("--drop-caches has no effect"),
+        "{message}"
+    );
 
     let manifest = at.join("run/run.json");
     let text = fs::read_to_string(&manifest).expect("a manifest");

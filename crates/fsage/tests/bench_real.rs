@@ -79,6 +79,26 @@ fn hashes(folder: &Path) -> Vec<(PathBuf, String)> {
     found
 }
 
+/// Whoever may not drop all caches of the machine hears so before anything is made.
+#[test]
+fn all_caches_take_root() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::create_dir(at.join("target")).expect("a folder");
+    let Some(mut as_nobody) = real::as_nobody(at) else {
+        return skip(
+            "all_caches_take_root",
+            "`setpriv` is needed to stop being root",
+        );
+    };
+    let args = "bench --on dir:target --suite small-file -o out --drop-caches";
+    let run = as_nobody.args(args.split(' ')).output().expect("it runs");
+    let message = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(3), "{message}");
+    assert!(message.contains("--drop-caches takes root"), "{message}");
+    assert!(!at.join("out").exists());
+}
+
 #[test]
 fn an_image_is_measured_and_left_as_it_was() {
     let fs = match RealFs::usable("ext4") {

@@ -12,6 +12,7 @@ use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
 use clap::ValueEnum;
+use fsage_bench::real::may_drop_all;
 use fsage_bench::{Benchmark, benchmarks};
 use fsage_core::size;
 use fsage_disk::Disk;
@@ -21,6 +22,7 @@ use grounds::RunFiles;
 use lane::Lane;
 use results::State;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -158,6 +160,9 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         None => empty_lanes(&specs, args)?,
     };
     // What would be refused in the end is refused before the work.
+    if args.drop_caches {
+        may_drop_caches(&lanes, ui)?;
+    }
     for lane in &lanes {
         lane.check(&plan)?;
         for suite in &suites {
@@ -175,6 +180,18 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     measured
 }
 
+/// That all caches of the machine may be dropped, where that makes a difference.
+fn may_drop_caches(lanes: &[Lane], ui: Ui) -> anyhow::Result<()> {
+    if lanes.iter().any(Lane::measures_directory) {
+        return may_drop_all().context("--drop-caches takes root: become root, or leave it out");
+    }
+    ui.warn(
+        "--drop-caches has no effect: caches of simulated targets and of images are always emptied, and no directory \
+         is measured",
+    );
+    Ok(())
+}
+
 /// Runs every suite on every target; the results of each are written when it is done.
 fn measure(
     suites: &[&'static dyn Benchmark],
@@ -188,20 +205,28 @@ fn measure(
         seed: plan.seed,
         suites: Vec::new(),
     };
+    let mut measured = BTreeSet::new();
+    let mut left_out = Vec::new();
     for &suite in suites {
         let mut targets = Vec::new();
         for lane in lanes {
             let suited = lane.run(suite, plan, ui)?;
             let report = report::Report::new(lane, suite.name(), plan, suited);
-            report.warn(ui);
-            results::write(
-                &lane.folder,
-                suite.name(),
-                plan.seed,
-                report.rows(),
-                args.force,
-            )?;
-            report.write_chart(&lane.folder, args.force)?;
+            let why = report.left_out();
+            for line in &why {
+                ui.warn(line);
+            }
+            if report.is_empty() {
+                ui.warn(&format!(
+                    "{}: {}: nothing was measured, and no results are written",
+                    lane.spec,
+                    suite.name()
+                ));
+                left_out.extend(why);
+            } else {
+                measured.insert(results::bench_folder(&lane.folder));
+            }
+            report.write(&lane.folder, plan.seed, args.force)?;
             if !args.json {
                 report.print(&mut out)?;
                 out.flush()?;
@@ -213,12 +238,15 @@ fn measure(
             targets,
         });
     }
+    if measured.is_empty() {
+        bail!("nothing was measured: {}", left_out.join("; "));
+    }
     if args.json {
         summary::print_json(&mut out, &json)?;
         return Ok(out.flush()?);
     }
-    let folders = lanes.iter().map(|lane| results::bench_folder(&lane.folder));
-    let folders: Vec<String> = folders.map(|path| path.display().to_string()).collect();
+    let folders = measured.iter().map(|path| path.display().to_string());
+    let folders: Vec<String> = folders.collect();
     ui.note(&format!(
         "\nEvery measurement is in {}.",
         folders.join(", ")

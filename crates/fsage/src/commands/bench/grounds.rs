@@ -5,12 +5,13 @@ use crate::aging::real::control_image;
 use crate::tree_table;
 use anyhow::Context;
 use fsage_bench::real::{ExistingFile, RealPlace};
-use fsage_core::{FileId, Layout, names};
+use fsage_core::{FileId, FileKind, Layout, names};
 use fsage_data::SnapshotFile;
 use fsage_models::ffs::Ffs;
 use fsage_target::directory::{Content, What};
 use fsage_target::loop_image::LoopOptions;
 use fsage_target::{HotFile, Place, RealSpec, control_workload};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -22,6 +23,29 @@ pub enum Ground {
     Model(Box<Ffs>, Vec<FileId>),
     /// A real file system, with the same.
     Real(RealPlace, Vec<ExistingFile>),
+}
+
+/// Regular files.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Files {
+    /// How many.
+    pub files: u64,
+    /// Their lengths together.
+    pub bytes: u64,
+}
+
+impl Files {
+    /// All of a file system.
+    pub fn of(layout: &impl Layout) -> Files {
+        let mut all = Files { files: 0, bytes: 0 };
+        layout.visit_files(&mut |file| {
+            if file.kind == FileKind::Regular {
+                all.files += 1;
+                all.bytes += file.size_bytes;
+            }
+        });
+        all
+    }
 }
 
 /// What a run has of a real target.

@@ -1,6 +1,6 @@
 //! A target of a run with the states that are measured, and how a suite runs on it.
 
-use super::grounds::{self, Ground, RunFiles};
+use super::grounds::{self, Files, Ground, RunFiles};
 use super::results::{Row, State};
 use super::{Machine, Plan};
 use crate::aging::again::AgedModel;
@@ -13,8 +13,10 @@ use fsage_bench::{
     Subject,
 };
 use fsage_core::{FileId, Layout};
+use fsage_data::SnapshotFile;
 use fsage_models::ffs::{Ffs, Params};
 use fsage_target::{Target, TargetSpec};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,10 +31,23 @@ pub struct Lane {
     pub spec: String,
     /// The folder of its results.
     pub folder: PathBuf,
+    /// All files of the aged file system, where its hot ones may be asked for.
+    pub all_files: Option<Files>,
     /// Of a model, how an empty one is made; none of a real target.
     params: Option<Params>,
     grounds: Vec<(State, Ground)>,
     first_own_id: u64,
+}
+
+/// A case that was not run.
+#[derive(Serialize)]
+pub struct NotRun {
+    /// On what.
+    pub state: State,
+    /// The size of its files; none where all cases of the suite are meant.
+    pub file_bytes: Option<u64>,
+    /// Why not.
+    pub why: String,
 }
 
 /// What a suite gave on a target.
@@ -40,7 +55,7 @@ pub struct Suited {
     /// Every measurement, by state.
     pub rows: Vec<Row>,
     /// Cases that were not run.
-    pub left_out: Vec<(State, LeftOut)>,
+    pub left_out: Vec<NotRun>,
     /// How the caches of a real file system were emptied.
     pub caches: Option<&'static str>,
     /// How far a copied free map of a real file system is from the one that was to be copied, in percent.
@@ -71,6 +86,7 @@ impl Lane {
         let mut lane = Lane {
             spec: spec.to_string(),
             folder: folder.to_owned(),
+            all_files: lived.as_ref().map(|model| Files::of(&model.aged)),
             params: Some(spec.ffs_params()?),
             grounds: Vec::new(),
             first_own_id: lived.as_ref().map_or(FIRST_ID, |model| model.first_free_id),
@@ -109,10 +125,15 @@ impl Lane {
         let mut lane = Lane {
             spec: spec.to_string(),
             folder: folder.to_owned(),
+            all_files: None,
             params: None,
             grounds: Vec::new(),
             first_own_id: FIRST_ID,
         };
+        if let Some(run) = run.filter(|run| run.hot.is_some()) {
+            let aged = SnapshotFile::open(run.folder.join("final.parquet"))?;
+            lane.all_files = Some(Files::of(&aged));
+        }
         let mut missing = None;
         for &state in states {
             match grounds::real(&real, folder, state, run)? {
@@ -133,6 +154,12 @@ impl Lane {
     /// Whether it is a real file system.
     pub fn is_real(&self) -> bool {
         self.params.is_none()
+    }
+
+    /// Whether the files of a directory are measured.
+    pub fn measures_directory(&self) -> bool {
+        let mut grounds = self.grounds.iter();
+        grounds.any(|(_, ground)| matches!(ground, Ground::Real(RealPlace::Directory(_), _)))
     }
 
     /// That a model fits the drive.
@@ -164,8 +191,16 @@ impl Lane {
             free_map_off_percent: BTreeMap::new(),
         };
         for (state, ground) in &self.grounds {
-            let Some(outcome) = self.run_on(*state, ground, suite, plan, ui)? else {
-                continue;
+            let outcome = match self.run_on(*state, ground, suite, plan, ui)? {
+                Ok(outcome) => outcome,
+                Err(why) => {
+                    suited.left_out.push(NotRun {
+                        state: *state,
+                        file_bytes: None,
+                        why,
+                    });
+                    continue;
+                }
             };
             suited.caches = outcome.caches;
             if let Some(off) = outcome.free_map_off_percent {
@@ -173,7 +208,11 @@ impl Lane {
             }
             let left_out = outcome.left_out.into_iter();
             let left_out = left_out.chain(outcome.results.left_out);
-            suited.left_out.extend(left_out.map(|left| (*state, left)));
+            suited.left_out.extend(left_out.map(|left| NotRun {
+                state: *state,
+                file_bytes: left.case.file_bytes,
+                why: left.why.to_string(),
+            }));
             let machine = (!self.is_real()).then_some(&plan.machine);
             let rows = outcome
                 .results
@@ -191,7 +230,7 @@ impl Lane {
         Ok(suited)
     }
 
-    /// `None` if the suite is none for such a target.
+    /// The reason if the suite is none for such a target.
     fn run_on(
         &self,
         state: State,
@@ -199,7 +238,7 @@ impl Lane {
         suite: &dyn Benchmark,
         plan: &Plan,
         ui: Ui,
-    ) -> anyhow::Result<Option<Outcome>> {
+    ) -> anyhow::Result<Result<Outcome, String>> {
         let what = format!("{} {}", suite.name(), state.as_str());
         let only_free_map = suite.name() == FREE_SPACE.name;
         match ground {
@@ -225,18 +264,13 @@ impl Lane {
                     &what,
                     ui,
                 )
-                .map(Some)
+                .map(Ok)
             }
             Ground::Real(place, existing) => {
                 let place = match (place, only_free_map) {
                     (RealPlace::Directory(_), true) => {
-                        ui.warn(&format!(
-                            "{}: {}: the free map of a directory is that of its whole file system, and is not copied; \
-                             left out",
-                            self.spec,
-                            suite.name()
-                        ));
-                        return Ok(None);
+                        let why = "the free map of a directory is that of its whole file system, and is not copied";
+                        return Ok(Err(why.to_owned()));
                     }
                     (RealPlace::CopyOf { image, options }, true) => RealPlace::FreeMapOf {
                         image: image.clone(),
@@ -274,7 +308,7 @@ impl Lane {
                 .with_context(|| self.spec.clone())?;
                 let [stand] = stands;
                 stand.close().map_err(failed)?;
-                Ok(Some(Outcome {
+                Ok(Ok(Outcome {
                     caches: Some(caches),
                     free_map_off_percent,
                     ..outcome

@@ -1,18 +1,16 @@
 //! What the measurements of a suite on a target say: a table, charts, and JSON.
 
-use super::Plan;
-use super::lane::{Lane, Suited};
+use super::grounds::Files;
+use super::lane::{Lane, NotRun, Suited};
 use super::results::{self, Row, State};
-use crate::chart::{self, Series};
+use super::{HOT_FILES, Plan};
+use crate::chart::{self, Series, size_text};
 use crate::summary;
 use crate::svg::{self, Axis, Panel};
-use crate::ui::Ui;
-use anyhow::Context;
 use fsage_bench::{Measurement, Summary};
 use fsage_data::PartialFile;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -33,9 +31,11 @@ pub struct Report {
     caches: Option<&'static str>,
     /// How far copied free maps are from those that were to be copied.
     free_map_off_percent: BTreeMap<State, f64>,
+    /// Of hot files, all files among which they are.
+    all_files: Option<Files>,
     repetitions: u32,
     rows: Vec<Row>,
-    left_out: Vec<LeftOutJson>,
+    left_out: Vec<NotRun>,
     lines: Vec<Line>,
 }
 
@@ -63,14 +63,6 @@ struct Cell {
     layout_score: Option<f64>,
 }
 
-/// A case that was not run.
-#[derive(Serialize)]
-struct LeftOutJson {
-    state: State,
-    file_bytes: Option<u64>,
-    why: String,
-}
-
 /// A suite on a target, for a program.
 #[derive(Serialize)]
 pub struct TargetJson {
@@ -79,9 +71,10 @@ pub struct TargetJson {
     host: Option<String>,
     caches: Option<&'static str>,
     free_map_off_percent: BTreeMap<State, f64>,
+    all_files: Option<Files>,
     repetitions: u32,
     phases: Vec<Line>,
-    left_out: Vec<LeftOutJson>,
+    left_out: Vec<NotRun>,
     measurements: Vec<Row>,
 }
 
@@ -89,56 +82,59 @@ impl Report {
     /// Sums up the measurements of a suite.
     pub fn new(lane: &Lane, suite: &'static str, plan: &Plan, suited: Suited) -> Report {
         let machine = (!lane.is_real()).then_some(&plan.machine);
-        let left_out = suited.left_out.into_iter();
-        let left_out = left_out.map(|(state, left)| LeftOutJson {
-            state,
-            file_bytes: left.case.file_bytes,
-            why: left.why.to_string(),
-        });
         Report {
             target: lane.spec.clone(),
             suite,
             device: machine.map(|machine| machine.device.clone()),
             host: machine.map(|machine| machine.host.clone()),
+            all_files: lane.all_files.filter(|_| suite == HOT_FILES),
             repetitions: plan.repetitions(lane.is_real()),
             caches: suited.caches,
             free_map_off_percent: suited.free_map_off_percent,
-            left_out: left_out.collect(),
+            left_out: suited.left_out,
             lines: lines(&suited.rows),
             rows: suited.rows,
         }
     }
 
-    /// Every measurement.
-    pub fn rows(&self) -> &[Row] {
-        &self.rows
+    /// Whether there is any measurement.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
     }
 
-    /// Says which cases were left out, and why.
-    pub fn warn(&self, ui: Ui) {
-        for same in self
-            .left_out
-            .chunk_by(|a, b| (a.state, &a.why) == (b.state, &b.why))
-        {
+    /// Which cases were left out, and why: a line for neighbors with one reason.
+    pub fn left_out(&self) -> Vec<String> {
+        let same = |a: &NotRun, b: &NotRun| (a.state, &a.why) == (b.state, &b.why);
+        let groups = self.left_out.chunk_by(same).map(|same| {
             let sizes: Vec<u64> = same.iter().filter_map(|left| left.file_bytes).collect();
             let files = match sizes[..] {
                 [] => String::new(),
-                [one] => format!(", files of {}", size(one)),
+                [one] => format!(", files of {}", size_text(one)),
                 [first, .., last] => format!(
                     ", {} sizes of files from {} to {}",
                     sizes.len(),
-                    size(first),
-                    size(last)
+                    size_text(first),
+                    size_text(last)
                 ),
             };
-            ui.warn(&format!(
+            format!(
                 "{}: {}, {}{files}: left out: {}",
                 self.target,
                 self.suite,
                 same[0].state.as_str(),
                 same[0].why
-            ));
+            )
+        });
+        groups.collect()
+    }
+
+    /// Writes the measurements and a chart of them; nothing where nothing was measured.
+    pub fn write(&self, folder: &Path, seed: u64, force: bool) -> anyhow::Result<()> {
+        if self.rows.is_empty() {
+            return Ok(());
         }
+        results::write(folder, self.suite, seed, &self.rows, force)?;
+        self.write_chart(folder, force)
     }
 
     /// Prints a table, and a chart of each phase that has several sizes.
@@ -161,6 +157,16 @@ impl Report {
                 "Free map of {state}: {percent:.2} % off the one that it is a copy of."
             )?;
         }
+        if let (Some(all), Some(row)) = (self.all_files, self.rows.first()) {
+            let mb = |bytes: u64| digits(bytes as f64 / MB);
+            let (hot, hot_bytes) = (row.measurement.files, mb(row.measurement.bytes));
+            writeln!(
+                out,
+                "Hot files: {hot} of {} files, {hot_bytes} of {} MB.",
+                all.files,
+                mb(all.bytes)
+            )?;
+        }
         writeln!(out, "{}\n", self.what_is_shown())?;
         writeln!(out, "{}", self.table())?;
         for (phase, series) in self.curves() {
@@ -171,15 +177,8 @@ impl Report {
             if least >= most {
                 continue;
             }
-            let doublings = series.into_iter().map(|one| Series {
-                name: one.name,
-                points: one.points.iter().map(|&(x, y)| (x.log2(), y)).collect(),
-            });
-            let doublings: Vec<Series> = doublings.collect();
-            let ends = (size(least as u64), size(most as u64));
             writeln!(out, "\n{phase}: {}", self.unit_of(&phase).as_str())?;
-            let drawn = chart::curves_between(&doublings, WIDTH, &ends, "size of files");
-            write!(out, "{drawn}")?;
+            write!(out, "{}", chart::curves_by_size(&series, WIDTH))?;
         }
         Ok(())
     }
@@ -225,7 +224,7 @@ impl Report {
             let unit = line.unit();
             let mut cells = vec![
                 line.phase.clone(),
-                line.file_bytes.map_or_else(|| "-".to_owned(), size),
+                line.file_bytes.map_or_else(|| "-".to_owned(), size_text),
                 unit.as_str().to_owned(),
             ];
             for state in &states {
@@ -280,17 +279,8 @@ impl Report {
     }
 
     /// Writes the chart: throughput by size of files; where there is one size, by repetition.
-    pub fn write_chart(&self, folder: &Path, force: bool) -> anyhow::Result<()> {
+    fn write_chart(&self, folder: &Path, force: bool) -> anyhow::Result<()> {
         let path = results::path(folder, self.suite, "svg");
-        if self.lines.is_empty() {
-            // Nor may the chart of other results stay beside these.
-            return match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    Err(error).with_context(|| format!("{}: cannot remove it", path.display()))
-                }
-                _ => Ok(()),
-            };
-        }
         let by_size = self.curves().into_iter().any(|(_, series)| {
             let mut sizes = series.iter().flat_map(|s| s.points.iter().map(|p| p.0));
             let first = sizes.next();
@@ -356,6 +346,7 @@ impl Report {
             host: self.host,
             caches: self.caches,
             free_map_off_percent: self.free_map_off_percent,
+            all_files: self.all_files,
             repetitions: self.repetitions,
             phases: self.lines,
             left_out: self.left_out,
@@ -498,18 +489,6 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// A size as it is given on the command line, with a unit.
-fn size(bytes: u64) -> String {
-    const UNITS: [(u64, &str); 3] = [(1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")];
-    let unit = UNITS
-        .into_iter()
-        .find(|&(unit, _)| bytes > 0 && bytes.is_multiple_of(unit));
-    unit.map_or_else(
-        || format!("{bytes} B"),
-        |(unit, name)| format!("{} {name}", bytes / unit),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -582,14 +561,6 @@ mod tests {
             (123.4, "123"),
         ] {
             assert_eq!(digits(value), text);
-        }
-        for (bytes, text) in [
-            (0, "0 B"),
-            (1500, "1500 B"),
-            (16_384, "16 KB"),
-            (1 << 20, "1 MB"),
-        ] {
-            assert_eq!(size(bytes), text);
         }
     }
 }
