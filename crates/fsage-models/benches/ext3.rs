@@ -1,7 +1,8 @@
 //! Operations per second of the Ext3 model, against the performance budget of `DESIGN.md`: 1,000,000 in mode ext2.
 //!
 //! The operations are those of the vector `s50k`, parsed beforehand, on an empty file system of 1 GB, which they
-//! fill to 78 %. The vector lies beside the repository. Where it is not there, `s2k` stands in for it, under its own name.
+//! fill to 78 %. The vector lies beside the repository. Where it is not there, `s2k` stands in for it, under its own
+//! name.
 
 mod script;
 

@@ -2,7 +2,8 @@
 //!
 //! **What it does.** A segment of utilization `u` costs `2 / (1 - u)` to clean for what it gains, and the more is
 //! overwritten in it the less. With `f` the rate at which its blocks are overwritten, the cost sinks as
-//! `f * u / (1 - u)^2`; the segment with the smallest decline is cleaned first. `f` is one over the age of the data: the
+//! `f * u / (1 - u)^2`; the segment with the smallest decline is cleaned first. `f` is one over the age of the data:
+//! the
 //! time since owners wrote the blocks, on average. A block that the cleaner moves brings the age of the segment that it
 //! leaves.
 //!

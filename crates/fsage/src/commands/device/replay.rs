@@ -27,7 +27,8 @@ pub struct Args {
     /// Form of the file.
     #[arg(long, value_enum, default_value = "vector")]
     format: Format,
-    /// Which of the waiting requests is next: fcfs, clook, disksort, sstf or sptf [default: what the file says, or fcfs].
+    /// Which of the waiting requests is next: fcfs, clook, disksort, sstf or sptf [default: what the file says, or
+    /// fcfs].
     #[arg(long, visible_alias = "policy", value_name = "NAME")]
     scheduler: Option<String>,
     /// How the times of the file are meant: closed, open or think [default: what the file says].
