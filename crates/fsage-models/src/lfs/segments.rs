@@ -56,7 +56,7 @@ impl Segment {
 pub(super) struct Log {
     pub partials: Vec<Partial>,
     pub finfos: Vec<Finfo>,
-    /// Blocks of the FINFOs.
+    /// Blocks that the records of files (FINFO) have.
     pub lbns: Vec<i32>,
     pub inode_blocks: Vec<InodeBlock>,
     /// Inodes of the inode blocks.
@@ -129,7 +129,7 @@ impl Log {
         self.inode_blocks.extend(inode_blocks);
     }
 
-    /// FINFOs with their blocks: (FINFO, blocks).
+    /// Records of files with their blocks: (FINFO, blocks).
     pub fn files(&self) -> impl Iterator<Item = (&Finfo, &[i32])> {
         let mut start = 0;
         self.finfos.iter().map(move |finfo| {
