@@ -1,0 +1,15 @@
+//! The page of a run: one HTML file with charts, tables and block maps, which needs no network and no other file.
+//!
+//! What stands on it is a [`Report`]; this crate knows how a page looks and nothing of where its numbers come from.
+
+pub mod charts;
+pub mod data;
+pub mod map;
+pub mod model;
+
+pub use charts::{Axis, Bars, Format, Lines, Scale, Stacks};
+pub use data::{Cell, Column, DataTable};
+pub use map::BlockMap;
+pub use model::{
+    Chart, Command, Exhibit, Fact, Finding, Report, Section, Sheet, Target, Term, Tone,
+};
