@@ -171,4 +171,22 @@ pub trait Hosted: FileSystem {
 
     /// What is written, without waiting, at the end of every sync of a file system that has changed.
     fn superblock(&self, io: &mut Vec<Io>);
+
+    /// Whether the block that holds the end of a file is read on its own, without read-ahead, where the host knows such
+    /// a rule.
+    fn reads_tail_alone(&self) -> bool {
+        true
+    }
+}
+
+/// A hosted file system of any kind, which can be copied: every measurement has one of its own.
+pub trait AnyHosted: Hosted + Sync {
+    /// A copy in the same state.
+    fn copy(&self) -> Box<dyn AnyHosted>;
+}
+
+impl<F: Hosted + Clone + Sync + 'static> AnyHosted for F {
+    fn copy(&self) -> Box<dyn AnyHosted> {
+        Box::new(self.clone())
+    }
 }

@@ -6,9 +6,12 @@
 mod block_list;
 pub mod ext3;
 pub mod ffs;
+mod findings;
 pub mod lfs;
 mod names;
+mod operations;
 mod options;
 mod shortfall;
+mod told;
 
 pub use options::ParamError;

@@ -80,3 +80,26 @@ impl<'a> Setting<'a> {
         }
     }
 }
+
+/// Splits `key=value,flag` as the command line does.
+#[cfg(test)]
+pub(crate) fn split(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> + Clone {
+    let options = text.split(',').filter(|option| !option.is_empty());
+    options.map(|option| match option.split_once('=') {
+        Some((key, value)) => (key, Some(value)),
+        None => (option, None),
+    })
+}
+
+/// Every key that is listed is one that is parsed.
+#[cfg(test)]
+pub(crate) fn every_key_is_known<P>(
+    keys: &[(&str, &str)],
+    parse: impl Fn(&str) -> Result<P, ParamError>,
+) {
+    for (key, _) in keys {
+        let parsed = parse(&format!("{key}=1"));
+        let known = !matches!(parsed, Err(ParamError::UnknownKey { .. }));
+        assert!(known, "{key}");
+    }
+}

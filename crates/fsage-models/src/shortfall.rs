@@ -1,18 +1,9 @@
 //! What lack of space kept from being made: a workload goes on as if it had all the space it asked for, so that
 //! later operations may name what is not there. They are skipped and counted; the run goes on.
 
-use crate::names::Names;
+use crate::operations::Model;
 use fsage_core::{DirId, FileId, Op, Outcome, StateError};
 use rustc_hash::FxHashSet;
-
-/// Which ids an operation may give to what it makes.
-pub(crate) trait NewIds {
-    /// No file has this id.
-    fn is_new_file(&self, id: FileId) -> bool;
-
-    /// No directory has this id.
-    fn is_new_dir(&self, id: DirId) -> bool;
-}
 
 /// Where the workload and the file system have come apart.
 #[derive(Clone, Debug, Default)]
@@ -48,16 +39,18 @@ impl Shortfall {
     }
 
     /// Whether the operation names something that was never made. What it would have made is then absent as
-    /// well, and what it removes no longer is: that is for [`Shortfall::note`].
+    /// well, and what it removes no longer is: that is for [`Shortfall::note_undone`].
     #[inline]
-    pub fn is_absent(&self, op: &Op, ids: &impl NewIds) -> bool {
+    pub fn is_absent(&self, op: &Op, fs: &impl Model) -> bool {
         if self.is_empty() {
             return false;
         }
+        let is_new_file = |id: FileId| fs.find_file(id).is_none();
+        let is_new_dir = |id: DirId| fs.dir_ids().new_id(id).is_ok();
         let file = |id: FileId| self.files.contains(&id.0);
         let dir = |id: DirId| self.dirs.contains(&id.0);
         match *op {
-            Op::Mkdir { dir: new, parent } => parent.is_some_and(dir) && ids.is_new_dir(new),
+            Op::Mkdir { dir: new, parent } => parent.is_some_and(dir) && is_new_dir(new),
             Op::Rmdir { dir: d } => dir(d),
             Op::RenameDir { dir: d, parent } => dir(d) || dir(parent),
             Op::Create {
@@ -65,7 +58,7 @@ impl Shortfall {
             }
             | Op::Symlink {
                 file: new, dir: d, ..
-            } => dir(d) && ids.is_new_file(new),
+            } => dir(d) && is_new_file(new),
             Op::Append { file: f, .. }
             | Op::Write { file: f, .. }
             | Op::Overwrite { file: f, .. }
@@ -83,49 +76,51 @@ impl Shortfall {
                 file: new,
                 existing,
                 dir: d,
-            } => (file(existing) || dir(d)) && ids.is_new_file(new),
+            } => (file(existing) || dir(d)) && is_new_file(new),
             _ => false,
         }
     }
 
-    /// Remembers what an operation did not make, and forgets what is there or gone now.
+    /// Forgets what is there or gone now that an operation is done.
     #[inline]
-    pub fn note<I: Copy>(&mut self, op: &Op, outcome: Outcome, names: &Names<I>) {
-        if outcome == Outcome::Done {
-            match *op {
-                // Whatever it was, its size is what the workload says.
-                Op::Create { file, .. } | Op::Rewrite { file, .. } | Op::Delete { file }
-                    if !self.short.is_empty() || !self.files.is_empty() =>
-                {
-                    self.short.remove(&file.0);
-                    self.files.remove(&file.0);
-                }
-                Op::Symlink { file, .. } | Op::Link { file, .. } => {
-                    self.files.remove(&file.0);
-                }
-                Op::Mkdir { dir, .. } => {
-                    self.dirs.remove(&dir.0);
-                }
-                Op::Rename {
-                    replaced: Some(gone),
-                    ..
-                } => {
-                    self.files.remove(&gone.0);
-                }
-                _ => {}
+    pub fn note_done(&mut self, op: &Op) {
+        match *op {
+            // Whatever it was, its size is what the workload says.
+            Op::Create { file, .. } | Op::Rewrite { file, .. } | Op::Delete { file }
+                if !self.short.is_empty() || !self.files.is_empty() =>
+            {
+                self.short.remove(&file.0);
+                self.files.remove(&file.0);
             }
-            return;
+            Op::Symlink { file, .. } | Op::Link { file, .. } => {
+                self.files.remove(&file.0);
+            }
+            Op::Mkdir { dir, .. } => {
+                self.dirs.remove(&dir.0);
+            }
+            Op::Rename {
+                replaced: Some(gone),
+                ..
+            } => {
+                self.files.remove(&gone.0);
+            }
+            _ => {}
         }
+    }
+
+    /// Remembers what an operation did not do, and forgets what it would have removed. `made` says whether the file that
+    /// it was to make is there.
+    pub fn note_undone(&mut self, op: &Op, made: bool) {
         match *op {
             Op::Mkdir { dir, .. } => {
                 self.dirs.insert(dir.0);
             }
             Op::Create { file, .. } | Op::Symlink { file, .. } | Op::Link { file, .. } => {
-                if names.find(file).is_none() {
-                    self.files.insert(file.0);
-                } else {
+                if made {
                     self.files.remove(&file.0);
                     self.short.insert(file.0);
+                } else {
+                    self.files.insert(file.0);
                 }
             }
             Op::Append { file, .. }
@@ -149,18 +144,18 @@ impl Shortfall {
 
     /// An operation that does not fit the state only because something earlier did not fit the disk is absent,
     /// not an error of the workload.
-    pub fn excuse<I: Copy>(
+    pub fn excuse(
         &self,
         op: &Op,
         error: StateError,
-        names: &Names<I>,
+        fs: &impl Model,
     ) -> Result<Outcome, StateError> {
         let excused = match error {
             StateError::BeyondEnd(_) => match *op {
                 // A further name of a short file has another id.
                 Op::Overwrite { file, .. } => {
                     let short = &self.short;
-                    let linked = names.find(file).is_some_and(|slot| names.links(slot) > 1);
+                    let linked = fs.find_file(file).is_some_and(|slot| fs.links(slot) > 1);
                     short.contains(&file.0) || linked && !short.is_empty()
                 }
                 _ => false,

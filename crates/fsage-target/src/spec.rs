@@ -151,11 +151,7 @@ impl TargetSpec {
     /// # Errors
     /// An unknown key or a bad value.
     pub fn lfs_params(&self) -> Result<lfs::Params, SpecError> {
-        let options = self
-            .options
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.as_deref()));
-        lfs::Params::from_options(options).map_err(|e| SpecError::new(self, e))
+        lfs::Params::from_options(self.settings()).map_err(|e| self.refuse(&e))
     }
 
     /// The real file system of a target of kind `dir` or `loop`; `None` for a model.

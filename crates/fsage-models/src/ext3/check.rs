@@ -5,80 +5,48 @@ use super::entries::{Entries, name_bytes, units_of};
 use super::geometry::LOST_FOUND_INO;
 use super::inode::{Indirect, Inode, Kind};
 use super::window::Window;
-use fsage_core::{FileId, Inconsistency};
+use crate::findings::{Findings, Owned};
+use fsage_core::Inconsistency;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Debug;
-
-/// Findings that are told in words; more are only counted.
-const MOST: usize = 100;
 
 /// Looks for everything that does not fit together.
 pub(super) fn check(fs: &Ext3) -> Result<(), Inconsistency> {
     let mut check = Check {
         fs,
-        used: vec![0; (fs.geometry.blocks as usize).div_ceil(64)],
-        found: Inconsistency {
-            count: 0,
-            findings: Vec::new(),
-        },
+        owned: Owned::new(fs.geometry.blocks.into(), "block"),
+        found: Findings::default(),
     };
     check.metadata();
     check.files();
     check.block_maps();
     check.inode_maps();
-    check.links();
+    check.found.names(&fs.names);
+    check.symbolic_links();
     check.directories();
     check.windows();
-    if check.found.count == 0 {
-        Ok(())
-    } else {
-        Err(check.found)
-    }
+    check.found.result()
 }
 
 struct Check<'a> {
     fs: &'a Ext3,
-    /// One bit a block: in use by metadata, a file or a directory.
-    used: Vec<u64>,
-    found: Inconsistency,
+    /// Blocks in use by metadata, a file or a directory.
+    owned: Owned,
+    found: Findings,
 }
 
 impl<'a> Check<'a> {
     fn find(&mut self, finding: impl FnOnce() -> String) {
-        self.found.count += 1;
-        if self.found.findings.len() < MOST {
-            self.found.findings.push(finding());
-        }
+        self.found.find(finding);
     }
 
     fn compare<T: PartialEq + Debug>(&mut self, what: &str, kept: &T, counted: &T) {
-        if kept != counted {
-            self.find(|| format!("{what}: {kept:?} is kept, a recount gives {counted:?}"));
-        }
+        self.found.compare(what, kept, counted);
     }
 
     fn claim(&mut self, first: u32, blocks: u32, owner: &dyn Fn() -> String) {
-        if u64::from(first) + u64::from(blocks) > u64::from(self.fs.geometry.blocks) {
-            self.find(|| {
-                format!(
-                    "{}: blocks {first}+{blocks} lie outside the file system",
-                    owner()
-                )
-            });
-            return;
-        }
-        for block in first..first + blocks {
-            let (word, bit) = (&mut self.used[block as usize / 64], 1 << (block % 64));
-            if *word & bit != 0 {
-                self.find(|| format!("{}: block {block} has two owners", owner()));
-                return;
-            }
-            *word |= bit;
-        }
-    }
-
-    fn is_used(&self, block: u32) -> bool {
-        self.used[block as usize / 64] >> (block % 64) & 1 == 1
+        let range = (first.into(), blocks.into());
+        self.owned.claim(range, owner, &mut self.found);
     }
 
     fn metadata(&mut self) {
@@ -106,20 +74,11 @@ impl<'a> Check<'a> {
         let fs = self.fs;
         for (slot, dir) in self.live_dirs() {
             self.inode(&dir.inode, &|| format!("directory {}", dir.id));
-            // Not the root, whose number another directory may have taken.
-            if slot > 0 && fs.dir_slots.get(&dir.id) != Some(&(slot as u32)) {
-                self.find(|| format!("directory {}: its id does not lead to it", dir.id));
-            }
+            self.found.dir_id(&fs.dir_ids, slot as u32, dir.id);
         }
-        let mut files = 0;
-        for (slot, file) in fs.names.iter() {
-            files += 1;
+        for (_, file) in fs.names.iter() {
             self.inode(&file.inode, &|| format!("file {}", file.id));
-            if fs.names.find(FileId(file.id)) != Some(slot) {
-                self.find(|| format!("file {}: its id does not lead to it", file.id));
-            }
         }
-        self.compare("files that are indexed", &fs.names.len(), &files);
         let inodes = fs.names.iter().map(|(_, file)| file.inode);
         let live: FxHashSet<u32> = inodes
             .chain(self.live_dirs().map(|(_, dir)| dir.inode))
@@ -183,7 +142,8 @@ impl<'a> Check<'a> {
             let first = fs.geometry.first_block(group);
             let mut free = 0;
             for at in 0..fs.geometry.blocks_per_group {
-                let used = at >= fs.geometry.blocks_in(group) || self.is_used(first + at);
+                let used =
+                    at >= fs.geometry.blocks_in(group) || self.owned.is_used((first + at).into());
                 free += u32::from(!used);
                 if fs.groups.first_free(group, at, at + 1).is_none() != used {
                     let block = first + at;
@@ -245,25 +205,11 @@ impl<'a> Check<'a> {
         self.compare("free inodes and directories", &kept, &total);
     }
 
-    /// Further names of files: as many as their files count.
-    fn links(&mut self) {
-        let fs = self.fs;
-        let mut further: FxHashMap<u32, u32> = FxHashMap::default();
-        for (_, alias) in fs.names.aliases() {
-            *further.entry(alias.file).or_default() += 1;
-        }
-        for (slot, file) in fs.names.iter() {
-            let counted = 1 + further.remove(&slot).unwrap_or(0);
-            let kept = fs.names.links(slot);
-            if kept != counted || file.entry.is_linked() != (counted > 1) {
-                self.find(|| format!("file {}: {kept} links, {counted} names", file.id));
-            }
+    fn symbolic_links(&mut self) {
+        for (_, file) in self.fs.names.iter() {
             if file.entry.is_symlink() != (file.inode.kind == Kind::Symlink) {
                 self.find(|| format!("file {}: a symbolic link, or not", file.id));
             }
-        }
-        if !further.is_empty() {
-            self.find(|| format!("names of {} files that are not there", further.len()));
         }
     }
 

@@ -62,7 +62,6 @@ impl Ext3 {
             entries,
             alive: true,
         });
-        self.dir_slots.insert(0, 0);
     }
 
     /// Takes the first free blocks of all.
@@ -194,19 +193,19 @@ impl Ext3 {
     }
 
     /// Inode, first block, entry in the parent. Without space nothing is left behind.
-    pub(super) fn make_directory(&mut self, id: u64, parent: u32) -> Outcome {
+    pub(super) fn new_directory(&mut self, id: u64, parent: u32) -> Result<u32, Outcome> {
         let inode = self
             .directory_group(parent)
             .and_then(|group| self.take_inode(group, Kind::Directory));
         let Some(mut inode) = inode else {
-            return Outcome::NoInode;
+            return Err(Outcome::NoInode);
         };
         let made = self
             .add_block(&mut inode)
             .and_then(|()| self.enter(parent, id));
         let Ok(at) = made else {
             self.release(&mut inode);
-            return Outcome::NoSpace;
+            return Err(Outcome::NoSpace);
         };
         self.changed_inode(self.dirs[parent as usize].inode.ino);
         let dir = Dir {
@@ -224,19 +223,17 @@ impl Ext3 {
             self.dirs.push(dir);
             self.dirs.len() as u32 - 1
         };
-        self.dir_slots.insert(id, slot);
-        Outcome::Done
+        Ok(slot)
     }
 
     /// Entry in the parent, contents, inode of an empty directory.
-    pub(super) fn remove_directory(&mut self, slot: u32) {
+    pub(super) fn drop_directory(&mut self, slot: u32) {
         let dir = &mut self.dirs[slot as usize];
-        let (id, parent, at, mut inode) = (dir.id, dir.parent, dir.at, dir.inode);
+        let (parent, at, mut inode) = (dir.parent, dir.at, dir.inode);
         dir.alive = false;
         self.leave(parent, at);
         self.release(&mut inode);
         self.dirs[slot as usize].inode = inode;
-        self.dir_slots.remove(&id);
         self.free_dirs.push(slot);
     }
 

@@ -7,27 +7,9 @@
 use super::Ext3;
 use super::geometry::DIRECT;
 use super::inode::{Array, Inode};
-use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io, Work};
-use fsage_core::{DirId, FileId, Op};
-
-/// What was told, if anything is to be.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Told {
-    on: bool,
-    io: Vec<Io>,
-}
-
-impl Told {
-    #[inline]
-    pub fn is_on(&self) -> bool {
-        self.on
-    }
-
-    /// Where to tell, if anything is to be told.
-    pub fn io(&mut self) -> Option<&mut Vec<Io>> {
-        self.on.then_some(&mut self.io)
-    }
-}
+use crate::told::{Searched, Told};
+use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
+use fsage_core::{DirId, FileId};
 
 /// A buffer that the log has: it is dirty, as any other from now on.
 pub(super) fn flush_to_home(buffer: Buffer, io: &mut Vec<Io>) {
@@ -47,14 +29,12 @@ impl Ext3 {
     /// Whether anybody wants to know what changes.
     #[inline]
     pub(super) fn is_followed(&self) -> bool {
-        self.told.on || self.journal.is_on()
+        self.told.is_on() || self.journal.is_on()
     }
 
     #[inline]
     fn tell(&mut self, io: Io) {
-        if self.told.on {
-            self.told.io.push(io);
-        }
+        self.told.tell(io);
     }
 
     fn buffer(&self, id: BufferId, block: u32) -> Buffer {
@@ -92,7 +72,7 @@ impl Ext3 {
         let journaled = self.journal.is_on();
         if journaled {
             let address = (buffer.start_bytes / self.geometry.block_bytes) as u32;
-            if self.journal.note(address, self.now_ns) && self.told.on {
+            if self.journal.note(address, self.now_ns) && self.told.is_on() {
                 self.journal.note_buffer(buffer);
             }
         }
@@ -106,9 +86,7 @@ impl Ext3 {
         } else {
             Io::Modify(buffer, flush)
         };
-        if self.told.io.last() != Some(&change) {
-            self.tell(change);
-        }
+        self.told.tell_once(change);
     }
 
     /// An inode changes.
@@ -122,7 +100,7 @@ impl Ext3 {
     /// The block bitmap and the descriptor of a group change.
     #[inline]
     pub(super) fn changed_group(&mut self, group: u32) {
-        if self.is_followed() && (self.journal.note_group(group) || self.told.on) {
+        if self.is_followed() && (self.journal.note_group(group) || self.told.is_on()) {
             let bitmap = self.geometry.block_bitmap(group);
             self.changed(self.device_buffer(bitmap), false);
             self.changed_descriptor(group);
@@ -212,7 +190,7 @@ impl Ext3 {
 
     /// The last block of a file is cut: the rest of it becomes zeros.
     pub(super) fn zeroed_tail(&mut self, inode: &Inode, lbn: u32) {
-        if self.told.on
+        if self.told.is_on()
             && let Some(buffer) = self.data_buffer(inode, lbn)
         {
             self.tell(Io::Modify(buffer, Flush::Delayed));
@@ -235,7 +213,7 @@ impl Ext3 {
         (in_block, bytes): (u64, u64),
         fresh: bool,
     ) {
-        let Some(buffer) = self.data_buffer(inode, lbn).filter(|_| self.told.on) else {
+        let Some(buffer) = self.data_buffer(inode, lbn).filter(|_| self.told.is_on()) else {
             return;
         };
         let bsize = self.geometry.block_bytes;
@@ -291,65 +269,28 @@ impl Ext3 {
                 .map(Io::Need),
         );
     }
+}
 
-    /// What finding the names of an operation needs, and what the operation costs the processor.
-    pub(super) fn tell_names(&mut self, op: &Op) {
-        let mut io = std::mem::take(&mut self.told.io);
-        let search = |fs: &Ext3, dir: DirId, io: &mut Vec<Io>| {
-            if let Some(&slot) = fs.dir_slots.get(&dir.0) {
-                let last = fs.dirs[slot as usize].entries.blocks() - 1;
-                fs.look_through(slot, last, io);
-            }
-        };
-        match *op {
-            Op::Create { dir, .. } | Op::Symlink { dir, .. } => {
-                io.push(Io::Work(Work::Create));
-                search(self, dir, &mut io);
-            }
-            Op::Mkdir { parent, .. } => {
-                io.push(Io::Work(Work::Create));
-                search(self, parent.unwrap_or(DirId::ROOT), &mut io);
-            }
-            Op::Append { file, .. }
-            | Op::Write { file, .. }
-            | Op::Fallocate { file, .. }
-            | Op::Overwrite { file, .. }
-            | Op::Rewrite { file, .. }
-            | Op::Truncate { file, .. } => self.look_up(file, &mut io),
-            Op::Delete { file } => {
-                io.push(Io::Work(Work::Delete));
-                self.look_up(file, &mut io);
-            }
-            Op::Rmdir { dir } => {
-                io.push(Io::Work(Work::Delete));
-                search(self, dir, &mut io);
-            }
-            Op::Rename { file, dir, .. } => {
-                self.look_up(file, &mut io);
-                search(self, dir, &mut io);
-            }
-            Op::RenameDir { dir, parent } => {
-                search(self, dir, &mut io);
-                search(self, parent, &mut io);
-            }
-            Op::Link { existing, dir, .. } => {
-                self.look_up(existing, &mut io);
-                search(self, dir, &mut io);
-            }
-            _ => {}
+impl Searched for Ext3 {
+    fn told_mut(&mut self) -> &mut Told {
+        &mut self.told
+    }
+
+    fn search(&self, dir: DirId, io: &mut Vec<Io>) {
+        if let Some(slot) = self.dir_ids.get(dir) {
+            let last = self.dirs[slot as usize].entries.blocks() - 1;
+            self.look_through(slot, last, io);
         }
-        self.told.io = io;
     }
 }
 
 impl Hosted for Ext3 {
     fn tell(&mut self, on: bool) {
-        self.told.on = on;
-        self.told.io.clear();
+        self.told.turn(on);
     }
 
     fn told(&mut self) -> &mut Vec<Io> {
-        &mut self.told.io
+        self.told.list()
     }
 
     fn block_bytes(&self) -> u32 {

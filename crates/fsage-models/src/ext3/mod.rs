@@ -44,20 +44,18 @@ pub use params::{Mode, Params};
 
 use crate::block_list::RunPool;
 use crate::names::Names;
-use crate::shortfall::{NewIds, Shortfall};
+use crate::operations::{self, DirIds, FAST_SYMLINK, Model};
+use crate::shortfall::Shortfall;
+use crate::told::{self, Told};
 use alloc::NoSpace;
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, Rng, StateError};
 use groups::Groups;
 use inode::{Dir, Indirect, Inode, Kind};
-use io::Told;
 use journal::Journal;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::ops::Range;
 use window::{Window, Windows};
-
-/// Targets of symbolic links below this length lie in the inode.
-const FAST_SYMLINK: u64 = 60;
 
 /// A file that is open, with its window and the blocks it took from it.
 #[derive(Clone, Copy, Debug)]
@@ -78,9 +76,7 @@ pub struct Ext3 {
     indirect: FxHashMap<u32, Indirect>,
     dirs: Vec<Dir>,
     free_dirs: Vec<u32>,
-    dir_slots: FxHashMap<u64, u32>,
-    /// An operation has named directory 0 while it is the root.
-    root_named: bool,
+    dir_ids: DirIds,
     directories_made: u64,
     random: Rng,
     shortfall: Shortfall,
@@ -98,9 +94,6 @@ pub struct Ext3 {
     resize_block: Option<u32>,
 }
 
-/// What an operation that may end in an outcome other than [`Outcome::Done`] gives.
-type Applied = Result<Outcome, StateError>;
-
 impl Ext3 {
     /// Makes an empty file system.
     ///
@@ -116,8 +109,7 @@ impl Ext3 {
             indirect: FxHashMap::default(),
             dirs: Vec::new(),
             free_dirs: Vec::new(),
-            dir_slots: FxHashMap::default(),
-            root_named: false,
+            dir_ids: DirIds::default(),
             directories_made: 0,
             random: Rng::new(params.seed),
             shortfall: Shortfall::default(),
@@ -175,43 +167,6 @@ impl Ext3 {
         self.journal.commits
     }
 
-    fn file(&self, id: FileId) -> Result<u32, StateError> {
-        self.names.find(id).ok_or(StateError::NoFile(id))
-    }
-
-    fn new_file(&self, id: FileId) -> Result<(), StateError> {
-        match self.names.find(id) {
-            Some(_) => Err(StateError::FileExists(id)),
-            None => Ok(()),
-        }
-    }
-
-    /// The number 0 may be given to an ordinary directory before anything has used it for the root.
-    fn new_dir(&self, id: DirId) -> Result<(), StateError> {
-        match self.dir_slots.get(&id.0) {
-            Some(0) if self.root_named => Err(StateError::RootInUse),
-            Some(0) | None => Ok(()),
-            Some(_) => Err(StateError::DirectoryExists(id)),
-        }
-    }
-
-    fn dir(&mut self, id: DirId) -> Result<u32, StateError> {
-        let slot = *self
-            .dir_slots
-            .get(&id.0)
-            .ok_or(StateError::NoDirectory(id))?;
-        self.root_named |= slot == 0;
-        Ok(slot)
-    }
-
-    /// A directory that may be removed or moved.
-    fn movable_dir(&mut self, id: DirId) -> Result<u32, StateError> {
-        match self.dir(id)? {
-            0 => Err(StateError::Root(id)),
-            slot => Ok(slot),
-        }
-    }
-
     /// Files that stay open when an operation ends. Under a host a process has one file open until it writes another.
     fn most_open(&self) -> usize {
         let kept = usize::try_from(self.params.open_files).unwrap_or(usize::MAX);
@@ -263,117 +218,6 @@ impl Ext3 {
         }
     }
 
-    fn write_at(&mut self, slot: u32, offset: u64, bytes: u64) -> Outcome {
-        if !self.fits(offset, bytes) {
-            return Outcome::TooLarge;
-        }
-        self.change(slot, |fs, inode| fs.write(inode, offset, bytes))
-    }
-
-    fn truncate_file(&mut self, slot: u32, bytes: u64) -> Outcome {
-        if !self.fits(0, bytes) {
-            return Outcome::TooLarge;
-        }
-        self.change(slot, |fs, inode| {
-            fs.drop_window();
-            fs.truncate(inode, bytes);
-            Ok(())
-        })
-    }
-
-    fn mkdir(&mut self, id: DirId, parent: Option<DirId>) -> Applied {
-        self.new_dir(id)?;
-        let parent = match parent {
-            Some(parent) => self.dir(parent)?,
-            None => 0,
-        };
-        Ok(self.make_directory(id.0, parent))
-    }
-
-    fn rmdir(&mut self, id: DirId) -> Applied {
-        let slot = self.movable_dir(id)?;
-        if self.dirs[slot as usize].entries.count > 0 {
-            return Err(StateError::NotEmpty(id));
-        }
-        self.remove_directory(slot);
-        Ok(Outcome::Done)
-    }
-
-    /// Linux enters the new name first, then the old one goes.
-    fn rename_dir(&mut self, id: DirId, parent: DirId) -> Applied {
-        let slot = self.movable_dir(id)?;
-        let to = self.dir(parent)?;
-        let mut above = to;
-        while above != 0 {
-            if above == slot {
-                return Err(StateError::IntoItself(id));
-            }
-            above = self.dirs[above as usize].parent;
-        }
-        let Ok(at) = self.enter(to, id.0) else {
-            return Ok(Outcome::NoSpace);
-        };
-        let dir = &mut self.dirs[slot as usize];
-        let (from, old) = (dir.parent, dir.at);
-        (dir.parent, dir.at) = (to, at);
-        self.leave(from, old);
-        if from != to {
-            // Its `..`, and the counts of links of both parents.
-            self.changed_entry(slot, 0);
-            self.changed_inode(self.dirs[to as usize].inode.ino);
-        }
-        Ok(Outcome::Done)
-    }
-
-    /// A new file with its data.
-    fn create(&mut self, id: FileId, dir: DirId, bytes: u64) -> Applied {
-        self.new_file(id)?;
-        let dir = self.dir(dir)?;
-        Ok(match self.make_file(id.0, dir, Kind::File) {
-            Ok(slot) => self.write_at(slot, 0, bytes),
-            Err(outcome) => outcome,
-        })
-    }
-
-    /// A target that does not lie in the inode has a block of its own, in which it ends with a zero byte.
-    fn symlink(&mut self, id: FileId, dir: DirId, bytes: u64) -> Applied {
-        self.new_file(id)?;
-        let dir = self.dir(dir)?;
-        let slot = match self.make_file(id.0, dir, Kind::Symlink) {
-            Ok(slot) => slot,
-            Err(outcome) => return Ok(outcome),
-        };
-        if bytes < FAST_SYMLINK {
-            self.names.file_mut(slot).inode.size = bytes;
-            return Ok(Outcome::Done);
-        }
-        if bytes >= self.geometry.block_bytes {
-            return Ok(Outcome::TooLarge);
-        }
-        let mut inode = self.names.file(slot).inode;
-        let result = self.write(&mut inode, 0, bytes);
-        self.names.file_mut(slot).inode = inode;
-        Ok(result.map_or(Outcome::NoSpace, |()| Outcome::Done))
-    }
-
-    fn overwrite(&mut self, slot: u32, range: Option<(u64, u64)>) -> Applied {
-        let size = self.names.file(slot).inode.size;
-        let (offset, bytes) = range.unwrap_or((0, size));
-        match offset.checked_add(bytes) {
-            Some(end) if end <= size => Ok(self.write_at(slot, offset, bytes)),
-            Some(_) => Err(StateError::BeyondEnd(size)),
-            None => Err(StateError::RangeOverflow),
-        }
-    }
-
-    /// Two calls, as the system calls are: a file that may not be that long is left empty.
-    fn rewrite(&mut self, slot: u32, bytes: u64) -> Outcome {
-        match self.truncate_file(slot, 0) {
-            Outcome::Done => self.write_at(slot, 0, bytes),
-            other => other,
-        }
-    }
-
     /// Removes a name; its entry has been seen to. The inode goes with its last name.
     fn drop_name(&mut self, id: FileId, slot: u32) {
         let ino = self.names.file(slot).inode.ino;
@@ -382,58 +226,176 @@ impl Ext3 {
             self.release(&mut file.inode);
         }
     }
+}
 
-    fn delete(&mut self, id: FileId) -> Applied {
-        let slot = self.file(id)?;
-        let (dir, at) = self.names.place(id, slot);
+impl Model for Ext3 {
+    #[inline]
+    fn find_file(&self, id: FileId) -> Option<u32> {
+        self.names.find(id)
+    }
+
+    fn size_bytes(&self, file: u32) -> u64 {
+        self.names.file(file).inode.size
+    }
+
+    fn links(&self, file: u32) -> u32 {
+        self.names.links(file)
+    }
+
+    fn place_of(&self, id: FileId, file: u32) -> u32 {
+        self.names.place(id, file).0
+    }
+
+    fn parent_of(&self, dir: u32) -> u32 {
+        self.dirs[dir as usize].parent
+    }
+
+    fn is_removable(&self, dir: u32) -> bool {
+        self.dirs[dir as usize].entries.count == 0
+    }
+
+    fn dir_ids(&self) -> &DirIds {
+        &self.dir_ids
+    }
+
+    fn dir_ids_mut(&mut self) -> &mut DirIds {
+        &mut self.dir_ids
+    }
+
+    fn shortfall(&self) -> &Shortfall {
+        &self.shortfall
+    }
+
+    fn shortfall_mut(&mut self) -> &mut Shortfall {
+        &mut self.shortfall
+    }
+
+    fn before(&mut self, op: &Op) {
+        self.commit_if_due();
+        if self.told.is_on() {
+            told::tell_names(self, op);
+        }
+    }
+
+    fn create(&mut self, id: FileId, dir: u32, bytes: u64) -> Outcome {
+        match self.make_file(id.0, dir, Kind::File) {
+            Ok(slot) => self.write_at(slot, 0, bytes),
+            Err(outcome) => outcome,
+        }
+    }
+
+    /// A target that does not lie in the inode has a block of its own, in which it ends with a zero byte.
+    fn symlink(&mut self, id: FileId, dir: u32, bytes: u64) -> Outcome {
+        let slot = match self.make_file(id.0, dir, Kind::Symlink) {
+            Ok(slot) => slot,
+            Err(outcome) => return outcome,
+        };
+        if bytes < FAST_SYMLINK {
+            self.names.file_mut(slot).inode.size = bytes;
+            return Outcome::Done;
+        }
+        if bytes >= self.geometry.block_bytes {
+            return Outcome::TooLarge;
+        }
+        let mut inode = self.names.file(slot).inode;
+        let result = self.write(&mut inode, 0, bytes);
+        self.names.file_mut(slot).inode = inode;
+        result.map_or(Outcome::NoSpace, |()| Outcome::Done)
+    }
+
+    fn write_at(&mut self, file: u32, offset: u64, bytes: u64) -> Outcome {
+        if !self.fits(offset, bytes) {
+            return Outcome::TooLarge;
+        }
+        self.change(file, |fs, inode| fs.write(inode, offset, bytes))
+    }
+
+    fn set_length(&mut self, file: u32, bytes: u64) -> Outcome {
+        if !self.fits(0, bytes) {
+            return Outcome::TooLarge;
+        }
+        self.change(file, |fs, inode| {
+            fs.drop_window();
+            fs.truncate(inode, bytes);
+            Ok(())
+        })
+    }
+
+    fn delete(&mut self, id: FileId, file: u32) {
+        let (dir, at) = self.names.place(id, file);
         self.leave(dir, at);
-        self.drop_name(id, slot);
-        Ok(Outcome::Done)
+        self.drop_name(id, file);
     }
 
     /// Linux enters the new name first, or lets the entry that is replaced lead to the file; the old name goes last.
-    fn rename(&mut self, id: FileId, dir: DirId, replaced: Option<FileId>) -> Applied {
-        let slot = self.file(id)?;
-        let to = self.dir(dir)?;
-        let ino = self.names.file(slot).inode.ino;
-        let at = match replaced {
-            Some(other) if other == id => return Ok(Outcome::Done),
-            Some(other) => {
-                let gone = self
-                    .names
-                    .find(other)
-                    .ok_or(StateError::NothingToReplace(other))?;
-                let (its_dir, its_at) = self.names.place(other, gone);
-                if its_dir != to {
-                    return Err(StateError::ReplacedElsewhere(other));
-                }
-                // The entry stays, with the name it has.
-                self.changed_entry(to, its_at);
-                self.drop_name(other, gone);
-                its_at
-            }
-            None => match self.enter(to, id.0) {
+    fn rename(
+        &mut self,
+        id: FileId,
+        file: u32,
+        to: u32,
+        replaced: Option<(FileId, u32)>,
+    ) -> Outcome {
+        let ino = self.names.file(file).inode.ino;
+        let at = if let Some((other, gone)) = replaced {
+            // The entry stays, with the name it has.
+            let (_, at) = self.names.place(other, gone);
+            self.changed_entry(to, at);
+            self.drop_name(other, gone);
+            at
+        } else {
+            match self.enter(to, id.0) {
                 Ok(at) => at,
-                Err(NoSpace) => return Ok(Outcome::NoSpace),
-            },
+                Err(NoSpace) => return Outcome::NoSpace,
+            }
         };
-        let (from, old) = self.names.place(id, slot);
-        self.names.set_place(id, slot, to, at);
+        let (from, old) = self.names.place(id, file);
+        self.names.set_place(id, file, to, at);
         self.leave(from, old);
         self.changed_inode(ino);
-        Ok(Outcome::Done)
+        Outcome::Done
     }
 
-    fn link(&mut self, id: FileId, existing: FileId, dir: DirId) -> Applied {
-        self.new_file(id)?;
-        let slot = self.file(existing)?;
-        let dir = self.dir(dir)?;
+    fn link(&mut self, id: FileId, _existing: FileId, file: u32, dir: u32) -> Outcome {
         let Ok(at) = self.enter(dir, id.0) else {
-            return Ok(Outcome::NoSpace);
+            return Outcome::NoSpace;
         };
-        self.changed_inode(self.names.file(slot).inode.ino);
-        self.names.link(id, slot, dir, at);
-        Ok(Outcome::Done)
+        self.changed_inode(self.names.file(file).inode.ino);
+        self.names.link(id, file, dir, at);
+        Outcome::Done
+    }
+
+    fn make_directory(&mut self, id: DirId, parent: u32) -> Result<u32, Outcome> {
+        self.new_directory(id.0, parent)
+    }
+
+    fn remove_directory(&mut self, dir: u32) {
+        self.drop_directory(dir);
+    }
+
+    /// Linux enters the new name first, then the old one goes.
+    fn move_directory(&mut self, dir: u32, to: u32) -> Outcome {
+        let id = self.dirs[dir as usize].id;
+        let Ok(at) = self.enter(to, id) else {
+            return Outcome::NoSpace;
+        };
+        let moved = &mut self.dirs[dir as usize];
+        let (from, old) = (moved.parent, moved.at);
+        (moved.parent, moved.at) = (to, at);
+        self.leave(from, old);
+        if from != to {
+            // Its `..`, and the counts of links of both parents.
+            self.changed_entry(dir, 0);
+            self.changed_inode(self.dirs[to as usize].inode.ino);
+        }
+        Outcome::Done
+    }
+
+    fn fsync(&mut self, _file: u32) {
+        self.commit();
+    }
+
+    fn sync(&mut self) {
+        self.commit();
     }
 
     /// Inodes leave memory: with them goes what was remembered of their files.
@@ -450,111 +412,11 @@ impl Ext3 {
         }
         self.commit();
     }
-
-    fn dispatch(&mut self, op: &Op) -> Applied {
-        match *op {
-            Op::Create { file, dir, bytes } => self.create(file, dir, bytes),
-            Op::Symlink { file, dir, bytes } => self.symlink(file, dir, bytes),
-            Op::Append { file, bytes } => {
-                let slot = self.file(file)?;
-                let end = self.names.file(slot).inode.size;
-                Ok(self.write_at(slot, end, bytes))
-            }
-            Op::Write {
-                file,
-                offset,
-                bytes,
-            }
-            | Op::Fallocate {
-                file,
-                offset,
-                bytes,
-            } => {
-                let slot = self.file(file)?;
-                if offset.checked_add(bytes).is_none() {
-                    return Err(StateError::RangeOverflow);
-                }
-                Ok(self.write_at(slot, offset, bytes))
-            }
-            Op::Overwrite { file, range } => {
-                let slot = self.file(file)?;
-                self.overwrite(slot, range)
-            }
-            Op::Rewrite { file, bytes } => {
-                let slot = self.file(file)?;
-                Ok(self.rewrite(slot, bytes))
-            }
-            Op::Truncate { file, bytes } => {
-                let slot = self.file(file)?;
-                Ok(self.truncate_file(slot, bytes))
-            }
-            Op::Delete { file } => self.delete(file),
-            Op::Mkdir { dir, parent } => self.mkdir(dir, parent),
-            Op::Rmdir { dir } => self.rmdir(dir),
-            Op::RenameDir { dir, parent } => self.rename_dir(dir, parent),
-            Op::Rename {
-                file,
-                dir,
-                replaced,
-            } => self.rename(file, dir, replaced),
-            Op::Link {
-                file,
-                existing,
-                dir,
-            } => self.link(file, existing, dir),
-            Op::Punch { file, .. } => self.file(file).map(|_| Outcome::Ignored),
-            Op::Read { file, .. } => self.file(file).map(|_| Outcome::Done),
-            Op::Fsync { file } => {
-                self.file(file)?;
-                self.commit();
-                Ok(Outcome::Done)
-            }
-            Op::Remount => {
-                self.remount();
-                Ok(Outcome::Done)
-            }
-            Op::Sync | Op::Day => {
-                self.commit();
-                Ok(Outcome::Done)
-            }
-            Op::Dump | Op::Cgs | Op::Geom | Op::Check | Op::Layout { .. } => Ok(Outcome::Done),
-        }
-    }
-}
-
-impl NewIds for Ext3 {
-    fn is_new_file(&self, id: FileId) -> bool {
-        self.new_file(id).is_ok()
-    }
-
-    fn is_new_dir(&self, id: DirId) -> bool {
-        self.new_dir(id).is_ok()
-    }
 }
 
 impl FileSystem for Ext3 {
     fn apply(&mut self, op: &Op) -> Result<Outcome, StateError> {
-        let possible = self.shortfall.without_absent_target(op);
-        if self.shortfall.is_absent(op, self) {
-            self.shortfall.note(op, Outcome::Absent, &self.names);
-            return Ok(Outcome::Absent);
-        }
-        let root_named = self.root_named;
-        self.commit_if_due();
-        if self.told.is_on() {
-            self.tell_names(&possible);
-        }
-        match self.dispatch(&possible) {
-            Ok(outcome) => {
-                self.shortfall.note(op, outcome, &self.names);
-                Ok(outcome)
-            }
-            Err(error) => {
-                // A line that was refused has not used the root.
-                self.root_named = root_named;
-                self.shortfall.excuse(op, error, &self.names)
-            }
-        }
+        operations::apply(self, op)
     }
 
     fn set_time(&mut self, t_ns: i64) {
@@ -572,7 +434,7 @@ impl FileSystem for Ext3 {
     }
 
     fn directory_inode(&self, dir: DirId) -> Option<u64> {
-        let slot = *self.dir_slots.get(&dir.0)?;
+        let slot = self.dir_ids.get(dir)?;
         Some(self.dirs[slot as usize].inode.ino.into())
     }
 

@@ -216,14 +216,10 @@ impl Params {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::{every_key_is_known, split};
 
     fn options(text: &str) -> Result<Params, ParamError> {
-        Params::from_options(text.split(',').filter(|o| !o.is_empty()).map(|o| {
-            match o.split_once('=') {
-                Some((key, value)) => (key, Some(value)),
-                None => (o, None),
-            }
-        }))
+        Params::from_options(split(text))
     }
 
     #[test]
@@ -251,12 +247,6 @@ mod tests {
 
     #[test]
     fn every_key_is_known_to_the_parser() {
-        for (key, _) in KEYS {
-            let known = !matches!(
-                options(&format!("{key}=1")),
-                Err(ParamError::UnknownKey { .. })
-            );
-            assert!(known, "{key}");
-        }
+        every_key_is_known(&KEYS, options);
     }
 }

@@ -3,78 +3,48 @@
 use super::Ffs;
 use super::directory::{CHUNK, DOTS, ROOT_INO};
 use super::inode::{Indirect, Inode};
+use crate::findings::{Findings, Owned};
 use fsage_core::Inconsistency;
 use rustc_hash::{FxHashMap, FxHashSet};
-
-/// Findings that are told in words; more are only counted.
-const MOST: usize = 100;
 
 /// Looks for everything that does not fit together.
 pub(super) fn check(fs: &Ffs) -> Result<(), Inconsistency> {
     let mut check = Check {
         fs,
-        used: vec![0; (fs.geometry.size as usize).div_ceil(64)],
-        found: Inconsistency {
-            count: 0,
-            findings: Vec::new(),
-        },
+        owned: Owned::new(fs.geometry.size, "fragment"),
+        found: Findings::default(),
     };
     check.metadata();
     check.inodes();
     check.groups();
     check.inode_maps();
-    check.links();
+    check.found.names(&fs.names);
     check.directories();
-    if check.found.count == 0 {
-        Ok(())
-    } else {
-        Err(check.found)
-    }
+    check.found.result()
 }
 
 struct Check<'a> {
     fs: &'a Ffs,
-    /// One bit a fragment: in use by metadata, a file or a directory.
-    used: Vec<u64>,
-    found: Inconsistency,
+    /// Fragments in use by metadata, a file or a directory.
+    owned: Owned,
+    found: Findings,
 }
 
 impl Check<'_> {
     fn find(&mut self, finding: impl FnOnce() -> String) {
-        self.found.count += 1;
-        if self.found.findings.len() < MOST {
-            self.found.findings.push(finding());
-        }
+        self.found.find(finding);
     }
 
     fn compare<T>(&mut self, what: &str, c: usize, kept: &T, counted: &T)
     where
         T: PartialEq + std::fmt::Debug + ?Sized,
     {
-        if kept != counted {
-            self.find(|| format!("group {c}: {what} is {kept:?}, a recount gives {counted:?}"));
-        }
+        let what = format!("group {c}: {what}");
+        self.found.compare(&what, kept, counted);
     }
 
     fn claim(&mut self, start: u64, n: u64, owner: &dyn Fn() -> String) {
-        if start.saturating_add(n) > self.fs.geometry.size {
-            self.find(|| {
-                format!(
-                    "{}: fragments {start}+{n} lie outside the file system",
-                    owner()
-                )
-            });
-            return;
-        }
-        for at in start..start + n {
-            let bit = 1 << (at % 64);
-            let word = &mut self.used[(at / 64) as usize];
-            if *word & bit != 0 {
-                self.find(|| format!("{}: fragment {at} has two owners", owner()));
-                return;
-            }
-            *word |= bit;
-        }
+        self.owned.claim((start, n), owner, &mut self.found);
     }
 
     fn metadata(&mut self) {
@@ -94,21 +64,10 @@ impl Check<'_> {
         let fs = self.fs;
         for (slot, dir) in fs.dirs.iter().enumerate().filter(|(_, dir)| dir.alive) {
             self.inode(&dir.inode, &|| format!("directory {}", dir.id));
-            // Not the root, whose number another directory may have taken.
-            if slot > 0 && fs.dir_slots.get(&dir.id) != Some(&(slot as u32)) {
-                self.find(|| format!("directory {}: its id does not lead to it", dir.id));
-            }
+            self.found.dir_id(&fs.dir_ids, slot as u32, dir.id);
         }
-        let mut files = 0;
-        for (slot, file) in fs.names.iter() {
-            files += 1;
+        for (_, file) in fs.names.iter() {
             self.inode(&file.inode, &|| format!("file {}", file.id));
-            if fs.names.find(fsage_core::FileId(file.id)) != Some(slot) {
-                self.find(|| format!("file {}: its id does not lead to it", file.id));
-            }
-        }
-        if files != fs.names.len() {
-            self.find(|| format!("{} files are indexed, {files} exist", fs.names.len()));
         }
         let live = self.inodes_with_indirect();
         let mut lost: Vec<u64> = fs.indirect.keys().copied().collect();
@@ -177,10 +136,6 @@ impl Check<'_> {
         }
     }
 
-    fn is_used(&self, address: u64) -> bool {
-        self.used[(address / 64) as usize] >> (address % 64) & 1 == 1
-    }
-
     fn groups(&mut self) {
         let fs = self.fs;
         let (g, groups) = (&fs.geometry, &fs.groups);
@@ -195,7 +150,7 @@ impl Check<'_> {
                 let mut mask = 0;
                 for i in 0..g.frag {
                     let relative = block * g.frag + i;
-                    if relative < ndblk && !self.is_used(base + relative) {
+                    if relative < ndblk && !self.owned.is_used(base + relative) {
                         mask |= 1 << i;
                     }
                 }
@@ -286,25 +241,6 @@ impl Check<'_> {
             self.find(|| {
                 format!("total nifree, ndir are {totals:?}, groups add up to {free}, {directories}")
             });
-        }
-    }
-
-    /// Further names of files: as many as their files count.
-    fn links(&mut self) {
-        let fs = self.fs;
-        let mut further: FxHashMap<u32, u32> = FxHashMap::default();
-        for (_, alias) in fs.names.aliases() {
-            *further.entry(alias.file).or_default() += 1;
-        }
-        for (slot, file) in fs.names.iter() {
-            let counted = 1 + further.remove(&slot).unwrap_or(0);
-            let kept = fs.names.links(slot);
-            if kept != counted || file.entry.is_linked() != (counted > 1) {
-                self.find(|| format!("file {}: {kept} links, {counted} names", file.id));
-            }
-        }
-        if !further.is_empty() {
-            self.find(|| format!("names of {} files that are not there", further.len()));
         }
     }
 

@@ -48,14 +48,13 @@ impl Ffs {
             chunks: vec![DOTS],
             first_room: 0,
         });
-        self.dir_slots.insert(0, 0);
     }
 
     /// Inode, own first fragment, entry in the parent. Without space nothing is left behind.
-    pub(super) fn make_directory(&mut self, id: u64, parent: u32) -> Outcome {
+    pub(super) fn new_directory(&mut self, id: u64, parent: u32) -> Result<u32, Outcome> {
         let preference = self.directory_preference();
         let Some(ino) = self.allocate_inode(preference, true) else {
-            return Outcome::NoInode;
+            return Err(Outcome::NoInode);
         };
         let mut inode = Inode::new(ino);
         self.tell_inode(ino, Flush::Sync);
@@ -69,7 +68,7 @@ impl Ffs {
             });
         let Ok(chunk) = entered else {
             self.release(&mut inode, Kind::Directory);
-            return Outcome::NoSpace;
+            return Err(Outcome::NoSpace);
         };
         let dir = Dir {
             id,
@@ -88,17 +87,15 @@ impl Ffs {
             self.dirs.push(dir);
             self.dirs.len() as u32 - 1
         };
-        self.dir_slots.insert(id, slot);
-        Outcome::Done
+        Ok(slot)
     }
 
     /// Entry in the parent, contents, inode; whether it is empty is for the caller to ask.
-    pub(super) fn remove_directory(&mut self, slot: u32) {
+    pub(super) fn drop_directory(&mut self, slot: u32) {
         let dir = &self.dirs[slot as usize];
-        let (id, parent, chunk, mut inode) = (dir.id, dir.parent, dir.chunk, dir.inode);
+        let (parent, chunk, mut inode) = (dir.parent, dir.chunk, dir.inode);
         self.leave(parent, chunk);
         self.release(&mut inode, Kind::Directory);
-        self.dir_slots.remove(&id);
         let dir = &mut self.dirs[slot as usize];
         dir.alive = false;
         dir.inode = inode;

@@ -7,8 +7,9 @@ use super::Ffs;
 use super::directory::CHUNK;
 use super::geometry::DIRECT;
 use super::inode::{Indirect, Inode};
-use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io, Work};
-use fsage_core::{DirId, FileId, FileSystem, Op};
+use crate::told::{Searched, Told};
+use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
+use fsage_core::{DirId, FileId, FileSystem};
 
 /// Bytes of a dinode.
 const DINODE: u64 = 128;
@@ -16,13 +17,6 @@ const DINODE: u64 = 128;
 const SUPERBLOCK_AT: u64 = 8192;
 /// `sizeof(struct fs)`: what is written of it, rounded up to fragments.
 const SUPERBLOCK: u64 = 1380;
-
-/// What was told, if anything is to be.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Told {
-    on: bool,
-    io: Vec<Io>,
-}
 
 /// What data are written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,14 +74,12 @@ fn group_block_bytes(fs: &Ffs) -> u64 {
 impl Ffs {
     #[inline]
     pub(super) fn is_told(&self) -> bool {
-        self.told.on
+        self.told.is_on()
     }
 
     #[inline]
     pub(super) fn tell_one(&mut self, io: Io) {
-        if self.told.on {
-            self.told.io.push(io);
-        }
+        self.told.tell(io);
     }
 
     fn device_buffer(&self, frag: u64, bytes: u64) -> Buffer {
@@ -162,7 +154,7 @@ impl Ffs {
     /// An inode changes.
     #[inline]
     pub(super) fn tell_inode(&mut self, ino: u64, flush: Flush) {
-        if self.told.on {
+        if self.is_told() {
             let buffer = self.inode_buffer(ino);
             self.tell_one(Io::Modify(buffer, flush));
         }
@@ -171,17 +163,15 @@ impl Ffs {
     /// The map of a cylinder group changes.
     #[inline]
     pub(super) fn tell_group(&mut self, c: usize) {
-        if self.told.on {
+        if self.is_told() {
             let change = Io::Modify(self.group_buffer(c), Flush::Delayed);
-            if self.told.io.last() != Some(&change) {
-                self.tell_one(change);
-            }
+            self.told.tell_once(change);
         }
     }
 
     /// A chunk of a directory changes, and is written.
     pub(super) fn tell_chunk(&mut self, dir: u32, chunk: u32) {
-        if self.told.on {
+        if self.is_told() {
             let inode = self.dirs[dir as usize].inode;
             let lbn = (u64::from(chunk) * CHUNK / self.geometry.bsize) as u32;
             self.tell_block(&inode, lbn, Flush::Sync);
@@ -190,7 +180,7 @@ impl Ffs {
 
     /// A block of a file changes in part.
     pub(super) fn tell_block(&mut self, inode: &Inode, lbn: u32, flush: Flush) {
-        if self.told.on
+        if self.is_told()
             && let Some(buffer) = self.data_buffer(inode, lbn)
         {
             self.tell_one(Io::Modify(buffer, flush));
@@ -219,7 +209,7 @@ impl Ffs {
 
     /// What a block of data was before its file grew: it is needed to be copied.
     pub(super) fn tell_old_piece(&mut self, inode: &Inode, lbn: u32, old_frags: usize) {
-        if self.told.on
+        if self.is_told()
             && let Some(buffer) = self.data_buffer(inode, lbn)
         {
             let bytes = (old_frags as u64 * self.geometry.fsize) as u32;
@@ -229,7 +219,7 @@ impl Ffs {
 
     /// A block of data that now lies elsewhere or is longer.
     pub(super) fn tell_place(&mut self, inode: &Inode, lbn: u32) {
-        if self.told.on
+        if self.is_told()
             && let Some(buffer) = self.data_buffer(inode, lbn)
         {
             self.tell_one(Io::Place(buffer));
@@ -291,7 +281,7 @@ impl Ffs {
         for lbn in first..=last {
             self.tell_place(inode, lbn);
         }
-        if self.told.on && last >= DIRECT {
+        if self.is_told() && last >= DIRECT {
             for lbn in [first.max(DIRECT), last] {
                 self.tell_pointer_set(inode.ino, lbn);
             }
@@ -300,29 +290,27 @@ impl Ffs {
 
     /// A block behind the direct ones is about to be allocated; its blocks of pointers are there.
     pub(super) fn tell_pointers_needed(&mut self, ino: u64, lbn: u32) {
-        if self.told.on {
+        if self.is_told() {
             let path = self.pointers_to(ino, lbn);
             self.told
-                .io
+                .list()
                 .extend(path.into_iter().flatten().map(Io::Need));
         }
     }
 
     /// The pointer to a block behind the direct ones changes.
     pub(super) fn tell_pointer_set(&mut self, ino: u64, lbn: u32) {
-        if self.told.on
+        if self.is_told()
             && let Some(array) = self.pointers_to(ino, lbn).into_iter().flatten().last()
         {
             let change = Io::Modify(array, Flush::Delayed);
-            if self.told.io.last() != Some(&change) {
-                self.tell_one(change);
-            }
+            self.told.tell_once(change);
         }
     }
 
     /// The last block of a file that was lengthened, which is written at once.
     pub(super) fn tell_last_block(&mut self, inode: &Inode, lbn: u32, mapped: Mapped, kind: Kind) {
-        let Some(buffer) = self.data_buffer(inode, lbn).filter(|_| self.told.on) else {
+        let Some(buffer) = self.data_buffer(inode, lbn).filter(|_| self.is_told()) else {
             return;
         };
         if mapped == Mapped::Fresh {
@@ -342,7 +330,7 @@ impl Ffs {
         last: Option<(u32, Mapped)>,
         kind: Kind,
     ) {
-        if !self.told.on {
+        if !self.is_told() {
             return;
         }
         if let Some((lbn, mapped)) = last {
@@ -393,55 +381,6 @@ impl Ffs {
         }
     }
 
-    /// What finding the names of an operation needs, and what the operation costs the processor.
-    pub(super) fn tell_names(&mut self, op: &Op) {
-        let mut io = std::mem::take(&mut self.told.io);
-        let search = |fs: &Ffs, dir: DirId, io: &mut Vec<Io>| {
-            if let Some(&slot) = fs.dir_slots.get(&dir.0) {
-                let last = fs.dirs[slot as usize].chunks.len().saturating_sub(1);
-                fs.look_through(slot, last as u32, io);
-            }
-        };
-        match *op {
-            Op::Create { dir, .. } | Op::Symlink { dir, .. } => {
-                io.push(Io::Work(Work::Create));
-                search(self, dir, &mut io);
-            }
-            Op::Mkdir { parent, .. } => {
-                io.push(Io::Work(Work::Create));
-                search(self, parent.unwrap_or(DirId::ROOT), &mut io);
-            }
-            Op::Append { file, .. }
-            | Op::Write { file, .. }
-            | Op::Fallocate { file, .. }
-            | Op::Overwrite { file, .. }
-            | Op::Rewrite { file, .. }
-            | Op::Truncate { file, .. } => self.look_up(file, &mut io),
-            Op::Delete { file } => {
-                io.push(Io::Work(Work::Delete));
-                self.look_up(file, &mut io);
-            }
-            Op::Rmdir { dir } => {
-                io.push(Io::Work(Work::Delete));
-                search(self, dir, &mut io);
-            }
-            Op::Rename { file, dir, .. } => {
-                self.look_up(file, &mut io);
-                search(self, dir, &mut io);
-            }
-            Op::RenameDir { dir, parent } => {
-                search(self, dir, &mut io);
-                search(self, parent, &mut io);
-            }
-            Op::Link { existing, dir, .. } => {
-                self.look_up(existing, &mut io);
-                search(self, dir, &mut io);
-            }
-            _ => {}
-        }
-        self.told.io = io;
-    }
-
     /// An inode is free: what a host knows of its file is void.
     pub(super) fn tell_gone(&mut self, ino: u64) {
         self.tell_one(Io::Discard { ino, from: 0 });
@@ -458,7 +397,7 @@ impl Ffs {
 
     /// A block of pointers is gone, or those in it from some point on: it is written so before they are free.
     pub(super) fn tell_cut_pointers(&mut self, ino: u64, index: u32, address: u64, gone: bool) {
-        if self.told.on {
+        if self.is_told() {
             let buffer = self.pointer_buffer(ino, index, address);
             self.tell_one(Io::Modify(buffer, Flush::Sync));
             if gone {
@@ -468,14 +407,26 @@ impl Ffs {
     }
 }
 
+impl Searched for Ffs {
+    fn told_mut(&mut self) -> &mut Told {
+        &mut self.told
+    }
+
+    fn search(&self, dir: DirId, io: &mut Vec<Io>) {
+        if let Some(slot) = self.dir_ids.get(dir) {
+            let last = self.dirs[slot as usize].chunks.len().saturating_sub(1);
+            self.look_through(slot, last as u32, io);
+        }
+    }
+}
+
 impl Hosted for Ffs {
     fn tell(&mut self, on: bool) {
-        self.told.on = on;
-        self.told.io.clear();
+        self.told.turn(on);
     }
 
     fn told(&mut self) -> &mut Vec<Io> {
-        &mut self.told.io
+        self.told.list()
     }
 
     fn block_bytes(&self) -> u32 {

@@ -49,17 +49,16 @@ pub use params::{Optim, Params};
 use alloc::NoSpace;
 use groups::Groups;
 use inode::{ClusterWindow, Dir, Indirect, Inode};
-use io::{Kind, Told};
+use io::Kind;
 
 use crate::block_list::RunPool;
 use crate::names::Names;
-use crate::shortfall::{NewIds, Shortfall};
+use crate::operations::{self, DirIds, FAST_SYMLINK, Model};
+use crate::shortfall::Shortfall;
+use crate::told::{self, Told};
 use fsage_core::io::Flush;
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, StateError};
 use rustc_hash::FxHashMap;
-
-/// Targets of symbolic links below this length lie in the inode.
-const FAST_SYMLINK: u64 = 60;
 
 /// A simulated FFS.
 #[derive(Clone, Debug)]
@@ -74,9 +73,7 @@ pub struct Ffs {
     indirect: FxHashMap<u64, Indirect>,
     dirs: Vec<Dir>,
     free_dirs: Vec<u32>,
-    dir_slots: FxHashMap<u64, u32>,
-    /// An operation has named directory 0 while it is the root.
-    root_named: bool,
+    dir_ids: DirIds,
     /// `rmdir` is applied as it stands, without looking whether the directory is empty.
     rmdir_as_it_stands: bool,
     shortfall: Shortfall,
@@ -85,9 +82,6 @@ pub struct Ffs {
     told: Told,
     occupied: occupy::Occupied,
 }
-
-/// What an operation that may end in an outcome other than [`Outcome::Done`] gives.
-type Applied = Result<Outcome, StateError>;
 
 impl Ffs {
     /// Makes an empty file system.
@@ -108,8 +102,7 @@ impl Ffs {
             indirect: FxHashMap::default(),
             dirs: Vec::new(),
             free_dirs: Vec::new(),
-            dir_slots: FxHashMap::default(),
-            root_named: false,
+            dir_ids: DirIds::default(),
             rmdir_as_it_stands: false,
             shortfall: Shortfall::default(),
             window: ClusterWindow::default(),
@@ -125,121 +118,6 @@ impl Ffs {
     /// its files stay and keep their ids.
     pub fn apply_rmdir_as_it_stands(&mut self) {
         self.rmdir_as_it_stands = true;
-    }
-
-    fn file(&self, id: FileId) -> Result<u32, StateError> {
-        self.names.find(id).ok_or(StateError::NoFile(id))
-    }
-
-    fn new_file(&self, id: FileId) -> Result<(), StateError> {
-        match self.names.find(id) {
-            Some(_) => Err(StateError::FileExists(id)),
-            None => Ok(()),
-        }
-    }
-
-    /// The number 0 may be given to an ordinary directory before anything has used it for the root.
-    fn new_dir(&self, id: DirId) -> Result<(), StateError> {
-        match self.dir_slots.get(&id.0) {
-            Some(0) if self.root_named => Err(StateError::RootInUse),
-            Some(0) | None => Ok(()),
-            Some(_) => Err(StateError::DirectoryExists(id)),
-        }
-    }
-
-    fn dir(&mut self, id: DirId) -> Result<u32, StateError> {
-        let slot = *self
-            .dir_slots
-            .get(&id.0)
-            .ok_or(StateError::NoDirectory(id))?;
-        self.root_named |= slot == 0;
-        Ok(slot)
-    }
-
-    /// A directory that may be removed or moved.
-    fn movable_dir(&mut self, id: DirId) -> Result<u32, StateError> {
-        match self.dir(id)? {
-            0 => Err(StateError::Root(id)),
-            slot => Ok(slot),
-        }
-    }
-
-    fn note_shortfall(&mut self, op: &Op, outcome: Outcome) {
-        self.shortfall.note(op, outcome, &self.names);
-    }
-
-    fn mkdir(&mut self, id: DirId, parent: Option<DirId>) -> Applied {
-        self.new_dir(id)?;
-        let parent = match parent {
-            Some(parent) => self.dir(parent)?,
-            None => 0,
-        };
-        Ok(self.make_directory(id.0, parent))
-    }
-
-    fn rmdir(&mut self, id: DirId) -> Applied {
-        let slot = self.movable_dir(id)?;
-        if self.dirs[slot as usize].entries > 0 && !self.rmdir_as_it_stands {
-            return Err(StateError::NotEmpty(id));
-        }
-        self.remove_directory(slot);
-        Ok(Outcome::Done)
-    }
-
-    /// 4.4BSD enters the new name first. A directory that gets another parent changes its `..` before the old name
-    /// goes.
-    fn rename_dir(&mut self, id: DirId, parent: DirId) -> Applied {
-        let slot = self.movable_dir(id)?;
-        let to = self.dir(parent)?;
-        let mut above = to;
-        while above != 0 {
-            if above == slot {
-                return Err(StateError::IntoItself(id));
-            }
-            above = self.dirs[above as usize].parent;
-        }
-        let ino = self.dirs[slot as usize].inode.ino;
-        self.tell_inode(ino, Flush::Sync);
-        if self.dirs[slot as usize].parent != to {
-            let new_parent = self.dirs[to as usize].inode.ino;
-            self.tell_inode(new_parent, Flush::Sync);
-        }
-        let Ok(chunk) = self.enter(to) else {
-            return Ok(Outcome::NoSpace);
-        };
-        let dir = &mut self.dirs[slot as usize];
-        let (from, old_chunk) = (dir.parent, dir.chunk);
-        (dir.parent, dir.chunk) = (to, chunk);
-        if from != to {
-            // Its `..`.
-            self.tell_chunk(slot, 0);
-            self.tell_inode(ino, Flush::Sync);
-        }
-        self.leave(from, old_chunk);
-        self.tell_inode(ino, Flush::Delayed);
-        Ok(Outcome::Done)
-    }
-
-    /// A new file or symbolic link with its data.
-    fn create(&mut self, id: FileId, dir: DirId, bytes: u64, symlink: bool) -> Applied {
-        self.new_file(id)?;
-        let dir = self.dir(dir)?;
-        match self.make_file(id.0, dir, symlink) {
-            Ok(slot) => {
-                if symlink && bytes < FAST_SYMLINK {
-                    let inode = &mut self.names.file_mut(slot).inode;
-                    inode.size = bytes;
-                    let ino = inode.ino;
-                    self.tell_inode(ino, Flush::Delayed);
-                    return Ok(Outcome::Done);
-                }
-                let kind = if symlink { Kind::Symlink } else { Kind::File };
-                Ok(self.change(slot, (0, bytes), |fs, inode| {
-                    fs.write(inode, 0, bytes, kind)
-                }))
-            }
-            Err(outcome) => Ok(outcome),
-        }
     }
 
     /// Runs one operation on the data of a file, if the file may then be that long.
@@ -279,36 +157,6 @@ impl Ffs {
         self.params.keep_clusters || self.is_told()
     }
 
-    fn write_at(&mut self, slot: u32, offset: u64, bytes: u64) -> Outcome {
-        self.change(slot, (offset, bytes), |fs, inode| {
-            fs.write(inode, offset, bytes, Kind::File)
-        })
-    }
-
-    fn overwrite(&mut self, slot: u32, range: Option<(u64, u64)>) -> Applied {
-        let size = self.names.file(slot).inode.size;
-        let (offset, bytes) = range.unwrap_or((0, size));
-        match offset.checked_add(bytes) {
-            Some(end) if end <= size => Ok(self.write_at(slot, offset, bytes)),
-            Some(_) => Err(StateError::BeyondEnd(size)),
-            None => Err(StateError::RangeOverflow),
-        }
-    }
-
-    fn truncate_file(&mut self, slot: u32, bytes: u64) -> Outcome {
-        self.change(slot, (0, bytes), |fs, inode| {
-            fs.truncate(inode, bytes, Kind::File)
-        })
-    }
-
-    /// Two calls, as the system calls are: a file that may not be that long is left empty.
-    fn rewrite(&mut self, slot: u32, bytes: u64) -> Outcome {
-        match self.truncate_file(slot, 0) {
-            Outcome::Done => self.write_at(slot, 0, bytes),
-            other => other,
-        }
-    }
-
     /// Removes a name; its entry has been seen to. The inode goes with its last name.
     fn drop_name(&mut self, id: FileId, slot: u32) {
         let ino = self.names.file(slot).inode.ino;
@@ -320,162 +168,181 @@ impl Ffs {
             }
         }
     }
+}
 
-    fn delete(&mut self, id: FileId) -> Applied {
-        let slot = self.file(id)?;
-        let (dir, chunk) = self.names.place(id, slot);
+impl Model for Ffs {
+    #[inline]
+    fn find_file(&self, id: FileId) -> Option<u32> {
+        self.names.find(id)
+    }
+
+    fn size_bytes(&self, file: u32) -> u64 {
+        self.names.file(file).inode.size
+    }
+
+    fn links(&self, file: u32) -> u32 {
+        self.names.links(file)
+    }
+
+    fn place_of(&self, id: FileId, file: u32) -> u32 {
+        self.names.place(id, file).0
+    }
+
+    fn parent_of(&self, dir: u32) -> u32 {
+        self.dirs[dir as usize].parent
+    }
+
+    fn is_removable(&self, dir: u32) -> bool {
+        self.dirs[dir as usize].entries == 0 || self.rmdir_as_it_stands
+    }
+
+    fn dir_ids(&self) -> &DirIds {
+        &self.dir_ids
+    }
+
+    fn dir_ids_mut(&mut self) -> &mut DirIds {
+        &mut self.dir_ids
+    }
+
+    fn shortfall(&self) -> &Shortfall {
+        &self.shortfall
+    }
+
+    fn shortfall_mut(&mut self) -> &mut Shortfall {
+        &mut self.shortfall
+    }
+
+    #[inline]
+    fn before(&mut self, op: &Op) {
+        if self.is_told() {
+            told::tell_names(self, op);
+        }
+    }
+
+    fn create(&mut self, id: FileId, dir: u32, bytes: u64) -> Outcome {
+        match self.make_file(id.0, dir, false) {
+            Ok(slot) => self.write_at(slot, 0, bytes),
+            Err(outcome) => outcome,
+        }
+    }
+
+    fn symlink(&mut self, id: FileId, dir: u32, bytes: u64) -> Outcome {
+        let slot = match self.make_file(id.0, dir, true) {
+            Ok(slot) => slot,
+            Err(outcome) => return outcome,
+        };
+        if bytes < FAST_SYMLINK {
+            let inode = &mut self.names.file_mut(slot).inode;
+            inode.size = bytes;
+            let ino = inode.ino;
+            self.tell_inode(ino, Flush::Delayed);
+            return Outcome::Done;
+        }
+        self.change(slot, (0, bytes), |fs, inode| {
+            fs.write(inode, 0, bytes, Kind::Symlink)
+        })
+    }
+
+    #[inline]
+    fn write_at(&mut self, file: u32, offset: u64, bytes: u64) -> Outcome {
+        self.change(file, (offset, bytes), |fs, inode| {
+            fs.write(inode, offset, bytes, Kind::File)
+        })
+    }
+
+    fn set_length(&mut self, file: u32, bytes: u64) -> Outcome {
+        self.change(file, (0, bytes), |fs, inode| {
+            fs.truncate(inode, bytes, Kind::File)
+        })
+    }
+
+    fn delete(&mut self, id: FileId, file: u32) {
+        let (dir, chunk) = self.names.place(id, file);
         self.leave(dir, chunk);
-        self.drop_name(id, slot);
-        Ok(Outcome::Done)
+        self.drop_name(id, file);
     }
 
     /// 4.4BSD enters the new name first, or rewrites the entry that is replaced, and removes the old one last.
-    fn rename(&mut self, id: FileId, dir: DirId, replaced: Option<FileId>) -> Applied {
-        let slot = self.file(id)?;
-        let to = self.dir(dir)?;
-        let ino = self.names.file(slot).inode.ino;
-        let chunk = match replaced {
-            Some(other) if other == id => return Ok(Outcome::Done),
-            Some(other) => {
-                let gone = self
-                    .names
-                    .find(other)
-                    .ok_or(StateError::NothingToReplace(other))?;
-                let (its_dir, its_chunk) = self.names.place(other, gone);
-                if its_dir != to {
-                    return Err(StateError::ReplacedElsewhere(other));
-                }
-                // The entry stays and is ours now; the count of names falls by our old one below.
-                self.tell_inode(ino, Flush::Sync);
-                self.tell_chunk(to, its_chunk);
-                self.drop_name(other, gone);
-                its_chunk
-            }
-            None => {
-                // Two names for a moment.
-                self.tell_inode(ino, Flush::Sync);
-                match self.enter(to) {
-                    Ok(chunk) => chunk,
-                    Err(NoSpace) => return Ok(Outcome::NoSpace),
-                }
+    fn rename(
+        &mut self,
+        id: FileId,
+        file: u32,
+        to: u32,
+        replaced: Option<(FileId, u32)>,
+    ) -> Outcome {
+        let ino = self.names.file(file).inode.ino;
+        // Two names for a moment; where one is replaced, the count of names falls by our old one below.
+        self.tell_inode(ino, Flush::Sync);
+        let chunk = if let Some((other, gone)) = replaced {
+            let (_, chunk) = self.names.place(other, gone);
+            // The entry stays and is ours now.
+            self.tell_chunk(to, chunk);
+            self.drop_name(other, gone);
+            chunk
+        } else {
+            match self.enter(to) {
+                Ok(chunk) => chunk,
+                Err(NoSpace) => return Outcome::NoSpace,
             }
         };
-        let (from, old_chunk) = self.names.place(id, slot);
-        self.names.set_place(id, slot, to, chunk);
+        let (from, old_chunk) = self.names.place(id, file);
+        self.names.set_place(id, file, to, chunk);
         self.leave(from, old_chunk);
         self.tell_inode(ino, Flush::Delayed);
-        Ok(Outcome::Done)
+        Outcome::Done
     }
 
-    fn link(&mut self, id: FileId, existing: FileId, dir: DirId) -> Applied {
-        self.new_file(id)?;
-        let slot = self.file(existing)?;
-        let dir = self.dir(dir)?;
-        self.tell_inode(self.names.file(slot).inode.ino, Flush::Sync);
+    fn link(&mut self, id: FileId, _existing: FileId, file: u32, dir: u32) -> Outcome {
+        self.tell_inode(self.names.file(file).inode.ino, Flush::Sync);
         let Ok(chunk) = self.enter(dir) else {
-            return Ok(Outcome::NoSpace);
+            return Outcome::NoSpace;
         };
-        self.names.link(id, slot, dir, chunk);
-        Ok(Outcome::Done)
+        self.names.link(id, file, dir, chunk);
+        Outcome::Done
     }
 
-    fn dispatch(&mut self, op: &Op) -> Applied {
-        match *op {
-            Op::Create { file, dir, bytes } => self.create(file, dir, bytes, false),
-            Op::Symlink { file, dir, bytes } => self.create(file, dir, bytes, true),
-            Op::Append { file, bytes } => {
-                let slot = self.file(file)?;
-                let end = self.names.file(slot).inode.size;
-                Ok(self.write_at(slot, end, bytes))
-            }
-            Op::Write {
-                file,
-                offset,
-                bytes,
-            }
-            | Op::Fallocate {
-                file,
-                offset,
-                bytes,
-            } => {
-                let slot = self.file(file)?;
-                if offset.checked_add(bytes).is_none() {
-                    return Err(StateError::RangeOverflow);
-                }
-                Ok(self.write_at(slot, offset, bytes))
-            }
-            Op::Overwrite { file, range } => {
-                let slot = self.file(file)?;
-                self.overwrite(slot, range)
-            }
-            Op::Rewrite { file, bytes } => {
-                let slot = self.file(file)?;
-                Ok(self.rewrite(slot, bytes))
-            }
-            Op::Truncate { file, bytes } => {
-                let slot = self.file(file)?;
-                Ok(self.truncate_file(slot, bytes))
-            }
-            Op::Delete { file } => self.delete(file),
-            Op::Mkdir { dir, parent } => self.mkdir(dir, parent),
-            Op::Rmdir { dir } => self.rmdir(dir),
-            Op::RenameDir { dir, parent } => self.rename_dir(dir, parent),
-            Op::Rename {
-                file,
-                dir,
-                replaced,
-            } => self.rename(file, dir, replaced),
-            Op::Link {
-                file,
-                existing,
-                dir,
-            } => self.link(file, existing, dir),
-            Op::Punch { file, .. } => self.file(file).map(|_| Outcome::Ignored),
-            // They move no block.
-            Op::Read { file, .. } | Op::Fsync { file } => self.file(file).map(|_| Outcome::Done),
-            Op::Remount => {
-                self.kept_windows.clear();
-                Ok(Outcome::Done)
-            }
-            Op::Sync | Op::Day | Op::Dump | Op::Cgs | Op::Geom | Op::Check | Op::Layout { .. } => {
-                Ok(Outcome::Done)
-            }
+    fn make_directory(&mut self, id: DirId, parent: u32) -> Result<u32, Outcome> {
+        self.new_directory(id.0, parent)
+    }
+
+    fn remove_directory(&mut self, dir: u32) {
+        self.drop_directory(dir);
+    }
+
+    /// 4.4BSD enters the new name first. A directory that gets another parent changes its `..` before the old name
+    /// goes.
+    fn move_directory(&mut self, dir: u32, to: u32) -> Outcome {
+        let ino = self.dirs[dir as usize].inode.ino;
+        self.tell_inode(ino, Flush::Sync);
+        if self.dirs[dir as usize].parent != to {
+            let new_parent = self.dirs[to as usize].inode.ino;
+            self.tell_inode(new_parent, Flush::Sync);
         }
+        let Ok(chunk) = self.enter(to) else {
+            return Outcome::NoSpace;
+        };
+        let moved = &mut self.dirs[dir as usize];
+        let (from, old_chunk) = (moved.parent, moved.chunk);
+        (moved.parent, moved.chunk) = (to, chunk);
+        if from != to {
+            // Its `..`.
+            self.tell_chunk(dir, 0);
+            self.tell_inode(ino, Flush::Sync);
+        }
+        self.leave(from, old_chunk);
+        self.tell_inode(ino, Flush::Delayed);
+        Outcome::Done
     }
-}
 
-impl NewIds for Ffs {
-    fn is_new_file(&self, id: FileId) -> bool {
-        self.new_file(id).is_ok()
-    }
-
-    fn is_new_dir(&self, id: DirId) -> bool {
-        self.new_dir(id).is_ok()
+    /// What is known of files in use goes. No block moves.
+    fn remount(&mut self) {
+        self.kept_windows.clear();
     }
 }
 
 impl FileSystem for Ffs {
     fn apply(&mut self, op: &Op) -> Result<Outcome, StateError> {
-        let possible = self.shortfall.without_absent_target(op);
-        if self.shortfall.is_absent(op, self) {
-            self.note_shortfall(op, Outcome::Absent);
-            return Ok(Outcome::Absent);
-        }
-        let root_named = self.root_named;
-        if self.is_told() {
-            self.tell_names(&possible);
-        }
-        match self.dispatch(&possible) {
-            Ok(outcome) => {
-                self.note_shortfall(op, outcome);
-                Ok(outcome)
-            }
-            Err(error) => {
-                // A line that was refused has not used the root.
-                self.root_named = root_named;
-                self.shortfall.excuse(op, error, &self.names)
-            }
-        }
+        operations::apply(self, op)
     }
 
     fn file_size(&self, file: FileId) -> Option<u64> {
@@ -489,7 +356,7 @@ impl FileSystem for Ffs {
     }
 
     fn directory_inode(&self, dir: DirId) -> Option<u64> {
-        let slot = *self.dir_slots.get(&dir.0)?;
+        let slot = self.dir_ids.get(dir)?;
         let dir = &self.dirs[slot as usize];
         dir.alive.then_some(dir.inode.ino)
     }

@@ -275,14 +275,10 @@ impl Params {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::{every_key_is_known, split};
 
     fn options(text: &str) -> Result<Params, ParamError> {
-        let list: Vec<_> = text
-            .split(',')
-            .filter(|o| !o.is_empty())
-            .map(|o| o.split_once('=').map_or((o, None), |(k, v)| (k, Some(v))))
-            .collect();
-        Params::from_options(list)
+        Params::from_options(split(text))
     }
 
     #[test]
@@ -312,12 +308,6 @@ mod tests {
 
     #[test]
     fn every_key_is_known_to_the_parser() {
-        for (key, _) in KEYS {
-            let known = !matches!(
-                options(&format!("{key}=0")),
-                Err(ParamError::UnknownKey { .. })
-            );
-            assert!(known, "{key}");
-        }
+        every_key_is_known(&KEYS, options);
     }
 }

@@ -5,41 +5,14 @@ use super::geometry::{INODE_BYTES, SECTOR};
 use super::ifile::NO_SLOT;
 use super::inode::{Block, Inode, Kind};
 use super::segments::sectors;
+use crate::findings::Findings;
 use fsage_core::Inconsistency;
-
-/// Findings that are kept in words.
-const KEPT: usize = 100;
-
-struct Findings {
-    count: u64,
-    findings: Vec<String>,
-}
-
-impl Findings {
-    fn expect(&mut self, right: bool, finding: impl FnOnce() -> String) {
-        if !right {
-            self.count += 1;
-            if self.findings.len() < KEPT {
-                self.findings.push(finding());
-            }
-        }
-    }
-
-    fn same(&mut self, what: &str, running: i64, recomputed: i64) {
-        self.expect(running == recomputed, || {
-            format!("{what} is {running}, recomputed {recomputed}")
-        });
-    }
-}
 
 /// A place in the log that a summary lists: (address, inode, block or `None` for an inode block).
 type Listed = (u32, u32, Option<i32>);
 
 pub(super) fn check(fs: &Lfs) -> Result<(), Inconsistency> {
-    let mut findings = Findings {
-        count: 0,
-        findings: Vec::new(),
-    };
+    let mut findings = Findings::default();
     let mut live = vec![0_i64; fs.segments.len()];
     let mut used = blocks(fs, &mut live, &mut findings);
     inodes(fs, &mut live, &mut findings);
@@ -48,15 +21,8 @@ pub(super) fn check(fs: &Lfs) -> Result<(), Inconsistency> {
         .filter(|&s| fs.geometry.has_superblock(s))
         .count() as i64;
     let bfree = fs.geometry.data_sectors as i64 - 16 * superblocks - used;
-    findings.same("bfree", fs.bfree, bfree);
-    if findings.count == 0 {
-        Ok(())
-    } else {
-        Err(Inconsistency {
-            count: findings.count,
-            findings: findings.findings,
-        })
-    }
+    findings.compare("bfree", &fs.bfree, &bfree);
+    findings.result()
 }
 
 /// What the summaries of a segment list, sorted.
@@ -130,16 +96,16 @@ fn blocks(fs: &Lfs, live: &mut [i64], findings: &mut Findings) -> i64 {
         dirty_data += if inode.kind == Kind::Ifile { 0 } else { data };
         dirty_pointers += pointers;
     }
-    findings.same(
+    findings.compare(
         "sectors of dirty blocks",
-        fs.dirty_sectors as i64,
-        dirty_sectors,
+        &(fs.dirty_sectors as i64),
+        &dirty_sectors,
     );
-    findings.same("dirty data blocks", fs.dirty_data as i64, dirty_data);
-    findings.same(
+    findings.compare("dirty data blocks", &(fs.dirty_data as i64), &dirty_data);
+    findings.compare(
         "dirty indirect blocks",
-        fs.dirty_pointers as i64,
-        dirty_pointers,
+        &(fs.dirty_pointers as i64),
+        &dirty_pointers,
     );
     placed.sort_unstable();
     for pair in placed.windows(2) {
@@ -222,20 +188,15 @@ fn segments(fs: &Lfs, live: &[i64], findings: &mut Findings) -> i64 {
             continue;
         }
         let name = |what: &str| format!("{what} of segment {s}");
-        findings.same(&name("live bytes"), i64::from(segment.live), live[s]);
+        findings.compare(&name("live bytes"), &i64::from(segment.live), &live[s]);
         let (summaries, blocks) = (segment.log.partials.len(), segment.log.inode_blocks.len());
-        findings.same(
-            &name("summaries"),
-            i64::from(segment.summaries),
-            summaries as i64,
-        );
-        findings.same(
-            &name("inode blocks"),
-            i64::from(segment.inode_blocks),
-            blocks as i64,
+        findings.compare(
+            &name("summaries and inode blocks"),
+            &(segment.summaries as usize, segment.inode_blocks as usize),
+            &(summaries, blocks),
         );
         used += summaries as i64 + blocks as i64 * i64::from(fs.geometry.block_sectors());
     }
-    findings.same("clean segments", i64::from(fs.clean), clean);
+    findings.compare("clean segments", &i64::from(fs.clean), &clean);
     used
 }

@@ -2,7 +2,6 @@
 //!
 //! Source: `lfs_segwrite`, `lfs_fsync`, `lfs_vflush`, `lfs_segunlock` of 4.4BSD-Lite2 and NetBSD; `newlfs`.
 
-use super::absent::Shortfall;
 use super::directory::Entry;
 use super::ifile::{FreeInodes, IFILE_INO, ROOT_INO};
 use super::inode::{Inode, Kind};
@@ -11,6 +10,9 @@ use super::report::Counters;
 use super::segments::Segment;
 use super::writer::{Class, Open};
 use super::{Geometry, IFILE, Lfs, NewfsError};
+use crate::operations::DirIds;
+use crate::shortfall::Shortfall;
+use crate::told::Told;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -73,12 +75,12 @@ impl Lfs {
             free_dirs: Vec::new(),
             names: FxHashMap::default(),
             linked: BTreeMap::new(),
-            dir_numbers: FxHashMap::from_iter([(0, 0)]),
-            root_named: false,
+            dir_ids: DirIds::default(),
             next_entry: None,
             shortfall: Shortfall::default(),
             counters: Counters::default(),
             events: None,
+            told: Told::default(),
             params,
             geometry,
         };
@@ -261,6 +263,12 @@ impl Lfs {
         }
     }
 
+    fn write_superblock(&mut self, copy: u32) {
+        self.count_bytes(SUPERBLOCK_BYTES, 1);
+        let start_bytes = self.geometry.superblock_start(copy);
+        self.tell_raw(true, start_bytes, SUPERBLOCK_BYTES, false);
+    }
+
     /// Superblocks, and the segments that are free when they are on disk.
     fn write_superblocks(&mut self, purpose: Purpose) {
         let active = self.active_superblock;
@@ -273,7 +281,7 @@ impl Lfs {
         for copy in copies.into_iter().flatten() {
             let segment = copy * self.geometry.superblock_step;
             self.segments[segment as usize].last_write = self.now;
-            self.count_bytes(SUPERBLOCK_BYTES, 1);
+            self.write_superblock(copy);
         }
         self.active_superblock = other;
         for segment in 0..self.geometry.nseg {
@@ -311,7 +319,7 @@ impl Lfs {
     }
 
     /// A file goes to disk.
-    pub(super) fn fsync(&mut self, slot: u32) {
+    pub(super) fn flush_one(&mut self, slot: u32) {
         match self.params.variant {
             Variant::Lite2 => self.fsync_lite2(slot),
             Variant::NetBsd => self.fsync_netbsd(slot),
@@ -327,6 +335,7 @@ impl Lfs {
         let data = inode.pending().is_some_and(|p| !p.data.is_empty());
         if data {
             self.lock(false);
+            self.open.wait = true;
             self.write_pages(slot);
             self.close();
             self.unlock();
@@ -338,6 +347,7 @@ impl Lfs {
             self.checkpoint_for(Purpose::Sync);
         } else {
             self.lock(false);
+            self.open.wait = true;
             self.write_pointers(slot);
             self.write_inode(slot);
             self.close();
@@ -419,7 +429,7 @@ impl Lfs {
         self.unlock();
         if checkpoint && self.ended.is_none() {
             self.active = 0;
-            self.count_bytes(SUPERBLOCK_BYTES, 1);
+            self.write_superblock(0);
         }
         self.tidy_list();
     }
@@ -447,6 +457,7 @@ impl Lfs {
         let segments = self.switches;
         let slots = self.listed_in_order();
         self.lock(false);
+        self.open.wait = true;
         if !self.inodes[slot as usize].has_dirty() {
             for other in slots {
                 let inode = &self.inodes[other as usize];

@@ -34,7 +34,11 @@ impl Lfs {
         self.make_tail_whole(slot, (offset / bsize) as i32)?;
         for lbn in offset / bsize..=(end - 1) / bsize {
             self.before_block(slot, lbn as i32)?;
-            self.write_block(slot, lbn as i32, end.min((lbn + 1) * bsize))?;
+            let block = self.inodes[slot as usize].block(&self.geometry, lbn as i32);
+            let (start, upto) = (offset.max(lbn * bsize), end.min((lbn + 1) * bsize));
+            self.write_block(slot, lbn as i32, upto)?;
+            let part = (start - lbn * bsize, upto - lbn * bsize);
+            self.tell_written(slot, lbn as i32, part, !block.is(Block::THERE));
         }
         self.inode_changed(slot);
         Ok(())
@@ -79,6 +83,7 @@ impl Lfs {
         let short = inode.block_bytes(&self.geometry, tail) < self.geometry.block_bytes;
         if tail < next && there && short {
             self.write_block(slot, tail, (tail as u64 + 1) * bsize)?;
+            self.tell_block(slot, tail, false);
         }
         Ok(())
     }
@@ -156,7 +161,7 @@ impl Lfs {
     }
 
     /// Sets the length of a file.
-    pub(super) fn set_length(&mut self, slot: u32, length: u64) -> Result<(), NoSpace> {
+    pub(super) fn change_length(&mut self, slot: u32, length: u64) -> Result<(), NoSpace> {
         let size = self.inodes[slot as usize].size;
         if length > size {
             // The last byte is written.
@@ -199,6 +204,7 @@ impl Lfs {
                 cut.push(lbn);
             }
         });
+        self.tell_freed(slot, keep, &gone);
         for &(lbn, block) in &gone {
             self.free_block(slot, lbn, block);
         }
@@ -235,6 +241,7 @@ impl Lfs {
             self.dirty_sectors -= u64::from(less);
         }
         self.dirty(slot, tail);
+        self.tell_block(slot, tail, false);
     }
 
     fn free_block(&mut self, slot: u32, lbn: i32, block: Block) {

@@ -30,6 +30,13 @@ pub(super) struct Directory {
     first_room: u32,
 }
 
+impl Directory {
+    /// Number of its last chunk.
+    pub fn last_chunk(&self) -> usize {
+        self.chunks.len() - 1
+    }
+}
+
 /// Where a name stands in its directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Entry {

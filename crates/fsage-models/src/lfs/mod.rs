@@ -18,13 +18,13 @@
 //! | `data` | writing and truncating files |
 //! | `directory` | entries, files and directories that come and go |
 //! | `ifile` | inode numbers |
-//! | `operations`, `absent` | what a workload does, and what lack of space kept from being made |
+//! | `operations` | what a workload does |
 //! | `layout` | what metrics see |
+//! | `io` | what a host sees |
 //! | `check` | the file system check |
 //! | [`cleaner`] | choosing and cleaning segments; one file a policy |
 //! | [`report`] | what a microscope may look at |
 
-mod absent;
 mod check;
 mod checkpoint;
 pub mod cleaner;
@@ -33,6 +33,7 @@ mod directory;
 pub mod geometry;
 mod ifile;
 mod inode;
+mod io;
 mod layout;
 mod operations;
 pub mod params;
@@ -41,9 +42,8 @@ mod segments;
 mod writer;
 
 pub use geometry::{Geometry, NewfsError};
-pub use params::{ParamError, Params, Variant};
+pub use params::{Params, Variant};
 
-use absent::Shortfall;
 use directory::Directory;
 use ifile::{FreeInodes, MapEntry};
 use inode::{Block, Inode, Kind};
@@ -52,6 +52,9 @@ use report::{Counters, Event};
 use segments::{Segment, sectors};
 use writer::Open;
 
+use crate::operations::DirIds;
+use crate::shortfall::Shortfall;
+use crate::told::Told;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -125,14 +128,13 @@ pub struct Lfs {
     names: FxHashMap<u64, Name>,
     /// Names of inodes that have several, by slot, the oldest first.
     linked: BTreeMap<u32, Vec<u64>>,
-    dir_numbers: FxHashMap<u64, u32>,
-    /// An operation has named directory 0 while it is the root.
-    root_named: bool,
+    dir_ids: DirIds,
     /// Bytes of the entry of the next name.
     next_entry: Option<u16>,
     shortfall: Shortfall,
     counters: Counters,
     events: Option<Vec<Event>>,
+    told: Told,
 }
 
 /// There is no space for what was to be written.
@@ -153,6 +155,7 @@ impl Lfs {
         if block.is(Block::DIRTY | Block::GATHERED) {
             return;
         }
+        let fresh = !block.is(Block::THERE);
         block.set(Block::DIRTY | Block::THERE, true);
         self.dirty_sectors += u64::from(sectors(bytes));
         let pending = inode.pending_mut();
@@ -164,6 +167,7 @@ impl Lfs {
             self.dirty_data += u64::from(slot != IFILE);
         }
         self.flag(slot, flag);
+        self.tell_changed(slot, lbn, fresh);
     }
 
     /// An inode changes.

@@ -1,8 +1,7 @@
 //! What a file system is made with, and how its cleaner works.
 
 use super::cleaner::{self, Policy};
-use fsage_core::size;
-use thiserror::Error;
+use crate::options::{ParamError, Setting};
 
 /// Keys of `--on lfs:key=value`, and what they mean; defaults of `lite2` and `netbsd` in brackets.
 pub const KEYS: [(&str, &str); 21] = [
@@ -73,27 +72,6 @@ pub const KEYS: [(&str, &str); 21] = [
         "flag: the user is the superuser, who may use the reserve",
     ),
 ];
-
-/// What is wrong with a key or value.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ParamError {
-    /// A key that the model does not have.
-    #[error("unknown key `{key}`; known: {}", KEYS.map(|(key, _)| key).join(", "))]
-    UnknownKey {
-        /// The key as given.
-        key: String,
-    },
-    /// A value that does not fit its key.
-    #[error("{key}={value}: expected {expected}")]
-    BadValue {
-        /// The key.
-        key: String,
-        /// Its value as given; empty if there is none.
-        value: String,
-        /// What would have been right.
-        expected: String,
-    },
-}
 
 /// Which of the two systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,43 +175,36 @@ impl Params {
     /// # Errors
     /// An unknown key, or a value of the wrong form. Whether the values fit together is for `newlfs` to say.
     pub fn from_options<'a>(
-        options: impl IntoIterator<Item = (&'a str, Option<&'a str>)> + Clone,
+        options: impl IntoIterator<Item = (&'a str, Option<&'a str>), IntoIter: Clone>,
     ) -> Result<Params, ParamError> {
+        let settings = options
+            .into_iter()
+            .map(|(key, value)| Setting { key, value });
         let mut variant = Variant::Lite2;
-        for (key, value) in options.clone() {
-            if key == "variant" {
-                variant = match value {
-                    Some("lite2") => Variant::Lite2,
-                    Some("netbsd") => Variant::NetBsd,
-                    _ => return Err(bad_value(key, value, "lite2 or netbsd")),
+        for setting in settings.clone() {
+            if setting.key == "variant" {
+                variant = match setting.word()? {
+                    "lite2" => Variant::Lite2,
+                    "netbsd" => Variant::NetBsd,
+                    _ => return Err(setting.bad("lite2 or netbsd")),
                 };
             }
         }
         let mut params = Params::of_variant(variant);
-        for (key, value) in options {
-            params.set(key, value)?;
+        for setting in settings {
+            params.set(setting)?;
         }
         Ok(params)
     }
 
-    fn set(&mut self, key: &str, value: Option<&str>) -> Result<(), ParamError> {
-        let number = || {
-            let number = value.and_then(|text| size::parse(text).ok());
-            number.ok_or_else(|| bad_value(key, value, "a number, as in 8192 or 8K"))
+    fn set(&mut self, setting: Setting<'_>) -> Result<(), ParamError> {
+        let number = || setting.number();
+        let flag = || setting.flag();
+        let small = |most: u32| match u32::try_from(setting.number()?) {
+            Ok(number) if number <= most => Ok(number),
+            _ => Err(setting.bad(format!("at most {most}"))),
         };
-        let small = |most: u32| {
-            let number = number()?;
-            match u32::try_from(number) {
-                Ok(number) if number <= most => Ok(number),
-                _ => Err(bad_value(key, value, &format!("at most {most}"))),
-            }
-        };
-        let flag = || match value {
-            None | Some("true" | "yes" | "1") => Ok(true),
-            Some("false" | "no" | "0") => Ok(false),
-            Some(_) => Err(bad_value(key, value, "true or false")),
-        };
-        match key {
+        match setting.key {
             "variant" => {}
             "size" => self.size_bytes = number()?,
             "segment" => self.segment_bytes = number()?,
@@ -255,45 +226,29 @@ impl Params {
             "dirent_bytes" => {
                 let bytes = small(264)?;
                 if bytes < 12 {
-                    return Err(bad_value(
-                        key,
-                        value,
-                        "at least 12, the entry of a short name",
-                    ));
+                    return Err(setting.bad("at least 12, the entry of a short name"));
                 }
                 self.dirent_bytes = bytes as u16;
             }
             "root" => self.superuser = flag()?,
             "policy" => {
                 let names = cleaner::ALL.map(Policy::name).join(", ");
-                self.policy = value
-                    .and_then(cleaner::by_name)
-                    .ok_or_else(|| bad_value(key, value, &format!("one of {names}")))?;
+                self.policy = cleaner::by_name(setting.word()?)
+                    .ok_or_else(|| setting.bad(format!("one of {names}")))?;
             }
-            _ => return Err(ParamError::UnknownKey { key: key.into() }),
+            _ => return Err(setting.unknown(&KEYS)),
         }
         Ok(())
-    }
-}
-
-fn bad_value(key: &str, value: Option<&str>, expected: &str) -> ParamError {
-    ParamError::BadValue {
-        key: key.into(),
-        value: value.unwrap_or_default().into(),
-        expected: expected.into(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::{every_key_is_known, split};
 
     fn options(text: &str) -> Result<Params, ParamError> {
-        let list: Vec<_> = text
-            .split(',')
-            .map(|o| o.split_once('=').map_or((o, None), |(k, v)| (k, Some(v))))
-            .collect();
-        Params::from_options(list)
+        Params::from_options(split(text))
     }
 
     #[test]
@@ -308,19 +263,13 @@ mod tests {
         let message = |text: &str| options(text).unwrap_err().to_string();
         assert!(message("segments=5").contains("known: variant, size, segment"));
         assert!(message("policy=best").contains("cost-benefit, cb, greedy, declining-cost"));
-        assert!(message("variant").contains("lite2 or netbsd"));
+        assert!(message("variant=4.4").contains("lite2 or netbsd"));
         assert!(message("busy=101").contains("at most 100"));
         assert!(message("dirent_bytes=4").contains("at least 12"));
     }
 
     #[test]
     fn every_key_is_known_to_the_parser() {
-        for (key, _) in KEYS {
-            let known = !matches!(
-                options(&format!("{key}=0")),
-                Err(ParamError::UnknownKey { .. })
-            );
-            assert!(known, "{key}");
-        }
+        every_key_is_known(&KEYS, options);
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Open {
     locked: bool,
     /// The cleaner writes.
     pub cleaning: bool,
+    /// The process waits for what is written.
+    pub wait: bool,
     /// Sector of its summary.
     start: u32,
     /// Bytes left in the segment.
@@ -24,9 +26,9 @@ pub(super) struct Open {
     /// Bytes left in the summary.
     summary_room: u32,
     flags: u8,
-    log: Log,
+    pub log: Log,
     /// Inode slot of each FINFO.
-    slots: Vec<u32>,
+    pub slots: Vec<u32>,
     /// An FINFO is being filled.
     in_finfo: bool,
     /// Blocks before this one have addresses.
@@ -76,7 +78,7 @@ impl Lfs {
     pub(super) fn lock(&mut self, cleaning: bool) {
         debug_assert!(!self.open.locked);
         self.open.locked = true;
-        self.open.cleaning = cleaning;
+        (self.open.cleaning, self.open.wait) = (cleaning, cleaning);
         self.open_partial();
     }
 
@@ -563,6 +565,7 @@ impl Lfs {
             i64::from(1 + open.log.inode_blocks.len() as u32 * self.geometry.block_sectors());
         self.usage_changed(self.current);
         self.forget_gathered();
+        self.tell_partial(&partial, self.open.wait);
         self.report_partial(&partial);
         self.open_partial();
     }

@@ -150,7 +150,7 @@ fn names_that_lead_astray_are_found() {
         fs.names.file_mut(slot).dir = u32::MAX;
     });
     finds("directory 2: its id does not lead to it", |fs| {
-        fs.dir_slots.insert(2, 1);
+        fs.dir_ids.insert(DirId(2), 1);
     });
     finds("file 7: 2 links, 2 names", |fs| {
         let slot = fs.names.find(FileId(7)).unwrap();

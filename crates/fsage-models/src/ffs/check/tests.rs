@@ -154,18 +154,18 @@ fn an_indirect_block_that_is_missing_or_nobodys_is_found() {
 
 #[test]
 fn a_wrong_summary_of_free_space_is_found() {
-    finds("nbfree is", |fs| fs.groups.nbfree[1] -= 1);
-    finds("nffree is", |fs| fs.groups.nffree[1] += 1);
+    finds(": nbfree: ", |fs| fs.groups.nbfree[1] -= 1);
+    finds(": nffree: ", |fs| fs.groups.nffree[1] += 1);
     for size in 1..8 {
-        finds("frsum is", |fs| fs.groups.frsum[2][size] += 1);
+        finds(": frsum: ", |fs| fs.groups.frsum[2][size] += 1);
     }
     for class in 0..7 {
-        finds("the cluster summary is", |fs| {
+        finds(": the cluster summary: ", |fs| {
             fs.groups.corruptible().clsum[7 + class] += 1;
         });
     }
     finds(
-        "the table of free blocks by cylinder and position is",
+        ": the table of free blocks by cylinder and position: ",
         |fs| {
             fs.groups.corruptible().positions[0] += 1;
         },
@@ -207,8 +207,8 @@ fn a_wrong_inode_map_or_count_is_found() {
         let other = inode_of(fs, 50).ino;
         inode_of(fs, 58).ino = other;
     });
-    finds("nifree is", |fs| fs.groups.nifree[0] += 1);
-    finds("ndir is", |fs| fs.groups.ndir[0] += 1);
+    finds(": nifree: ", |fs| fs.groups.nifree[0] += 1);
+    finds(": ndir: ", |fs| fs.groups.ndir[0] += 1);
     finds("total nifree, ndir are", |fs| fs.groups.totals.nifree -= 1);
     finds("total nifree, ndir are", |fs| fs.groups.totals.ndir += 1);
 }
@@ -219,12 +219,12 @@ fn a_name_that_leads_astray_is_found() {
         let slot = fs.names.find(FileId(58)).unwrap();
         fs.names.file_mut(slot).id = 999;
     });
-    finds("files are indexed", |fs| {
+    finds("files that are indexed", |fs| {
         let slot = fs.names.find(FileId(58)).unwrap();
         fs.names.file_mut(slot).dir = u32::MAX;
     });
     finds("directory 2: its id does not lead to it", |fs| {
-        fs.dir_slots.insert(2, 1);
+        fs.dir_ids.insert(DirId(2), 1);
     });
     finds("file 7: 2 links, 2 names", |fs| {
         let slot = fs.names.find(FileId(7)).unwrap();

@@ -11,7 +11,7 @@ pub use declining_cost::DecliningCost;
 pub use greedy::Greedy;
 
 use super::checkpoint::Purpose;
-use super::geometry::INODE_BYTES;
+use super::geometry::{INODE_BYTES, SECTOR};
 use super::ifile::NO_SLOT;
 use super::inode::{Block, Inode, Kind};
 use super::params::Variant;
@@ -152,6 +152,12 @@ impl Lfs {
         self.counters.cleaned_live_bytes += u64::from(self.segments[segment as usize].live);
     }
 
+    /// The cleaner reads a segment as a whole.
+    fn read_segment(&mut self, segment: u32) {
+        let start_bytes = u64::from(self.geometry.segment_start(segment)) * u64::from(SECTOR);
+        self.tell_raw(false, start_bytes, self.segment_bytes(), true);
+    }
+
     /// The cleaner of `netbsd` looks whether it has to work, and works.
     pub fn poll_cleaner(&mut self) {
         self.read_ifile();
@@ -183,6 +189,7 @@ impl Lfs {
             let mut items = Vec::new();
             for &segment in &chosen {
                 self.count_cleaned(segment);
+                self.read_segment(segment);
                 items.extend(self.live_items(segment, true));
             }
             items.sort_unstable();
@@ -325,6 +332,7 @@ impl Lfs {
         self.count_cleaned(segment);
         let items = self.live_items(segment, true);
         if !items.is_empty() {
+            self.read_segment(segment);
             self.lock(true);
             let mut rest = &items[..];
             while let Some(&(ino, _)) = rest.first() {

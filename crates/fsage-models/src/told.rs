@@ -1,0 +1,97 @@
+//! What a model tells its host, and what finding the names of an operation needs.
+
+use fsage_core::io::{Hosted, Io, Work};
+use fsage_core::{DirId, Op};
+
+/// What was told, if anything is to be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Told {
+    on: bool,
+    list: Vec<Io>,
+}
+
+impl Told {
+    /// Whether a host follows.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.on
+    }
+
+    /// Tells from now on, or no longer; what was told before is forgotten.
+    pub fn turn(&mut self, on: bool) {
+        self.on = on;
+        self.list.clear();
+    }
+
+    /// Tells one thing, if anything is to be told.
+    #[inline]
+    pub fn tell(&mut self, io: Io) {
+        if self.on {
+            self.list.push(io);
+        }
+    }
+
+    /// The same, unless it is what was told last.
+    pub fn tell_once(&mut self, io: Io) {
+        if self.list.last() != Some(&io) {
+            self.tell(io);
+        }
+    }
+
+    /// What was told.
+    pub fn list(&mut self) -> &mut Vec<Io> {
+        &mut self.list
+    }
+}
+
+/// A model whose host looks for names in its directories.
+pub(crate) trait Searched: Hosted {
+    /// What it tells.
+    fn told_mut(&mut self) -> &mut Told;
+
+    /// What looking through a directory for a name needs. Nothing if there is no such directory.
+    fn search(&self, dir: DirId, io: &mut Vec<Io>);
+}
+
+/// Tells what finding the names of an operation needs, and what the operation costs the processor.
+pub(crate) fn tell_names(fs: &mut impl Searched, op: &Op) {
+    let mut io = std::mem::take(fs.told_mut().list());
+    match *op {
+        Op::Create { dir, .. } | Op::Symlink { dir, .. } => {
+            io.push(Io::Work(Work::Create));
+            fs.search(dir, &mut io);
+        }
+        Op::Mkdir { parent, .. } => {
+            io.push(Io::Work(Work::Create));
+            fs.search(parent.unwrap_or(DirId::ROOT), &mut io);
+        }
+        Op::Append { file, .. }
+        | Op::Write { file, .. }
+        | Op::Fallocate { file, .. }
+        | Op::Overwrite { file, .. }
+        | Op::Rewrite { file, .. }
+        | Op::Truncate { file, .. } => fs.look_up(file, &mut io),
+        Op::Delete { file } => {
+            io.push(Io::Work(Work::Delete));
+            fs.look_up(file, &mut io);
+        }
+        Op::Rmdir { dir } => {
+            io.push(Io::Work(Work::Delete));
+            fs.search(dir, &mut io);
+        }
+        Op::Rename { file, dir, .. } => {
+            fs.look_up(file, &mut io);
+            fs.search(dir, &mut io);
+        }
+        Op::RenameDir { dir, parent } => {
+            fs.search(dir, &mut io);
+            fs.search(parent, &mut io);
+        }
+        Op::Link { existing, dir, .. } => {
+            fs.look_up(existing, &mut io);
+            fs.search(dir, &mut io);
+        }
+        _ => {}
+    }
+    *fs.told_mut().list() = io;
+}
