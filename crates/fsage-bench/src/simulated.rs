@@ -7,19 +7,22 @@
 use crate::benchmark::Case;
 use crate::run::Stand;
 use crate::subject::{BenchError, DirKey, FileKey, Part, Subject};
-use fsage_core::io::{Hosted, Io};
+use fsage_core::io::{AnyHosted, Hosted, Io};
 use fsage_core::{DirId, FileId, Op, Outcome, Rng};
 use fsage_disk::{Device, Disk, SECTOR_BYTES};
 use fsage_host::{Host, HostParams};
 use fsage_metrics::LayoutScore;
+use std::fmt;
 use thiserror::Error;
 
 /// A file system that is simulated down to the disk.
 ///
 /// A [`FileKey`] is the model's own number of a file.
-pub struct Simulated<F, D: Device> {
-    fs: F,
+pub struct Simulated<F: ?Sized, D: Device> {
+    fs: Box<F>,
     host: Host<D>,
+    /// Syncs of the host that the model knows of.
+    syncs: u64,
     /// The next number of a file or directory of the benchmark's own.
     next_id: u64,
     /// Everything that it made and that may be there still.
@@ -31,13 +34,21 @@ pub struct Simulated<F, D: Device> {
 
 impl<F: Hosted, D: Device> Simulated<F, D> {
     /// A model over a host. `first_own_id` is above the number of every file and directory that the model has ever had.
-    pub fn new(mut fs: F, mut host: Host<D>, first_own_id: u64) -> Simulated<F, D> {
+    pub fn new(fs: F, host: Host<D>, first_own_id: u64) -> Simulated<F, D> {
+        Simulated::over(Box::new(fs), host, first_own_id)
+    }
+}
+
+impl<F: Hosted + ?Sized, D: Device> Simulated<F, D> {
+    /// The same for a model of any kind.
+    pub fn over(mut fs: Box<F>, mut host: Host<D>, first_own_id: u64) -> Simulated<F, D> {
         fs.tell(true);
         let mut superblock = Vec::new();
         fs.superblock(&mut superblock);
         host.set_superblock(superblock);
         Simulated {
             fs,
+            syncs: host.counters().syncs,
             host,
             next_id: first_own_id,
             files: Vec::new(),
@@ -64,9 +75,8 @@ impl<F: Hosted, D: Device> Simulated<F, D> {
     /// One system call that the model knows as an operation.
     fn call(&mut self, op: &Op) -> Result<(), BenchError> {
         self.host.call();
-        let outcome = self.fs.apply(op)?;
-        self.host.execute(self.fs.told());
-        self.fs.told().clear();
+        let outcome = self.apply(op)?;
+        self.follow_syncs()?;
         match outcome {
             Outcome::Done => Ok(()),
             Outcome::NoSpace => Err(BenchError::NoSpace),
@@ -75,6 +85,26 @@ impl<F: Hosted, D: Device> Simulated<F, D> {
                 Err(BenchError::Refused(outcome))
             }
         }
+    }
+
+    /// The model applies an operation, and the host does what that asks for.
+    fn apply(&mut self, op: &Op) -> Result<Outcome, BenchError> {
+        self.fs
+            .set_time(i64::try_from(self.host.now_ns()).unwrap_or(i64::MAX));
+        let outcome = self.fs.apply(op)?;
+        self.host.execute(self.fs.told());
+        self.fs.told().clear();
+        Ok(outcome)
+    }
+
+    /// When the system calls sync the host writes what is dirty, and the model what it has held back: its journal or
+    /// its log.
+    fn follow_syncs(&mut self) -> Result<(), BenchError> {
+        while self.syncs != self.host.counters().syncs {
+            self.syncs = self.host.counters().syncs;
+            self.apply(&Op::Sync)?;
+        }
+        Ok(())
     }
 
     fn inode(&self, file: FileKey) -> Result<(FileId, u64), BenchError> {
@@ -126,9 +156,9 @@ fn calls(part: Part) -> impl Iterator<Item = (u64, u64)> {
     })
 }
 
-impl<F: Hosted, D: Device> Subject for Simulated<F, D> {
+impl<F: Hosted + ?Sized, D: Device> Subject for Simulated<F, D> {
     fn free_bytes(&mut self) -> Result<u64, BenchError> {
-        Ok(free_bytes(&self.fs))
+        Ok(free_bytes(&*self.fs))
     }
 
     fn mkdir(&mut self) -> Result<DirKey, BenchError> {
@@ -176,7 +206,7 @@ impl<F: Hosted, D: Device> Subject for Simulated<F, D> {
         fs.accessed(id, io);
         host.execute(io);
         host.call();
-        Ok(())
+        self.follow_syncs()
     }
 
     fn overwrite(&mut self, file: FileKey, part: Part) -> Result<(), BenchError> {
@@ -201,14 +231,17 @@ impl<F: Hosted, D: Device> Subject for Simulated<F, D> {
     }
 
     fn sync(&mut self) -> Result<(), BenchError> {
+        self.apply(&Op::Sync)?;
         self.host.sync();
         self.host.wait_idle();
+        self.syncs = self.host.counters().syncs;
         Ok(())
     }
 
     fn drop_caches(&mut self) -> Result<(), BenchError> {
+        self.apply(&Op::Remount)?;
         self.host.remount();
-        self.fs.apply(&Op::Remount)?;
+        self.syncs = self.host.counters().syncs;
         Ok(())
     }
 
@@ -248,7 +281,7 @@ impl<F: Hosted, D: Device> Subject for Simulated<F, D> {
 }
 
 /// Bytes that new files can take, without the reserve.
-fn free_bytes(fs: &impl Hosted) -> u64 {
+fn free_bytes(fs: &(impl Hosted + ?Sized)) -> u64 {
     let geometry = fs.geometry();
     let space = fs.space().unwrap_or_default();
     let free = space.free_blocks * u64::from(geometry.block_bytes)
@@ -257,24 +290,25 @@ fn free_bytes(fs: &impl Hosted) -> u64 {
 }
 
 /// Makes simulated subjects: a copy of a model each, on a disk whose spindle stands at a random angle.
-#[derive(Debug)]
-pub struct SimulatedStand<'a, F> {
-    fs: &'a F,
+#[derive(Clone, Copy)]
+pub struct SimulatedStand<'a> {
+    fs: &'a dyn AnyHosted,
     first_own_id: u64,
     host: &'a HostParams,
     disk: &'a Disk,
     seed: u64,
 }
 
-impl<F> Clone for SimulatedStand<'_, F> {
-    fn clone(&self) -> Self {
-        *self
+impl fmt::Debug for SimulatedStand<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SimulatedStand")
+            .field("disk", &self.disk.name())
+            .field("seed", &self.seed)
+            .finish_non_exhaustive()
     }
 }
 
-impl<F> Copy for SimulatedStand<'_, F> {}
-
-impl<'a, F: Hosted + Clone> SimulatedStand<'a, F> {
+impl<'a> SimulatedStand<'a> {
     /// A stand over a model on the partition of a disk. `first_own_id` is above the number of every file and directory
     /// that the model has ever had. The angle of the spindle depends on the seed, the repetition and
     /// the case, and on nothing else: an aged file system and its control meet the same ones.
@@ -282,12 +316,12 @@ impl<'a, F: Hosted + Clone> SimulatedStand<'a, F> {
     /// # Errors
     /// The file system is larger than the partition.
     pub fn new(
-        fs: &'a F,
+        fs: &'a dyn AnyHosted,
         first_own_id: u64,
         host: &'a HostParams,
         disk: &'a Disk,
         seed: u64,
-    ) -> Result<SimulatedStand<'a, F>, DriveTooSmall> {
+    ) -> Result<SimulatedStand<'a>, DriveTooSmall> {
         let partition_bytes = disk.partition().sectors * SECTOR_BYTES;
         let fs_bytes = fs.geometry().size_bytes;
         if fs_bytes > partition_bytes {
@@ -312,7 +346,11 @@ impl<'a, F: Hosted + Clone> SimulatedStand<'a, F> {
     }
 
     /// The subject for one repetition of a case.
-    pub fn subject(&self, repetition: u32, case: Case) -> Simulated<F, Box<dyn Device + Send>> {
+    pub fn subject(
+        &self,
+        repetition: u32,
+        case: Case,
+    ) -> Simulated<dyn AnyHosted, Box<dyn Device + Send>> {
         let angles = Rng::new(self.seed).stream("spindle", case.file_bytes.unwrap_or_default());
         let angle = angles
             .stream("repetition", u64::from(repetition))
@@ -320,12 +358,14 @@ impl<'a, F: Hosted + Clone> SimulatedStand<'a, F> {
             >> 32;
         let device = self.disk.device(angle as u32);
         let start_sector = self.disk.partition().first_sector;
-        let host = Host::new(self.host, device, start_sector, self.fs.block_bytes());
-        Simulated::new(self.fs.clone(), host, self.first_own_id)
+        let mut params = self.host.clone();
+        params.tail_alone &= self.fs.reads_tail_alone();
+        let host = Host::new(&params, device, start_sector, self.fs.block_bytes());
+        Simulated::over(self.fs.copy(), host, self.first_own_id)
     }
 }
 
-impl<F: Hosted + Clone> Stand for SimulatedStand<'_, F> {
+impl Stand for SimulatedStand<'_> {
     fn fresh(&mut self, repetition: u32, case: Case) -> Result<Box<dyn Subject + '_>, BenchError> {
         Ok(Box::new(self.subject(repetition, case)))
     }

@@ -202,7 +202,7 @@ fn every_benchmark_runs_on_an_aged_model_and_gives_the_same_on_any_number_of_thr
     ];
     for (benchmark, phases) in benchmarks {
         let cases = benchmark.cases(&site);
-        let results = |stands: &mut [SimulatedStand<Ffs>]| {
+        let results = |stands: &mut [SimulatedStand]| {
             run(benchmark, &cases, &site, stands, 3, &|_| true).unwrap()
         };
         let alone = results(&mut [stand]);

@@ -3,6 +3,7 @@
 //! A metric sees only this, so that one implementation serves a simulated file system, a snapshot of a real
 //! one and a stored result alike.
 
+use crate::log_usage::LogUsage;
 use crate::snapshot::FurtherName;
 
 /// A run of a file that is contiguous both in the file and on disk. Bytes, so that FFS fragments, 1 KB blocks
@@ -218,4 +219,9 @@ pub trait Layout {
     /// Visits the names beyond the first of inodes that have several, in an order that depends on the state alone.
     /// Nothing where they are not known.
     fn visit_further_names(&self, _visit: &mut dyn FnMut(&FurtherName)) {}
+
+    /// Segments and cleaner of a log-structured file system; `None` of any other.
+    fn log_usage(&self) -> Option<LogUsage> {
+        None
+    }
 }

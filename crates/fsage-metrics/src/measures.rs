@@ -1,7 +1,7 @@
 //! All metrics of a layout.
 
 use crate::{DirectoryOrder, FreeSpace, LayoutBySize, LayoutScore, Pieces, SplitFiles};
-use fsage_core::{FileKind, Geometry, Layout};
+use fsage_core::{FileKind, Geometry, Layout, LogUsage};
 
 /// What a layout is worth at one moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +28,8 @@ pub struct Measures {
     pub order: DirectoryOrder,
     /// Free space; `None` where it is not known.
     pub free: Option<FreeSpace>,
+    /// Segments and cleaner; `None` where there is no log.
+    pub log: Option<LogUsage>,
 }
 
 impl Measures {
@@ -42,6 +44,7 @@ pub fn measure(layout: &(impl Layout + ?Sized)) -> Measures {
     let geometry = layout.geometry();
     let mut m = Measures {
         free: FreeSpace::of(layout, &geometry),
+        log: layout.log_usage(),
         geometry,
         files: 0,
         directories: 0,

@@ -416,6 +416,7 @@ impl Aging {
                 _ => None,
             },
         };
+        self.target.begin_day();
         let record = self.day_ends.as_mut().map(|day_ends| day_ends(&day));
         self.days.push(day);
         let days = self.days_so_far();

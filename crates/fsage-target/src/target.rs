@@ -2,6 +2,7 @@
 
 use crate::real::Real;
 use crate::spec::{SpecError, TargetSpec};
+use fsage_core::io::AnyHosted;
 use fsage_core::{
     DirId, FileId, FileSystem, FileView, Geometry, Inconsistency, Layout, Op, Outcome, Run, Space,
     StateError,
@@ -57,8 +58,17 @@ impl Target {
 
     /// A day ends for a model, which syncs where that matters to its layout. A real target has its own policy.
     pub fn end_day(&mut self) {
-        if let Target::Ext3(fs) = self {
-            fs.sync();
+        match self {
+            Target::Ext3(fs) => fs.sync(),
+            Target::Lfs(fs) => fs.sync(),
+            Target::Ffs(_) | Target::Null(_) | Target::Real(_) => {}
+        }
+    }
+
+    /// A day was measured: what is counted by day begins anew.
+    pub fn begin_day(&mut self) {
+        if let Target::Lfs(fs) = self {
+            fs.reset_counters();
         }
     }
 
@@ -70,6 +80,16 @@ impl Target {
             Target::Lfs(fs) => &**fs,
             Target::Null(null) => null,
             Target::Real(real) => real.directory(),
+        }
+    }
+
+    /// The model as a host can run it; `None` for what no host runs.
+    pub fn into_hosted(self) -> Option<Box<dyn AnyHosted>> {
+        match self {
+            Target::Ffs(fs) => Some(fs),
+            Target::Ext3(fs) => Some(fs),
+            Target::Lfs(fs) => Some(fs),
+            Target::Null(_) | Target::Real(_) => None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The metrics of a day: from the replay, to and from `days.parquet`.
 
 use anyhow::{Context, bail};
-use fsage_core::Layout;
+use fsage_core::{Layout, LogUsage};
 use fsage_data::SnapshotMeta;
 use fsage_data::table::{self, Column, ColumnKind, RunClass, SizeClass, Table, TableWriter, Value};
 use fsage_metrics::{FreeSpace, LayoutScore, Measures};
@@ -262,6 +262,28 @@ day_row! {
     placeable_64m: Option<u64>,
     /// Chunks of inodes that could still be placed, or free inodes.
     inode_room: Option<u64>,
+    /// Segments of a log.
+    segments: Option<u64>,
+    /// Of these, those without data.
+    clean_segments: Option<u64>,
+    /// Live bytes as a share of all segments.
+    live_share: Option<f64>,
+    /// Segments with data by their live bytes, a tenth of a segment a class.
+    segments_by_live_bytes: Vec<RunClass>,
+    /// Bytes that the log wrote, without its cleaner.
+    log_new_bytes: Option<u64>,
+    /// Bytes that its cleaner wrote.
+    cleaner_written_bytes: Option<u64>,
+    /// Bytes that its cleaner read.
+    cleaner_read_bytes: Option<u64>,
+    /// Segments that were cleaned.
+    cleaned_segments: Option<u64>,
+    /// Mean live share of the segments that were cleaned.
+    cleaned_live_share: Option<f64>,
+    /// Bytes transferred for a byte that is new.
+    write_cost: Option<f64>,
+    /// 1 if the log has come to its end and writes nothing more, else 0.
+    log_ended: Option<u64>,
     /// `layout_score` of the unaged control.
     control_layout_score: Option<f64>,
     /// The layout score as a multiple of that of the control.
@@ -349,6 +371,32 @@ impl DayRow {
             placeable_1m: free.map(|f| f.placeable_1m),
             placeable_64m: free.map(|f| f.placeable_64m),
             inode_room: free.and_then(|f| f.inode_room),
+            ..m.log.as_ref().map(DayRow::of_log).unwrap_or_default()
+        }
+    }
+
+    /// The columns of a log.
+    fn of_log(log: &LogUsage) -> DayRow {
+        let tenth = log.segment_bytes / log.by_live_share.len() as u64;
+        let classes = log.by_live_share.iter().enumerate();
+        DayRow {
+            segments: Some(log.segments),
+            clean_segments: Some(log.clean_segments),
+            live_share: Some(log.live_share()),
+            segments_by_live_bytes: classes
+                .map(|(i, class)| RunClass {
+                    min_bytes: i as u64 * tenth,
+                    runs: class.segments,
+                    bytes: class.live_bytes,
+                })
+                .collect(),
+            log_new_bytes: Some(log.new_bytes),
+            cleaner_written_bytes: Some(log.cleaner_written_bytes),
+            cleaner_read_bytes: Some(log.cleaner_read_segments * log.segment_bytes),
+            cleaned_segments: Some(log.cleaned_segments),
+            cleaned_live_share: log.cleaned_live_share(),
+            write_cost: log.write_cost(),
+            log_ended: Some(log.end.is_some().into()),
             ..DayRow::default()
         }
     }

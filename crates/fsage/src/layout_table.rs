@@ -15,9 +15,11 @@ pub fn print_layout(out: &mut impl Write, name: &str, day: &DayRow) -> io::Resul
     layout(&mut lines, day);
     directory_order(&mut lines, day);
     free_space(&mut lines, day);
+    log(&mut lines, day);
     lines.print(out, name)?;
     print_by_size(out, day)?;
-    print_free_runs(out, day)
+    print_free_runs(out, day)?;
+    print_segments(out, day)
 }
 
 /// The lines of the table: what, aged, control, ratio.
@@ -308,9 +310,57 @@ fn print_free_runs(out: &mut impl Write, day: &DayRow) -> io::Result<()> {
     Ok(())
 }
 
+/// Segments and cleaner of a log, and what they transferred on this day.
+fn log(lines: &mut Lines, day: &DayRow) {
+    if day.segments.is_none() {
+        return;
+    }
+    lines.section("Log");
+    lines.number("segments", day.segments, None, count);
+    lines.number("  without data", day.clean_segments, None, count);
+    lines.score("live share", day.live_share, None, as_percent);
+    lines.number("segments cleaned", day.cleaned_segments, None, count);
+    lines.score(
+        "  of which was alive",
+        day.cleaned_live_share,
+        None,
+        as_percent,
+    );
+    lines.number("written, new", day.log_new_bytes, None, human);
+    lines.number("  by the cleaner", day.cleaner_written_bytes, None, human);
+    lines.number("read by the cleaner", day.cleaner_read_bytes, None, human);
+    let digits = |cost: f64| format!("{cost:.2}");
+    lines.score("write cost", day.write_cost, None, digits);
+    if day.log_ended == Some(1) {
+        lines.text("end of the log", "the cleaner cannot progress".to_owned());
+    }
+}
+
+/// Segments with data by the share of them that is alive.
+fn print_segments(out: &mut impl Write, day: &DayRow) -> io::Result<()> {
+    let classes = &day.segments_by_live_bytes;
+    let all: u64 = classes.iter().map(|class| class.runs).sum();
+    if all == 0 {
+        return Ok(());
+    }
+    writeln!(out, "\nSegments with data by live share")?;
+    for (i, class) in classes.iter().enumerate() {
+        let label = format!("from {} %", i * 100 / classes.len());
+        let share = class.runs as f64 / all as f64;
+        let bar = chart::bar(share, 40);
+        writeln!(
+            out,
+            "  {label:>12}  {share:.3} {bar:<40} {:>8} segments",
+            class.runs
+        )?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fsage_data::table::RunClass;
 
     fn shown(day: &DayRow) -> Vec<Vec<String>> {
         let mut out = Vec::new();
@@ -318,6 +368,42 @@ mod tests {
         let text = String::from_utf8(out).expect("text");
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
         text.lines().map(words).collect()
+    }
+
+    #[test]
+    fn a_log_shows_its_segments_and_what_its_cleaner_costs() {
+        let class = |min_bytes, runs| RunClass {
+            min_bytes,
+            runs,
+            bytes: 0,
+        };
+        let day = DayRow {
+            segments: Some(8),
+            clean_segments: Some(4),
+            live_share: Some(0.25),
+            segments_by_live_bytes: vec![class(0, 3), class(500, 1)],
+            write_cost: Some(4.0),
+            log_ended: Some(1),
+            ..DayRow::default()
+        };
+        let lines = shown(&day);
+        for line in [
+            "segments 8",
+            "without data 4",
+            "live share 25.0 %",
+            "write cost 4.00",
+            "end of the log the cleaner cannot progress",
+        ] {
+            assert!(
+                lines.iter().any(|l| l.join(" ") == line),
+                "{line}: {lines:?}"
+            );
+        }
+        let half = |l: &&Vec<String>| l.starts_with(&["from".into(), "50".into()]);
+        let half = lines.iter().find(half).expect("a line");
+        assert_eq!((&*half[3], &*half[half.len() - 2]), ("0.250", "1"));
+        let empty = shown(&DayRow::default());
+        assert!(!empty.iter().any(|l| l.contains(&"Log".to_owned())));
     }
 
     #[test]

@@ -195,6 +195,12 @@ fn segments(fs: &Lfs, live: &[i64], findings: &mut Findings) -> i64 {
             &(segment.summaries as usize, segment.inode_blocks as usize),
             &(summaries, blocks),
         );
+        let leaked = if fs.params.inode_leak {
+            summaries as u32 * SECTOR + blocks as u32 * fs.geometry.block_bytes
+        } else {
+            0
+        };
+        findings.compare(&name("bytes never subtracted"), &segment.leaked, &leaked);
         used += summaries as i64 + blocks as i64 * i64::from(fs.geometry.block_sectors());
     }
     findings.compare("clean segments", &i64::from(fs.clean), &clean);

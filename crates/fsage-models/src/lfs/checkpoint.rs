@@ -71,6 +71,7 @@ impl Lfs {
             ifile_due: false,
             cleaning: false,
             ended: None,
+            idle_since_ns: None,
             dirs: Vec::new(),
             free_dirs: Vec::new(),
             names: FxHashMap::default(),
@@ -390,14 +391,17 @@ impl Lfs {
 
     /// The cleaner looks whether it has to work when a segment was begun.
     fn after_writing(&mut self, segments: u64) {
-        if self.switches != segments {
+        if self.switches != segments && self.params.foreground_cleaning {
             self.run_cleaner();
         }
     }
 
     fn write_segments(&mut self, checkpoint: bool) {
         let slots = self.listed_in_order();
+        let dirty_blocks = self.dirty_data + self.dirty_pointers;
         self.lock(false);
+        let most = self.params.wait_threshold_blocks;
+        self.open.wait = most > 0 && dirty_blocks > most;
         for slot in slots {
             let inode = &self.inodes[slot as usize];
             let (dirty, modified) = (inode.has_dirty(), inode.must_be_written());

@@ -4,7 +4,7 @@ use super::geometry::SECTOR;
 use super::inode::{Inode, Kind};
 use super::{IFILE, Lfs};
 use fsage_core::snapshot::FurtherName;
-use fsage_core::{Extent, FileKind, FileView, Geometry, Layout, Run, Space};
+use fsage_core::{Extent, FileKind, FileView, Geometry, Layout, LogUsage, Run, Space};
 
 impl Layout for Lfs {
     fn geometry(&self) -> Geometry {
@@ -93,6 +93,26 @@ impl Layout for Lfs {
             }
         }
         close(open);
+    }
+
+    fn log_usage(&self) -> Option<LogUsage> {
+        let counters = self.counters();
+        let mut log = LogUsage {
+            segment_bytes: self.segment_bytes(),
+            segments: u64::from(self.geometry.nseg),
+            clean_segments: u64::from(self.clean),
+            new_bytes: counters.written_bytes - counters.cleaner_written_bytes,
+            cleaner_written_bytes: counters.cleaner_written_bytes,
+            cleaner_read_segments: counters.read_segments,
+            cleaned_segments: counters.cleaned_segments,
+            cleaned_live_bytes: counters.cleaned_live_bytes,
+            end: self.ended.map(|end| end.to_string()),
+            ..LogUsage::default()
+        };
+        for segment in self.segments.iter().filter(|segment| segment.dirty) {
+            log.count_segment(u64::from(segment.live));
+        }
+        Some(log)
     }
 
     /// The model keeps no names: a further one is called after its id.

@@ -42,7 +42,7 @@ mod segments;
 mod writer;
 
 pub use geometry::{Geometry, NewfsError};
-pub use params::{Params, Variant};
+pub use params::{AgeRule, Params, Variant};
 
 use directory::Directory;
 use ifile::{FreeInodes, MapEntry};
@@ -122,6 +122,8 @@ pub struct Lfs {
     /// The cleaner works.
     cleaning: bool,
     ended: Option<End>,
+    /// When the last operation was, nanoseconds from the workload's 0.
+    idle_since_ns: Option<i64>,
     /// Directories; the root is the first.
     dirs: Vec<Directory>,
     free_dirs: Vec<u32>,

@@ -292,6 +292,10 @@ impl FileSystem for Lfs {
         Ok(outcome)
     }
 
+    fn set_time(&mut self, t_ns: i64) {
+        self.clean_until(t_ns);
+    }
+
     fn file_size(&self, file: FileId) -> Option<u64> {
         let name = self.names.get(&file.0)?;
         Some(self.inodes[name.slot as usize].size)

@@ -4,7 +4,7 @@ use super::cleaner::{self, Policy};
 use crate::options::{ParamError, Setting};
 
 /// Keys of `--on lfs:key=value`, and what they mean; defaults of `lite2` and `netbsd` in brackets.
-pub const KEYS: [(&str, &str); 21] = [
+pub const KEYS: [(&str, &str); 27] = [
     (
         "variant",
         "lite2 (default), the system of the papers; netbsd, equal to NetBSD of 2016",
@@ -37,7 +37,19 @@ pub const KEYS: [(&str, &str); 21] = [
         "policy",
         "of the cleaner: cost-benefit (lite2), cb (netbsd), greedy, declining-cost",
     ),
+    (
+        "wait_threshold",
+        "dirty blocks at which the writer waits for the segment write that starts; 0: never (177; 0)",
+    ),
+    (
+        "age_rule",
+        "age of a segment: lastmod, since it was last written into (default); youngest-block, of its youngest block",
+    ),
     ("segs_per_clean", "segments cleaned at once (1)"),
+    (
+        "by_bytes",
+        "flag: at once is, for lite2's cleaner, as many live bytes as segs_per_clean segments have",
+    ),
     (
         "min_clean",
         "clean segments below which the cleaner works; 0: the rule of lite2 (0; 16)",
@@ -59,6 +71,18 @@ pub const KEYS: [(&str, &str); 21] = [
         "share of the free space in clean segments below which lite2's cleaner works, in percent (50)",
     ),
     (
+        "foreground",
+        "false: the cleaner works only in idle times, and when a writer waits (true)",
+    ),
+    (
+        "idle",
+        "seconds without an operation after which lite2's cleaner works; 0: never (60; 0)",
+    ),
+    (
+        "lite2_inode_leak",
+        "flag: summaries and inode blocks count as live for good, as 4.4BSD counted them",
+    ),
+    (
         "doifile_sticky",
         "flag: after one directory operation every segment write writes the ifile, as 4.4BSD did",
     ),
@@ -72,6 +96,15 @@ pub const KEYS: [(&str, &str); 21] = [
         "flag: the user is the superuser, who may use the reserve",
     ),
 ];
+
+/// What the age of a segment is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgeRule {
+    /// The time since it was last written into: 4.4BSD, NetBSD.
+    LastWrite,
+    /// The age of its youngest block, which cleaning does not make younger: Sprite LFS.
+    YoungestBlock,
+}
 
 /// Which of the two systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,10 +138,16 @@ pub struct Params {
     pub write_threshold_blocks: u64,
     /// Dirty indirect blocks count towards the threshold, as in the code of 4.4BSD.
     pub count_indirect: bool,
+    /// Dirty blocks, indirect ones included, from which on the writer waits for the segment write; 0 is never.
+    pub wait_threshold_blocks: u64,
+    /// What the age of a segment is.
+    pub age_rule: AgeRule,
     /// Which segments are cleaned first.
     pub policy: &'static dyn Policy,
     /// Segments cleaned at once.
     pub segs_per_clean: u32,
+    /// `lite2`: a call of the cleaner goes on until it has moved as many bytes as so many segments have.
+    pub by_bytes: bool,
     /// Clean segments below which the cleaner of `netbsd` works, and with `lite2` if not 0 instead of its own rule.
     pub min_clean: u32,
     /// Operations between two looks of the cleaner of `netbsd`; 0 is never.
@@ -119,6 +158,12 @@ pub struct Params {
     pub min_segments: u32,
     /// `lite2`: share of the free space in clean segments below which the cleaner works, in percent.
     pub busy_percent: u64,
+    /// The cleaner works when a segment is begun; otherwise only in idle times, and when a writer waits.
+    pub foreground_cleaning: bool,
+    /// `lite2`: seconds without an operation after which the system is idle; 0 is never.
+    pub idle_s: u64,
+    /// Summaries and inode blocks count as live until their segment is written anew.
+    pub inode_leak: bool,
     /// A segment write after a directory operation writes the ifile, and so does each one behind it.
     pub doifile_sticky: bool,
     /// Operations between two checkpoints; 0 is never.
@@ -143,13 +188,19 @@ impl Params {
             max_active: 10,
             write_threshold_blocks: 115,
             count_indirect: false,
+            wait_threshold_blocks: 177,
+            age_rule: AgeRule::LastWrite,
             policy: cleaner::by_name("cost-benefit").expect("a policy of that name"),
             segs_per_clean: 1,
+            by_bytes: false,
             min_clean: 0,
             poll_operations: 0,
             reclaim_every: 1,
             min_segments: 3,
             busy_percent: 50,
+            foreground_cleaning: true,
+            idle_s: 60,
+            inode_leak: false,
             doifile_sticky: false,
             sync_every: 0,
             dirent_bytes: 16,
@@ -163,6 +214,8 @@ impl Params {
                 minfree_percent: 0,
                 reserve_segments: 8,
                 write_threshold_blocks: 0,
+                wait_threshold_blocks: 0,
+                idle_s: 0,
                 policy: cleaner::by_name("cb").expect("a policy of that name"),
                 min_clean: 16,
                 poll_operations: 1,
@@ -215,6 +268,18 @@ impl Params {
             "max_active" => self.max_active = small(u32::MAX)?,
             "threshold" => self.write_threshold_blocks = number()?,
             "count_indirect" => self.count_indirect = flag()?,
+            "wait_threshold" => self.wait_threshold_blocks = number()?,
+            "age_rule" => {
+                self.age_rule = match setting.word()? {
+                    "lastmod" => AgeRule::LastWrite,
+                    "youngest-block" => AgeRule::YoungestBlock,
+                    _ => return Err(setting.bad("lastmod or youngest-block")),
+                };
+            }
+            "by_bytes" => self.by_bytes = flag()?,
+            "foreground" => self.foreground_cleaning = flag()?,
+            "idle" => self.idle_s = u64::from(small(86_400)?),
+            "lite2_inode_leak" => self.inode_leak = flag()?,
             "segs_per_clean" => self.segs_per_clean = small(1 << 20)?,
             "min_clean" => self.min_clean = small(u32::MAX)?,
             "poll" => self.poll_operations = number()?,
@@ -265,6 +330,7 @@ mod tests {
         assert!(message("policy=best").contains("cost-benefit, cb, greedy, declining-cost"));
         assert!(message("variant=4.4").contains("lite2 or netbsd"));
         assert!(message("busy=101").contains("at most 100"));
+        assert!(message("age_rule=oldest").contains("lastmod or youngest-block"));
         assert!(message("dirent_bytes=4").contains("at least 12"));
     }
 

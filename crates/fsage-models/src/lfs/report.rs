@@ -97,8 +97,12 @@ pub struct Counters {
     pub cleaner_written_bytes: u64,
     /// Segments cleaned.
     pub cleaned_segments: u64,
+    /// Segments that the cleaner read: those with live bytes.
+    pub read_segments: u64,
     /// Calls of the cleaner.
     pub cleaner_calls: u64,
+    /// Of the segments cleaned, those that were in idle times.
+    pub idle_cleaned_segments: u64,
     /// Live bytes of cleaned segments.
     pub cleaned_live_bytes: u64,
 }

@@ -9,6 +9,10 @@ pub(super) struct Segment {
     pub live: u32,
     /// When it was last written into.
     pub last_write: u64,
+    /// What the original counts as live besides, and never subtracts: summaries and inode blocks.
+    pub leaked: u32,
+    /// When its youngest block was written by its owner.
+    pub youngest: u64,
     /// Sum over the sectors of its blocks of when their owner wrote them.
     pub data_times: u64,
     /// Sectors of its blocks.
@@ -31,6 +35,11 @@ impl Segment {
     /// Holds nothing that lives, and is in the way of nobody.
     pub fn is_empty(&self) -> bool {
         self.dirty && !self.active && self.live == 0
+    }
+
+    /// Live bytes as the cleaner counts them.
+    pub fn counted_live(&self) -> u32 {
+        self.live.saturating_add(self.leaked)
     }
 
     /// When the blocks in it were written by their owner, on average.

@@ -41,6 +41,8 @@ pub(super) struct Open {
     block_bytes: u32,
     /// Sum over their sectors of when their owner wrote them.
     data_times: u64,
+    /// When the youngest of them was written by its owner.
+    youngest: u64,
 }
 
 impl Open {
@@ -51,7 +53,7 @@ impl Open {
         (self.room, self.summary_room) = (0, 0);
         (self.flags, self.in_finfo, self.has_ifile_inode) = (0, false, false);
         (self.placed, self.inode_room) = (0, 0);
-        (self.block_bytes, self.data_times) = (0, 0);
+        (self.block_bytes, self.data_times, self.youngest) = (0, 0, 0);
     }
 
     fn is_bare(&self) -> bool {
@@ -348,11 +350,12 @@ impl Lfs {
     fn take_block(&mut self, slot: u32, lbn: i32, class: Class, bytes: u32) {
         let block = self.inodes[slot as usize].block_mut(&self.geometry, lbn);
         block.set(Block::GATHERED, true);
-        let mut written = self.now;
+        let (mut written, mut youngest) = (self.now, self.now);
         if class == Class::Moved {
             block.set(Block::MOVED, false);
             let segment = self.geometry.segment_of(block.address);
-            written = self.segments[segment as usize].mean_data_time();
+            let segment = &self.segments[segment as usize];
+            (written, youngest) = (segment.mean_data_time(), segment.youngest);
         } else {
             block.set(Block::DIRTY, false);
             self.dirty_sectors -= u64::from(sectors(bytes));
@@ -368,6 +371,7 @@ impl Lfs {
         open.summary_room -= SUMMARY_ITEM;
         open.block_bytes += bytes;
         open.data_times += u64::from(sectors(bytes)) * written;
+        open.youngest = open.youngest.max(youngest);
     }
 
     /// Gives addresses to what was gathered since the last time, in the order of names without sign.
@@ -552,6 +556,11 @@ impl Lfs {
         segment.summaries += 1;
         segment.inode_blocks += open.log.inode_blocks.len() as u32;
         segment.data_times += open.data_times;
+        segment.youngest = segment.youngest.max(open.youngest);
+        if self.params.inode_leak {
+            let blocks = open.log.inode_blocks.len() as u32;
+            segment.leaked += SECTOR + blocks * self.geometry.block_bytes;
+        }
         segment.data_sectors += sectors(open.block_bytes);
         segment.log.append(&open.log);
         let partial = Partial {

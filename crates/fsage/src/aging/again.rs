@@ -7,8 +7,8 @@ use crate::exit;
 use crate::run_folder::{Manifest, TargetFacts};
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
-use fsage_core::{Event, EventSource, FileId, FileSystem, Op, SinkError, WorkloadHeader};
-use fsage_models::ffs::Ffs;
+use fsage_core::io::AnyHosted;
+use fsage_core::{Event, EventSource, FileId, Op, SinkError, WorkloadHeader};
 use fsage_target::{Aging, HotFile, HotFiles, Target, TargetSpec, in_directory_order};
 use std::path::Path;
 
@@ -23,9 +23,9 @@ pub struct Again {
 /// A model of a run.
 pub struct AgedModel {
     /// As it stands at the end of the workload.
-    pub aged: Ffs,
+    pub aged: Box<dyn AnyHosted>,
     /// Its live files, copied to a fresh file system of the same kind.
-    pub control: Ffs,
+    pub control: Box<dyn AnyHosted>,
     /// The hot files of the aged one, in the order in which they are read.
     pub hot_files: Vec<FileId>,
     /// The same files on the control, in the order in which they are read there.
@@ -109,10 +109,8 @@ fn model(
 ) -> anyhow::Result<AgedModel> {
     let (control, copied) = model_control(spec, &aged, ui)
         .with_context(|| format!("{spec}: the unaged control could not be made"))?;
-    let (Target::Ffs(aged), Target::Ffs(control)) = (aged, control) else {
-        bail!(
-            "`{spec}`: benchmarks run on ffs, loop: and dir: targets; this one is aged and measured only"
-        );
+    let (Some(aged), Some(control)) = (aged.into_hosted(), control.into_hosted()) else {
+        bail!("`{spec}`: there is nothing to benchmark; expected a model or a real file system");
     };
     let hot_files = in_directory_order(&*aged, hot.iter().map(|hot| hot.file));
     let copies = hot_files
@@ -127,8 +125,8 @@ fn model(
         )
     })?;
     Ok(AgedModel {
-        aged: *aged,
-        control: *control,
+        aged,
+        control,
         hot_files,
         control_hot_files,
         first_free_id,

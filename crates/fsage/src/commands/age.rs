@@ -92,6 +92,12 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         .iter()
         .map(|aged| summary::Row::new(&aged.spec, &aged.rows))
         .collect();
+    for row in rows.iter().filter(|row| row.last.log_ended == Some(1)) {
+        ui.warn(&format!(
+            "{}: the log has come to its end, and nothing more could be written: its cleaner cannot progress",
+            row.target
+        ));
+    }
     let mut out = ui::stdout();
     if args.json {
         summary::print_json(&mut out, &rows)?;

@@ -410,10 +410,10 @@ fn aged_lanes(
 /// The suite that needs to know which files are hot.
 const HOT_FILES: &str = "hot-files";
 
-/// Whether benchmarks run on a target: the other models are aged and measured, and no host drives them yet.
+/// Whether benchmarks run on a target.
 fn is_benchmarked(spec: &str) -> bool {
     let kind = spec.split(':').next();
-    matches!(kind, Some("ffs" | "loop" | "dir"))
+    kind != Some("null")
 }
 
 /// The targets of a run that are asked for; all that have files if none is named.
@@ -428,7 +428,7 @@ fn chosen<'a>(
         chosen.extend(all.filter(|target| is_benchmarked(&target.spec)));
         if chosen.is_empty() {
             bail!(
-                "{}: no target of the run can be benchmarked; expected ffs, loop: or dir:",
+                "{}: no target of the run can be benchmarked; expected a model or a real file system",
                 run.display()
             );
         }

@@ -14,7 +14,7 @@ use super::checkpoint::Purpose;
 use super::geometry::{INODE_BYTES, SECTOR};
 use super::ifile::NO_SLOT;
 use super::inode::{Block, Inode, Kind};
-use super::params::Variant;
+use super::params::{AgeRule, Variant};
 use super::report::{CleanedReport, Event};
 use super::{End, IFILE, Lfs};
 use std::fmt::Debug;
@@ -65,6 +65,20 @@ const LEAST_GAIN: i64 = 2048;
 /// Segments that user writes leave to the cleaner.
 const CLEANERS_OWN: u32 = 2;
 
+/// Share of the free space in clean segments, in percent, up to which `lite2`'s cleaner works in idle times.
+const IDLE_PERCENT: i64 = 90;
+/// When the load of the last five minutes is none.
+const IDLE_ENDS_NS: i64 = 300_000_000_000;
+
+/// What cleaning takes: a seek and half a rotation for each segment that is read and for as much that is written, and
+/// the transfer at 2.3 and 1.7 million bytes a second (Seltzer et al. 1995, section 4).
+fn cleaning_ns(read_bytes: u64, written_bytes: u64) -> i64 {
+    const ACCESS_NS: u64 = 15_000_000;
+    let accesses = read_bytes.div_ceil(1 << 20) + written_bytes.div_ceil(1 << 20);
+    let transfer = read_bytes * 10_000 / 23 + written_bytes * 10_000 / 17;
+    (accesses * ACCESS_NS + transfer) as i64
+}
+
 /// What lives in a segment: (inode, 0 for the inode itself or 1 + name of the block without sign).
 type Item = (u32, u64);
 
@@ -78,8 +92,9 @@ fn lbn_of(item: Item) -> Option<i32> {
 }
 
 impl Lfs {
-    /// Segments that may be cleaned, the best first.
-    fn candidates(&self) -> Vec<u32> {
+    /// Segments that may be cleaned, the best first,
+    /// and no more than so many.
+    fn candidates(&self, most: usize) -> Vec<u32> {
         let g = &self.geometry;
         let segment_bytes = g.segment_sectors * super::geometry::SECTOR;
         let netbsd = self.params.variant == Variant::NetBsd;
@@ -88,21 +103,31 @@ impl Lfs {
             .filter_map(|s| {
                 let seg = &self.segments[s as usize];
                 let summaries = i64::from(seg.summaries + 1) * 512;
-                let gain = i64::from(segment_bytes) - i64::from(seg.live) - summaries;
+                let live = seg.counted_live();
+                let gain = i64::from(segment_bytes) - i64::from(live) - summaries;
                 let in_vain = netbsd && (seg.live == 0 || gain <= LEAST_GAIN);
                 if !seg.dirty || seg.active || in_vain {
                     return None;
                 }
+                let written = match self.params.age_rule {
+                    AgeRule::LastWrite => seg.last_write,
+                    AgeRule::YoungestBlock => seg.youngest,
+                };
                 let candidate = Candidate {
                     segment_bytes,
-                    live: seg.live,
-                    age: self.now.saturating_sub(seg.last_write),
+                    live,
+                    age: self.now.saturating_sub(written),
                     data_age: self.now.saturating_sub(seg.mean_data_time()),
                 };
                 Some((self.params.policy.rank(&candidate), s))
             })
             .collect();
-        ranked.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let better = |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+        if most < ranked.len() {
+            ranked.select_nth_unstable_by(most, better);
+            ranked.truncate(most);
+        }
+        ranked.sort_unstable_by(better);
         ranked.into_iter().map(|(_, s)| s).collect()
     }
 
@@ -154,6 +179,7 @@ impl Lfs {
 
     /// The cleaner reads a segment as a whole.
     fn read_segment(&mut self, segment: u32) {
+        self.counters.read_segments += 1;
         let start_bytes = u64::from(self.geometry.segment_start(segment)) * u64::from(SECTOR);
         self.tell_raw(false, start_bytes, self.segment_bytes(), true);
     }
@@ -180,8 +206,7 @@ impl Lfs {
     /// One call of the cleaner of `netbsd`. Whether there was anything to clean.
     fn clean_once(&mut self) -> bool {
         let most = self.clean.saturating_sub(CLEANERS_OWN).max(1);
-        let mut chosen = self.candidates();
-        chosen.truncate(self.params.segs_per_clean.min(most) as usize);
+        let chosen = self.candidates(self.params.segs_per_clean.min(most) as usize);
         self.cleaning = true;
         let found = !chosen.is_empty();
         if found {
@@ -254,6 +279,37 @@ impl Lfs {
         self.clean_while(Lfs::cleaner_wanted);
     }
 
+    /// An operation comes at `t_ns`: before it the system was idle, and the cleaner of `lite2` works as long as it keeps
+    /// up with the clock, until most of the free space is in clean segments.
+    pub(super) fn clean_until(&mut self, t_ns: i64) {
+        let idle_ns = (self.params.idle_s * 1_000_000_000) as i64;
+        let before = self.idle_since_ns.replace(t_ns);
+        let (Some(before), true) = (before, idle_ns > 0) else {
+            return;
+        };
+        // The load of the last five minutes is gone by then, and the cleaner rests.
+        let end = t_ns.min(before.saturating_add(IDLE_ENDS_NS));
+        let mut now = before.saturating_add(idle_ns);
+        let cleaned = self.counters.cleaned_segments;
+        while now < end && self.ended.is_none() && self.idle_cleaner_wanted() {
+            let written = self.counters.cleaner_written_bytes;
+            let read = self.counters.read_segments;
+            if !self.clean_next() {
+                break;
+            }
+            let read = (self.counters.read_segments - read) * self.segment_bytes();
+            let written = self.counters.cleaner_written_bytes - written;
+            now = now.saturating_add(cleaning_ns(read, written));
+        }
+        self.counters.idle_cleaned_segments += self.counters.cleaned_segments - cleaned;
+    }
+
+    /// Whether the cleaner of `lite2` has to work while the system is idle.
+    fn idle_cleaner_wanted(&self) -> bool {
+        let most = self.bfree / i64::from(self.geometry.segment_sectors);
+        i64::from(self.clean) * 100 < IDLE_PERCENT * most
+    }
+
     /// A writer waits until there are clean segments to write to.
     pub(super) fn wait_for_clean_segments(&mut self) {
         let scarce = |fs: &Lfs| fs.clean <= CLEANERS_OWN || fs.avail() <= 0;
@@ -312,8 +368,21 @@ impl Lfs {
             if checkpoint_first {
                 self.checkpoint_for_cleaner();
             }
-            let mut chosen = self.candidates();
-            chosen.truncate(self.params.segs_per_clean.max(1) as usize);
+            let at_once = self.params.segs_per_clean.max(1);
+            let most = if self.params.by_bytes {
+                usize::MAX
+            } else {
+                at_once as usize
+            };
+            let mut chosen = self.candidates(most);
+            if self.params.by_bytes {
+                let mut bytes = u64::from(at_once) * self.segment_bytes();
+                chosen.retain(|&segment| {
+                    let wanted = bytes > 0;
+                    bytes = bytes.saturating_sub(self.segments[segment as usize].live.into());
+                    wanted
+                });
+            }
             if !chosen.is_empty() {
                 self.cleaning = true;
                 self.counters.cleaner_calls += 1;

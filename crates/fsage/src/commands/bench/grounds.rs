@@ -5,9 +5,9 @@ use crate::aging::real::control_image;
 use crate::tree_table;
 use anyhow::Context;
 use fsage_bench::real::{ExistingFile, RealPlace};
+use fsage_core::io::AnyHosted;
 use fsage_core::{FileId, FileKind, Layout, names};
 use fsage_data::SnapshotFile;
-use fsage_models::ffs::Ffs;
 use fsage_target::directory::{Content, What};
 use fsage_target::loop_image::LoopOptions;
 use fsage_target::{HotFile, Place, RealSpec, control_workload};
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// A state of a target, before any benchmark.
 pub enum Ground {
     /// A model, with its hot files in the order in which they are read.
-    Model(Box<Ffs>, Vec<FileId>),
+    Model(Box<dyn AnyHosted>, Vec<FileId>),
     /// A real file system, with the same.
     Real(RealPlace, Vec<ExistingFile>),
 }
@@ -36,7 +36,7 @@ pub struct Files {
 
 impl Files {
     /// All of a file system.
-    pub fn of(layout: &impl Layout) -> Files {
+    pub fn of(layout: &(impl Layout + ?Sized)) -> Files {
         let mut all = Files { files: 0, bytes: 0 };
         layout.visit_files(&mut |file| {
             if file.kind == FileKind::Regular {

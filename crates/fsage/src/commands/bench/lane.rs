@@ -12,7 +12,8 @@ use fsage_bench::{
     BenchError, Benchmark, Case, FileKey, LeftOut, Progress, Results, SimulatedStand, Site, Stand,
     Subject,
 };
-use fsage_core::{FileId, Layout};
+use fsage_core::FileId;
+use fsage_core::io::AnyHosted;
 use fsage_data::SnapshotFile;
 use fsage_models::ffs::{Ffs, Params};
 use fsage_target::{Target, TargetSpec};
@@ -33,8 +34,9 @@ pub struct Lane {
     pub folder: PathBuf,
     /// All files of the aged file system, where its hot ones may be asked for.
     pub all_files: Option<Files>,
-    /// Of a model, how an empty one is made; none of a real target.
-    params: Option<Params>,
+    is_real: bool,
+    /// Of an FFS, how an empty one is made.
+    ffs: Option<Params>,
     grounds: Vec<(State, Ground)>,
     first_own_id: u64,
 }
@@ -78,26 +80,26 @@ impl Lane {
         states: &[State],
         lived: Option<AgedModel>,
     ) -> anyhow::Result<Lane> {
-        let Target::Ffs(empty) = Target::make(spec)? else {
+        let Some(empty) = Target::make(spec)?.into_hosted() else {
             bail!(
-                "`{spec}`: benchmarks run on ffs, loop: and dir: targets; this one is aged and measured only"
+                "`{spec}`: there is nothing to benchmark; expected a model or a real file system"
             );
         };
         let mut lane = Lane {
             spec: spec.to_string(),
             folder: folder.to_owned(),
-            all_files: lived.as_ref().map(|model| Files::of(&model.aged)),
-            params: Some(spec.ffs_params()?),
+            all_files: lived.as_ref().map(|model| Files::of(&*model.aged)),
+            is_real: false,
+            ffs: (spec.kind == "ffs")
+                .then(|| spec.ffs_params())
+                .transpose()?,
             grounds: Vec::new(),
             first_own_id: lived.as_ref().map_or(FIRST_ID, |model| model.first_free_id),
         };
         let (mut aged, mut control) = (None, None);
         if let Some(model) = lived {
-            aged = Some(Ground::Model(Box::new(model.aged), model.hot_files));
-            control = Some(Ground::Model(
-                Box::new(model.control),
-                model.control_hot_files,
-            ));
+            aged = Some(Ground::Model(model.aged, model.hot_files));
+            control = Some(Ground::Model(model.control, model.control_hot_files));
         }
         let mut empty = Some(Ground::Model(empty, Vec::new()));
         for &state in states {
@@ -126,7 +128,8 @@ impl Lane {
             spec: spec.to_string(),
             folder: folder.to_owned(),
             all_files: None,
-            params: None,
+            is_real: true,
+            ffs: None,
             grounds: Vec::new(),
             first_own_id: FIRST_ID,
         };
@@ -153,7 +156,7 @@ impl Lane {
 
     /// Whether it is a real file system.
     pub fn is_real(&self) -> bool {
-        self.params.is_none()
+        self.is_real
     }
 
     /// Whether the files of a directory are measured.
@@ -166,7 +169,7 @@ impl Lane {
     pub fn check(&self, plan: &Plan) -> anyhow::Result<()> {
         for (_, ground) in &self.grounds {
             if let Ground::Model(fs, _) = ground {
-                self.stand(fs, &plan.machine, plan.seed)?;
+                self.stand(&**fs, &plan.machine, plan.seed)?;
             }
         }
         Ok(())
@@ -174,10 +177,10 @@ impl Lane {
 
     fn stand<'a>(
         &self,
-        fs: &'a Ffs,
+        fs: &'a dyn AnyHosted,
         machine: &'a Machine,
         seed: u64,
-    ) -> anyhow::Result<SimulatedStand<'a, Ffs>> {
+    ) -> anyhow::Result<SimulatedStand<'a>> {
         SimulatedStand::new(fs, self.first_own_id, &machine.params, &machine.disk, seed)
             .with_context(|| self.spec.clone())
     }
@@ -243,11 +246,18 @@ impl Lane {
         let only_free_map = suite.name() == FREE_SPACE.name;
         match ground {
             Ground::Model(fs, hot_files) => {
-                let mapped = match &self.params {
-                    Some(params) if only_free_map => Some(free_map_of(fs, params.clone())?),
-                    _ => None,
+                let mapped = match &self.ffs {
+                    _ if !only_free_map => None,
+                    Some(params) => Some(free_map_of(&**fs, params.clone())?),
+                    None => {
+                        let why = "only ffs models and real file systems take the free map of another one";
+                        return Ok(Err(why.to_owned()));
+                    }
                 };
-                let fs = mapped.as_ref().unwrap_or(fs);
+                let fs = match &mapped {
+                    Some(mapped) => mapped as &dyn AnyHosted,
+                    None => &**fs,
+                };
                 let stand = self.stand(fs, &plan.machine, plan.seed)?;
                 let hot_files = if only_free_map { &[][..] } else { hot_files };
                 let site = Site {
@@ -319,12 +329,12 @@ impl Lane {
 }
 
 /// A file system without files on which only that is free that is free on another one.
-fn free_map_of(fs: &Ffs, params: Params) -> anyhow::Result<Box<Ffs>> {
+fn free_map_of(fs: &dyn AnyHosted, params: Params) -> anyhow::Result<Ffs> {
     let mut free = Vec::new();
     fs.visit_free(&mut |run| free.push(run));
     let mut mapped = Ffs::new(params)?;
     mapped.occupy_all_but(&free);
-    Ok(Box::new(mapped))
+    Ok(mapped)
 }
 
 /// Runs the cases of a suite that suit, and tells which did not.
