@@ -109,7 +109,7 @@ impl<F: Hosted + ?Sized, D: Device> Simulated<F, D> {
 
     fn inode(&self, file: FileKey) -> Result<(FileId, u64), BenchError> {
         let id = FileId(file.0);
-        let ino = self.fs.inode(id).ok_or(BenchError::NoFile(file))?;
+        let ino = self.fs.buffers_of(id).ok_or(BenchError::NoFile(file))?;
         Ok((id, ino))
     }
 

@@ -86,6 +86,9 @@ pub enum Work {
 pub enum Io {
     /// A buffer must be in the cache: what is not is read, and the process waits.
     Need(Buffer),
+    /// The same; what is not in the cache is read with the blocks of its group, start and length in bytes, as far as
+    /// they are not in the cache either.
+    NeedGroup(Buffer, (u64, u64)),
     /// A part of a buffer changes: as [`Io::Need`], then it is dirty.
     Modify(Buffer, Flush),
     /// A buffer gets new contents as a whole, and is dirty; nothing is read.
@@ -159,6 +162,11 @@ pub trait Hosted: FileSystem {
 
     /// Bytes of a block.
     fn block_bytes(&self) -> u32;
+
+    /// The number of a file in [`BufferId`]: that of its inode, unless inodes move. Nothing if there is no such file.
+    fn buffers_of(&self, file: FileId) -> Option<u64> {
+        self.inode(file)
+    }
 
     /// What finding a file by its name needs: its directory, its inode. Nothing if there is no such file.
     fn look_up(&self, file: FileId, io: &mut Vec<Io>);

@@ -9,36 +9,45 @@ use fsage_disk::{Access, Device};
 impl<D: Device> Host<D> {
     /// Starts the write of every dirty buffer.
     pub(crate) fn flush_all(&mut self) {
+        let most = self
+            .params
+            .sync_transfer_bytes
+            .max(self.params.max_transfer_bytes);
         let mut owners = std::mem::take(&mut self.scratch);
         self.cache.noted(&mut owners);
         for &owner in &owners {
-            self.flush_file(owner);
+            self.flush_dirty(owner, most);
         }
         self.scratch = owners;
     }
 
     /// Starts the write of every dirty buffer of a file, the most recently dirtied first.
     pub(crate) fn flush_file(&mut self, file: u32) {
+        self.flush_dirty(file, self.params.max_transfer_bytes);
+    }
+
+    fn flush_dirty(&mut self, file: u32, most_bytes: u32) {
         while let Some(slot) = self.cache.last_dirtied(file) {
-            self.flush(slot, false);
+            self.flush(slot, false, most_bytes);
         }
     }
 
     /// Starts the write of a dirty buffer, with the neighbors that go along: those behind it, then those before it.
-    pub(crate) fn flush(&mut self, slot: u32, age: bool) {
+    pub(crate) fn flush(&mut self, slot: u32, age: bool, most_bytes: u32) {
         self.batch.clear();
         self.batch.push(slot);
         if self.params.flush_clustering != FlushClustering::Off {
-            self.gather(slot);
+            self.gather(slot, most_bytes);
         }
         self.issue(Access::Write, false, age);
     }
 
-    fn gather(&mut self, slot: u32) {
+    /// Puts the neighbors of a buffer into the batch that go along, up to so many bytes in all.
+    pub(crate) fn gather(&mut self, slot: u32, most_bytes: u32) {
         let entry = self.cache.entry(slot);
         let ino = entry.id.and_then(BufferId::ino);
         let (mut start_bytes, mut end_bytes) = (entry.start_bytes, entry.end_bytes());
-        let mut room = self.params.max_transfer_bytes.saturating_sub(entry.bytes);
+        let mut room = most_bytes.saturating_sub(entry.bytes);
         while let Some((next, bytes)) = self.neighbor(end_bytes, ino, room) {
             self.batch.push(next);
             end_bytes += u64::from(bytes);
@@ -64,7 +73,7 @@ impl<D: Device> Host<D> {
         let slot = self.cache.find_at(start_bytes)?;
         let entry = self.cache.entry(slot);
         let same_file = ino.is_some() && entry.id.and_then(BufferId::ino) == ino;
-        let joins = same_file || self.params.flush_clustering == FlushClustering::Device;
+        let joins = same_file || self.params.flush_clustering != FlushClustering::File;
         let fits = entry.bytes <= room;
         (entry.state == State::Dirty && joins && fits).then_some((slot, entry.bytes))
     }

@@ -3,7 +3,7 @@
 use crate::cache::{Cache, NONE, State};
 use crate::counters::HostCounters;
 use crate::driver::Driver;
-use crate::params::{HostParams, Metadata};
+use crate::params::{FlushClustering, HostParams, Metadata};
 use fsage_core::{Buffer, BufferId, Flush, Io, Work};
 use fsage_disk::{Access, Device, SECTOR_BYTES, scheduler};
 
@@ -195,6 +195,10 @@ impl<D: Device> Host<D> {
                 let slot = self.need(buffer);
                 self.cache.release(slot, false);
             }
+            Io::NeedGroup(buffer, group) => {
+                let slot = self.need_with_group(buffer, group);
+                self.cache.release(slot, false);
+            }
             Io::Modify(buffer, flush) => {
                 let slot = self.need(buffer);
                 self.change(slot, buffer, flush, false);
@@ -257,6 +261,9 @@ impl<D: Device> Host<D> {
                 }
                 self.batch.clear();
                 self.batch.push(slot);
+                if self.params.flush_clustering == FlushClustering::DeviceForced {
+                    self.gather(slot, self.params.max_transfer_bytes);
+                }
                 let wait = flush == Flush::Sync;
                 let tag = self.issue(Access::Write, wait, age);
                 if wait {
@@ -312,6 +319,16 @@ impl<D: Device> Host<D> {
         slot
     }
 
+    /// The same; what is not in the cache is read with its group.
+    fn need_with_group(&mut self, buffer: Buffer, group: (u64, u64)) -> u32 {
+        if let Some(slot) = self.look_up(buffer) {
+            self.counters.hits += 1;
+            return slot;
+        }
+        self.counters.misses += 1;
+        self.read_group(buffer, group)
+    }
+
     /// The buffer if it is in the cache, in the form that is now asked for; not busy.
     fn look_up(&mut self, buffer: Buffer) -> Option<u32> {
         let slot = self.find(buffer)?;
@@ -338,7 +355,7 @@ impl<D: Device> Host<D> {
             match self.cache.next_for_reuse() {
                 Some(slot) if self.cache.entry(slot).state == State::Dirty => {
                     self.counters.reused_dirty += 1;
-                    self.flush(slot, true);
+                    self.flush(slot, true, self.params.max_transfer_bytes);
                 }
                 Some(slot) => {
                     self.counters.reused += 1;

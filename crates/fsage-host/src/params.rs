@@ -19,6 +19,9 @@ pub struct HostParams {
     /// Longest request, in bytes.
     #[serde(default = "max_transfer_bytes")]
     pub max_transfer_bytes: u32,
+    /// Longest write of a sync of the whole file system, in bytes; 0: as long as any other request.
+    #[serde(default)]
+    pub sync_transfer_bytes: u32,
     /// What becomes of synchronous writes of metadata.
     #[serde(default)]
     pub metadata: Metadata,
@@ -66,6 +69,8 @@ pub enum FlushClustering {
     File,
     /// Dirty buffers that are its neighbors on the device, of whatever they are.
     Device,
+    /// The same, and so it is with a write that was forced: C-FFS.
+    DeviceForced,
 }
 
 /// What is read before it is asked for.
@@ -179,9 +184,11 @@ impl HostParams {
         within("cache_bytes", self.cache_bytes, 65_536..=1 << 40)?;
         let transfer = u64::from(self.max_transfer_bytes);
         within("max_transfer_bytes", transfer, 4096..=16 << 20)?;
-        if !transfer.is_multiple_of(512) {
-            let message = format!("expected a multiple of 512, found {transfer}");
-            return Err(("max_transfer_bytes", message));
+        in_sectors("max_transfer_bytes", transfer)?;
+        let of_sync = u64::from(self.sync_transfer_bytes);
+        if of_sync > 0 {
+            within("sync_transfer_bytes", of_sync, transfer..=16 << 20)?;
+            in_sectors("sync_transfer_bytes", of_sync)?;
         }
         within("sync_interval_ns", self.sync_interval_ns, INTERVAL_NS)?;
         if scheduler::by_name(&self.scheduler).is_none() {
@@ -194,6 +201,13 @@ impl HostParams {
         within("cpu.delete_ns", self.cpu.delete_ns, CPU_NS)?;
         within("cpu.call_ns", self.cpu.call_ns, CPU_NS)
     }
+}
+
+fn in_sectors(key: &'static str, bytes: u64) -> Result<(), Wrong> {
+    if bytes.is_multiple_of(512) {
+        return Ok(());
+    }
+    Err((key, format!("expected a multiple of 512, found {bytes}")))
 }
 
 fn within(key: &'static str, value: u64, range: RangeInclusive<u64>) -> Result<(), Wrong> {

@@ -8,8 +8,9 @@ macro_rules! embedded {
 }
 
 /// Name and TOML of every preset.
-pub const PRESETS: [(&str, &str); 4] = embedded!(
+pub const PRESETS: [(&str, &str); 5] = embedded!(
     "pentium-120",
+    "pentium-120-cffs",
     "pentium-pro-200",
     "sparcstation-2",
     "sparcstation-1",

@@ -108,7 +108,7 @@ impl<D: Device> Host<D> {
 
     /// The block and its neighbors in the group, downward and upward until one is in the cache, in one request. The
     /// neighbors are known by their addresses only.
-    fn read_group(&mut self, buffer: Buffer, group: (u64, u64)) -> u32 {
+    pub(crate) fn read_group(&mut self, buffer: Buffer, group: (u64, u64)) -> u32 {
         let block_bytes = u64::from(self.block_bytes);
         let (group_start, group_end) = (group.0, group.0 + group.1);
         let mut room = u64::from(self.params.max_transfer_bytes.saturating_sub(buffer.bytes));

@@ -242,6 +242,7 @@ fn any_params() -> impl Strategy<Value = HostParams> {
         Just(FlushClustering::Off),
         Just(FlushClustering::File),
         Just(FlushClustering::Device),
+        Just(FlushClustering::DeviceForced),
     ];
     (
         8_u64..64,

@@ -4,6 +4,7 @@
 //! clock, no disk and no threads: the same operations give the same addresses on every machine.
 
 mod block_list;
+pub mod cffs;
 pub mod ext3;
 pub mod ffs;
 mod findings;
@@ -11,6 +12,7 @@ pub mod lfs;
 mod names;
 mod operations;
 mod options;
+mod pointers;
 mod shortfall;
 mod told;
 

@@ -56,8 +56,8 @@ impl<'a> Setting<'a> {
     /// A flag, which needs no value.
     pub fn flag(self) -> Result<bool, ParamError> {
         match self.value {
-            None | Some("true" | "yes" | "1") => Ok(true),
-            Some("false" | "no" | "0") => Ok(false),
+            None | Some("true" | "yes" | "on" | "1") => Ok(true),
+            Some("false" | "no" | "off" | "0") => Ok(false),
             Some(_) => Err(self.bad("true or false")),
         }
     }

@@ -284,6 +284,7 @@ impl Aging {
             Target::Ffs(fs) => Stamps::new(&**fs, epoch_ns),
             Target::Ext3(fs) => Stamps::new(&**fs, epoch_ns),
             Target::Lfs(fs) => Stamps::new(&**fs, epoch_ns),
+            Target::Cffs(fs) => Stamps::new(&**fs, epoch_ns),
             Target::Null(null) => Stamps::new(null, epoch_ns),
             Target::Real(_) => return,
         };
@@ -369,6 +370,7 @@ impl Aging {
                 Target::Ffs(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
                 Target::Ext3(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
                 Target::Lfs(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
+                Target::Cffs(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
                 Target::Null(null) => apply_all(null, operations, today, lenient, stamps),
                 Target::Real(real) => real.apply(operations, today, lenient),
             };

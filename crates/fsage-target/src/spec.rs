@@ -2,7 +2,7 @@
 
 use crate::real_spec::RealSpec;
 use crate::words;
-use fsage_models::{ParamError, ext3, ffs, lfs};
+use fsage_models::{ParamError, cffs, ext3, ffs, lfs};
 use std::fmt::{self, Write as _};
 use thiserror::Error;
 
@@ -21,7 +21,7 @@ pub struct TargetSpec {
 const MAX_FOLDER: usize = 120;
 
 /// Kinds of targets, with what they are.
-pub const KINDS: [(&str, &str); 6] = [
+pub const KINDS: [(&str, &str); 7] = [
     ("ffs", "4.4BSD fast file system, simulated"),
     (
         "ext3",
@@ -30,6 +30,10 @@ pub const KINDS: [(&str, &str); 6] = [
     (
         "lfs",
         "BSD log-structured file system with its cleaner, simulated",
+    ),
+    (
+        "cffs",
+        "C-FFS: embedded inodes, explicit grouping, and without them its baseline, simulated",
     ),
     (
         "dir",
@@ -154,6 +158,14 @@ impl TargetSpec {
         lfs::Params::from_options(self.settings()).map_err(|e| self.refuse(&e))
     }
 
+    /// The parameters of a `cffs` target.
+    ///
+    /// # Errors
+    /// An unknown key or a bad value.
+    pub fn cffs_params(&self) -> Result<cffs::Params, SpecError> {
+        cffs::Params::from_options(self.settings()).map_err(|e| self.refuse(&e))
+    }
+
     /// The real file system of a target of kind `dir` or `loop`; `None` for a model.
     ///
     /// # Errors
@@ -227,7 +239,7 @@ mod tests {
     #[test]
     fn errors_name_the_specification_and_what_would_be_right() {
         let message = |text: &str| TargetSpec::parse(text).unwrap_err().to_string();
-        assert!(message("zfs").contains("known: ffs, ext3, lfs, dir, loop, null"));
+        assert!(message("zfs").contains("known: ffs, ext3, lfs, cffs, dir, loop, null"));
         assert!(message("").contains("unknown kind"));
         assert!(message("ffs:").contains("key=value"));
         assert!(message("ffs:root,,nrpos=1").contains("key=value"));
@@ -240,5 +252,10 @@ mod tests {
         let unknown = TargetSpec::parse("ext3:policy=orig").unwrap().ext3_params();
         let message = unknown.unwrap_err().to_string();
         assert!(message.contains("ext3:policy=orig") && message.contains("known: mode, size"));
+        let cffs = TargetSpec::parse("cffs:embed=true,group=off")
+            .unwrap()
+            .cffs_params()
+            .unwrap();
+        assert!(cffs.embed && !cffs.group);
     }
 }

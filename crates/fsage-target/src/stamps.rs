@@ -10,7 +10,7 @@
 
 use fsage_core::snapshot::{FurtherName, Inode, source_flags};
 use fsage_core::{DirId, Event, FileId, FileSystem, FileView, Layout, Op, Outcome, Verb};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What an inode holds.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +43,8 @@ pub struct Stamps {
     /// The last generation of every inode number that was ever used.
     generations: FxHashMap<u64, u32>,
     files: FxHashMap<FileId, Name>,
+    /// Inodes that have or had several names.
+    linked: FxHashSet<u64>,
     dirs: FxHashMap<DirId, Name>,
     /// The workload has made a directory 0 of its own.
     zero_is_made: bool,
@@ -120,8 +122,11 @@ impl Stamps {
                 if let Some(moved) = self.dirs.get_mut(&dir) {
                     let from = std::mem::replace(&mut moved.dir, parent);
                     moved.bytes = name_of(event, 'd', dir.0);
-                    let ino = moved.ino;
-                    self.touch(ino, false);
+                    if let Some(ino) = fs.directory_inode(dir) {
+                        let old = std::mem::replace(&mut moved.ino, ino);
+                        self.renumber(old, ino);
+                        self.touch(ino, false);
+                    }
                     self.touch_dir(from);
                     self.touch_dir(parent);
                 }
@@ -132,8 +137,14 @@ impl Stamps {
                     self.enter(event, file, ino, dir);
                 }
             }
-            Op::Link { file, dir, .. } => {
+            Op::Link {
+                file,
+                existing,
+                dir,
+            } => {
                 if let Some(ino) = fs.inode(file) {
+                    self.linked.insert(ino);
+                    self.follow(existing, ino, true);
                     self.touch(ino, false);
                     self.enter(event, file, ino, dir);
                 }
@@ -155,18 +166,7 @@ impl Stamps {
                 dir,
                 replaced,
             } => {
-                if let Some(replaced) = replaced {
-                    self.leave(replaced);
-                }
-                let dir = self.place(dir);
-                if let Some(moved) = self.files.get_mut(&file) {
-                    let from = std::mem::replace(&mut moved.dir, dir);
-                    moved.bytes = name_of(event, 'f', file.0);
-                    let ino = moved.ino;
-                    self.touch(ino, false);
-                    self.touch_dir(from);
-                    self.touch_dir(dir);
-                }
+                self.renamed(event, file, dir, replaced, fs);
             }
             Op::Read { .. }
             | Op::Fsync { .. }
@@ -181,6 +181,31 @@ impl Stamps {
         }
     }
 
+    fn renamed(
+        &mut self,
+        event: &Event,
+        file: FileId,
+        dir: DirId,
+        replaced: Option<FileId>,
+        fs: &dyn FileSystem,
+    ) {
+        if let Some(replaced) = replaced {
+            self.leave(replaced);
+        }
+        let dir = self.place(dir);
+        if let Some(moved) = self.files.get_mut(&file) {
+            let from = std::mem::replace(&mut moved.dir, dir);
+            moved.bytes = name_of(event, 'f', file.0);
+            let old = moved.ino;
+            if let Some(ino) = fs.inode(file) {
+                self.follow(file, ino, self.linked.contains(&old));
+                self.touch(ino, false);
+            }
+            self.touch_dir(from);
+            self.touch_dir(dir);
+        }
+    }
+
     fn begin(&mut self, ino: u64) {
         let generation = self.generations.entry(ino).or_insert(0);
         *generation = generation.wrapping_add(1);
@@ -191,6 +216,42 @@ impl Stamps {
             ctime_ns: self.now_ns,
         };
         self.inodes.insert(ino, stamp);
+    }
+
+    /// The inode of a file may have moved, and got another number; with `linked` that of all its names.
+    fn follow(&mut self, file: FileId, ino: u64, linked: bool) {
+        let Some(name) = self.files.get_mut(&file) else {
+            return;
+        };
+        let old = std::mem::replace(&mut name.ino, ino);
+        if old == ino {
+            return;
+        }
+        if linked {
+            self.linked.insert(ino);
+            for name in self.files.values_mut().filter(|name| name.ino == old) {
+                name.ino = ino;
+            }
+        }
+        self.renumber(old, ino);
+    }
+
+    /// An inode has another number from now on, under which it is a new one; its times go along.
+    fn renumber(&mut self, old: u64, ino: u64) {
+        if old == ino {
+            return;
+        }
+        if let Some(stamp) = self.inodes.remove(&old) {
+            self.begin(ino);
+            let generation = self.generations[&ino];
+            self.inodes.insert(
+                ino,
+                Stamp {
+                    generation,
+                    ..stamp
+                },
+            );
+        }
     }
 
     fn touch(&mut self, ino: u64, content: bool) {

@@ -7,6 +7,7 @@ use fsage_core::{
     DirId, FileId, FileSystem, FileView, Geometry, Inconsistency, Layout, Op, Outcome, Run, Space,
     StateError,
 };
+use fsage_models::cffs::Cffs;
 use fsage_models::ext3::Ext3;
 use fsage_models::ffs::Ffs;
 use fsage_models::lfs::Lfs;
@@ -20,6 +21,8 @@ pub enum Target {
     Ext3(Box<Ext3>),
     /// A simulated LFS.
     Lfs(Box<Lfs>),
+    /// A simulated C-FFS.
+    Cffs(Box<Cffs>),
     /// Takes every operation and does nothing.
     Null(Null),
     /// A directory of a mounted file system.
@@ -45,13 +48,17 @@ impl Target {
                 let fs = Lfs::new(spec.lfs_params()?).map_err(|e| SpecError::new(spec, e))?;
                 Ok(Target::Lfs(Box::new(fs)))
             }
+            "cffs" => {
+                let fs = Cffs::new(spec.cffs_params()?).map_err(|e| SpecError::new(spec, e))?;
+                Ok(Target::Cffs(Box::new(fs)))
+            }
             "null" => match spec.options.first() {
                 Some((key, _)) => Err(SpecError::new(spec, format!("null has no key `{key}`"))),
                 None => Ok(Target::Null(Null)),
             },
             _ => Err(SpecError::new(
                 spec,
-                "this is a real file system, and a model is expected here: ffs, ext3, lfs or null",
+                "this is a real file system, and a model is expected here: ffs, ext3, lfs, cffs or null",
             )),
         }
     }
@@ -61,7 +68,7 @@ impl Target {
         match self {
             Target::Ext3(fs) => fs.sync(),
             Target::Lfs(fs) => fs.sync(),
-            Target::Ffs(_) | Target::Null(_) | Target::Real(_) => {}
+            Target::Ffs(_) | Target::Cffs(_) | Target::Null(_) | Target::Real(_) => {}
         }
     }
 
@@ -78,6 +85,7 @@ impl Target {
             Target::Ffs(fs) => &**fs,
             Target::Ext3(fs) => &**fs,
             Target::Lfs(fs) => &**fs,
+            Target::Cffs(fs) => &**fs,
             Target::Null(null) => null,
             Target::Real(real) => real.directory(),
         }
@@ -89,6 +97,7 @@ impl Target {
             Target::Ffs(fs) => Some(fs),
             Target::Ext3(fs) => Some(fs),
             Target::Lfs(fs) => Some(fs),
+            Target::Cffs(fs) => Some(fs),
             Target::Null(_) | Target::Real(_) => None,
         }
     }
@@ -102,6 +111,7 @@ impl Target {
             Target::Ffs(fs) => fs.check(),
             Target::Ext3(fs) => fs.check(),
             Target::Lfs(fs) => fs.check(),
+            Target::Cffs(fs) => fs.check(),
             Target::Null(null) => null.check(),
             Target::Real(_) => Ok(()),
         }

@@ -3,9 +3,10 @@
 use super::Ext3;
 use super::entries::{Entries, name_bytes, units_of};
 use super::geometry::LOST_FOUND_INO;
-use super::inode::{Indirect, Inode, Kind};
+use super::inode::{Inode, Kind};
 use super::window::Window;
 use crate::findings::{Findings, Owned};
+use crate::pointers::Indirect;
 use fsage_core::Inconsistency;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Debug;
@@ -111,7 +112,7 @@ impl<'a> Check<'a> {
             self.claim(run.address as u32, run.blocks, owner);
             let mut lbn = run.lbn;
             while lbn < run.end() {
-                let path = fs.path(lbn);
+                let path = fs.tree().path(lbn);
                 let arrays = path.arrays();
                 if arrays.iter().any(|&array| indirect.get(array).is_none()) {
                     self.find(|| format!("{}: block {lbn} lacks an indirect block", owner()));
@@ -119,13 +120,13 @@ impl<'a> Check<'a> {
                 // The next array of pointers.
                 lbn = match arrays.last() {
                     None => super::geometry::DIRECT,
-                    Some(&leaf) => fs.first_of(leaf) as u32 + fs.geometry.pointers,
+                    Some(&leaf) => fs.tree().first_of(leaf) as u32 + fs.geometry.pointers,
                 };
             }
         }
         for (array, address) in indirect.all() {
             self.claim(address, 1, owner);
-            if fs.first_of(array) >= u64::from(blocks) {
+            if fs.tree().first_of(array) >= u64::from(blocks) {
                 self.find(|| format!("{}: an indirect block behind its end", owner()));
             }
         }

@@ -5,20 +5,8 @@
 use super::Ext3;
 use super::alloc::NoSpace;
 use super::geometry::DIRECT;
-use super::inode::{Array, Indirect, Inode, Kind};
-
-/// The indirect blocks that lead to a block of a file, the outermost first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Path {
-    arrays: [Array; 3],
-    depth: usize,
-}
-
-impl Path {
-    pub fn arrays(&self) -> &[Array] {
-        &self.arrays[..self.depth]
-    }
-}
+use super::inode::{Inode, Kind};
+use crate::pointers::{Array, Indirect, Path, PointerTree};
 
 impl Ext3 {
     /// Address of a block of a file; 0 for a hole.
@@ -33,36 +21,12 @@ impl Ext3 {
         size.div_ceil(self.geometry.block_bytes) as u32
     }
 
-    /// The way to a block of a file.
-    pub(super) fn path(&self, lbn: u32) -> Path {
-        let n = self.geometry.pointers;
-        let mut arrays = [Array::Leaf(0); 3];
-        let depth = match lbn.checked_sub(DIRECT).map(|beyond| beyond / n) {
-            None => 0,
-            Some(0) => 1,
-            Some(leaf) if leaf <= n => {
-                arrays = [Array::Upper(0), Array::Leaf(leaf), Array::Leaf(leaf)];
-                2
-            }
-            Some(leaf) => {
-                let middle = 2 + (leaf - 1 - n) / n;
-                arrays = [Array::Upper(1), Array::Upper(middle), Array::Leaf(leaf)];
-                3
-            }
-        };
-        Path { arrays, depth }
-    }
-
-    /// First logical block that an indirect block leads to.
-    pub(super) fn first_of(&self, array: Array) -> u64 {
-        let n = u64::from(self.geometry.pointers);
-        let leaf = match array {
-            Array::Leaf(k) => u64::from(k),
-            Array::Upper(0) => 1,
-            Array::Upper(1) => 1 + n,
-            Array::Upper(j) => 1 + n + u64::from(j - 2) * n,
-        };
-        u64::from(DIRECT) + leaf * n
+    /// How the pointers of a file lead to its blocks.
+    pub(super) fn tree(&self) -> PointerTree {
+        PointerTree {
+            direct: DIRECT,
+            per_block: self.geometry.pointers,
+        }
     }
 
     pub(super) fn indirect_of(&self, inode: &Inode) -> Option<&Indirect> {
@@ -84,7 +48,7 @@ impl Ext3 {
         let near = match missing.checked_sub(1) {
             None => self.left_in_inode(inode, lbn, path),
             Some(i) => {
-                let holder = path.arrays[i];
+                let holder = path.arrays()[i];
                 self.left_in_block(inode, lbn, holder, path.arrays().get(missing))
             }
         };
@@ -117,7 +81,7 @@ impl Ext3 {
         missing: Option<&Array>,
     ) -> Option<u32> {
         let pointers = self.indirect.get(&inode.ino)?;
-        let first = self.first_of(holder);
+        let first = self.tree().first_of(holder);
         let left = match missing {
             None => self.data_before(inode, lbn, first as u32),
             Some(&array @ Array::Leaf(_)) => {
@@ -137,7 +101,7 @@ impl Ext3 {
 
     /// Allocates a block of a file that is not there, with the indirect blocks it needs.
     pub(super) fn map_block(&mut self, inode: &mut Inode, lbn: u32) -> Result<(), NoSpace> {
-        let path = self.path(lbn);
+        let path = self.tree().path(lbn);
         let arrays = path.arrays();
         let there = if arrays.is_empty() {
             0
@@ -168,14 +132,14 @@ impl Ext3 {
             && lbn == inode.last_logical.wrapping_add(1)
             && lbn >= inode.blocks.end(&self.pool);
         if goes_on {
-            let path = self.path(lbn);
+            let path = self.tree().path(lbn);
             let leaf = path.arrays().last();
             let array_end = match leaf {
                 None => Some(DIRECT),
                 Some(&leaf) => {
                     let pointers = self.indirect.get(&inode.ino);
                     let there = pointers.and_then(|pointers| pointers.get(leaf));
-                    there.map(|_| self.first_of(leaf) as u32 + self.geometry.pointers)
+                    there.map(|_| self.tree().first_of(leaf) as u32 + self.geometry.pointers)
                 }
             };
             if let Some(array_end) = array_end
@@ -292,18 +256,11 @@ impl Ext3 {
         let Some(mut indirect) = self.indirect.remove(&ino) else {
             return;
         };
-        let gone: Vec<(Array, u32)> = indirect
-            .all()
-            .filter(|&(array, _)| self.first_of(array) >= u64::from(keep))
-            .collect();
-        for (array, address) in gone {
+        for (array, address) in indirect.cut(self.tree(), keep) {
             self.release_blocks(address, 1);
             self.forgot_indirect(ino, array, address);
         }
-        let stays = |array: Array| self.first_of(array) < u64::from(keep);
-        indirect.leaves.retain(|&(k, _)| stays(Array::Leaf(k)));
-        indirect.uppers.retain(|&(j, _)| stays(Array::Upper(j)));
-        if indirect != Indirect::default() {
+        if !indirect.is_empty() {
             self.indirect.insert(ino, indirect);
             self.cut_pointers(ino, keep);
         }

@@ -3,6 +3,7 @@
 //! Source: `mke2fs` and `libext2fs` of e2fsprogs 1.38 and 1.39. Addresses are blocks of the file system.
 
 use super::params::{Mode, Params};
+use crate::pointers::PointerTree;
 use std::ops::Range;
 use thiserror::Error;
 
@@ -314,9 +315,11 @@ impl Geometry {
 
     /// Largest file in bytes.
     pub fn most_file_bytes(&self) -> u64 {
-        let n = u64::from(self.pointers);
-        let blocks = u64::from(DIRECT) + n + n * n + n * n * n;
-        (blocks * self.block_bytes).min(MOST_FILE_BYTES)
+        let tree = PointerTree {
+            direct: DIRECT,
+            per_block: self.pointers,
+        };
+        (tree.most_blocks() * self.block_bytes).min(MOST_FILE_BYTES)
     }
 }
 

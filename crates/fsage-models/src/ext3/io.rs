@@ -5,8 +5,8 @@
 //! the transaction that changes them commits: its data go out, then its log, then the metadata may go home.
 
 use super::Ext3;
-use super::geometry::DIRECT;
-use super::inode::{Array, Inode};
+use super::inode::Inode;
+use crate::pointers::Array;
 use crate::told::{Searched, Told};
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
 use fsage_core::{DirId, FileId};
@@ -15,14 +15,6 @@ use fsage_core::{DirId, FileId};
 pub(super) fn flush_to_home(buffer: Buffer, io: &mut Vec<Io>) {
     io.push(Io::Assign(buffer));
     io.push(Io::Modify(buffer, Flush::Delayed));
-}
-
-/// The number of a block of pointers among those of its file.
-fn pointers_index(array: Array) -> u32 {
-    match array {
-        Array::Leaf(k) => 2 * k,
-        Array::Upper(j) => 2 * j + 1,
-    }
 }
 
 impl Ext3 {
@@ -58,7 +50,7 @@ impl Ext3 {
     }
 
     fn pointers_buffer(&self, ino: u32, array: Array, address: u32) -> Buffer {
-        let index = pointers_index(array);
+        let index = array.index();
         let ino = ino.into();
         self.buffer(BufferId::Pointers { ino, index }, address)
     }
@@ -163,7 +155,7 @@ impl Ext3 {
     /// An indirect block is free.
     pub(super) fn forgot_indirect(&mut self, ino: u32, array: Array, address: u32) {
         self.journal.forget(address);
-        let index = pointers_index(array);
+        let index = array.index();
         let ino = ino.into();
         self.tell(Io::Forget(BufferId::Pointers { ino, index }));
     }
@@ -173,7 +165,7 @@ impl Ext3 {
         if !self.is_followed() {
             return;
         }
-        let way = self.path(keep);
+        let way = self.tree().path(keep);
         for &array in way.arrays() {
             let address = self.indirect.get(&ino).and_then(|i| i.get(array));
             if let Some(address) = address {
@@ -244,7 +236,7 @@ impl Ext3 {
         let Some(indirect) = self.indirect.get(&inode.ino) else {
             return buffers;
         };
-        for (buffer, &array) in buffers.iter_mut().zip(self.path(lbn).arrays()) {
+        for (buffer, &array) in buffers.iter_mut().zip(self.tree().path(lbn).arrays()) {
             let address = indirect.get(array);
             *buffer = address.map(|at| self.pointers_buffer(inode.ino, array, at));
         }
@@ -321,13 +313,7 @@ impl Hosted for Ext3 {
         let inode = &self.names.file(slot).inode;
         let buffer = self.data_buffer(inode, lbn);
         // A run goes on behind the end of its array of pointers only by chance, and is read in two parts then.
-        let left = match self.path(lbn).arrays().last() {
-            None => DIRECT - 1 - lbn,
-            Some(&leaf) => {
-                let end = self.first_of(leaf) + u64::from(self.geometry.pointers);
-                (end - 1 - u64::from(lbn)) as u32
-            }
-        };
+        let left = self.tree().left_in_array(lbn);
         BlockMap {
             buffer,
             following: buffer.map_or(0, |_| {

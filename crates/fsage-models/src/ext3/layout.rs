@@ -1,7 +1,8 @@
 //! The model as metrics see it: inodes with their extents, and runs of free space, in bytes.
 
 use super::Ext3;
-use super::inode::{Indirect, Inode, Kind};
+use super::inode::{Inode, Kind};
+use crate::pointers::Indirect;
 use fsage_core::snapshot::FurtherName;
 use fsage_core::{Extent, FileKind, FileView, Layout, Run, Space};
 

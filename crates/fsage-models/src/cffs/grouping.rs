@@ -1,0 +1,279 @@
+//! Explicit grouping (section 6): first blocks of the files of a directory lie together, and where they do not fit the
+//! first group they make further ones.
+//!
+//! A group is a window of blocks. Every member knows its start and its size; members in one directory agree on the
+//! size, which is kept here once for all of them. A file that leaves its directory takes start and size along.
+
+use super::inode::{Home, Inode, Kind, NO_DIR};
+use super::params::Start;
+use super::{Cffs, entries::Name, entries::Node};
+
+/// Most groups of a directory that are looked at beside the first one.
+const MOST_GROUPS: usize = 15;
+
+/// A group as one directory knows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Group {
+    /// Blocks from its start to the end of its last member.
+    pub blocks: u32,
+    /// Members: files of the directory, and the directory itself in its first group.
+    pub members: u32,
+}
+
+/// A place for a first block, and the group that it belongs to; 0: to none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Spot {
+    pub block: u32,
+    pub group: u32,
+}
+
+impl Spot {
+    /// A block in no group.
+    pub fn alone(block: u32) -> Spot {
+        Spot { block, group: 0 }
+    }
+}
+
+impl Cffs {
+    /// Most blocks of a group.
+    pub(super) fn window(&self) -> u32 {
+        self.params.group_blocks as u32
+    }
+
+    /// Blocks of a group of a directory.
+    pub(super) fn group_size(&self, dir: u32, start: u32) -> u32 {
+        self.groups
+            .get(&(dir, start))
+            .map_or(0, |group| group.blocks)
+    }
+
+    /// First free block of a group's window.
+    fn free_in(&self, start: u32) -> Option<u32> {
+        self.map
+            .first(start, start.saturating_add(self.window()), false)
+    }
+
+    /// Start of the first group of a directory, which begins at its first block.
+    pub(super) fn first_group(&mut self, dir: u32) -> u32 {
+        let inode = self.dirs[dir as usize].inode;
+        if inode.group_start != 0 {
+            return inode.group_start;
+        }
+        let start = self.address(&inode, 0);
+        self.dirs[dir as usize].inode.group_start = start;
+        self.enter_group(dir, start, 1);
+        self.tell_home(inode.home, self.delayed());
+        start
+    }
+
+    /// One more member; a group that is not there yet is made.
+    fn enter_group(&mut self, dir: u32, start: u32, blocks: u32) {
+        let group = self.groups.entry((dir, start)).or_default();
+        self.dirs[dir as usize].groups += u32::from(group.members == 0);
+        group.members += 1;
+        self.extend_group(dir, start, blocks);
+    }
+
+    /// The group of a directory has at least so many blocks from now on: all members are told.
+    pub(super) fn extend_group(&mut self, dir: u32, start: u32, blocks: u32) {
+        let group = self.groups.entry((dir, start)).or_default();
+        if blocks <= group.blocks {
+            return;
+        }
+        group.blocks = blocks;
+        if !self.told.is_on() {
+            return;
+        }
+        let first = self.dirs[dir as usize].inode;
+        let mut homes: Vec<Home> = self.members(dir, start).map(|file| file.home).collect();
+        if first.group_start == start {
+            homes.push(first.home);
+        }
+        for home in homes {
+            self.tell_home(home, self.delayed());
+        }
+    }
+
+    /// Files of a directory that are in one of its groups, in the order of their names.
+    fn members(&self, dir: u32, start: u32) -> impl Iterator<Item = &Inode> {
+        let files = self.files_of(dir);
+        files.filter_map(move |slot| {
+            let inode = &self.names.file(slot).inode;
+            (inode.dir == dir && inode.group_start == start).then_some(inode)
+        })
+    }
+
+    /// Slots of the files that have a name in a directory, in the order of the names.
+    fn files_of(&self, dir: u32) -> impl Iterator<Item = u32> {
+        let names = self.dirs[dir as usize].entries.names();
+        names.filter_map(|(_, name)| match name {
+            Name::Of(Node::File(slot)) => Some(slot),
+            _ => None,
+        })
+    }
+
+    /// The first block of a file has been placed in a group of its directory.
+    pub(super) fn join_group(&mut self, inode: &mut Inode, spot: Spot) {
+        if spot.group != 0 {
+            inode.group_start = spot.group;
+            self.enter_group(inode.dir, spot.group, spot.block - spot.group + 1);
+        }
+    }
+
+    /// A file is no longer a member of its group.
+    pub(super) fn leave_group(&mut self, inode: &mut Inode) {
+        let start = std::mem::take(&mut inode.group_start);
+        if start != 0 {
+            self.quit_group(inode.dir, start);
+        }
+    }
+
+    /// One member less; the last one takes the group along.
+    pub(super) fn quit_group(&mut self, dir: u32, start: u32) {
+        let group = self.groups.get_mut(&(dir, start));
+        let group = group.expect("the group of a member");
+        group.members -= 1;
+        if group.members == 0 {
+            self.groups.remove(&(dir, start));
+            self.dirs[dir as usize].groups -= 1;
+        }
+    }
+
+    /// A file belongs to another directory from now on, or to no single one, and loses its group then.
+    pub(super) fn change_directory(&mut self, inode: &mut Inode, to: u32) {
+        let (from, start) = (inode.dir, inode.group_start);
+        inode.dir = to;
+        if start == 0 || from == to {
+            return;
+        }
+        let blocks = self.group_size(from, start);
+        self.quit_group(from, start);
+        if to == NO_DIR {
+            inode.group_start = 0;
+        } else {
+            self.enter_group(to, start, blocks);
+        }
+    }
+
+    /// Where the first block of a file goes. `elsewhere` leaves the first group of the directory out.
+    pub(super) fn place_first(&mut self, inode: &Inode, elsewhere: bool) -> Option<Spot> {
+        let dir = inode.dir;
+        if !self.params.group || inode.kind == Kind::Directory || dir == NO_DIR {
+            let start = self.search_start(inode, None);
+            return self.map.next_free(start).map(Spot::alone);
+        }
+        let first = self.first_group(dir);
+        if !elsewhere && let Some(block) = self.free_in(first) {
+            return Some(Spot {
+                block,
+                group: first,
+            });
+        }
+        let last = match self.other_groups(dir, first) {
+            Ok(spot) => return Some(spot),
+            Err(last) => last,
+        };
+        let start = self.search_start(inode, Some(last));
+        let block = self.map.next_free(start)?;
+        let group = block;
+        Some(Spot { block, group })
+    }
+
+    /// A free block in the groups of a directory beside the first one, in the order in which its names lead to them; or
+    /// else the last group that was met.
+    fn other_groups(&mut self, dir: u32, first: u32) -> Result<Spot, u32> {
+        let others = (self.dirs[dir as usize].groups as usize).saturating_sub(1);
+        let most = others.min(MOST_GROUPS);
+        let mut met = [0; MOST_GROUPS];
+        let mut count = 0;
+        let mut last = first;
+        let mut found = None;
+        let mut read = Vec::new();
+        if most > 0 {
+            for slot in self.files_of(dir) {
+                let inode = &self.names.file(slot).inode;
+                if self.told.is_on() && read.last() != Some(&inode.home) {
+                    read.push(inode.home);
+                }
+                let start = inode.group_start;
+                if inode.dir != dir || start == 0 || start == first || met[..count].contains(&start)
+                {
+                    continue;
+                }
+                if let Some(block) = self.free_in(start) {
+                    found = Some(Spot {
+                        block,
+                        group: start,
+                    });
+                    break;
+                }
+                met[count] = start;
+                (count, last) = (count + 1, start);
+                if count == most {
+                    break;
+                }
+            }
+        }
+        self.tell_scanned(&read);
+        found.ok_or(last)
+    }
+
+    /// Where the search for a block begins that follows no other one. `last_group` is the group behind which a new one
+    /// goes.
+    pub(super) fn search_start(&mut self, inode: &Inode, last_group: Option<u32>) -> u32 {
+        let near = if inode.dir == NO_DIR {
+            self.block_of_home(inode.home)
+        } else {
+            self.address(&self.dirs[inode.dir as usize].inode, 0)
+        };
+        let cg = self.geometry.cg_of(near);
+        if self.params.randomize_first && inode.dir != NO_DIR {
+            let dir = &mut self.dirs[inode.dir as usize];
+            dir.searches += 1;
+            if dir.searches.is_multiple_of(2) {
+                return dir.last_block;
+            }
+            let start = self.geometry.cg_start(cg);
+            let blocks = self.geometry.cg_end(cg) - start;
+            return start + self.random.below(blocks.into()) as u32;
+        }
+        match (self.params.start, last_group) {
+            (Start::Random, _) => self.random_start(),
+            (Start::CylinderGroup, Some(last)) => last.saturating_add(self.window()),
+            (Start::CylinderGroup, None) => self.geometry.cg_start(cg),
+        }
+    }
+
+    /// A random block; with grouping the next one where a group may begin.
+    pub(super) fn random_start(&mut self) -> u32 {
+        let block = self.random.below(self.geometry.blocks.into()) as u32;
+        if self.params.group {
+            let step = u64::from(self.window());
+            // Behind the end a search begins at the first block.
+            u64::from(block).next_multiple_of(step).min(u32::MAX.into()) as u32
+        } else {
+            block
+        }
+    }
+
+    /// Moves the first block of a file out of the first group of a directory, which is full, and gives its place
+    /// (section 7). It is the first such file in the order of names.
+    pub(super) fn steal(&mut self, dir: u32, first: u32) -> Option<u32> {
+        let victim = self.files_of(dir).find(|&slot| {
+            let inode = &self.names.file(slot).inode;
+            inode.dir == dir && inode.group_start == first && self.address(inode, 0) != 0
+        })?;
+        let mut inode = self.names.file(victim).inode;
+        let spot = self.place_first(&inode, true)?;
+        let old = self.address(&inode, 0);
+        self.tell_needed(&inode, 0);
+        self.take(spot.block);
+        self.leave_group(&mut inode);
+        inode.blocks.set(&mut self.pool, 0, 1, spot.block.into(), 1);
+        self.join_group(&mut inode, spot);
+        self.names.file_mut(victim).inode = inode;
+        self.tell_moved(&inode, 0);
+        self.release_blocks(old, 1);
+        Some(old)
+    }
+}

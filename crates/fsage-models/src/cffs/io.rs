@@ -1,0 +1,477 @@
+//! What operations do to the buffers of a host (sections 5 and 8): sectors of directories with their inodes, blocks of
+//! inodes, bitmaps, blocks of pointers, data.
+//!
+//! With soft updates nothing waits. Bitmaps, the superblock and data never do.
+
+use super::Cffs;
+use super::directory::ROOT;
+use super::geometry::{BLOCK, MAP_ENTRIES, SECTORS, SUPERBLOCK, TREE};
+use super::inode::{Home, Inode};
+use crate::pointers::Array;
+use crate::told::{Searched, Told};
+use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
+use fsage_core::{DirId, FileId};
+
+fn buffer(id: BufferId, block: u32) -> Buffer {
+    Buffer {
+        id,
+        start_bytes: u64::from(block) * BLOCK,
+        bytes: BLOCK as u32,
+    }
+}
+
+fn device_buffer(block: u32) -> Buffer {
+    let start_bytes = u64::from(block) * BLOCK;
+    buffer(BufferId::Device { start_bytes }, block)
+}
+
+fn pointers_buffer(inode: &Inode, array: Array, block: u32) -> Buffer {
+    let (ino, index) = (inode.vnode.into(), array.index());
+    buffer(BufferId::Pointers { ino, index }, block)
+}
+
+impl Cffs {
+    /// When a write goes out that only the order of writes to the disk makes wait.
+    pub(super) fn at_once(&self) -> Flush {
+        if self.params.softupdates {
+            Flush::Delayed
+        } else {
+            Flush::Sync
+        }
+    }
+
+    /// When all others go out.
+    #[expect(clippy::unused_self, reason = "it stands beside `at_once`")]
+    pub(super) fn delayed(&self) -> Flush {
+        Flush::Delayed
+    }
+
+    fn data_buffer(&self, inode: &Inode, lbn: u32) -> Option<Buffer> {
+        let block = self.address(inode, lbn);
+        let ino = inode.vnode.into();
+        (block != 0).then(|| buffer(BufferId::Data { ino, lbn }, block))
+    }
+
+    /// The block that holds an inode.
+    fn home_buffer(&self, home: Home) -> Option<Buffer> {
+        match home {
+            Home::Sector { dir, at } => {
+                self.data_buffer(&self.dirs[dir as usize].inode, at / 4 / SECTORS)
+            }
+            Home::Superblock(_) | Home::Table(_) => Some(device_buffer(self.block_of_home(home))),
+        }
+    }
+
+    /// An inode changes. The superblock is in memory as a whole.
+    #[inline]
+    pub(super) fn tell_home(&mut self, home: Home, flush: Flush) {
+        if self.told.is_on()
+            && let Some(buffer) = self.home_buffer(home)
+        {
+            self.told.tell_once(match home {
+                Home::Superblock(_) => Io::Fill(buffer, flush),
+                _ => Io::Modify(buffer, flush),
+            });
+        }
+    }
+
+    /// The bitmap that has a block changes. Bitmaps are in memory while the file system is mounted.
+    #[inline]
+    pub(super) fn tell_bitmap(&mut self, block: u32) {
+        if self.told.is_on() {
+            let bitmap = self.geometry.bitmap(self.geometry.cg_of(block));
+            let change = Io::Fill(device_buffer(bitmap), Flush::Delayed);
+            self.told.tell_once(change);
+        }
+    }
+
+    /// A block of a directory that has a name changes.
+    fn tell_name(&mut self, dir: u32, at: u32, flush: Flush) {
+        if self.told.is_on() {
+            let dir = &self.dirs[dir as usize];
+            let lbn = dir.entries.sector_of(at) / SECTORS;
+            if let Some(buffer) = self.data_buffer(&dir.inode, lbn) {
+                self.told.tell_once(Io::Modify(buffer, flush));
+            }
+        }
+    }
+
+    /// A name and an inode lie in the same sector.
+    fn is_beside(&self, home: Home, dir: u32, at: u32) -> bool {
+        let sector = self.dirs[dir as usize].entries.sector_of(at);
+        matches!(home, Home::Sector { dir: its, at } if its == dir && at / 4 == sector)
+    }
+
+    /// A file was made: beside its name nothing waits.
+    pub(super) fn tell_made(&mut self, home: Home, dir: u32, at: u32) {
+        if self.is_beside(home, dir, at) {
+            self.tell_name(dir, at, Flush::Delayed);
+        } else {
+            self.tell_home(home, self.at_once());
+            self.tell_name(dir, at, self.at_once());
+        }
+    }
+
+    /// A name goes, and with it an inode or one of its links.
+    pub(super) fn tell_removed(&mut self, home: Home, dir: u32, at: u32) {
+        self.tell_name(dir, at, self.at_once());
+        if !self.is_beside(home, dir, at) {
+            self.tell_home(home, self.at_once());
+        }
+    }
+
+    /// A file has a further name; the inode was written already if it was externalized for that.
+    pub(super) fn tell_linked(&mut self, home: Home, dir: u32, at: u32, written: bool) {
+        if !written && !self.is_beside(home, dir, at) {
+            self.tell_home(home, self.at_once());
+        }
+        self.tell_name(dir, at, Flush::Delayed);
+    }
+
+    /// The names of an inode that was externalized lead there now.
+    pub(super) fn tell_links(&mut self, slot: u32) {
+        if self.told.is_on() {
+            let file = self.names.file(slot);
+            let first = (file.dir, file.entry.chunk());
+            let aliases = self.names.aliases().into_iter();
+            let others = aliases.filter(|&(_, a)| a.file == slot);
+            let places: Vec<_> = others.map(|(_, a)| (a.dir, a.chunk)).collect();
+            for (dir, at) in std::iter::once(first).chain(places) {
+                self.tell_name(dir, at, Flush::Delayed);
+            }
+        }
+    }
+
+    /// A name was changed where it stands.
+    pub(super) fn tell_renamed_in_place(&mut self, dir: u32, at: u32) {
+        let flush = if self.params.embed {
+            Flush::Delayed
+        } else {
+            self.at_once()
+        };
+        self.tell_name(dir, at, flush);
+    }
+
+    /// A name has moved, with its inode or without: then the inode has one link more in between.
+    pub(super) fn tell_moved_name(
+        &mut self,
+        new: (u32, u32),
+        old: (u32, u32),
+        inode: Option<Home>,
+    ) {
+        if let Some(home) = inode {
+            self.tell_home(home, self.at_once());
+        }
+        self.tell_name(new.0, new.1, self.at_once());
+        self.tell_name(old.0, old.1, self.at_once());
+        if let Some(home) = inode {
+            self.tell_home(home, Flush::Delayed);
+        }
+    }
+
+    /// A directory has one subdirectory more.
+    pub(super) fn tell_parent_changed(&mut self, dir: u32) {
+        let home = self.dirs[dir as usize].inode.home;
+        self.tell_home(home, self.at_once());
+    }
+
+    /// The names `.` and `..` of a directory change.
+    pub(super) fn tell_dots(&mut self, dir: u32) {
+        self.tell_name(dir, 0, Flush::Delayed);
+    }
+
+    /// The directory map knows where the inode of a directory lies, or that there is none.
+    pub(super) fn tell_map(&mut self, dir: u32) {
+        if self.told.is_on() {
+            let number = self.dirs[dir as usize].number;
+            let block = self.map_blocks[(number / MAP_ENTRIES) as usize];
+            self.told
+                .tell_once(Io::Modify(device_buffer(block), Flush::Delayed));
+        }
+    }
+
+    /// A directory was made: its block is written before anything leads to it.
+    pub(super) fn tell_new_directory(&mut self, slot: u32) {
+        if !self.told.is_on() {
+            return;
+        }
+        let dir = &self.dirs[slot as usize];
+        let (home, parent, at, first) = (dir.inode.home, dir.parent, dir.at, dir.inode);
+        if !self.params.embed {
+            self.tell_home(home, self.at_once());
+        }
+        if let Some(buffer) = self.data_buffer(&first, 0) {
+            self.told.tell(Io::Fill(buffer, self.at_once()));
+        }
+        let flush = if self.params.embed {
+            Flush::Delayed
+        } else {
+            self.at_once()
+        };
+        self.tell_name(parent, at, flush);
+        if self.params.inodes_move() {
+            self.tell_map(slot);
+        }
+    }
+
+    /// A directory has got a block.
+    pub(super) fn tell_new_directory_block(&mut self, slot: u32, lbn: u32) {
+        if self.told.is_on() {
+            let inode = self.dirs[slot as usize].inode;
+            if let Some(buffer) = self.data_buffer(&inode, lbn) {
+                self.told.tell(Io::Fill(buffer, Flush::Delayed));
+            }
+            self.tell_home(inode.home, Flush::Delayed);
+        }
+    }
+
+    /// A block of the directory map or of the external inode file is new.
+    pub(super) fn tell_new_block(&mut self, block: u32) {
+        self.told
+            .tell(Io::Fill(device_buffer(block), Flush::Delayed));
+    }
+
+    /// The inodes that a search for groups looks at are not beside their names.
+    pub(super) fn tell_scanned(&mut self, homes: &[Home]) {
+        if self.told.is_on() && !self.params.embed {
+            for &home in homes {
+                if let Some(buffer) = self.home_buffer(home) {
+                    self.told.tell_once(Io::Need(buffer));
+                }
+            }
+        }
+    }
+
+    /// A block of data is needed, to be copied.
+    pub(super) fn tell_needed(&mut self, inode: &Inode, lbn: u32) {
+        if self.told.is_on()
+            && let Some(buffer) = self.data_buffer(inode, lbn)
+        {
+            self.told.tell(Io::Need(buffer));
+        }
+    }
+
+    /// A block of data lies elsewhere now: it is written there before its inode says so.
+    pub(super) fn tell_moved(&mut self, inode: &Inode, lbn: u32) {
+        if self.told.is_on()
+            && let Some(buffer) = self.data_buffer(inode, lbn)
+        {
+            self.told.tell(Io::Fill(buffer, self.at_once()));
+            self.tell_home(inode.home, self.at_once());
+        }
+    }
+
+    /// A block of pointers is new: it is written before anything leads to it.
+    pub(super) fn tell_new_array(&mut self, inode: &Inode, array: Array, block: u32) {
+        if self.told.is_on() {
+            let buffer = pointers_buffer(inode, array, block);
+            self.told.tell(Io::Fill(buffer, self.at_once()));
+        }
+    }
+
+    /// A block of pointers is free.
+    pub(super) fn tell_array_gone(&mut self, inode: &Inode, array: Array) {
+        let (ino, index) = (inode.vnode.into(), array.index());
+        self.told
+            .tell(Io::Forget(BufferId::Pointers { ino, index }));
+    }
+
+    /// The pointer to a block changes, if it stands in a block of pointers. The inode is told of with the operation.
+    pub(super) fn tell_pointer(&mut self, inode: &Inode, lbn: u32) {
+        if self.told.is_on()
+            && let Some(array) = self.pointers_to(inode, lbn).into_iter().flatten().last()
+        {
+            self.told.tell_once(Io::Modify(array, Flush::Delayed));
+        }
+    }
+
+    /// The blocks of pointers that lead to a block, the outermost first.
+    fn pointers_to(&self, inode: &Inode, lbn: u32) -> [Option<Buffer>; 3] {
+        let mut buffers = [None; 3];
+        let Some(indirect) = self.indirect.get(&inode.vnode) else {
+            return buffers;
+        };
+        for (buffer, &array) in buffers.iter_mut().zip(TREE.path(lbn).arrays()) {
+            let block = indirect.get(array);
+            *buffer = block.map(|block| pointers_buffer(inode, array, block));
+        }
+        buffers
+    }
+
+    /// One block of a file got `bytes` of data from `in_block` on.
+    #[inline]
+    pub(super) fn tell_written(
+        &mut self,
+        inode: &Inode,
+        lbn: u32,
+        (in_block, bytes): (u64, u64),
+        fresh: bool,
+    ) {
+        let Some(buffer) = self
+            .told
+            .is_on()
+            .then(|| self.data_buffer(inode, lbn))
+            .flatten()
+        else {
+            return;
+        };
+        let end = u64::from(lbn) * BLOCK + in_block + bytes;
+        let whole = in_block == 0 && (bytes == BLOCK || end == inode.size);
+        if !fresh {
+            for pointers in self.pointers_to(inode, lbn).into_iter().flatten() {
+                self.told.tell(Io::Need(pointers));
+            }
+        }
+        self.told.tell(Io::Copy {
+            bytes: bytes as u32,
+        });
+        self.told.tell(if whole || fresh {
+            Io::Fill(buffer, Flush::Delayed)
+        } else {
+            Io::Modify(buffer, Flush::Delayed)
+        });
+    }
+
+    /// The last block of a file is cut: the rest of it becomes zeros.
+    pub(super) fn tell_tail(&mut self, inode: &Inode, lbn: u32) {
+        if self.told.is_on()
+            && let Some(buffer) = self.data_buffer(inode, lbn)
+        {
+            self.told.tell(Io::Modify(buffer, Flush::Delayed));
+        }
+    }
+
+    /// The data of a file from block `from` on are gone.
+    pub(super) fn tell_discarded(&mut self, inode: &Inode, from: u32) {
+        let ino = inode.vnode.into();
+        self.told.tell(Io::Discard { ino, from });
+    }
+
+    /// Start and length in bytes of what is read with a block: its group, or the blocks of the file that follow it.
+    fn read_with(&self, inode: &Inode, lbn: u32) -> (u64, u64) {
+        let block = self.address(inode, lbn);
+        let mut range = (block, 1);
+        if lbn == 0 && inode.group_start != 0 {
+            range = (
+                inode.group_start,
+                self.group_size(inode.dir, inode.group_start),
+            );
+        }
+        if range.1 < 2 {
+            let most = self.window() - 1;
+            let behind = inode.blocks.contiguous_after(&self.pool, lbn);
+            let blocks = 1 + behind.min(most).min(TREE.left_in_array(lbn));
+            range = (block, blocks);
+        }
+        (u64::from(range.0) * BLOCK, u64::from(range.1) * BLOCK)
+    }
+
+    /// A block of a directory is needed; with its first group, if it is in that.
+    fn need_directory_block(&self, slot: u32, lbn: u32, io: &mut Vec<Io>) {
+        let inode = &self.dirs[slot as usize].inode;
+        let Some(buffer) = self.data_buffer(inode, lbn) else {
+            return;
+        };
+        let (start, blocks) = (inode.group_start, self.group_size(slot, inode.group_start));
+        let block = self.address(inode, lbn);
+        let inside = start != 0 && (start..start + blocks).contains(&block);
+        if self.params.dir_group_read && inside && blocks > 1 {
+            let group = (u64::from(start) * BLOCK, u64::from(blocks) * BLOCK);
+            io.push(Io::NeedGroup(buffer, group));
+        } else {
+            io.push(Io::Need(buffer));
+        }
+    }
+
+    /// An inode is needed. The superblock is in memory.
+    fn need_home(&self, home: Home, io: &mut Vec<Io>) {
+        match home {
+            Home::Superblock(_) => {}
+            Home::Sector { dir, at } => self.need_directory_block(dir, at / 4 / SECTORS, io),
+            Home::Table(_) => io.extend(self.home_buffer(home).map(Io::Need)),
+        }
+    }
+
+    /// The way from the root to a directory, and its blocks up to `last`.
+    fn look_through(&self, slot: u32, last: u32, io: &mut Vec<Io>) {
+        let dir = &self.dirs[slot as usize];
+        if slot != ROOT {
+            // Only the block that has the entry: the kernel's cache of names knows which.
+            let above = &self.dirs[dir.parent as usize];
+            self.need_home(above.inode.home, io);
+            let lbn = above.entries.sector_of(dir.at) / SECTORS;
+            self.need_directory_block(dir.parent, lbn, io);
+        }
+        self.need_home(dir.inode.home, io);
+        for lbn in 0..=last {
+            self.need_directory_block(slot, lbn, io);
+        }
+    }
+}
+
+impl Searched for Cffs {
+    fn told_mut(&mut self) -> &mut Told {
+        &mut self.told
+    }
+
+    fn search(&self, dir: DirId, io: &mut Vec<Io>) {
+        if let Some(slot) = self.dir_ids.get(dir) {
+            let sectors = self.dirs[slot as usize].entries.sectors();
+            self.look_through(slot, sectors / SECTORS - 1, io);
+        }
+    }
+}
+
+impl Hosted for Cffs {
+    fn tell(&mut self, on: bool) {
+        self.told.turn(on);
+    }
+
+    fn told(&mut self) -> &mut Vec<Io> {
+        self.told.list()
+    }
+
+    fn block_bytes(&self) -> u32 {
+        BLOCK as u32
+    }
+
+    /// The file's number in memory, since its inode may move.
+    fn buffers_of(&self, file: FileId) -> Option<u64> {
+        let slot = self.names.find(file)?;
+        Some(self.names.file(slot).inode.vnode.into())
+    }
+
+    fn look_up(&self, file: FileId, io: &mut Vec<Io>) {
+        let Some(slot) = self.names.find(file) else {
+            return;
+        };
+        let (dir, at) = self.names.place(file, slot);
+        let last = self.dirs[dir as usize].entries.sector_of(at) / SECTORS;
+        self.look_through(dir, last, io);
+        self.need_home(self.names.file(slot).inode.home, io);
+    }
+
+    /// Times of access are not kept.
+    fn accessed(&self, _file: FileId, _io: &mut Vec<Io>) {}
+
+    fn block_map(&self, file: FileId, lbn: u32) -> BlockMap {
+        let Some(slot) = self.names.find(file) else {
+            return BlockMap::default();
+        };
+        let inode = &self.names.file(slot).inode;
+        let Some(buffer) = self.data_buffer(inode, lbn) else {
+            return BlockMap::default();
+        };
+        let behind = inode.blocks.contiguous_after(&self.pool, lbn);
+        BlockMap {
+            buffer: Some(buffer),
+            following: behind.min(TREE.left_in_array(lbn)),
+            pointers: self.pointers_to(inode, lbn),
+            group: Some(self.read_with(inode, lbn)),
+        }
+    }
+
+    fn superblock(&self, io: &mut Vec<Io>) {
+        io.push(Io::Fill(device_buffer(SUPERBLOCK), Flush::Async));
+    }
+}

@@ -1,0 +1,227 @@
+//! Parameters of a C-FFS: keys of `cffs:key=value,...`, and defaults. Each technique is a switch.
+
+use crate::options::{ParamError, Setting};
+
+/// What the number of an embedded inode is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InodeId {
+    /// Directory, sector and place in it, found through the directory map: it changes when the inode moves (the paper).
+    Locator,
+    /// Derived from the address: an inode never moves (the release).
+    Physical,
+}
+
+/// Where the search for a block begins that no rule places near others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// In the cylinder group of the directory (the paper).
+    CylinderGroup,
+    /// At a random block (the release).
+    Random,
+}
+
+/// Every key with its meaning and default, in the order of the documentation.
+pub const KEYS: [(&str, &str); 14] = [
+    (
+        "size",
+        "of the partition, in bytes (1040449536: 168 cylinder groups)",
+    ),
+    (
+        "cg_blocks",
+        "blocks of 4 KB of a cylinder group (1512: 16 cylinders of an ST31200)",
+    ),
+    (
+        "embed",
+        "on (default) or off: inodes lie in directories, or in blocks of their own",
+    ),
+    (
+        "group",
+        "on (default) or off: small files of a directory lie together, and are read together",
+    ),
+    (
+        "dir_steal",
+        "on (default) or off: blocks of a directory are forced into its first group",
+    ),
+    (
+        "softupdates",
+        "on or off (default): no write of metadata waits",
+    ),
+    (
+        "inode_id",
+        "locator (default) or physical: what the number of an embedded inode is",
+    ),
+    (
+        "start",
+        "cg (default) or random: where searches begin that follow no other block",
+    ),
+    (
+        "randomize_first",
+        "on or off (default): half of the first blocks are put at random, to imitate a used disk",
+    ),
+    (
+        "dir_group_read",
+        "on (default) or off: blocks of a directory are read with its first group",
+    ),
+    ("group_blocks", "most blocks of a group, 1 to 64 (16)"),
+    (
+        "maxbpg",
+        "blocks of a file before it leaves for another cylinder group; 0 (default): it never does",
+    ),
+    (
+        "bytes_per_inode",
+        "bytes of space per inode where inodes have blocks of their own (8K)",
+    ),
+    ("seed", "of all random places (1)"),
+];
+
+/// Parameters of a C-FFS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
+pub struct Params {
+    /// Partition size.
+    pub size_bytes: u64,
+    /// Blocks of a cylinder group.
+    pub cg_blocks: u64,
+    /// Inodes lie in directories.
+    pub embed: bool,
+    /// First blocks of the files of a directory lie together.
+    pub group: bool,
+    /// Blocks of a directory are forced into its first group.
+    pub dir_steal: bool,
+    /// No write of metadata waits.
+    pub softupdates: bool,
+    /// What the number of an embedded inode is.
+    pub inode_id: InodeId,
+    /// Where searches begin that follow no other block.
+    pub start: Start,
+    /// Half of the first blocks are put at random, the others behind the file before.
+    pub randomize_first: bool,
+    /// Blocks of a directory are read with its first group.
+    pub dir_group_read: bool,
+    /// Most blocks of a group.
+    pub group_blocks: u64,
+    /// Blocks of a file before it leaves for another cylinder group; 0 is never.
+    pub maxbpg: u64,
+    /// Bytes of space per inode, without embedded ones.
+    pub bytes_per_inode: u64,
+    /// Seed of all random places.
+    pub seed: u64,
+}
+
+impl Default for Params {
+    fn default() -> Params {
+        Params {
+            size_bytes: 168 * 1512 * 4096,
+            cg_blocks: 1512,
+            embed: true,
+            group: true,
+            dir_steal: true,
+            softupdates: false,
+            inode_id: InodeId::Locator,
+            start: Start::CylinderGroup,
+            randomize_first: false,
+            dir_group_read: true,
+            group_blocks: 16,
+            maxbpg: 0,
+            bytes_per_inode: 8192,
+            seed: 1,
+        }
+    }
+}
+
+impl Params {
+    /// Parameters from the options of a target specification. A switch without a value is on.
+    ///
+    /// # Errors
+    /// An unknown key, a missing value, or a value of the wrong form or out of range.
+    pub fn from_options<'a>(
+        options: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,
+    ) -> Result<Params, ParamError> {
+        let mut params = Params::default();
+        for (key, value) in options {
+            params.set(Setting { key, value })?;
+        }
+        Ok(params)
+    }
+
+    fn set(&mut self, setting: Setting<'_>) -> Result<(), ParamError> {
+        let number = || setting.number();
+        let flag = || setting.flag();
+        match setting.key {
+            "size" => self.size_bytes = number()?,
+            "cg_blocks" => self.cg_blocks = number()?,
+            "embed" => self.embed = flag()?,
+            "group" => self.group = flag()?,
+            "dir_steal" => self.dir_steal = flag()?,
+            "softupdates" => self.softupdates = flag()?,
+            "inode_id" => {
+                self.inode_id = match setting.word()? {
+                    "locator" => InodeId::Locator,
+                    "physical" => InodeId::Physical,
+                    _ => return Err(setting.bad("locator or physical")),
+                }
+            }
+            "start" => {
+                self.start = match setting.word()? {
+                    "cg" => Start::CylinderGroup,
+                    "random" => Start::Random,
+                    _ => return Err(setting.bad("cg or random")),
+                }
+            }
+            "randomize_first" => self.randomize_first = flag()?,
+            "dir_group_read" => self.dir_group_read = flag()?,
+            "group_blocks" => {
+                self.group_blocks = number()?;
+                if !(1..=64).contains(&self.group_blocks) {
+                    return Err(setting.bad("1 to 64 blocks"));
+                }
+            }
+            "maxbpg" => self.maxbpg = number()?,
+            "bytes_per_inode" => self.bytes_per_inode = number()?,
+            "seed" => self.seed = number()?,
+            _ => return Err(setting.unknown(&KEYS)),
+        }
+        Ok(())
+    }
+
+    /// Inodes follow the names of their files: they lie in directories, and are found through the directory map.
+    pub(super) fn inodes_move(&self) -> bool {
+        self.embed && self.inode_id == InodeId::Locator
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options;
+
+    fn parse(text: &str) -> Result<Params, ParamError> {
+        Params::from_options(options::split(text))
+    }
+
+    #[test]
+    fn keys_set_what_they_say() {
+        let params = parse("embed=off,group=on,softupdates,inode_id=physical,start=random");
+        let params = params.unwrap();
+        assert!(!params.embed && params.group && params.softupdates);
+        assert_eq!(params.inode_id, InodeId::Physical);
+        assert_eq!(params.start, Start::Random);
+        assert_eq!(parse("size=128M").unwrap().size_bytes, 134_217_728);
+        assert_eq!(parse("").unwrap(), Params::default());
+    }
+
+    #[test]
+    fn errors_name_the_key_and_what_was_expected() {
+        let message = |text: &str| parse(text).unwrap_err().to_string();
+        assert!(message("inode_id=ino").contains("locator or physical"));
+        assert!(message("start").contains("needs a value"));
+        assert!(message("policy=orig").contains("known: size, cg_blocks, embed"));
+        assert!(message("group_blocks=0").contains("1 to 64"));
+        assert!(message("embed=maybe").contains("true or false"));
+    }
+
+    #[test]
+    fn every_key_is_known_to_the_parser() {
+        options::every_key_is_known(&KEYS, parse);
+    }
+}
