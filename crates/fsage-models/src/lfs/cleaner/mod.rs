@@ -11,6 +11,7 @@ pub use declining_cost::DecliningCost;
 pub use greedy::Greedy;
 
 use super::checkpoint::Purpose;
+use super::costs::{cleaner_write_ns, segment_read_ns};
 use super::geometry::{INODE_BYTES, SECTOR};
 use super::ifile::NO_SLOT;
 use super::inode::{Block, Inode, Kind};
@@ -69,15 +70,6 @@ const CLEANERS_OWN: u32 = 2;
 const IDLE_PERCENT: i64 = 90;
 /// When the load of the last five minutes is none.
 const IDLE_ENDS_NS: i64 = 300_000_000_000;
-
-/// What cleaning takes: a seek and half a rotation for each segment that is read and for as much that is written, and
-/// the transfer at 2.3 and 1.7 million bytes a second (Seltzer et al. 1995, section 4).
-fn cleaning_ns(read_bytes: u64, written_bytes: u64) -> i64 {
-    const ACCESS_NS: u64 = 15_000_000;
-    let accesses = read_bytes.div_ceil(1 << 20) + written_bytes.div_ceil(1 << 20);
-    let transfer = read_bytes * 10_000 / 23 + written_bytes * 10_000 / 17;
-    (accesses * ACCESS_NS + transfer) as i64
-}
 
 /// What lives in a segment: (inode, 0 for the inode itself or 1 + name of the block without sign).
 type Item = (u32, u64);
@@ -162,7 +154,7 @@ impl Lfs {
             events.push(Event::Cleaned(CleanedReport {
                 operation: self.now,
                 segment,
-                live: seg.live,
+                live: seg.counted_live(),
                 age: self.now.saturating_sub(seg.last_write),
                 live_found,
                 blocks,
@@ -174,7 +166,8 @@ impl Lfs {
 
     fn count_cleaned(&mut self, segment: u32) {
         self.counters.cleaned_segments += 1;
-        self.counters.cleaned_live_bytes += u64::from(self.segments[segment as usize].live);
+        let live = self.segments[segment as usize].counted_live();
+        self.counters.cleaned_live_bytes += u64::from(live);
     }
 
     /// The cleaner reads a segment as a whole.
@@ -292,14 +285,17 @@ impl Lfs {
         let mut now = before.saturating_add(idle_ns);
         let cleaned = self.counters.cleaned_segments;
         while now < end && self.ended.is_none() && self.idle_cleaner_wanted() {
-            let written = self.counters.cleaner_written_bytes;
-            let read = self.counters.read_segments;
+            let (written, read) = (
+                self.counters.cleaner_written_bytes,
+                self.counters.read_segments,
+            );
             if !self.clean_next() {
                 break;
             }
-            let read = (self.counters.read_segments - read) * self.segment_bytes();
+            let read = self.counters.read_segments - read;
             let written = self.counters.cleaner_written_bytes - written;
-            now = now.saturating_add(cleaning_ns(read, written));
+            let takes_ns = read * segment_read_ns(self.segment_bytes()) + cleaner_write_ns(written);
+            now = now.saturating_add(takes_ns as i64);
         }
         self.counters.idle_cleaned_segments += self.counters.cleaned_segments - cleaned;
     }
