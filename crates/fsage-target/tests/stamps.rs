@@ -16,16 +16,23 @@ fn after(ops: &[(Op, &str)]) -> (BTreeMap<String, Inode>, Vec<(u64, String)>) {
     let Target::Ffs(mut fs) = Target::make(&spec).unwrap() else {
         panic!("an ffs");
     };
-    let mut stamps = Stamps::new(&*fs, EPOCH);
+    after_on(&mut *fs, ops)
+}
+
+fn after_on(
+    fs: &mut dyn FileSystem,
+    ops: &[(Op, &str)],
+) -> (BTreeMap<String, Inode>, Vec<(u64, String)>) {
+    let mut stamps = Stamps::new(fs, EPOCH);
     for (n, (op, name)) in ops.iter().enumerate() {
         let mut event = Event::new(*op).at((n as i64 + 1) * S);
         if !name.is_empty() {
             event = event.named(name.as_bytes());
         }
         let outcome = fs.apply(op).unwrap();
-        stamps.applied(&event, outcome, &*fs);
+        stamps.applied(&event, outcome, fs);
     }
-    let (inodes, names) = stamps.snapshot(&*fs);
+    let (inodes, names) = stamps.snapshot(fs);
     assert!(inodes.is_sorted_by_key(|inode| inode.ino));
     let by_path = inodes.into_iter();
     let by_path = by_path.map(|i| (i.path.as_deref().expect("a path").to_owned(), i));
@@ -125,4 +132,51 @@ fn a_directory_that_moves_takes_its_paths_along() {
     assert_eq!(paths, [".", "two", "two/moved", "two/moved/f"]);
     assert_eq!(times(&inodes["two/moved/f"]), [3, 3, 3]);
     assert_eq!(times(&inodes["two/moved"]), [1, 3, 4]);
+}
+
+/// Numbers by hand: directory of the inode << 16 | sector << 3 | place. The root is directory 1, `a` 2, `b` 3; number 8
+/// is the first one of the external inode file.
+#[test]
+fn times_go_along_when_an_inode_of_c_ffs_moves() {
+    let Target::Cffs(mut fs) = Target::make(&TargetSpec::parse("cffs").unwrap()).unwrap() else {
+        panic!("a cffs");
+    };
+    let rename = |file, dir| Op::Rename {
+        file: FileId(file),
+        dir: DirId(dir),
+        replaced: None,
+    };
+    let link = |file, existing, dir| Op::Link {
+        file: FileId(file),
+        existing: FileId(existing),
+        dir: DirId(dir),
+    };
+    let renamedir = Op::RenameDir {
+        dir: DirId(2),
+        parent: DirId(1),
+    };
+    let (files, further) = after_on(
+        &mut *fs,
+        &[
+            (mkdir(1, 0), "a"),
+            (mkdir(2, 0), "b"),
+            (create(1, 1, 100), "f"),
+            (create(2, 1, 100), "g"),
+            (rename(1, 2), "h"),
+            (link(3, 2, 2), "k"),
+            (renamedir, "c"),
+        ],
+    );
+    let moved = &files["a/c/h"];
+    assert_eq!(
+        (moved.ino, moved.parent_ino),
+        (3 << 16 | 1, Some(2 << 16 | 1))
+    );
+    assert_eq!(
+        (moved.mtime_ns, moved.ctime_ns),
+        (Some(EPOCH + 3 * S), Some(EPOCH + 5 * S))
+    );
+    let linked = &files["a/c/k"];
+    assert_eq!((linked.ino, linked.mtime_ns), (8, Some(EPOCH + 4 * S)));
+    assert_eq!(further, [(8, "g".to_owned())]);
 }

@@ -6,6 +6,7 @@ use super::inode::{Inode, Kind};
 use super::params::Start;
 use super::{Cffs, NoSpace};
 use crate::pointers::Array;
+use fsage_core::io::Flush;
 
 /// Blocks of pointers that a block of a file needs and that are not there yet.
 #[derive(Clone, Copy, Debug)]
@@ -177,7 +178,7 @@ impl Cffs {
             self.tell_written(inode, lbn, (at % BLOCK, stop - at), fresh);
             at = stop;
         }
-        self.tell_home(inode.home, self.delayed());
+        self.tell_home(inode.home, Flush::Delayed);
         Ok(())
     }
 
@@ -189,8 +190,7 @@ impl Cffs {
         }
     }
 
-    /// Sets the length. A file that gets longer gets a hole; one that gets shorter has its inode written first, by the
-    /// rule of `flush`.
+    /// Sets the length. A file that gets longer gets a hole; one that gets shorter has its inode written first.
     pub(super) fn truncate(&mut self, inode: &mut Inode, length: u64) {
         let keep = Self::blocks_of(length);
         if length < inode.size {
@@ -200,7 +200,7 @@ impl Cffs {
             self.tell_home(inode.home, self.at_once());
             self.cut(inode, keep);
         } else {
-            self.tell_home(inode.home, self.delayed());
+            self.tell_home(inode.home, Flush::Delayed);
         }
         inode.size = length;
         if length == 0 {

@@ -9,6 +9,7 @@ use super::{Cffs, NoSpace};
 use crate::block_list::BlockList;
 use crate::names::{Entry, File};
 use fsage_core::Outcome;
+use fsage_core::io::Flush;
 
 /// Slot of the root.
 pub(super) const ROOT: u32 = 0;
@@ -223,7 +224,7 @@ impl Cffs {
                 self.dirs[LOST as usize].entries.put_inode(at, node);
                 self.set_home(node, Home::Sector { dir: LOST, at });
             }
-            self.tell_home(Home::Superblock(2), self.delayed());
+            self.tell_home(Home::Superblock(2), Flush::Delayed);
         }
         inode.blocks.cut(&mut self.pool, 0, 1, |_| {});
         inode.blocks = left;

@@ -7,6 +7,7 @@
 use super::inode::{Home, Inode, Kind, NO_DIR};
 use super::params::Start;
 use super::{Cffs, entries::Name, entries::Node};
+use fsage_core::io::Flush;
 
 /// Most groups of a directory that are looked at beside the first one.
 const MOST_GROUPS: usize = 15;
@@ -62,7 +63,7 @@ impl Cffs {
         let start = self.address(&inode, 0);
         self.dirs[dir as usize].inode.group_start = start;
         self.enter_group(dir, start, 1);
-        self.tell_home(inode.home, self.delayed());
+        self.tell_home(inode.home, Flush::Delayed);
         start
     }
 
@@ -90,7 +91,7 @@ impl Cffs {
             homes.push(first.home);
         }
         for home in homes {
-            self.tell_home(home, self.delayed());
+            self.tell_home(home, Flush::Delayed);
         }
     }
 

@@ -29,6 +29,9 @@ pub(super) enum Home {
     Table(u32),
 }
 
+/// Numbers of a sector: its place is the number of an inode in it, from 1.
+const PLACES: u64 = 4;
+
 /// No directory contains the inode, or several do.
 pub(super) const NO_DIR: u32 = u32::MAX;
 
@@ -108,10 +111,9 @@ impl Numbers {
 impl Cffs {
     /// The number of an inode, as its home and the switches give it.
     pub(super) fn number_of(&self, home: Home) -> u64 {
-        let places = 4;
         match home {
             Home::Superblock(k) if self.params.embed && !self.params.inodes_move() => {
-                u64::from(SUPERBLOCK) * u64::from(SECTORS) * places + u64::from(k)
+                u64::from(SUPERBLOCK) * u64::from(SECTORS) * PLACES + u64::from(k)
             }
             Home::Superblock(k) => k.into(),
             Home::Sector { dir, at } => {
@@ -123,8 +125,8 @@ impl Cffs {
                     }
                     InodeId::Physical => {
                         let block = self.address(&dir.inode, sector / SECTORS);
-                        let in_block = u64::from(sector % SECTORS) * places + u64::from(k);
-                        u64::from(block) * u64::from(SECTORS) * places + in_block
+                        let in_block = u64::from(sector % SECTORS) * PLACES + u64::from(k);
+                        u64::from(block) * u64::from(SECTORS) * PLACES + in_block
                     }
                 }
             }
@@ -133,7 +135,7 @@ impl Cffs {
         }
     }
 
-    /// The block that holds an inode, and its logical block if that is a block of a directory.
+    /// The block that holds an inode.
     pub(super) fn block_of_home(&self, home: Home) -> u32 {
         match home {
             Home::Superblock(_) => SUPERBLOCK,

@@ -40,12 +40,6 @@ impl Cffs {
         }
     }
 
-    /// When all others go out.
-    #[expect(clippy::unused_self, reason = "it stands beside `at_once`")]
-    pub(super) fn delayed(&self) -> Flush {
-        Flush::Delayed
-    }
-
     fn data_buffer(&self, inode: &Inode, lbn: u32) -> Option<Buffer> {
         let block = self.address(inode, lbn);
         let ino = inode.vnode.into();

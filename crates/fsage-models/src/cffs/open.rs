@@ -4,6 +4,7 @@
 use super::inode::{Home, Inode};
 use super::{Cffs, NoSpace};
 use fsage_core::FileId;
+use fsage_core::io::Flush;
 use std::collections::BTreeMap;
 
 /// An open file; it is closed by [`Cffs::close`].
@@ -96,7 +97,7 @@ impl Cffs {
         if embedded && let Some(home) = reserved {
             self.free_home(inode.home);
             inode.home = home;
-            self.tell_home(home, self.delayed());
+            self.tell_home(home, Flush::Delayed);
         } else {
             if let Some(home) = reserved {
                 self.free_home(home);
