@@ -6,6 +6,7 @@
 //! | [`hot_files`] | the files modified in the last month: read, overwrite | Smith and Seltzer 1996, 1997 |
 //! | [`small_file`] | 10,000 files of 1 KB: create, read, delete | Rosenblum and Ousterhout 1992; Seltzer et al. 1995 |
 //! | [`large_file`] | one file in five passes | Rosenblum and Ousterhout 1992; Seltzer et al. 1995 |
+//! | [`tpcb`] | random records of a database, read and written back | Seltzer et al. 1995 |
 //! | [`free_space`] | create and read where only the free map is aged | Seltzer et al. 1995 |
 
 pub mod free_space;
@@ -13,20 +14,23 @@ pub mod hot_files;
 pub mod large_file;
 pub mod sequential;
 pub mod small_file;
+pub mod tpcb;
 
 pub use hot_files::HotFiles;
 pub use large_file::LargeFile;
 pub use sequential::{FileCount, Sequential, Step};
+pub use tpcb::TpcB;
 
 use crate::benchmark::Benchmark;
 
 /// Every benchmark, in the order in which they are listed and run.
-pub const ALL: [&dyn Benchmark; 6] = [
+pub const ALL: [&dyn Benchmark; 7] = [
     &sequential::SEQUENTIAL,
     &sequential::SEQUENTIAL_1995,
     &hot_files::HOT_FILES,
     &small_file::SMALL_FILE,
     &large_file::LARGE_FILE,
+    &tpcb::TPC_B,
     &free_space::FREE_SPACE,
 ];
 

@@ -1,6 +1,6 @@
 //! What the disk of Seltzer et al. 1995 takes for the log and its cleaner, for arithmetic without a disk model.
 //!
-//! Source: section 4 of the paper (DSP 3105 behind a SparcStation II). A megabyte is a million bytes here, as in its
+//! Source: section 4 of the paper (a DSP 3105 disk). A megabyte is a million bytes here, as in its
 //! rates.
 
 /// Average seek, in nanoseconds.

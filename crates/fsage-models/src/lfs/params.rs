@@ -117,6 +117,10 @@ pub enum Variant {
 
 /// Parameters of an LFS.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of its own on the command line"
+)]
 pub struct Params {
     /// Which of the two systems.
     pub variant: Variant,
