@@ -129,6 +129,49 @@ fn clustering_by_file_stops_at_other_files_and_by_device_does_not() {
     assert_eq!((all[0].start_bytes, all[0].bytes), (65_536, 4 * 8192));
 }
 
+/// Specification of C-FFS, section 8: up to 64 KB in a forced write, up to 256 KB in a sync of everything.
+#[test]
+fn a_forced_write_takes_dirty_neighbors_along_and_a_sync_writes_longer_ones() {
+    let params = HostParams {
+        sync_transfer_bytes: 262_144,
+        ..clustering(FlushClustering::DeviceForced)
+    };
+    let mut host = null_host(&params);
+    let mut io: Vec<Io> = (0..40).map(|lbn| fill(data(3, lbn))).collect();
+    io.push(Io::Modify(data(3, 4), Flush::Sync));
+    host.execute(&io);
+    // Upward first: 4 to 11 are 64 KB.
+    assert_eq!(notation(host.recorded()), "S[4-11]");
+    host.record(true);
+    host.sync();
+    assert_eq!(notation(host.recorded()), "A[12-39] A[0-3]");
+    let mut alone = null_host(&clustering(FlushClustering::Device));
+    alone.execute(&io);
+    assert_eq!(notation(alone.recorded()), "S[4]");
+}
+
+/// The same section: a read grows in its group on both sides until a block is in the cache.
+#[test]
+fn a_block_that_is_needed_with_its_group_is_read_with_its_neighbors() {
+    let mut host = null_host(&params());
+    let block = |n: u64| device(65_536 + n * 8192);
+    let group = (65_536, 6 * 8192);
+    host.execute(&[Io::Need(block(4))]);
+    host.record(true);
+    host.execute(&[
+        Io::NeedGroup(block(2), group),
+        Io::NeedGroup(block(3), group),
+        Io::Need(block(0)),
+        Io::NeedGroup(block(5), group),
+    ]);
+    let reads: Vec<(u64, u64)> = host
+        .recorded()
+        .iter()
+        .map(|one| ((one.start_bytes - 65_536) / 8192, one.bytes / 8192))
+        .collect();
+    assert_eq!(reads, [(0, 4), (5, 1)]);
+}
+
 #[test]
 fn sync_writes_the_newest_file_first_then_the_device_then_the_superblock() {
     let mut host = null_host(&params());
