@@ -66,7 +66,8 @@ pub struct Args {
     /// Disk below simulated targets: a name of `fsage device list`, or a TOML file.
     #[arg(long, value_name = "DRIVE", default_value = "st32430n")]
     device: String,
-    /// Machine of simulated targets: pentium-120, pentium-pro-200, sparcstation-1 or sparcstation-2, or a TOML file.
+    /// Machine of simulated targets: pentium-120, pentium-120-cffs, pentium-pro-200, sparcstation-1 or
+    /// sparcstation-2, or a TOML file.
     #[arg(long, value_name = "HOST", default_value = "pentium-120")]
     host: String,
     /// Sizes of files instead of the suite's own, separated by commas: 16K,1M.
