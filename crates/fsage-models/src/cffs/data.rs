@@ -24,7 +24,7 @@ impl NewArrays {
 impl Cffs {
     /// Takes a free block.
     pub(super) fn take(&mut self, block: u32) {
-        self.map.take(block);
+        self.map.take(block, 1);
         self.tell_bitmap(block);
     }
 
@@ -147,6 +147,28 @@ impl Cffs {
         self.map.next_free(start).map(Spot::alone)
     }
 
+    /// Allocates blocks at the end of a file, from `lbn` on and before `end`, as far as those behind the last one are
+    /// free and need no other pointers; gives how many.
+    fn map_run(&mut self, inode: &mut Inode, lbn: u32, end: u32) -> u32 {
+        if lbn < 2 || self.params.maxbpg > 0 || lbn != inode.blocks.end(&self.pool) {
+            return 0;
+        }
+        let start = self.address(inode, lbn - 1) + 1;
+        let most = (end - lbn).min(TREE.left_in_array(lbn - 1));
+        let group_end = self.geometry.cg_end(self.geometry.cg_of(start - 1));
+        let stop = start.saturating_add(most).min(group_end);
+        let blocks = self.map.first(start, stop, true).unwrap_or(stop) - start;
+        if blocks > 0 {
+            self.map.take(start, blocks);
+            self.tell_bitmap(start);
+            inode
+                .blocks
+                .set(&mut self.pool, lbn, blocks, start.into(), 1);
+            self.tell_pointer(inode, lbn);
+        }
+        blocks
+    }
+
     /// A file has had its share of a cylinder group.
     fn leaves_group(&self, lbn: u32) -> bool {
         let most = self.params.maxbpg;
@@ -162,16 +184,22 @@ impl Cffs {
     ) -> Result<(), NoSpace> {
         let end = offset + bytes;
         let mut at = offset;
+        // Blocks before this one are fresh.
+        let mut mapped = 0;
         while at < end {
             let lbn = (at / BLOCK) as u32;
-            let fresh = self.address(inode, lbn) == 0;
-            if fresh {
-                self.map_block(inode, lbn, |fs, inode, before| {
-                    fs.place_block(inode, lbn, before)
-                })?;
-                if self.params.randomize_first && lbn < TREE.direct {
-                    self.note_last_block(inode, lbn);
+            let mut fresh = lbn < mapped;
+            if !fresh && self.address(inode, lbn) == 0 {
+                fresh = true;
+                mapped = lbn + self.map_run(inode, lbn, Self::blocks_of(end));
+                if mapped == lbn {
+                    self.map_block(inode, lbn, |fs, inode, before| {
+                        fs.place_block(inode, lbn, before)
+                    })?;
                 }
+            }
+            if fresh && self.params.randomize_first && lbn < TREE.direct {
+                self.note_last_block(inode, lbn);
             }
             let stop = end.min((u64::from(lbn) + 1) * BLOCK);
             inode.size = inode.size.max(stop);

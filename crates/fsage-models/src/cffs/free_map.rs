@@ -16,6 +16,16 @@ pub(super) struct FreeMap {
     pub free_blocks: u64,
 }
 
+/// The words that have these blocks, with a mask of them.
+fn masks(first: u32, blocks: u32) -> impl Iterator<Item = (usize, u64)> {
+    let (first, end) = (u64::from(first), u64::from(first) + u64::from(blocks));
+    (first / 64..end.div_ceil(64)).map(move |word| {
+        let (from, to) = (first.max(64 * word), end.min(64 * word + 64));
+        let mask = (u64::MAX >> (64 - (to - from))) << (from % 64);
+        (word as usize, mask)
+    })
+}
+
 impl FreeMap {
     /// Of an empty file system: fixed metadata are in use.
     pub fn new(geometry: &Geometry) -> FreeMap {
@@ -88,22 +98,29 @@ impl FreeMap {
         None
     }
 
-    /// Takes a free block.
-    pub fn take(&mut self, block: u32) {
-        debug_assert!(self.is_free(block), "block {block} is in use");
-        self.used[block as usize / 64] |= 1 << (block % 64);
-        self.free[self.geometry.cg_of(block) as usize] -= 1;
-        self.free_blocks -= 1;
+    /// Takes free blocks of one cylinder group.
+    pub fn take(&mut self, first: u32, blocks: u32) {
+        for (word, mask) in masks(first, blocks) {
+            debug_assert!(self.used[word] & mask == 0, "{first}+{blocks} are in use");
+            self.used[word] |= mask;
+        }
+        self.free[self.geometry.cg_of(first) as usize] -= blocks;
+        self.free_blocks -= u64::from(blocks);
     }
 
-    /// Frees blocks.
-    pub fn release(&mut self, first: u32, blocks: u32) {
-        for block in first..first + blocks {
-            debug_assert!(!self.is_free(block), "block {block} is free");
-            self.used[block as usize / 64] &= !(1 << (block % 64));
-            self.free[self.geometry.cg_of(block) as usize] += 1;
-        }
+    /// Frees blocks, which may lie in several cylinder groups.
+    pub fn release(&mut self, mut first: u32, mut blocks: u32) {
         self.free_blocks += u64::from(blocks);
+        for (word, mask) in masks(first, blocks) {
+            debug_assert!(self.used[word] & mask == mask, "{first}+{blocks} are free");
+            self.used[word] &= !mask;
+        }
+        while blocks > 0 {
+            let cg = self.geometry.cg_of(first);
+            let here = blocks.min(self.geometry.cg_end(cg) - first);
+            self.free[cg as usize] += here;
+            (first, blocks) = (first + here, blocks - here);
+        }
     }
 
     /// The cylinder group after `cg`, cyclically, that has at least the average of free blocks, and some.
@@ -157,7 +174,7 @@ mod tests {
         let mut map = map();
         for block in 101..250 {
             if block != 200 {
-                map.take(block);
+                map.take(block, 1);
             }
         }
         assert_eq!(map.next_free(120), Some(3));
@@ -165,11 +182,11 @@ mod tests {
         // In the same group, but before the start: the groups behind it come first, and have none.
         assert_eq!(map.next_free(220), Some(3));
         for block in 3..100 {
-            map.take(block);
+            map.take(block, 1);
         }
         assert_eq!(map.next_free(120), Some(110));
         assert_eq!(map.next_roomy(2), Some(1));
-        map.take(110);
+        map.take(110, 1);
         assert_eq!(map.next_free(120), None);
     }
 

@@ -57,7 +57,7 @@ const ANYWHERE: [Damage; 13] = [
     }),
     ("free map is wrong", |fs| {
         let block = fs.map.next_free(0).expect("there is room");
-        fs.map.take(block);
+        fs.map.take(block, 1);
     }),
     ("free blocks of the cylinder groups", |fs| {
         fs.map.free[3] -= 1;
