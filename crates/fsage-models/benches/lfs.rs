@@ -1,6 +1,6 @@
 //! Speed and memory of the LFS model.
 //!
-//! - Overwriting: random 4 KB blocks of one file that fills 70 % of 512 segments, once the cleaner is in a steady state;
+//! - Overwriting: random 4 KB blocks of a file that fills 70 % of 512 segments, with the cleaner in a steady state;
 //!   `cost-benefit`, 8 segments at once. Budget: 1,000,000 overwrites a second.
 //! - Memory: 1.5 million files on 100 GB. Budget: 4 GiB for ten million, that is 429 bytes a file.
 //!
