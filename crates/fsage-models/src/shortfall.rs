@@ -108,8 +108,8 @@ impl Shortfall {
         }
     }
 
-    /// Remembers what an operation did not do, and forgets what it would have removed. `made` says whether the file that
-    /// it was to make is there.
+    /// Remembers what an operation did not do, and forgets what it would have removed. `made` says whether the file
+    /// that it was to make is there.
     pub fn note_undone(&mut self, op: &Op, made: bool) {
         match *op {
             Op::Mkdir { dir, .. } => {

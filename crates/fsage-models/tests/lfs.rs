@@ -382,8 +382,8 @@ fn with_pauses(foreground_cleaning: bool, pause_s: i64) -> Lfs {
 
 #[test]
 fn pauses_are_enough_for_all_cleaning_if_they_are_long_enough() {
-    // lfs.md, 11.1 and 11.6: a minute without load, and the cleaner works in the idle time; Blackwell et al. 1995: nearly
-    // all cleaning can be done then.
+    // lfs.md, 11.1 and 11.6: a minute without load, and the cleaner works in the idle time; Blackwell et al. 1995:
+    // nearly all cleaning can be done then.
     let c = with_pauses(false, 120).counters();
     assert!(c.cleaned_segments > 30, "{c:?}");
     assert_eq!(c.idle_cleaned_segments, c.cleaned_segments);

@@ -379,7 +379,7 @@ fn what_cannot_be_measured_is_refused_before_the_work() {
             "run --on ffs",
             &["the run has no target `ffs`; it has ffs:preset=tiny and null"],
         ),
-        ("run --on null", &["`null`: benchmarks run on ffs"]),
+        ("run --on null", &["`null`: there is nothing to benchmark"]),
         ("nowhere", &["nowhere: not a run", "fsage age"]),
         ("", &["<RUN"]),
         ("--on ffs", &["-o FOLDER is needed"]),

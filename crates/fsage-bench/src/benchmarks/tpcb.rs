@@ -1,12 +1,12 @@
 //! TPC-B as Seltzer et al. 1995 ran it: random records of a large file are read and written back.
 //!
-//! **Parameters.** An account file of 237 MB in blocks of 4 KB, and a cache of 4 MB in the memory of the database, which
-//! forgets the block used longest ago. A transaction needs a random record: if its block is not in the cache, the oldest
-//! block is written back, since every one was changed, and the block is read. The file is overwritten four times its
-//! size before the clock starts, so that a log has a cleaner at work. A transaction counts as a file.
+//! **Parameters.** An account file of 237 MB in blocks of 4 KB, and a cache of 4 MB in the memory of the database,
+//! which forgets the block used longest ago. A transaction needs a random record: if its block is not in the cache,
+//! the oldest block is written back, since every one was changed, and the block is read. The file is overwritten four
+//! times its size before the clock starts, so that a log has a cleaner at work. A transaction counts as a file.
 //!
-//! **Source.** Section 4 of the paper; the log of the database is on another disk. Its branches, tellers and inner pages
-//! stay in the cache of the database.
+//! **Source.** Section 4 of the paper; the log of the database is on another disk. Its branches, tellers and inner
+//! pages stay in the cache of the database.
 //!
 //! **Limits.** The history file, 50 bytes a transaction, is not written. Each read and write is an open, a call and a
 //! close. Nothing is synced but by the system.

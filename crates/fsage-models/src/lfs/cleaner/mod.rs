@@ -272,8 +272,8 @@ impl Lfs {
         self.clean_while(Lfs::cleaner_wanted);
     }
 
-    /// An operation comes at `t_ns`: before it the system was idle, and the cleaner of `lite2` works as long as it keeps
-    /// up with the clock, until most of the free space is in clean segments.
+    /// An operation comes at `t_ns`: before it the system was idle, and the cleaner of `lite2` works as long as it
+    /// keeps up with the clock, until most of the free space is in clean segments.
     pub(super) fn clean_until(&mut self, t_ns: i64) {
         let idle_ns = (self.params.idle_s * 1_000_000_000) as i64;
         let before = self.idle_since_ns.replace(t_ns);
