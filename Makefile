@@ -23,7 +23,7 @@ build: setup ## Build target/release/fsage
 
 test: setup ## Run all tests, documentation examples included
 	@scripts/setup.sh realfs
-	cargo test $(CARGO_FLAGS) --workspace
+	cargo test $(CARGO_FLAGS) --workspace --no-fail-fast
 
 bench: setup ## Measure the performance budget of DESIGN.md
 	cargo bench $(CARGO_FLAGS) --workspace
