@@ -6,6 +6,7 @@ mod collect;
 mod commands;
 mod days;
 mod exit;
+mod experiment;
 mod layout_table;
 mod reproduce;
 mod run_folder;
