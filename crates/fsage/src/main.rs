@@ -1,6 +1,7 @@
 //! `fsage`: a laboratory for file system aging.
 
 mod aging;
+mod benching;
 mod chart;
 mod collect;
 mod commands;
