@@ -13,6 +13,7 @@ mod generate;
 mod inspect;
 mod man;
 mod measure;
+mod report;
 mod reproduce;
 mod snapshot;
 mod verify;
@@ -52,6 +53,7 @@ enum Command {
     Completions(completions::Args),
     Man(man::Args),
     Device(device::Args),
+    Report(report::Args),
     Reproduce(reproduce::Args),
 }
 
@@ -69,6 +71,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Man(args) => man::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Demo(args) => demo::run(args, ui),
+        Command::Report(args) => report::run(args, ui),
         Command::Reproduce(args) => reproduce::run(args, ui),
         Command::Device(args) => device::run(args, ui),
         Command::Generate(args) => generate::run(args, ui),
