@@ -4,7 +4,7 @@
 //! experiment. Every section is a file here, which makes charts and tables of subjects and knows nothing of files.
 
 mod decay;
-mod names;
+pub mod names;
 mod source;
 mod subject;
 mod verdict;
