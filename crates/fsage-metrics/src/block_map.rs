@@ -74,25 +74,35 @@ impl Grid {
                 (group_bytes.saturating_mul(groups), groups)
             };
         let band_bytes = band_bytes.max(block_bytes);
-        let bands = size_bytes / band_bytes;
-        let rest_bytes = size_bytes % band_bytes;
-        let cells = |cell_bytes: u64| {
-            bands * band_bytes.div_ceil(cell_bytes) + rest_bytes.div_ceil(cell_bytes)
-        };
+        let cut = |cell_bytes| Grid::cut(size_bytes, block_bytes, cell_bytes, band_bytes);
         // Cells by the size of the disk alone may be a few too many, one a band at most.
         let mut blocks = size_bytes.div_ceil(max_cells).div_ceil(block_bytes).max(1);
-        while cells(blocks * block_bytes) > max_cells {
+        let mut grid = cut(blocks * block_bytes);
+        while grid.cells as u64 > max_cells {
             blocks += blocks.div_ceil(64);
+            grid = cut(blocks * block_bytes);
         }
-        let cell_bytes = blocks * block_bytes;
+        Grid {
+            groups_per_band,
+            ..grid
+        }
+    }
+
+    /// The cells of this size in bands of this size; both, and the block, take at least a byte.
+    pub fn cut(size_bytes: u64, block_bytes: u64, cell_bytes: u64, band_bytes: u64) -> Grid {
+        let (block_bytes, cell_bytes) = (block_bytes.max(1), cell_bytes.max(1));
+        let band_bytes = band_bytes.max(1);
+        let cells_per_band = band_bytes.div_ceil(cell_bytes);
+        let rest_bytes = size_bytes % band_bytes;
+        let cells = (size_bytes / band_bytes).saturating_mul(cells_per_band);
         Grid {
             size_bytes,
             block_bytes,
             cell_bytes,
             band_bytes,
-            groups_per_band,
-            cells_per_band: band_bytes.div_ceil(cell_bytes),
-            cells: cells(cell_bytes) as usize,
+            groups_per_band: 0,
+            cells_per_band,
+            cells: cells.saturating_add(rest_bytes.div_ceil(cell_bytes)) as usize,
         }
     }
 
@@ -188,6 +198,43 @@ pub struct Frame {
     pub day: u32,
     /// What lies in each cell.
     pub cells: Vec<Cell>,
+}
+
+/// Frames as bytes: of each the lower byte of every cell, then the upper one, each XORed with that of the frame before,
+/// but for [`Cell::CHANGED`], which stands as it is. Most of them are 0, so that they are to be compressed.
+pub fn encode(frames: &[Frame]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut before: &[Cell] = &[];
+    for frame in frames {
+        let differences = frame.cells.iter().enumerate().map(|(at, cell)| {
+            let before = before.get(at).map_or(0, |cell| cell.0 & !Cell::CHANGED);
+            cell.0 ^ before
+        });
+        let differences: Vec<u16> = differences.collect();
+        bytes.extend(differences.iter().map(|bits| *bits as u8));
+        bytes.extend(differences.iter().map(|bits| (bits >> 8) as u8));
+        before = &frame.cells;
+    }
+    bytes
+}
+
+/// The frames of these days, of so many cells each; `None` if the bytes are not as many as they need.
+pub fn decode(bytes: &[u8], cells: usize, days: &[u32]) -> Option<Vec<Frame>> {
+    if cells.checked_mul(2)?.checked_mul(days.len())? != bytes.len() {
+        return None;
+    }
+    let mut frames: Vec<Frame> = Vec::with_capacity(days.len());
+    for (at, &day) in days.iter().enumerate() {
+        let (low, high) = bytes[at * 2 * cells..][..2 * cells].split_at(cells);
+        let before = frames.last();
+        let cells = low.iter().zip(high).enumerate().map(|(at, (&low, &high))| {
+            let before = before.map_or(0, |frame| frame.cells[at].0 & !Cell::CHANGED);
+            Cell((u16::from(low) | u16::from(high) << 8) ^ before)
+        });
+        let cells = cells.collect();
+        frames.push(Frame { day, cells });
+    }
+    Some(frames)
 }
 
 /// What a cell holds, while a frame is made. Sectors.

@@ -7,6 +7,7 @@ mod commands;
 mod days;
 mod exit;
 mod layout_table;
+mod map_file;
 mod reproduce;
 mod run_folder;
 mod summary;

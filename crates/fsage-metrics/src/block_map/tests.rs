@@ -105,7 +105,7 @@ fn a_disk_is_cut_into_cells_that_do_not_cross_groups() {
     assert!(Grid::of(&huge, Grid::MAX_CELLS).cells <= Grid::MAX_CELLS);
 }
 
-/// Cells of 64 KiB, 16 blocks: 256 KiB hold four. The first has 8 KiB of metadata, 16 KiB of a file of 16 KiB and 40 KiB
+/// Cells of 64 KiB, 16 blocks: 256 KiB hold four. The first has 8 KiB of metadata, 16 KiB of a small file and 40 KiB
 /// of one of 300 KiB in three pieces; all of the second is the latter's; the third is free but for 1 KiB; the
 /// fourth is metadata.
 #[test]
@@ -387,4 +387,23 @@ fn a_frame_is_the_same_whatever_else_is_kept() {
             assert_eq!(bits(&frame), bits(&all[frame.day as usize]));
         }
     }
+}
+
+/// Two frames of three cells: lower bytes, then upper ones; what is the same is 0, the bit of change excepted.
+#[test]
+fn frames_are_bytes_and_back() {
+    let frame = |day, bits: [u16; 3]| Frame {
+        day,
+        cells: bits.map(Cell).to_vec(),
+    };
+    let frames = [
+        frame(0, [0x4321, 0x0102, 0]),
+        frame(7, [0x4320, 0x0102, 0x4001]),
+    ];
+    let bytes = encode(&frames);
+    let expected = [0x21, 0x02, 0, 0x43, 0x01, 0, 0x01, 0, 0x01, 0x40, 0, 0x40];
+    assert_eq!(bytes, expected);
+    assert_eq!(decode(&bytes, 3, &[0, 7]).expect("frames"), frames);
+    assert_eq!(decode(&bytes, 3, &[0]), None);
+    assert_eq!(decode(&bytes, usize::MAX, &[0, 7]), None);
 }
