@@ -9,6 +9,7 @@ mod days;
 mod exit;
 mod experiment;
 mod layout_table;
+mod report;
 mod reproduce;
 mod run_folder;
 mod summary;
