@@ -1,17 +1,18 @@
 //! The command line: one file a verb.
 
 mod age;
-mod bench;
+pub mod bench;
 mod convert;
 mod demo;
 mod device;
 mod diff;
 mod doctor;
-mod generate;
+pub mod generate;
 mod inspect;
 mod measure;
 mod report;
 mod reproduce;
+mod run;
 mod snapshot;
 mod verify;
 mod verify_method;
@@ -39,6 +40,7 @@ enum Command {
     Age(age::Args),
     Measure(measure::Args),
     Bench(bench::Args),
+    Run(run::Args),
     Verify(verify::Args),
     Inspect(inspect::Args),
     Convert(convert::Args),
@@ -60,6 +62,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Age(args) => age::run(args, ui),
         Command::Measure(args) => measure::run(args, ui),
         Command::Bench(args) => bench::run(args, ui),
+        Command::Run(args) => run::run(args, ui),
         Command::Doctor(args) => doctor::run(args),
         Command::Demo(args) => demo::run(args, ui),
         Command::Report(args) => report::run(args, ui),
