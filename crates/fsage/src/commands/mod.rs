@@ -1,7 +1,8 @@
 //! The command line: one file a verb.
 
 mod age;
-pub mod bench;
+mod bench;
+mod compare;
 mod convert;
 mod demo;
 mod device;
@@ -41,6 +42,7 @@ enum Command {
     Age(age::Args),
     Measure(measure::Args),
     Bench(bench::Args),
+    Compare(compare::Args),
     Run(run::Args),
     Verify(verify::Args),
     Inspect(inspect::Args),
@@ -63,6 +65,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Age(args) => age::run(args, ui),
         Command::Measure(args) => measure::run(args, ui),
         Command::Bench(args) => bench::run(args, ui),
+        Command::Compare(args) => compare::run(args, ui),
         Command::Run(args) => run::run(args, ui),
         Command::Doctor(args) => doctor::run(args),
         Command::Demo(args) => demo::run(args, ui),
