@@ -3,6 +3,7 @@
 mod age;
 pub mod bench;
 mod check;
+mod compare;
 mod completions;
 mod convert;
 mod demo;
@@ -21,6 +22,7 @@ mod verify;
 mod verify_method;
 
 pub use device::disk;
+pub use generate::again as generate_again;
 
 use crate::ui::Ui;
 use clap::{Parser, Subcommand};
@@ -44,6 +46,7 @@ enum Command {
     Measure(measure::Args),
     Bench(bench::Args),
     Check(check::Args),
+    Compare(compare::Args),
     Run(run::Args),
     Verify(verify::Args),
     Inspect(inspect::Args),
@@ -71,6 +74,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Bench(args) => bench::run(args, ui),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),
+        Command::Compare(args) => compare::run(args, ui),
         Command::Run(args) => run::run(args, ui),
         Command::Doctor(args) => doctor::run(args),
         Command::Demo(args) => demo::run(args, ui),
