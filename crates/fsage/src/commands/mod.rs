@@ -2,20 +2,24 @@
 
 mod age;
 mod bench;
+mod compare;
 mod convert;
 mod demo;
 mod device;
 mod diff;
 mod doctor;
-mod generate;
+pub mod generate;
 mod inspect;
 mod measure;
+mod report;
 mod reproduce;
+mod run;
 mod snapshot;
 mod verify;
 mod verify_method;
 
 pub use device::disk;
+pub use generate::again as generate_again;
 
 use crate::ui::Ui;
 use clap::{Parser, Subcommand};
@@ -38,6 +42,8 @@ enum Command {
     Age(age::Args),
     Measure(measure::Args),
     Bench(bench::Args),
+    Compare(compare::Args),
+    Run(run::Args),
     Verify(verify::Args),
     Inspect(inspect::Args),
     Convert(convert::Args),
@@ -46,6 +52,7 @@ enum Command {
     Demo(demo::Args),
     Doctor(doctor::Args),
     Device(device::Args),
+    Report(report::Args),
     Reproduce(reproduce::Args),
 }
 
@@ -58,8 +65,11 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Age(args) => age::run(args, ui),
         Command::Measure(args) => measure::run(args, ui),
         Command::Bench(args) => bench::run(args, ui),
+        Command::Compare(args) => compare::run(args, ui),
+        Command::Run(args) => run::run(args, ui),
         Command::Doctor(args) => doctor::run(args),
         Command::Demo(args) => demo::run(args, ui),
+        Command::Report(args) => report::run(args, ui),
         Command::Reproduce(args) => reproduce::run(args, ui),
         Command::Device(args) => device::run(args, ui),
         Command::Generate(args) => generate::run(args, ui),
