@@ -3,7 +3,8 @@
 #
 # usage: scripts/setup.sh [lint] [fuzz] [realfs] [browser]
 #
-# Always: a C compiler with its headers (some Rust packages contain C), git, and a cargo that is new enough.
+# Always: a C compiler with its headers (some Rust packages contain C), git, a cargo that is new enough, and Vega, which
+# npm fetches.
 # With `lint`: rustfmt and clippy too. With `fuzz`: a C++ compiler too. With `realfs`: what makes and checks ext4, XFS and
 # btrfs, where loop devices can be used; without it tests of real file systems are skipped, so it is no error. With
 # `browser`: Chromium, and what drives it; without these, tests of pages in a browser are skipped.
@@ -38,6 +39,13 @@ install_debian_packages() {
     have git || missing+=(git)
     if [ "$want_fuzz" = yes ] && ! have c++; then missing+=(g++); fi
     if [ ${#missing[@]} -gt 0 ]; then install_debian "${missing[@]}"; fi
+}
+
+# Charts of a report are drawn by Vega, which the program embeds.
+fetch_vega() {
+    if scripts/vega.sh --is-there; then return; fi
+    have npm || install_debian npm
+    scripts/vega.sh
 }
 
 # Only root can use loop devices, so for others there is nothing to install.
@@ -128,6 +136,7 @@ rust_wanted=$(sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
 install_debian_packages
 have cargo || install_cargo
 check_cargo_version
+fetch_vega
 if [ "$want_lint" = yes ]; then check_components; fi
 if [ "$want_realfs" = yes ]; then install_file_system_tools; fi
 if [ "$want_browser" = yes ]; then install_browser; fi

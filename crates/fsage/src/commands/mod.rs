@@ -10,6 +10,7 @@ mod doctor;
 mod generate;
 mod inspect;
 mod measure;
+mod report;
 mod reproduce;
 mod snapshot;
 mod verify;
@@ -46,6 +47,7 @@ enum Command {
     Demo(demo::Args),
     Doctor(doctor::Args),
     Device(device::Args),
+    Report(report::Args),
     Reproduce(reproduce::Args),
 }
 
@@ -60,6 +62,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Bench(args) => bench::run(args, ui),
         Command::Doctor(args) => doctor::run(args),
         Command::Demo(args) => demo::run(args, ui),
+        Command::Report(args) => report::run(args, ui),
         Command::Reproduce(args) => reproduce::run(args, ui),
         Command::Device(args) => device::run(args, ui),
         Command::Generate(args) => generate::run(args, ui),

@@ -41,13 +41,14 @@ pub struct Report {
 
 /// A phase with files of one size, in every state.
 #[derive(Serialize)]
-struct Line {
-    phase: String,
+pub struct Line {
+    /// The phase.
+    pub phase: String,
     file_bytes: Option<u64>,
     /// By state, in the order of the command line.
     states: BTreeMap<State, Cell>,
     /// Throughput of the aged file system as a multiple of that of the control, repetition by repetition.
-    ratio: Option<Summary>,
+    pub ratio: Option<Summary>,
 }
 
 /// What the repetitions of a phase say in one state.
@@ -95,6 +96,11 @@ impl Report {
             lines: lines(&suited.rows),
             rows: suited.rows,
         }
+    }
+
+    /// The suite.
+    pub fn suite(&self) -> &'static str {
+        self.suite
     }
 
     /// Whether there is any measurement.
@@ -424,7 +430,7 @@ impl Cell {
 type ByState<'a> = BTreeMap<State, Vec<&'a Measurement>>;
 
 /// A line for each phase and size, by phase as they come first, then by size.
-fn lines(rows: &[Row]) -> Vec<Line> {
+pub fn lines(rows: &[Row]) -> Vec<Line> {
     let mut phases: Vec<&str> = Vec::new();
     let mut groups: BTreeMap<(usize, Option<u64>), ByState<'_>> = BTreeMap::new();
     for row in rows {
