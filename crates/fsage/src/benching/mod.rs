@@ -7,7 +7,7 @@ mod report;
 pub mod results;
 
 pub use ratios::{Ratio, ratios};
-pub use report::{Report, TargetJson};
+pub use report::{Line, Report, TargetJson, lines};
 pub use results::State;
 
 use crate::aging::again::{self, AgedModel};

@@ -44,7 +44,8 @@ pub struct Report {
 pub struct Line {
     /// The phase.
     pub phase: String,
-    file_bytes: Option<u64>,
+    /// Size of its files, where all have the same.
+    pub file_bytes: Option<u64>,
     /// By state, in the order of the command line.
     states: BTreeMap<State, Cell>,
     /// Throughput of the aged file system as a multiple of that of the control, repetition by repetition.
@@ -385,6 +386,16 @@ impl Unit {
 }
 
 impl Line {
+    /// Throughput in a state, in [`unit_name`](Self::unit_name).
+    pub fn in_state(&self, state: State) -> Option<&Summary> {
+        self.states.get(&state)?.throughput(self.unit())
+    }
+
+    /// What throughput is counted in: MB (10^6 bytes) a second, or files a second where the phase moves no bytes.
+    pub fn unit_name(&self) -> &'static str {
+        self.unit().as_str()
+    }
+
     /// Bytes where the phase moves any.
     fn unit(&self) -> Unit {
         if self.states.values().any(|cell| cell.mb_per_s.is_some()) {

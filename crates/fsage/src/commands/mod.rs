@@ -2,6 +2,8 @@
 
 mod age;
 mod bench;
+mod check;
+mod completions;
 mod convert;
 mod demo;
 mod device;
@@ -9,6 +11,7 @@ mod diff;
 mod doctor;
 mod generate;
 mod inspect;
+mod man;
 mod measure;
 mod report;
 mod reproduce;
@@ -39,6 +42,7 @@ enum Command {
     Age(age::Args),
     Measure(measure::Args),
     Bench(bench::Args),
+    Check(check::Args),
     Verify(verify::Args),
     Inspect(inspect::Args),
     Convert(convert::Args),
@@ -46,6 +50,8 @@ enum Command {
     VerifyMethod(verify_method::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
+    Completions(completions::Args),
+    Man(man::Args),
     Device(device::Args),
     Report(report::Args),
     Reproduce(reproduce::Args),
@@ -59,7 +65,10 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Snapshot(args) => snapshot::run(args, ui),
         Command::Age(args) => age::run(args, ui),
         Command::Measure(args) => measure::run(args, ui),
+        Command::Check(args) => check::run(args, ui),
         Command::Bench(args) => bench::run(args, ui),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Demo(args) => demo::run(args, ui),
         Command::Report(args) => report::run(args, ui),
