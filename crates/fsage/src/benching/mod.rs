@@ -30,6 +30,8 @@ use std::path::{Path, PathBuf};
 /// Repetitions where none are asked for.
 const SIMULATED_REPETITIONS: u32 = 10;
 const REAL_REPETITIONS: u32 = 5;
+/// How long before the end of the workload a file must have been changed to be hot, in days, where nobody says so.
+pub const HOT_DAYS: u32 = 30;
 
 /// The simulated machine and its disk.
 pub struct Machine {
@@ -89,6 +91,14 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Whether the results of all suites on targets of a run are there.
+    pub fn all_are_there(&self, run: &Path, specs: &[TargetSpec]) -> bool {
+        let folders = specs.iter().map(|spec| run.join(spec.folder()));
+        let mut pairs =
+            folders.flat_map(|folder| self.suites.iter().map(move |s| (folder.clone(), s.name())));
+        pairs.all(|(folder, suite)| results::are_there(&folder, suite))
+    }
+
     /// Repetitions of every case.
     fn repetitions(&self, is_real: bool) -> u32 {
         let default = if is_real {

@@ -11,6 +11,9 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
 
+/// Repetitions of a case, at most.
+pub const MAX_REPETITIONS: u32 = 10_000;
+
 /// Benchmarks each target of a run: aged, and its unaged control beside it.
 ///
 /// Simulated targets run on a simulated machine and disk: their models are aged again from the workload of the run.
@@ -53,7 +56,7 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = file_size)]
     size: Vec<u64>,
     /// Repetitions of every case [default: 10 of simulated targets, 5 of real ones].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_REPETITIONS)))]
     repetitions: Option<u32>,
     /// States to measure, separated by commas [default: aged,control; without a run empty].
     #[arg(long, value_enum, value_name = "STATE", value_delimiter = ',')]
@@ -65,7 +68,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", requires = "run")]
     workload: Option<PathBuf>,
     /// Hot files are those that were changed so many days before the workload ends, or later.
-    #[arg(long, value_name = "DAYS", default_value_t = 30)]
+    #[arg(long, value_name = "DAYS", default_value_t = benching::HOT_DAYS)]
     hot_days: u32,
     /// Threads that share the repetitions of simulated targets [default: one a core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]

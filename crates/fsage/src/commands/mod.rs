@@ -1,7 +1,7 @@
 //! The command line: one file a verb.
 
 mod age;
-mod bench;
+pub mod bench;
 mod check;
 mod completions;
 mod convert;
@@ -9,12 +9,13 @@ mod demo;
 mod device;
 mod diff;
 mod doctor;
-mod generate;
+pub mod generate;
 mod inspect;
 mod man;
 mod measure;
 mod report;
 mod reproduce;
+mod run;
 mod snapshot;
 mod verify;
 mod verify_method;
@@ -43,6 +44,7 @@ enum Command {
     Measure(measure::Args),
     Bench(bench::Args),
     Check(check::Args),
+    Run(run::Args),
     Verify(verify::Args),
     Inspect(inspect::Args),
     Convert(convert::Args),
@@ -69,6 +71,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Bench(args) => bench::run(args, ui),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),
+        Command::Run(args) => run::run(args, ui),
         Command::Doctor(args) => doctor::run(args),
         Command::Demo(args) => demo::run(args, ui),
         Command::Report(args) => report::run(args, ui),

@@ -81,6 +81,17 @@ pub enum State {
     Missing,
 }
 
+impl State {
+    /// The word of the manifest and of tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            State::Complete => "complete",
+            State::Failed => "failed",
+            State::Missing => "missing",
+        }
+    }
+}
+
 impl Manifest {
     /// Whether a folder is that of an experiment.
     pub fn is_experiment(folder: &Path) -> bool {

@@ -50,6 +50,9 @@ pub struct Args {
     /// Print the summary, or the list, as JSON.
     #[arg(long)]
     json: bool,
+    /// Print no summary: the workload is part of greater work.
+    #[arg(long, hide = true)]
+    no_summary: bool,
 }
 
 /// Runs the command.
@@ -70,9 +73,16 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         path: path.clone(),
         force: args.force,
         json: args.json,
+        no_summary: args.no_summary,
     };
     output.check([&PathBuf::from(name)])?;
     make(name, &preset, args.seed, &output, ui)
+}
+
+/// That there is such a profile, and that it can be adapted so.
+pub fn check(args: &Args) -> anyhow::Result<()> {
+    let name = args.profile.as_deref().context("a profile is needed")?;
+    adapted(find(name, Ui { quiet: true })?, args).map(drop)
 }
 
 /// The presets with one line each.
