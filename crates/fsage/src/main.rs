@@ -10,6 +10,7 @@ mod days;
 mod exit;
 mod experiment;
 mod layout_table;
+mod map_file;
 mod report;
 mod reproduce;
 mod run_folder;

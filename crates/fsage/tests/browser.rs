@@ -37,7 +37,8 @@ fn say(line: &str) {
 fn chromium() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let names = ["chromium", "chromium-browser", "google-chrome"];
-    let mut files = std::env::split_paths(&path).flat_map(|folder| names.map(|name| folder.join(name)));
+    let mut files =
+        std::env::split_paths(&path).flat_map(|folder| names.map(|name| folder.join(name)));
     files.find(|file| file.is_file())
 }
 
@@ -50,7 +51,9 @@ fn python() -> Result<PathBuf, String> {
     if made.status.success() {
         Ok(root().join("target/tools/browser/bin/python"))
     } else {
-        Err(String::from_utf8_lossy(&made.stderr).trim().replace('\n', "; "))
+        Err(String::from_utf8_lossy(&made.stderr)
+            .trim()
+            .replace('\n', "; "))
     }
 }
 
@@ -73,7 +76,10 @@ fn words(at: &Path, line: &str) -> String {
 /// Half a month of home directories on two policies, benchmarked.
 fn ordinary(at: &Path) {
     words(at, "generate profile home-1996 --days 15 -o home.parquet");
-    words(at, "age home.parquet --on ffs --on ffs:policy=realloc -o run");
+    words(
+        at,
+        "age home.parquet --on ffs --on ffs:policy=realloc -o run",
+    );
     words(at, "bench run --size 16K,64K,1M --repetitions 3");
     words(at, "report run -o run.html");
     fs::write(at.join("run.json"), words(at, "measure run --json")).expect("a file");
@@ -101,7 +107,19 @@ fn hostile(at: &Path) {
     let workload = format!("{EVIL}.ops");
     fs::write(at.join(&workload), script).expect("a file");
     let run = format!("{EVIL}\n run");
-    fsage(at, &["age", &workload, "--on", "ffs:preset=tiny", "--on", "ffs:preset=small", "-o", &run]);
+    fsage(
+        at,
+        &[
+            "age",
+            &workload,
+            "--on",
+            "ffs:preset=tiny",
+            "--on",
+            "ffs:preset=small",
+            "-o",
+            &run,
+        ],
+    );
     fsage(at, &["report", &run, "-o", "hostile.html"]);
 }
 
@@ -120,7 +138,9 @@ fn interrupted(at: &Path) {
     while !first.exists() && began.elapsed() < Duration::from_secs(300) {
         std::thread::sleep(Duration::from_millis(5));
     }
-    let kill = Command::new("kill").args(["-s", "INT", &age.id().to_string()]).status();
+    let kill = Command::new("kill")
+        .args(["-s", "INT", &age.id().to_string()])
+        .status();
     assert!(kill.expect("kill runs").success());
     let status = age.wait().expect("fsage ends");
     assert_eq!(status.code(), Some(3), "it was done before it was stopped");
@@ -130,7 +150,9 @@ fn interrupted(at: &Path) {
 #[test]
 fn reports_work_in_a_browser() {
     let Some(chromium) = chromium() else {
-        say("skipped: reports in a browser: there is no Chromium; as root, `scripts/setup.sh browser` installs it");
+        say(
+            "skipped: reports in a browser: there is no Chromium; as root, `scripts/setup.sh browser` installs it",
+        );
         return;
     };
     let python = match python() {
@@ -157,7 +179,10 @@ fn reports_work_in_a_browser() {
     let printed = String::from_utf8_lossy(&tests.stdout);
     let said = String::from_utf8_lossy(&tests.stderr);
     assert!(tests.status.success(), "{printed}\n{said}");
-    for line in printed.lines().filter(|line| line.contains(" x 3650 days") || line.contains(" passed")) {
+    for line in printed
+        .lines()
+        .filter(|line| line.contains(" x 3650 days") || line.contains(" passed"))
+    {
         say(line);
     }
 }

@@ -6,12 +6,14 @@ mod snapshots;
 
 use crate::days::{self, DayRow};
 use crate::exit;
+use crate::map_file;
 use crate::run_folder::{Manifest, Run, State, TargetFacts, WorkloadFacts, way};
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
 use fsage_core::size::human;
 use fsage_core::{EventSource, EventsInMemory, FileId};
 use fsage_data::WorkloadSummary;
+use fsage_metrics::Recorder;
 use fsage_target::{Aging, Progress, ReplayError, Target, TargetSpec, replay};
 use snapshots::Series;
 use std::collections::BTreeMap;
@@ -37,6 +39,8 @@ pub struct Options {
     pub resume: bool,
     /// Do not measure the unaged control.
     pub no_control: bool,
+    /// Do not keep the block map.
+    pub no_map: bool,
 }
 
 /// A target that was aged.
@@ -218,12 +222,16 @@ impl<'a> Lane<'a> {
     ) -> anyhow::Result<(Aging, Lane<'a>)> {
         let is_real = spec.real()?.is_some();
         let mut earlier = Vec::new();
+        let mut map = (Recorder::new(), None);
         let target = if is_real {
             let begun = real::begin(spec, run, &path)?;
             for warning in begun.warnings {
                 ui.warn(&warning);
             }
             earlier = begun.earlier;
+            if !options.no_map {
+                map = real::map(&path, &earlier, ui);
+            }
             Target::Real(Box::new(begun.real))
         } else {
             Target::make(spec)?
@@ -231,6 +239,9 @@ impl<'a> Lane<'a> {
         let mut aging = Aging::new(target, options.lenient);
         if is_real {
             aging.when_day_ends(Box::new(days::to_json));
+        }
+        if !options.no_map && spec.kind != "null" {
+            aging.record_map(map.0, map.1);
         }
         if options.check {
             aging.check_every_day();
@@ -252,7 +263,7 @@ impl<'a> Lane<'a> {
     /// Writes what a target that is done leaves.
     fn finish(
         self,
-        aging: Aging,
+        mut aging: Aging,
         epoch_ns: i64,
         options: &Options,
         ui: Ui,
@@ -263,6 +274,9 @@ impl<'a> Lane<'a> {
         rows.extend(days::rows(aging.days()));
         if let Some(series) = self.series {
             series.finish()?;
+        }
+        if let Some(map) = aging.take_map() {
+            map_file::write(&self.path.join(map_file::NAME), &map, false)?;
         }
         let day = rows.len().saturating_sub(1) as u32;
         let last_ns = rows.last().and_then(|row| row.t_s);
