@@ -417,6 +417,29 @@ impl DayRow {
     }
 }
 
+/// A count of a day.
+pub type Count = fn(&DayRow) -> u64;
+
+/// Why operations were not done: as a column, in a sentence, and where it is counted.
+pub const REASONS: [(&str, &str, Count); 6] = [
+    ("no space", "for lack of space", |day| day.no_space),
+    ("no inode", "for lack of inodes", |day| day.no_inode),
+    ("too large", "because the file would be too large", |day| {
+        day.too_large
+    }),
+    ("absent", "on what could not be made before", |day| {
+        day.absent
+    }),
+    ("does not fit", "since they do not fit the state", |day| {
+        day.invalid
+    }),
+    (
+        "not known",
+        "since this file system does not know them",
+        |day| day.ignored,
+    ),
+];
+
 /// Aged as a multiple of the control; `None` where the control is 0.
 pub fn ratio(aged: f64, control: f64) -> Option<f64> {
     (control > 0.0).then(|| aged / control)

@@ -474,22 +474,11 @@ fn say_how_the_plan_was_held(aged: &Aged, data_bytes: Option<u64>, ui: Ui) {
 }
 
 fn warn_of_skipped(aged: &Aged, ui: Ui) {
-    let total = |count: fn(&DayRow) -> u64| aged.rows.iter().map(count).sum::<u64>();
-    let reasons = [
-        (total(|d| d.no_space), "for lack of space"),
-        (total(|d| d.no_inode), "for lack of inodes"),
-        (
-            total(|d| d.too_large),
-            "because the file would be too large",
-        ),
-        (total(|d| d.absent), "on what could not be made before"),
-        (total(|d| d.invalid), "since they do not fit the state"),
-        (
-            total(|d| d.ignored),
-            "since this file system does not know them",
-        ),
-    ];
-    for (count, reason) in reasons.into_iter().filter(|&(count, _)| count > 0) {
+    for (_, reason, of_day) in days::REASONS {
+        let count: u64 = aged.rows.iter().map(of_day).sum();
+        if count == 0 {
+            continue;
+        }
         ui.warn(&format!(
             "{}: {count} operations were not done {reason}",
             aged.spec

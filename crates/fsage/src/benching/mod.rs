@@ -7,7 +7,7 @@ mod report;
 pub mod results;
 
 pub use ratios::{Ratio, ratios};
-pub use report::{Line, Report, TargetJson, lines};
+pub use report::{Line, Report, TargetJson, lines, spread};
 pub use results::State;
 
 use crate::aging::again::{self, AgedModel};

@@ -44,7 +44,7 @@ pub struct Report {
 pub struct Line {
     /// The phase.
     pub phase: String,
-    /// Size of its files, where all have the same.
+    /// Size of each file, where all have the same.
     pub file_bytes: Option<u64>,
     /// By state, in the order of the command line.
     states: BTreeMap<State, Cell>,
@@ -391,9 +391,15 @@ impl Line {
         self.states.get(&state)?.throughput(self.unit())
     }
 
-    /// What throughput is counted in: MB (10^6 bytes) a second, or files a second where the phase moves no bytes.
+    /// What its values are counted in: `MB/s` or `files/s`.
     pub fn unit_name(&self) -> &'static str {
         self.unit().as_str()
+    }
+
+    /// How fast each state is, in that unit.
+    pub fn speeds(&self) -> impl Iterator<Item = (State, &Summary)> {
+        let states = self.states.iter();
+        states.filter_map(|(&state, cell)| Some((state, cell.throughput(self.unit())?)))
     }
 
     /// Bytes where the phase moves any.
@@ -481,6 +487,12 @@ fn ratio(states: &ByState<'_>) -> Option<Summary> {
     Summary::of(&ratios)
 }
 
+/// The interval of the median; the smallest and the largest value where there are too few for one.
+pub fn spread(summary: &Summary) -> (f64, f64) {
+    let interval = summary.median_interval;
+    interval.map_or((summary.min, summary.max), |i| (i.low, i.high))
+}
+
 /// The median with its interval; with the smallest and the largest value where there are too few for one. Alone, where
 /// both ends look the same.
 fn shown(summary: Option<&Summary>) -> String {
@@ -488,8 +500,7 @@ fn shown(summary: Option<&Summary>) -> String {
         return "-".to_owned();
     };
     let median = digits(summary.median);
-    let interval = summary.median_interval;
-    let (low, high) = interval.map_or((summary.min, summary.max), |i| (i.low, i.high));
+    let (low, high) = spread(summary);
     let (low, high) = (digits(low), digits(high));
     if low == high {
         return median;

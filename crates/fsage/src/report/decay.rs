@@ -10,43 +10,48 @@ const POINTS: usize = 400;
 
 /// The section.
 pub fn section(group: &Group) -> Option<Section> {
-    let mut exhibits = Vec::new();
-    let layout = curves(group, score);
+    let percent = |label: &str, from_zero| Axis {
+        label: label.to_owned(),
+        format: Format::Percent,
+        from_zero,
+        ..Axis::default()
+    };
+    let mut layout = curves(group, score);
     if !layout.is_empty() {
-        let mut series = layout;
-        for subject in &group.subjects {
-            series.extend(control(subject));
-        }
-        exhibits.push(chart(
-            format!("layout-by-day{}", group.suffix),
+        layout.extend(group.subjects.iter().filter_map(control));
+    }
+    let exhibits: Vec<Exhibit> = [
+        chart(
+            group,
+            "layout-by-day",
             "Layout score by day",
             "Of all blocks that have a block of their file before them, the share that lies directly behind it, at the \
              end of each day. Dashed: the same files, freshly written to an empty file system at the end (the \
              unaged control).",
-            "layout score",
-            false,
-            series,
-        ));
-    }
-    let used = curves(group, |day| day.utilization);
-    if !used.is_empty() {
-        exhibits.push(chart(
-            format!("utilization-by-day{}", group.suffix),
+            percent("layout score", false),
+            layout,
+        ),
+        by_day(
+            group,
+            "utilization-by-day",
             "Utilization by day",
             "Used share of the data space. Layout decays faster on a full disk: where curves differ, targets did not \
              hold the same.",
-            "utilization",
-            true,
-            used,
-        ));
-    }
+            percent("utilization", true),
+            |day| day.utilization,
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     let several = group.subjects.iter().any(|subject| subject.lives.len() > 1);
     let band = if several {
         " Curves are means over seeds and repetitions; bands go from the smallest to the largest value."
     } else {
         ""
     };
-    let thinned = if group.subjects.iter().any(|s| s.days() > POINTS as u64) {
+    let long = |subject: &Subject| subject.lives.iter().any(|life| life.days.len() > POINTS);
+    let thinned = if group.subjects.iter().any(long) {
         " Of long runs each curve has the first, last, smallest and largest value of every hundredth of the days; \
          all days are in days.parquet."
     } else {
@@ -62,36 +67,43 @@ pub fn section(group: &Group) -> Option<Section> {
     })
 }
 
-fn chart(
-    id: String,
+/// A chart of a value by day; none where it is not known on any.
+pub fn by_day(
+    group: &Group,
+    id: &str,
     title: &str,
     description: &str,
-    y_label: &str,
-    from_zero: bool,
+    y: Axis,
+    value: impl Fn(&DayRow) -> Option<f64>,
+) -> Option<Exhibit> {
+    chart(group, id, title, description, y, curves(group, value))
+}
+
+fn chart(
+    group: &Group,
+    id: &str,
+    title: &str,
+    description: &str,
+    y: Axis,
     series: Vec<Series>,
-) -> Exhibit {
+) -> Option<Exhibit> {
     let lines = Lines {
-        id,
+        id: format!("{id}{}", group.suffix),
         title: title.to_owned(),
         description: description.to_owned(),
         x: Axis {
             label: "day".to_owned(),
             ..Axis::default()
         },
-        y: Axis {
-            label: y_label.to_owned(),
-            format: Format::Percent,
-            from_zero,
-            ..Axis::default()
-        },
+        y,
         series,
         published: Vec::new(),
     };
-    Exhibit::Chart(lines.into_chart())
+    (!lines.series.is_empty()).then(|| Exhibit::Chart(lines.into_chart()))
 }
 
 /// A curve for each target that has a value on any day.
-pub fn curves(group: &Group, value: impl Fn(&DayRow) -> Option<f64>) -> Vec<Series> {
+fn curves(group: &Group, value: impl Fn(&DayRow) -> Option<f64>) -> Vec<Series> {
     let curves = group.subjects.iter().map(|subject| Series {
         name: subject.name.clone(),
         target: subject.place,

@@ -3,14 +3,20 @@
 //! A page compares [`Subject`]s: a target with everything that is known of its lives, one in a run, several in an
 //! experiment. Every section is a file here, which makes charts and tables of subjects and knows nothing of files.
 
+mod bench;
+mod by_size;
 mod decay;
+mod free_space;
 mod names;
+mod outcomes;
+mod pieces;
 mod source;
+mod split_files;
 mod subject;
 mod verdict;
 mod words;
 
-pub use subject::{Group, Subject};
+use subject::{Group, Subject};
 
 use crate::ui::Ui;
 use anyhow::{Context, bail};
@@ -58,6 +64,12 @@ fn page_of_run(run: source::Run) -> Report {
     for group in &groups {
         verdict.extend(verdict::findings(group));
         sections.extend(decay::section(group));
+        sections.extend(by_size::section(group));
+        sections.extend(free_space::section(group));
+        sections.extend(split_files::section(group));
+        sections.extend(pieces::section(group));
+        sections.extend(bench::section(group));
+        sections.extend(outcomes::section(group));
     }
     missing.dedup();
     Report {
