@@ -283,3 +283,202 @@ fn said(points: &[Point<'_>]) -> String {
         .map_or_else(String::new, |old| format!(", baseline {}", number(old)));
     format!("{}{baseline}", number(point.value))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::rules::Rules;
+    use fsage_bench::Summary;
+
+    fn target(scores: &[f64]) -> TargetResults {
+        let days = scores.iter().enumerate().map(|(i, &layout_score)| DayRow {
+            day: i as u64,
+            label: format!("1996-05-{:02}", i + 1),
+            layout_score,
+            ..DayRow::default()
+        });
+        TargetResults {
+            cell: None,
+            spec: "ffs".to_owned(),
+            short: "ffs".to_owned(),
+            unfinished: None,
+            workload: None,
+            days: days.collect(),
+            cases: Vec::new(),
+        }
+    }
+
+    fn measured(values: &[f64]) -> TargetResults {
+        let case = Case {
+            of: Of::Aged,
+            name: "sequential/read/64K".to_owned(),
+            summary: Summary::of(values).expect("values"),
+            unit: "MB/s",
+        };
+        TargetResults {
+            cases: vec![case],
+            ..target(&[1.0])
+        }
+    }
+
+    /// The verdict of a rule's TOML; panics where it says nothing.
+    fn verdict(rule: &str, new: &TargetResults, old: Option<&TargetResults>) -> Verdict {
+        let rules = Rules::parse("rules.toml", &format!("[[rule]]\n{rule}")).expect("a rule");
+        judge(&rules.rules[0], &Pair { new, old }).expect("a verdict")
+    }
+
+    fn messages(rule: &str, new: &TargetResults, old: Option<&TargetResults>) -> Vec<String> {
+        let verdict = verdict(rule, new, old);
+        verdict.failures.into_iter().map(|f| f.message).collect()
+    }
+
+    #[test]
+    fn the_first_day_and_the_worst_are_named() {
+        let new = target(&[0.9, 0.85, 0.7, 0.8]);
+        let old = target(&[0.9, 0.89, 0.88, 0.87]);
+        let rule = "metric = 'layout_score'\nday = 'every'\n";
+        let found = messages(&format!("{rule}min = 0.82"), &new, None);
+        let text = "0.7000 on day 3 (1996-05-03); min = 0.8200; crossed on 2 of 4 days";
+        assert_eq!(found, [text]);
+        // Drops, by hand: 0, 0.04, 0.18, 0.07.
+        let found = verdict(&format!("{rule}max_drop = 0.03"), &new, Some(&old));
+        let [failure] = &found.failures[..] else {
+            panic!("one limit: {found:?}");
+        };
+        assert_eq!(
+            failure.message,
+            "0.8500 on day 2 (1996-05-02), baseline 0.8900; max_drop = 0.0300; crossed on 3 of 4 days, most on day 3 \
+             (1996-05-03): 0.7000, baseline 0.8800"
+        );
+        assert_eq!(
+            (failure.day, failure.worst_day, failure.days_beyond),
+            (Some(2), Some(3), Some(3))
+        );
+        assert_eq!((failure.value, failure.baseline), (Some(0.85), Some(0.89)));
+        // 10 % of 0.89 is 0.089, of 0.88 0.088, of 0.87 0.087: day 3 alone.
+        let found = verdict(&format!("{rule}max_drop_percent = 10"), &new, Some(&old));
+        assert_eq!(found.failures[0].days_beyond, Some(1));
+        assert!(messages(&format!("{rule}max_rise = 0"), &new, Some(&old)).is_empty());
+    }
+
+    /// By hand: the mean of 0.7 and 0.8 is 0.75; the drop of 0.9 to 0.88 is 0.02 in decimal, a little more in binary.
+    #[test]
+    fn one_day_or_a_mean_may_be_asked_and_rounding_crosses_nothing() {
+        let new = target(&[0.88, 0.85, 0.7, 0.8]);
+        let old = target(&[0.9]);
+        assert!(
+            messages(
+                "metric = 'layout_score'\nday = 1\nmax_drop = 0.02",
+                &new,
+                Some(&old)
+            )
+            .is_empty()
+        );
+        let mean = "metric = 'layout_score'\nday = 'mean of last 2'\n";
+        assert!(messages(&format!("{mean}min = 0.75\nmax = 0.75"), &new, None).is_empty());
+        assert_eq!(
+            messages(&format!("{mean}min = 0.7501"), &new, None).len(),
+            1
+        );
+        assert!(messages("metric = 'layout_score'\nmin = 0.8", &new, None).is_empty());
+    }
+
+    #[test]
+    fn what_looks_at_nothing_fails() {
+        let (new, old) = (target(&[0.9, 0.8]), target(&[0.9]));
+        let empty = target(&[]);
+        let table = [
+            (
+                "metric = 'layout_score'\nmin = 0.5",
+                &empty,
+                None,
+                "no day was measured",
+            ),
+            (
+                "metric = 'layout_score'\nday = 3\nmin = 0.5",
+                &new,
+                None,
+                "no day 3: the last is 2",
+            ),
+            (
+                "metric = 'layout_score'\nday = 'mean of last 3'\nmin = 0.5",
+                &new,
+                None,
+                "2 days only",
+            ),
+            (
+                "metric = 'adjacency'\nmin = 0.5",
+                &new,
+                None,
+                "`adjacency` is not known",
+            ),
+            (
+                "metric = 'layout_score'\nmax_drop = 1",
+                &new,
+                Some(&old),
+                "the baseline has no day 2: its last is 1",
+            ),
+            (
+                "metric = 'layout_score'\nmax_drop = 1",
+                &new,
+                None,
+                "no such target",
+            ),
+            (
+                "bench = 'sequential'\nmin = 1",
+                &new,
+                None,
+                "fsage bench RUN --suite sequential",
+            ),
+        ];
+        for (rule, new, old, words) in table {
+            let found = messages(rule, new, old);
+            assert!(
+                found.len() == 1 && found[0].contains(words),
+                "{rule}: {found:?}"
+            );
+        }
+        let rules =
+            Rules::parse("r", "[[rule]]\nbench = '*'\nmin = 1\noptional = true").expect("a rule");
+        let pair = Pair {
+            new: &new,
+            old: None,
+        };
+        assert!(
+            judge(&rules.rules[0], &pair).is_none(),
+            "optional, and nothing is there"
+        );
+        let mut known = target(&[0.9, 0.8]);
+        known.days[1].adjacency = Some(0.5);
+        let lost = messages("metric = 'adjacency'\nmax_drop = 1", &new, Some(&known));
+        assert!(lost[0].contains("not known on day 2"), "{lost:?}");
+    }
+
+    /// Ten values have the interval from the second to the ninth (binomial, 1 - 22/1024 = 0.979): 10..17 and 16..23
+    /// overlap, 10..17 and 18..25 do not.
+    #[test]
+    fn a_benchmark_is_slower_only_where_the_intervals_are_apart() {
+        let run = |first: i32| {
+            let mut values: Vec<f64> = (first..first + 8).map(f64::from).collect();
+            values.extend([0.0, 100.0]);
+            measured(&values)
+        };
+        let (new, near, far) = (run(10), run(16), run(18));
+        let rule = "bench = 'sequential/read'\nmax_drop_percent = 5\n";
+        let close = verdict(rule, &new, Some(&near));
+        assert!(
+            close.failures.is_empty() && close.found.contains("1 of them"),
+            "{close:?}"
+        );
+        let strict = messages(&format!("{rule}strict = true"), &new, Some(&near));
+        // Medians: (13 + 14) / 2 and (19 + 20) / 2.
+        let text = "sequential/read/64K, aged: 13.50 (10..17) MB/s, baseline 19.50 (16..23) MB/s; max_drop_percent = 5";
+        assert_eq!(strict, [text]);
+        assert_eq!(messages(rule, &new, Some(&far)).len(), 1);
+        assert!(
+            messages(rule, &far, Some(&new)).is_empty(),
+            "faster is no drop"
+        );
+        assert_eq!(messages("bench = '*/*/64K'\nmin = 14", &new, None).len(), 1);
+    }
+}

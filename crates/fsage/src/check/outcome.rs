@@ -153,3 +153,54 @@ impl Outcome {
         Ok(report.to_string()?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The common form: testsuites, testsuite, testcase, failure; what XML cannot hold is left out, and nothing of a
+    /// name becomes markup.
+    #[test]
+    fn junit_is_read_back_whatever_the_names_are() {
+        let hostile = "a<script>\"x\" & 'y' ]]>\u{1}\n";
+        let verdict = |rule: &str, failures: &[&str]| Verdict {
+            rule: rule.to_owned(),
+            target: hostile.to_owned(),
+            cell: None,
+            checked: 1,
+            found: "fine".to_owned(),
+            failures: failures
+                .iter()
+                .map(|message| Failure {
+                    message: (*message).to_owned(),
+                    ..Failure::default()
+                })
+                .collect(),
+        };
+        let outcome = Outcome {
+            run: "run".to_owned(),
+            baseline: None,
+            rules: "rules.toml".to_owned(),
+            passed: false,
+            verdicts: vec![
+                verdict("holds", &[]),
+                verdict(hostile, &["one <b>", hostile]),
+            ],
+        };
+        let xml = outcome.junit().expect("XML");
+        assert!(!xml.contains("<script>") && !xml.contains('\u{1}'), "{xml}");
+        let read = Report::deserialize_from_str(&xml).expect("JUnit");
+        assert_eq!((read.tests, read.failures, read.errors), (2, 1, 0));
+        let suite = &read.test_suites[0];
+        assert_eq!(
+            (suite.tests, suite.failures, suite.test_cases.len()),
+            (2, 1, 2)
+        );
+        assert!(
+            suite.name.as_str().starts_with("a<script>\"x\" & 'y' ]]>"),
+            "{xml}"
+        );
+        assert_eq!(suite.test_cases[0].name.as_str(), "holds");
+        assert_eq!(outcome.sentence(), "1 of 2 checks failed");
+    }
+}

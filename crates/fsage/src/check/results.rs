@@ -5,6 +5,7 @@ use super::words::matches;
 use crate::benching::{self, Line, State, results};
 use crate::days::{self, DayRow};
 use crate::experiment::manifest as experiment;
+use crate::report::names;
 use crate::run_folder::{Manifest, State as RunState};
 use anyhow::Context;
 use fsage_bench::Summary;
@@ -18,8 +19,8 @@ pub struct TargetResults {
     pub cell: Option<String>,
     /// Its specification.
     pub spec: String,
-    /// Its folder in the run.
-    pub folder: String,
+    /// Its name in reports of the run: what tells it from the other targets.
+    pub short: String,
     /// Why it is not complete.
     pub unfinished: Option<String>,
     /// Hash of the workload; none if it came through a pipe.
@@ -34,8 +35,8 @@ pub struct TargetResults {
 pub struct Case {
     /// Which measurements.
     pub of: Of,
-    /// Where they come from.
-    name: String,
+    /// SUITE/PHASE/SIZE.
+    pub name: String,
     /// What the repetitions say.
     pub summary: Summary,
     /// What they are counted in.
@@ -43,9 +44,9 @@ pub struct Case {
 }
 
 impl TargetResults {
-    /// Whether a pattern fits one of its names: the specification, or the folder in the run.
+    /// Whether a pattern fits one of its names: the specification, or the one in reports.
     pub fn is_called(&self, pattern: &str) -> bool {
-        matches(pattern, &self.spec) || matches(pattern, &self.folder)
+        matches(pattern, &self.spec) || matches(pattern, &self.short)
     }
 
     /// The measurements of the same benchmark.
@@ -120,7 +121,7 @@ pub fn read(of: &Path) -> anyhow::Result<Vec<TargetResults>> {
         if unfinished.is_some() {
             all.push(TargetResults {
                 cell: Some(name),
-                folder: cell.target.clone(),
+                short: cell.target.clone(),
                 spec: cell.target,
                 unfinished,
                 workload: None,
@@ -141,7 +142,9 @@ pub fn read(of: &Path) -> anyhow::Result<Vec<TargetResults>> {
 fn of_run(run: &Path) -> anyhow::Result<Vec<TargetResults>> {
     let manifest = Manifest::read(run)?;
     let is_complete = manifest.state == RunState::Complete;
-    let targets = manifest.targets.into_iter().map(|target| {
+    let specs: Vec<&str> = manifest.targets.iter().map(|target| target.spec.as_str()).collect();
+    let names = names::short(&specs);
+    let targets = manifest.targets.iter().zip(names).map(|(target, short)| {
         let folder = run.join(&target.folder);
         let path = folder.join("days.parquet");
         let days = if is_complete || path.exists() {
@@ -151,8 +154,8 @@ fn of_run(run: &Path) -> anyhow::Result<Vec<TargetResults>> {
         };
         Ok(TargetResults {
             cell: None,
-            spec: target.spec,
-            folder: target.folder,
+            spec: target.spec.clone(),
+            short,
             unfinished: (!is_complete).then(|| {
                 "the run is not complete; `fsage age ... --resume` goes on with it".to_owned()
             }),

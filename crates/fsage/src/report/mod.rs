@@ -7,7 +7,7 @@ mod bench;
 mod by_size;
 mod decay;
 mod free_space;
-mod names;
+pub mod names;
 mod outcomes;
 mod pieces;
 mod source;
