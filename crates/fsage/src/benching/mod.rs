@@ -18,6 +18,7 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use fsage_bench::real::may_drop_all;
 use fsage_bench::{Benchmark, benchmarks};
+use fsage_core::size;
 use fsage_disk::Disk;
 use fsage_host::{HostParams, presets};
 use fsage_target::TargetSpec;
@@ -30,6 +31,11 @@ use std::path::{Path, PathBuf};
 /// Repetitions where none are asked for.
 const SIMULATED_REPETITIONS: u32 = 10;
 const REAL_REPETITIONS: u32 = 5;
+/// Repetitions of a case, at most.
+pub const MAX_REPETITIONS: u32 = 10_000;
+/// The disk and the machine of simulated targets where none are named.
+pub const DEVICE: &str = "st32430n";
+pub const HOST: &str = "pentium-120";
 /// How long before the end of the workload a file must have been changed to be hot, in days, where nobody says so.
 pub const HOT_DAYS: u32 = 30;
 
@@ -199,6 +205,15 @@ fn measure(
         }
     }
     Ok(measured)
+}
+
+/// A size of files, at least one byte.
+pub fn file_size(text: &str) -> Result<u64, String> {
+    match size::parse(text) {
+        Ok(0) => Err("a file of 0 bytes has nothing to read or write".to_owned()),
+        Ok(bytes) => Ok(bytes),
+        Err(error) => Err(format!("{error}; expected a size, as in 16K or 1M")),
+    }
 }
 
 /// Suites by name, each once, in the order in which they were named; `all` are all.

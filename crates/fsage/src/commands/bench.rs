@@ -5,14 +5,10 @@ use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::bail;
 use fsage_bench::benchmarks;
-use fsage_core::size;
 use fsage_target::TargetSpec;
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
-
-/// Repetitions of a case, at most.
-pub const MAX_REPETITIONS: u32 = 10_000;
 
 /// Benchmarks each target of a run: aged, and its unaged control beside it.
 ///
@@ -47,16 +43,16 @@ pub struct Args {
     #[arg(short, long, value_name = "FOLDER", conflicts_with = "run")]
     output: Option<PathBuf>,
     /// Disk below simulated targets: a name of `fsage device list`, or a TOML file.
-    #[arg(long, value_name = "DRIVE", default_value = "st32430n")]
+    #[arg(long, value_name = "DRIVE", default_value = benching::DEVICE)]
     device: String,
     /// Machine of simulated targets: pentium-120, pentium-pro-200, sparcstation-1 or sparcstation-2, or a TOML file.
-    #[arg(long, value_name = "HOST", default_value = "pentium-120")]
+    #[arg(long, value_name = "HOST", default_value = benching::HOST)]
     host: String,
     /// Sizes of files instead of the suite's own, separated by commas: 16K,1M.
-    #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = file_size)]
+    #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = benching::file_size)]
     size: Vec<u64>,
     /// Repetitions of every case [default: 10 of simulated targets, 5 of real ones].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_REPETITIONS)))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(benching::MAX_REPETITIONS)))]
     repetitions: Option<u32>,
     /// States to measure, separated by commas [default: aged,control; without a run empty].
     #[arg(long, value_enum, value_name = "STATE", value_delimiter = ',')]
@@ -149,15 +145,6 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         folders.join(", ")
     ));
     Ok(())
-}
-
-/// A size of files, at least one byte.
-pub fn file_size(text: &str) -> Result<u64, String> {
-    match size::parse(text) {
-        Ok(0) => Err("a file of 0 bytes has nothing to read or write".to_owned()),
-        Ok(bytes) => Ok(bytes),
-        Err(error) => Err(format!("{error}; expected a size, as in 16K or 1M")),
-    }
 }
 
 fn list(json: bool) -> anyhow::Result<()> {

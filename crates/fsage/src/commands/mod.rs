@@ -1,8 +1,9 @@
 //! The command line: one file a verb.
 
 mod age;
-pub mod bench;
+mod bench;
 mod check;
+mod compare;
 mod completions;
 mod convert;
 mod demo;
@@ -44,6 +45,7 @@ enum Command {
     Measure(measure::Args),
     Bench(bench::Args),
     Check(check::Args),
+    Compare(compare::Args),
     Run(run::Args),
     Verify(verify::Args),
     Inspect(inspect::Args),
@@ -71,6 +73,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Bench(args) => bench::run(args, ui),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),
+        Command::Compare(args) => compare::run(args, ui),
         Command::Run(args) => run::run(args, ui),
         Command::Doctor(args) => doctor::run(args),
         Command::Demo(args) => demo::run(args, ui),

@@ -3,9 +3,10 @@
 use crate::exit::No;
 use crate::experiment::manifest::{Cell, Manifest, State};
 use crate::experiment::{self, Options, Plan, Shard};
+use crate::report;
 use crate::summary;
 use crate::ui::{self, Ui};
-use anyhow::{Context, anyhow, bail};
+use anyhow::{Context, anyhow};
 use serde::Serialize;
 use std::fs;
 use std::io::{self, Write};
@@ -107,12 +108,17 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let go_on = || format!("{}: the same command goes on", shown.display());
     let ran = experiment::run(&plan, &folder, &options, ui).with_context(go_on)?;
     let rows = experiment::rows(&folder, &ran.manifest)?;
-    let report = None;
+    let page = if plan.writes_report && ran.is_over() {
+        report::write(&folder, &folder.join(report::PAGE), ui)?;
+        Some(shown.join(report::PAGE).display().to_string())
+    } else {
+        None
+    };
     if args.json {
         let json = Json {
             name: &plan.name,
             folder: shown.display().to_string(),
-            report,
+            report: page.clone(),
             results: &rows,
             cells: &ran.manifest.cells,
         };
@@ -124,7 +130,10 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     if ran.skipped > 0 {
         ui.note(&format!("{} cells were done before.", ran.skipped));
     }
-    ui.note(&format!("\nThe experiment is {}.", shown.display()));
+    match page {
+        Some(page) => ui.note(&format!("\nThe report is {page}.")),
+        None => ui.note(&format!("\nThe experiment is {}.", shown.display())),
+    }
     verdict(&ran.manifest, ran.failed)
 }
 

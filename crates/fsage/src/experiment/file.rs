@@ -1,5 +1,6 @@
 //! The experiment file: what may stand in it, and where something wrong stands.
 
+use crate::benching;
 use anyhow::anyhow;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -106,8 +107,8 @@ impl Default for Bench {
             suites: vec!["sequential".to_owned(), "hot-files".to_owned()],
             sizes: Vec::new(),
             repetitions: None,
-            device: "st32430n".to_owned(),
-            host: "pentium-120".to_owned(),
+            device: benching::DEVICE.to_owned(),
+            host: benching::HOST.to_owned(),
         }
     }
 }

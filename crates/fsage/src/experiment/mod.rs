@@ -94,6 +94,14 @@ pub struct Ran {
     pub failed: Option<u8>,
 }
 
+impl Ran {
+    /// Whether there is something to report: a share of the cells is not until the last one is there.
+    pub fn is_over(&self) -> bool {
+        let mut cells = self.manifest.cells.iter();
+        cells.all(|cell| cell.state != State::Missing)
+    }
+}
+
 /// The experiment as it stands in its folder, which need not be there.
 pub fn standing(plan: &Plan, folder: &Path, options: &Options) -> anyhow::Result<Manifest> {
     let mut manifest = manifest(plan, folder, &[])?;
@@ -290,12 +298,4 @@ fn run_cell(
         Some(Err(error)) => place.failed(cell, error, None),
         None => bail!("{}: its workload was not made", cell.id),
     }
-}
-
-/// Whether every cell was run, and whether it failed or not.
-pub fn is_over(manifest: &Manifest) -> bool {
-    manifest
-        .cells
-        .iter()
-        .all(|cell| cell.state != State::Missing)
 }

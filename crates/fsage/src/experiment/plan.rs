@@ -3,7 +3,7 @@
 use super::file::{self, File, Text};
 use super::matrix::{Matrix, Template};
 use crate::benching::{self, Machine};
-use crate::commands::{bench, generate};
+use crate::commands::generate;
 use fsage_target::{Target, TargetSpec};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -409,17 +409,17 @@ fn bench_plan(source: &Text<'_>, table: &Spanned<file::Bench>) -> anyhow::Result
     Machine::named(&bench.device, &bench.host).map_err(|error| wrong(format!("{error:#}")))?;
     if bench
         .repetitions
-        .is_some_and(|n| n == 0 || n > bench::MAX_REPETITIONS)
+        .is_some_and(|n| n == 0 || n > benching::MAX_REPETITIONS)
     {
         return Err(wrong(format!(
             "repetitions: expected 1 to {}",
-            bench::MAX_REPETITIONS
+            benching::MAX_REPETITIONS
         )));
     }
     let sizes = bench
         .sizes
         .iter()
-        .map(|size| bench::file_size(size).map_err(|why| wrong(format!("sizes: {why}"))));
+        .map(|size| benching::file_size(size).map_err(|why| wrong(format!("sizes: {why}"))));
     Ok(BenchPlan {
         suites: suites.iter().map(|suite| suite.name().to_owned()).collect(),
         sizes: sizes.collect::<anyhow::Result<_>>()?,

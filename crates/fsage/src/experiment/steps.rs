@@ -4,10 +4,10 @@ use crate::aging;
 use crate::benching::{self, Existing, Machine};
 use crate::run_folder::{Manifest, State};
 use crate::ui::Ui;
-use anyhow::{Context, bail};
+use anyhow::anyhow;
 use fsage_target::TargetSpec;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What makes a run what it is: the same gives the same results, on models byte for byte.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,7 +123,7 @@ impl Steps<'_> {
                 return manifest
                     .is_of(Some(&self.made_of.workload), &self.made_of.targets)
                     .map_err(|why| {
-                        anyhow::anyhow!(
+                        anyhow!(
                             "{}: a run of another kind: {why}; give the command it was begun with, or name another \
                              folder",
                             self.run.display()
