@@ -142,7 +142,11 @@ pub fn read(of: &Path) -> anyhow::Result<Vec<TargetResults>> {
 fn of_run(run: &Path) -> anyhow::Result<Vec<TargetResults>> {
     let manifest = Manifest::read(run)?;
     let is_complete = manifest.state == RunState::Complete;
-    let specs: Vec<&str> = manifest.targets.iter().map(|target| target.spec.as_str()).collect();
+    let specs: Vec<&str> = manifest
+        .targets
+        .iter()
+        .map(|target| target.spec.as_str())
+        .collect();
     let names = names::short(&specs);
     let targets = manifest.targets.iter().zip(names).map(|(target, short)| {
         let folder = run.join(&target.folder);
