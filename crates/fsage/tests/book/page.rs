@@ -3,7 +3,7 @@
 //! | in the page | means |
 //! |---|---|
 //! | a block marked `console` | lines that begin with `$ ` are run by bash, one after the other, in one temporary folder a page |
-//! | a line that ends in `\` | goes on in the next line |
+//! | lines that begin with `>` below it | go on with the command, as a shell shows it |
 //! | other lines of the block | what the command above prints on standard output; if there are none, it may print anything |
 //! | `...` in such a line, or alone | any text, or any lines: what the machine decides, or what is too long to show |
 //! | `console,root` | is left out where there is no root, or no loop device, ext4 or XFS |
@@ -81,24 +81,26 @@ fn reason(before: &str, number: usize) -> Result<String, String> {
 
 fn commands(body: &[(&str, usize)], needs_root: bool) -> Result<Vec<Step>, String> {
     let mut steps: Vec<Step> = Vec::new();
-    let mut goes_on = false;
     for &(line, number) in body {
-        if let (true, Some(last)) = (goes_on, steps.last_mut()) {
-            last.command.push('\n');
-            last.command.push_str(line);
-            goes_on = line.ends_with('\\');
-        } else if let Some(command) = line.strip_prefix("$ ") {
+        if let Some(command) = line.strip_prefix("$ ") {
             steps.push(Step {
                 line: number,
                 command: command.to_owned(),
                 shown: Vec::new(),
                 needs_root,
             });
-            goes_on = command.ends_with('\\');
-        } else if let Some(last) = steps.last_mut() {
-            last.shown.push(line.to_owned());
-        } else {
+            continue;
+        }
+        let Some(last) = steps.last_mut() else {
             return Err(format!("{number}: output before the first `$ ` command"));
+        };
+        match line.strip_prefix('>') {
+            Some(more) if last.shown.is_empty() => {
+                last.command.push('\n');
+                last.command
+                    .push_str(more.strip_prefix(' ').unwrap_or(more));
+            }
+            _ => last.shown.push(line.to_owned()),
         }
     }
     for step in &mut steps {
@@ -150,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_block_is_its_commands_with_what_they_print() {
-        let text = "```console\n$ a \\\n  b\nout\n\n$ c  # why\n```\n<!-- run\nd\n-->\n```console,root\n$ e\n```\n";
+        let text = "```console\n$ a \\\n>   b\n>\nout\n\n$ c  # why\n```\n<!-- run\nd\n-->\n```console,root\n$ e\n```\n";
         let page = read(text).expect("a page");
         let step = |line, command: &str, shown: &[&str], needs_root| Step {
             line,
@@ -159,10 +161,10 @@ mod tests {
             needs_root,
         };
         let expected = [
-            step(2, "a \\\n  b", &["out"], false),
-            step(6, "c  # why", &[], false),
-            step(9, "d", &[], false),
-            step(12, "e", &[], true),
+            step(2, "a \\\n  b\n", &["out"], false),
+            step(7, "c  # why", &[], false),
+            step(10, "d", &[], false),
+            step(13, "e", &[], true),
         ];
         assert_eq!(page.steps, expected);
     }
