@@ -67,6 +67,21 @@ pub struct WorkloadFacts {
     pub seed: Option<u64>,
     /// Where it comes from, in its own words.
     pub source: Option<String>,
+    /// Its operations by where they come from and how well their time is known. Empty in older runs, and until a run
+    /// is complete.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<Origins>,
+}
+
+/// Operations of one origin whose time is known equally well.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origins {
+    /// The word of the formats; none where the workload says nothing.
+    pub origin: Option<String>,
+    /// The same.
+    pub t_quality: Option<String>,
+    /// How many there are.
+    pub operations: u64,
 }
 
 /// One target of a run.
@@ -348,6 +363,7 @@ mod tests {
             generator: None,
             seed: None,
             source: None,
+            origins: Vec::new(),
         };
         let find = |facts: &WorkloadFacts, given: Option<&str>| {
             let given = given.map(&at);

@@ -1,6 +1,7 @@
 //! Aging targets: from a workload and target specifications to a run.
 
 pub mod again;
+mod origins;
 pub mod real;
 mod snapshots;
 
@@ -15,6 +16,7 @@ use fsage_core::{EventSource, EventsInMemory, FileId};
 use fsage_data::WorkloadSummary;
 use fsage_metrics::Recorder;
 use fsage_target::{Aging, Progress, ReplayError, Target, TargetSpec, replay};
+use origins::Counted;
 use snapshots::Series;
 use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind};
@@ -106,7 +108,8 @@ pub fn age(
             warn_of_small_target(lane.spec, aging, peak_bytes, ui);
         }
     }
-    if let Err(error) = replay_all(workload, &mut *source, &mut agings, options, ui) {
+    let mut counted = Counted::new(&mut *source);
+    if let Err(error) = replay_all(workload, &mut counted, &mut agings, options, ui) {
         let interrupted = ui::go_on().is_err();
         // What came through a pipe does not come again.
         let again = workload != Path::new("-");
@@ -148,6 +151,7 @@ pub fn age(
         warn_of_skipped(&done, ui);
         aged.push(done);
     }
+    manifest.workload.origins = counted.origins();
     manifest.state = State::Complete;
     run.finish(&manifest)?;
     for folder in &folders {
@@ -184,6 +188,7 @@ fn begun(
             generator: header.generator.clone(),
             seed: header.seed,
             source: header.source.clone(),
+            origins: Vec::new(),
         },
         lenient: options.lenient,
         targets: specs

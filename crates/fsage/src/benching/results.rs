@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 /// Name of the table in the file's metadata.
 const SCHEMA: &str = "bench";
+/// Key of the seed in the file's metadata.
+const SEED: &str = "fsage.seed";
 
 /// What a file system went through before it was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize)]
@@ -165,6 +167,13 @@ pub fn read(folder: &Path, suite: &str) -> anyhow::Result<Vec<Row>> {
     })
 }
 
+/// The seed with which a suite was measured on the target of a folder, where that can be read.
+pub fn seed(folder: &Path, suite: &str) -> Option<String> {
+    let table = read_table(&path(folder, suite, "parquet")).ok()?;
+    let mut metadata = table.metadata.into_iter();
+    metadata.find_map(|(key, value)| (key == SEED).then_some(value))
+}
+
 /// The folder of all results of a target, in that of the target.
 pub fn bench_folder(folder: &Path) -> PathBuf {
     folder.join("bench")
@@ -205,7 +214,7 @@ pub fn write(
             .with_context(|| format!("{}: cannot make it", bench.display()))?;
     }
     let columns = COLUMNS.map(|(name, kind)| Column::new(name, kind)).to_vec();
-    let metadata = [("fsage.seed".to_owned(), seed.to_string())];
+    let metadata = [(SEED.to_owned(), seed.to_string())];
     let mut table = TableWriter::create(&path, SCHEMA, columns, &metadata, force)?;
     for row in rows {
         table.push_row(&row.values())?;

@@ -12,6 +12,8 @@ mod strace;
 mod tally;
 mod trace;
 
+pub use profile::again;
+
 use crate::ui::Ui;
 use anyhow::anyhow;
 use clap::{Args as _, FromArgMatches as _, Subcommand};

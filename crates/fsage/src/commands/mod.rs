@@ -22,6 +22,7 @@ mod verify;
 mod verify_method;
 
 pub use device::disk;
+pub use generate::again as generate_again;
 
 use crate::ui::Ui;
 use clap::{Parser, Subcommand};

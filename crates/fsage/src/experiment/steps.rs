@@ -139,6 +139,7 @@ impl Steps<'_> {
             force: self.force,
             resume: self.resume,
             no_control: !self.made_of.control,
+            no_map: false,
         };
         aging::age(self.workload, self.specs, self.run, &options, ui).map(drop)
     }

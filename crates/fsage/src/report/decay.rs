@@ -1,8 +1,9 @@
 //! How the layout score decays, day by day, with the utilization below.
 
+use super::paper;
 use super::subject::{Group, Over, Subject, score};
 use crate::days::DayRow;
-use fsage_report::charts::{Point, Series};
+use fsage_report::charts::{Point, Published, Series};
 use fsage_report::{Axis, Exhibit, Format, Lines, Section};
 
 /// Points of a curve, at most: more than a chart has columns of pixels for.
@@ -30,6 +31,7 @@ pub fn section(group: &Group) -> Option<Section> {
              unaged control).",
             percent("layout score", false),
             layout,
+            paper::published(group),
         ),
         by_day(
             group,
@@ -76,7 +78,15 @@ pub fn by_day(
     y: Axis,
     value: impl Fn(&DayRow) -> Option<f64>,
 ) -> Option<Exhibit> {
-    chart(group, id, title, description, y, curves(group, value))
+    chart(
+        group,
+        id,
+        title,
+        description,
+        y,
+        curves(group, value),
+        Vec::new(),
+    )
 }
 
 fn chart(
@@ -86,6 +96,7 @@ fn chart(
     description: &str,
     y: Axis,
     series: Vec<Series>,
+    published: Vec<Published>,
 ) -> Option<Exhibit> {
     let lines = Lines {
         id: format!("{id}{}", group.suffix),
@@ -97,7 +108,7 @@ fn chart(
         },
         y,
         series,
-        published: Vec::new(),
+        published,
     };
     (!lines.series.is_empty()).then(|| Exhibit::Chart(lines.into_chart()))
 }

@@ -3,25 +3,33 @@
 //! A page compares [`Subject`]s: a target with everything that is known of its lives, one in a run, several in an
 //! experiment. Every section is a file here, which makes charts and tables of subjects and knows nothing of files.
 
+mod again;
 mod bench;
 mod by_size;
 mod decay;
+mod experiment;
 mod free_space;
 pub mod names;
+mod origin;
 mod outcomes;
+mod paper;
 mod pieces;
 mod source;
 mod split_files;
 mod subject;
+mod terms;
 mod verdict;
 mod words;
 
 use subject::{Group, Subject};
+use words::list;
 
+use crate::experiment::manifest::Manifest as Experiment;
+use crate::run_folder::WorkloadFacts;
 use crate::ui::Ui;
 use anyhow::{Context, bail};
 use fsage_data::PartialFile;
-use fsage_report::Report;
+use fsage_report::{Command, Fact, Report, Section, Target};
 use std::fs::File;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::Path;
@@ -48,38 +56,116 @@ pub fn write(of: &Path, to: &Path, ui: Ui) -> anyhow::Result<()> {
 
 /// What stands on the page of a folder.
 pub fn collect(of: &Path) -> anyhow::Result<Report> {
-    let run = source::run(of)?;
-    Ok(page_of_run(run))
+    let material = if Experiment::is_experiment(of) {
+        experiment::read(of)?
+    } else {
+        run(of)?
+    };
+    Ok(page(material))
 }
 
-fn page_of_run(run: source::Run) -> Report {
-    let mut missing = run.missing;
-    let groups = [Group {
-        suffix: String::new(),
-        title: None,
+/// What a page is made of.
+struct Material {
+    title: String,
+    subtitle: String,
+    targets: Vec<Target>,
+    groups: Vec<Group>,
+    missing: Vec<String>,
+    facts: Vec<Fact>,
+    commands: Vec<Command>,
+    /// Sections of its own, behind all others.
+    own_sections: Vec<Section>,
+}
+
+/// A run compares its targets under one workload.
+fn run(of: &Path) -> anyhow::Result<Material> {
+    let run = source::run(of)?;
+    let mut material = Material {
+        title: list(
+            &run.subjects
+                .iter()
+                .map(|s| s.name.as_str())
+                .collect::<Vec<_>>(),
+        ),
+        subtitle: run.name.clone(),
+        targets: run.subjects.iter().map(Subject::target).collect(),
+        groups: Vec::new(),
+        missing: run.missing,
+        facts: Vec::new(),
+        commands: Vec::new(),
+        own_sections: Vec::new(),
+    };
+    let mut group = Group {
         subjects: run.subjects,
-    }];
+        ..Group::default()
+    };
+    if let Some(manifest) = &run.manifest {
+        material.subtitle = again::subtitle(&run.name, manifest, &group.subjects);
+        material.facts = again::facts(manifest, &group.subjects);
+        material.commands = again::commands(of, &run.name, manifest, &group);
+        group.workload = Some(manifest.workload.clone());
+    }
+    material.groups.push(group);
+    Ok(material)
+}
+
+fn page(material: Material) -> Report {
     let mut sections = Vec::new();
     let mut verdict = Vec::new();
-    for group in &groups {
+    let mut missing = material.missing;
+    for group in &material.groups {
         verdict.extend(verdict::findings(group));
-        sections.extend(decay::section(group));
-        sections.extend(by_size::section(group));
-        sections.extend(free_space::section(group));
-        sections.extend(split_files::section(group));
-        sections.extend(pieces::section(group));
-        sections.extend(bench::section(group));
-        sections.extend(outcomes::section(group));
+        let of_group = [
+            decay::section(group),
+            by_size::section(group),
+            free_space::section(group),
+            split_files::section(group),
+            pieces::section(group),
+            bench::section(group),
+            paper::section(group),
+            outcomes::section(group),
+            origin::section(group),
+        ];
+        sections.extend(of_group.into_iter().flatten());
+        missing.extend(lacking(group));
     }
-    missing.dedup();
+    sections.extend(material.own_sections);
+    for finding in &mut verdict {
+        // A link leads to what stands on the page only.
+        let leads = |id: &String| sections.iter().any(|section| section.id == *id);
+        finding.section = finding.section.take().filter(leads);
+    }
     Report {
-        title: run.name,
-        targets: groups[0].subjects.iter().map(Subject::target).collect(),
+        title: material.title,
+        subtitle: material.subtitle,
         verdict,
         missing,
+        targets: material.targets,
+        facts: material.facts,
+        commands: material.commands,
         sections,
+        terms: terms::terms(),
         ..Report::default()
     }
+}
+
+/// What a complete run of this version could have, and this one has not.
+fn lacking(group: &Group) -> Vec<String> {
+    let mut lacking = Vec::new();
+    let lives = || group.subjects.iter().flat_map(|subject| &subject.lives);
+    if lives().any(|life| life.last().is_some()) && lives().all(|life| life.bench.is_empty()) {
+        lacking.push(group.titled(
+            "No benchmark was run. `fsage bench RUN` measures every target, aged and unaged.",
+        ));
+    }
+    let counted = |workload: &WorkloadFacts| !workload.origins.is_empty();
+    if lives().any(|life| life.last().is_some()) && !group.workload.as_ref().is_some_and(counted) {
+        lacking.push(group.titled(
+            "Which share of the operations is exact and which is guessed was not counted: the run is not complete, or was \
+             made by an older version. `fsage inspect WORKLOAD` tells.",
+        ));
+    }
+    lacking
 }
 
 /// That nothing of others is lost.

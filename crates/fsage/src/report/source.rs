@@ -1,7 +1,7 @@
 //! Reading the folder of a run: what there is, and in words what is missing and how to get it.
 
-use super::names;
 use super::subject::{Life, Subject};
+use super::{again, names};
 use crate::aging::real;
 use crate::benching::results;
 use crate::days::{self, DayRow};
@@ -61,7 +61,7 @@ pub fn run(path: &Path) -> anyhow::Result<Run> {
         subjects.push(Subject {
             place,
             spec: target.spec.clone(),
-            facts: Vec::new(),
+            facts: again::target_facts(&target.spec, &target.facts),
             lives: vec![life(path, target, &name, complete, &mut missing)],
             name,
         });
@@ -76,7 +76,7 @@ pub fn run(path: &Path) -> anyhow::Result<Run> {
 }
 
 /// The name of a folder, also of `.`.
-fn name_of(path: &Path) -> String {
+pub fn name_of(path: &Path) -> String {
     let real = path.canonicalize().ok();
     let name = real.as_deref().and_then(Path::file_name);
     let name = name.or(path.file_name()).unwrap_or(path.as_os_str());
@@ -92,10 +92,8 @@ fn life(
     missing: &mut Vec<String>,
 ) -> Life {
     let folder = run.join(&target.folder);
-    let mut life = Life {
-        days: days_of(&folder, name, complete, missing),
-        ..Life::default()
-    };
+    let mut life = Life::default();
+    (life.days, life.only_end) = days_of(&folder, name, complete, missing);
     if complete && target.days > life.days.len() as u64 && !life.days.is_empty() {
         missing.push(format!(
             "{name}: {} of {} days are on record; age it again for all of them.",
@@ -122,8 +120,13 @@ fn life(
     life
 }
 
-/// The days of a target; where they cannot be read, its end.
-fn days_of(folder: &Path, name: &str, complete: bool, missing: &mut Vec<String>) -> Vec<DayRow> {
+/// The days of a target; where they cannot be read, its end, and that this is all.
+fn days_of(
+    folder: &Path,
+    name: &str,
+    complete: bool,
+    missing: &mut Vec<String>,
+) -> (Vec<DayRow>, bool) {
     let path = folder.join("days.parquet");
     let days = if complete || path.exists() {
         days::read(&path)
@@ -132,16 +135,16 @@ fn days_of(folder: &Path, name: &str, complete: bool, missing: &mut Vec<String>)
     };
     let days = noted(days, missing, || format!("{name}: its days cannot be read"));
     if let Some(days) = days {
-        return days;
+        return (days, false);
     }
     let end = folder.join("final.parquet");
     if !end.is_file() {
-        return Vec::new();
+        return (Vec::new(), false);
     }
     let end = noted(measured(&end), missing, || {
         format!("{name}: its layout at the end cannot be read either")
     });
-    end.into_iter().collect()
+    (end.into_iter().collect(), true)
 }
 
 /// The measurements of all suites.

@@ -2,6 +2,7 @@
 
 use crate::benching::results::Row;
 use crate::days::DayRow;
+use crate::run_folder::WorkloadFacts;
 use fsage_report::{Fact, Target};
 
 /// What one workload did to targets.
@@ -13,6 +14,8 @@ pub struct Group {
     pub title: Option<String>,
     /// The targets.
     pub subjects: Vec<Subject>,
+    /// What is known of the workload.
+    pub workload: Option<WorkloadFacts>,
 }
 
 /// A target.
@@ -39,6 +42,8 @@ pub struct Life {
     pub control: Option<DayRow>,
     /// Measurements of benchmarks.
     pub bench: Vec<Row>,
+    /// Only its end is known, as its one day.
+    pub only_end: bool,
 }
 
 impl Life {
@@ -151,7 +156,10 @@ impl Subject {
 
     /// Days that all its lives have.
     pub fn days(&self) -> u64 {
-        let days = self.lives.iter().map(|life| life.days.len() as u64);
+        let days = self.lives.iter().map(|life| match life.only_end {
+            true => 0,
+            false => life.days.len() as u64,
+        });
         days.min().unwrap_or(0)
     }
 
