@@ -386,11 +386,6 @@ impl Unit {
 }
 
 impl Line {
-    /// Throughput in a state, in [`unit_name`](Self::unit_name).
-    pub fn in_state(&self, state: State) -> Option<&Summary> {
-        self.states.get(&state)?.throughput(self.unit())
-    }
-
     /// What its values are counted in: `MB/s` or `files/s`.
     pub fn unit_name(&self) -> &'static str {
         self.unit().as_str()

@@ -4,6 +4,7 @@ use super::number;
 use super::outcome::{Failure, Verdict};
 use super::results::{Case, TargetResults};
 use super::rules::{Bound, Of, Rule, Subject, When};
+use crate::benching::spread;
 use crate::days::DayRow;
 
 /// A target, and the one of the baseline that it is set beside. None where there is no baseline, or no such target.
@@ -205,7 +206,9 @@ fn bench(verdict: &mut Verdict, rule: &Rule, pattern: &str, of: Of, pair: &Pair<
                 continue;
             }
             match old.filter(|_| bound.kind.is_relative() && !rule.strict) {
-                Some(old) if overlap(case.interval(), old.interval()) => within_noise += 1,
+                Some(old) if overlap(spread(&case.summary), spread(&old.summary)) => {
+                    within_noise += 1
+                }
                 _ => verdict.failures.push(slower(bound, case, old)),
             }
         }
@@ -230,7 +233,7 @@ fn overlap(a: (f64, f64), b: (f64, f64)) -> bool {
 
 fn slower(bound: &Bound, case: &Case, old: Option<&Case>) -> Failure {
     let shown = |case: &Case| {
-        let (low, high) = case.interval();
+        let (low, high) = spread(&case.summary);
         format!(
             "{} ({}..{}) {}",
             number(case.summary.median),

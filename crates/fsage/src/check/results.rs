@@ -65,12 +65,6 @@ impl Case {
             .all(|pattern| parts.next().is_some_and(|part| matches(pattern, part)))
     }
 
-    /// Where the median lies: its interval, or from the smallest to the largest value where there are too few for one.
-    pub fn interval(&self) -> (f64, f64) {
-        let interval = self.summary.median_interval;
-        interval.map_or((self.summary.min, self.summary.max), |i| (i.low, i.high))
-    }
-
     /// Its suite.
     pub fn suite(&self) -> &str {
         self.name.split('/').next().unwrap_or_default()
@@ -202,14 +196,14 @@ fn of_line(suite: &str, line: &Line) -> Vec<Case> {
         .file_bytes
         .map_or_else(String::new, |bytes| format!("/{}", short_size(bytes)));
     let name = format!("{suite}/{}{size}", line.phase);
-    let states = [
-        (Of::Aged, State::Aged),
-        (Of::Control, State::Control),
-        (Of::Empty, State::Empty),
-    ];
-    let in_states = states
-        .into_iter()
-        .filter_map(|(of, state)| Some((of, *line.in_state(state)?, line.unit_name())));
+    let in_states = line.speeds().map(|(state, summary)| {
+        let of = match state {
+            State::Aged => Of::Aged,
+            State::Control => Of::Control,
+            State::Empty => Of::Empty,
+        };
+        (of, *summary, line.unit_name())
+    });
     let ratio = line.ratio.map(|ratio| (Of::Ratio, ratio, "of control"));
     let all = in_states.chain(ratio);
     let case = |(of, summary, unit)| Case {
