@@ -92,6 +92,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let stem = file.file_stem().unwrap_or_default();
     let shown = args.output.clone().unwrap_or_else(|| PathBuf::from(stem));
     let folder = std::path::absolute(&shown)?;
+    let start = std::env::current_dir()?;
     enter_folder_of(file)?;
     let plan = Plan::parse(&file.display().to_string(), &stem.to_string_lossy(), &text)?;
     let options = Options {
@@ -115,16 +116,17 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         experiment::print_results(&mut out, &rows)?;
         out.flush()?;
     }
-    let mut page = None;
     let mut checked = None;
-    if ran.is_over() {
-        if plan.writes_report {
-            report::write(&folder, &folder.join(report::PAGE), ui)?;
-            page = Some(shown.join(report::PAGE).display().to_string());
-        }
-        if let Some(of) = &plan.check {
-            checked = Some(check::check(&folder, &of.rules, of.baseline.as_deref())?);
-        }
+    if let Some(of) = plan.check.as_ref().filter(|_| ran.is_over()) {
+        checked = Some(check::check(&folder, &of.rules, of.baseline.as_deref())?);
+    }
+    let mut page = None;
+    if plan.writes_report && ran.is_over() {
+        // The page and its warnings name the folder as the user does.
+        std::env::set_current_dir(start)?;
+        let path = shown.join(report::PAGE);
+        report::write(&shown, &path, ui)?;
+        page = Some(path.display().to_string());
     }
     if args.json {
         let json = Json {
