@@ -9,7 +9,7 @@ mod by_size;
 mod decay;
 mod experiment;
 mod free_space;
-mod names;
+pub mod names;
 mod origin;
 mod outcomes;
 mod paper;
