@@ -2,20 +2,27 @@
 
 mod age;
 mod bench;
+mod check;
+mod compare;
+mod completions;
 mod convert;
 mod demo;
 mod device;
 mod diff;
 mod doctor;
-mod generate;
+pub mod generate;
 mod inspect;
+mod man;
 mod measure;
+mod report;
 mod reproduce;
+mod run;
 mod snapshot;
 mod verify;
 mod verify_method;
 
 pub use device::disk;
+pub use generate::again as generate_again;
 
 use crate::ui::Ui;
 use clap::{Parser, Subcommand};
@@ -38,6 +45,9 @@ enum Command {
     Age(age::Args),
     Measure(measure::Args),
     Bench(bench::Args),
+    Check(check::Args),
+    Compare(compare::Args),
+    Run(run::Args),
     Verify(verify::Args),
     Inspect(inspect::Args),
     Convert(convert::Args),
@@ -45,7 +55,10 @@ enum Command {
     VerifyMethod(verify_method::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
+    Completions(completions::Args),
+    Man(man::Args),
     Device(device::Args),
+    Report(report::Args),
     Reproduce(reproduce::Args),
 }
 
@@ -57,9 +70,15 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Snapshot(args) => snapshot::run(args, ui),
         Command::Age(args) => age::run(args, ui),
         Command::Measure(args) => measure::run(args, ui),
+        Command::Check(args) => check::run(args, ui),
         Command::Bench(args) => bench::run(args, ui),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args),
+        Command::Compare(args) => compare::run(args, ui),
+        Command::Run(args) => run::run(args, ui),
         Command::Doctor(args) => doctor::run(args),
         Command::Demo(args) => demo::run(args, ui),
+        Command::Report(args) => report::run(args, ui),
         Command::Reproduce(args) => reproduce::run(args, ui),
         Command::Device(args) => device::run(args, ui),
         Command::Generate(args) => generate::run(args, ui),
