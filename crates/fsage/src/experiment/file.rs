@@ -4,6 +4,7 @@ use crate::benching;
 use anyhow::anyhow;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::ops::Range;
 use toml::Spanned;
 
@@ -147,10 +148,14 @@ impl Text<'_> {
         })
     }
 
-    /// An error at a place in the file.
-    pub fn wrong(&self, at: &Range<usize>, what: &str) -> anyhow::Error {
+    /// The line of a place in the file, from 1.
+    pub fn line(&self, at: &Range<usize>) -> usize {
         let before = self.text.bytes().take(at.start);
-        let line = 1 + before.filter(|&byte| byte == b'\n').count();
-        anyhow!("{}:{line}: {what}", self.name)
+        1 + before.filter(|&byte| byte == b'\n').count()
+    }
+
+    /// An error at a place in the file.
+    pub fn wrong(&self, at: &Range<usize>, what: impl Display) -> anyhow::Error {
+        anyhow!("{}:{}: {what}", self.name, self.line(at))
     }
 }
