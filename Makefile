@@ -12,7 +12,7 @@ PREFIX ?= $(HOME)/.local
 DESTDIR ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build install uninstall man test bench lint format-check clippy deny spelling fmt doc fuzz clean setup
+.PHONY: help demo build install uninstall man test bench lint format-check clippy deny spelling fmt doc site fuzz clean setup
 
 help: ## Show this list
 	@echo "make TARGET, where TARGET is"
@@ -34,7 +34,7 @@ man: build ## Make target/man: a manual page a verb
 	target/release/fsage man --force --output target/man
 
 test: setup ## Run all tests, documentation examples included
-	@scripts/setup.sh realfs
+	@scripts/setup.sh realfs browser
 	cargo test $(CARGO_FLAGS) --workspace
 
 bench: setup ## Measure the performance budget of DESIGN.md
@@ -64,6 +64,10 @@ fmt: ## Format all Rust code
 
 doc: setup ## Build target/doc; a broken link is an error
 	RUSTDOCFLAGS="--deny warnings" cargo doc $(CARGO_FLAGS) --workspace --no-deps
+
+site: setup ## Build target/site: the guide and the reference, to be opened in a browser
+	@scripts/tools.sh mdbook
+	mdbook build docs
 
 fuzz: ## Run each fuzz target for FUZZ_SECONDS seconds
 	@scripts/setup.sh fuzz

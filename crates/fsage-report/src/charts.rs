@@ -54,19 +54,18 @@ pub struct Axis {
 /// Colors of targets; further ones begin again, with other symbols.
 const COLORS: usize = 10;
 
-/// Symbols of targets, so that color is not all that tells them apart. The last three are SVG paths: a star, a bar and
-/// an hourglass.
+/// Symbols of targets as SVG paths from -1 to 1, so that color is not all that tells them apart.
 const SYMBOLS: [&str; 10] = [
-    "circle",
-    "square",
-    "triangle-up",
-    "diamond",
-    "cross",
-    "triangle-down",
-    "triangle-right",
-    "M0,-1L0.24,-0.32L0.95,-0.31L0.38,0.12L0.59,0.81L0,0.4L-0.59,0.81L-0.38,0.12L-0.95,-0.31L-0.24,-0.32Z",
-    "M-1,-0.35L1,-0.35L1,0.35L-1,0.35Z",
-    "M-0.8,-0.8L0.8,-0.8L-0.8,0.8L0.8,0.8Z",
+    "M-1,0A1,1,0,1,1,1,0A1,1,0,1,1,-1,0Z",
+    "M-0.9,-0.9H0.9V0.9H-0.9Z",
+    "M0,-1L1,0.8H-1Z",
+    "M0,-1.15L1.15,0L0,1.15L-1.15,0Z",
+    "M-0.35,-1H0.35V-0.35H1V0.35H0.35V1H-0.35V0.35H-1V-0.35H-0.35Z",
+    "M0,1L1,-0.8H-1Z",
+    "M1,0L-0.8,1V-1Z",
+    "M-0.9,-0.9H0.9L-0.9,0.9H0.9Z",
+    "M-1,-0.4H1V0.4H-1Z",
+    "M-0.4,-1H0.4V1H-0.4Z",
 ];
 
 fn color_of_target(target: usize) -> String {
@@ -99,27 +98,47 @@ fn column_name(label: &str, others: &[&str]) -> String {
     name
 }
 
-/// The part of Vega-Lite that says how an axis looks; `range` is what is shown on it.
-fn axis(axis: &Axis, range: Option<(f64, f64)>) -> Value {
-    let mut out = json!({ "title": axis.label });
+/// A quantitative channel: the column, its axis, and what is shown on it. The values tell what that is, so that charts
+/// do not look for it in data that they may not have.
+fn quantitative(field: &str, axis: &Axis, values: impl Iterator<Item = f64>) -> Value {
+    let (low, high) = shown(axis, values);
+    let mut guide = json!({ "title": axis.label });
     match axis.format {
-        Format::Number => out["format"] = json!(",~g"),
-        Format::Percent => out["format"] = json!("~%"),
+        Format::Number => guide["format"] = json!(",.6~r"),
+        Format::Percent => guide["format"] = json!("~%"),
         Format::Bytes => {
-            out["labelExpr"] = json!(BYTES_LABEL);
-            if let Some(ticks) = range.map(|(low, high)| bytes_ticks(axis, low, high)) {
-                out["values"] = json!(ticks);
-            }
+            guide["labelExpr"] = json!(BYTES_LABEL);
+            guide["values"] = json!(bytes_ticks(axis, low, high));
         }
     }
-    out
+    let scale = match axis.scale {
+        Scale::Linear => json!({
+            "domain": [low, high], "zero": axis.from_zero, "nice": axis.format != Format::Bytes,
+        }),
+        Scale::Log => json!({ "type": "log", "base": 2, "domain": [low, high], "nice": false }),
+    };
+    json!({ "field": field, "type": "quantitative", "axis": guide, "scale": scale })
 }
 
-/// The part of Vega-Lite that says how an axis is divided.
-fn scale(axis: &Axis) -> Value {
-    match axis.scale {
-        Scale::Linear => json!({ "zero": axis.from_zero, "nice": axis.format != Format::Bytes }),
-        Scale::Log => json!({ "type": "log", "base": 2, "nice": false }),
+/// From where to where an axis goes, never from a number to itself.
+fn shown(axis: &Axis, values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let is_log = axis.scale == Scale::Log;
+    let fits = |x: &f64| x.is_finite() && (!is_log || *x > 0.0);
+    let range = values.filter(fits).fold(None, |range, x| match range {
+        None => Some((x, x)),
+        Some((low, high)) => Some((f64::min(low, x), f64::max(high, x))),
+    });
+    let (mut low, mut high) = range.unwrap_or(if is_log { (1.0, 2.0) } else { (0.0, 1.0) });
+    if axis.from_zero && !is_log {
+        (low, high) = (low.min(0.0), high.max(0.0));
+    }
+    if low < high {
+        return (low, high);
+    }
+    match (is_log, axis.format) {
+        (true, _) => (low / 2.0, high * 2.0),
+        (false, Format::Percent) => (low - 0.05, high + 0.05),
+        (false, _) => (low - 1.0, high + 1.0),
     }
 }
 
@@ -154,16 +173,6 @@ fn bytes_ticks(axis: &Axis, low: f64, high: f64) -> Vec<f64> {
             ticks.take_while(|&tick| tick <= high).collect()
         }
     }
-}
-
-/// The smallest and the largest of the numbers that are finite.
-fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
-    values
-        .filter(|x| x.is_finite())
-        .fold(None, |range, x| match range {
-            None => Some((x, x)),
-            Some((low, high)) => Some((low.min(x), high.max(x))),
-        })
 }
 
 /// Opacity of what belongs to a target or curve: paler while others are chosen in the legend.

@@ -49,6 +49,15 @@ pub fn cell(value: &Value) -> String {
     }
 }
 
+/// The words of a text, in small letters.
+pub fn words(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    words
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect()
+}
+
 /// A number with at most 6 significant digits, and its thousands apart.
 pub fn number(x: f64) -> String {
     let rounded = Cell::rounded(x);

@@ -90,12 +90,11 @@ impl Stacks {
                 "calculate": format!("indexof({}, datum['{PART}'])", json!(parts)),
                 "as": "order",
             }],
-            "mark": { "type": "bar", "stroke": "--surface", "strokeWidth": 1 },
+            "mark": { "type": "bar", "stroke": "--surface", "strokeWidth": 1, "tooltip": { "content": "data" } },
             "encoding": {
                 "y": {
                     "field": BAR, "type": "nominal", "sort": bars, "title": null,
                     "scale": { "paddingInner": 0.3 },
-                    "axis": { "labelLimit": 220, "domain": false, "ticks": false, "labelPadding": 10 },
                 },
                 "x": {
                     "field": value, "type": "quantitative", "stack": "normalize",

@@ -1,7 +1,7 @@
 //! The command line: one file a verb.
 
 mod age;
-pub mod bench;
+mod bench;
 mod check;
 mod compare;
 mod completions;
