@@ -341,7 +341,7 @@ impl Entry {
             }
         };
         Ok(Rule {
-            line: source.line(span),
+            line: 1 + source.lines_before(span),
             name: self.name.unwrap_or_else(|| subject.to_string()),
             subject,
             target: self.target,
