@@ -62,7 +62,7 @@ pub fn up_to(max_bytes: u64) -> String {
     if max_bytes == u64::MAX {
         "larger".to_owned()
     } else {
-        format!("to {}", human(max_bytes))
+        format!("to {}", human(max_bytes).replace(".0 ", " "))
     }
 }
 

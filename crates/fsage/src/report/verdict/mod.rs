@@ -222,3 +222,6 @@ fn less_than(a: Over, b: Over) -> &'static str {
         "runs of the same target do among themselves"
     }
 }
+
+#[cfg(test)]
+mod tests;
