@@ -130,7 +130,13 @@ fn compare(
         force: true,
         resume: false,
     };
-    steps.carry_out(ui)?;
+    ui.note("  replaying");
+    steps.age(ui)?;
+    if made_of.bench.is_some() {
+        ui.note("  benchmarking, aged and unaged");
+    }
+    steps.measure(ui)?;
+    ui.note("  writing the report\n");
     let page = run.join(report::PAGE);
     // What is missing stands on the page.
     report::write(run, &page, Ui { quiet: true })?;
