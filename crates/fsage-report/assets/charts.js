@@ -7,7 +7,9 @@
   const chosen = new Set();
   /* With more rows than this a canvas is faster than elements. */
   const MANY_ROWS = 20_000;
-  const LINES_HEIGHT = 300;
+  /* Points of all curves of a chart that are drawn, and of one curve at least: there are no more columns of pixels. */
+  const MANY_POINTS = 5_000;
+  const ENOUGH_POINTS = 200;
   /* Symbols of a curve, and the length up to which each of its points has one. */
   const SYMBOLS = 7;
   const FEW_POINTS = 16;
@@ -50,7 +52,6 @@
     const { rows, marked, published } = charts[id];
     return {
       ...painted(data.charts[id].spec),
-      ...(metaOf(id).kind === "lines" ? { height: LINES_HEIGHT } : {}),
       datasets: { rows, marked, published, pointed: [] },
       width,
       autosize: { type: "fit-x", contains: "padding" },
@@ -60,13 +61,40 @@
 
   /* ---- Curves ---- */
 
-  /* Points of each curve that are known, by x. */
+  /* Curves with all of their rows, and with those that are known, by x. On a logarithmic axis there is no 0. */
   const curvesOf = (meta, rows) => {
-    const curves = new Map(meta.series.map((series) => [series.name, { ...series, rows: [] }]));
+    const curves = new Map(meta.series.map((series) => [series.name, { ...series, all: [], rows: [] }]));
+    const isKnown = (value, scale) => value !== null && (scale !== "log" || value > 0);
     for (const row of rows) {
-      if (row[meta.y] !== null && row[meta.x] !== null) curves.get(row.series)?.rows.push(row);
+      if (!isKnown(row[meta.x], meta.x_scale)) continue;
+      const curve = curves.get(row.series);
+      const isPoint = isKnown(row[meta.y], meta.y_scale);
+      curve?.all.push(isPoint ? row : { ...row, [meta.y]: null });
+      if (isPoint) curve?.rows.push(row);
     }
     return [...curves.values()].filter((curve) => curve.rows.length > 0);
+  };
+
+  /* At most so many rows of a curve: of each stretch the ends, the smallest, the largest, and where it is broken. */
+  const thinned = (rows, y, most) => {
+    if (rows.length <= most) return rows;
+    const stretches = Math.floor(most / 5);
+    const kept = new Set();
+    for (let i = 0; i < stretches; i++) {
+      const from = Math.floor(i * rows.length / stretches);
+      const to = Math.floor((i + 1) * rows.length / stretches);
+      let [low, high, gap] = [null, null, null];
+      for (let at = from; at < to; at++) {
+        const value = rows[at][y];
+        if (value === null) gap ??= at;
+        else {
+          if (low === null || value < rows[low][y]) low = at;
+          if (high === null || value > rows[high][y]) high = at;
+        }
+      }
+      for (const at of [from, low, high, gap, to - 1]) if (at !== null) kept.add(at);
+    }
+    return [...kept].sort((a, b) => a - b).map((at) => rows[at]);
   };
 
   /* A few points of each curve, not below each other, that carry its symbol. */
@@ -177,15 +205,14 @@
 
   /* Shows all values at the x that is next to a place on the screen; says where that is. */
   const pointAt = (id, clientX) => {
-    const { figure, view, curves, xs } = charts[id];
-    const meta = metaOf(id);
+    const { figure, view, xs } = charts[id];
     const scale = view.scale("x");
     const box = figure.querySelector(".plot svg, .plot canvas").getBoundingClientRect();
     const origin = box.left + view.origin()[0] + view.padding().left;
     const distance = (x) => Math.abs(scale(x) - (clientX - origin));
     const x = nearest(xs, "x", scale.invert(clientX - origin), distance).x;
     show(id, x);
-    return { left: origin + scale(x), top: box.top + LINES_HEIGHT / 2, curves };
+    return origin + scale(x);
   };
 
   const show = (id, x) => {
@@ -222,7 +249,7 @@
   })[key];
 
   const listen = (id, plot) => {
-    const move = (event) => moveTooltip(pointAt(id, event.clientX).left, event.clientY);
+    const move = (event) => moveTooltip(pointAt(id, event.clientX), event.clientY);
     plot.addEventListener("pointermove", move);
     plot.addEventListener("pointerdown", move);
     plot.addEventListener("pointerleave", () => unpoint(id));
@@ -236,7 +263,7 @@
       event.preventDefault();
       show(id, xs[Math.max(0, Math.min(next, xs.length - 1))].x);
       const box = plot.getBoundingClientRect();
-      moveTooltip(box.left + view.origin()[0] + view.scale("x")(charts[id].at), box.top + LINES_HEIGHT / 2);
+      moveTooltip(box.left + view.origin()[0] + view.scale("x")(charts[id].at), (box.top + box.bottom) / 2);
     });
     plot.tabIndex = 0;
     plot.setAttribute("aria-label", `${plot.getAttribute("aria-label")} Arrow keys read the values.`);
@@ -306,11 +333,13 @@
     const meta = metaOf(id);
     const rows = rowsOf(data.charts[id]);
     const lines = meta.kind === "lines";
+    const most = Math.max(ENOUGH_POINTS, MANY_POINTS / (meta.series?.length ?? 1));
     const measured = meta.published ? rows.filter((row) => row.source !== "published") : rows;
     const curves = lines ? curvesOf(meta, measured) : [];
     const xs = new Set(curves.flatMap((curve) => curve.rows.map((row) => row[meta.x])));
     charts[id] = {
-      figure, curves, rows: measured,
+      figure, curves,
+      rows: lines ? curves.flatMap((curve) => thinned(curve.all, meta.y, most)) : rows,
       published: meta.published ? rows.filter((row) => row.source === "published") : [],
       marked: markedOf(curves),
       xs: [...xs].sort((a, b) => a - b).map((x) => ({ x })),
@@ -325,7 +354,7 @@
       return;
     }
     figure.querySelector(".legend").replaceChildren(...legendOf(id));
-    if (lines) plot.style.minHeight = `${LINES_HEIGHT + 70}px`;
+    plot.style.minHeight = `${data.charts[id].spec.height + 60}px`;
     near.observe(plot);
     waiting.push(id);
   };

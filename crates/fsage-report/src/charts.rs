@@ -29,7 +29,8 @@ pub enum Format {
 }
 
 /// How an axis is divided.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Scale {
     /// Evenly.
     #[default]

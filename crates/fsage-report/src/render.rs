@@ -57,6 +57,7 @@ fn environment(terms: &[Term]) -> Result<Environment<'static>, RenderError> {
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_formatter(text::write);
     environment.add_filter("cell", text::cell);
+    environment.add_filter("sentence", text::sentence);
     let terms = terms.to_vec();
     environment.add_function("terms_in", move |exhibit: &Value| terms_in(&terms, exhibit));
     for (name, source) in TEMPLATES {

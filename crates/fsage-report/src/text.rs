@@ -2,7 +2,7 @@
 
 use crate::data::Cell;
 use minijinja::value::{Value, ValueKind};
-use minijinja::{Error, Output, State, escape_formatter};
+use minijinja::{Error, HtmlEscape, Output, State, escape_formatter};
 use std::fmt::Write;
 
 /// Writes a value of a template: escaped, and with every control character as its picture.
@@ -49,6 +49,22 @@ pub fn cell(value: &Value) -> String {
     }
 }
 
+/// A sentence: what stands between backquotes is something to type.
+pub fn sentence(text: &str) -> Value {
+    let parts: Vec<&str> = text.split('`').collect();
+    let mut out = String::new();
+    for (i, part) in parts.iter().enumerate() {
+        let escaped = HtmlEscape(&visible(part)).to_string();
+        // A backquote without its twin is only that.
+        match (i % 2 == 1, i + 1 < parts.len()) {
+            (true, true) => out.extend(["<code>", &escaped, "</code>"]),
+            (true, false) => out.extend(["`", &escaped]),
+            (false, _) => out.push_str(&escaped),
+        }
+    }
+    Value::from_safe_string(out)
+}
+
 /// The words of a text, in small letters.
 pub fn words(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !c.is_alphanumeric());
@@ -68,7 +84,7 @@ pub fn number(x: f64) -> String {
     let (whole, fraction) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
     let mut out = String::from(sign);
     for (i, digit) in whole.chars().enumerate() {
-        if i > 0 && (whole.len() - i).is_multiple_of(3) && whole.len() > 4 {
+        if i > 0 && (whole.len() - i).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

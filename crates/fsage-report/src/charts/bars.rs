@@ -44,6 +44,10 @@ const STATE: &str = "state";
 const LOW: &str = "low";
 const HIGH: &str = "high";
 
+/// Height of a bar, and of the gap between two groups, in pixels.
+const LANE: usize = 14;
+const GAP: usize = 16;
+
 /// How dark the bars of the first, second and further states of a chart are.
 const SHADES: [f64; 3] = [1.0, 0.42, 0.22];
 
@@ -122,7 +126,7 @@ impl Bars {
 
         let y = json!({
             "field": GROUP, "type": "nominal", "sort": groups, "title": null,
-            "scale": { "paddingInner": 0.28, "paddingOuter": 0.14 },
+            "scale": { "paddingInner": GAP as f64 / (lanes.len() * LANE + GAP) as f64, "paddingOuter": 0.1 },
         });
         let offset = json!({
             "field": "lane", "type": "nominal", "scale": { "domain": lanes, "paddingInner": 0.12 },
@@ -138,7 +142,7 @@ impl Bars {
         };
         let x = quantitative(value, &axis, values);
         let by_target = json!({
-            "field": TARGET, "type": "nominal", "legend": { "title": null },
+            "field": TARGET, "type": "nominal", "title": null,
             "scale": { "domain": targets, "range": colors },
         });
         let mut layers = vec![json!({
@@ -147,7 +151,7 @@ impl Bars {
                 "y": y, "yOffset": offset, "x": x,
                 "color": by_target, "stroke": by_target,
                 "fillOpacity": {
-                    "field": STATE, "type": "ordinal", "legend": { "title": null },
+                    "field": STATE, "type": "ordinal", "title": null,
                     "scale": { "domain": states, "range": shades },
                 },
                 "opacity": opacity(TARGET, 1.0),
@@ -168,7 +172,7 @@ impl Bars {
         json!({
             "params": chosen(),
             "data": { "name": "rows" },
-            "height": { "step": 15, "for": "offset" },
+            "height": groups.len() * (lanes.len() * LANE + GAP),
             "transform": [{ "calculate": "datum['target'] + '\\u0001' + datum['state']", "as": "lane" }],
             "layer": layers,
             "usermeta": {

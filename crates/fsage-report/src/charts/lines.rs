@@ -66,6 +66,9 @@ const SERIES: &str = "series";
 const LOW: &str = "low";
 const HIGH: &str = "high";
 const SOURCE: &str = "source";
+/// Height of the plot in pixels.
+const HEIGHT: u32 = 300;
+
 /// Values of the column [`SOURCE`].
 const MEASURED: &str = "measured";
 const PUBLISHED: &str = "published";
@@ -145,10 +148,12 @@ impl Lines {
         }
         json!({
             "params": chosen(),
+            "height": HEIGHT,
             "layer": self.layers(&x, &y),
             "usermeta": {
                 "kind": "lines",
                 "x": x["field"], "y": y["field"], "x_format": self.x.format, "y_format": self.y.format,
+                "x_scale": self.x.scale, "y_scale": self.y.scale,
                 "intervals": self.has_intervals(), "published": !self.published.is_empty(),
                 "series": self.series.iter().map(Series::legend).collect::<Vec<Value>>(),
             },
@@ -216,7 +221,7 @@ impl Lines {
             .collect();
         let range: Vec<Value> = self.series.iter().map(value).collect();
         json!({
-            "field": SERIES, "type": "nominal", "legend": { "title": null },
+            "field": SERIES, "type": "nominal", "title": null,
             "scale": { "domain": names, "range": range },
         })
     }

@@ -33,6 +33,9 @@ pub struct Stacks {
 const BAR: &str = "bar";
 const PART: &str = "part";
 
+/// Height of a bar with the gap below it, in pixels.
+const BAR_HEIGHT: usize = 30;
+
 /// Colors from good to bad, in the style of the page.
 const COLORS: usize = 9;
 
@@ -85,7 +88,7 @@ impl Stacks {
             .collect();
         json!({
             "data": { "name": "rows" },
-            "height": { "step": 30 },
+            "height": self.stacks.len() * BAR_HEIGHT,
             "transform": [{
                 "calculate": format!("indexof({}, datum['{PART}'])", json!(parts)),
                 "as": "order",
@@ -101,7 +104,7 @@ impl Stacks {
                     "axis": { "title": format!("share of {}", self.value.label), "format": "~%" },
                 },
                 "color": {
-                    "field": PART, "type": "nominal", "legend": { "title": null },
+                    "field": PART, "type": "nominal", "title": null,
                     "scale": { "domain": parts, "range": colors },
                 },
                 "order": { "field": "order", "type": "quantitative" },

@@ -4,6 +4,7 @@ use crate::benching;
 use anyhow::anyhow;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::ops::Range;
 use toml::Spanned;
 
@@ -160,7 +161,7 @@ impl Text<'_> {
     }
 
     /// An error at a place in the file.
-    pub fn wrong(&self, at: &Range<usize>, what: &str) -> anyhow::Error {
+    pub fn wrong(&self, at: &Range<usize>, what: impl Display) -> anyhow::Error {
         anyhow!("{}:{}: {what}", self.name, 1 + self.lines_before(at))
     }
 

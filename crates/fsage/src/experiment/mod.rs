@@ -13,6 +13,7 @@ mod steps;
 mod verdict;
 mod workloads;
 
+pub use file::Text;
 pub use plan::Plan;
 pub use results::{Row, print_table as print_results, rows};
 pub use steps::{Bench, MadeOf, Steps};

@@ -9,6 +9,7 @@ mod by_size;
 mod decay;
 mod experiment;
 mod free_space;
+mod map;
 pub mod names;
 mod origin;
 mod outcomes;
@@ -43,25 +44,23 @@ const MARK: &str = "<meta name=\"generator\" content=\"fsage";
 /// Writes the page of a run or of an experiment. A page that fsage made is replaced, another file is not.
 pub fn write(of: &Path, to: &Path, ui: Ui) -> anyhow::Result<()> {
     may_be_replaced(to)?;
-    let report = collect(of)?;
-    for line in &report.missing {
+    let material = material(of)?;
+    for line in &material.missing {
         ui.warn(line);
     }
-    let page = fsage_report::render(&report)
+    let page = fsage_report::render(&page(material))
         .with_context(|| format!("{}: its report cannot be made", of.display()))?;
     let mut file = PartialFile::create(to, true)?;
     file.write_all(page.as_bytes())?;
     Ok(file.finish()?)
 }
 
-/// What stands on the page of a folder.
-pub fn collect(of: &Path) -> anyhow::Result<Report> {
-    let material = if Experiment::is_experiment(of) {
-        experiment::read(of)?
+fn material(of: &Path) -> anyhow::Result<Material> {
+    if Experiment::is_experiment(of) {
+        experiment::read(of)
     } else {
-        run(of)?
-    };
-    Ok(page(material))
+        run(of)
+    }
 }
 
 /// What a page is made of.
@@ -129,6 +128,7 @@ fn page(material: Material) -> Report {
         sections.extend(of_group.into_iter().flatten());
         missing.extend(lacking(group));
     }
+    let maps = map::maps(&material.groups, &mut missing);
     sections.extend(material.own_sections);
     for finding in &mut verdict {
         // A link leads to what stands on the page only.
@@ -144,8 +144,8 @@ fn page(material: Material) -> Report {
         facts: material.facts,
         commands: material.commands,
         sections,
+        maps,
         terms: terms::terms(),
-        ..Report::default()
     }
 }
 

@@ -4,6 +4,7 @@ use crate::benching::results::Row;
 use crate::days::DayRow;
 use crate::run_folder::WorkloadFacts;
 use fsage_report::{Fact, Target};
+use std::path::PathBuf;
 
 /// What one workload did to targets.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +37,8 @@ pub struct Subject {
 /// A target that lived through a workload.
 #[derive(Clone, Debug, Default)]
 pub struct Life {
+    /// The folder of its results.
+    pub folder: PathBuf,
     /// Its days.
     pub days: Vec<DayRow>,
     /// The unaged control.
@@ -156,10 +159,11 @@ impl Subject {
 
     /// Days that all its lives have.
     pub fn days(&self) -> u64 {
-        let days = self.lives.iter().map(|life| match life.only_end {
-            true => 0,
-            false => life.days.len() as u64,
-        });
+        let known = self
+            .lives
+            .iter()
+            .map(|life| (life.days.len() as u64, life.only_end));
+        let days = known.map(|(days, only_end)| if only_end { 0 } else { days });
         days.min().unwrap_or(0)
     }
 
