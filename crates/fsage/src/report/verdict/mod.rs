@@ -82,13 +82,13 @@ struct Ranking<'a> {
 impl<'a> Ranking<'a> {
     fn of(group: &'a Group) -> Ranking<'a> {
         let ends = group.subjects.iter().filter_map(|subject| {
-            let end = subject.over(|life| life.end_score())?;
+            let end = subject.over(Life::end_score)?;
             Some((subject, end))
         });
         let ends: Vec<(&Subject, Over)> = ends.collect();
         let controlled = |(subject, _): &(&Subject, Over)| {
             let mut lives = subject.lives.iter();
-            lives.all(|life| life.end_score().is_none() || life.control_score().is_some())
+            lives.all(Life::end_score.is_none() || life.control_score().is_some())
         };
         let since = if ends.iter().all(controlled) {
             Since::Control
