@@ -130,7 +130,8 @@ fn compare(
         force: true,
         resume: false,
     };
-    steps.carry_out(ui)?;
+    steps.age(ui)?;
+    steps.measure(ui)?;
     let page = run.join(report::PAGE);
     // What is missing stands on the page.
     report::write(run, &page, Ui { quiet: true })?;
