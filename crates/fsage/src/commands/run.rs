@@ -8,7 +8,6 @@ use crate::report;
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::{Context, anyhow};
-use comfy_table::CellAlignment;
 use serde::Serialize;
 use std::fs;
 use std::io::{self, Write};
@@ -196,18 +195,16 @@ fn fail_if_any_failed(cells: &[&Cell], status: Option<u8>) -> anyhow::Result<()>
 }
 
 fn print_cells(out: &mut impl Write, standing: &Manifest) -> io::Result<()> {
-    let mut table = summary::table(&["cell", "target", "seed", "repetition", "state"]);
-    if let Some(column) = table.column_mut(1) {
-        column.set_cell_alignment(CellAlignment::Left);
-    }
+    let mut table = summary::table(&["cell", "workload", "seed", "repetition", "state", "target"]);
     for cell in &standing.cells {
         table.add_row(vec![
             cell.id.clone(),
-            cell.target.clone(),
+            cell.workload.clone(),
             cell.seed
                 .map_or_else(|| "-".to_owned(), |seed| seed.to_string()),
             cell.repetition.to_string(),
             cell.state.as_str().to_owned(),
+            cell.target.clone(),
         ]);
     }
     writeln!(out, "{table}")?;
