@@ -4,6 +4,7 @@
 use fsage_data::table::{Value, read_table};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -108,12 +109,12 @@ fn write_workload(path: &Path, files: u64) {
     for day in 0..4 {
         for file in 0..files {
             let id = day * files + file + 1;
-            text.push_str(&format!("create {id} 0 {}\n", 3000 + 7000 * (file % 5)));
+            writeln!(text, "create {id} 0 {}", 3000 + 7000 * (file % 5)).expect("text");
             if file % 3 == 0 {
-                text.push_str(&format!("delete {id}\n"));
+                writeln!(text, "delete {id}").expect("text");
             }
         }
-        text.push_str(&format!("day {day}\n"));
+        writeln!(text, "day {day}").expect("text");
     }
     fs::write(path, text).expect("a workload");
 }
@@ -257,6 +258,15 @@ fn a_cell_that_fails_stops_no_other_and_is_named() {
     write_workload(&at.join("bad.ops"), 5);
     let (_, said) = fsage(at, "run e.toml");
     assert!(said.contains("Cells that were done before: 2"), "{said}");
+
+    // The copy in the folder is the same experiment: its paths are meant from where the file was.
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    let copy = at.join("e/experiment.toml");
+    let (_, said) = fsage(elsewhere.path(), &format!("run {}", copy.display()));
+    assert!(said.contains("Cells that were done before: 4"), "{said}");
+    let (_, said) = fsage(at, "run e/experiment.toml -o again");
+    assert!(!said.contains("done before"), "{said}");
+    assert_same(&at.join("e/cells"), &at.join("again/cells"));
 }
 
 /// Runs a command until something is there, then presses Ctrl-C; gives what it said.
@@ -443,6 +453,99 @@ fn an_experiment_is_checked_by_the_rules_that_its_file_names() {
     fails(at, "run e.toml", 2, &["e.toml:9", "max_dorp"]);
 }
 
+/// What is wrong, with `$T` for a line of targets and `$W` for the table of a workload; and what must be said.
+const WRONG: [(&str, &[&str]); 27] = [
+    (
+        "tagets = 1\n$W",
+        &[
+            "e.toml:1",
+            "unknown field `tagets`",
+            "`targets`",
+            "--show policies",
+        ],
+    ),
+    ("$T$Wdays = 3\n", &["e.toml:2", "belong to a `preset`"]),
+    (
+        "$T\n[[workload]]\nfiel = \"w.ops\"\n",
+        &["e.toml:4", "unknown field `fiel`", "`file`"],
+    ),
+    (
+        "$T$W[bench]\nsuite = \"all\"\n",
+        &["e.toml:5", "unknown field `suite`", "`suites`"],
+    ),
+    (
+        "$T$W[bench]\nsuites = [\"fast\"]\n",
+        &["e.toml:4", "no suite is called `fast`", "sequential"],
+    ),
+    (
+        "$T$W[bench]\nsizes = [\"big\"]\n",
+        &["e.toml:4", "sizes: ", "16K"],
+    ),
+    (
+        "$T$W[bench]\nrepetitions = 0\n",
+        &["e.toml:4", "1 to 10000"],
+    ),
+    (
+        "$T$W[bench]\ndevice = \"floppy\"\n",
+        &["e.toml:4", "no drive is called floppy"],
+    ),
+    (
+        "$T$W[age]\nsnapshot = 3\n",
+        &["e.toml:5", "`snapshot`", "`snapshots`"],
+    ),
+    ("$T$W[report]\nwrite = 3\n", &["e.toml:5", "boolean"]),
+    (
+        "$T$W[check]\nrules = \"none.toml\"\n",
+        &["e.toml:5", "none.toml", "regression"],
+    ),
+    ("$T", &["e.toml:1", "no workload", "[[workload]]"]),
+    ("targets = []\n$W", &["e.toml:1", "expected at least one"]),
+    (
+        "targets = [\"ffs\",\n \"zfs\"]\n$W",
+        &["e.toml:2", "unknown kind `zfs`", "known: ffs"],
+    ),
+    (
+        "targets = [\"ffs:polcy=orig\"]\n$W",
+        &["e.toml:1", "polcy", "known: preset"],
+    ),
+    (
+        "targets = [\"ffs:bsize=3000\"]\n$W",
+        &["e.toml:1", "newfs refuses bsize"],
+    ),
+    (
+        "targets = [\"null\", \"null\"]\n$W",
+        &["e.toml:1", "`null` is named twice"],
+    ),
+    (
+        "targets = [\"ffs:policy={p}\"]\n$W",
+        &["e.toml:1", "no list `p`", "it has none"],
+    ),
+    (
+        "targets = [\"ffs:policy={p\"]\n$W",
+        &["e.toml:1", "`{` stands alone", "{NAME}"],
+    ),
+    (
+        "$T$W[matrix]\np = [1]\n",
+        &["e.toml:5", "no target has a gap for `p`", "{p}"],
+    ),
+    (
+        "targets = [\"ffs:nrpos={p}\"]\n$W[matrix]\np = [1.5]\n",
+        &["e.toml:5", "p: expected texts"],
+    ),
+    ("seeds = [1, 1]\n$T$W", &["e.toml:1", "each once"]),
+    ("repetitions = 2\n$T$W", &["e.toml:1", "vary `seeds`"]),
+    (
+        "$T[[workload]]\npreset = \"home-2096\"\n",
+        &["e.toml:2", "home-2096", "home-1996"],
+    ),
+    (
+        "$T[[workload]]\ngenerate = [\"svn\"]\n",
+        &["e.toml:2", "svn"],
+    ),
+    ("$T$Wseed = 2\n", &["e.toml:2", "seed: nothing of `w`"]),
+    ("$T$W$W", &["e.toml:4", "two workloads are called `w`"]),
+];
+
 #[test]
 fn what_is_wrong_in_an_experiment_file_is_named_with_its_line() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -450,122 +553,8 @@ fn what_is_wrong_in_an_experiment_file_is_named_with_its_line() {
     write_workload(&at.join("w.ops"), 5);
     let targets = "targets = [\"ffs:preset=tiny\"]\n";
     let workload = "[[workload]]\nfile = \"w.ops\"\n";
-    let table: [(String, &[&str]); 27] = [
-        (
-            format!("tagets = 1\n{workload}"),
-            &[
-                "e.toml:1",
-                "unknown field `tagets`",
-                "`targets`",
-                "--show policies",
-            ],
-        ),
-        (
-            format!("{targets}{workload}days = 3\n"),
-            &["e.toml:2", "belong to a `preset`"],
-        ),
-        (
-            format!("{targets}\n[[workload]]\nfiel = \"w.ops\"\n"),
-            &["e.toml:4", "unknown field `fiel`", "`file`"],
-        ),
-        (
-            format!("{targets}{workload}[bench]\nsuite = \"all\"\n"),
-            &["e.toml:5", "unknown field `suite`", "`suites`"],
-        ),
-        (
-            format!("{targets}{workload}[bench]\nsuites = [\"fast\"]\n"),
-            &["e.toml:4", "no suite is called `fast`", "sequential"],
-        ),
-        (
-            format!("{targets}{workload}[bench]\nsizes = [\"big\"]\n"),
-            &["e.toml:4", "sizes: ", "16K"],
-        ),
-        (
-            format!("{targets}{workload}[bench]\nrepetitions = 0\n"),
-            &["e.toml:4", "1 to 10000"],
-        ),
-        (
-            format!("{targets}{workload}[bench]\ndevice = \"floppy\"\n"),
-            &["e.toml:4", "no drive is called floppy"],
-        ),
-        (
-            format!("{targets}{workload}[age]\nsnapshot = 3\n"),
-            &["e.toml:5", "`snapshot`", "`snapshots`"],
-        ),
-        (
-            format!("{targets}{workload}[report]\nwrite = 3\n"),
-            &["e.toml:5", "boolean"],
-        ),
-        (
-            format!("{targets}{workload}[check]\nrules = \"none.toml\"\n"),
-            &["e.toml:5", "none.toml", "regression"],
-        ),
-        (
-            targets.to_owned(),
-            &["e.toml:1", "no workload", "[[workload]]"],
-        ),
-        (
-            format!("targets = []\n{workload}"),
-            &["e.toml:1", "expected at least one"],
-        ),
-        (
-            format!("targets = [\"ffs\",\n \"zfs\"]\n{workload}"),
-            &["e.toml:2", "unknown kind `zfs`", "known: ffs"],
-        ),
-        (
-            format!("targets = [\"ffs:polcy=orig\"]\n{workload}"),
-            &["e.toml:1", "polcy", "known: preset"],
-        ),
-        (
-            format!("targets = [\"ffs:bsize=3000\"]\n{workload}"),
-            &["e.toml:1", "newfs refuses bsize"],
-        ),
-        (
-            format!("targets = [\"null\", \"null\"]\n{workload}"),
-            &["e.toml:1", "`null` is named twice"],
-        ),
-        (
-            format!("targets = [\"ffs:policy={{p}}\"]\n{workload}"),
-            &["e.toml:1", "no list `p`", "it has none"],
-        ),
-        (
-            format!("targets = [\"ffs:policy={{p\"]\n{workload}"),
-            &["e.toml:1", "`{` stands alone", "{NAME}"],
-        ),
-        (
-            format!("{targets}{workload}[matrix]\np = [1]\n"),
-            &["e.toml:5", "no target has a gap for `p`", "{p}"],
-        ),
-        (
-            format!("targets = [\"ffs:nrpos={{p}}\"]\n{workload}[matrix]\np = [1.5]\n"),
-            &["e.toml:5", "p: expected texts"],
-        ),
-        (
-            format!("seeds = [1, 1]\n{targets}{workload}"),
-            &["e.toml:1", "each once"],
-        ),
-        (
-            format!("repetitions = 2\n{targets}{workload}"),
-            &["e.toml:1", "vary `seeds`"],
-        ),
-        (
-            format!("{targets}[[workload]]\npreset = \"home-2096\"\n"),
-            &["e.toml:2", "home-2096", "home-1996"],
-        ),
-        (
-            format!("{targets}[[workload]]\ngenerate = [\"svn\"]\n"),
-            &["e.toml:2", "svn"],
-        ),
-        (
-            format!("{targets}{workload}seed = 2\n"),
-            &["e.toml:2", "seed: nothing of `w`"],
-        ),
-        (
-            format!("{targets}{workload}{workload}"),
-            &["e.toml:4", "two workloads are called `w`"],
-        ),
-    ];
-    for (text, words) in table {
+    for (text, words) in WRONG {
+        let text = text.replace("$T", targets).replace("$W", workload);
         fs::write(at.join("e.toml"), &text).expect("a file");
         let said = fails(at, "run e.toml", 2, words);
         assert_eq!(said.lines().count(), 1, "{text}: {said}");
