@@ -88,7 +88,7 @@ impl<'a> Ranking<'a> {
         let ends: Vec<(&Subject, Over)> = ends.collect();
         let controlled = |(subject, _): &(&Subject, Over)| {
             let mut lives = subject.lives.iter();
-            lives.all(Life::end_score.is_none() || life.control_score().is_some())
+            lives.all(|life| life.end_score().is_none() || life.control_score().is_some())
         };
         let since = if ends.iter().all(controlled) {
             Since::Control
