@@ -9,6 +9,7 @@ mod by_size;
 mod decay;
 mod experiment;
 mod free_space;
+mod map;
 pub mod names;
 mod origin;
 mod outcomes;
@@ -127,6 +128,7 @@ fn page(material: Material) -> Report {
         sections.extend(of_group.into_iter().flatten());
         missing.extend(lacking(group));
     }
+    let maps = map::maps(&material.groups, &mut missing);
     sections.extend(material.own_sections);
     for finding in &mut verdict {
         // A link leads to what stands on the page only.
@@ -142,6 +144,7 @@ fn page(material: Material) -> Report {
         facts: material.facts,
         commands: material.commands,
         sections,
+        maps,
         terms: terms::terms(),
         ..Report::default()
     }

@@ -89,7 +89,10 @@ fn life(
     missing: &mut Vec<String>,
 ) -> Life {
     let folder = run.join(&target.folder);
-    let mut life = Life::default();
+    let mut life = Life {
+        folder: folder.clone(),
+        ..Life::default()
+    };
     (life.days, life.only_end) = days_of(&folder, name, complete, missing);
     if complete && target.days > life.days.len() as u64 && !life.days.is_empty() {
         missing.push(format!(

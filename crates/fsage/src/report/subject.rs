@@ -4,6 +4,7 @@ use crate::benching::results::Row;
 use crate::days::DayRow;
 use crate::run_folder::WorkloadFacts;
 use fsage_report::{Fact, Target};
+use std::path::PathBuf;
 
 /// What one workload did to targets.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +37,8 @@ pub struct Subject {
 /// A target that lived through a workload.
 #[derive(Clone, Debug, Default)]
 pub struct Life {
+    /// The folder of its results.
+    pub folder: PathBuf,
     /// Its days.
     pub days: Vec<DayRow>,
     /// The unaged control.
