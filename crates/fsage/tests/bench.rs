@@ -5,7 +5,7 @@ use fsage_data::table::{Table, Value, read_table};
 use serde_json::Value as Json;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 

@@ -151,3 +151,31 @@ fn every_command_of_the_book_does_what_its_page_shows() {
         work.len()
     ));
 }
+
+/// But for those of the control, which have the names of the others behind `control_`.
+#[test]
+fn every_column_of_the_days_of_a_run_is_explained() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let age = "printf 'create 1 0 9000\nday 1\n' | fsage age - --on null -o run";
+    let status = shell(age, folder.path())
+        .output()
+        .expect("bash runs")
+        .status;
+    assert!(status.success());
+    let table = fsage_data::table::read_table(&folder.path().join("run/null/days.parquet"));
+    let page = &pages()["metrics.md"];
+    let columns: Vec<String> = table
+        .expect("a table")
+        .columns
+        .into_iter()
+        .map(|c| c.name)
+        .collect();
+    let missing: Vec<&String> = columns
+        .iter()
+        .filter(|name| !name.starts_with("control_") && !page.contains(&format!("`{name}`")))
+        .collect();
+    assert!(
+        columns.len() > 40 && missing.is_empty(),
+        "docs/metrics.md: {missing:?}"
+    );
+}

@@ -101,7 +101,7 @@ fn ten_years(at: &Path) {
 /// Every name that a report could show: of files, directories, the workload, the run and a target.
 fn hostile(at: &Path) {
     let script = "mkdir 1 \"<script>window.evil=2<\"\n\
-                  create 1 1 90000 \"script>\\n\\\"'&\"\n\
+                  create 1 1 90000 \"script>\\x0a\\\"'&\"\n\
                   create 2 1 90000 \"\\xff\\xfe<img src=x onerror=window.evil=3>\"\n\
                   day 1\ncreate 3 1 90000 \"\\x0a]]>--><\"\nday 2\n";
     let workload = format!("{EVIL}.ops");

@@ -87,7 +87,7 @@ fn a_policy_that_got_worse_is_named_with_metric_day_and_values() {
     age(&at, &["ffs:policy=realloc"], "old");
     age(&at, &["ffs:policy=orig"], "new");
     let (old, new) = (scores(&at, "old"), scores(&at, "new"));
-    let limit = 0.02;
+    let limit = 0.01;
     let first = old
         .iter()
         .zip(&new)
@@ -151,7 +151,7 @@ fn what_was_skipped_lost_or_not_finished_fails_unless_it_is_allowed() {
         .collect();
     fs::write(at.join("w.ops"), format!("{script}day 1\n")).expect("a file");
     fsage(&at, "age w.ops --on ffs:preset=tiny --on null -o full", 0);
-    rules(&at, "[[rule]]\nmetric = 'files'\nmin = 1\n");
+    rules(&at, "[[rule]]\nmetric = 'operations'\nmin = 1\n");
     let text = fsage(&at, "check full --rules rules.toml", 1);
     assert!(
         text.contains("FAIL  skipped:") && text.contains("FAIL  no_space:"),
@@ -159,7 +159,7 @@ fn what_was_skipped_lost_or_not_finished_fails_unless_it_is_allowed() {
     );
     rules(
         &at,
-        "allow = { skipped = 5, no_space = 5 }\n[[rule]]\nmetric = 'files'\nmin = 1\n",
+        "allow = { skipped = 5, no_space = 5 }\n[[rule]]\nmetric = 'operations'\nmin = 1\n",
     );
     fsage(&at, "check full --rules rules.toml", 0);
 
@@ -168,7 +168,7 @@ fn what_was_skipped_lost_or_not_finished_fails_unless_it_is_allowed() {
     assert!(text.contains("ffs:preset=tiny\n  FAIL  target:"), "{text}");
     rules(
         &at,
-        "allow.missing_targets = true\n[[rule]]\nmetric = 'files'\nmin = 1\n",
+        "allow.missing_targets = true\n[[rule]]\nmetric = 'operations'\nmin = 1\n",
     );
     fsage(&at, "check less --baseline full --rules rules.toml", 0);
 

@@ -77,7 +77,7 @@ fn always(allow: &Allow, pair: &Pair<'_>, compares: bool) -> Vec<Verdict> {
     let new = pair.new;
     let mut complete = Verdict::new("complete", new);
     complete.checked = 1;
-    complete.found = format!("{} days", new.days.len());
+    complete.found = counted(new.days.len() as u64, "day");
     if let Some(why) = &new.unfinished {
         complete.fail(why.clone());
     }
@@ -97,10 +97,11 @@ fn always(allow: &Allow, pair: &Pair<'_>, compares: bool) -> Vec<Verdict> {
     for (name, count, most) in totals {
         let mut verdict = Verdict::new(name, new);
         verdict.checked = new.days.len();
-        verdict.found = format!("{count} operations");
+        verdict.found = counted(count, "operation");
         if count > most {
             verdict.fail(format!(
-                "{count} operations were skipped; [allow] {name} = {most}"
+                "{} skipped; [allow] {name} = {most}",
+                counted(count, "operation")
             ));
         }
         verdicts.push(verdict);
@@ -230,6 +231,11 @@ fn names(targets: &[TargetResults]) -> String {
         }
     }
     specs.join(", ")
+}
+
+/// How many of something, in words.
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A number for people: whole ones as they are, others with four digits that mean something.

@@ -3,6 +3,7 @@
 use super::number;
 use super::words::{matches, nearest};
 use crate::days::DayRow;
+use crate::experiment::Text;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use fsage_bench::{Benchmark, benchmarks};
@@ -255,22 +256,6 @@ struct Entry {
     optional: bool,
 }
 
-/// A text with the name that messages give it.
-struct Source<'a> {
-    file: &'a str,
-    text: &'a str,
-}
-
-impl Source<'_> {
-    fn line(&self, at: usize) -> usize {
-        1 + self.text.bytes().take(at).filter(|&b| b == b'\n').count()
-    }
-
-    fn wrong(&self, at: &Range<usize>, what: impl fmt::Display) -> anyhow::Error {
-        anyhow::anyhow!("{}:{}: {what}", self.file, self.line(at.start))
-    }
-}
-
 impl Rules {
     /// The rules of a file, or of a preset by its name.
     pub fn named(name: &str) -> anyhow::Result<Rules> {
@@ -293,7 +278,7 @@ impl Rules {
 
     /// Reads TOML; `file` is its name in messages.
     pub fn parse(file: &str, text: &str) -> anyhow::Result<Rules> {
-        let source = Source { file, text };
+        let source = Text { name: file, text };
         let read: File = toml::from_str(text).map_err(|error| {
             let message = error.message().replace('\n', "; ");
             let at = error.span().unwrap_or(0..0);
@@ -314,7 +299,7 @@ impl Rules {
 }
 
 impl Entry {
-    fn into_rule(self, source: &Source<'_>, span: &Range<usize>) -> anyhow::Result<Rule> {
+    fn into_rule(self, source: &Text<'_>, span: &Range<usize>) -> anyhow::Result<Rule> {
         let bounds = self.bounds(source)?;
         if bounds.is_empty() {
             return Err(source.wrong(
@@ -356,7 +341,7 @@ impl Entry {
             }
         };
         Ok(Rule {
-            line: source.line(span.start),
+            line: 1 + source.lines_before(span),
             name: self.name.unwrap_or_else(|| subject.to_string()),
             subject,
             target: self.target,
@@ -366,7 +351,7 @@ impl Entry {
         })
     }
 
-    fn bounds(&self, source: &Source<'_>) -> anyhow::Result<Vec<Bound>> {
+    fn bounds(&self, source: &Text<'_>) -> anyhow::Result<Vec<Bound>> {
         let given = [
             (BoundKind::Min, &self.min),
             (BoundKind::Max, &self.max),
@@ -395,7 +380,7 @@ impl Entry {
 }
 
 /// A column of the days that holds numbers.
-fn column(source: &Source<'_>, metric: &Spanned<String>) -> anyhow::Result<String> {
+fn column(source: &Text<'_>, metric: &Spanned<String>) -> anyhow::Result<String> {
     let name = metric.get_ref();
     let known = DayRow::numbers();
     if known.contains(&name.as_str()) {
@@ -409,7 +394,7 @@ fn column(source: &Source<'_>, metric: &Spanned<String>) -> anyhow::Result<Strin
     Err(source.wrong(&metric.span(), what))
 }
 
-fn when(source: &Source<'_>, day: Option<&Spanned<toml::Value>>) -> anyhow::Result<When> {
+fn when(source: &Text<'_>, day: Option<&Spanned<toml::Value>>) -> anyhow::Result<When> {
     let Some(day) = day else {
         return Ok(When::Last);
     };
@@ -437,7 +422,7 @@ fn when(source: &Source<'_>, day: Option<&Spanned<toml::Value>>) -> anyhow::Resu
 }
 
 /// A pattern of benchmarks whose suite there is.
-fn case(source: &Source<'_>, bench: &Spanned<String>) -> anyhow::Result<String> {
+fn case(source: &Text<'_>, bench: &Spanned<String>) -> anyhow::Result<String> {
     let pattern = bench.get_ref();
     let parts: Vec<&str> = pattern.split('/').collect();
     if parts.len() > 3 || parts.iter().any(|part| part.is_empty()) {
