@@ -309,8 +309,8 @@ fn an_older_run_is_shown_without_what_it_does_not_have() {
 fn hostile_text_is_harmless() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
-    let name = OsStr::from_bytes(b"<script>alert(1)</script>'\"&\n\xff.ops");
-    let labels = workload(3).replace("day day-1", "day \"</script><script>alert(2)</script>\"");
+    let name = OsStr::from_bytes(b"<script>alert(1)<script>'\"&\n\xff.ops");
+    let labels = workload(3).replace("day day-1", "day </script><script>alert(2)</script>");
     fs::write(at.join(name), labels).expect("a workload");
     let words = [
         OsStr::new("age"),
@@ -364,8 +364,8 @@ fn harmless(page: &str) {
 }
 
 const EXPERIMENT: &str = r#"
-name = "policies <b>&"
-summary = "Which policy?"
+name = "policies"
+summary = "Which <b>policy & why</b>?"
 seeds = [1, 2]
 targets = ["ffs:preset=g502", "ffs:preset=g502,policy=realloc"]
 
@@ -384,7 +384,7 @@ fn an_experiment_has_bands_over_seeds_and_names_cells_that_are_missing() {
     contains(
         &page,
         &[
-            "policies &lt;b&gt;&amp;",
+            "Which &lt;b&gt;policy &amp; why",
             "(means of 2 runs)",
             "id=\"cells\"",
             "bands go from the smallest to the largest value",

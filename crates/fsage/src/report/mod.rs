@@ -146,7 +146,6 @@ fn page(material: Material) -> Report {
         sections,
         maps,
         terms: terms::terms(),
-        ..Report::default()
     }
 }
 

@@ -177,8 +177,8 @@ fn why_is_told_from_metrics_that_differ() {
     let b = with("b", 0.79, 1.6, [(16 << 10, 80, 100), (32 << 10, 710, 900)]);
     assert_eq!(
         said(vec![b, a])[2],
-        "Why, a against b: pieces per file 1.10 against 1.60. 93 % of the difference lies in the blocks of files to \
-         32 KiB: 94 % contiguous against 79 %."
+        "Why, a against b: pieces per file 1.10 against 1.60. 93 % of the difference lies in files of 16 KiB to 32 KiB: \
+         94 % of their blocks are contiguous against 79 %."
     );
 }
 
