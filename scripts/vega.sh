@@ -25,7 +25,7 @@ have npm || stop "vega: npm is missing, which fetches Vega for the charts of a r
     "    scripts/setup.sh"
 
 mkdir -p $vendor
-new=$(mktemp -d $vendor/new.XXXXXX)
+new=$(mktemp -d -p $vendor)
 trap 'rm -rf "$new"' EXIT
 
 fetch() {

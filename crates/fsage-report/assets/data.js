@@ -1,5 +1,5 @@
 "use strict";
-/* The data of the page: columns as `src/payload.rs` writes them, and what is downloaded of them. */
+/* The data of the page: columns as `src/payload.rs` writes them, what is downloaded of them, and numbers as text. */
 window.fsage = {};
 (() => {
   const data = JSON.parse(document.getElementById("fsage-data").textContent);
@@ -31,14 +31,44 @@ window.fsage = {};
     return part.decoded;
   };
 
-  const rowCount = (columns) => columns[0]?.values.length ?? 0;
+  const rowCount = (part) => columnsOf(part)[0]?.values.length ?? 0;
 
   /* Rows as objects. */
-  const rowsOf = (part) => {
+  const rowsOf = (part) => Array.from({ length: rowCount(part) }, (_, i) =>
+    Object.fromEntries(columnsOf(part).map((column) => [column.name, column.values[i]])));
+
+  const csvCell = (value) => {
+    const text = value === null ? "" : String(value);
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  const csvOf = (part) => {
     const columns = columnsOf(part);
-    return Array.from({ length: rowCount(columns) }, (_, i) =>
-      Object.fromEntries(columns.map((column) => [column.name, column.values[i]])));
+    const lines = [columns.map((column) => csvCell(column.name))];
+    for (let i = 0; i < rowCount(part); i++) lines.push(columns.map((column) => csvCell(column.values[i])));
+    return lines.map((line) => line.join(",") + "\r\n").join("");
   };
 
-  Object.assign(window.fsage, { data, columnsOf, rowsOf, rowCount });
+  const download = (url, name) => {
+    const link = document.createElement("a");
+    Object.assign(link, { href: url, download: name });
+    link.click();
+  };
+  const downloadText = (text, type, name) => {
+    const url = URL.createObjectURL(new Blob([text], { type }));
+    download(url, name);
+    setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  };
+
+  const number = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 6 });
+  const short = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 });
+  /* A number as `Format` in `src/charts.rs` says. */
+  const numberText = (value, format) => {
+    if (value === null || value === undefined) return "\u2013";
+    if (format === "percent") return `${short.format(value * 100)} %`;
+    if (format !== "bytes" || Math.abs(value) < 1024) return number.format(value);
+    const power = Math.min(4, Math.floor(Math.log2(Math.abs(value)) / 10));
+    return short.format(value / 1024 ** power) + "KMGT"[power - 1];
+  };
+
+  Object.assign(window.fsage, { data, columnsOf, rowsOf, rowCount, csvOf, download, downloadText, numberText });
 })();

@@ -29,7 +29,8 @@ pub enum Format {
 }
 
 /// How an axis is divided.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Scale {
     /// Evenly.
     #[default]
@@ -54,19 +55,18 @@ pub struct Axis {
 /// Colors of targets; further ones begin again, with other symbols.
 const COLORS: usize = 10;
 
-/// Symbols of targets, so that color is not all that tells them apart. The last three are SVG paths: a star, a bar and
-/// an hourglass.
+/// Symbols of targets as SVG paths from -1 to 1, so that color is not all that tells them apart.
 const SYMBOLS: [&str; 10] = [
-    "circle",
-    "square",
-    "triangle-up",
-    "diamond",
-    "cross",
-    "triangle-down",
-    "triangle-right",
-    "M0,-1L0.24,-0.32L0.95,-0.31L0.38,0.12L0.59,0.81L0,0.4L-0.59,0.81L-0.38,0.12L-0.95,-0.31L-0.24,-0.32Z",
-    "M-1,-0.35L1,-0.35L1,0.35L-1,0.35Z",
-    "M-0.8,-0.8L0.8,-0.8L-0.8,0.8L0.8,0.8Z",
+    "M-1,0A1,1,0,1,1,1,0A1,1,0,1,1,-1,0Z",
+    "M-0.9,-0.9H0.9V0.9H-0.9Z",
+    "M0,-1L1,0.8H-1Z",
+    "M0,-1.15L1.15,0L0,1.15L-1.15,0Z",
+    "M-0.35,-1H0.35V-0.35H1V0.35H0.35V1H-0.35V0.35H-1V-0.35H-0.35Z",
+    "M0,1L1,-0.8H-1Z",
+    "M1,0L-0.8,1V-1Z",
+    "M-0.9,-0.9H0.9L-0.9,0.9H0.9Z",
+    "M-1,-0.4H1V0.4H-1Z",
+    "M-0.4,-1H0.4V1H-0.4Z",
 ];
 
 fn color_of_target(target: usize) -> String {
@@ -99,27 +99,47 @@ fn column_name(label: &str, others: &[&str]) -> String {
     name
 }
 
-/// The part of Vega-Lite that says how an axis looks; `range` is what is shown on it.
-fn axis(axis: &Axis, range: Option<(f64, f64)>) -> Value {
-    let mut out = json!({ "title": axis.label });
+/// A quantitative channel: the column, its axis, and what is shown on it. The values tell what that is, so that charts
+/// do not look for it in data that they may not have.
+fn quantitative(field: &str, axis: &Axis, values: impl Iterator<Item = f64>) -> Value {
+    let (low, high) = shown(axis, values);
+    let mut guide = json!({ "title": axis.label });
     match axis.format {
-        Format::Number => out["format"] = json!(",~g"),
-        Format::Percent => out["format"] = json!("~%"),
+        Format::Number => guide["format"] = json!(",.6~r"),
+        Format::Percent => guide["format"] = json!("~%"),
         Format::Bytes => {
-            out["labelExpr"] = json!(BYTES_LABEL);
-            if let Some(ticks) = range.map(|(low, high)| bytes_ticks(axis, low, high)) {
-                out["values"] = json!(ticks);
-            }
+            guide["labelExpr"] = json!(BYTES_LABEL);
+            guide["values"] = json!(bytes_ticks(axis, low, high));
         }
     }
-    out
+    let scale = match axis.scale {
+        Scale::Linear => json!({
+            "domain": [low, high], "zero": axis.from_zero, "nice": axis.format != Format::Bytes,
+        }),
+        Scale::Log => json!({ "type": "log", "base": 2, "domain": [low, high], "nice": false }),
+    };
+    json!({ "field": field, "type": "quantitative", "axis": guide, "scale": scale })
 }
 
-/// The part of Vega-Lite that says how an axis is divided.
-fn scale(axis: &Axis) -> Value {
-    match axis.scale {
-        Scale::Linear => json!({ "zero": axis.from_zero, "nice": axis.format != Format::Bytes }),
-        Scale::Log => json!({ "type": "log", "base": 2, "nice": false }),
+/// From where to where an axis goes, never from a number to itself.
+fn shown(axis: &Axis, values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let is_log = axis.scale == Scale::Log;
+    let fits = |x: &f64| x.is_finite() && (!is_log || *x > 0.0);
+    let range = values.filter(fits).fold(None, |range, x| match range {
+        None => Some((x, x)),
+        Some((low, high)) => Some((f64::min(low, x), f64::max(high, x))),
+    });
+    let (mut low, mut high) = range.unwrap_or(if is_log { (1.0, 2.0) } else { (0.0, 1.0) });
+    if axis.from_zero && !is_log {
+        (low, high) = (low.min(0.0), high.max(0.0));
+    }
+    if low < high {
+        return (low, high);
+    }
+    match (is_log, axis.format) {
+        (true, _) => (low / 2.0, high * 2.0),
+        (false, Format::Percent) => (low - 0.05, high + 0.05),
+        (false, _) => (low - 1.0, high + 1.0),
     }
 }
 
@@ -156,16 +176,6 @@ fn bytes_ticks(axis: &Axis, low: f64, high: f64) -> Vec<f64> {
     }
 }
 
-/// The smallest and the largest of the numbers that are finite.
-fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
-    values
-        .filter(|x| x.is_finite())
-        .fold(None, |range, x| match range {
-            None => Some((x, x)),
-            Some((low, high)) => Some((low.min(x), high.max(x))),
-        })
-}
-
 /// Opacity of what belongs to a target or curve: paler while others are chosen in the legend.
 fn opacity(field: &str, value: f64) -> Value {
     let test = format!("!length(chosen) || indexof(chosen, datum['{field}']) >= 0");
@@ -175,4 +185,63 @@ fn opacity(field: &str, value: f64) -> Value {
 /// What is chosen in the legend; the page sets it.
 fn chosen() -> Value {
     json!([{ "name": "chosen", "value": [] }])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const K: f64 = 1024.0;
+
+    fn bytes(scale: Scale, from_zero: bool) -> Axis {
+        Axis {
+            format: Format::Bytes,
+            scale,
+            from_zero,
+            ..Axis::default()
+        }
+    }
+
+    #[test]
+    fn ticks_of_bytes_are_powers_of_two_or_their_multiples() {
+        // 16K to 32M are 2^14 to 2^25: 12 powers, of which every second one fits.
+        let log = bytes_ticks(&bytes(Scale::Log, false), 16.0 * K, 32.0 * K * K);
+        assert_eq!(
+            log,
+            [16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0].map(|k| k * K)
+        );
+        // 1000 M in 8 steps are 125 M and more: 128 M.
+        let even = bytes_ticks(&bytes(Scale::Linear, true), 500.0 * K * K, 1000.0 * K * K);
+        let wanted: Vec<f64> = (0..8).map(|i| f64::from(i) * 128.0 * K * K).collect();
+        assert_eq!(even, wanted);
+    }
+
+    #[test]
+    fn an_axis_is_never_a_single_number() {
+        let percent = Axis {
+            format: Format::Percent,
+            ..Axis::default()
+        };
+        assert_eq!(shown(&percent, [0.5].into_iter()), (0.45, 0.55));
+        assert_eq!(
+            shown(&Axis::default(), [3.0, f64::NAN].into_iter()),
+            (2.0, 4.0)
+        );
+        assert_eq!(
+            shown(&bytes(Scale::Log, false), [0.0, 8.0].into_iter()),
+            (4.0, 16.0)
+        );
+        assert_eq!(
+            shown(&bytes(Scale::Linear, true), [8.0, 9.0].into_iter()),
+            (0.0, 9.0)
+        );
+    }
+
+    #[test]
+    fn names_of_columns_mean_nothing_to_vega() {
+        assert_eq!(column_name("pieces (n)", &["series"]), "pieces (n)");
+        assert_eq!(column_name("a.b['c']", &[]), "a b  c  ");
+        assert_eq!(column_name("low", &["low"]), "low_");
+        assert_eq!(column_name(" ", &[]), "value");
+    }
 }

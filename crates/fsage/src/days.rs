@@ -145,6 +145,28 @@ macro_rules! day_row {
                 vec![$(self.$name.to_value(),)*]
             }
 
+            /// Names of the columns that hold a number.
+            pub fn numbers() -> Vec<&'static str> {
+                let columns = [$((stringify!($name), <$kind as Cell>::KIND),)*];
+                let numbers = columns
+                    .into_iter()
+                    .filter(|(_, kind)| matches!(kind, ColumnKind::U64 | ColumnKind::F64));
+                numbers.map(|(name, _)| name).collect()
+            }
+
+            /// The value of a column; `None` where it is not known or no number.
+            pub fn number(&self, column: &str) -> Option<f64> {
+                let value = match column {
+                    $(stringify!($name) => self.$name.to_value(),)*
+                    _ => Value::Null,
+                };
+                match value {
+                    Value::U64(number) => Some(number as f64),
+                    Value::F64(number) => Some(number),
+                    _ => None,
+                }
+            }
+
             fn read(table: &Table, row: &[Value]) -> anyhow::Result<DayRow> {
                 Ok(DayRow {
                     $($name: {

@@ -3,6 +3,7 @@
 mod aging;
 mod benching;
 mod chart;
+mod check;
 mod collect;
 mod commands;
 mod days;

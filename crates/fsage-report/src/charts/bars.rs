@@ -1,6 +1,6 @@
 //! Groups of bars beside each other.
 
-use super::{Axis, axis, chosen, color_of_target, column_name, opacity, range, scale};
+use super::{Axis, chosen, color_of_target, column_name, opacity, quantitative};
 use crate::data::DataTable;
 use crate::model::Chart;
 use serde_json::{Value, json};
@@ -43,6 +43,10 @@ const TARGET: &str = "target";
 const STATE: &str = "state";
 const LOW: &str = "low";
 const HIGH: &str = "high";
+
+/// Height of a bar, and of the gap between two groups, in pixels.
+const LANE: usize = 14;
+const GAP: usize = 16;
 
 /// How dark the bars of the first, second and further states of a chart are.
 const SHADES: [f64; 3] = [1.0, 0.42, 0.22];
@@ -105,12 +109,6 @@ impl Bars {
         let groups = self.distinct(|bar| &bar.group);
         let states = self.distinct(|bar| &bar.state);
         let targets = self.distinct(|bar| self.target(bar));
-        let values = range(
-            self.bars
-                .iter()
-                .flat_map(|bar| [Some(bar.value), bar.interval.map(|i| i.1)])
-                .flatten(),
-        );
         let colors = targets.iter().map(|name| {
             let place = self.targets.iter().position(|target| target == name);
             color_of_target(place.unwrap_or_default())
@@ -128,38 +126,45 @@ impl Bars {
 
         let y = json!({
             "field": GROUP, "type": "nominal", "sort": groups, "title": null,
-            "scale": { "paddingInner": 0.28, "paddingOuter": 0.14 },
-            "axis": { "labelLimit": 180, "domain": false, "ticks": false, "labelPadding": 10 },
+            "scale": { "paddingInner": GAP as f64 / (lanes.len() * LANE + GAP) as f64, "paddingOuter": 0.1 },
         });
-        let offset = json!({ "field": "lane", "type": "nominal", "scale": { "domain": lanes, "paddingInner": 0.12 } });
-        let x = json!({
-            "field": value, "type": "quantitative", "axis": axis(&self.value, values), "scale": scale(&self.value),
+        let offset = json!({
+            "field": "lane", "type": "nominal", "scale": { "domain": lanes, "paddingInner": 0.12 },
+        });
+        let values = self.bars.iter().flat_map(|bar| {
+            let (low, high) = bar.interval.unzip();
+            [Some(bar.value), low, high].into_iter().flatten()
+        });
+        // A bar begins at 0, or its length says nothing.
+        let axis = Axis {
+            from_zero: true,
+            ..self.value.clone()
+        };
+        let x = quantitative(value, &axis, values);
+        let by_target = json!({
+            "field": TARGET, "type": "nominal", "title": null,
+            "scale": { "domain": targets, "range": colors },
         });
         let mut layers = vec![json!({
-            "mark": { "type": "bar", "cornerRadiusEnd": 2, "strokeWidth": 1.2 },
+            "mark": { "type": "bar", "cornerRadiusEnd": 2, "strokeWidth": 1, "tooltip": { "content": "data" } },
             "encoding": {
                 "y": y, "yOffset": offset, "x": x,
-                "color": {
-                    "field": TARGET, "type": "nominal", "legend": { "title": null },
-                    "scale": { "domain": targets, "range": colors },
-                },
-                "stroke": {
-                    "field": TARGET, "type": "nominal", "legend": null,
-                    "scale": { "domain": targets, "range": colors },
-                },
+                "color": by_target, "stroke": by_target,
                 "fillOpacity": {
-                    "field": STATE, "type": "nominal", "legend": { "title": null },
+                    "field": STATE, "type": "ordinal", "title": null,
                     "scale": { "domain": states, "range": shades },
                 },
                 "opacity": opacity(TARGET, 1.0),
             },
         })];
         if self.has_intervals() {
+            let mut low = x.clone();
+            low["field"] = json!(LOW);
             layers.push(json!({
-                "mark": { "type": "rule", "color": "--ink", "strokeWidth": 1.5 },
+                "mark": { "type": "rule", "color": "--ink", "strokeWidth": 1.5, "tooltip": { "content": "data" } },
                 "encoding": {
                     "y": y, "yOffset": offset,
-                    "x": { "field": LOW, "type": "quantitative" }, "x2": { "field": HIGH },
+                    "x": low, "x2": { "field": HIGH },
                     "opacity": opacity(TARGET, 1.0),
                 },
             }));
@@ -167,7 +172,7 @@ impl Bars {
         json!({
             "params": chosen(),
             "data": { "name": "rows" },
-            "height": { "step": 15, "for": "offset" },
+            "height": groups.len() * (lanes.len() * LANE + GAP),
             "transform": [{ "calculate": "datum['target'] + '\\u0001' + datum['state']", "as": "lane" }],
             "layer": layers,
             "usermeta": {

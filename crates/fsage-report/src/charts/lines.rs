@@ -1,8 +1,7 @@
 //! Curves over a common axis.
 
 use super::{
-    Axis, Scale, axis, chosen, color_of_target, column_name, opacity, range, scale,
-    symbol_of_target,
+    Axis, Scale, chosen, color_of_target, column_name, opacity, quantitative, symbol_of_target,
 };
 use crate::data::{Cell, DataTable};
 use crate::model::Chart;
@@ -67,6 +66,9 @@ const SERIES: &str = "series";
 const LOW: &str = "low";
 const HIGH: &str = "high";
 const SOURCE: &str = "source";
+/// Height of the plot in pixels.
+const HEIGHT: u32 = 300;
+
 /// Values of the column [`SOURCE`].
 const MEASURED: &str = "measured";
 const PUBLISHED: &str = "published";
@@ -132,37 +134,45 @@ impl Lines {
     }
 
     fn spec(&self, x: &str, y: &str) -> Value {
-        let xs = range(
-            self.points()
-                .map(|p| p.x)
-                .chain(self.published.iter().map(|p| p.x)),
-        );
-        let ys = range(
-            self.points()
-                .flat_map(|p| [p.y, p.interval.map(|i| i.0), p.interval.map(|i| i.1)])
-                .flatten()
-                .chain(self.published.iter().map(|p| p.y)),
-        );
-        let mut x_axis = axis(&self.x, xs);
-        x_axis["grid"] = json!(false);
-        let mut x_scale = scale(&self.x);
+        let xs = self.points().map(|point| point.x);
+        let ys = self.points().flat_map(|point| {
+            let (low, high) = point.interval.unzip();
+            [point.y, low, high].into_iter().flatten()
+        });
+        let published = || self.published.iter();
+        let mut x = quantitative(x, &self.x, xs.chain(published().map(|value| value.x)));
+        let y = quantitative(y, &self.y, ys.chain(published().map(|value| value.y)));
+        x["axis"]["grid"] = json!(false);
         if self.x.scale == Scale::Linear {
-            x_scale["nice"] = json!(false);
+            x["scale"]["nice"] = json!(false);
         }
-        let x_encoding =
-            json!({ "field": x, "type": "quantitative", "axis": x_axis, "scale": x_scale });
-        let y_encoding = json!({ "field": y, "type": "quantitative", "axis": axis(&self.y, ys), "scale": scale(&self.y) });
+        json!({
+            "params": chosen(),
+            "height": HEIGHT,
+            "layer": self.layers(&x, &y),
+            "usermeta": {
+                "kind": "lines",
+                "x": x["field"], "y": y["field"], "x_format": self.x.format, "y_format": self.y.format,
+                "x_scale": self.x.scale, "y_scale": self.y.scale,
+                "intervals": self.has_intervals(), "published": !self.published.is_empty(),
+                "series": self.series.iter().map(Series::legend).collect::<Vec<Value>>(),
+            },
+        })
+    }
 
+    /// What is drawn, the lowest first: intervals, curves, their symbols, values of a paper, and what is pointed at.
+    fn layers(&self, x: &Value, y: &Value) -> Vec<Value> {
+        let color = self.by_series(|series| json!(color_of_target(series.target)));
+        let solid = opacity(SERIES, 1.0);
         let mut layers = Vec::new();
         if self.has_intervals() {
-            let mut low = y_encoding.clone();
+            let mut low = y.clone();
             low["field"] = json!(LOW);
             layers.push(json!({
                 "data": { "name": "rows" },
                 "mark": { "type": "area" },
                 "encoding": {
-                    "x": x_encoding, "y": low, "y2": { "field": HIGH },
-                    "color": self.color(false), "opacity": opacity(SERIES, 0.18),
+                    "x": x, "y": low, "y2": { "field": HIGH }, "color": color, "opacity": opacity(SERIES, 0.16),
                 },
             }));
         }
@@ -170,89 +180,59 @@ impl Lines {
             "data": { "name": "rows" },
             "mark": { "type": "line" },
             "encoding": {
-                "x": x_encoding, "y": y_encoding, "color": self.color(true), "strokeDash": self.dashes(),
-                "opacity": opacity(SERIES, 1.0),
+                "x": x, "y": y, "color": color, "opacity": solid,
+                "strokeDash": self.by_series(|series| json!(if series.dashed { [5, 4] } else { [1, 0] })),
             },
         }));
         layers.push(json!({
             "data": { "name": "marked" },
             "mark": { "type": "point", "filled": true },
             "encoding": {
-                "x": x_encoding, "y": y_encoding, "color": self.color(true), "shape": self.symbols(),
-                "opacity": opacity(SERIES, 1.0),
+                "x": x, "y": y, "color": color, "opacity": solid,
+                "shape": self.by_series(|series| json!(symbol_of_target(series.target))),
             },
         }));
         if !self.published.is_empty() {
             layers.push(json!({
                 "data": { "name": PUBLISHED },
-                "mark": { "type": "point", "filled": false, "size": 110, "strokeWidth": 2.2 },
-                "encoding": {
-                    "x": x_encoding, "y": y_encoding, "color": self.color(false), "shape": { "value": "diamond" },
-                    "opacity": opacity(SERIES, 1.0),
-                },
+                "mark": { "type": "point", "filled": false, "size": 130, "strokeWidth": 2.4 },
+                "encoding": { "x": x, "y": y, "color": color, "shape": { "value": "diamond" }, "opacity": solid },
             }));
         }
         layers.push(json!({
             "data": { "name": "pointed" },
             "mark": { "type": "rule", "color": "--line-strong" },
-            "encoding": { "x": x_encoding },
+            "encoding": { "x": x },
         }));
         layers.push(json!({
             "data": { "name": "pointed" },
-            "mark": { "type": "point", "filled": true, "size": 70, "stroke": "--surface", "strokeWidth": 1.5 },
-            "encoding": { "x": x_encoding, "y": y_encoding, "fill": self.color(false), "opacity": { "value": 1 } },
+            "mark": { "type": "point", "filled": true, "size": 80, "stroke": "--surface", "strokeWidth": 1.5 },
+            "encoding": { "x": x, "y": y, "color": color },
         }));
-        json!({
-            "params": chosen(),
-            "layer": layers,
-            "usermeta": {
-                "kind": "lines", "x": x, "y": y,
-                "x_format": self.x.format, "y_format": self.y.format,
-                "series": self.series.iter().map(|s| {
-                    json!({ "name": s.name, "target": s.target, "dashed": s.dashed })
-                }).collect::<Vec<Value>>(),
-            },
-        })
+        layers
     }
 
-    fn names(&self) -> Vec<&str> {
-        self.series.iter().map(|s| s.name.as_str()).collect()
-    }
-
-    /// By curve: a channel with a value for each of them.
-    fn by_series(&self, range: &[Value], legend: bool) -> Value {
-        let legend = if legend {
-            json!({ "title": null })
-        } else {
-            Value::Null
-        };
-        json!({
-            "field": SERIES, "type": "nominal", "legend": legend,
-            "scale": { "domain": self.names(), "range": range },
-        })
-    }
-
-    fn color(&self, legend: bool) -> Value {
-        let colors = self.series.iter().map(|s| json!(color_of_target(s.target)));
-        self.by_series(&colors.collect::<Vec<Value>>(), legend)
-    }
-
-    fn dashes(&self) -> Value {
-        let dashes = self.series.iter().map(|s| {
-            if s.dashed {
-                json!([5, 4])
-            } else {
-                json!([1, 0])
-            }
-        });
-        self.by_series(&dashes.collect::<Vec<Value>>(), true)
-    }
-
-    fn symbols(&self) -> Value {
-        let symbols = self
+    /// A channel with a value for each curve.
+    fn by_series(&self, value: impl Fn(&Series) -> Value) -> Value {
+        let names: Vec<&str> = self
             .series
             .iter()
-            .map(|s| json!(symbol_of_target(s.target)));
-        self.by_series(&symbols.collect::<Vec<Value>>(), true)
+            .map(|series| series.name.as_str())
+            .collect();
+        let range: Vec<Value> = self.series.iter().map(value).collect();
+        json!({
+            "field": SERIES, "type": "nominal", "title": null,
+            "scale": { "domain": names, "range": range },
+        })
+    }
+}
+
+impl Series {
+    /// What stands in the legend.
+    fn legend(&self) -> Value {
+        json!({
+            "name": self.name, "target": self.target, "color": color_of_target(self.target),
+            "symbol": symbol_of_target(self.target), "dash": self.dashed,
+        })
     }
 }

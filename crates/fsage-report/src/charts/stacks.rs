@@ -33,6 +33,9 @@ pub struct Stacks {
 const BAR: &str = "bar";
 const PART: &str = "part";
 
+/// Height of a bar with the gap below it, in pixels.
+const BAR_HEIGHT: usize = 30;
+
 /// Colors from good to bad, in the style of the page.
 const COLORS: usize = 9;
 
@@ -85,24 +88,23 @@ impl Stacks {
             .collect();
         json!({
             "data": { "name": "rows" },
-            "height": { "step": 30 },
+            "height": self.stacks.len() * BAR_HEIGHT,
             "transform": [{
                 "calculate": format!("indexof({}, datum['{PART}'])", json!(parts)),
                 "as": "order",
             }],
-            "mark": { "type": "bar", "stroke": "--surface", "strokeWidth": 1 },
+            "mark": { "type": "bar", "stroke": "--surface", "strokeWidth": 1, "tooltip": { "content": "data" } },
             "encoding": {
                 "y": {
                     "field": BAR, "type": "nominal", "sort": bars, "title": null,
                     "scale": { "paddingInner": 0.3 },
-                    "axis": { "labelLimit": 220, "domain": false, "ticks": false, "labelPadding": 10 },
                 },
                 "x": {
                     "field": value, "type": "quantitative", "stack": "normalize",
                     "axis": { "title": format!("share of {}", self.value.label), "format": "~%" },
                 },
                 "color": {
-                    "field": PART, "type": "nominal", "legend": { "title": null },
+                    "field": PART, "type": "nominal", "title": null,
                     "scale": { "domain": parts, "range": colors },
                 },
                 "order": { "field": "order", "type": "quantitative" },
@@ -121,5 +123,20 @@ fn spread(i: usize, n: usize) -> usize {
         0
     } else {
         (i * (COLORS - 1) + (n - 1) / 2) / (n - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_use_the_whole_range_of_colors() {
+        let places = |n| (0..n).map(|i| spread(i, n)).collect::<Vec<usize>>();
+        assert_eq!(places(1), [0]);
+        assert_eq!(places(2), [0, 8]);
+        assert_eq!(places(3), [0, 4, 8]);
+        assert_eq!(places(9), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(places(17).last(), Some(&8));
     }
 }

@@ -7,7 +7,7 @@ use crate::report;
 use crate::run_folder::{Manifest, State};
 use crate::summary;
 use crate::ui::{self, Ui};
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use fsage_target::{SpecError, TargetSpec};
 use serde::Serialize;
 use std::io::Write;
@@ -131,15 +131,14 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         force: args.force,
         resume: args.resume,
     };
-    let carried_out = steps
-        .carry_out(ui)
-        .with_context(|| args.output.display().to_string());
-    let left_out = match carried_out {
-        Err(error) if ui::go_on().is_err() => {
-            return Err(error.context("stopped; the same command with --resume goes on"));
-        }
-        carried_out => carried_out?,
-    };
+    ui.note("Aging");
+    steps.age(ui)?;
+    made_of.keep(&args.output)?;
+    ui.note("Benchmarking");
+    let left_out = steps.measure(ui).map_err(|error| match ui::go_on() {
+        Err(_) => error.context("stopped; the same command with --resume goes on"),
+        Ok(()) => error,
+    })?;
     let suites = made_of.bench.map(|bench| bench.suites).unwrap_or_default();
     let verdicts = Verdict::of_run(&args.output, &suites)?;
     let page = args.output.join(report::PAGE);
@@ -169,9 +168,7 @@ fn bench(args: &Args) -> anyhow::Result<Option<Bench>> {
         "all" => Vec::new(),
         sizes => sizes
             .split(',')
-            .map(|size| {
-                benching::file_size(size).map_err(|why| anyhow::anyhow!("--size {size}: {why}"))
-            })
+            .map(|size| benching::file_size(size).map_err(|why| anyhow!("--size {size}: {why}")))
             .collect::<anyhow::Result<_>>()?,
     };
     if args.no_bench {

@@ -2,7 +2,9 @@
 
 mod age;
 mod bench;
+mod check;
 mod compare;
+mod completions;
 mod convert;
 mod demo;
 mod device;
@@ -10,6 +12,7 @@ mod diff;
 mod doctor;
 pub mod generate;
 mod inspect;
+mod man;
 mod measure;
 mod report;
 mod reproduce;
@@ -42,6 +45,7 @@ enum Command {
     Age(age::Args),
     Measure(measure::Args),
     Bench(bench::Args),
+    Check(check::Args),
     Compare(compare::Args),
     Run(run::Args),
     Verify(verify::Args),
@@ -51,6 +55,8 @@ enum Command {
     VerifyMethod(verify_method::Args),
     Demo(demo::Args),
     Doctor(doctor::Args),
+    Completions(completions::Args),
+    Man(man::Args),
     Device(device::Args),
     Report(report::Args),
     Reproduce(reproduce::Args),
@@ -64,7 +70,10 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Snapshot(args) => snapshot::run(args, ui),
         Command::Age(args) => age::run(args, ui),
         Command::Measure(args) => measure::run(args, ui),
+        Command::Check(args) => check::run(args, ui),
         Command::Bench(args) => bench::run(args, ui),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args),
         Command::Compare(args) => compare::run(args, ui),
         Command::Run(args) => run::run(args, ui),
         Command::Doctor(args) => doctor::run(args),

@@ -1,5 +1,6 @@
 //! `fsage run`: an experiment file, from its workloads to its report.
 
+use crate::check::{self, Outcome};
 use crate::exit::No;
 use crate::experiment::manifest::{Cell, Manifest, State};
 use crate::experiment::{self, Options, Plan, Shard};
@@ -7,6 +8,7 @@ use crate::report;
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::{Context, anyhow};
+use comfy_table::CellAlignment;
 use serde::Serialize;
 use std::fs;
 use std::io::{self, Write};
@@ -64,6 +66,7 @@ struct Json<'a> {
     folder: String,
     report: Option<String>,
     results: &'a [experiment::Row],
+    check: Option<&'a Outcome>,
     cells: &'a [Cell],
 }
 
@@ -108,33 +111,53 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let go_on = || format!("{}: the same command goes on", shown.display());
     let ran = experiment::run(&plan, &folder, &options, ui).with_context(go_on)?;
     let rows = experiment::rows(&folder, &ran.manifest)?;
-    let page = if plan.writes_report && ran.is_over() {
-        report::write(&folder, &folder.join(report::PAGE), ui)?;
-        Some(shown.join(report::PAGE).display().to_string())
-    } else {
-        None
-    };
+    if !args.json {
+        experiment::print_results(&mut out, &rows)?;
+        out.flush()?;
+    }
+    let mut page = None;
+    let mut checked = None;
+    if ran.is_over() {
+        if plan.writes_report {
+            report::write(&folder, &folder.join(report::PAGE), ui)?;
+            page = Some(shown.join(report::PAGE).display().to_string());
+        }
+        if let Some(of) = &plan.check {
+            checked = Some(check::check(&folder, &of.rules, of.baseline.as_deref())?);
+        }
+    }
     if args.json {
         let json = Json {
             name: &plan.name,
             folder: shown.display().to_string(),
             report: page.clone(),
             results: &rows,
+            check: checked.as_ref(),
             cells: &ran.manifest.cells,
         };
         summary::print_json(&mut out, &json)?;
-    } else {
-        experiment::print_results(&mut out, &rows)?;
+    } else if let Some(checked) = &checked {
+        writeln!(out)?;
+        checked.print(&mut out)?;
     }
     out.flush()?;
     if ran.skipped > 0 {
-        ui.note(&format!("{} cells were done before.", ran.skipped));
+        ui.note(&format!("Cells that were done before: {}.", ran.skipped));
     }
     match page {
         Some(page) => ui.note(&format!("\nThe report is {page}.")),
         None => ui.note(&format!("\nThe experiment is {}.", shown.display())),
     }
-    verdict(&ran.manifest, ran.failed)
+    let own = ran
+        .manifest
+        .cells
+        .iter()
+        .filter(|cell| options.has(&cell.id));
+    fail_if_any_failed(&own.collect::<Vec<_>>(), ran.failed)?;
+    match checked {
+        Some(checked) if !checked.passed => Err(No(checked.sentence()).into()),
+        _ => Ok(()),
+    }
 }
 
 /// Paths in an experiment file, in its calls and in its targets are meant from its folder, so that is where all of it
@@ -148,12 +171,9 @@ fn enter_folder_of(file: &Path) -> anyhow::Result<()> {
 }
 
 /// An error if cells failed; it names them.
-fn verdict(manifest: &Manifest, failed: Option<u8>) -> anyhow::Result<()> {
-    let cells = manifest
-        .cells
-        .iter()
-        .filter(|cell| cell.state == State::Failed);
-    let errors = cells.map(|cell| {
+fn fail_if_any_failed(cells: &[&Cell], status: Option<u8>) -> anyhow::Result<()> {
+    let failed = cells.iter().filter(|cell| cell.state == State::Failed);
+    let errors = failed.map(|cell| {
         let error = cell.error.as_deref().unwrap_or_default();
         format!("\n  {}: {error}", cell.id)
     });
@@ -164,26 +184,28 @@ fn verdict(manifest: &Manifest, failed: Option<u8>) -> anyhow::Result<()> {
     let text = format!(
         "{} of {} cells failed; the same command tries them again:{}",
         errors.len(),
-        manifest.cells.len(),
+        cells.len(),
         errors.concat()
     );
-    if failed == Some(3) {
+    if status == Some(3) {
         return Err(io::Error::other(text).into());
     }
     Err(No(text).into())
 }
 
 fn print_cells(out: &mut impl Write, standing: &Manifest) -> io::Result<()> {
-    let mut table = summary::table(&["cell", "workload", "seed", "repetition", "state", "target"]);
+    let mut table = summary::table(&["cell", "target", "seed", "repetition", "state"]);
+    if let Some(column) = table.column_mut(1) {
+        column.set_cell_alignment(CellAlignment::Left);
+    }
     for cell in &standing.cells {
         table.add_row(vec![
             cell.id.clone(),
-            cell.workload.clone(),
+            cell.target.clone(),
             cell.seed
                 .map_or_else(|| "-".to_owned(), |seed| seed.to_string()),
             cell.repetition.to_string(),
             cell.state.as_str().to_owned(),
-            cell.target.clone(),
         ]);
     }
     writeln!(out, "{table}")?;

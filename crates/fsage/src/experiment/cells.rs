@@ -176,7 +176,7 @@ impl Place<'_> {
             force: false,
             resume: true,
         };
-        match steps.carry_out(ui) {
+        match steps.age(ui).and_then(|()| steps.measure(ui)) {
             Ok(left_out) => {
                 for line in &left_out {
                     (self.say)(&format!("{}: {line}", cell.id));

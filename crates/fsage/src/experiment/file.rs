@@ -4,6 +4,7 @@ use crate::benching;
 use anyhow::anyhow;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::ops::Range;
 use toml::Spanned;
 
@@ -33,6 +34,8 @@ pub struct File {
     pub age: Age,
     /// What is benchmarked; without it nothing is.
     pub bench: Option<Spanned<Bench>>,
+    /// What must hold; without it nothing is checked.
+    pub check: Option<Check>,
     /// The report.
     #[serde(default)]
     pub report: Report,
@@ -113,6 +116,16 @@ impl Default for Bench {
     }
 }
 
+/// What must hold; the options of `fsage check`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// A file of rules, the name of rules that come with fsage, or rules themselves, in several lines.
+    pub rules: Spanned<String>,
+    /// A run or an experiment to compare with.
+    pub baseline: Option<String>,
+}
+
 /// The report.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -148,9 +161,13 @@ impl Text<'_> {
     }
 
     /// An error at a place in the file.
-    pub fn wrong(&self, at: &Range<usize>, what: &str) -> anyhow::Error {
+    pub fn wrong(&self, at: &Range<usize>, what: impl Display) -> anyhow::Error {
+        anyhow!("{}:{}: {what}", self.name, 1 + self.lines_before(at))
+    }
+
+    /// How many lines come before the one of a place.
+    pub fn lines_before(&self, at: &Range<usize>) -> usize {
         let before = self.text.bytes().take(at.start);
-        let line = 1 + before.filter(|&byte| byte == b'\n').count();
-        anyhow!("{}:{line}: {what}", self.name)
+        before.filter(|&byte| byte == b'\n').count()
     }
 }

@@ -6,6 +6,7 @@
 //! EXP/workloads/          workloads that were made for it
 //! EXP/cells/<id>/         the run of a cell, with one target: an ordinary run
 //! EXP/cells/<id>.json     how far this cell came, and what it was made of
+//! EXP/rules.toml          what must hold, where something is checked
 //! EXP/report.html         the report of all cells
 //! ```
 //!

@@ -13,6 +13,7 @@ mod steps;
 mod verdict;
 mod workloads;
 
+pub use file::Text;
 pub use plan::Plan;
 pub use results::{Row, print_table as print_results, rows};
 pub use steps::{Bench, MadeOf, Steps};
@@ -30,6 +31,9 @@ use std::str::FromStr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use workloads::Workload;
+
+/// The rules that the experiment must keep to, in its folder.
+const RULES: &str = "rules.toml";
 
 /// Every so manieth cell: one machine's share of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,8 +83,9 @@ pub struct Options {
 }
 
 impl Options {
-    fn has(&self, cell: &CellPlan) -> bool {
-        self.shard.is_none_or(|shard| shard.has(&cell.id))
+    /// Whether the cell of this name is among those to run.
+    pub fn has(&self, id: &str) -> bool {
+        self.shard.is_none_or(|shard| shard.has(id))
     }
 }
 
@@ -105,15 +110,17 @@ impl Ran {
 /// The experiment as it stands in its folder, which need not be there.
 pub fn standing(plan: &Plan, folder: &Path, options: &Options) -> anyhow::Result<Manifest> {
     let mut manifest = manifest(plan, folder, &[])?;
-    if let Some(shard) = options.shard {
-        manifest.cells.retain(|cell| shard.has(&cell.id));
-    }
+    manifest.cells.retain(|cell| options.has(&cell.id));
     Ok(manifest)
 }
 
 /// Runs the cells that are not done, and writes the manifest. An interruption is an error; what is done stays.
 pub fn run(plan: &Plan, folder: &Path, options: &Options, ui: Ui) -> anyhow::Result<Ran> {
-    let cells: Vec<&CellPlan> = plan.cells.iter().filter(|cell| options.has(cell)).collect();
+    let cells: Vec<&CellPlan> = plan
+        .cells
+        .iter()
+        .filter(|cell| options.has(&cell.id))
+        .collect();
     begin(plan, folder)?;
     let workloads = workloads(plan, &cells, folder, ui)?;
     let ran = run_cells(plan, &cells, &workloads, folder, options, ui);
@@ -166,6 +173,9 @@ fn begin(plan: &Plan, folder: &Path) -> anyhow::Result<()> {
     };
     fs::create_dir_all(folder.join("cells")).with_context(failed)?;
     fs::write(folder.join("experiment.toml"), &plan.text).with_context(failed)?;
+    if let Some(check) = &plan.check {
+        fs::write(folder.join(RULES), &check.text).with_context(failed)?;
+    }
     manifest(plan, folder, &[])?.write(folder)
 }
 
@@ -186,7 +196,7 @@ fn manifest(plan: &Plan, folder: &Path, hashes: &[Option<&str>]) -> anyhow::Resu
             .as_ref()
             .map(|bench| bench.suites.clone())
             .unwrap_or_default(),
-        rules: None,
+        rules: plan.check.as_ref().map(|_| RULES.to_owned()),
         cells: cells.collect::<anyhow::Result<_>>()?,
     })
 }

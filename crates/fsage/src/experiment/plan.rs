@@ -3,9 +3,11 @@
 use super::file::{self, File, Text};
 use super::matrix::{Matrix, Template};
 use crate::benching::{self, Machine};
+use crate::check::{self, Rules};
 use crate::commands::generate;
 use fsage_target::{Target, TargetSpec};
 use std::collections::BTreeSet;
+use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
@@ -29,6 +31,8 @@ pub struct Plan {
     pub age: file::Age,
     /// What is benchmarked.
     pub bench: Option<BenchPlan>,
+    /// What must hold.
+    pub check: Option<CheckPlan>,
     /// Whether a report is written.
     pub writes_report: bool,
 }
@@ -63,6 +67,16 @@ pub struct CellPlan {
     pub is_real: bool,
     /// Which repetition it is, from 1.
     pub repetition: u32,
+}
+
+/// What must hold.
+pub struct CheckPlan {
+    /// The rules.
+    pub rules: Rules,
+    /// Their text.
+    pub text: String,
+    /// A run or an experiment to compare with.
+    pub baseline: Option<PathBuf>,
 }
 
 /// What is benchmarked.
@@ -109,6 +123,7 @@ impl Plan {
         let targets = targets(&source, &file)?;
         let cells = cells(&source, &file, &workloads, &targets)?;
         let bench = file.bench.as_ref().map(|bench| bench_plan(&source, bench));
+        let check = file.check.map(|check| check_plan(&source, check));
         Ok(Plan {
             name,
             summary: file.summary.trim().to_owned(),
@@ -116,6 +131,7 @@ impl Plan {
             workloads,
             cells,
             bench: bench.transpose()?,
+            check: check.transpose()?,
             age: file.age,
             writes_report: file.report.write,
         })
@@ -196,7 +212,14 @@ fn workloads(source: &Text<'_>, file: &File) -> anyhow::Result<Vec<WorkloadPlan>
                 generate::check(words).map_err(|error| wrong(format!("{error:#}")))?;
             }
             let name = name.clone();
-            workloads.push(WorkloadPlan { name, seed, recipe });
+            let new = WorkloadPlan { name, seed, recipe };
+            if workloads.iter().any(|other| other.label() == new.label()) {
+                return Err(wrong(format!(
+                    "`{}` is the name of another workload with its seed; give this one a `name` of its own",
+                    new.label()
+                )));
+            }
+            workloads.push(new);
         }
     }
     Ok(workloads)
@@ -394,6 +417,30 @@ fn cells(
         }
     }
     Ok(cells)
+}
+
+fn check_plan(source: &Text<'_>, check: file::Check) -> anyhow::Result<CheckPlan> {
+    let given = check.rules.get_ref();
+    let preset = check::PRESETS.iter().find(|(name, _)| name == given);
+    let is_text = given.trim().contains('\n');
+    let text = match preset {
+        Some((_, text)) => (*text).to_owned(),
+        // Line numbers in messages are those of the experiment file.
+        None if is_text => "\n".repeat(source.lines_before(&check.rules.span())) + given,
+        None => fs::read_to_string(given).map_err(|error| {
+            let names = check::PRESETS.map(|(name, _)| name).join(", ");
+            let what = format!(
+                "rules: {given}: {error}; expected a file, one of {names}, or rules in several lines"
+            );
+            source.wrong(&check.rules.span(), &what)
+        })?,
+    };
+    let name = if is_text { source.name } else { given };
+    Ok(CheckPlan {
+        rules: Rules::parse(name, &text)?,
+        text: text.trim_start_matches('\n').to_owned(),
+        baseline: check.baseline.map(PathBuf::from),
+    })
 }
 
 fn bench_plan(source: &Text<'_>, table: &Spanned<file::Bench>) -> anyhow::Result<BenchPlan> {

@@ -1,12 +1,14 @@
 //! Aging and benchmarking in one run. What is done already is not done again, so that an interrupted run goes on.
 
+use super::manifest::write_json;
 use crate::aging;
 use crate::benching::{self, Existing, Machine};
 use crate::run_folder::{Manifest, State};
 use crate::ui::Ui;
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use fsage_target::TargetSpec;
 use serde::{Deserialize, Serialize};
+use std::fs;
 use std::path::Path;
 
 /// What makes a run what it is: the same gives the same results, on models byte for byte.
@@ -78,6 +80,24 @@ impl MadeOf {
     }
 }
 
+impl MadeOf {
+    /// Keeps it in the folder of a run that is aged, for when that goes on. One that is there is of the same kind, or
+    /// this is an error.
+    pub fn keep(&self, run: &Path) -> anyhow::Result<()> {
+        let path = run.join("made-of.json");
+        match fs::read(&path) {
+            Ok(earlier) => match self.differs_from(&serde_json::from_slice(&earlier)?) {
+                Some(why) => bail!(
+                    "{}: cannot go on with it: {why}; give the same command again, or start anew with --force",
+                    run.display()
+                ),
+                None => Ok(()),
+            },
+            Err(_) => write_json(&path, self),
+        }
+    }
+}
+
 impl Bench {
     /// Hashes of the drive and the machine, as far as they are files.
     pub fn hashes(names: [&str; 2]) -> anyhow::Result<Vec<String>> {
@@ -105,17 +125,8 @@ pub struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// Ages, then benchmarks; gives what was left out, and why. A run that is there and is made of something else is
-    /// refused.
-    pub fn carry_out(&self, ui: Ui) -> anyhow::Result<Vec<String>> {
-        self.age(ui)?;
-        let Some(bench) = &self.made_of.bench else {
-            return Ok(Vec::new());
-        };
-        self.measure(bench, ui)
-    }
-
-    fn age(&self, ui: Ui) -> anyhow::Result<()> {
+    /// Ages, if that is not done. A run that is there and is made of something else is refused.
+    pub fn age(&self, ui: Ui) -> anyhow::Result<()> {
         let done = self.resume && Manifest::is_run(self.run) && !self.force;
         if done {
             let manifest = Manifest::read(self.run)?;
@@ -144,7 +155,15 @@ impl Steps<'_> {
         aging::age(self.workload, self.specs, self.run, &options, ui).map(drop)
     }
 
-    fn measure(&self, bench: &Bench, ui: Ui) -> anyhow::Result<Vec<String>> {
+    /// Benchmarks what is not benchmarked yet; gives what was left out, and why.
+    pub fn measure(&self, ui: Ui) -> anyhow::Result<Vec<String>> {
+        let Some(bench) = &self.made_of.bench else {
+            return Ok(Vec::new());
+        };
+        self.measure_by(bench, ui)
+    }
+
+    fn measure_by(&self, bench: &Bench, ui: Ui) -> anyhow::Result<Vec<String>> {
         let (fit, unfit): (Vec<TargetSpec>, Vec<TargetSpec>) = self
             .specs
             .iter()

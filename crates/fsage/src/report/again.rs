@@ -11,6 +11,9 @@ use fsage_target::{KINDS, TargetSpec};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
+/// Label of the fact that says what the allocation policy of a target does.
+pub const POLICY: &str = "policy";
+
 /// A label and what stands beside it.
 pub fn fact(label: &str, value: impl Into<String>) -> Fact {
     Fact {
@@ -92,7 +95,7 @@ pub fn target_facts(spec: &str, known: &serde_json::Map<String, serde_json::Valu
         {
             let policy = params.policy;
             facts.push(fact(
-                "policy",
+                POLICY,
                 format!("{}: {}", policy.name(), policy.summary()),
             ));
         }

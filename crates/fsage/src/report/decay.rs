@@ -1,7 +1,7 @@
 //! How the layout score decays, day by day, with the utilization below.
 
 use super::paper;
-use super::subject::{Group, Over, Subject, score};
+use super::subject::{Group, Life, Over, Subject, score};
 use crate::days::DayRow;
 use fsage_report::charts::{Point, Published, Series};
 use fsage_report::{Axis, Exhibit, Format, Lines, Section};
@@ -173,7 +173,7 @@ fn thinned(points: &[Point], most: usize) -> Vec<Point> {
 
 /// The score of the control, from the first day to the last: what the same files could have.
 fn control(subject: &Subject) -> Option<Series> {
-    let control = subject.over(|life| life.control_score())?;
+    let control = subject.over(Life::control_score)?;
     let last = subject.lives.iter().map(|life| life.days.len()).max()?;
     let point = |x: usize| Point {
         x: x as f64,
@@ -195,7 +195,6 @@ fn control(subject: &Subject) -> Option<Series> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::subject::Life;
 
     fn day(score: f64) -> DayRow {
         DayRow {
@@ -223,9 +222,12 @@ mod tests {
         scores[2345] = 0.9;
         let points = points(&subject(&[&scores]), score);
         assert!(points.len() <= 400, "{}", points.len());
-        let y = |x: f64| points.iter().find(|p| p.x == x).and_then(|p| p.y);
-        assert_eq!((y(1.0), y(3650.0)), (Some(0.5), Some(0.5)));
-        assert_eq!((y(1235.0), y(2346.0)), (Some(0.1), Some(0.9)));
+        let y = |day: u64| {
+            let at = points.iter().find(|p| p.x as u64 == day);
+            at.and_then(|p| p.y)
+        };
+        assert_eq!((y(1), y(3650)), (Some(0.5), Some(0.5)));
+        assert_eq!((y(1235), y(2346)), (Some(0.1), Some(0.9)));
         assert!(points.windows(2).all(|p| p[0].x < p[1].x));
     }
 

@@ -10,7 +10,7 @@ mod decay;
 mod experiment;
 mod free_space;
 mod map;
-mod names;
+pub mod names;
 mod origin;
 mod outcomes;
 mod paper;
@@ -44,25 +44,23 @@ const MARK: &str = "<meta name=\"generator\" content=\"fsage";
 /// Writes the page of a run or of an experiment. A page that fsage made is replaced, another file is not.
 pub fn write(of: &Path, to: &Path, ui: Ui) -> anyhow::Result<()> {
     may_be_replaced(to)?;
-    let report = collect(of)?;
-    for line in &report.missing {
+    let material = material(of)?;
+    for line in &material.missing {
         ui.warn(line);
     }
-    let page = fsage_report::render(&report)
+    let page = fsage_report::render(&page(material))
         .with_context(|| format!("{}: its report cannot be made", of.display()))?;
     let mut file = PartialFile::create(to, true)?;
     file.write_all(page.as_bytes())?;
     Ok(file.finish()?)
 }
 
-/// What stands on the page of a folder.
-pub fn collect(of: &Path) -> anyhow::Result<Report> {
-    let material = if Experiment::is_experiment(of) {
-        experiment::read(of)?
+fn material(of: &Path) -> anyhow::Result<Material> {
+    if Experiment::is_experiment(of) {
+        experiment::read(of)
     } else {
-        run(of)?
-    };
-    Ok(page(material))
+        run(of)
+    }
 }
 
 /// What a page is made of.
@@ -148,7 +146,6 @@ fn page(material: Material) -> Report {
         sections,
         maps,
         terms: terms::terms(),
-        ..Report::default()
     }
 }
 

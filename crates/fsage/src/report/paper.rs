@@ -1,6 +1,6 @@
 //! What a paper published of the same file systems under the same workload.
 
-use super::subject::{Group, Subject};
+use super::subject::{Group, Life, Subject};
 use crate::benching::{State, lines};
 use crate::reproduce::comparison::{Measured, Verdict};
 use crate::reproduce::paper::Paper;
@@ -123,10 +123,8 @@ fn measured(paper: &Paper, repeated: &[(&'static str, &Subject)]) -> Measured {
     let mut broken = [None; 2];
     let mut hot = [[None; 2]; 2];
     for (policy, subject) in repeated {
-        let end = subject.over(|life| life.end_score()).map(|over| over.mean);
-        let first = subject
-            .over(|life| life.first_score())
-            .map(|over| over.mean);
+        let end = subject.over(Life::end_score).map(|over| over.mean);
+        let first = subject.over(Life::first_score).map(|over| over.mean);
         measured.figure(&format!("S96.10.{policy}.day-1"), first);
         measured.figure(&format!("S96.10.{policy}.end"), end);
         let at = POLICIES

@@ -10,15 +10,13 @@ use anyhow::Context;
 use fsage_data::SnapshotFile;
 use std::ffi::OsStr;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What could be read of a run.
 #[derive(Debug)]
 pub struct Run {
     /// Name of its folder.
     pub name: String,
-    /// Its folder.
-    pub path: PathBuf,
     /// Its manifest; none where that is damaged.
     pub manifest: Option<Manifest>,
     /// Its targets.
@@ -68,7 +66,6 @@ pub fn run(path: &Path) -> anyhow::Result<Run> {
     }
     Ok(Run {
         name: name_of(path),
-        path: path.to_owned(),
         manifest,
         subjects,
         missing,

@@ -159,10 +159,11 @@ impl Subject {
 
     /// Days that all its lives have.
     pub fn days(&self) -> u64 {
-        let days = self.lives.iter().map(|life| match life.only_end {
-            true => 0,
-            false => life.days.len() as u64,
-        });
+        let known = self
+            .lives
+            .iter()
+            .map(|life| (life.days.len() as u64, life.only_end));
+        let days = known.map(|(days, only_end)| if only_end { 0 } else { days });
         days.min().unwrap_or(0)
     }
 

@@ -57,13 +57,9 @@ pub fn thousands(n: u64) -> String {
     text
 }
 
-/// The class of files up to a size.
-pub fn up_to(max_bytes: u64) -> String {
-    if max_bytes == u64::MAX {
-        "larger".to_owned()
-    } else {
-        format!("to {}", human(max_bytes))
-    }
+/// Bytes with their unit, without digits that say nothing: `32 KiB`.
+pub fn size(bytes: u64) -> String {
+    human(bytes).replace(".0 ", " ")
 }
 
 /// A word as a shell takes it.
@@ -85,7 +81,7 @@ mod tests {
     #[test]
     fn shares_have_the_digits_that_tell_them_apart() {
         assert_eq!(percents(&[0.899, 0.766], 0.005), ["90 %", "77 %"]);
-        assert_eq!(percents(&[0.899, 0.893], 0.005), ["89.9 %", "89.3 %"]);
+        assert_eq!(percents(&[0.904, 0.896], 0.005), ["90.4 %", "89.6 %"]);
         assert_eq!(percents(&[0.899, 0.898], 0.005), ["90 %", "90 %"]);
         assert_eq!(percent(0.004), "0.4 %");
         assert_eq!(percent(1.0), "100 %");
@@ -103,6 +99,9 @@ mod tests {
         assert_eq!(counted(3650, "day"), "3,650 days");
         assert_eq!(thousands(1_234_567), "1,234,567");
         assert_eq!(thousands(100), "100");
-        assert_eq!(up_to(u64::MAX), "larger");
+        assert_eq!(
+            (size(32 << 10), size(1536 << 10)),
+            ("32 KiB".into(), "1.5 MiB".into())
+        );
     }
 }

@@ -82,7 +82,7 @@ struct Ranking<'a> {
 impl<'a> Ranking<'a> {
     fn of(group: &'a Group) -> Ranking<'a> {
         let ends = group.subjects.iter().filter_map(|subject| {
-            let end = subject.over(|life| life.end_score())?;
+            let end = subject.over(Life::end_score)?;
             Some((subject, end))
         });
         let ends: Vec<(&Subject, Over)> = ends.collect();
@@ -222,3 +222,6 @@ fn less_than(a: Over, b: Over) -> &'static str {
         "runs of the same target do among themselves"
     }
 }
+
+#[cfg(test)]
+mod tests;

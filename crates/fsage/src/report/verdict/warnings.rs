@@ -2,7 +2,7 @@
 
 use super::{Ranking, finding};
 use crate::days::REASONS;
-use crate::report::subject::{Group, Subject};
+use crate::report::subject::{Group, Life, Subject};
 use crate::report::words::{counted, list, percent, thousands};
 use fsage_report::{Finding, Tone};
 
@@ -93,7 +93,7 @@ fn ages(ranking: &Ranking<'_>) -> Option<Finding> {
 fn unscored(group: &Group) -> Option<Finding> {
     let unscored = group.subjects.iter().filter(|subject| {
         let days = subject.lives.iter().any(|life| life.last().is_some());
-        days && subject.over(|life| life.end_score()).is_none()
+        days && subject.over(Life::end_score).is_none()
     });
     let names: Vec<&str> = unscored.map(|subject| subject.name.as_str()).collect();
     (!names.is_empty()).then(|| Finding {

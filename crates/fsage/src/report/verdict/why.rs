@@ -2,10 +2,14 @@
 
 use super::{Ranking, alike, finding};
 use crate::days::DayRow;
+use crate::report::again::POLICY;
 use crate::report::split_files;
 use crate::report::subject::Subject;
-use crate::report::words::{list, percent, up_to};
+use crate::report::words::{list, percent, size};
+
 use fsage_report::{Finding, Tone};
+use std::fmt::Write as _;
+use std::ops::Range;
 
 /// A metric that a difference of layout shows in.
 struct Clue {
@@ -93,38 +97,60 @@ pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
         return None;
     }
     let names = format!("{} against {}", least.name, most.name);
-    let mut text = match with.is_empty() {
-        true => format!("Where it differs, {names}:"),
-        false => format!("Why, {names}: {}.", list(&with)),
+    let mut text = if with.is_empty() {
+        format!("Where it differs, {names}:")
+    } else {
+        format!("Why, {names}: {}.", list(&with))
     };
     text.extend(sizes.map(|sizes| format!(" {sizes}")));
     if !against.is_empty() {
-        text.push_str(&format!(" On the other hand: {}.", list(&against)));
+        let _ = write!(text, " On the other hand: {}.", list(&against));
+    }
+    let policies = policy(least).zip(policy(most)).filter(|(a, b)| a != b);
+    if let Some((of_least, of_most)) = policies {
+        let _ = write!(
+            text,
+            " What each does: {}: {of_least}; {}: {of_most}.",
+            least.name, most.name
+        );
     }
     Some(finding(text, Tone::Neutral, "by-size"))
 }
 
-/// The size of files in which most of the difference lies.
+/// What its allocation policy does, in a line.
+fn policy(subject: &Subject) -> Option<&str> {
+    let fact = subject.facts.iter().find(|fact| fact.label == POLICY)?;
+    let (_, summary) = fact.value.split_once(": ")?;
+    Some(summary)
+}
+
+/// The sizes of files in which most of the difference lies: the fewest neighboring classes with half of it.
 fn sizes(least: &Subject, most: &Subject) -> Option<String> {
     let (a, b) = (broken(least), broken(most));
-    let gaps = a
-        .iter()
-        .zip(&b)
-        .map(|(a, b)| b.breaks as f64 - a.breaks as f64);
-    let gaps: Vec<f64> = gaps.collect();
+    let gaps = a.iter().zip(&b);
+    let gaps: Vec<f64> = gaps
+        .map(|(a, b)| b.breaks as f64 - a.breaks as f64)
+        .collect();
     let all: f64 = gaps.iter().sum();
-    let (at, gap) = gaps.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
-    let (a, b) = (a[at].score()?, b[at].score()?);
-    (all > 0.0 && *gap > 0.0 && a > b).then(|| {
-        let class = match up_to(broken(least)[at].max_bytes) {
-            larger if larger == "larger" => "of the largest files".to_owned(),
-            to => format!("of files {to}"),
+    let ranges = (1..=gaps.len()).flat_map(|length| {
+        let starts = 0..=gaps.len() - length;
+        starts.map(move |start| start..start + length)
+    });
+    let sum = |range: &Range<usize>| gaps[range.clone()].iter().sum::<f64>();
+    let range = ranges.into_iter().find(|range| sum(range) * 2.0 >= all)?;
+    let (of_least, of_most) = (score(&a[range.clone()])?, score(&b[range.clone()])?);
+    (all > 0.0 && of_least > of_most).then(|| {
+        let to = a[range.end - 1].max_bytes;
+        let class = match range.start.checked_sub(1).map(|below| size(a[below].max_bytes)) {
+            None => format!("up to {}", size(to)),
+            Some(from) if to == u64::MAX => format!("over {from}"),
+            Some(from) => format!("of {from} to {}", size(to)),
         };
         format!(
-            "{} of the difference lies in the blocks {class}: {} contiguous against {}.",
-            percent((gap / all).min(1.0)),
-            percent(a),
-            percent(b)
+            "{} of the difference lies in files {class}: {} of their blocks are contiguous against {}.",
+            percent((sum(&range) / all).min(1.0)),
+            percent(of_least),
+            percent(of_most)
         )
     })
 }
@@ -137,10 +163,11 @@ struct Broken {
     scored: u64,
 }
 
-impl Broken {
-    fn score(&self) -> Option<f64> {
-        (self.scored > 0).then(|| 1.0 - self.breaks as f64 / self.scored as f64)
-    }
+/// Of several sizes together.
+fn score(classes: &[Broken]) -> Option<f64> {
+    let breaks: u64 = classes.iter().map(|class| class.breaks).sum();
+    let scored: u64 = classes.iter().map(|class| class.scored).sum();
+    (scored > 0).then(|| 1.0 - breaks as f64 / scored as f64)
 }
 
 fn broken(subject: &Subject) -> Vec<Broken> {

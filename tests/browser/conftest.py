@@ -1,0 +1,78 @@
+"""A browser for the pages that crates/fsage/tests/browser.rs makes.
+
+FSAGE_PAGES is the folder with the pages, FSAGE_CHROMIUM the browser of this machine; none is ever fetched.
+"""
+
+import os
+import pathlib
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+PAGES = pathlib.Path(os.environ["FSAGE_PAGES"])
+
+
+@pytest.fixture(scope="session")
+def browser():
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=os.environ["FSAGE_CHROMIUM"])
+        yield browser
+        browser.close()
+
+
+class Visit:
+    """A page that was opened, and what it did besides being shown."""
+
+    def __init__(self, browser, name, **context):
+        self.context = browser.new_context(**context)
+        self.page = self.context.new_page()
+        self.said = []
+        self.asked = []
+        self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
+        self.page.on("pageerror", lambda error: self.said.append(f"error: {error}"))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto((PAGES / name).as_uri(), wait_until="load")
+
+    def drawn(self):
+        """Waits until every chart in view has its marks."""
+        self.page.wait_for_function(ALL_DRAWN)
+        return self.page
+
+    def close(self):
+        self.context.close()
+        strange = [url for url in self.asked if not url.startswith(("file:", "data:", "blob:"))]
+        assert strange == [], "the page asked the network"
+        bad = [line for line in self.said if line.startswith(("error", "warning"))]
+        assert bad == [], "the page complained"
+
+
+# Charts further down may be drawn when they come into view, so each is looked at once.
+ALL_DRAWN = """async () => {
+  for (const figure of document.querySelectorAll("figure.chart")) {
+    figure.scrollIntoView();
+    await new Promise((done) => setTimeout(done, 20));
+    if (!figure.querySelector(".plot svg, .plot canvas")) return false;
+  }
+  scrollTo(0, 0);
+  return true;
+}"""
+
+
+@pytest.fixture
+def visit(browser):
+    """Opens pages by name; when the test is over, none of them may have complained or asked the network."""
+    visits = []
+
+    def open_page(name, **context):
+        visits.append(Visit(browser, name, **context))
+        return visits[-1].drawn()
+
+    yield open_page
+    for one in visits:
+        one.close()
+
+
+@pytest.fixture
+def report(visit):
+    """The report of an ordinary run at the width of a desktop."""
+    return visit("run.html", viewport={"width": 1280, "height": 900})
