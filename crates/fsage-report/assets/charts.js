@@ -375,6 +375,8 @@
     chart.finalize = result.finalize;
     chart.view = result.view;
     chart.width = plot.clientWidth;
+    /* The plot is an image with a text; what Vega says of every mark is no more than noise beside it. */
+    plot.querySelector("svg")?.setAttribute("aria-hidden", "true");
     plot.style.minHeight = "";
     if (chosen.size && metaOf(id).kind !== "stacks") chart.view.signal("chosen", chosenIn(id)).runAsync();
     if (!isFirst) return;

@@ -84,17 +84,22 @@ fn sample(days: usize, targets: usize) -> Report {
 fn verdict(days: usize) -> Vec<Finding> {
     vec![
         Finding {
-            text: format!("After {days} days realloc keeps 90 % of blocks contiguous, original 77 %."),
+            text: format!(
+                "After {days} days realloc keeps 90 % of blocks contiguous, original 77 %."
+            ),
             tone: Tone::Good,
             section: Some("decay".into()),
         },
         Finding {
-            text: "original can place no file of 1 MB in one piece since day 214; realloc still can.".into(),
+            text:
+                "original can place no file of 1 MB in one piece since day 214; realloc still can."
+                    .into(),
             tone: Tone::Bad,
             section: Some("free-space".into()),
         },
         Finding {
-            text: "Reading the hot files takes 1.31 times as long as on a fresh disk on original, 1.12 on realloc.".into(),
+            text: "Reading hot files takes 1.31 times as long as on a fresh disk on original."
+                .into(),
             tone: Tone::Neutral,
             section: Some("benchmarks".into()),
         },
@@ -191,19 +196,27 @@ fn decay(names: &[String], days: usize) -> Section {
     let score = Lines {
         id: "layout-score".into(),
         title: "Layout score".into(),
-        description: "The share of blocks that lie behind the block before them in their file. 100 % is perfect.".into(),
+        description: "The share of blocks that lie right behind the one before them in their file."
+            .into(),
         x: days_axis(),
-        y: Axis { label: "layout score".into(), format: Format::Percent, ..Axis::default() },
+        y: Axis {
+            label: "layout score".into(),
+            format: Format::Percent,
+            ..Axis::default()
+        },
         series: curves(0.002, 0.92),
         published: [(60.0, 0.955), (180.0, 0.92), (300.0, 0.9)]
-            .map(|(x, y)| Published { series: names[0].clone(), x, y })
+            .map(|(x, y)| Published {
+                series: names[0].clone(),
+                x,
+                y,
+            })
             .to_vec(),
     };
     let utilization = Lines {
         id: "utilization".into(),
         title: "Utilization".into(),
-        description: "How much of the space that files may use is in use at the end of a day."
-            .into(),
+        description: "How much of the space for files is in use at the end of a day.".into(),
         x: days_axis(),
         y: Axis {
             label: "utilization".into(),
@@ -217,8 +230,13 @@ fn decay(names: &[String], days: usize) -> Section {
     Section {
         id: "decay".into(),
         title: "Decay, day by day".into(),
-        lead: "Files are laid out worse as a file system ages: the free space that is left lies in small pieces.".into(),
-        exhibits: vec![Exhibit::Chart(score.into_chart()), Exhibit::Chart(utilization.into_chart()), last_day(names)],
+        lead: "Files are laid out worse as a file system ages: free space lies in small pieces."
+            .into(),
+        exhibits: vec![
+            Exhibit::Chart(score.into_chart()),
+            Exhibit::Chart(utilization.into_chart()),
+            last_day(names),
+        ],
     }
 }
 
