@@ -80,12 +80,7 @@ struct Material {
 fn run(of: &Path) -> anyhow::Result<Material> {
     let run = source::run(of)?;
     let mut material = Material {
-        title: list(
-            &run.subjects
-                .iter()
-                .map(|s| s.name.as_str())
-                .collect::<Vec<_>>(),
-        ),
+        title: title(&run.subjects),
         subtitle: run.name.clone(),
         targets: run.subjects.iter().map(Subject::target).collect(),
         groups: Vec::new(),
@@ -106,6 +101,15 @@ fn run(of: &Path) -> anyhow::Result<Material> {
     }
     material.groups.push(group);
     Ok(material)
+}
+
+/// The targets by name; of many how many there are.
+fn title(subjects: &[Subject]) -> String {
+    let names: Vec<&str> = subjects.iter().map(|s| s.name.as_str()).collect();
+    match names.len() {
+        0..=4 => list(&names),
+        n => format!("{n} targets compared"),
+    }
 }
 
 fn page(material: Material) -> Report {

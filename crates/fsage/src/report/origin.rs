@@ -50,7 +50,7 @@ pub fn section(group: &Group) -> Option<Section> {
         title: "Operations by origin, and how well their time is known".to_owned(),
         description: "Shares of all operations of the workload.".to_owned(),
         value: Axis {
-            label: "share of operations".to_owned(),
+            label: "operations".to_owned(),
             format: Format::Percent,
             from_zero: true,
             ..Axis::default()
