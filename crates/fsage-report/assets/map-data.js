@@ -213,8 +213,8 @@
     return bits;
   };
 
-  /* Where units lie on a canvas: as large as they fit, whole bands in a line or a band over whole lines. A unit is as
-     wide as high, or up to three times as high where there is room left. */
+  /* Where units lie on a canvas: as large as they fit, whole bands in a line or a band over whole lines. A unit is
+     half to three times as high as wide. */
   const arrange = (units, width, height, gap) => {
     const bands = Math.ceil(units.count / units.perBand);
     const fit = (wide) => {
@@ -230,13 +230,16 @@
       const all = Math.ceil(bands / inLine);
       return { wide, lines: 1, perLine: units.perBand, inLine, gaps: all - 1, all };
     };
-    let plan = fit(1);
-    for (let wide = 2; wide <= 48 && wide <= width; wide++) {
-      const larger = fit(wide);
-      if (larger.all * wide + larger.gaps * gap <= height) plan = larger;
+    let plan = null;
+    for (let wide = 1; wide <= 48 && wide <= width; wide++) {
+      const trial = fit(wide);
+      trial.high = Math.min(wide * 3, Math.floor((height - trial.gaps * gap) / trial.all));
+      const fits = trial.high >= Math.max(1, wide / 2);
+      if (fits && (plan === null || wide * trial.high >= plan.wide * plan.high)) plan = trial;
     }
+    // A map of many groups on a small screen is higher than asked for.
+    plan ??= { ...fit(1), high: 1 };
     plan.gap = gap;
-    plan.high = Math.max(plan.wide, Math.min(plan.wide * 3, Math.floor((height - plan.gaps * gap) / plan.all)));
     plan.height = plan.all * plan.high + plan.gaps * gap;
     const bandWidth = units.perBand * plan.wide + gap;
     const bandHeight = plan.lines * plan.high + gap;
