@@ -42,11 +42,8 @@ fn workload(at: &Path) {
 }
 
 fn age(at: &Path, targets: &[&str], run: &str) {
-    let on: String = targets
-        .iter()
-        .map(|target| format!(" --on {target}"))
-        .collect();
-    fsage(at, &format!("age w.parquet{on} -o {run}"), 0);
+    let on = targets.join(" --on ");
+    fsage(at, &format!("age w.parquet --on {on} -o {run}"), 0);
 }
 
 fn rules(at: &Path, text: &str) {
@@ -146,10 +143,9 @@ fn a_policy_that_got_worse_is_named_with_metric_day_and_values() {
 fn what_was_skipped_lost_or_not_finished_fails_unless_it_is_allowed() {
     let (_folder, at) = folder();
     // 8 MB of preset tiny, and 9 MB that want to go there: counted, not done.
-    let script: String = (1..=9)
-        .map(|file| format!("create {file} 0 1000000\n"))
-        .collect();
-    fs::write(at.join("w.ops"), format!("{script}day 1\n")).expect("a file");
+    let creates = (1..=9).map(|file| format!("create {file} 0 1000000"));
+    let script = creates.chain(["day 1\n".to_owned()]).collect::<Vec<_>>();
+    fs::write(at.join("w.ops"), script.join("\n")).expect("a file");
     fsage(&at, "age w.ops --on ffs:preset=tiny --on null -o full", 0);
     rules(&at, "[[rule]]\nmetric = 'operations'\nmin = 1\n");
     let text = fsage(&at, "check full --rules rules.toml", 1);
@@ -346,6 +342,13 @@ fn wrong_rules_are_refused_with_their_line_and_what_is_known() {
             assert!(message.contains(word), "{text}: no `{word}` in: {message}");
         }
     }
+}
+
+#[test]
+fn what_rules_and_folders_lack_is_said() {
+    let (_folder, at) = folder();
+    fs::write(at.join("w.ops"), "create 1 0 5\nday 1\n").expect("a file");
+    fsage(&at, "age w.ops --on ffs:preset=tiny -o run", 0);
     rules(
         &at,
         "[targets]\n'ext4' = 'xfs'\n[[rule]]\nmetric = 'files'\nmin = 1\n",
@@ -440,7 +443,7 @@ fn rules_that_come_with_fsage_are_shown_and_run() {
             let run = command(&at, &format!("check run --baseline run --rules {rules}"));
             let message = String::from_utf8_lossy(&run.stderr).into_owned();
             // Twelve days are no month: the rule about the last thirty says so.
-            let status = if name == "limits" { 1 } else { 0 };
+            let status = i32::from(name == "limits");
             assert_eq!(run.status.code(), Some(status), "{rules}: {message}");
         }
     }
