@@ -158,8 +158,8 @@ mod tests {
         let section = section(&group).expect("a section");
         assert_eq!(
             section.lead,
-            "Of all operations of the workload 50 % happened at a time that is known, 25 % have a guessed time and 25 % do \
-             not say how well their time is known."
+            "Of all operations of the workload 50 % happened at a time that is known, 25 % have a guessed time and \
+             25 % do not say how well their time is known."
         );
     }
 

@@ -40,8 +40,8 @@ pub fn section(group: &Group) -> Option<Section> {
         id: format!("paper{}", group.suffix),
         title: group.titled("Beside the paper"),
         lead: format!(
-            "{}, {}, {}, measured the same file systems under a workload that is not public; this one meets its published \
-             statistics. `fsage reproduce {PAPER}` runs everything that the paper reports.",
+            "{}, {}, {}, measured the same file systems under a workload that is not public; this one meets its \
+             published statistics. `fsage reproduce {PAPER}` runs everything that the paper reports.",
             run.authors, run.title, run.published
         ),
         exhibits: vec![Exhibit::Table(Sheet {
