@@ -59,13 +59,13 @@ window.fsage = {};
     setTimeout(() => URL.revokeObjectURL(url), 60_000);
   };
 
-  const number = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 6 });
   const short = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 });
   /* A number as `Format` in `src/charts.rs` says. */
   const numberText = (value, format) => {
     if (value === null || value === undefined) return "\u2013";
     if (format === "percent") return `${short.format(value * 100)} %`;
-    if (format !== "bytes" || Math.abs(value) < 1024) return number.format(value);
+    if (Number.isInteger(value) && (format !== "bytes" || Math.abs(value) < 1024)) return value.toLocaleString("en-US");
+    if (format !== "bytes" || Math.abs(value) < 1024) return short.format(value);
     const power = Math.min(4, Math.floor(Math.log2(Math.abs(value)) / 10));
     return short.format(value / 1024 ** power) + "KMGT"[power - 1];
   };

@@ -41,7 +41,7 @@
   /* ---- Data ---- */
 
   const cellText = (value) => value === null ? "\u2013" : typeof value === "number" ? value.toLocaleString("en-US", {
-    maximumSignificantDigits: 6,
+    maximumSignificantDigits: Number.isInteger(value) ? 21 : 6,
   }) : value;
 
   const tableOf = (part, label) => {

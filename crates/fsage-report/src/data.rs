@@ -42,20 +42,15 @@ impl DataTable {
     }
 }
 
-impl Cell {
-    /// Significant digits of a number on the page and in what is downloaded from it.
-    const DIGITS: i32 = 6;
-
-    /// A number as the page has it; integers stay exact.
-    pub fn rounded(x: f64) -> f64 {
-        if x == 0.0 || x.fract() == 0.0 || !x.is_finite() {
-            return x;
-        }
-        let whole_digits = x.abs().log10().floor() as i32 + 1;
-        let decimals = (Self::DIGITS - whole_digits).max(0) as usize;
-        // By way of its text: the nearest number that is written so.
-        format!("{x:.decimals$}").parse().unwrap_or(x)
+/// A number with so many significant digits; integers stay exact.
+pub(crate) fn rounded(x: f64, digits: i32) -> f64 {
+    if x.fract() == 0.0 || !x.is_finite() {
+        return x;
     }
+    let whole_digits = x.abs().log10().floor() as i32 + 1;
+    let decimals = (digits - whole_digits).max(0) as usize;
+    // By way of its text: the nearest number that is written so.
+    format!("{x:.decimals$}").parse().unwrap_or(x)
 }
 
 impl From<f64> for Cell {

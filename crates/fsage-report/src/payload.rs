@@ -3,10 +3,12 @@
 //! A column is written in the shortest of four forms: its values, or their differences, each either one by one or as
 //! runs (value, count, value, count). `assets/data.js` reads them.
 
-use crate::data::{Cell, DataTable};
+use crate::data::{Cell, DataTable, rounded};
 use crate::model::{Exhibit, Report};
 use serde_json::{Value, json};
 
+/// Significant digits of a number that is no integer.
+const DIGITS: i32 = 6;
 /// Most decimals that differences are written with.
 const MAX_DECIMALS: i32 = 9;
 /// Integers up to here are exact.
@@ -70,7 +72,7 @@ fn columns(table: &DataTable) -> Vec<Value> {
 
 fn value(cell: &Cell) -> Value {
     match cell {
-        Cell::Number(x) => number(Cell::rounded(*x)),
+        Cell::Number(x) => number(rounded(*x, DIGITS)),
         Cell::Text(text) => text.as_str().into(),
         Cell::Null => Value::Null,
     }

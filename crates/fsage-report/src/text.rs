@@ -1,6 +1,6 @@
 //! Text on the page: numbers as people read them, and characters that cannot be seen made visible.
 
-use crate::data::Cell;
+use crate::data::rounded;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, HtmlEscape, Output, State, escape_formatter};
 use std::fmt::Write;
@@ -81,9 +81,12 @@ pub fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// A number with at most 6 significant digits, and its thousands apart.
-pub fn number(x: f64) -> String {
-    let rounded = Cell::rounded(x);
+/// Significant digits of a number in a table; what is downloaded has more.
+const DIGITS: i32 = 4;
+
+/// A number that is no integer with few digits, and the thousands of any apart.
+fn number(x: f64) -> String {
+    let rounded = rounded(x, DIGITS);
     let plain = format!("{rounded}");
     let (sign, digits) = plain
         .strip_prefix('-')
@@ -104,14 +107,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_six_digits_and_commas() {
+    fn numbers_have_four_digits_and_commas() {
         let table = [
             (0.0, "0"),
             (1200.0, "1,200"),
             (-1_234_567.0, "\u{2212}1,234,567"),
-            (0.123_456_789, "0.123457"),
-            (1234.567_89, "1,234.57"),
-            (999.999_96, "1,000"),
+            (0.123_456_789, "0.1235"),
+            (1234.567_89, "1,235"),
+            (999.96, "1,000"),
             (1e-7, "0.0000001"),
         ];
         for (x, text) in table {

@@ -86,6 +86,11 @@ impl Stacks {
             .iter()
             .map(|stack| stack.name.as_str())
             .collect();
+        // Whatever its parts are counted in, a bar shows their shares.
+        let title = match self.value.format {
+            Format::Percent => self.value.label.clone(),
+            _ => format!("share of {}", self.value.label),
+        };
         json!({
             "data": { "name": "rows" },
             "height": self.stacks.len() * BAR_HEIGHT,
@@ -101,7 +106,7 @@ impl Stacks {
                 },
                 "x": {
                     "field": value, "type": "quantitative", "stack": "normalize",
-                    "axis": { "title": format!("share of {}", self.value.label), "format": "~%" },
+                    "axis": { "title": title, "format": "~%" },
                 },
                 "color": {
                     "field": PART, "type": "nominal", "title": null,
@@ -111,7 +116,7 @@ impl Stacks {
             },
             "usermeta": {
                 "kind": "stacks", "value": value, "parts": parts, "colors": colors,
-                "format": if self.value.format == Format::Percent { Format::Number } else { self.value.format },
+                "format": self.value.format,
             },
         })
     }
