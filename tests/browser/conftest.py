@@ -25,6 +25,7 @@ class Visit:
 
     def __init__(self, browser, name, **context):
         self.context = browser.new_context(**context)
+        self.context.set_default_timeout(20_000)
         self.page = self.context.new_page()
         self.said = []
         self.asked = []

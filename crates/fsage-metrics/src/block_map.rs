@@ -117,6 +117,21 @@ impl Grid {
         start..(start + self.cell_bytes).min(band_end).min(self.size_bytes)
     }
 
+    /// Sectors of every cell.
+    fn sectors(&self) -> impl Iterator<Item = u64> {
+        let (mut at, mut band_end) = (0_u64, self.band_bytes);
+        (0..self.cells).map(move |_| {
+            let end = at.saturating_add(self.cell_bytes);
+            let end = end.min(band_end).min(self.size_bytes);
+            let sectors = end / SECTOR - at / SECTOR;
+            at = end;
+            if end == band_end {
+                band_end = band_end.saturating_add(self.band_bytes);
+            }
+            sectors
+        })
+    }
+
     /// Visits the cells between two addresses, and from where to where in each; what is not on the disk is left out.
     fn visit(&self, from: u64, to: u64, mut visit: impl FnMut(usize, u64, u64)) {
         let to = to.min(self.size_bytes);
@@ -187,7 +202,8 @@ fn quantized(part: u64, whole: u64, steps: u64) -> u16 {
     } else if part >= whole {
         steps as u16 + 1
     } else {
-        (1 + u128::from(part) * u128::from(steps) / u128::from(whole)) as u16
+        // Sectors and blocks of any disk leave room for the steps.
+        (1 + part.saturating_mul(steps) / whole) as u16
     }
 }
 
@@ -200,7 +216,7 @@ pub struct Frame {
     pub cells: Vec<Cell>,
 }
 
-/// Frames as bytes: of each the lower byte of every cell, then the upper one, each XORed with that of the frame before,
+/// Frames as bytes: of each the lower byte of every cell, then the upper one, as exclusive or with the frame before,
 /// but for [`Cell::CHANGED`], which stands as it is. Most of them are 0, so that they are to be compressed.
 pub fn encode(frames: &[Frame]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -368,10 +384,9 @@ impl Recording {
     }
 
     fn add(&mut self, day: u32, tallies: &[Tally], free_is_known: bool) {
-        let cells = tallies.iter().zip(&mut self.signatures).enumerate();
-        let cells = cells.map(|(at, (tally, signature))| {
-            let range = self.grid.range(at);
-            let sectors = range.end / SECTOR - range.start / SECTOR;
+        let cells = tallies.iter().zip(&mut self.signatures);
+        let cells = cells.zip(self.grid.sectors());
+        let cells = cells.map(|((tally, signature), sectors)| {
             let (cell, now) = tally.cell(sectors, free_is_known);
             let changed = now != *signature && now != 0;
             *signature = now;

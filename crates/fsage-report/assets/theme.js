@@ -14,11 +14,13 @@
 
   const theme = () => root.dataset.theme ?? (system.matches ? "dark" : "light");
 
-  /* A variable of the style, `--target-0`, as a color that a canvas knows. */
+  /* A variable of the style: `--target-0`; of one with two colors that of the theme, as a canvas wants it. */
   const probe = document.body.appendChild(document.createElement("span"));
   probe.hidden = true;
   const color = (name) => {
-    probe.style.color = `var(${name})`;
+    const text = getComputedStyle(root).getPropertyValue(name).trim();
+    if (!text.startsWith("light-dark(")) return text;
+    probe.style.color = text;
     return getComputedStyle(probe).color;
   };
 

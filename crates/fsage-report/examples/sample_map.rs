@@ -166,7 +166,7 @@ impl Sample {
             }
             let mut inode = Inode::new((*ino).into(), None, FileKind::Regular, *size);
             inode.path = Some(format!("d{}/<script>alert({ino})</script>", ino % 7).into());
-            inode.extents = Some(extents);
+            inode.extents = Some(extents.into());
             inode
         });
         let mut free: Vec<Run> = Vec::new();

@@ -24,7 +24,7 @@ pub const SCRIPTS: [&str; 6] = [
     vendor!("vega-embed.min.js"),
     assets!["data.js", "theme.js"],
     assets!["charts.js", "page.js"],
-    assets!["map.js"],
+    assets!["map-data.js", "map.js"],
 ];
 
 /// What the page contains of others, and under which license.

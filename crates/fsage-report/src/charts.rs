@@ -186,3 +186,62 @@ fn opacity(field: &str, value: f64) -> Value {
 fn chosen() -> Value {
     json!([{ "name": "chosen", "value": [] }])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const K: f64 = 1024.0;
+
+    fn bytes(scale: Scale, from_zero: bool) -> Axis {
+        Axis {
+            format: Format::Bytes,
+            scale,
+            from_zero,
+            ..Axis::default()
+        }
+    }
+
+    #[test]
+    fn ticks_of_bytes_are_powers_of_two_or_their_multiples() {
+        // 16K to 32M are 2^14 to 2^25: 12 powers, of which every second one fits.
+        let log = bytes_ticks(&bytes(Scale::Log, false), 16.0 * K, 32.0 * K * K);
+        assert_eq!(
+            log,
+            [16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0].map(|k| k * K)
+        );
+        // 1000 M in 8 steps are 125 M and more: 128 M.
+        let even = bytes_ticks(&bytes(Scale::Linear, true), 500.0 * K * K, 1000.0 * K * K);
+        let wanted: Vec<f64> = (0..8).map(|i| f64::from(i) * 128.0 * K * K).collect();
+        assert_eq!(even, wanted);
+    }
+
+    #[test]
+    fn an_axis_is_never_a_single_number() {
+        let percent = Axis {
+            format: Format::Percent,
+            ..Axis::default()
+        };
+        assert_eq!(shown(&percent, [0.5].into_iter()), (0.45, 0.55));
+        assert_eq!(
+            shown(&Axis::default(), [3.0, f64::NAN].into_iter()),
+            (2.0, 4.0)
+        );
+        assert_eq!(
+            shown(&bytes(Scale::Log, false), [0.0, 8.0].into_iter()),
+            (4.0, 16.0)
+        );
+        assert_eq!(
+            shown(&bytes(Scale::Linear, true), [8.0, 9.0].into_iter()),
+            (0.0, 9.0)
+        );
+    }
+
+    #[test]
+    fn names_of_columns_mean_nothing_to_vega() {
+        assert_eq!(column_name("pieces (n)", &["series"]), "pieces (n)");
+        assert_eq!(column_name("a.b['c']", &[]), "a b  c  ");
+        assert_eq!(column_name("low", &["low"]), "low_");
+        assert_eq!(column_name(" ", &[]), "value");
+    }
+}

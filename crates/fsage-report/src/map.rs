@@ -34,6 +34,30 @@ pub struct BlockMap {
     pub target: usize,
     /// JSON that may stand in a `script` element.
     json: String,
+    /// Not all of the disk fits in.
+    is_cut: bool,
+}
+
+/// The maps of a page, which take no more than about so many bytes together: each its share, and those that need more
+/// what others leave.
+pub fn fit(disks: Vec<Disk>, max_bytes: usize) -> Vec<BlockMap> {
+    let share = max_bytes / disks.len().max(1);
+    let maps = disks.into_iter().map(|disk| {
+        let map = BlockMap::new(disk.clone(), share);
+        let is_cut = map.is_cut;
+        (map, is_cut.then_some(disk))
+    });
+    let maps: Vec<(BlockMap, Option<Disk>)> = maps.collect();
+    let cut = maps.iter().filter(|(map, _)| map.is_cut).count();
+    let whole = maps.iter().filter(|(map, _)| !map.is_cut);
+    let spare: usize = whole
+        .map(|(map, _)| share.saturating_sub(map.json.len()))
+        .sum();
+    let maps = maps.into_iter().map(|(map, disk)| match disk {
+        Some(disk) if spare > 0 => BlockMap::new(disk, share + spare / cut),
+        _ => map,
+    });
+    maps.collect()
 }
 
 /// What a map is made of.
@@ -127,6 +151,7 @@ impl BlockMap {
         let kept = frames.len();
         let frames_base64 = fit_frames(&mut frames, max_bytes / 5 * 3);
         let rest = max_bytes.saturating_sub(frames_base64.len());
+        let files = last.as_ref().map_or(0, |last| last.files.len());
         let facts = |frame: &Frame| days.get(frame.day as usize).cloned().unwrap_or_default();
         let facts: Vec<DayFacts> = frames.iter().map(facts).collect();
         let last = last.map(|last| last.json(rest / 4 * 3));
@@ -149,8 +174,10 @@ impl BlockMap {
             "frames": frames_base64,
             "last": last,
         });
+        let shown = &json["last"]["files"];
         BlockMap {
             target,
+            is_cut: frames.len() < kept || shown.as_u64().unwrap_or(0) < files as u64,
             json: script_safe(&json.to_string()),
         }
     }

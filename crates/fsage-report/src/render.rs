@@ -33,10 +33,11 @@ pub enum RenderError {
 ///
 /// Where two sections or exhibits have the same id.
 pub fn render(report: &Report) -> Result<String, RenderError> {
-    check_ids(report)?;
+    let ids = ids(report)?;
     let page = environment(&report.terms)?
         .get_template("page.html")?
         .render(context! {
+            ids => Value::from(Serde(ids)),
             report => Value::from(Serde(report)),
             style => assets::STYLE,
             scripts => assets::SCRIPTS,
@@ -58,6 +59,7 @@ fn environment(terms: &[Term]) -> Result<Environment<'static>, RenderError> {
     environment.set_formatter(text::write);
     environment.add_filter("cell", text::cell);
     environment.add_filter("sentence", text::sentence);
+    environment.add_filter("code", text::code);
     let terms = terms.to_vec();
     environment.add_function("terms_in", move |exhibit: &Value| terms_in(&terms, exhibit));
     for (name, source) in TEMPLATES {
@@ -87,7 +89,8 @@ const MAX_TERMS: usize = 3;
 /// Ids of the page itself.
 const OWN_IDS: [&str; 5] = ["verdict", "targets", "again", "map", "terms"];
 
-fn check_ids(report: &Report) -> Result<(), RenderError> {
+/// Ids that the page can be linked to by.
+fn ids(report: &Report) -> Result<Vec<&str>, RenderError> {
     let exhibits = report.sections.iter().flat_map(|section| {
         let ids = section.exhibits.iter().map(|exhibit| match exhibit {
             Exhibit::Chart(chart) => chart.id.as_str(),
@@ -97,6 +100,8 @@ fn check_ids(report: &Report) -> Result<(), RenderError> {
     });
     let mut ids: Vec<&str> = exhibits.chain(OWN_IDS).collect();
     ids.sort_unstable();
-    let same = ids.windows(2).find(|pair| pair[0] == pair[1]);
-    same.map_or(Ok(()), |pair| Err(RenderError::SameId(pair[0].to_owned())))
+    match ids.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(RenderError::SameId(pair[0].to_owned())),
+        None => Ok(ids),
+    }
 }

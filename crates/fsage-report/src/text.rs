@@ -16,13 +16,14 @@ pub fn write(out: &mut Output, state: &mut State, value: &Value) -> Result<(), E
     escape_formatter(out, state, value)
 }
 
-/// Control characters, and those that change the direction of what follows.
+/// Control characters, those that change the direction of what follows, separators of lines, blanks without width.
 fn is_unseen(c: char) -> bool {
-    c != '\n' && c != '\t' && (c.is_control() || is_direction(c))
+    c != '\n' && c != '\t' && (c.is_control() || is_format(c))
 }
 
-fn is_direction(c: char) -> bool {
-    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+fn is_format(c: char) -> bool {
+    let marks = ['\u{200b}', '\u{200e}', '\u{200f}', '\u{feff}'];
+    marks.contains(&c) || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn visible(text: &str) -> String {
@@ -65,6 +66,12 @@ pub fn sentence(text: &str) -> Value {
     Value::from_safe_string(out)
 }
 
+/// Something to type or a specification, which may be broken into lines behind its commas.
+pub fn code(text: &str) -> Value {
+    let escaped = HtmlEscape(&visible(text)).to_string();
+    Value::from_safe_string(escaped.replace(',', ",<wbr>"))
+}
+
 /// The words of a text, in small letters.
 pub fn words(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !c.is_alphanumeric());
@@ -90,4 +97,46 @@ pub fn number(x: f64) -> String {
         out.push(digit);
     }
     out + fraction
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_six_digits_and_commas() {
+        let table = [
+            (0.0, "0"),
+            (1200.0, "1,200"),
+            (-1_234_567.0, "\u{2212}1,234,567"),
+            (0.123_456_789, "0.123457"),
+            (1234.567_89, "1,234.57"),
+            (999.999_96, "1,000"),
+            (1e-7, "0.0000001"),
+        ];
+        for (x, text) in table {
+            assert_eq!(number(x), text);
+        }
+    }
+
+    #[test]
+    fn what_stands_between_backquotes_is_code() {
+        let table = [
+            ("type `a <b>` now", "type <code>a &lt;b&gt;</code> now"),
+            ("a ` alone", "a ` alone"),
+            ("`a` and ` alone", "<code>a</code> and ` alone"),
+        ];
+        for (text, html) in table {
+            assert_eq!(sentence(text).to_string(), html);
+        }
+    }
+
+    #[test]
+    fn words_have_no_case_and_no_marks() {
+        assert_eq!(
+            words("Free-space: the LARGEST (bytes)"),
+            ["free", "space", "the", "largest", "bytes"]
+        );
+        assert!(words("<>").is_empty());
+    }
 }

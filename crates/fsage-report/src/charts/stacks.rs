@@ -125,3 +125,18 @@ fn spread(i: usize, n: usize) -> usize {
         (i * (COLORS - 1) + (n - 1) / 2) / (n - 1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_use_the_whole_range_of_colors() {
+        let places = |n| (0..n).map(|i| spread(i, n)).collect::<Vec<usize>>();
+        assert_eq!(places(1), [0]);
+        assert_eq!(places(2), [0, 8]);
+        assert_eq!(places(3), [0, 4, 8]);
+        assert_eq!(places(9), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(places(17).last(), Some(&8));
+    }
+}

@@ -186,6 +186,22 @@ fn a_map_keeps_to_the_bytes_that_it_is_given() {
     }
 }
 
+/// One disk that needs 100 bytes of frames, and one that needs far more than its half.
+#[test]
+fn a_map_takes_what_others_leave() {
+    let alone = BlockMap::new(disk(97, 100), 5000);
+    assert!(alone.is_cut);
+    let maps = fit(vec![disk(2, 1), disk(97, 100)], 10_000);
+    assert!(!maps[0].is_cut && maps[1].is_cut);
+    assert!(maps[1].json.len() > alone.json.len() + 2000);
+    assert!(
+        fit(vec![disk(2, 1), disk(97, 100)], 80_000)
+            .iter()
+            .all(|map| !map.is_cut)
+    );
+    assert!(fit(Vec::new(), 10_000).is_empty());
+}
+
 /// Names of a hostile workload, as layouts have them, and as they might come from elsewhere.
 #[test]
 fn paths_are_harmless() {

@@ -1,14 +1,15 @@
 //! The block map of a target: its frames day by day, and the last day in full.
 
 use super::subject::{Group, Life};
+use crate::aging::real;
 use crate::days::DayRow;
 use crate::map_file;
 use fsage_core::{FileKind, Layout};
 use fsage_data::SnapshotFile;
 use fsage_metrics::Recording;
-use fsage_metrics::block_map::{Frame, Grid};
+use fsage_metrics::block_map::Grid;
 use fsage_report::BlockMap;
-use fsage_report::map::{DayFacts, Disk, File, Kind, LastDay, PAGE_BYTES, Piece};
+use fsage_report::map::{DayFacts, Disk, File, Kind, LastDay, PAGE_BYTES, Piece, fit};
 use std::path::Path;
 
 /// The maps of a page: of every target that has one, under the first workload and the first of its lives. Why there is
@@ -22,13 +23,12 @@ pub fn maps(groups: &[Group], missing: &mut Vec<String>) -> Vec<BlockMap> {
         life.map(|life| (subject, life))
     });
     let aged: Vec<_> = aged.filter(|(subject, _)| subject.spec != "null").collect();
-    let max_bytes = PAGE_BYTES / aged.len().max(1);
-    let mut maps = Vec::new();
+    let mut disks = Vec::new();
     let mut without = Vec::new();
     for (subject, life) in &aged {
         let Life { folder, days, .. } = life;
-        match block_map(folder, subject.place, days, max_bytes) {
-            Ok(Some(map)) => maps.push(map),
+        match disk(folder, subject.place, days) {
+            Ok(Some(disk)) => disks.push(disk),
             Ok(None) => without.push(subject.name.as_str()),
             Err(error) => missing.push(format!("{}: {error:#}.", subject.name)),
         }
@@ -39,58 +39,41 @@ pub fn maps(groups: &[Group], missing: &mut Vec<String>) -> Vec<BlockMap> {
             without.join(", ")
         ));
     }
-    maps
+    fit(disks, PAGE_BYTES)
 }
 
-/// The map of the target whose results are in a folder, in about so many bytes of the page; `None` where none was
-/// kept, as in older runs. `target` is the place of the target on the page, `days` are its days.
-///
-/// # Errors
-/// A file is there and cannot be read.
-fn block_map(
-    folder: &Path,
-    target: usize,
-    days: &[DayRow],
-    max_bytes: usize,
-) -> anyhow::Result<Option<BlockMap>> {
-    let path = folder.join(map_file::NAME);
-    if !path.is_file() {
+/// The disk of the target whose results are in a folder; `None` where no map was kept, as in older runs.
+fn disk(folder: &Path, target: usize, days: &[DayRow]) -> anyhow::Result<Option<Disk>> {
+    // A run that goes on, or was interrupted, has it in its checkpoint.
+    let places = [folder.join(map_file::NAME), real::checkpoint_map(folder)];
+    let Some(path) = places.into_iter().find(|path| path.is_file()) else {
         return Ok(None);
-    }
+    };
     let recording = map_file::read(&path)?;
     let snapshot = folder.join("final.parquet");
     let snapshot = snapshot
         .is_file()
         .then(|| SnapshotFile::open(&snapshot))
         .transpose()?;
-    Ok(disk(recording, snapshot.as_ref(), target, days).map(|disk| BlockMap::new(disk, max_bytes)))
-}
-
-/// What a map is made of; `None` without a frame or without a disk.
-fn disk(
-    recording: Recording,
-    snapshot: Option<&SnapshotFile>,
-    target: usize,
-    days: &[DayRow],
-) -> Option<Disk> {
     let Recording { grid, frames, .. } = recording;
-    let last_frame: Option<&Frame> = frames.last();
-    last_frame.filter(|frame| !frame.cells.is_empty())?;
-    let last = snapshot.map(|snapshot| last_day(snapshot, &grid));
+    if frames.is_empty() || grid.cells == 0 {
+        return Ok(None);
+    }
+    let last = snapshot.as_ref().map(|snapshot| last_day(snapshot, &grid));
     let fs_type = snapshot.map(|snapshot| snapshot.geometry().fs_type);
     let days = days.iter().map(|day| DayFacts {
         label: day.label.clone(),
         utilization: day.utilization,
         layout_score: (day.layout_scored > 0).then_some(day.layout_score),
     });
-    Some(Disk {
+    Ok(Some(Disk {
         target,
         fs_type: fs_type.unwrap_or_default(),
         grid,
         frames,
         days: days.collect(),
         last,
-    })
+    }))
 }
 
 fn last_day(snapshot: &SnapshotFile, grid: &Grid) -> LastDay {
