@@ -216,7 +216,7 @@ pub struct Frame {
     pub cells: Vec<Cell>,
 }
 
-/// Frames as bytes: of each the lower byte of every cell, then the upper one, each XORed with that of the frame before,
+/// Frames as bytes: of each the lower byte of every cell, then the upper one, as exclusive or with the frame before,
 /// but for [`Cell::CHANGED`], which stands as it is. Most of them are 0, so that they are to be compressed.
 pub fn encode(frames: &[Frame]) -> Vec<u8> {
     let mut bytes = Vec::new();

@@ -560,8 +560,7 @@ fn what_is_wrong_in_an_experiment_file_is_named_with_its_line() {
         assert_eq!(said.lines().count(), 1, "{text}: {said}");
         assert!(!at.join("e").exists(), "{text} left something behind");
     }
-    let dir =
-        format!("seeds = [1, 2]\ntargets = [\"dir:d\"]\n[[workload]]\npreset = \"home-1996\"\n");
+    let dir = "seeds = [1, 2]\ntargets = [\"dir:d\"]\n[[workload]]\npreset = \"home-1996\"\n";
     fs::write(at.join("e.toml"), dir).expect("a file");
     fails(
         at,

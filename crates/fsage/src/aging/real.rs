@@ -317,9 +317,14 @@ pub fn end(
     Ok(ended)
 }
 
+/// Where the block map of a target is while its run goes on.
+pub fn checkpoint_map(folder: &Path) -> PathBuf {
+    folder.join(CHECKPOINT).join(map_file::NAME)
+}
+
 /// The block map of a target that begins or goes on, which is kept beside the journal from now on.
 pub fn map(folder: &Path, earlier: &[DayRow], ui: Ui) -> (Recorder, Option<MapGrows>) {
-    let path = folder.join(CHECKPOINT).join(map_file::NAME);
+    let path = checkpoint_map(folder);
     let recorder = match path.exists().then(|| map_file::read(&path)) {
         Some(Ok(recording)) if recording.signatures.len() == recording.grid.cells => {
             Recorder::resume(recording)

@@ -165,7 +165,8 @@ impl Text<'_> {
         anyhow!("{}:{}: {what}", self.name, 1 + self.lines_before(at))
     }
 
-    fn lines_before(&self, at: &Range<usize>) -> usize {
+    /// How many lines come before the one of a place.
+    pub fn lines_before(&self, at: &Range<usize>) -> usize {
         let before = self.text.bytes().take(at.start);
         before.filter(|&byte| byte == b'\n').count()
     }

@@ -1,6 +1,7 @@
 //! The block map of a target: its frames day by day, and the last day in full.
 
 use super::subject::{Group, Life};
+use crate::aging::real;
 use crate::days::DayRow;
 use crate::map_file;
 use fsage_core::{FileKind, Layout};
@@ -43,10 +44,11 @@ pub fn maps(groups: &[Group], missing: &mut Vec<String>) -> Vec<BlockMap> {
 
 /// The disk of the target whose results are in a folder; `None` where no map was kept, as in older runs.
 fn disk(folder: &Path, target: usize, days: &[DayRow]) -> anyhow::Result<Option<Disk>> {
-    let path = folder.join(map_file::NAME);
-    if !path.is_file() {
+    // A run that goes on, or was interrupted, has it in its checkpoint.
+    let places = [folder.join(map_file::NAME), real::checkpoint_map(folder)];
+    let Some(path) = places.into_iter().find(|path| path.is_file()) else {
         return Ok(None);
-    }
+    };
     let recording = map_file::read(&path)?;
     let snapshot = folder.join("final.parquet");
     let snapshot = snapshot
