@@ -157,15 +157,19 @@ fn page(material: Material) -> Report {
 /// What a complete run of this version could have, and this one has not.
 fn lacking(group: &Group) -> Vec<String> {
     let mut lacking = Vec::new();
+    let said = |text: &str| match &group.title {
+        Some(workload) => format!("{workload}: {text}"),
+        None => text.to_owned(),
+    };
     let lives = || group.subjects.iter().flat_map(|subject| &subject.lives);
     if lives().any(|life| life.last().is_some()) && lives().all(|life| life.bench.is_empty()) {
-        lacking.push(group.titled(
+        lacking.push(said(
             "No benchmark was run. `fsage bench RUN` measures every target, aged and unaged.",
         ));
     }
     let counted = |workload: &WorkloadFacts| !workload.origins.is_empty();
     if lives().any(|life| life.last().is_some()) && !group.workload.as_ref().is_some_and(counted) {
-        lacking.push(group.titled(
+        lacking.push(said(
             "Which share of the operations is exact and which is guessed was not counted: the run is not complete, or \
              was made by an older version. `fsage inspect WORKLOAD` tells.",
         ));
