@@ -25,6 +25,7 @@ class Visit:
 
     def __init__(self, browser, name, **context):
         self.context = browser.new_context(**context)
+        self.context.set_default_timeout(20_000)
         self.page = self.context.new_page()
         self.said = []
         self.asked = []
@@ -34,8 +35,11 @@ class Visit:
         self.page.goto((PAGES / name).as_uri(), wait_until="load")
 
     def drawn(self):
-        """Waits until every chart in view has its marks."""
-        self.page.wait_for_function(ALL_DRAWN)
+        """Waits until every chart has its marks; they are drawn when they come into view."""
+        for figure in self.page.locator("figure.chart:has(.plot)").all():
+            figure.evaluate("(figure) => figure.scrollIntoView({ behavior: 'instant' })")
+            figure.locator(".plot svg, .plot canvas").first.wait_for(state="attached")
+        self.page.evaluate("() => scrollTo({ top: 0, behavior: 'instant' })")
         return self.page
 
     def close(self):
@@ -44,18 +48,6 @@ class Visit:
         assert strange == [], "the page asked the network"
         bad = [line for line in self.said if line.startswith(("error", "warning"))]
         assert bad == [], "the page complained"
-
-
-# Charts further down may be drawn when they come into view, so each is looked at once.
-ALL_DRAWN = """async () => {
-  for (const figure of document.querySelectorAll("figure.chart")) {
-    figure.scrollIntoView();
-    await new Promise((done) => setTimeout(done, 20));
-    if (!figure.querySelector(".plot svg, .plot canvas")) return false;
-  }
-  scrollTo(0, 0);
-  return true;
-}"""
 
 
 @pytest.fixture

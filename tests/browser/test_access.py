@@ -132,7 +132,7 @@ def test_paper_shows_the_charts_whole(visit):
     width, window = sides(page)
     assert width <= window
     cut = page.evaluate(
-        """() => [...document.querySelectorAll("figure.chart")].filter((figure) => {
+        """() => [...document.querySelectorAll("figure.chart:has(.plot)")].filter((figure) => {
              const svg = figure.querySelector(".plot svg"), box = svg?.getBoundingClientRect();
              return !box || box.height < 50 || box.right > innerWidth + 1 || figure.scrollWidth > figure.clientWidth + 1;
            }).map((figure) => figure.id)"""

@@ -13,7 +13,8 @@ WHOLE = ["run.html", "ten.html", "hostile.html", "interrupted.html"]
 def test_a_page_loads_from_a_file_without_complaint_and_without_network(visit, name):
     page = visit(name)
     assert page.locator("h1").inner_text().strip()
-    assert page.locator("figure.chart svg").count() > 0
+    # Of the interrupted run of models there are no days, and so no charts.
+    assert (page.locator("figure.chart svg").count() > 0) == (name != "interrupted.html")
 
 
 def test_ten_targets_of_ten_years_are_small_and_open_soon(browser):
@@ -54,6 +55,4 @@ def test_an_interrupted_run_says_what_is_missing(visit):
     page = visit("interrupted.html")
     missing = page.locator(".missing")
     assert missing.is_visible()
-    words = missing.inner_text()
-    assert "realloc" in words, words
-    assert "--resume" in page.locator("main").inner_text()
+    assert "interrupted" in missing.inner_text() and "--resume" in missing.inner_text()

@@ -374,6 +374,8 @@
     chart.finalize?.();
     chart.finalize = result.finalize;
     chart.view = result.view;
+    // The label of the place says what it is: its parts say nothing more.
+    plot.querySelector("svg, canvas")?.setAttribute("aria-hidden", "true");
     chart.width = plot.clientWidth;
     plot.style.minHeight = "";
     if (chosen.size && metaOf(id).kind !== "stacks") chart.view.signal("chosen", chosenIn(id)).runAsync();

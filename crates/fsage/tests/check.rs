@@ -42,11 +42,8 @@ fn workload(at: &Path) {
 }
 
 fn age(at: &Path, targets: &[&str], run: &str) {
-    let on: String = targets
-        .iter()
-        .map(|target| format!(" --on {target}"))
-        .collect();
-    fsage(at, &format!("age w.parquet{on} -o {run}"), 0);
+    let on = targets.join(" --on ");
+    fsage(at, &format!("age w.parquet --on {on} -o {run}"), 0);
 }
 
 fn rules(at: &Path, text: &str) {
@@ -113,9 +110,8 @@ fn a_policy_that_got_worse_is_named_with_metric_day_and_values() {
     let text = fsage(&at, "check new --baseline old --rules rules.toml", 1);
     for word in [
         "FAIL  layout_score, every day".to_owned(),
-        format!("on day {}", first + 1),
-        format!("{:.4} on day", new[first]),
-        format!("baseline {:.4}", old[first]),
+        format!("day {}", first + 1),
+        format!(": {:.4}, baseline {:.4}", new[first], old[first]),
         "1 of 5 checks failed".to_owned(),
     ] {
         assert!(text.contains(&word), "no `{word}` in {text}");
@@ -146,10 +142,9 @@ fn a_policy_that_got_worse_is_named_with_metric_day_and_values() {
 fn what_was_skipped_lost_or_not_finished_fails_unless_it_is_allowed() {
     let (_folder, at) = folder();
     // 8 MB of preset tiny, and 9 MB that want to go there: counted, not done.
-    let script: String = (1..=9)
-        .map(|file| format!("create {file} 0 1000000\n"))
-        .collect();
-    fs::write(at.join("w.ops"), format!("{script}day 1\n")).expect("a file");
+    let creates = (1..=9).map(|file| format!("create {file} 0 1000000"));
+    let script = creates.chain(["day 1\n".to_owned()]).collect::<Vec<_>>();
+    fs::write(at.join("w.ops"), script.join("\n")).expect("a file");
     fsage(&at, "age w.ops --on ffs:preset=tiny --on null -o full", 0);
     rules(&at, "[[rule]]\nmetric = 'operations'\nmin = 1\n");
     let text = fsage(&at, "check full --rules rules.toml", 1);
@@ -202,7 +197,8 @@ fn benchmarks_are_compared_and_missing_ones_are_named() {
     let by_position = "check new --baseline old --match position --rules rules.toml";
     rules(&at, "[[rule]]\nmetric = 'files'\nmin = 1\n");
     let text = fsage(&at, by_position, 1);
-    let missing = "FAIL  benchmarks: 6 of 6 in the baseline are not in the run, the first is sequential/create/64K, aged";
+    let missing = "FAIL  benchmarks: 6 of 6 in the baseline are not in the run, \
+                   the first is sequential/create/64K, aged";
     assert!(text.contains(missing), "{text}");
     fsage(&at, &format!("bench new {bench}"), 0);
     fsage(&at, by_position, 0);
@@ -346,6 +342,13 @@ fn wrong_rules_are_refused_with_their_line_and_what_is_known() {
             assert!(message.contains(word), "{text}: no `{word}` in: {message}");
         }
     }
+}
+
+#[test]
+fn what_rules_and_folders_lack_is_said() {
+    let (_folder, at) = folder();
+    fs::write(at.join("w.ops"), "create 1 0 5\nday 1\n").expect("a file");
+    fsage(&at, "age w.ops --on ffs:preset=tiny -o run", 0);
     rules(
         &at,
         "[targets]\n'ext4' = 'xfs'\n[[rule]]\nmetric = 'files'\nmin = 1\n",
@@ -393,8 +396,9 @@ fn results_come_as_junit_and_files_are_not_overwritten() {
     let script = "import sys, xml.etree.ElementTree as e\n\
                   r = e.parse('check.xml').getroot()\n\
                   print(r.tag, r.get('tests'), r.get('failures'))\n\
-                  for s in r:\n \
-                  for c in s: print(s.tag, s.get('name'), c.tag, c.get('name'), [(f.tag, f.get('message')) for f in c if f.tag == 'failure'])\n";
+                  cases = [(s, c) for s in r for c in s]\n\
+                  why = lambda c: [(f.tag, f.get('message')) for f in c if f.tag == 'failure']\n\
+                  for s, c in cases: print(s.tag, s.get('name'), c.tag, c.get('name'), why(c))\n";
     let python = Command::new("python3")
         .args(["-c", script])
         .current_dir(&at)
@@ -414,7 +418,7 @@ fn results_come_as_junit_and_files_are_not_overwritten() {
     assert_eq!(lines.len(), 9, "{read}");
     assert_eq!(lines[0], "testsuites 8 2");
     let failed =
-        "testsuite ffs:preset=tiny testcase a < b & \"c\" [('failure', '1 on day 1; min = 2')]";
+        "testsuite ffs:preset=tiny testcase a < b & \"c\" [('failure', 'day 1: 1; min = 2')]";
     assert!(lines.contains(&failed), "{read}");
 }
 
@@ -440,7 +444,7 @@ fn rules_that_come_with_fsage_are_shown_and_run() {
             let run = command(&at, &format!("check run --baseline run --rules {rules}"));
             let message = String::from_utf8_lossy(&run.stderr).into_owned();
             // Twelve days are no month: the rule about the last thirty says so.
-            let status = if name == "limits" { 1 } else { 0 };
+            let status = i32::from(name == "limits");
             assert_eq!(run.status.code(), Some(status), "{rules}: {message}");
         }
     }

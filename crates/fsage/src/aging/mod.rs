@@ -341,6 +341,8 @@ impl<'a> Lane<'a> {
                         Some(control)
                     }
                     Some(Err(error)) => {
+                        // A run without its control is complete only if it cannot have one.
+                        ui::go_on()?;
                         ui.warn(&format!(
                             "{}: the unaged control could not be made: {error:#}",
                             self.spec

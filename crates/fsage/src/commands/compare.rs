@@ -131,15 +131,17 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         force: args.force,
         resume: args.resume,
     };
-    ui.note("Aging");
+    let step = |number: u32, what: &str| ui.note(&format!("Step {number} of 3: {what}"));
+    step(1, "aging");
     steps.age(ui)?;
     made_of.keep(&args.output)?;
-    ui.note("Benchmarking");
+    step(2, "benchmarks");
     let left_out = steps.measure(ui).map_err(|error| match ui::go_on() {
         Err(_) => error.context("stopped; the same command with --resume goes on"),
         Ok(()) => error,
     })?;
     let suites = made_of.bench.map(|bench| bench.suites).unwrap_or_default();
+    step(3, "report");
     let verdicts = Verdict::of_run(&args.output, &suites)?;
     let page = args.output.join(report::PAGE);
     report::write(&args.output, &page, ui)?;

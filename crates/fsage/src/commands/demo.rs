@@ -164,7 +164,7 @@ fn quick_bench() -> Bench {
 }
 
 fn home_directories(args: &Args, ui: Ui, out: &mut impl Write) -> anyhow::Result<PathBuf> {
-    ui.note("Step 1 of 2: ten months of home directories are made, replayed, benchmarked and reported on ...");
+    ui.note("Step 1 of 2: ten months of home directories\n  generating");
     let preset = Home::smith96();
     let path = args.output.join("home.parquet");
     let header = WorkloadHeader {
@@ -220,7 +220,7 @@ fn home_directories(args: &Args, ui: Ui, out: &mut impl Write) -> anyhow::Result
 }
 
 fn git_history(repo: &Path, args: &Args, ui: Ui, out: &mut impl Write) -> anyhow::Result<PathBuf> {
-    ui.note("\nStep 2 of 2: a git history is read, replayed and reported on ...");
+    ui.note("\nStep 2 of 2: a git history\n  reading");
     let path = args.output.join("git.parquet");
     let options = GitOptions::default();
     let bar = ui.bar_count(git::count_commits(repo, &options).ok(), "reading git");

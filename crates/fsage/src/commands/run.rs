@@ -2,13 +2,12 @@
 
 use crate::check::{self, Outcome};
 use crate::exit::No;
-use crate::experiment::manifest::{Cell, Manifest, State};
+use crate::experiment::manifest::{self, Cell, Manifest, State};
 use crate::experiment::{self, Options, Plan, Shard};
 use crate::report;
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::{Context, anyhow};
-use comfy_table::CellAlignment;
 use serde::Serialize;
 use std::fs;
 use std::io::{self, Write};
@@ -89,11 +88,12 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             file.display()
         )
     })?;
-    let stem = file.file_stem().unwrap_or_default();
-    let shown = args.output.clone().unwrap_or_else(|| PathBuf::from(stem));
+    let home = Home::of(file)?;
+    let shown = args.output.clone().unwrap_or(home.output);
     let folder = std::path::absolute(&shown)?;
-    enter_folder_of(file)?;
-    let plan = Plan::parse(&file.display().to_string(), &stem.to_string_lossy(), &text)?;
+    let start = std::env::current_dir()?;
+    std::env::set_current_dir(&home.folder).with_context(|| home.folder.display().to_string())?;
+    let plan = Plan::parse(&file.display().to_string(), &home.name, &text)?;
     let options = Options {
         threads: args.threads.map(usize::from),
         shard: args.shard,
@@ -115,16 +115,17 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         experiment::print_results(&mut out, &rows)?;
         out.flush()?;
     }
-    let mut page = None;
     let mut checked = None;
-    if ran.is_over() {
-        if plan.writes_report {
-            report::write(&folder, &folder.join(report::PAGE), ui)?;
-            page = Some(shown.join(report::PAGE).display().to_string());
-        }
-        if let Some(of) = &plan.check {
-            checked = Some(check::check(&folder, &of.rules, of.baseline.as_deref())?);
-        }
+    if let Some(of) = plan.check.as_ref().filter(|_| ran.is_over()) {
+        checked = Some(check::check(&folder, &of.rules, of.baseline.as_deref())?);
+    }
+    let mut page = None;
+    if plan.writes_report && ran.is_over() {
+        // The page and its warnings name the folder as the user does.
+        std::env::set_current_dir(start)?;
+        let path = shown.join(report::PAGE);
+        report::write(&shown, &path, ui)?;
+        page = Some(path.display().to_string());
     }
     if args.json {
         let json = Json {
@@ -160,14 +161,39 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     }
 }
 
-/// Paths in an experiment file, in its calls and in its targets are meant from its folder, so that is where all of it
-/// works.
-fn enter_folder_of(file: &Path) -> anyhow::Result<()> {
-    let parent = file
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    let folder = parent.unwrap_or(Path::new("."));
-    std::env::set_current_dir(folder).with_context(|| folder.display().to_string())
+/// Where an experiment file is at home.
+struct Home {
+    /// Paths in it, in its calls and in its targets are meant from here, so that is where all of it works.
+    folder: PathBuf,
+    /// Name of the experiment, if the file gives none.
+    name: String,
+    /// Folder for the results, if none is named.
+    output: PathBuf,
+}
+
+impl Home {
+    /// That of a file; that of the original, where it is the copy in the folder of an experiment.
+    fn of(file: &Path) -> anyhow::Result<Home> {
+        let parent = file
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty());
+        let parent = parent.unwrap_or(Path::new("."));
+        let is_copy = file.file_name().is_some_and(|name| name == manifest::FILE);
+        if is_copy && Manifest::is_experiment(parent) {
+            let manifest = Manifest::read(parent)?;
+            return Ok(Home {
+                folder: parent.join(manifest.paths_from),
+                name: manifest.name,
+                output: parent.to_owned(),
+            });
+        }
+        let stem = file.file_stem().unwrap_or_default();
+        Ok(Home {
+            folder: parent.to_owned(),
+            name: stem.to_string_lossy().into_owned(),
+            output: PathBuf::from(stem),
+        })
+    }
 }
 
 /// An error if cells failed; it names them.
@@ -194,18 +220,16 @@ fn fail_if_any_failed(cells: &[&Cell], status: Option<u8>) -> anyhow::Result<()>
 }
 
 fn print_cells(out: &mut impl Write, standing: &Manifest) -> io::Result<()> {
-    let mut table = summary::table(&["cell", "target", "seed", "repetition", "state"]);
-    if let Some(column) = table.column_mut(1) {
-        column.set_cell_alignment(CellAlignment::Left);
-    }
+    let mut table = summary::table(&["cell", "workload", "seed", "repetition", "state", "target"]);
     for cell in &standing.cells {
         table.add_row(vec![
             cell.id.clone(),
-            cell.target.clone(),
+            cell.workload.clone(),
             cell.seed
                 .map_or_else(|| "-".to_owned(), |seed| seed.to_string()),
             cell.repetition.to_string(),
             cell.state.as_str().to_owned(),
+            cell.target.clone(),
         ]);
     }
     writeln!(out, "{table}")?;

@@ -170,4 +170,13 @@ impl Text<'_> {
         let before = self.text.bytes().take(at.start);
         before.filter(|&byte| byte == b'\n').count()
     }
+
+    /// How many lines come before the text in quotes at a place. A line that ends behind the quotes is not part of it.
+    pub fn lines_before_text(&self, at: &Range<usize>) -> usize {
+        let quoted = self.text.get(at.clone()).unwrap_or_default();
+        let text = quoted
+            .trim_start_matches(['"', '\''])
+            .trim_start_matches('\r');
+        self.lines_before(at) + usize::from(text.starts_with('\n'))
+    }
 }

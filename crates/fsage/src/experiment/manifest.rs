@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
 
+/// The copy of the experiment file.
+pub const FILE: &str = "experiment.toml";
 /// Name of the manifest.
 const MANIFEST: &str = "experiment.json";
 /// Version of its form.
@@ -35,6 +37,9 @@ pub struct Manifest {
     pub summary: String,
     /// BLAKE3 hash of the experiment file.
     pub blake3: String,
+    /// The folder that paths in the experiment file are meant from, from the folder of the experiment.
+    #[serde(default)]
+    pub paths_from: String,
     /// Suites of benchmarks, by name; none where nothing is benchmarked.
     pub suites: Vec<String>,
     /// File with the thresholds, from the folder of the experiment; none where nothing is checked.

@@ -95,6 +95,7 @@ impl Template {
 mod tests {
     use super::*;
     use fsage_core::Rng;
+    use std::fmt::Write as _;
 
     fn matrix(lists: &[(&str, &[&str])]) -> Matrix {
         let lists = lists.iter().map(|(name, values)| {
@@ -138,7 +139,7 @@ mod tests {
                 let values = (0..length).map(|value| value.to_string()).collect();
                 lists.insert(name.to_owned(), values);
                 if rng.next_u64().is_multiple_of(2) {
-                    text.push_str(&format!("{name}={{{name}}},"));
+                    write!(text, "{name}={{{name}}},").expect("text");
                     product *= length;
                 }
             }

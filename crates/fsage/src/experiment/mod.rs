@@ -19,6 +19,7 @@ pub use results::{Row, print_table as print_results, rows};
 pub use steps::{Bench, MadeOf, Steps};
 pub use verdict::{Verdict, print_table as print_verdict};
 
+use crate::run_folder::way;
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
 use cells::{Outcome, Place};
@@ -172,7 +173,7 @@ fn begin(plan: &Plan, folder: &Path) -> anyhow::Result<()> {
         )
     };
     fs::create_dir_all(folder.join("cells")).with_context(failed)?;
-    fs::write(folder.join("experiment.toml"), &plan.text).with_context(failed)?;
+    fs::write(folder.join(manifest::FILE), &plan.text).with_context(failed)?;
     if let Some(check) = &plan.check {
         fs::write(folder.join(RULES), &check.text).with_context(failed)?;
     }
@@ -191,6 +192,9 @@ fn manifest(plan: &Plan, folder: &Path, hashes: &[Option<&str>]) -> anyhow::Resu
         name: plan.name.clone(),
         summary: plan.summary.clone(),
         blake3: fsage_data::hash_bytes(plan.text.as_bytes()),
+        paths_from: way(folder, &std::env::current_dir()?)?
+            .to_string_lossy()
+            .into_owned(),
         suites: plan
             .bench
             .as_ref()

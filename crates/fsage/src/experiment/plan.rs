@@ -426,7 +426,7 @@ fn check_plan(source: &Text<'_>, check: file::Check) -> anyhow::Result<CheckPlan
     let text = match preset {
         Some((_, text)) => (*text).to_owned(),
         // Line numbers in messages are those of the experiment file.
-        None if is_text => "\n".repeat(source.lines_before(&check.rules.span())) + given,
+        None if is_text => "\n".repeat(source.lines_before_text(&check.rules.span())) + given,
         None => fs::read_to_string(given).map_err(|error| {
             let names = check::PRESETS.map(|(name, _)| name).join(", ");
             let what = format!(
