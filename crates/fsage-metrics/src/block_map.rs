@@ -61,7 +61,9 @@ impl Grid {
 
     /// The smallest cells of which there are no more than `max_cells` (at least 1, and twice as many as bands).
     pub fn of(geometry: &Geometry, max_cells: usize) -> Grid {
-        let block_bytes = u64::from(geometry.block_bytes).max(SECTOR);
+        // Every known file system has blocks of a power of two.
+        let block_bytes = u64::from(geometry.block_bytes).next_power_of_two();
+        let block_bytes = block_bytes.max(SECTOR);
         let size_bytes = geometry.size_bytes;
         let group_bytes = geometry.group_bytes.min(size_bytes);
         let max_cells = (max_cells as u64).max(1);
@@ -139,7 +141,7 @@ impl Grid {
             return;
         }
         let band = from / self.band_bytes;
-        let within = (from % self.band_bytes) / self.cell_bytes;
+        let within = (from - band * self.band_bytes) / self.cell_bytes;
         let mut cell = (band * self.cells_per_band + within) as usize;
         let mut band_end = (band + 1).saturating_mul(self.band_bytes);
         let mut end = (band * self.band_bytes + (within + 1) * self.cell_bytes).min(band_end);
@@ -271,6 +273,8 @@ pub struct Recorder {
     max_frames: usize,
     recording: Option<Recording>,
     tallies: Vec<Tally>,
+    /// Free space is known in the frame that is being made.
+    free_is_known: bool,
 }
 
 /// What a recorder keeps: all that it needs to go on after an interruption.
@@ -301,6 +305,7 @@ impl Recorder {
             max_frames: max_frames.max(2),
             recording: None,
             tallies: Vec::new(),
+            free_is_known: false,
         }
     }
 
@@ -322,32 +327,58 @@ impl Recorder {
         self.recording
     }
 
-    /// Offers a day, later than those before; says whether it was kept.
-    pub fn offer(&mut self, day: u32, layout: &dyn Layout) -> bool {
-        if self.recording.as_ref().is_some_and(|r| !r.wants(day)) {
-            return false;
+    /// Offers a day, later than those before. Where it says yes, all files are to be given to [`file`](Self::file), and
+    /// [`end`](Self::end) keeps the day: one walk of the files serves the map and whatever else looks at them.
+    pub fn begin(&mut self, day: u32, layout: &dyn Layout) -> bool {
+        let wanted = self.recording.as_ref().is_none_or(|r| r.wants(day));
+        if wanted {
+            self.clear(layout);
         }
-        self.look(day, layout);
+        wanted
+    }
+
+    /// Takes a file of the day that has begun.
+    pub fn file(&mut self, file: &FileView<'_>) {
+        if let Some(recording) = &self.recording {
+            tally_file(&recording.grid, file, &mut self.tallies);
+        }
+    }
+
+    /// Keeps the day that has begun.
+    pub fn end(&mut self, day: u32) {
         let max_frames = self.max_frames;
-        if let Some(recording) = self
-            .recording
-            .as_mut()
-            .filter(|r| r.frames.len() > max_frames)
-        {
-            recording.thin();
+        if let Some(recording) = &mut self.recording {
+            recording.add(day, &self.tallies, self.free_is_known);
+            if recording.frames.len() > max_frames {
+                recording.thin();
+            }
         }
-        true
+    }
+
+    /// Offers a day and walks its files, if it is wanted.
+    pub fn offer(&mut self, day: u32, layout: &dyn Layout) -> bool {
+        let wanted = self.begin(day, layout);
+        if wanted {
+            layout.visit_files(&mut |file| self.file(file));
+            self.end(day);
+        }
+        wanted
     }
 
     /// Adds the last day, unless it is there.
     pub fn last(&mut self, day: u32, layout: &dyn Layout) {
         let known = self.recording.as_ref().and_then(|r| r.frames.last());
         if known.is_none_or(|frame| frame.day < day) {
-            self.look(day, layout);
+            self.clear(layout);
+            layout.visit_files(&mut |file| self.file(file));
+            if let Some(recording) = &mut self.recording {
+                recording.add(day, &self.tallies, self.free_is_known);
+            }
         }
     }
 
-    fn look(&mut self, day: u32, layout: &dyn Layout) {
+    /// Counts what is free, and no file so far.
+    fn clear(&mut self, layout: &dyn Layout) {
         let recording = self.recording.get_or_insert_with(|| {
             let grid = Grid::of(&layout.geometry(), Grid::MAX_CELLS);
             Recording {
@@ -357,8 +388,7 @@ impl Recorder {
                 grid,
             }
         });
-        let free_is_known = tally(&recording.grid, layout, &mut self.tallies);
-        recording.add(day, &self.tallies, free_is_known);
+        self.free_is_known = tally_free(&recording.grid, layout, &mut self.tallies);
     }
 }
 
@@ -420,6 +450,9 @@ pub fn thin(frames: &mut Vec<Frame>, keep: impl Fn(&Frame) -> bool) {
 impl Tally {
     /// What is kept of it, and the hash of its data.
     fn cell(&self, sectors: u64, free_is_known: bool) -> (Cell, u32) {
+        if free_is_known && u64::from(self.free) == sectors && self.signature == 0 {
+            return (Cell::default(), 0);
+        }
         let mut data = 0;
         let (mut class, mut most) = (0, 0);
         for (at, &sectors) in self.by_class.iter().enumerate() {
@@ -456,8 +489,8 @@ impl Tally {
     }
 }
 
-/// Counts what lies in each cell. Says whether free space is known.
-fn tally(grid: &Grid, layout: &dyn Layout, tallies: &mut Vec<Tally>) -> bool {
+/// Counts what is free in each cell. Says whether free space is known.
+fn tally_free(grid: &Grid, layout: &dyn Layout, tallies: &mut Vec<Tally>) -> bool {
     tallies.clear();
     tallies.resize(grid.cells, Tally::default());
     layout.visit_free(&mut |run| {
@@ -466,7 +499,6 @@ fn tally(grid: &Grid, layout: &dyn Layout, tallies: &mut Vec<Tally>) -> bool {
             add(&mut tallies[cell].free, to / SECTOR - from / SECTOR);
         });
     });
-    layout.visit_files(&mut |file| tally_file(grid, file, tallies));
     layout.space().is_some()
 }
 
@@ -475,6 +507,7 @@ fn tally_file(grid: &Grid, file: &FileView<'_>, tallies: &mut [Tally]) {
         return;
     }
     let class = size_class(file.size_bytes);
+    let block_log2 = grid.block_bytes.ilog2();
     let mut end_before = None;
     for extent in file.extents.unwrap_or_default() {
         if !extent.is_placed_data() || extent.length_bytes == 0 {
@@ -489,7 +522,7 @@ fn tally_file(grid: &Grid, file: &FileView<'_>, tallies: &mut [Tally]) {
             let part = identity.wrapping_mul(position(to).wrapping_sub(position(from)));
             tally.signature = tally.signature.wrapping_add(part);
             // Blocks are counted from the start of the extent.
-            let begun = |at: u64| (at - start).div_ceil(grid.block_bytes);
+            let begun = |at: u64| (at - start).saturating_add((1 << block_log2) - 1) >> block_log2;
             add(&mut tally.scored, begun(to) - begun(from));
             if from == start {
                 match end_before {

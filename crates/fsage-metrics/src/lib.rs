@@ -14,6 +14,6 @@ pub use block_map::{Recorder, Recording};
 pub use directory_order::DirectoryOrder;
 pub use free_space::{FreeSpace, RunClass};
 pub use layout_score::{LayoutBySize, LayoutScore, SizeClass};
-pub use measures::{Measures, measure};
+pub use measures::{Measures, measure, measure_and};
 pub use pieces::Pieces;
 pub use split_files::SplitFiles;

@@ -374,6 +374,8 @@
     chart.finalize?.();
     chart.finalize = result.finalize;
     chart.view = result.view;
+    // The label of the place says what it is: its parts say nothing more.
+    plot.querySelector("svg, canvas")?.setAttribute("aria-hidden", "true");
     chart.width = plot.clientWidth;
     /* The plot is an image with a text; what Vega says of every mark is no more than noise beside it. */
     plot.querySelector("svg")?.setAttribute("aria-hidden", "true");

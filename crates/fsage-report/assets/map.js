@@ -238,7 +238,10 @@
       const bits = units.bits[i];
       const from = units.start(i);
       const group = groupOf(map, from);
-      const lines = [`${bytes(from)} to ${bytes(units.end(i))}${group < 0 ? "" : `, ${map.group} ${whole(group)}`}`];
+      const first = Math.floor(from / map.block_bytes);
+      const last = Math.ceil(units.end(i) / map.block_bytes) - 1;
+      const blocks = first === last ? `block ${whole(first)}` : `blocks ${whole(first)} to ${whole(last)}`;
+      const lines = [`${blocks}, at ${bytes(from)}${group < 0 ? "" : `, ${map.group} ${whole(group)}`}`];
       const rest = map.logs ? "dead blocks or metadata" : "metadata";
       lines.push(used(bits) === 0 ? "free" : `${percent(shareOf(used(bits)))} in use`
         + (metadata(bits) > 0 ? `, ${percent(shareOf(metadata(bits)))} ${rest}` : ""));

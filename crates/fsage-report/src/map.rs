@@ -11,9 +11,9 @@
 //!        signed place on disk from the end of the one before, length, 2 x gap in the file + 1 where it holds pointers
 //! ```
 //!
-//! A map takes no more than the bytes that it is given: every second frame goes until the frames fit into three fifths of
-//! them, and the last day has as many files as fit into the rest, those first that have most bytes and most pieces. What
-//! was left out is said on the page.
+//! A map takes no more than the bytes that it is given: every second frame goes until the frames fit into three fifths
+//! of them, and the last day has as many files as fit into the rest, those first that have most bytes and most pieces.
+//! What was left out is said on the page.
 
 use crate::payload::script_safe;
 use flate2::Compression;

@@ -11,7 +11,7 @@ use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo};
 use fsage_core::{
     Event, EventSource, FileId, FileSystem, Inconsistency, Op, Outcome, SinkError, StateError, Verb,
 };
-use fsage_metrics::{Measures, Recorder, Recording, measure};
+use fsage_metrics::{Measures, Recorder, Recording, measure_and};
 use std::os::fd::BorrowedFd;
 use thiserror::Error;
 
@@ -428,23 +428,33 @@ impl Aging {
                     inconsistency,
                 })?;
         }
+        let number = self.days_so_far();
+        let layout = self.target.layout();
+        let map = self.map.as_mut();
+        let is_mapped = map.is_some_and(|(recorder, _)| recorder.begin(number, layout));
+        let mut map = self.map.as_mut().filter(|_| is_mapped);
+        let measures = measure_and(layout, &mut |file| {
+            if let Some((recorder, _)) = &mut map {
+                recorder.file(file);
+            }
+        });
+        if let Some((recorder, grows)) = map {
+            recorder.end(number);
+            if let (Some(grows), Some(recording)) = (grows, recorder.recording()) {
+                grows(recording).map_err(ReplayError::Map)?;
+            }
+        }
         let day = Day {
-            number: self.earlier_days + self.days.len() as u32,
+            number,
             label: label.to_owned(),
             t_ns: self.t_ns,
             counts: std::mem::take(&mut self.today),
-            measures: measure(self.target.layout()),
+            measures,
             planned_bytes: match &self.target {
                 Target::Real(real) => Some(real.directory().planned_bytes()),
                 _ => None,
             },
         };
-        if let Some((map, grows)) = &mut self.map
-            && map.offer(day.number, self.target.layout())
-            && let (Some(grows), Some(recording)) = (grows, map.recording())
-        {
-            grows(recording).map_err(ReplayError::Map)?;
-        }
         let record = self.day_ends.as_mut().map(|day_ends| day_ends(&day));
         self.days.push(day);
         let days = self.days_so_far();

@@ -104,11 +104,11 @@ pub fn read(path: &Path) -> anyhow::Result<Recording> {
     let length = u32::from_le_bytes(*length) as usize;
     let (header, cells) = rest.split_at_checked(length).with_context(damaged)?;
     let header: Header = serde_json::from_slice(header).with_context(damaged)?;
-    recording(header, cells).with_context(damaged)
+    recording(&header, cells).with_context(damaged)
 }
 
 /// `None` if the bytes are not what the header says.
-fn recording(header: Header, cells: &[u8]) -> Option<Recording> {
+fn recording(header: &Header, cells: &[u8]) -> Option<Recording> {
     let grid = Grid {
         groups_per_band: header.groups_per_band,
         ..Grid::cut(

@@ -68,12 +68,13 @@ impl Ui {
 /// A file as a browser takes it: `file://` and its whole path, with all but plain characters as `%XX` (RFC 3986).
 pub fn file_url(path: &Path) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let hex = |digit: u8| char::from(b"0123456789ABCDEF"[usize::from(digit)]);
     let mut url = String::from("file://");
     for &byte in path.as_os_str().as_bytes() {
         if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
             url.push(char::from(byte));
         } else {
-            url.push_str(&format!("%{byte:02X}"));
+            url.extend(['%', hex(byte >> 4), hex(byte & 15)]);
         }
     }
     url

@@ -162,7 +162,7 @@ fn every_column_of_the_days_of_a_run_is_explained() {
         .expect("bash runs")
         .status;
     assert!(status.success());
-    let table = fsage_data::table::read_table(&folder.path().join("run/null/days.parquet"));
+    let table = fsage_data::table::read_table(folder.path().join("run/null/days.parquet"));
     let page = &pages()["metrics.md"];
     let columns: Vec<String> = table
         .expect("a table")

@@ -110,9 +110,8 @@ fn a_policy_that_got_worse_is_named_with_metric_day_and_values() {
     let text = fsage(&at, "check new --baseline old --rules rules.toml", 1);
     for word in [
         "FAIL  layout_score, every day".to_owned(),
-        format!("on day {}", first + 1),
-        format!("{:.4} on day", new[first]),
-        format!("baseline {:.4}", old[first]),
+        format!("day {}", first + 1),
+        format!(": {:.4}, baseline {:.4}", new[first], old[first]),
         "1 of 5 checks failed".to_owned(),
     ] {
         assert!(text.contains(&word), "no `{word}` in {text}");
@@ -198,7 +197,8 @@ fn benchmarks_are_compared_and_missing_ones_are_named() {
     let by_position = "check new --baseline old --match position --rules rules.toml";
     rules(&at, "[[rule]]\nmetric = 'files'\nmin = 1\n");
     let text = fsage(&at, by_position, 1);
-    let missing = "FAIL  benchmarks: 6 of 6 in the baseline are not in the run, the first is sequential/create/64K, aged";
+    let missing = "FAIL  benchmarks: 6 of 6 in the baseline are not in the run, \
+                   the first is sequential/create/64K, aged";
     assert!(text.contains(missing), "{text}");
     fsage(&at, &format!("bench new {bench}"), 0);
     fsage(&at, by_position, 0);
@@ -396,8 +396,9 @@ fn results_come_as_junit_and_files_are_not_overwritten() {
     let script = "import sys, xml.etree.ElementTree as e\n\
                   r = e.parse('check.xml').getroot()\n\
                   print(r.tag, r.get('tests'), r.get('failures'))\n\
-                  for s in r:\n \
-                  for c in s: print(s.tag, s.get('name'), c.tag, c.get('name'), [(f.tag, f.get('message')) for f in c if f.tag == 'failure'])\n";
+                  cases = [(s, c) for s in r for c in s]\n\
+                  why = lambda c: [(f.tag, f.get('message')) for f in c if f.tag == 'failure']\n\
+                  for s, c in cases: print(s.tag, s.get('name'), c.tag, c.get('name'), why(c))\n";
     let python = Command::new("python3")
         .args(["-c", script])
         .current_dir(&at)
@@ -417,7 +418,7 @@ fn results_come_as_junit_and_files_are_not_overwritten() {
     assert_eq!(lines.len(), 9, "{read}");
     assert_eq!(lines[0], "testsuites 8 2");
     let failed =
-        "testsuite ffs:preset=tiny testcase a < b & \"c\" [('failure', '1 on day 1; min = 2')]";
+        "testsuite ffs:preset=tiny testcase a < b & \"c\" [('failure', 'day 1: 1; min = 2')]";
     assert!(lines.contains(&failed), "{read}");
 }
 

@@ -165,7 +165,8 @@ fn bash_completes_verbs_options_and_values() {
         let last = line.len() - 1;
         let previous = line[last - 1];
         let ask = format!(
-            ". '{}'; COMP_WORDS=({words}); COMP_CWORD={last}; _fsage fsage '{}' '{previous}'; echo \"${{COMPREPLY[*]}}\"",
+            ". '{}'; COMP_WORDS=({words}); COMP_CWORD={last}; _fsage fsage '{}' '{previous}'; \
+             echo \"${{COMPREPLY[*]}}\"",
             script.display(),
             line[last]
         );

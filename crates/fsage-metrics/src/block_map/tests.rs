@@ -4,6 +4,13 @@ use super::*;
 use fsage_core::snapshot::Inode;
 use fsage_core::{LayoutInMemory, Rng, Run, Space};
 
+/// Counts what lies in each cell. Says whether free space is known.
+fn tally(grid: &Grid, layout: &dyn Layout, tallies: &mut Vec<Tally>) -> bool {
+    let free_is_known = tally_free(grid, layout, tallies);
+    layout.visit_files(&mut |file| tally_file(grid, file, tallies));
+    free_is_known
+}
+
 const K: u64 = 1024;
 
 /// Place in the file, place on disk, length, in KiB.

@@ -139,30 +139,23 @@ fn crossing(bound: &Bound, points: &[Point<'_>]) -> Option<Failure> {
         .collect();
     let (_, first) = *beyond.first()?;
     let (_, worst) = *beyond.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let mut message = format!("{} on {}", number(first.value), at(first.day));
-    if let (true, Some(baseline)) = (bound.kind.is_relative(), first.baseline) {
-        message.push_str(&format!(", baseline {}", number(baseline)));
-    }
-    message.push_str(&format!("; {bound}"));
+    let shown = |point: &Point<'_>| match point.baseline.filter(|_| bound.kind.is_relative()) {
+        Some(baseline) => format!("{}, baseline {}", number(point.value), number(baseline)),
+        None => number(point.value),
+    };
+    let mut parts = vec![
+        format!("{}: {}", at(first.day), shown(first)),
+        bound.to_string(),
+    ];
     if points.len() > 1 {
-        message.push_str(&format!(
-            "; crossed on {} of {} days",
-            beyond.len(),
-            points.len()
-        ));
-        if worst.day.day != first.day.day {
-            message.push_str(&format!(
-                ", most on {}: {}",
-                at(worst.day),
-                number(worst.value)
-            ));
-            if let (true, Some(baseline)) = (bound.kind.is_relative(), worst.baseline) {
-                message.push_str(&format!(", baseline {}", number(baseline)));
-            }
-        }
+        let (crossed, all) = (beyond.len(), points.len());
+        parts.push(format!("crossed on {crossed} of {all} days"));
+    }
+    if worst.day.day != first.day.day {
+        parts.push(format!("most on {}: {}", at(worst.day), shown(worst)));
     }
     Some(Failure {
-        message,
+        message: parts.join("; "),
         day: Some(first.day.day + 1),
         label: Some(first.day.label.clone()),
         bench: None,
@@ -210,7 +203,7 @@ fn bench(verdict: &mut Verdict, rule: &Rule, pattern: &str, of: Of, pair: &Pair<
             }
             match old.filter(|_| bound.kind.is_relative() && !rule.strict) {
                 Some(old) if overlap(spread(&case.summary), spread(&old.summary)) => {
-                    within_noise += 1
+                    within_noise += 1;
                 }
                 _ => verdict.failures.push(slower(bound, case, old)),
             }
@@ -245,13 +238,10 @@ fn slower(bound: &Bound, case: &Case, old: Option<&Case>) -> Failure {
             case.unit
         )
     };
-    let mut message = format!("{case}: {}", shown(case));
-    if let (true, Some(old)) = (bound.kind.is_relative(), old) {
-        message.push_str(&format!(", baseline {}", shown(old)));
-    }
-    message.push_str(&format!("; {bound}"));
+    let baseline = old.filter(|_| bound.kind.is_relative());
+    let baseline = baseline.map_or_else(String::new, |old| format!(", baseline {}", shown(old)));
     Failure {
-        message,
+        message: format!("{case}: {}{baseline}; {bound}", shown(case)),
         bench: Some(case.to_string()),
         value: Some(case.summary.median),
         bound: Some(*bound),
@@ -330,7 +320,7 @@ mod tests {
     /// The verdict of a rule's TOML; panics where it says nothing.
     fn verdict(rule: &str, new: &TargetResults, old: Option<&TargetResults>) -> Verdict {
         let rules = Rules::parse("rules.toml", &format!("[[rule]]\n{rule}")).expect("a rule");
-        judge(&rules.rules[0], &Pair { new, old }).expect("a verdict")
+        judge(&rules.list[0], &Pair { new, old }).expect("a verdict")
     }
 
     fn messages(rule: &str, new: &TargetResults, old: Option<&TargetResults>) -> Vec<String> {
@@ -344,7 +334,7 @@ mod tests {
         let old = target(&[0.9, 0.89, 0.88, 0.87]);
         let rule = "metric = 'layout_score'\nday = 'every'\n";
         let found = messages(&format!("{rule}min = 0.82"), &new, None);
-        let text = "0.7000 on day 3 (1996-05-03); min = 0.8200; crossed on 2 of 4 days";
+        let text = "day 3 (1996-05-03): 0.7000; min = 0.8200; crossed on 2 of 4 days";
         assert_eq!(found, [text]);
         // Drops, by hand: 0, 0.04, 0.18, 0.07.
         let found = verdict(&format!("{rule}max_drop = 0.03"), &new, Some(&old));
@@ -353,7 +343,7 @@ mod tests {
         };
         assert_eq!(
             failure.message,
-            "0.8500 on day 2 (1996-05-02), baseline 0.8900; max_drop = 0.0300; crossed on 3 of 4 days, most on day 3 \
+            "day 2 (1996-05-02): 0.8500, baseline 0.8900; max_drop = 0.0300; crossed on 3 of 4 days; most on day 3 \
              (1996-05-03): 0.7000, baseline 0.8800"
         );
         assert_eq!(
@@ -445,12 +435,12 @@ mod tests {
             old: None,
         };
         assert!(
-            judge(&rules.rules[0], &pair).is_none(),
+            judge(&rules.list[0], &pair).is_none(),
             "optional, and nothing is there"
         );
         let rules = Rules::parse("r", "[[rule]]\nmetric = 'files'\nmax_drop = 1").expect("a rule");
         assert!(
-            judge(&rules.rules[0], &pair).is_none(),
+            judge(&rules.list[0], &pair).is_none(),
             "nothing to compare with has failed already"
         );
         let mut known = target(&[0.9, 0.8]);

@@ -29,7 +29,7 @@ pub fn check(run: &Path, rules: &Rules, baseline: Option<&Path>) -> anyhow::Resu
     if baseline.is_none() {
         let compares =
             |rule: &&rules::Rule| rule.bounds.iter().any(|bound| bound.kind.is_relative());
-        if let Some(rule) = rules.rules.iter().find(compares) {
+        if let Some(rule) = rules.list.iter().find(compares) {
             bail!(
                 "{}:{}: `{}` compares with a baseline; name one with --baseline OLD, or give the rule min or max",
                 rules.file,
@@ -46,7 +46,7 @@ pub fn check(run: &Path, rules: &Rules, baseline: Option<&Path>) -> anyhow::Resu
     let mut verdicts = Vec::new();
     for pair in &pairs {
         verdicts.extend(always(&rules.allow, pair, old.is_some()));
-        let asked = rules.rules.iter().filter(|rule| {
+        let asked = rules.list.iter().filter(|rule| {
             let pattern = rule.target.as_deref();
             pattern.is_none_or(|pattern| pair.new.is_called(pattern))
         });
@@ -119,8 +119,10 @@ fn always(allow: &Allow, pair: &Pair<'_>, compares: bool) -> Vec<Verdict> {
     if !allow.other_workload {
         let mut verdict = Verdict::new("workload", new);
         verdict.checked = 1;
-        verdict.found = "the same as the baseline's".to_owned();
-        if new.workload != old.workload {
+        verdict.found = String::from("the same as the baseline's");
+        if new.workload.is_none() || old.workload.is_none() {
+            verdict.fail("not known: it came through a pipe; age a file".to_owned());
+        } else if new.workload != old.workload {
             verdict
                 .fail("not that of the baseline: their days are of different histories".to_owned());
         }
@@ -201,7 +203,7 @@ fn check_patterns(
     new: &[TargetResults],
     old: &[TargetResults],
 ) -> anyhow::Result<()> {
-    for rule in &rules.rules {
+    for rule in &rules.list {
         let Some(pattern) = &rule.target else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! What came of a check: as text, as JSON, and as JUnit for continuous integration.
+//! What came of a check: as text, as JSON, and as `JUnit` for continuous integration.
 
 use super::results::TargetResults;
 use super::rules::Bound;

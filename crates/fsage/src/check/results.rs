@@ -95,13 +95,12 @@ pub fn read(of: &Path) -> anyhow::Result<Vec<TargetResults>> {
     let manifest = experiment::Manifest::read(of)?;
     let mut all = Vec::new();
     for cell in manifest.cells {
-        let mut name = cell.workload.clone();
-        if let Some(seed) = cell.seed {
-            name.push_str(&format!(", seed {seed}"));
-        }
+        let mut name = vec![cell.workload.clone()];
+        name.extend(cell.seed.map(|seed| format!("seed {seed}")));
         if cell.repetition > 1 {
-            name.push_str(&format!(", repetition {}", cell.repetition));
+            name.push(format!("repetition {}", cell.repetition));
         }
+        let name = name.join(", ");
         let unfinished = match cell.state {
             experiment::State::Complete => None,
             experiment::State::Failed => Some(format!(

@@ -46,7 +46,7 @@ pub struct Rules {
     /// What may be missing or skipped.
     pub allow: Allow,
     /// The rules, in the order of the file.
-    pub rules: Vec<Rule>,
+    pub list: Vec<Rule>,
 }
 
 /// How targets of a run find theirs in a baseline.
@@ -293,7 +293,7 @@ impl Rules {
             matching: read.matching,
             pairs: read.targets.into_iter().collect(),
             allow: read.allow,
-            rules: rules.collect::<anyhow::Result<_>>()?,
+            list: rules.collect::<anyhow::Result<_>>()?,
         })
     }
 }

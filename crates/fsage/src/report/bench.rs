@@ -350,3 +350,101 @@ fn table(group: &Group, suite: &str, measured: &Measured<'_>) -> Exhibit {
         data,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::benching::results::Row;
+    use fsage_bench::Measurement;
+
+    /// So many million bytes in a second.
+    fn row(state: State, repetition: u32, file_bytes: Option<u64>, megabytes: u64) -> Row {
+        Row {
+            target: "ffs".to_owned(),
+            state,
+            device: None,
+            host: None,
+            measurement: Measurement {
+                benchmark: "hot-files".to_owned(),
+                phase: "read".to_owned(),
+                file_bytes,
+                repetition,
+                files: 1,
+                bytes: megabytes * 1_000_000,
+                elapsed_ns: 1_000_000_000,
+                cpu_ns: None,
+                optimal: None,
+                countable: None,
+            },
+        }
+    }
+
+    fn group(bench: Vec<Row>) -> Group {
+        Group {
+            subjects: vec![Subject {
+                name: "a".to_owned(),
+                lives: vec![Life {
+                    bench,
+                    ..Life::default()
+                }],
+                ..Subject::default()
+            }],
+            ..Group::default()
+        }
+    }
+
+    fn ratio_of(pairs: &[(u64, u64)]) -> Ratio {
+        let rows = pairs
+            .iter()
+            .zip(0..)
+            .flat_map(|(&(aged, control), repetition)| {
+                [
+                    row(State::Aged, repetition, None, aged),
+                    row(State::Control, repetition, None, control),
+                ]
+            });
+        let compared = compared(&group(rows.collect()));
+        assert_eq!(compared.len(), 1);
+        compared[0].ratios[0].1
+    }
+
+    #[test]
+    fn aged_is_slower_unless_repetitions_differ_by_as_much() {
+        let slower = ratio_of(&[(2, 4), (3, 6)]);
+        assert_eq!(
+            (slower.mean.to_string().as_str(), slower.is_same),
+            ("0.5", false)
+        );
+        // By hand: 0.5, 1.25 and 0.75; their median is 0.75, and 1 lies between the smallest and the largest.
+        let same = ratio_of(&[(2, 4), (5, 4), (3, 4)]);
+        assert_eq!(
+            (same.mean.to_string().as_str(), same.is_same),
+            ("0.75", true)
+        );
+    }
+
+    #[test]
+    fn few_sizes_are_bars_and_many_are_curves() {
+        let charts = |sizes: u64| {
+            let sizes = (1..=sizes).map(|size| Some(size << 14));
+            let rows = sizes.flat_map(|size| {
+                [
+                    row(State::Aged, 0, size, 2),
+                    row(State::Control, 0, size, 4),
+                ]
+            });
+            let section = section(&group(rows.collect())).expect("a section");
+            let ids = section
+                .exhibits
+                .into_iter()
+                .filter_map(|exhibit| match exhibit {
+                    Exhibit::Chart(chart) => Some(chart.id),
+                    Exhibit::Table(_) => None,
+                });
+            ids.collect::<Vec<String>>()
+        };
+        assert_eq!(charts(2), ["bench-hot-files-mb"]);
+        assert_eq!(charts(5), ["bench-hot-files-read"]);
+        assert!(section(&Group::default()).is_none());
+    }
+}

@@ -21,8 +21,8 @@ pub fn section(group: &Group) -> Option<Section> {
     let lines = Lines {
         id: format!("layout-by-size{}", group.suffix),
         title: "Layout score by file size, at the end".to_owned(),
-        description: "Each point stands at the largest size of its class: to 16 KiB, to 32 KiB, and so on. Files of more \
-                      than 16 MiB stand at 32 MiB. Dashed: the same files in the unaged control."
+        description: "Each point stands at the largest size of its class: to 16 KiB, to 32 KiB, and so on. Files of \
+                      more than 16 MiB stand at 32 MiB. Dashed: the same files in the unaged control."
             .to_owned(),
         x: Axis {
             label: "file size".to_owned(),

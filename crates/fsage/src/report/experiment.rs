@@ -142,12 +142,12 @@ fn unfinished(path: &Path, cells: &[Cell]) -> Vec<String> {
     lines
 }
 
+/// A text as a sentence with a blank behind it; nothing if it is empty.
 fn sentence_before(summary: &str) -> String {
-    let summary = summary.trim_end_matches('.');
-    if summary.is_empty() {
-        String::new()
-    } else {
-        format!("{summary}. ")
+    match summary.chars().last() {
+        None => String::new(),
+        Some('.' | '?' | '!') => format!("{summary} "),
+        Some(_) => format!("{summary}. "),
     }
 }
 

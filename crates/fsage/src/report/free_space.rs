@@ -61,7 +61,7 @@ fn classes(group: &Group) -> Option<Exhibit> {
         description: "Shares of all free bytes. The control holds the same files, freshly written."
             .to_owned(),
         value: Axis {
-            label: "share of free space".to_owned(),
+            label: "free space".to_owned(),
             format: Format::Percent,
             from_zero: true,
             ..Axis::default()

@@ -64,6 +64,7 @@ fn material(of: &Path) -> anyhow::Result<Material> {
 }
 
 /// What a page is made of.
+#[derive(Default)]
 struct Material {
     title: String,
     subtitle: String,
@@ -80,12 +81,7 @@ struct Material {
 fn run(of: &Path) -> anyhow::Result<Material> {
     let run = source::run(of)?;
     let mut material = Material {
-        title: list(
-            &run.subjects
-                .iter()
-                .map(|s| s.name.as_str())
-                .collect::<Vec<_>>(),
-        ),
+        title: title(&run.subjects),
         subtitle: run.name.clone(),
         targets: run.subjects.iter().map(Subject::target).collect(),
         groups: Vec::new(),
@@ -106,6 +102,15 @@ fn run(of: &Path) -> anyhow::Result<Material> {
     }
     material.groups.push(group);
     Ok(material)
+}
+
+/// The targets by name; of many how many there are.
+fn title(subjects: &[Subject]) -> String {
+    let names: Vec<&str> = subjects.iter().map(|s| s.name.as_str()).collect();
+    match names.len() {
+        0..=4 => list(&names),
+        n => format!("{n} targets compared"),
+    }
 }
 
 fn page(material: Material) -> Report {
@@ -152,17 +157,21 @@ fn page(material: Material) -> Report {
 /// What a complete run of this version could have, and this one has not.
 fn lacking(group: &Group) -> Vec<String> {
     let mut lacking = Vec::new();
+    let said = |text: &str| match &group.title {
+        Some(workload) => format!("{workload}: {text}"),
+        None => text.to_owned(),
+    };
     let lives = || group.subjects.iter().flat_map(|subject| &subject.lives);
     if lives().any(|life| life.last().is_some()) && lives().all(|life| life.bench.is_empty()) {
-        lacking.push(group.titled(
+        lacking.push(said(
             "No benchmark was run. `fsage bench RUN` measures every target, aged and unaged.",
         ));
     }
     let counted = |workload: &WorkloadFacts| !workload.origins.is_empty();
     if lives().any(|life| life.last().is_some()) && !group.workload.as_ref().is_some_and(counted) {
-        lacking.push(group.titled(
-            "Which share of the operations is exact and which is guessed was not counted: the run is not complete, or was \
-             made by an older version. `fsage inspect WORKLOAD` tells.",
+        lacking.push(said(
+            "Which share of the operations is exact and which is guessed was not counted: the run is not complete, or \
+             was made by an older version. `fsage inspect WORKLOAD` tells.",
         ));
     }
     lacking
@@ -184,4 +193,85 @@ fn may_be_replaced(to: &Path) -> anyhow::Result<()> {
         );
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::subject::Life;
+    use super::*;
+    use crate::days::DayRow;
+
+    fn subject(name: &str, score: f64) -> Subject {
+        let day = DayRow {
+            layout_score: score,
+            layout_scored: 100,
+            utilization: Some(0.5),
+            operations: 10,
+            ..DayRow::default()
+        };
+        Subject {
+            name: name.to_owned(),
+            lives: vec![Life {
+                days: vec![day],
+                ..Life::default()
+            }],
+            ..Subject::default()
+        }
+    }
+
+    /// Ids would clash, and the page would be refused, without what tells the workloads apart.
+    #[test]
+    fn every_workload_of_an_experiment_has_sections_of_its_own() {
+        let group = |at: usize| Group {
+            suffix: format!("-w{at}"),
+            title: Some(format!("workload {at}")),
+            subjects: vec![subject("a", 0.9), subject("b", 0.7)],
+            workload: None,
+        };
+        let report = page(Material {
+            title: "both".to_owned(),
+            groups: vec![group(1), group(2)],
+            ..Material::default()
+        });
+        let first = |prefix: &str| {
+            let mut findings = report.verdict.iter();
+            findings.find(|finding| finding.text.starts_with(prefix))
+        };
+        for at in 1..=2 {
+            let finding = first(&format!("workload {at}: After 1 day a keeps 90 %"));
+            let section = finding.and_then(|finding| finding.section.clone());
+            assert_eq!(section, Some(format!("decay-w{at}")));
+        }
+        fsage_report::render(&report).expect("a page");
+    }
+
+    #[test]
+    fn of_many_targets_the_title_has_the_number() {
+        let named = |n: usize| {
+            (0..n)
+                .map(|i| subject(&format!("t{i}"), 0.5))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(title(&named(2)), "t0 and t1");
+        assert_eq!(title(&named(10)), "10 targets compared");
+    }
+
+    #[test]
+    fn a_link_of_the_verdict_leads_to_what_is_there() {
+        let report = page(Material {
+            groups: vec![Group {
+                subjects: vec![subject("a", 0.9)],
+                ..Group::default()
+            }],
+            ..Material::default()
+        });
+        let sections: Vec<&str> = report.sections.iter().map(|s| s.id.as_str()).collect();
+        for finding in &report.verdict {
+            let section = finding.section.as_deref();
+            assert!(
+                section.is_none_or(|section| sections.contains(&section)),
+                "{section:?}"
+            );
+        }
+    }
 }

@@ -50,7 +50,7 @@ pub fn section(group: &Group) -> Option<Section> {
         title: "Operations by origin, and how well their time is known".to_owned(),
         description: "Shares of all operations of the workload.".to_owned(),
         value: Axis {
-            label: "share of operations".to_owned(),
+            label: "operations".to_owned(),
             format: Format::Percent,
             from_zero: true,
             ..Axis::default()
@@ -158,8 +158,8 @@ mod tests {
         let section = section(&group).expect("a section");
         assert_eq!(
             section.lead,
-            "Of all operations of the workload 50 % happened at a time that is known, 25 % have a guessed time and 25 % do \
-             not say how well their time is known."
+            "Of all operations of the workload 50 % happened at a time that is known, 25 % have a guessed time and \
+             25 % do not say how well their time is known."
         );
     }
 

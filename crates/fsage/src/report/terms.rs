@@ -6,8 +6,8 @@ use fsage_report::Term;
 const TERMS: [(&str, &str); 21] = [
     (
         "layout score",
-        "Of all blocks that have a block of their file before them, the share that lies directly behind it on the disk; \
-         100 % is best, and means that no file is broken.",
+        "Of all blocks that have a block of their file before them, the share that lies directly behind it on the \
+         disk; 100 % is best, and means that no file is broken.",
     ),
     (
         "contiguous blocks",
@@ -41,8 +41,8 @@ const TERMS: [(&str, &str); 21] = [
     ),
     (
         "dynamic layout score",
-        "The share of contiguous steps over all blocks when all files are read directory by directory, within files and \
-         between them; 100 % is best. It approximates what a disk is asked for by a backup.",
+        "The share of contiguous steps over all blocks when all files are read directory by directory, within files \
+         and between them; 100 % is best. It approximates what a disk is asked for by a backup.",
     ),
     (
         "files right behind the one before",
@@ -64,8 +64,8 @@ const TERMS: [(&str, &str); 21] = [
     ),
     (
         "room for 64 KiB, 1 MiB, 64 MiB",
-        "How many extents of that length could still be placed, over all runs of free space; more are better, and 0 means \
-         that a file of that size cannot lie in one piece.",
+        "How many extents of that length could still be placed, over all runs of free space; more are better, and 0 \
+         means that a file of that size cannot lie in one piece.",
     ),
     (
         "operations done and not done",
@@ -74,8 +74,8 @@ const TERMS: [(&str, &str); 21] = [
     ),
     (
         "aged, control, empty",
-        "What a file system went through before it was benchmarked: the workload; a copy of the files that the workload \
-         leaves; nothing.",
+        "What a file system went through before it was benchmarked: the workload; a copy of the files that the \
+         workload leaves; nothing.",
     ),
     (
         "aged / control",

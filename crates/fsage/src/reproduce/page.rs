@@ -91,11 +91,16 @@ fn verdict(lines: &[Line]) -> Vec<Finding> {
     };
     let differs = lines.iter().filter(|line| line.verdict == Verdict::Differs);
     let differs = differs.map(|line| {
+        // A statement has no figure.
+        let published = line
+            .expected
+            .value
+            .map(|_| format!("published {}, ", line.published_text()));
         let text = format!(
-            "Differs, {}: {}: published {}, ours {}.",
+            "Differs, {}: {}: {}ours {}.",
             line.expected.id,
             line.expected.statement,
-            line.published_text(),
+            published.unwrap_or_default(),
             line.ours_text()
         );
         finding(text, Tone::Bad)

@@ -144,7 +144,8 @@ impl<'a> Ranking<'a> {
                     format!("{} to {}", shares[n - 1], shares[0])
                 };
                 format!(
-                    "{when} {who} keep the same share of blocks contiguous, {range}{means}: they differ by less than {}.",
+                    "{when} {who} keep the same share of blocks contiguous, {range}{means}: they differ by less \
+                     than {}.",
                     less_than(first.end, last.end)
                 )
             }

@@ -52,8 +52,8 @@ fn two_targets_are_ranked_by_what_they_have_and_by_what_they_lost() {
         said(vec![orig, realloc]),
         [
             "After 2 days realloc keeps 90 % of blocks contiguous, orig 77 %.",
-            "realloc decayed least: 5.1 points below the same files freshly written (95 %). orig decayed most: 16 points \
-             below the same files freshly written (93 %).",
+            "realloc decayed least: 5.1 points below the same files freshly written (95 %). orig decayed most: 16 \
+             points below the same files freshly written (93 %).",
         ]
     );
 }
@@ -91,8 +91,8 @@ fn a_tie_is_said_as_one() {
     assert_eq!(
         said(vec![a.clone(), b]),
         [
-            "After 2 days b and a keep the same share of blocks contiguous, 80 %: they differ by less than 0.5 percentage \
-             points.",
+            "After 2 days b and a keep the same share of blocks contiguous, 80 %: they differ by less than 0.5 \
+             percentage points.",
             "No target decayed less than another: b, 9.7 points below the same files freshly written (90 %); what they \
              lost differs by less than 0.5 percentage points.",
         ]
@@ -177,8 +177,8 @@ fn why_is_told_from_metrics_that_differ() {
     let b = with("b", 0.79, 1.6, [(16 << 10, 80, 100), (32 << 10, 710, 900)]);
     assert_eq!(
         said(vec![b, a])[2],
-        "Why, a against b: pieces per file 1.10 against 1.60. 93 % of the difference lies in files of 16 KiB to 32 KiB: \
-         94 % of their blocks are contiguous against 79 %."
+        "Why, a against b: pieces per file 1.10 against 1.60. 93 % of the difference lies in files of 16 KiB to 32 \
+         KiB: 94 % of their blocks are contiguous against 79 %."
     );
 }
 

@@ -61,8 +61,8 @@ fn utilization(ranking: &Ranking<'_>) -> Option<Finding> {
     let least = used.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     (most.1 - least.1 > UNLIKE_UTILIZATION).then(|| {
         let text = format!(
-            "{} is {} full at the end, {} {}: layout decays faster on a fuller disk, so that part of the difference may \
-             come from that.",
+            "{} is {} full at the end, {} {}: layout decays faster on a fuller disk, so that part of the difference \
+             may come from that.",
             most.0,
             percent(most.1),
             least.0,
