@@ -77,8 +77,8 @@ impl Summary {
             .map(|deviation| deviation / self.mean.abs())
     }
 
-    /// Where the mean of the population lies with a confidence of 0.95, if its values are normally distributed: Student's
-    /// interval. `None` for a single value.
+    /// Where the mean of the population lies with a confidence of 0.95, if its values are normally distributed:
+    /// Student's interval. `None` for a single value.
     pub fn mean_interval(&self) -> Option<Interval> {
         let freedom = self.count.checked_sub(1).filter(|&n| n > 0)?;
         let factor = STUDENT_T[freedom.min(STUDENT_T.len()) - 1];
@@ -163,8 +163,8 @@ mod tests {
         }
     }
 
-    /// By hand: 1, 2, 3 have mean 2 and standard deviation 1; t with two degrees of freedom is 4.303, and 4.303 / sqrt(3)
-    /// is 2.4843. Darwin's differences of 15 plants (Fisher, "The Design of Experiments", section 16, in eighths of an
+    /// By hand: 1, 2, 3 have mean 2 and standard deviation 1; t with two degrees of freedom is 4.303, and 4.303 /
+    /// sqrt(3) is 2.4843. Darwin's differences of 15 plants (Fisher, "The Design of Experiments", section 16, in eighths of an
     /// inch) have the mean 20.933 and the interval 0.03 to 41.84.
     #[test]
     fn the_interval_of_a_mean_is_that_of_student() {

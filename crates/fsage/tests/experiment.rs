@@ -229,7 +229,8 @@ fn a_cell_that_fails_stops_no_other_and_is_named() {
     let at = folder.path();
     write_workload(&at.join("good.ops"), 5);
     fs::write(at.join("bad.ops"), "append 9 5\nday 1\n").expect("a file");
-    let text = "targets = [\"ffs:preset=tiny\", \"ffs:preset=small\"]\n[[workload]]\nfile = \"bad.ops\"\n[[workload]]\nfile = \"good.ops\"\n";
+    let text = "targets = [\"ffs:preset=tiny\", \"ffs:preset=small\"]\n[[workload]]\nfile = \"bad.ops\"\n\
+                [[workload]]\nfile = \"good.ops\"\n";
     fs::write(at.join("e.toml"), text).expect("a file");
     let words = [
         "2 of 4 cells failed",

@@ -52,7 +52,8 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = benching::file_size)]
     size: Vec<u64>,
     /// Repetitions of every case [default: 10 of simulated targets, 5 of real ones].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(benching::MAX_REPETITIONS)))]
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(benching::MAX_REPETITIONS)))]
     repetitions: Option<u32>,
     /// States to measure, separated by commas [default: aged,control; without a run empty].
     #[arg(long, value_enum, value_name = "STATE", value_delimiter = ',')]

@@ -65,7 +65,8 @@ pub struct Args {
     #[arg(long, value_name = "HOST", default_value = benching::HOST)]
     host: String,
     /// Repetitions of every case [default: 10 of simulated targets, 5 of real ones].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(benching::MAX_REPETITIONS)))]
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(benching::MAX_REPETITIONS)))]
     repetitions: Option<u32>,
     /// Skip and count operations that do not fit the state, instead of stopping at the first.
     #[arg(long)]

@@ -23,7 +23,8 @@ pub struct Verdict {
     pub layout_first_day: f64,
     /// Layout score at the end.
     pub layout_end: f64,
-    /// From the end of the first day to the end of the last, in 100 days: below 0 where it decays. None of a single day.
+    /// From the end of the first day to the end of the last, in 100 days: below 0 where it decays. `None` of a single
+    /// day.
     pub change_per_100_days: Option<f64>,
     /// Layout score of the unaged control.
     pub layout_control: Option<f64>,
