@@ -47,6 +47,8 @@ pub fn section(group: &Group) -> Option<Section> {
 /// Columns of the table: title, of the aged layout, of the control as its last day has it.
 type Value = fn(&DayRow) -> Option<f64>;
 type Column = (&'static str, Value, Value);
+/// Chooses a value of a column.
+type Of = fn(&Column) -> Value;
 const COLUMNS: [Column; 5] = [
     (
         "files in several pieces",
@@ -80,8 +82,7 @@ fn table(group: &Group) -> Exhibit {
     columns.extend(COLUMNS.map(|(title, ..)| title));
     let mut data = DataTable::new(&columns);
     for subject in &group.subjects {
-        let states: [(&str, fn(&Column) -> Value); 2] =
-            [("aged", |column| column.1), ("control", |column| column.2)];
+        let states: [(&str, Of); 2] = [("aged", |column| column.1), ("control", |column| column.2)];
         for (state, of) in states {
             let values = COLUMNS.map(|column| {
                 let over: Option<Over> = subject.at_end(of(&column));
