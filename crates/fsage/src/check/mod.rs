@@ -110,7 +110,7 @@ fn always(allow: &Allow, pair: &Pair<'_>, compares: bool) -> Vec<Verdict> {
         if compares {
             let mut verdict = Verdict::new("baseline", new);
             verdict.fail(
-                "the baseline has no such target; `--match position` and [targets] in the rules name another one".into(),
+                "the baseline has no such target; `--match position` or [targets] in the rules name one".into(),
             );
             verdicts.push(verdict);
         }
@@ -139,8 +139,8 @@ fn always(allow: &Allow, pair: &Pair<'_>, compares: bool) -> Vec<Verdict> {
             .collect();
         if let Some(first) = missing.first() {
             verdict.fail(format!(
-                "{} of {} in the baseline are not in the run, the first is {first}; `fsage bench RUN --suite {}` measures \
-                 it",
+                "{} of {} in the baseline are not in the run, the first is {first}; `fsage bench RUN --suite {}` \
+                 measures it",
                 missing.len(),
                 old.cases.len(),
                 first.suite()

@@ -155,7 +155,7 @@ impl Text<'_> {
             let what = error.message().replace('\n', "; ");
             self.wrong(
                 &error.span().unwrap_or(0..0),
-                &format!("{what}; `fsage run --show policies` prints an example"),
+                format!("{what}; `fsage run --show policies` prints an example"),
             )
         })
     }

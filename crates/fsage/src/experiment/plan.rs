@@ -329,7 +329,7 @@ fn targets(source: &Text<'_>, file: &File) -> anyhow::Result<Vec<TargetPlan>> {
     if let Some(unused) = file.matrix.keys().find(|key| !used.contains(key.get_ref())) {
         return Err(source.wrong(
             &unused.span(),
-            &format!(
+            format!(
                 "matrix: no target has a gap for `{0}`; write {{{0}}} where its values go",
                 unused.get_ref()
             ),
