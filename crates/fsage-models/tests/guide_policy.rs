@@ -1,5 +1,5 @@
-//! The policy that `docs/guide/write-a-policy.md` adds, as it stands there: it compiles, its own tests pass, and it ends
-//! the workload of the page where the page says.
+//! The policy that `docs/guide/write-a-policy.md` adds, as it stands there: it compiles, its own tests pass, and it
+//! ends the workload of the page where the page says.
 
 #[path = "../../../docs/guide/follow.rs"]
 mod follow;
@@ -33,7 +33,8 @@ fn the_policy_of_the_guide_ends_where_the_guide_says() {
     let [follow, realloc, smartfrag] =
         [&Follow as &'static dyn Policy, &Realloc, &SmartFrag].map(|policy| score(&events, policy));
     let said = format!(
-        "ends these twenty days at {follow:.3}: above `realloc` ({realloc:.3}), and below `smartfrag` alone ({smartfrag:.3})"
+        "ends these twenty days at {follow:.3}: above `realloc` ({realloc:.3}), and below `smartfrag` alone \
+         ({smartfrag:.3})"
     );
     let page = include_str!("../../../docs/guide/write-a-policy.md").replace('\n', " ");
     assert!(

@@ -1,5 +1,5 @@
-//! Every command that a page of `docs` shows is run, in order, and prints what the page shows. `book/page.rs` says how a
-//! page marks its commands.
+//! Every command that a page of `docs` shows is run, in order, and prints what the page shows. `book/page.rs` says how
+//! a page marks its commands.
 
 mod book {
     pub mod page;

@@ -2,13 +2,13 @@
 //!
 //! | in the page | means |
 //! |---|---|
-//! | a block marked `console` | lines that begin with `$ ` are run by bash, one after the other, in one temporary folder a page |
+//! | a block marked `console` | lines that begin with `$ ` are run by bash, in order, in one temporary folder a page |
 //! | lines that begin with `>` below it | go on with the command, as a shell shows it |
-//! | other lines of the block | what the command above prints on standard output; if there are none, it may print anything |
+//! | other lines of the block | what the command above prints on standard output; without any, anything |
 //! | `...` in such a line, or alone | any text, or any lines: what the machine decides, or what is too long to show |
 //! | `console,root` | is left out where there is no root, or no loop device, ext4 or XFS |
 //! | `console,not-run` | is not run; the line before the block is `<!-- not run: WHY -->` |
-//! | `<!-- run` to `-->`, each on a line of its own | commands that the reader does not see: they make what the page takes for granted |
+//! | lines from `<!-- run` to `-->` | commands that the reader does not see, for what a page takes for granted |
 //!
 //! Every command must end with status 0. A block that is not marked, or marked as `text`, shows no command.
 
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_block_is_its_commands_with_what_they_print() {
-        let text = "```console\n$ a \\\n>   b\n>\nout\n\n$ c  # why\n```\n<!-- run\nd\n-->\n```console,root\n$ e\n```\n";
+        let text = "```console\n$ a \\\n>   b\n>\nout\n\n$ c  # why\n```\n<!-- run\nd\n-->\n```console,root\n$ e\n```";
         let page = read(text).expect("a page");
         let step = |line, command: &str, shown: &[&str], needs_root| Step {
             line,
