@@ -2,7 +2,8 @@
 //!
 //! A specification has no colors of its own: it names CSS variables of the page (`--target-0`), which
 //! `assets/charts.js` replaces by what they are in the theme. It has no data of its own either: it names the sets
-//! `rows` (all rows), `marked` (a few of each curve, for its symbols), `published`, and `pointed` (those at the pointer).
+//! `rows` (all rows), `marked` (a few of each curve, for its symbols), `published`, and `pointed` (those at the
+//! pointer).
 
 mod bars;
 mod lines;

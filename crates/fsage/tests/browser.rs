@@ -91,7 +91,9 @@ fn ten_years(at: &Path) {
     let mut age = "age years.parquet -o ten".to_owned();
     for policy in ["orig", "realloc", "noswitch", "noswitch-seq", "smartfrag"] {
         for more in ["", ",nrpos=1"] {
-            age.push_str(&format!(" --on ffs:preset=tiny,policy={policy}{more}"));
+            age += " --on ffs:preset=tiny,policy=";
+            age += policy;
+            age += more;
         }
     }
     words(at, &age);

@@ -169,7 +169,7 @@ pub fn read(folder: &Path, suite: &str) -> anyhow::Result<Vec<Row>> {
 
 /// The seed with which a suite was measured on the target of a folder, where that can be read.
 pub fn seed(folder: &Path, suite: &str) -> Option<String> {
-    let table = read_table(&path(folder, suite, "parquet")).ok()?;
+    let table = read_table(path(folder, suite, "parquet")).ok()?;
     let mut metadata = table.metadata.into_iter();
     metadata.find_map(|(key, value)| (key == SEED).then_some(value))
 }

@@ -36,7 +36,7 @@ use workloads::Workload;
 /// The rules that the experiment must keep to, in its folder.
 const RULES: &str = "rules.toml";
 
-/// Every so manieth cell: one machine's share of an experiment.
+/// One machine's share of the cells of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     /// Which one, from 0.

@@ -19,6 +19,8 @@ use std::path::PathBuf;
 ///
 /// `--list` names the presets; `--show NAME` prints the TOML of one, a start for one's own.
 #[derive(Debug, clap::Args)]
+// Every flag of the command line is one.
+#[allow(clippy::struct_excessive_bools)]
 pub struct Args {
     /// Name of a preset, TOML file, or folder with the three files of a Geriatrix profile.
     #[arg(value_name = "NAME|FILE.toml|FOLDER", required_unless_present_any = ["list", "show"])]
