@@ -314,7 +314,7 @@ fn wrong_rules_are_refused_with_their_line_and_what_is_known() {
         (
             "[[rule]]\nbench = 'sequentail/read'\nmin = 1\n".into(),
             &[
-                "rules.toml:2: no suite is called `sequentail`; did you mean `sequential`?",
+                "rules.toml:2: no suite is called `sequentail`; did you mean `sequential`?", // typos: ignore
                 "hot-files",
             ],
         ),
@@ -359,7 +359,7 @@ fn what_rules_and_folders_lack_is_said() {
             "[targets]: the run has no target `ext4`",
         ),
         ("check run", "nothing to check by"),
-        ("check run --rules regresion", "did you mean `regression`?"),
+        ("check run --rules regresion", "did you mean `regression`?"), // typos: ignore
         (
             "check run --rules none.toml",
             "none.toml: cannot read the rules",

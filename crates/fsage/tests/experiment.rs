@@ -451,16 +451,16 @@ fn an_experiment_is_checked_by_the_rules_that_its_file_names() {
     fails(at, "run e.toml", 1, &["1 of 4 checks failed"]);
     // The line is that of the experiment file.
     file("0.0\nmax_dorp = 1");
-    fails(at, "run e.toml", 2, &["e.toml:9", "max_dorp"]);
+    fails(at, "run e.toml", 2, &["e.toml:9", "max_dorp"]); // typos: ignore
 }
 
 /// What is wrong, with `$T` for a line of targets and `$W` for the table of a workload; and what must be said.
 const WRONG: [(&str, &[&str]); 27] = [
     (
-        "tagets = 1\n$W",
+        "tagets = 1\n$W", // typos: ignore
         &[
             "e.toml:1",
-            "unknown field `tagets`",
+            "unknown field `tagets`", // typos: ignore
             "`targets`",
             "--show policies",
         ],
@@ -468,7 +468,7 @@ const WRONG: [(&str, &[&str]); 27] = [
     ("$T$Wdays = 3\n", &["e.toml:2", "belong to a `preset`"]),
     (
         "$T\n[[workload]]\nfiel = \"w.ops\"\n",
-        &["e.toml:4", "unknown field `fiel`", "`file`"],
+        &["e.toml:4", "unknown field `fiel`", "`file`"], // typos: ignore
     ),
     (
         "$T$W[bench]\nsuite = \"all\"\n",
@@ -506,8 +506,8 @@ const WRONG: [(&str, &[&str]); 27] = [
         &["e.toml:2", "unknown kind `zfs`", "known: ffs"],
     ),
     (
-        "targets = [\"ffs:polcy=orig\"]\n$W",
-        &["e.toml:1", "polcy", "known: preset"],
+        "targets = [\"ffs:polcy=orig\"]\n$W",    // typos: ignore
+        &["e.toml:1", "polcy", "known: preset"], // typos: ignore
     ),
     (
         "targets = [\"ffs:bsize=3000\"]\n$W",

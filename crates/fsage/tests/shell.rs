@@ -181,7 +181,7 @@ fn bash_completes_verbs_options_and_values() {
             .trim_end()
             .replace('\n', " ")
     };
-    assert_eq!(complete(&["fsage", "chec"]), "check");
+    assert_eq!(complete(&["fsage", "chec"]), "check"); // typos: ignore
     assert_eq!(complete(&["fsage", "check", "--base"]), "--baseline");
     assert_eq!(
         complete(&["fsage", "check", "--format", ""]),

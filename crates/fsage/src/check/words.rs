@@ -92,7 +92,7 @@ mod tests {
         );
         let known = ["layout_score", "layout_ratio", "utilization"];
         assert_eq!(nearest("layout_scor", known), Some("layout_score"));
-        assert_eq!(nearest("utilisation", known), Some("utilization"));
+        assert_eq!(nearest("utilisation", known), Some("utilization")); // typos: ignore
         assert_eq!(nearest("speed", known), None);
     }
 }
