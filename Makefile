@@ -7,9 +7,12 @@ export PATH := $(CURDIR)/target/tools/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 CARGO_FLAGS ?=
 ARGS ?=
 FUZZ_SECONDS ?= 20
+# Where fsage is installed; DESTDIR before it, for packages.
+PREFIX ?= $(HOME)/.local
+DESTDIR ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test bench lint format-check clippy deny spelling fmt doc fuzz clean setup
+.PHONY: help demo build install uninstall man test bench lint format-check clippy deny spelling fmt doc site fuzz clean setup
 
 help: ## Show this list
 	@echo "make TARGET, where TARGET is"
@@ -21,9 +24,18 @@ demo: setup ## Build fsage and run its demo: the whole pipeline in under a minut
 build: setup ## Build target/release/fsage
 	cargo build $(CARGO_FLAGS) --release --package fsage
 
+install: build ## Install fsage, completions and manual pages below PREFIX (~/.local)
+	@scripts/install.sh "$(DESTDIR)$(PREFIX)"
+
+uninstall: ## Remove what `make install` put there
+	@scripts/install.sh --remove "$(DESTDIR)$(PREFIX)"
+
+man: build ## Make target/man: a manual page a verb
+	target/release/fsage man --force --output target/man
+
 test: setup ## Run all tests, documentation examples included
-	@scripts/setup.sh realfs
-	cargo test $(CARGO_FLAGS) --workspace
+	@scripts/setup.sh realfs browser
+	cargo test $(CARGO_FLAGS) --workspace --no-fail-fast
 
 bench: setup ## Measure the performance budget of DESIGN.md
 	cargo bench $(CARGO_FLAGS) --workspace
@@ -52,6 +64,10 @@ fmt: ## Format all Rust code
 
 doc: setup ## Build target/doc; a broken link is an error
 	RUSTDOCFLAGS="--deny warnings" cargo doc $(CARGO_FLAGS) --workspace --no-deps
+
+site: setup ## Build target/site: the guide and the reference, to be opened in a browser
+	@scripts/tools.sh mdbook
+	mdbook build docs
 
 fuzz: ## Run each fuzz target for FUZZ_SECONDS seconds
 	@scripts/setup.sh fuzz

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Makes sure that this machine can build fsage. Quick and silent when nothing is missing.
 #
-# usage: scripts/setup.sh [lint] [fuzz] [realfs]
+# usage: scripts/setup.sh [lint] [fuzz] [realfs] [browser]
 #
-# Always: a C compiler with its headers (some Rust packages contain C), git, and a cargo that is new enough.
+# Always: a C compiler with its headers (some Rust packages contain C), git, a cargo that is new enough, and Vega, which
+# npm fetches.
 # With `lint`: rustfmt and clippy too. With `fuzz`: a C++ compiler too. With `realfs`: what makes and checks ext4, XFS and
-# btrfs, where loop devices can be used; without it tests of real file systems are skipped, so it is no error.
+# btrfs, where loop devices can be used; without it tests of real file systems are skipped, so it is no error. With
+# `browser`: Chromium, and what drives it; without these, tests of pages in a browser are skipped.
 # Debian packages are installed where root or a password-free sudo allows it. Whatever cannot be done here is
 # said in one line to type; the exit status is then 1.
 set -eu
@@ -16,12 +18,14 @@ PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
 want_lint=no
 want_fuzz=no
 want_realfs=no
+want_browser=no
 for argument in "$@"; do
     case $argument in
         lint) want_lint=yes ;;
         fuzz) want_fuzz=yes ;;
         realfs) want_realfs=yes ;;
-        *) stop "scripts/setup.sh: unknown argument '$argument' (lint, fuzz, realfs)" ;;
+        browser) want_browser=yes ;;
+        *) stop "scripts/setup.sh: unknown argument '$argument' (lint, fuzz, realfs, browser)" ;;
     esac
 done
 
@@ -37,6 +41,13 @@ install_debian_packages() {
     if [ ${#missing[@]} -gt 0 ]; then install_debian "${missing[@]}"; fi
 }
 
+# Charts of a report are drawn by Vega, which the program embeds.
+fetch_vega() {
+    if scripts/vega.sh --is-there; then return; fi
+    have npm || install_debian npm
+    scripts/vega.sh
+}
+
 # Only root can use loop devices, so for others there is nothing to install.
 install_file_system_tools() {
     local missing=()
@@ -49,6 +60,13 @@ install_file_system_tools() {
     if [ ${#missing[@]} -gt 0 ]; then
         (install_debian "${missing[@]}") || say "setup: tests that need ${missing[*]} will be skipped"
     fi
+}
+
+install_browser() {
+    if ! have chromium && ! have chromium-browser && ! have google-chrome && can_install_debian; then
+        (install_debian chromium) || true
+    fi
+    scripts/tools.sh browser || say "setup: tests of pages in a browser will be skipped"
 }
 
 # The stable toolchain with rustfmt and clippy, which rust-toolchain.toml asks for.
@@ -118,5 +136,7 @@ rust_wanted=$(sed -n 's/^rust-version *= *"\(.*\)"/\1/p' Cargo.toml)
 install_debian_packages
 have cargo || install_cargo
 check_cargo_version
+fetch_vega
 if [ "$want_lint" = yes ]; then check_components; fi
 if [ "$want_realfs" = yes ]; then install_file_system_tools; fi
+if [ "$want_browser" = yes ]; then install_browser; fi

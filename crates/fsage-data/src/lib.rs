@@ -21,7 +21,9 @@ mod workload;
 pub use decoder_panic::hide_decoder_panics;
 pub use error::DataError;
 pub use histogram::Histogram;
-pub use open::{Lost, WorkloadOutput, create_workload, hash_file, is_parquet, open_workload};
+pub use open::{
+    Lost, WorkloadOutput, create_workload, hash_bytes, hash_file, is_parquet, open_workload,
+};
 pub use ops_text::{OpsError, OpsReader, OpsWriter};
 pub use partial::PartialFile;
 pub use profiles::{read_profiles, write_profiles};

@@ -215,6 +215,11 @@ impl Write for TextOutput {
     }
 }
 
+/// The BLAKE3 hash of bytes, as [`hash_file`] gives that of a file.
+pub fn hash_bytes(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
 /// The BLAKE3 hash of a file as 64 hexadecimal digits, to name an input in a manifest.
 ///
 /// # Errors

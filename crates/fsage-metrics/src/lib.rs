@@ -1,6 +1,7 @@
 //! What a layout is worth: one file a metric, all of them over [`fsage_core::Layout`], so that simulated and
 //! real file systems are measured by the same code.
 
+pub mod block_map;
 pub mod directory_order;
 pub mod free_space;
 pub mod layout_score;
@@ -9,9 +10,10 @@ pub mod pieces;
 mod placed;
 pub mod split_files;
 
+pub use block_map::{Recorder, Recording};
 pub use directory_order::DirectoryOrder;
 pub use free_space::{FreeSpace, RunClass};
 pub use layout_score::{LayoutBySize, LayoutScore, SizeClass};
-pub use measures::{Measures, measure};
+pub use measures::{Measures, measure, measure_and};
 pub use pieces::Pieces;
 pub use split_files::SplitFiles;

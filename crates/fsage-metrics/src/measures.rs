@@ -1,7 +1,7 @@
 //! All metrics of a layout.
 
 use crate::{DirectoryOrder, FreeSpace, LayoutBySize, LayoutScore, Pieces, SplitFiles};
-use fsage_core::{FileKind, Geometry, Layout, LogUsage};
+use fsage_core::{FileKind, FileView, Geometry, Layout, LogUsage};
 
 /// What a layout is worth at one moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +41,14 @@ impl Measures {
 
 /// Measures a layout.
 pub fn measure(layout: &(impl Layout + ?Sized)) -> Measures {
+    measure_and(layout, &mut |_| {})
+}
+
+/// Measures a layout, and gives every inode to `also` on the way.
+pub fn measure_and(
+    layout: &(impl Layout + ?Sized),
+    also: &mut dyn FnMut(&FileView<'_>),
+) -> Measures {
     let geometry = layout.geometry();
     let mut m = Measures {
         free: FreeSpace::of(layout, &geometry),
@@ -57,6 +65,7 @@ pub fn measure(layout: &(impl Layout + ?Sized)) -> Measures {
         order: DirectoryOrder::of(layout),
     };
     layout.visit_files(&mut |file| {
+        also(file);
         match file.kind {
             FileKind::Regular => {}
             FileKind::Directory => {
@@ -83,7 +92,7 @@ pub fn measure(layout: &(impl Layout + ?Sized)) -> Measures {
 mod tests {
     use super::*;
     use crate::layout_score::tests::{extent, file, geometry};
-    use fsage_core::{FileView, Run, Space};
+    use fsage_core::{Run, Space};
 
     /// Two files and a directory on 8 MiB: one file in two pieces over a hole and an unmerged neighbor, one in
     /// one piece; free runs of 4 KiB, 64 KiB and 1 MiB.

@@ -42,6 +42,17 @@ impl DataTable {
     }
 }
 
+/// A number with so many significant digits; integers stay exact.
+pub(crate) fn rounded(x: f64, digits: i32) -> f64 {
+    if x.fract() == 0.0 || !x.is_finite() {
+        return x;
+    }
+    let whole_digits = x.abs().log10().floor() as i32 + 1;
+    let decimals = (digits - whole_digits).max(0) as usize;
+    // By way of its text: the nearest number that is written so.
+    format!("{x:.decimals$}").parse().unwrap_or(x)
+}
+
 impl From<f64> for Cell {
     /// What is no finite number is not known.
     fn from(x: f64) -> Cell {

@@ -2,10 +2,14 @@
 //!
 //! What stands on it is a [`Report`]; this crate knows how a page looks and nothing of where its numbers come from.
 
+mod assets;
 pub mod charts;
 pub mod data;
 pub mod map;
 pub mod model;
+mod payload;
+mod render;
+mod text;
 
 pub use charts::{Axis, Bars, Format, Lines, Scale, Stacks};
 pub use data::{Cell, Column, DataTable};
@@ -13,3 +17,4 @@ pub use map::BlockMap;
 pub use model::{
     Chart, Command, Exhibit, Fact, Finding, Report, Section, Sheet, Target, Term, Tone,
 };
+pub use render::{RenderError, render};

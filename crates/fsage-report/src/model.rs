@@ -105,7 +105,7 @@ pub enum Exhibit {
     Table(Sheet),
 }
 
-/// A chart with the data behind it. The constructors are in [`charts`](crate::charts).
+/// A chart with the data behind it. The constructors are in [`charts`](crate::charts). Templates see its texts only.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Chart {
     /// Name of its download and of its anchor: letters, digits and hyphens.
@@ -115,8 +115,10 @@ pub struct Chart {
     /// What it shows, for those who do not see it and as a caption.
     pub description: String,
     /// Vega-Lite, without the data; its marks use the columns of `data` by their names.
+    #[serde(skip)]
     pub spec: serde_json::Value,
     /// The data.
+    #[serde(skip)]
     pub data: DataTable,
 }
 

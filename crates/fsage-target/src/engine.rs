@@ -11,7 +11,7 @@ use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo};
 use fsage_core::{
     Event, EventSource, FileId, FileSystem, Inconsistency, Op, Outcome, SinkError, StateError, Verb,
 };
-use fsage_metrics::{Measures, measure};
+use fsage_metrics::{Measures, Recorder, Recording, measure_and};
 use std::os::fd::BorrowedFd;
 use thiserror::Error;
 
@@ -119,6 +119,9 @@ pub type TakeSnapshot =
 pub type TakeRealSnapshot =
     Box<dyn FnMut(u32, i64, BorrowedFd<'_>) -> Result<(), SinkError> + Send>;
 
+/// Told of a block map that has a new frame.
+pub type MapGrows = Box<dyn FnMut(&Recording) -> Result<(), SinkError> + Send>;
+
 /// Snapshots at the end of days.
 struct Snapshots {
     epoch_ns: i64,
@@ -138,6 +141,7 @@ pub struct Aging {
     target: Target,
     snapshots: Option<Snapshots>,
     day_ends: Option<DayEnds>,
+    map: Option<(Recorder, Option<MapGrows>)>,
     lenient: bool,
     check_days: bool,
     days: Vec<Day>,
@@ -243,6 +247,9 @@ pub enum ReplayError {
     /// A snapshot could not be stored.
     #[error("cannot store a snapshot")]
     Snapshot(#[source] SinkError),
+    /// The block map so far could not be stored.
+    #[error("cannot store the block map")]
+    Map(#[source] SinkError),
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -256,6 +263,7 @@ impl Aging {
             target,
             snapshots: None,
             day_ends: None,
+            map: None,
             lenient,
             check_days: false,
             days: Vec::new(),
@@ -274,6 +282,21 @@ impl Aging {
     /// Also tells `day_ends` of every day.
     pub fn when_day_ends(&mut self, day_ends: DayEnds) {
         self.day_ends = Some(day_ends);
+    }
+
+    /// Also keeps a block map, and tells `grows` of every frame of it.
+    pub fn record_map(&mut self, recorder: Recorder, grows: Option<MapGrows>) {
+        self.map = Some((recorder, grows));
+    }
+
+    /// The block map up to the last day, if one was kept. Of a real target whose days were all over before an
+    /// interruption nothing is known but what was kept before.
+    pub fn take_map(&mut self) -> Option<Recording> {
+        let (mut map, _) = self.map.take()?;
+        if !self.days.is_empty() {
+            map.last(self.days_so_far() - 1, self.target.layout());
+        }
+        map.into_recording()
     }
 
     /// Also takes a snapshot with times, generations and names at the end of every so many days, and of the
@@ -407,12 +430,28 @@ impl Aging {
                     inconsistency,
                 })?;
         }
+        let number = self.days_so_far();
+        let layout = self.target.layout();
+        let map = self.map.as_mut();
+        let is_mapped = map.is_some_and(|(recorder, _)| recorder.begin(number, layout));
+        let mut map = self.map.as_mut().filter(|_| is_mapped);
+        let measures = measure_and(layout, &mut |file| {
+            if let Some((recorder, _)) = &mut map {
+                recorder.file(file);
+            }
+        });
+        if let Some((recorder, grows)) = map {
+            recorder.end(number);
+            if let (Some(grows), Some(recording)) = (grows, recorder.recording()) {
+                grows(recording).map_err(ReplayError::Map)?;
+            }
+        }
         let day = Day {
-            number: self.earlier_days + self.days.len() as u32,
+            number,
             label: label.to_owned(),
             t_ns: self.t_ns,
             counts: std::mem::take(&mut self.today),
-            measures: measure(self.target.layout()),
+            measures,
             planned_bytes: match &self.target {
                 Target::Real(real) => Some(real.directory().planned_bytes()),
                 _ => None,
@@ -630,99 +669,4 @@ fn fill(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::TargetSpec;
-    use fsage_core::{DirId, EventsInMemory, FileId};
-
-    fn script(events: Vec<Event>) -> EventsInMemory {
-        EventsInMemory::new(events)
-    }
-
-    fn aging(spec: &str, lenient: bool) -> Aging {
-        let spec = TargetSpec::parse(spec).unwrap();
-        Aging::new(Target::make(&spec).unwrap(), lenient)
-    }
-
-    fn create(file: u64, bytes: u64) -> Event {
-        let mut event = Event::new(Op::Create {
-            file: FileId(file),
-            dir: DirId::ROOT,
-            bytes,
-        });
-        event.line = file + 1;
-        event
-    }
-
-    #[test]
-    fn days_count_what_became_of_their_operations() {
-        let mut events: Vec<Event> = (0..100).map(|i| create(i, 100_000)).collect();
-        events.insert(10, Event::day("first"));
-        let mut agings = [aging("ffs:preset=tiny", false), aging("null", false)];
-        replay(&mut script(events), &mut agings, 2, |_| true).unwrap();
-        let days = agings[0].days();
-        assert_eq!(days.len(), 2);
-        assert_eq!(
-            (days[0].label.as_str(), days[1].label.as_str()),
-            ("first", "end")
-        );
-        assert_eq!(days[0].counts.done, 10);
-        assert_eq!(days[0].counts.bytes_written, 1_000_000);
-        assert_eq!(days[1].counts.operations(), 90);
-        assert!(days[1].counts.no_space > 10, "8 MB hold no 10 MB");
-        assert_eq!(agings[1].total().done, 100);
-    }
-
-    #[test]
-    fn any_number_of_threads_gives_the_same_days() {
-        let events = || {
-            let bytes = |i: u64| i * 7919 % 60_000;
-            script((0..20_000).map(|i| create(i, bytes(i))).collect())
-        };
-        let run = |threads| {
-            let specs = [
-                "ffs:preset=tiny",
-                "ffs:preset=tiny,policy=realloc",
-                "ffs:preset=small",
-            ];
-            let mut agings = specs.map(|spec| aging(spec, false));
-            replay(&mut events(), &mut agings, threads, |_| true).unwrap();
-            agings.map(|a| a.days().to_vec())
-        };
-        assert_eq!(run(1), run(2));
-        assert_eq!(run(1), run(8));
-    }
-
-    #[test]
-    fn a_state_error_stops_with_its_line_or_is_counted() {
-        let events = || script(vec![create(1, 1), create(1, 1), create(2, 1)]);
-        let mut strict = [aging("ffs:preset=tiny", false)];
-        let error = replay(&mut events(), &mut strict, 1, |_| true).unwrap_err();
-        assert_eq!(error.to_string(), "line 2: create: file 1 exists already");
-        let mut lenient = [aging("ffs:preset=tiny", true)];
-        replay(&mut events(), &mut lenient, 1, |_| true).unwrap();
-        assert_eq!(lenient[0].total().invalid, 1);
-        assert_eq!(lenient[0].total().done, 2);
-    }
-
-    #[test]
-    fn the_caller_may_stop_a_replay() {
-        let events = (0..30_000).map(|i| create(i, 0)).collect();
-        let mut agings = [aging("null", false)];
-        let mut seen = 0;
-        let stopped = replay(&mut script(events), &mut agings, 1, |p| {
-            seen = p.events;
-            p.events < 10_000
-        });
-        assert!(matches!(stopped, Err(ReplayError::Interrupted)));
-        assert!((10_000..30_000).contains(&seen));
-    }
-
-    #[test]
-    fn bytes_beyond_64_bits_stay_at_the_most_that_can_be_counted() {
-        let mut agings = [aging("null", false)];
-        let events = vec![create(1, u64::MAX), Event::day("1"), create(2, 2)];
-        replay(&mut script(events), &mut agings, 1, |_| true).unwrap();
-        assert_eq!(agings[0].total().bytes_written, u64::MAX);
-    }
-}
+mod tests;

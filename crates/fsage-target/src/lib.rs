@@ -21,7 +21,8 @@ mod words;
 
 pub use control::{Control, control_workload};
 pub use engine::{
-    Aging, Day, DayEnds, OpCounts, Progress, ReplayError, TakeRealSnapshot, TakeSnapshot, replay,
+    Aging, Day, DayEnds, MapGrows, OpCounts, Progress, ReplayError, TakeRealSnapshot, TakeSnapshot,
+    replay,
 };
 pub use ffs_trace::FfsTrace;
 pub use hot_files::{HotFile, HotFiles, in_directory_order};

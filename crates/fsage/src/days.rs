@@ -145,6 +145,28 @@ macro_rules! day_row {
                 vec![$(self.$name.to_value(),)*]
             }
 
+            /// Names of the columns that hold a number.
+            pub fn numbers() -> Vec<&'static str> {
+                let columns = [$((stringify!($name), <$kind as Cell>::KIND),)*];
+                let numbers = columns
+                    .into_iter()
+                    .filter(|(_, kind)| matches!(kind, ColumnKind::U64 | ColumnKind::F64));
+                numbers.map(|(name, _)| name).collect()
+            }
+
+            /// The value of a column; `None` where it is not known or no number.
+            pub fn number(&self, column: &str) -> Option<f64> {
+                let value = match column {
+                    $(stringify!($name) => self.$name.to_value(),)*
+                    _ => Value::Null,
+                };
+                match value {
+                    Value::U64(number) => Some(number as f64),
+                    Value::F64(number) => Some(number),
+                    _ => None,
+                }
+            }
+
             fn read(table: &Table, row: &[Value]) -> anyhow::Result<DayRow> {
                 Ok(DayRow {
                     $($name: {
@@ -442,6 +464,29 @@ impl DayRow {
         }
     }
 }
+
+/// A count of a day.
+pub type Count = fn(&DayRow) -> u64;
+
+/// Why operations were not done: as a column, in a sentence, and where it is counted.
+pub const REASONS: [(&str, &str, Count); 6] = [
+    ("no space", "for lack of space", |day| day.no_space),
+    ("no inode", "for lack of inodes", |day| day.no_inode),
+    ("too large", "because the file would be too large", |day| {
+        day.too_large
+    }),
+    ("absent", "on what could not be made before", |day| {
+        day.absent
+    }),
+    ("does not fit", "since they do not fit the state", |day| {
+        day.invalid
+    }),
+    (
+        "not known",
+        "since this file system does not know them",
+        |day| day.ignored,
+    ),
+];
 
 /// Aged as a multiple of the control; `None` where the control is 0.
 pub fn ratio(aged: f64, control: f64) -> Option<f64> {

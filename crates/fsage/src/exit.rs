@@ -37,7 +37,8 @@ pub fn code(result: anyhow::Result<()>) -> ExitCode {
     ExitCode::from(status)
 }
 
-fn status_of(error: &anyhow::Error) -> u8 {
+/// The exit status of an error.
+pub fn status_of(error: &anyhow::Error) -> u8 {
     if error.is::<No>() {
         return 1;
     }

@@ -1,12 +1,17 @@
 //! `fsage`: a laboratory for file system aging.
 
 mod aging;
+mod benching;
 mod chart;
+mod check;
 mod collect;
 mod commands;
 mod days;
 mod exit;
+mod experiment;
 mod layout_table;
+mod map_file;
+mod report;
 mod reproduce;
 mod run_folder;
 mod summary;

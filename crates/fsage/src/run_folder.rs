@@ -67,6 +67,21 @@ pub struct WorkloadFacts {
     pub seed: Option<u64>,
     /// Where it comes from, in its own words.
     pub source: Option<String>,
+    /// Its operations by where they come from and how well their time is known. Empty in older runs, and until a run
+    /// is complete.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<Origins>,
+}
+
+/// Operations of one origin whose time is known equally well.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origins {
+    /// The word of the formats; none where the workload says nothing.
+    pub origin: Option<String>,
+    /// The same.
+    pub t_quality: Option<String>,
+    /// How many there are.
+    pub operations: u64,
 }
 
 /// One target of a run.
@@ -174,14 +189,18 @@ impl Manifest {
         fs::rename(&new, run.join(MANIFEST)).with_context(failed)
     }
 
-    /// Whether this is the run that `other` began: the same workload on the same targets.
-    fn goes_on_with(&self, other: &Manifest) -> Result<(), String> {
-        if self.workload.blake3 != other.workload.blake3 {
+    /// Specifications of the targets.
+    pub fn specs(&self) -> Vec<String> {
+        self.targets.iter().map(|t| t.spec.clone()).collect()
+    }
+
+    /// That this is the run of a workload, by its hash, on such targets.
+    pub fn is_of(&self, blake3: Option<&str>, specs: &[String]) -> Result<(), String> {
+        if self.workload.blake3.as_deref() != blake3 {
             return Err("its workload has other content".to_owned());
         }
-        let specs = |m: &Manifest| m.targets.iter().map(|t| t.spec.clone()).collect::<Vec<_>>();
-        if specs(self) != specs(other) {
-            return Err(format!("its targets are {}", specs(other).join(", ")));
+        if self.specs() != specs {
+            return Err(format!("its targets are {}", self.specs().join(", ")));
         }
         Ok(())
     }
@@ -256,7 +275,8 @@ impl Run {
                 to.display()
             );
         }
-        if let Err(why) = manifest.goes_on_with(&begun) {
+        let blake3 = manifest.workload.blake3.as_deref();
+        if let Err(why) = begun.is_of(blake3, &manifest.specs()) {
             bail!(
                 "{}: the interrupted run is another one: {why}; resume it with the command it was begun with",
                 to.display()
@@ -343,6 +363,7 @@ mod tests {
             generator: None,
             seed: None,
             source: None,
+            origins: Vec::new(),
         };
         let find = |facts: &WorkloadFacts, given: Option<&str>| {
             let given = given.map(&at);

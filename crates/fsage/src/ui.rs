@@ -3,6 +3,8 @@
 use fsage_core::{Event, EventSink, SinkError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, BufWriter, ErrorKind, StdoutLock};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How talkative to be.
@@ -63,6 +65,21 @@ impl Ui {
     }
 }
 
+/// A file as a browser takes it: `file://` and its whole path, with all but plain characters as `%XX` (RFC 3986).
+pub fn file_url(path: &Path) -> String {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let hex = |digit: u8| char::from(b"0123456789ABCDEF"[usize::from(digit)]);
+    let mut url = String::from("file://");
+    for &byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
+            url.push(char::from(byte));
+        } else {
+            url.extend(['%', hex(byte >> 4), hex(byte & 15)]);
+        }
+    }
+    url
+}
+
 /// Standard output, buffered.
 pub fn stdout() -> BufWriter<StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 16, io::stdout().lock())
@@ -102,5 +119,28 @@ impl EventSink for Interruptible<'_> {
     fn event(&mut self, event: Event) -> Result<(), SinkError> {
         go_on()?;
         self.0.event(event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 3986, section 2.3: letters, digits and `-._~` stand for themselves; the ü of UTF-8 is C3 BC.
+    #[test]
+    fn a_url_of_a_file_has_its_whole_path_and_only_plain_characters() {
+        let table = [
+            ("/a/b-c_d.html", "file:///a/b-c_d.html"),
+            ("/a b/100%?#", "file:///a%20b/100%25%3F%23"),
+            ("/\u{fc}<\n", "file:///%C3%BC%3C%0A"),
+        ];
+        for (path, url) in table {
+            assert_eq!(file_url(Path::new(path)), url);
+        }
+        let whole = file_url(Path::new("report.html"));
+        assert!(
+            whole.starts_with("file:///") && whole.ends_with("/report.html"),
+            "{whole}"
+        );
     }
 }

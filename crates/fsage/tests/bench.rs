@@ -5,7 +5,7 @@ use fsage_data::table::{Table, Value, read_table};
 use serde_json::Value as Json;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
@@ -445,35 +445,4 @@ fn an_interrupt_leaves_nothing_half_written() {
     assert_eq!(run.status.code(), Some(3), "{message}");
     assert!(message.contains("interrupted"), "{message}");
     assert_eq!(names(at), ["whole"]);
-}
-
-/// Runs the commands of the page that begin with `$ fsage`, in order, and compares what is printed below them.
-#[test]
-fn the_commands_of_the_page_print_what_it_shows() {
-    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/bench.md");
-    let page = fs::read_to_string(page).expect("the page");
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut compared = 0;
-    for block in page.split("```\n").skip(1).step_by(2) {
-        for shown in block.split("$ fsage ").skip(1) {
-            let (args, expected) = shown.split_once('\n').expect("a command");
-            let printed = fsage(folder.path(), args);
-            // A table has blanks at its line ends, a page must not.
-            let lines = |text: &str| -> Vec<String> {
-                text.trim()
-                    .lines()
-                    .map(|line| line.trim_end().to_owned())
-                    .collect()
-            };
-            if !expected.trim().is_empty() {
-                assert!(
-                    lines(&printed) == lines(expected),
-                    "docs/bench.md: fsage {args} prints otherwise; paste:\n{}",
-                    lines(&printed).join("\n")
-                );
-                compared += 1;
-            }
-        }
-    }
-    assert!(compared >= 2, "{compared} outputs in the page");
 }

@@ -61,8 +61,8 @@ fn ages_like_the_reference(fs: RealFs, script: &str) {
     assert_eq!((skipped, ignored), (0, 0), "{spec}: no operation failed");
     let last = days.last().expect("a day");
     assert_eq!(last["files"], reference.files, "{spec} {script}");
-    // A file is put into the tree when it is written back, if it is small then: one that grows later is inline or not
-    // as the periodic commit of btrfs (30 s of the clock) met it before or after. On a busy machine one in thousands moves.
+    // A file is put into the tree if it is small when it is written back: one that grows later is inline or not as the
+    // periodic commit of btrfs (30 s of the clock) met it. On a busy machine one in thousands moves.
     let inline = last["inline_files"].as_u64().expect("a count");
     assert!(
         inline.abs_diff(reference.inline) <= reference.inline / 1000,

@@ -61,6 +61,7 @@ fn killed_and_resumed(at: &Path, spec: &str, moments: u32, between: impl Fn()) {
             "{spec}: killed at moment {moment}"
         );
         assert_eq!(real::attached_below(at), Vec::<String>::new());
+        assert_eq!(mapped_days(at, "run"), mapped_days(at, "whole"));
         fs::remove_dir_all(at.join("run")).expect("the run goes");
         between();
     }
@@ -68,6 +69,21 @@ fn killed_and_resumed(at: &Path, spec: &str, moments: u32, between: impl Fn()) {
         killed * 5 > moments,
         "{spec}: only {killed} were killed before their end"
     );
+}
+
+/// The days of which a run has a block map, by the header of its file (docs/formats.md).
+fn mapped_days(at: &Path, run: &str) -> serde_json::Value {
+    let bytes = fs::read(real::target_folder(at, run).join("map.bin")).expect("a map");
+    assert_eq!(&bytes[..12], b"fsagemap\x01\0\0\0");
+    let length = u32::from_le_bytes(bytes[12..16].try_into().expect("four bytes"));
+    let header: serde_json::Value =
+        serde_json::from_slice(&bytes[16..][..length as usize]).expect("a header");
+    assert!(
+        header["days"]
+            .as_array()
+            .is_some_and(|days| !days.is_empty())
+    );
+    header["days"].clone()
 }
 
 fn is_incomplete(at: &Path) -> bool {

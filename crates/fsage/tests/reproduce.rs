@@ -79,7 +79,11 @@ fn a_reproduction_is_the_same_on_any_number_of_threads() {
     assert_eq!(csv.matches("\nrealloc,ours,").count(), 6, "{csv}");
     assert_eq!(csv.matches(",published,").count(), 1, "{csv}");
     let page = fs::read_to_string(at.join("a/index.html")).expect("the page");
-    assert!(page.matches("<svg").count() >= 5 && !page.contains("src="));
+    assert!(
+        page.matches("class=\"plot\"").count() >= 5
+            && !page.contains("<script src")
+            && !page.contains("<link")
+    );
     assert!(stdout(&fsage(at, "inspect a/workload.parquet")).contains("operations"));
 }
 

@@ -281,6 +281,29 @@ fn the_demo_ends_well_with_any_repository_and_is_replaced_by_the_next() {
         ] {
             assert!(shown.contains(word), "no `{word}` in the demo");
         }
+        // The very end says where the reports are, as a path and as a link.
+        let end: Vec<&str> = shown.lines().rev().take(4).collect();
+        for (lines, page) in end
+            .chunks(2)
+            .zip(["d/git/report.html", "d/home/report.html"])
+        {
+            assert!(lines[1].ends_with(page), "{end:?}");
+            let path = at.canonicalize().expect("a folder").join(page);
+            assert_eq!(lines[0].trim_start(), format!("file://{}", path.display()));
+            let page = fs::read_to_string(path).expect("a report");
+            assert!(page.contains("realloc"));
+        }
+        let bars = fs::read_dir(at.join("d/home"))
+            .expect("a run")
+            .filter(|entry| {
+                let folder = entry.as_ref().expect("an entry").path();
+                folder.join("bench/sequential.parquet").is_file()
+            });
+        assert_eq!(
+            bars.count(),
+            2,
+            "both targets of the home directories are benchmarked"
+        );
     }
     fsage(at, "measure d/home");
     fsage(at, "measure d/git");
@@ -300,6 +323,12 @@ fn every_command_has_help() {
         "verify-method",
         "reproduce",
         "demo",
+        "compare",
+        "run",
+        "report",
+        "check",
+        "completions",
+        "man",
     ] {
         assert!(help.contains(verb), "{verb}");
         assert!(

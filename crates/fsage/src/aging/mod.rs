@@ -1,18 +1,22 @@
 //! Aging targets: from a workload and target specifications to a run.
 
 pub mod again;
+mod origins;
 pub mod real;
 mod snapshots;
 
 use crate::days::{self, DayRow};
 use crate::exit;
+use crate::map_file;
 use crate::run_folder::{Manifest, Run, State, TargetFacts, WorkloadFacts, way};
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
 use fsage_core::size::human;
 use fsage_core::{EventSource, EventsInMemory, FileId};
 use fsage_data::WorkloadSummary;
+use fsage_metrics::Recorder;
 use fsage_target::{Aging, Progress, ReplayError, Target, TargetSpec, replay};
+use origins::Counted;
 use snapshots::Series;
 use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind};
@@ -37,6 +41,8 @@ pub struct Options {
     pub resume: bool,
     /// Do not measure the unaged control.
     pub no_control: bool,
+    /// Do not keep the block map.
+    pub no_map: bool,
 }
 
 /// A target that was aged.
@@ -102,7 +108,8 @@ pub fn age(
             warn_of_small_target(lane.spec, aging, peak_bytes, ui);
         }
     }
-    if let Err(error) = replay_all(workload, &mut *source, &mut agings, options, ui) {
+    let mut counted = Counted::new(&mut *source);
+    if let Err(error) = replay_all(workload, &mut counted, &mut agings, options, ui) {
         let interrupted = ui::go_on().is_err();
         // What came through a pipe does not come again.
         let again = workload != Path::new("-");
@@ -144,6 +151,7 @@ pub fn age(
         warn_of_skipped(&done, ui);
         aged.push(done);
     }
+    manifest.workload.origins = counted.origins();
     manifest.state = State::Complete;
     run.finish(&manifest)?;
     for folder in &folders {
@@ -180,6 +188,7 @@ fn begun(
             generator: header.generator.clone(),
             seed: header.seed,
             source: header.source.clone(),
+            origins: Vec::new(),
         },
         lenient: options.lenient,
         targets: specs
@@ -218,12 +227,16 @@ impl<'a> Lane<'a> {
     ) -> anyhow::Result<(Aging, Lane<'a>)> {
         let is_real = spec.real()?.is_some();
         let mut earlier = Vec::new();
+        let mut map = (Recorder::new(), None);
         let target = if is_real {
             let begun = real::begin(spec, run, &path)?;
             for warning in begun.warnings {
                 ui.warn(&warning);
             }
             earlier = begun.earlier;
+            if !options.no_map {
+                map = real::map(&path, &earlier, ui);
+            }
             Target::Real(Box::new(begun.real))
         } else {
             Target::make(spec)?
@@ -231,6 +244,9 @@ impl<'a> Lane<'a> {
         let mut aging = Aging::new(target, options.lenient);
         if is_real {
             aging.when_day_ends(Box::new(days::to_json));
+        }
+        if !options.no_map && spec.kind != "null" {
+            aging.record_map(map.0, map.1);
         }
         if options.check {
             aging.check_every_day();
@@ -252,7 +268,7 @@ impl<'a> Lane<'a> {
     /// Writes what a target that is done leaves.
     fn finish(
         self,
-        aging: Aging,
+        mut aging: Aging,
         epoch_ns: i64,
         options: &Options,
         ui: Ui,
@@ -263,6 +279,9 @@ impl<'a> Lane<'a> {
         rows.extend(days::rows(aging.days()));
         if let Some(series) = self.series {
             series.finish()?;
+        }
+        if let Some(map) = aging.take_map() {
+            map_file::write(&self.path.join(map_file::NAME), &map, false)?;
         }
         let day = rows.len().saturating_sub(1) as u32;
         let last_ns = rows.last().and_then(|row| row.t_s);
@@ -322,6 +341,8 @@ impl<'a> Lane<'a> {
                         Some(control)
                     }
                     Some(Err(error)) => {
+                        // A run without its control is complete only if it cannot have one.
+                        ui::go_on()?;
                         ui.warn(&format!(
                             "{}: the unaged control could not be made: {error:#}",
                             self.spec
@@ -460,22 +481,11 @@ fn say_how_the_plan_was_held(aged: &Aged, data_bytes: Option<u64>, ui: Ui) {
 }
 
 fn warn_of_skipped(aged: &Aged, ui: Ui) {
-    let total = |count: fn(&DayRow) -> u64| aged.rows.iter().map(count).sum::<u64>();
-    let reasons = [
-        (total(|d| d.no_space), "for lack of space"),
-        (total(|d| d.no_inode), "for lack of inodes"),
-        (
-            total(|d| d.too_large),
-            "because the file would be too large",
-        ),
-        (total(|d| d.absent), "on what could not be made before"),
-        (total(|d| d.invalid), "since they do not fit the state"),
-        (
-            total(|d| d.ignored),
-            "since this file system does not know them",
-        ),
-    ];
-    for (count, reason) in reasons.into_iter().filter(|&(count, _)| count > 0) {
+    for (_, reason, of_day) in days::REASONS {
+        let count: u64 = aged.rows.iter().map(of_day).sum();
+        if count == 0 {
+            continue;
+        }
         ui.warn(&format!(
             "{}: {count} operations were not done {reason}",
             aged.spec

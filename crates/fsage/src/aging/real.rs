@@ -3,6 +3,7 @@
 use super::RunFacts;
 use crate::collect;
 use crate::days::{self, DayRow};
+use crate::map_file;
 use crate::tree_table;
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
@@ -13,10 +14,12 @@ use fsage_core::{Geometry, LayoutInMemory};
 use fsage_data::snapshot::{Form, SnapshotOutput};
 use fsage_linux::facts::facts;
 use fsage_linux::fsmap::free_map;
-use fsage_metrics::Measures;
+use fsage_metrics::{Measures, Recorder};
 use fsage_target::directory::{Directory, Journal, PlainDirectory, Recovered, Volume};
 use fsage_target::loop_image::{LoopImage, LoopOptions};
-use fsage_target::{OpCounts, Place, Real, RealSpec, TargetSpec, control_workload, day_records};
+use fsage_target::{
+    MapGrows, OpCounts, Place, Real, RealSpec, TargetSpec, control_workload, day_records,
+};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -312,6 +315,32 @@ pub fn end(
         }
     }
     Ok(ended)
+}
+
+/// Where the block map of a target is while its run goes on.
+pub fn checkpoint_map(folder: &Path) -> PathBuf {
+    folder.join(CHECKPOINT).join(map_file::NAME)
+}
+
+/// The block map of a target that begins or goes on, which is kept beside the journal from now on.
+pub fn map(folder: &Path, earlier: &[DayRow], ui: Ui) -> (Recorder, Option<MapGrows>) {
+    let path = checkpoint_map(folder);
+    let recorder = match path.exists().then(|| map_file::read(&path)) {
+        Some(Ok(recording)) if recording.signatures.len() == recording.grid.cells => {
+            Recorder::resume(recording)
+        }
+        Some(Ok(_)) | None => Recorder::new(),
+        Some(Err(error)) => {
+            ui.warn(&format!(
+                "{error:#}; the block map begins on day {}",
+                earlier.len()
+            ));
+            Recorder::new()
+        }
+    };
+    let grows: MapGrows =
+        Box::new(move |recording| map_file::write(&path, recording, true).map_err(Into::into));
+    (recorder, Some(grows))
 }
 
 /// Removes what is needed to go on only, from the folder of a target whose run is complete.

@@ -36,7 +36,7 @@ pub struct Args {
     /// Print what the original's driver prints: of an ffs for every probe and every failure, of an lfs for everything
     /// written and cleaned; no run is made.
     #[arg(long, conflicts_with_all = ["output", "json", "check", "lenient", "force",
-        "threads", "snapshots", "resume", "no_control"])]
+        "threads", "snapshots", "resume", "no_control", "no_map"])]
     trace: bool,
     /// Skip and count operations that do not fit the state, instead of stopping at the first.
     #[arg(long)]
@@ -63,6 +63,9 @@ pub struct Args {
     /// Do not measure the unaged control: the files that are alive at the end, copied to a fresh file system.
     #[arg(long)]
     no_control: bool,
+    /// Do not keep the block map, which the report shows day by day.
+    #[arg(long)]
+    no_map: bool,
 }
 
 /// Runs the command.
@@ -86,6 +89,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         force: args.force,
         resume: args.resume,
         no_control: args.no_control,
+        no_map: args.no_map,
     };
     let aged = aging::age(&args.workload, &specs, output, &options, ui)?;
     let rows: Vec<summary::Row> = aged

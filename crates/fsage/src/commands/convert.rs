@@ -113,6 +113,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
                 path: to.clone(),
                 force: args.force,
                 json: args.json,
+                no_summary: false,
             };
             generate_playback::import(only(from)?, args.groups, &output, ui)
         }

@@ -1,10 +1,13 @@
-//! `fsage demo`: the whole pipeline on two workloads, and what the papers found beside it.
+//! `fsage demo`: the whole pipeline on two workloads, what the papers found beside it, and its report.
 
-use crate::aging::{self, Options};
-use crate::days::DayRow;
+use crate::benching;
+use crate::days;
 use crate::exit;
+use crate::experiment::{Bench, MadeOf, Steps, Verdict, print_verdict};
+use crate::report;
+use crate::run_folder::Manifest;
 use crate::summary;
-use crate::ui::{self, Interruptible, Ui};
+use crate::ui::{self, Interruptible, Ui, file_url};
 use anyhow::{Context, bail};
 use fsage_core::WorkloadHeader;
 use fsage_core::size::human;
@@ -20,7 +23,7 @@ use std::time::Instant;
 ///
 /// Ages a simulated 4.4BSD file system without and with cluster reallocation by two workloads: ten months of
 /// home directories (synthetic, calibrated on published statistics) and the history of a git repository
-/// (real), and prints how their layout decays.
+/// (real). Benchmarks the first, and ends in a report of each to look at with a browser.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Repository whose history is replayed [default: the clone that fsage was built from].
@@ -45,10 +48,10 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let start = Instant::now();
     prepare(&args.output)?;
     let mut out = ui::stdout();
-    home_directories(args, ui, &mut out)?;
+    let mut pages = vec![("home directories", home_directories(args, ui, &mut out)?)];
     out.flush()?;
     match repository(args.git.as_deref()) {
-        Some(repo) => git_history(&repo, args, ui, &mut out)?,
+        Some(repo) => pages.push(("git history", git_history(&repo, args, ui, &mut out)?)),
         None => writeln!(
             out,
             "\n2. No git repository at hand for a real workload: name one with --git REPO."
@@ -56,12 +59,15 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     }
     writeln!(
         out,
-        "\nDone in {:.1} s. Everything is in {1}: look closer with `fsage measure {1}/home`,\n\
-         or age your own: `fsage generate git REPO -o w.parquet`, then\n\
-         `fsage age w.parquet --on ffs --on ffs:policy=realloc -o run`.",
-        start.elapsed().as_secs_f64(),
-        args.output.display()
+        "\nDone in {:.1} s. Your own: `fsage generate git REPO -o w.parquet`, then\n\
+         `fsage compare w.parquet --on ffs --on ffs:policy=realloc -o run`.\n\n\
+         Look at the reports with a browser:",
+        start.elapsed().as_secs_f64()
     )?;
+    for (what, page) in pages {
+        writeln!(out, "  {what:18}{}", page.display())?;
+        writeln!(out, "{:20}{}", "", file_url(&page))?;
+    }
     Ok(out.flush()?)
 }
 
@@ -91,45 +97,74 @@ fn repository(given: Option<&Path>) -> Option<PathBuf> {
 
 const POLICIES: [&str; 2] = ["orig", "realloc"];
 
-/// Ages both policies and prints table and curves; gives the days of each.
-fn age_both(
+/// Ages both policies, with benchmarks where they are asked for, and writes the report; gives its page and what the
+/// run says.
+fn compare(
     workload: &Path,
     target: &str,
     run: &Path,
+    bench: Option<Bench>,
     ui: Ui,
-    out: &mut impl Write,
-) -> anyhow::Result<Vec<Vec<DayRow>>> {
+) -> anyhow::Result<(PathBuf, Vec<Verdict>)> {
     let specs = POLICIES
         .iter()
         .map(|policy| TargetSpec::parse(&format!("{target},policy={policy}")))
         .collect::<Result<Vec<_>, _>>()?;
-    let options = Options {
-        force: true,
-        ..Options::default()
+    let made_of = MadeOf {
+        fsage: env!("CARGO_PKG_VERSION").to_owned(),
+        workload: fsage_data::hash_file(workload)?,
+        targets: specs.iter().map(ToString::to_string).collect(),
+        repetition: 1,
+        lenient: false,
+        check: false,
+        snapshots: None,
+        control: true,
+        bench,
     };
-    let aged = aging::age(workload, &specs, run, &options, ui)?;
-    let targets: Vec<(String, Vec<DayRow>)> = specs
-        .iter()
-        .zip(aged)
-        .map(|(spec, aged)| (short_name(spec), aged.rows))
-        .collect();
-    let rows: Vec<summary::Row> = targets
-        .iter()
-        .map(|(name, days)| summary::Row::new(name, days))
-        .collect();
-    summary::print_table(out, &rows)?;
-    summary::print_decay(out, &targets)?;
-    Ok(targets.into_iter().map(|(_, days)| days).collect())
+    let steps = Steps {
+        workload,
+        specs: &specs,
+        run,
+        made_of: &made_of,
+        threads: None,
+        force: true,
+        resume: false,
+    };
+    ui.note("  replaying");
+    steps.age(ui)?;
+    if made_of.bench.is_some() {
+        ui.note("  benchmarking, aged and unaged");
+    }
+    steps.measure(ui)?;
+    ui.note("  writing the report\n");
+    let page = run.join(report::PAGE);
+    // What is missing stands on the page.
+    report::write(run, &page, Ui { quiet: true })?;
+    let suites = made_of.bench.map(|bench| bench.suites).unwrap_or_default();
+    let verdicts = Verdict::of_run(run, &suites)?.into_iter().zip(POLICIES);
+    // The policy tells the targets apart: all else is the same for both.
+    let short = verdicts.map(|(verdict, policy)| Verdict {
+        target: policy.to_owned(),
+        ..verdict
+    });
+    Ok((page, short.collect()))
 }
 
-/// The policy: all else is the same for both.
-fn short_name(spec: &TargetSpec) -> String {
-    let policy = spec.options.iter().find(|(key, _)| key == "policy");
-    let policy = policy.and_then(|(_, value)| value.clone());
-    policy.unwrap_or_else(|| spec.to_string())
+/// What is measured on home directories: enough for bars with a spread, in a few seconds.
+fn quick_bench() -> Bench {
+    Bench {
+        suites: ["sequential", "hot-files"].map(str::to_owned).to_vec(),
+        sizes: vec![16 << 10, 1 << 20],
+        repetitions: Some(6),
+        device: benching::DEVICE.to_owned(),
+        host: benching::HOST.to_owned(),
+        files: Vec::new(),
+        seed: 1,
+    }
 }
 
-fn home_directories(args: &Args, ui: Ui, out: &mut impl Write) -> anyhow::Result<()> {
+fn home_directories(args: &Args, ui: Ui, out: &mut impl Write) -> anyhow::Result<PathBuf> {
+    ui.note("Step 1 of 2: ten months of home directories\n  generating");
     let preset = Home::smith96();
     let path = args.output.join("home.parquet");
     let header = WorkloadHeader {
@@ -152,39 +187,40 @@ fn home_directories(args: &Args, ui: Ui, out: &mut impl Write) -> anyhow::Result
         made.days,
         made.final_files
     )?;
+    out.flush()?;
     let run = args.output.join("home");
-    let days = age_both(&path, "ffs:preset=g502", &run, ui, out)?;
+    let (page, verdicts) = compare(&path, "ffs:preset=g502", &run, Some(quick_bench()), ui)?;
+    print_verdict(out, &verdicts)?;
+    let targets = Manifest::read(&run)?.targets.into_iter();
+    let decay = targets.zip(POLICIES).map(|(target, policy)| {
+        let mut days = days::read(&run.join(target.folder).join("days.parquet"))?;
+        // The control has one day, which a curve in letters cannot show; it stands in the table above.
+        for day in &mut days {
+            day.control_layout_score = None;
+        }
+        Ok((policy.to_owned(), days))
+    });
+    summary::print_decay(out, &decay.collect::<anyhow::Result<Vec<_>>>()?)?;
     writeln!(
         out,
         "\nBeside the paper (its workload was real, ours is not: compare directions)"
     )?;
-    let mut table = summary::table(&[
-        "policy",
-        "day 1",
-        "paper",
-        "end",
-        "paper",
-        "blocks out of place",
-        "paper",
-    ]);
-    for ((policy, paper_first, paper_end), days) in SMITH96.into_iter().zip(&days) {
-        let score = |day: Option<&DayRow>| day.map_or(1.0, |d| d.layout_score);
-        let end = score(days.last());
+    let mut table = summary::table(&["policy", "day 1", "paper", "end", "paper"]);
+    for ((policy, paper_first, paper_end), verdict) in SMITH96.into_iter().zip(&verdicts) {
         table.add_row(vec![
             policy.to_owned(),
-            format!("{:.3}", score(days.first())),
+            format!("{:.3}", verdict.layout_first_day),
             format!("{paper_first:.3}"),
-            format!("{end:.3}"),
+            format!("{:.3}", verdict.layout_end),
             format!("{paper_end:.3}"),
-            summary::percent(Some(1.0 - end)),
-            summary::percent(Some(1.0 - paper_end)),
         ]);
     }
     writeln!(out, "{table}")?;
-    Ok(())
+    Ok(page)
 }
 
-fn git_history(repo: &Path, args: &Args, ui: Ui, out: &mut impl Write) -> anyhow::Result<()> {
+fn git_history(repo: &Path, args: &Args, ui: Ui, out: &mut impl Write) -> anyhow::Result<PathBuf> {
+    ui.note("\nStep 2 of 2: a git history\n  reading");
     let path = args.output.join("git.parquet");
     let options = GitOptions::default();
     let bar = ui.bar_count(git::count_commits(repo, &options).ok(), "reading git");
@@ -215,14 +251,16 @@ fn git_history(repo: &Path, args: &Args, ui: Ui, out: &mut impl Write) -> anyhow
         made.live_files,
         human(made.live_bytes)
     )?;
-    age_both(&path, &target, &args.output.join("git"), ui, out)?;
+    out.flush()?;
+    let (page, verdicts) = compare(&path, &target, &args.output.join("git"), None, ui)?;
+    print_verdict(out, &verdicts)?;
     if made.days < 30 {
         writeln!(
             out,
             "\nSo short a history decays little: name a repository with years of it by --git REPO."
         )?;
     }
-    Ok(())
+    Ok(page)
 }
 
 /// A file system of twice what lives on it at most, so that it is used but nothing is skipped.

@@ -12,8 +12,12 @@ mod strace;
 mod tally;
 mod trace;
 
+pub use profile::again;
+
 use crate::ui::Ui;
-use clap::Subcommand;
+use anyhow::anyhow;
+use clap::{Args as _, FromArgMatches as _, Subcommand};
+use std::path::Path;
 
 /// Makes a workload.
 ///
@@ -52,4 +56,49 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         Source::Playback(args) => playback::run(args, ui),
         Source::Profile(args) => profile::run(args, ui),
     }
+}
+
+/// Makes a workload file by a call of this command in words, without the output: `profile`, `home-1996`, `--days`,
+/// `30`. Replaces a file of that name and prints no summary.
+pub fn into_file(words: &[String], output: &Path, ui: Ui) -> anyhow::Result<()> {
+    run(&parsed(words, output)?, ui)
+}
+
+/// That such a call is one: a known source, with options that it knows, and a profile that there is.
+pub fn check(words: &[String]) -> anyhow::Result<()> {
+    match parsed(words, Path::new("-"))?.source {
+        Source::Profile(args) => profile::check(&args),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a source draws at random, by the seed of `--seed`.
+pub fn takes_seed(source: &str) -> bool {
+    let command = Args::augment_args(clap::Command::new("generate"));
+    let source = command.find_subcommand(source);
+    source.is_some_and(|source| {
+        source
+            .get_arguments()
+            .any(|arg| arg.get_long() == Some("seed"))
+    })
+}
+
+fn parsed(words: &[String], output: &Path) -> anyhow::Result<Args> {
+    let output = ["-o".as_ref(), output.as_os_str()];
+    let own = ["--force", "--no-summary"].map(AsRef::as_ref);
+    let words = words.iter().map(AsRef::as_ref).chain(output).chain(own);
+    let command = Args::augment_args(clap::Command::new("generate").no_binary_name(true));
+    let matches = command.try_get_matches_from(words);
+    let args = matches.and_then(|matches| Args::from_arg_matches(&matches));
+    args.map_err(|error| {
+        let text = error.to_string();
+        // What follows is how to use it, which is long.
+        let text = text.split("\n\n").next().unwrap_or_default();
+        anyhow!(
+            "{}",
+            text.strip_prefix("error: ")
+                .unwrap_or(text)
+                .replace('\n', " ")
+        )
+    })
 }

@@ -106,7 +106,8 @@ impl Folder {
             }
         }
         self.write("comparison.csv", &comparison_csv(&made.lines))?;
-        self.write("index.html", &page::html(paper, made))?;
+        let page = fsage_report::render(&page::report(paper, made));
+        self.write("index.html", &page.context("the page cannot be made")?)?;
         let report = serde_json::to_string_pretty(&Report::new(paper, made))?;
         self.write(MARK, &(report + "\n"))?;
         let failed = || format!("{}: cannot put the folder there", self.to.display());

@@ -66,10 +66,16 @@ const PROGRAMS: [Program; 9] = [
     ),
     Program {
         name: "browser",
-        others: &["chromium", "chromium-browser", "google-chrome", "firefox"],
+        others: &[
+            "chromium",
+            "chromium-browser",
+            "google-chrome",
+            "firefox",
+            "xdg-open",
+        ],
         version: "--version",
         package: "chromium",
-        allows: "reports as pages",
+        allows: "looking at reports, the block map with them",
     },
 ];
 

@@ -22,6 +22,9 @@ pub struct Output {
     /// Print the summary as JSON.
     #[arg(long)]
     pub json: bool,
+    /// Print no summary: the workload is part of greater work.
+    #[arg(long, hide = true)]
+    pub no_summary: bool,
 }
 
 impl Output {
@@ -102,6 +105,9 @@ pub fn report_beside(
     tally: &Tally,
     ui: Ui,
 ) -> anyhow::Result<()> {
+    if output.no_summary {
+        return Ok(());
+    }
     let mut text = Vec::new();
     if output.json {
         let facts: serde_json::Map<String, Value> = rows

@@ -19,6 +19,8 @@ use std::path::PathBuf;
 ///
 /// `--list` names the presets; `--show NAME` prints the TOML of one, a start for one's own.
 #[derive(Debug, clap::Args)]
+// Every flag of the command line is one.
+#[allow(clippy::struct_excessive_bools)]
 pub struct Args {
     /// Name of a preset, TOML file, or folder with the three files of a Geriatrix profile.
     #[arg(value_name = "NAME|FILE.toml|FOLDER", required_unless_present_any = ["list", "show"])]
@@ -50,6 +52,9 @@ pub struct Args {
     /// Print the summary, or the list, as JSON.
     #[arg(long)]
     json: bool,
+    /// Print no summary: the workload is part of greater work.
+    #[arg(long, hide = true)]
+    no_summary: bool,
 }
 
 /// Runs the command.
@@ -70,9 +75,16 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         path: path.clone(),
         force: args.force,
         json: args.json,
+        no_summary: args.no_summary,
     };
     output.check([&PathBuf::from(name)])?;
     make(name, &preset, args.seed, &output, ui)
+}
+
+/// That there is such a profile, and that it can be adapted so.
+pub fn check(args: &Args) -> anyhow::Result<()> {
+    let name = args.profile.as_deref().context("a profile is needed")?;
+    adapted(find(name, Ui { quiet: true })?, args).map(drop)
 }
 
 /// The presets with one line each.
@@ -245,6 +257,37 @@ fn parameters(name: &str, generator: &Generator) -> anyhow::Result<Value> {
         "version": env!("CARGO_PKG_VERSION"),
         "parameters": serde_json::to_value(generator)?,
     }))
+}
+
+/// The words of a command, without its output, that makes a workload again byte for byte; none where its generator is
+/// no preset of this version, or was given more than days and a seed.
+pub fn again(generator: &Value, seed: u64) -> Option<Vec<String>> {
+    let name = generator.get("profile")?.as_str()?;
+    let args = |days| Args {
+        profile: Some(name.to_owned()),
+        list: false,
+        show: None,
+        seed,
+        days,
+        capacity: None,
+        utilization: None,
+        output: None,
+        force: false,
+        json: false,
+        no_summary: false,
+    };
+    let known = generator.get("parameters").unwrap_or(generator);
+    let days = ["days", "generations"].into_iter();
+    let days = days.into_iter().find_map(|key| known.get(key)?.as_u64());
+    [None, days].into_iter().find_map(|days| {
+        let preset = adapted(Preset::named(name)?, &args(days)).ok()?;
+        let same = parameters(name, &preset.generator).ok()? == *generator;
+        let mut words = vec!["generate".to_owned(), "profile".to_owned(), name.to_owned()];
+        let days = days.map(|days| ["--days".to_owned(), days.to_string()]);
+        words.extend(days.into_iter().flatten());
+        words.extend(["--seed".to_owned(), seed.to_string()]);
+        same.then_some(words)
+    })
 }
 
 /// Those of the home directories, flat.
@@ -513,4 +556,33 @@ fn server_rows(s: &ServerSummary) -> Vec<Row> {
         share("utilization at most", "peak_percent", s.utilization_range.1),
         row("steps left out", "left_out", s.left_out),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preset_is_made_again_by_the_command_that_made_it() {
+        let parameters_of = |name: &str, days: Option<u64>| {
+            let mut preset = Preset::named(name).expect("a preset");
+            if let (Generator::Home(home), Some(days)) = (&mut preset.generator, days) {
+                **home = home.clone().with_days(days);
+            }
+            parameters(name, &preset.generator).expect("parameters")
+        };
+        let words = |generator: &Value| again(generator, 7).map(|words| words.join(" "));
+        for (name, _) in PRESETS {
+            let expected = format!("generate profile {name} --seed 7");
+            assert_eq!(words(&parameters_of(name, None)), Some(expected));
+        }
+        assert_eq!(
+            words(&parameters_of("home-1996", Some(30))).as_deref(),
+            Some("generate profile home-1996 --days 30 --seed 7")
+        );
+        let mut other = parameters_of("home-1996", None);
+        other["users"] = 1.into();
+        assert_eq!(words(&other), None);
+        assert_eq!(words(&json!({ "profile": "home-1996", "seed": 1 })), None);
+    }
 }

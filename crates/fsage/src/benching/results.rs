@@ -3,13 +3,15 @@
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use fsage_bench::Measurement;
-use fsage_data::table::{Column, ColumnKind, TableWriter, Value};
+use fsage_data::table::{Column, ColumnKind, Table, TableWriter, Value, read_table};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Name of the table in the file's metadata.
 const SCHEMA: &str = "bench";
+/// Key of the seed in the file's metadata.
+const SEED: &str = "fsage.seed";
 
 /// What a file system went through before it was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize)]
@@ -24,6 +26,12 @@ pub enum State {
 }
 
 impl State {
+    /// The state of that word.
+    fn named(word: &str) -> Option<State> {
+        let mut states = State::value_variants().iter().copied();
+        states.find(|state| state.as_str() == word)
+    }
+
     /// The word of the command line and of the tables.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -98,6 +106,74 @@ impl Row {
     }
 }
 
+/// A row of a table, by the names of its columns.
+struct Read<'a>(&'a Table, &'a [Value]);
+
+impl Read<'_> {
+    fn value(&self, column: &str) -> &Value {
+        let at = self.0.column(column);
+        at.map_or(&Value::Null, |at| &self.1[at])
+    }
+
+    fn number(&self, column: &str) -> Option<u64> {
+        match self.value(column) {
+            Value::U64(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    fn text(&self, column: &str) -> Option<String> {
+        match self.value(column) {
+            Value::Text(text) => Some(text.clone()),
+            _ => None,
+        }
+    }
+
+    fn row(&self) -> Option<Row> {
+        Some(Row {
+            target: self.text("target")?,
+            state: State::named(&self.text("state")?)?,
+            device: self.text("device"),
+            host: self.text("host"),
+            measurement: Measurement {
+                benchmark: self.text("benchmark")?,
+                phase: self.text("phase")?,
+                file_bytes: self.number("file_bytes"),
+                repetition: u32::try_from(self.number("repetition")?).ok()?,
+                files: self.number("files")?,
+                bytes: self.number("bytes")?,
+                elapsed_ns: self.number("elapsed_ns")?,
+                cpu_ns: self.number("cpu_ns"),
+                optimal: self.number("optimal"),
+                countable: self.number("countable"),
+            },
+        })
+    }
+}
+
+/// Reads the measurements of a suite on the target of a folder; none where it was not run.
+pub fn read(folder: &Path, suite: &str) -> anyhow::Result<Vec<Row>> {
+    if !are_there(folder, suite) {
+        return Ok(Vec::new());
+    }
+    let path = path(folder, suite, "parquet");
+    let table = read_table(&path)?;
+    let rows = table.rows.iter().map(|row| Read(&table, row).row());
+    rows.collect::<Option<_>>().with_context(|| {
+        format!(
+            "{}: not the measurements of a benchmark; measure again with `fsage bench --force`",
+            path.display()
+        )
+    })
+}
+
+/// The seed with which a suite was measured on the target of a folder, where that can be read.
+pub fn seed(folder: &Path, suite: &str) -> Option<String> {
+    let table = read_table(path(folder, suite, "parquet")).ok()?;
+    let mut metadata = table.metadata.into_iter();
+    metadata.find_map(|(key, value)| (key == SEED).then_some(value))
+}
+
 /// The folder of all results of a target, in that of the target.
 pub fn bench_folder(folder: &Path) -> PathBuf {
     folder.join("bench")
@@ -108,11 +184,16 @@ pub fn path(folder: &Path, suite: &str, extension: &str) -> PathBuf {
     bench_folder(folder).join(format!("{suite}.{extension}"))
 }
 
-/// That no result of a suite is there, or may be replaced.
-pub fn may_be_written(folder: &Path, suite: &str, force: bool) -> anyhow::Result<()> {
+/// Whether the results of a suite are there.
+pub fn are_there(folder: &Path, suite: &str) -> bool {
+    path(folder, suite, "parquet").is_file()
+}
+
+/// That no result of a suite is there.
+pub fn may_be_written(folder: &Path, suite: &str) -> anyhow::Result<()> {
     for extension in ["parquet", "svg"] {
         let path = path(folder, suite, extension);
-        if !force && path.exists() {
+        if path.exists() {
             bail!("{}: exists already (--force replaces it)", path.display());
         }
     }
@@ -133,7 +214,7 @@ pub fn write(
             .with_context(|| format!("{}: cannot make it", bench.display()))?;
     }
     let columns = COLUMNS.map(|(name, kind)| Column::new(name, kind)).to_vec();
-    let metadata = [("fsage.seed".to_owned(), seed.to_string())];
+    let metadata = [(SEED.to_owned(), seed.to_string())];
     let mut table = TableWriter::create(&path, SCHEMA, columns, &metadata, force)?;
     for row in rows {
         table.push_row(&row.values())?;

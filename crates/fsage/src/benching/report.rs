@@ -41,13 +41,15 @@ pub struct Report {
 
 /// A phase with files of one size, in every state.
 #[derive(Serialize)]
-struct Line {
-    phase: String,
-    file_bytes: Option<u64>,
+pub struct Line {
+    /// The phase.
+    pub phase: String,
+    /// Size of each file, where all have the same.
+    pub file_bytes: Option<u64>,
     /// By state, in the order of the command line.
     states: BTreeMap<State, Cell>,
     /// Throughput of the aged file system as a multiple of that of the control, repetition by repetition.
-    ratio: Option<Summary>,
+    pub ratio: Option<Summary>,
 }
 
 /// What the repetitions of a phase say in one state.
@@ -95,6 +97,11 @@ impl Report {
             lines: lines(&suited.rows),
             rows: suited.rows,
         }
+    }
+
+    /// The suite.
+    pub fn suite(&self) -> &'static str {
+        self.suite
     }
 
     /// Whether there is any measurement.
@@ -379,6 +386,17 @@ impl Unit {
 }
 
 impl Line {
+    /// What its values are counted in: `MB/s` or `files/s`.
+    pub fn unit_name(&self) -> &'static str {
+        self.unit().as_str()
+    }
+
+    /// How fast each state is, in that unit.
+    pub fn speeds(&self) -> impl Iterator<Item = (State, &Summary)> {
+        let states = self.states.iter();
+        states.filter_map(|(&state, cell)| Some((state, cell.throughput(self.unit())?)))
+    }
+
     /// Bytes where the phase moves any.
     fn unit(&self) -> Unit {
         if self.states.values().any(|cell| cell.mb_per_s.is_some()) {
@@ -424,7 +442,7 @@ impl Cell {
 type ByState<'a> = BTreeMap<State, Vec<&'a Measurement>>;
 
 /// A line for each phase and size, by phase as they come first, then by size.
-fn lines(rows: &[Row]) -> Vec<Line> {
+pub fn lines(rows: &[Row]) -> Vec<Line> {
     let mut phases: Vec<&str> = Vec::new();
     let mut groups: BTreeMap<(usize, Option<u64>), ByState<'_>> = BTreeMap::new();
     for row in rows {
@@ -464,6 +482,12 @@ fn ratio(states: &ByState<'_>) -> Option<Summary> {
     Summary::of(&ratios)
 }
 
+/// The interval of the median; the smallest and the largest value where there are too few for one.
+pub fn spread(summary: &Summary) -> (f64, f64) {
+    let interval = summary.median_interval;
+    interval.map_or((summary.min, summary.max), |i| (i.low, i.high))
+}
+
 /// The median with its interval; with the smallest and the largest value where there are too few for one. Alone, where
 /// both ends look the same.
 fn shown(summary: Option<&Summary>) -> String {
@@ -471,8 +495,7 @@ fn shown(summary: Option<&Summary>) -> String {
         return "-".to_owned();
     };
     let median = digits(summary.median);
-    let interval = summary.median_interval;
-    let (low, high) = interval.map_or((summary.min, summary.max), |i| (i.low, i.high));
+    let (low, high) = spread(summary);
     let (low, high) = (digits(low), digits(high));
     if low == high {
         return median;

@@ -1,0 +1,107 @@
+//! From a [`Report`] to a page.
+
+use crate::model::{Exhibit, Report, Term};
+use crate::{assets, payload, text};
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::{Serde, Value};
+use minijinja::{AutoEscape, Environment, context};
+
+/// Files of `templates/`. Their names end in `.html`: what stands in them is escaped.
+const TEMPLATES: [(&str, &str); 3] = [
+    ("page.html", include_str!("../templates/page.html")),
+    ("exhibits.html", include_str!("../templates/exhibits.html")),
+    ("map.html", include_str!("../templates/map.html")),
+];
+
+/// Why there is no page.
+#[derive(Debug, thiserror::Error)]
+pub enum RenderError {
+    /// Two parts of the page have the same name, so that neither could be linked to.
+    #[error("two parts of the report have the id '{0}': each needs its own")]
+    SameId(String),
+    /// A template of this crate is wrong.
+    #[error("a template of the report is wrong: {0}")]
+    Template(#[from] minijinja::Error),
+    /// A specification of a chart cannot be written as JSON.
+    #[error("the data of the report cannot be written as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// The page: HTML that needs no other file and no network.
+///
+/// # Errors
+///
+/// Where two sections or exhibits have the same id.
+pub fn render(report: &Report) -> Result<String, RenderError> {
+    let ids = ids(report)?;
+    let page = environment(&report.terms)?
+        .get_template("page.html")?
+        .render(context! {
+            ids => Value::from(Serde(ids)),
+            report => Value::from(Serde(report)),
+            style => assets::STYLE,
+            scripts => assets::SCRIPTS,
+            licenses => assets::LICENSES,
+            payload => payload::json(report)?,
+            version => env!("CARGO_PKG_VERSION"),
+        })?;
+    Ok(page)
+}
+
+fn environment(terms: &[Term]) -> Result<Environment<'static>, RenderError> {
+    let mut environment = Environment::new();
+    let syntax = SyntaxConfig::builder()
+        .trim_blocks(true)
+        .lstrip_blocks(true)
+        .build()?;
+    environment.set_syntax(syntax);
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.set_formatter(text::write);
+    environment.add_filter("cell", text::cell);
+    environment.add_filter("sentence", text::sentence);
+    environment.add_filter("code", text::code);
+    let terms = terms.to_vec();
+    environment.add_function("terms_in", move |exhibit: &Value| terms_in(&terms, exhibit));
+    for (name, source) in TEMPLATES {
+        environment.add_template(name, source)?;
+    }
+    Ok(environment)
+}
+
+/// Metrics that the title or the description of an exhibit names, of which the reader may not know what they are.
+fn terms_in(terms: &[Term], exhibit: &Value) -> Result<Value, minijinja::Error> {
+    let words = |key| Ok::<_, minijinja::Error>(text::words(&exhibit.get_attr(key)?.to_string()));
+    let said = [words("title")?, words("description")?];
+    let is_named = |term: &&Term| {
+        let name = text::words(&term.name);
+        !name.is_empty()
+            && said
+                .iter()
+                .any(|said| said.windows(name.len()).any(|some| some == name))
+    };
+    let named: Vec<&Term> = terms.iter().filter(is_named).take(MAX_TERMS).collect();
+    Ok(Value::from(Serde(named)))
+}
+
+/// Most terms that are explained beside one exhibit.
+const MAX_TERMS: usize = 3;
+
+/// Ids of the page itself.
+const OWN_IDS: [&str; 5] = ["verdict", "targets", "again", "map", "terms"];
+
+/// Ids that the page can be linked to by.
+fn ids(report: &Report) -> Result<Vec<&str>, RenderError> {
+    let exhibits = report.sections.iter().flat_map(|section| {
+        let ids = section.exhibits.iter().map(|exhibit| match exhibit {
+            Exhibit::Chart(chart) => chart.id.as_str(),
+            Exhibit::Table(sheet) => sheet.id.as_str(),
+        });
+        ids.chain([section.id.as_str()])
+    });
+    let mut ids: Vec<&str> = exhibits.chain(OWN_IDS).collect();
+    ids.sort_unstable();
+    match ids.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(RenderError::SameId(pair[0].to_owned())),
+        None => Ok(ids),
+    }
+}

@@ -1,0 +1,96 @@
+//! Replays of small workloads.
+
+use super::*;
+use crate::TargetSpec;
+use fsage_core::{DirId, EventsInMemory, FileId};
+
+fn script(events: Vec<Event>) -> EventsInMemory {
+    EventsInMemory::new(events)
+}
+
+fn aging(spec: &str, lenient: bool) -> Aging {
+    let spec = TargetSpec::parse(spec).unwrap();
+    Aging::new(Target::make(&spec).unwrap(), lenient)
+}
+
+fn create(file: u64, bytes: u64) -> Event {
+    let mut event = Event::new(Op::Create {
+        file: FileId(file),
+        dir: DirId::ROOT,
+        bytes,
+    });
+    event.line = file + 1;
+    event
+}
+
+#[test]
+fn days_count_what_became_of_their_operations() {
+    let mut events: Vec<Event> = (0..100).map(|i| create(i, 100_000)).collect();
+    events.insert(10, Event::day("first"));
+    let mut agings = [aging("ffs:preset=tiny", false), aging("null", false)];
+    replay(&mut script(events), &mut agings, 2, |_| true).unwrap();
+    let days = agings[0].days();
+    assert_eq!(days.len(), 2);
+    assert_eq!(
+        (days[0].label.as_str(), days[1].label.as_str()),
+        ("first", "end")
+    );
+    assert_eq!(days[0].counts.done, 10);
+    assert_eq!(days[0].counts.bytes_written, 1_000_000);
+    assert_eq!(days[1].counts.operations(), 90);
+    assert!(days[1].counts.no_space > 10, "8 MB hold no 10 MB");
+    assert_eq!(agings[1].total().done, 100);
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_days() {
+    let events = || {
+        let bytes = |i: u64| i * 7919 % 60_000;
+        script((0..20_000).map(|i| create(i, bytes(i))).collect())
+    };
+    let run = |threads| {
+        let specs = [
+            "ffs:preset=tiny",
+            "ffs:preset=tiny,policy=realloc",
+            "ffs:preset=small",
+        ];
+        let mut agings = specs.map(|spec| aging(spec, false));
+        replay(&mut events(), &mut agings, threads, |_| true).unwrap();
+        agings.map(|a| a.days().to_vec())
+    };
+    assert_eq!(run(1), run(2));
+    assert_eq!(run(1), run(8));
+}
+
+#[test]
+fn a_state_error_stops_with_its_line_or_is_counted() {
+    let events = || script(vec![create(1, 1), create(1, 1), create(2, 1)]);
+    let mut strict = [aging("ffs:preset=tiny", false)];
+    let error = replay(&mut events(), &mut strict, 1, |_| true).unwrap_err();
+    assert_eq!(error.to_string(), "line 2: create: file 1 exists already");
+    let mut lenient = [aging("ffs:preset=tiny", true)];
+    replay(&mut events(), &mut lenient, 1, |_| true).unwrap();
+    assert_eq!(lenient[0].total().invalid, 1);
+    assert_eq!(lenient[0].total().done, 2);
+}
+
+#[test]
+fn the_caller_may_stop_a_replay() {
+    let events = (0..30_000).map(|i| create(i, 0)).collect();
+    let mut agings = [aging("null", false)];
+    let mut seen = 0;
+    let stopped = replay(&mut script(events), &mut agings, 1, |p| {
+        seen = p.events;
+        p.events < 10_000
+    });
+    assert!(matches!(stopped, Err(ReplayError::Interrupted)));
+    assert!((10_000..30_000).contains(&seen));
+}
+
+#[test]
+fn bytes_beyond_64_bits_stay_at_the_most_that_can_be_counted() {
+    let mut agings = [aging("null", false)];
+    let events = vec![create(1, u64::MAX), Event::day("1"), create(2, 2)];
+    replay(&mut script(events), &mut agings, 1, |_| true).unwrap();
+    assert_eq!(agings[0].total().bytes_written, u64::MAX);
+}

@@ -1,0 +1,479 @@
+//! A rule over a target, and the target of the baseline beside it.
+
+use super::outcome::{Failure, Verdict};
+use super::results::{Case, TargetResults};
+use super::rules::{Bound, Of, Rule, Subject, When};
+use super::{counted, number};
+use crate::benching::spread;
+use crate::days::DayRow;
+
+/// A target, and the one of the baseline that it is set beside. None where there is no baseline, or no such target.
+pub struct Pair<'a> {
+    /// The target that is checked.
+    pub new: &'a TargetResults,
+    /// That of the baseline.
+    pub old: Option<&'a TargetResults>,
+}
+
+/// What a rule says of a target; none where there is nothing to say.
+pub fn judge(rule: &Rule, pair: &Pair<'_>) -> Option<Verdict> {
+    if pair.old.is_none() && rule.bounds.iter().all(|bound| bound.kind.is_relative()) {
+        // That the baseline lacks the target has failed already.
+        return None;
+    }
+    let mut verdict = Verdict::new(&rule.name, pair.new);
+    match &rule.subject {
+        Subject::Metric { column, when } => metric(&mut verdict, rule, column, *when, pair),
+        Subject::Bench { case, of } => bench(&mut verdict, rule, case, *of, pair),
+    }
+    let found_nothing = verdict.checked == 0 && verdict.failures.is_empty();
+    if found_nothing {
+        if rule.optional {
+            return None;
+        }
+        verdict
+            .fail("nothing was checked: neither the run nor the baseline has a value".to_owned());
+    }
+    Some(verdict)
+}
+
+/// A value on a day, and that of the baseline.
+struct Point<'a> {
+    day: &'a DayRow,
+    value: f64,
+    baseline: Option<f64>,
+}
+
+fn metric(verdict: &mut Verdict, rule: &Rule, column: &str, when: When, pair: &Pair<'_>) {
+    let days = &pair.new.days;
+    let Some(last) = days.last() else {
+        return verdict.fail("no day was measured".to_owned());
+    };
+    let (days, mean): (Vec<&DayRow>, bool) = match when {
+        When::Last => (vec![last], false),
+        When::Every => (days.iter().collect(), false),
+        When::Day(number) => match days.iter().find(|row| row.day + 1 == number) {
+            Some(day) => (vec![day], false),
+            None => {
+                return verdict.fail(format!(
+                    "there is no day {number}: the last is {}",
+                    last.day + 1
+                ));
+            }
+        },
+        When::MeanOfLast(count) => match days.len().checked_sub(count as usize) {
+            Some(first) => (days[first..].iter().collect(), true),
+            None => {
+                return verdict.fail(format!(
+                    "there is no more than {}",
+                    counted(days.len() as u64, "day")
+                ));
+            }
+        },
+    };
+    let compares = rule.bounds.iter().any(|bound| bound.kind.is_relative());
+    let mut points = Vec::new();
+    for day in days {
+        let old = pair
+            .old
+            .and_then(|old| old.days.iter().find(|row| row.day == day.day));
+        if let (Some(target), None, true) = (pair.old, old, compares) {
+            let last = target.days.last().map_or(0, |row| row.day + 1);
+            return verdict.fail(format!(
+                "the baseline has no day {}: its last is {last}",
+                day.day + 1
+            ));
+        }
+        let baseline = old.and_then(|old| old.number(column));
+        let Some(value) = day.number(column) else {
+            if let Some(baseline) = baseline {
+                let at = at(day);
+                return verdict.fail(format!(
+                    "not known on {at}, where the baseline has {}",
+                    number(baseline)
+                ));
+            }
+            continue;
+        };
+        if compares && pair.old.is_some() && baseline.is_none() && !rule.optional {
+            let (value, at) = (number(value), at(day));
+            return verdict.fail(format!("{value} on {at}, not known of the baseline"));
+        }
+        points.push(Point {
+            day,
+            value,
+            baseline,
+        });
+    }
+    if points.is_empty() {
+        if !rule.optional {
+            verdict.fail(format!("`{column}` is not known of this target"));
+        }
+        return;
+    }
+    if mean {
+        points = vec![mean_of(&points)];
+    }
+    verdict.checked = points.len();
+    for bound in &rule.bounds {
+        verdict.failures.extend(crossing(bound, &points));
+    }
+    verdict.found = said(&points);
+}
+
+fn mean_of<'a>(points: &[Point<'a>]) -> Point<'a> {
+    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+    let baseline: Option<Vec<f64>> = points.iter().map(|point| point.baseline).collect();
+    Point {
+        day: points[points.len() - 1].day,
+        value: mean(points.iter().map(|point| point.value).collect()),
+        baseline: baseline.map(mean),
+    }
+}
+
+/// Where a limit is crossed first, and where it is exceeded most.
+fn crossing(bound: &Bound, points: &[Point<'_>]) -> Option<Failure> {
+    let beyond: Vec<(f64, &Point<'_>)> = points
+        .iter()
+        .filter_map(|point| Some((excess(bound, point.value, point.baseline)?, point)))
+        .collect();
+    let (_, first) = *beyond.first()?;
+    let (_, worst) = *beyond.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let shown = |point: &Point<'_>| match point.baseline.filter(|_| bound.kind.is_relative()) {
+        Some(baseline) => format!("{}, baseline {}", number(point.value), number(baseline)),
+        None => number(point.value),
+    };
+    let mut parts = vec![
+        format!("{}: {}", at(first.day), shown(first)),
+        bound.to_string(),
+    ];
+    if points.len() > 1 {
+        let (crossed, all) = (beyond.len(), points.len());
+        parts.push(format!("crossed on {crossed} of {all} days"));
+    }
+    if worst.day.day != first.day.day {
+        parts.push(format!("most on {}: {}", at(worst.day), shown(worst)));
+    }
+    Some(Failure {
+        message: parts.join("; "),
+        day: Some(first.day.day + 1),
+        label: Some(first.day.label.clone()),
+        bench: None,
+        value: Some(first.value),
+        bound: Some(*bound),
+        baseline: first.baseline,
+        worst_day: Some(worst.day.day + 1),
+        worst_value: Some(worst.value),
+        days_beyond: Some(beyond.len()),
+    })
+}
+
+/// How far a value lies beyond a limit by more than what rounding explains; none where it holds or nothing is there to
+/// compare with.
+fn excess(bound: &Bound, value: f64, baseline: Option<f64>) -> Option<f64> {
+    const ROUNDING: f64 = 1e-12;
+    let baseline = match (bound.kind.is_relative(), baseline) {
+        (true, None) => return None,
+        (_, baseline) => baseline.unwrap_or(value),
+    };
+    let excess = bound.excess(value, baseline);
+    let scale = value.abs().max(baseline.abs()).max(bound.limit.abs());
+    (excess > scale * ROUNDING).then_some(excess)
+}
+
+fn bench(verdict: &mut Verdict, rule: &Rule, pattern: &str, of: Of, pair: &Pair<'_>) {
+    let asked = |case: &&Case| case.of == of && case.fits(pattern);
+    let compares = rule.bounds.iter().any(|bound| bound.kind.is_relative());
+    let mut within_noise = 0;
+    for case in pair.new.cases.iter().filter(asked) {
+        let old = pair.old.and_then(|old| old.same_case(case));
+        if compares && pair.old.is_some() && old.is_none() {
+            if !rule.optional {
+                let (name, suite) = (case.to_string(), case.suite());
+                let next = format!("`fsage bench --suite {suite}` on the baseline measures it");
+                verdict.fail(format!("the baseline has no measurement of {name}; {next}"));
+            }
+            continue;
+        }
+        verdict.checked += 1;
+        for bound in &rule.bounds {
+            let (value, baseline) = (case.summary.median, old.map(|old| old.summary.median));
+            if excess(bound, value, baseline).is_none() {
+                continue;
+            }
+            match old.filter(|_| bound.kind.is_relative() && !rule.strict) {
+                Some(old) if overlap(spread(&case.summary), spread(&old.summary)) => {
+                    within_noise += 1;
+                }
+                _ => verdict.failures.push(slower(bound, case, old)),
+            }
+        }
+    }
+    if verdict.checked == 0 && verdict.failures.is_empty() && !rule.optional {
+        let suite = pattern.split('/').next().unwrap_or(pattern);
+        return verdict.fail(format!(
+            "no measurement of {pattern}, {}; `fsage bench RUN --suite {suite}` makes them",
+            of.as_str()
+        ));
+    }
+    verdict.found = counted(verdict.checked as u64, "median");
+    if within_noise > 0 {
+        let noise = format!(", {within_noise} of them differ by no more than they scatter");
+        verdict.found.push_str(&noise);
+    }
+}
+
+fn overlap(a: (f64, f64), b: (f64, f64)) -> bool {
+    a.0 <= b.1 && b.0 <= a.1
+}
+
+fn slower(bound: &Bound, case: &Case, old: Option<&Case>) -> Failure {
+    let shown = |case: &Case| {
+        let (low, high) = spread(&case.summary);
+        format!(
+            "{} ({}..{}) {}",
+            number(case.summary.median),
+            number(low),
+            number(high),
+            case.unit
+        )
+    };
+    let baseline = old.filter(|_| bound.kind.is_relative());
+    let baseline = baseline.map_or_else(String::new, |old| format!(", baseline {}", shown(old)));
+    Failure {
+        message: format!("{case}: {}{baseline}; {bound}", shown(case)),
+        bench: Some(case.to_string()),
+        value: Some(case.summary.median),
+        bound: Some(*bound),
+        baseline: old.map(|old| old.summary.median),
+        ..Failure::default()
+    }
+}
+
+/// A day as people know it: counted from 1, with its label where that says more.
+fn at(day: &DayRow) -> String {
+    let number = day.day + 1;
+    if day.label.is_empty() || day.label == number.to_string() || day.label == day.day.to_string() {
+        format!("day {number}")
+    } else {
+        format!("day {number} ({})", day.label)
+    }
+}
+
+/// The values that hold, in short.
+fn said(points: &[Point<'_>]) -> String {
+    let [point] = points else {
+        let values = points.iter().map(|point| point.value);
+        let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| {
+            (x.min(low), x.max(high))
+        });
+        return format!(
+            "{} to {} on {} days",
+            number(low),
+            number(high),
+            points.len()
+        );
+    };
+    let baseline = point
+        .baseline
+        .map_or_else(String::new, |old| format!(", baseline {}", number(old)));
+    format!("{}{baseline}", number(point.value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::rules::Rules;
+    use fsage_bench::Summary;
+
+    fn target(scores: &[f64]) -> TargetResults {
+        let days = scores.iter().enumerate().map(|(i, &layout_score)| DayRow {
+            day: i as u64,
+            label: format!("1996-05-{:02}", i + 1),
+            layout_score,
+            ..DayRow::default()
+        });
+        TargetResults {
+            cell: None,
+            spec: "ffs".to_owned(),
+            short: "ffs".to_owned(),
+            unfinished: None,
+            workload: None,
+            days: days.collect(),
+            cases: Vec::new(),
+        }
+    }
+
+    fn measured(values: &[f64]) -> TargetResults {
+        let case = Case {
+            of: Of::Aged,
+            name: "sequential/read/64K".to_owned(),
+            summary: Summary::of(values).expect("values"),
+            unit: "MB/s",
+        };
+        TargetResults {
+            cases: vec![case],
+            ..target(&[1.0])
+        }
+    }
+
+    /// The verdict of a rule's TOML; panics where it says nothing.
+    fn verdict(rule: &str, new: &TargetResults, old: Option<&TargetResults>) -> Verdict {
+        let rules = Rules::parse("rules.toml", &format!("[[rule]]\n{rule}")).expect("a rule");
+        judge(&rules.list[0], &Pair { new, old }).expect("a verdict")
+    }
+
+    fn messages(rule: &str, new: &TargetResults, old: Option<&TargetResults>) -> Vec<String> {
+        let verdict = verdict(rule, new, old);
+        verdict.failures.into_iter().map(|f| f.message).collect()
+    }
+
+    #[test]
+    fn the_first_day_and_the_worst_are_named() {
+        let new = target(&[0.9, 0.85, 0.7, 0.8]);
+        let old = target(&[0.9, 0.89, 0.88, 0.87]);
+        let rule = "metric = 'layout_score'\nday = 'every'\n";
+        let found = messages(&format!("{rule}min = 0.82"), &new, None);
+        let text = "day 3 (1996-05-03): 0.7000; min = 0.8200; crossed on 2 of 4 days";
+        assert_eq!(found, [text]);
+        // Drops, by hand: 0, 0.04, 0.18, 0.07.
+        let found = verdict(&format!("{rule}max_drop = 0.03"), &new, Some(&old));
+        let [failure] = &found.failures[..] else {
+            panic!("one limit: {found:?}");
+        };
+        assert_eq!(
+            failure.message,
+            "day 2 (1996-05-02): 0.8500, baseline 0.8900; max_drop = 0.0300; crossed on 3 of 4 days; most on day 3 \
+             (1996-05-03): 0.7000, baseline 0.8800"
+        );
+        assert_eq!(
+            (failure.day, failure.worst_day, failure.days_beyond),
+            (Some(2), Some(3), Some(3))
+        );
+        assert_eq!((failure.value, failure.baseline), (Some(0.85), Some(0.89)));
+        // 10 % of 0.89 is 0.089, of 0.88 0.088, of 0.87 0.087: day 3 alone.
+        let found = verdict(&format!("{rule}max_drop_percent = 10"), &new, Some(&old));
+        assert_eq!(found.failures[0].days_beyond, Some(1));
+        assert!(messages(&format!("{rule}max_rise = 0"), &new, Some(&old)).is_empty());
+    }
+
+    /// By hand: the mean of 0.7 and 0.8 is 0.75; the drop of 0.9 to 0.88 is 0.02 in decimal, a little more in binary.
+    #[test]
+    fn one_day_or_a_mean_may_be_asked_and_rounding_crosses_nothing() {
+        let new = target(&[0.88, 0.85, 0.7, 0.8]);
+        let old = target(&[0.9]);
+        assert!(
+            messages(
+                "metric = 'layout_score'\nday = 1\nmax_drop = 0.02",
+                &new,
+                Some(&old)
+            )
+            .is_empty()
+        );
+        let mean = "metric = 'layout_score'\nday = 'mean of last 2'\n";
+        assert!(messages(&format!("{mean}min = 0.75\nmax = 0.75"), &new, None).is_empty());
+        assert_eq!(
+            messages(&format!("{mean}min = 0.7501"), &new, None).len(),
+            1
+        );
+        assert!(messages("metric = 'layout_score'\nmin = 0.8", &new, None).is_empty());
+    }
+
+    #[test]
+    fn what_looks_at_nothing_fails() {
+        let (new, old) = (target(&[0.9, 0.8]), target(&[0.9]));
+        let empty = target(&[]);
+        let table = [
+            (
+                "metric = 'layout_score'\nmin = 0.5",
+                &empty,
+                None,
+                "no day was measured",
+            ),
+            (
+                "metric = 'layout_score'\nday = 3\nmin = 0.5",
+                &new,
+                None,
+                "no day 3: the last is 2",
+            ),
+            (
+                "metric = 'layout_score'\nday = 'mean of last 3'\nmin = 0.5",
+                &new,
+                None,
+                "no more than 2 days",
+            ),
+            (
+                "metric = 'adjacency'\nmin = 0.5",
+                &new,
+                None,
+                "`adjacency` is not known",
+            ),
+            (
+                "metric = 'layout_score'\nmax_drop = 1",
+                &new,
+                Some(&old),
+                "the baseline has no day 2: its last is 1",
+            ),
+            (
+                "bench = 'sequential'\nmin = 1",
+                &new,
+                None,
+                "fsage bench RUN --suite sequential",
+            ),
+        ];
+        for (rule, new, old, words) in table {
+            let found = messages(rule, new, old);
+            assert!(
+                found.len() == 1 && found[0].contains(words),
+                "{rule}: {found:?}"
+            );
+        }
+        let rules =
+            Rules::parse("r", "[[rule]]\nbench = '*'\nmin = 1\noptional = true").expect("a rule");
+        let pair = Pair {
+            new: &new,
+            old: None,
+        };
+        assert!(
+            judge(&rules.list[0], &pair).is_none(),
+            "optional, and nothing is there"
+        );
+        let rules = Rules::parse("r", "[[rule]]\nmetric = 'files'\nmax_drop = 1").expect("a rule");
+        assert!(
+            judge(&rules.list[0], &pair).is_none(),
+            "nothing to compare with has failed already"
+        );
+        let mut known = target(&[0.9, 0.8]);
+        known.days[1].adjacency = Some(0.5);
+        let lost = messages("metric = 'adjacency'\nmax_drop = 1", &new, Some(&known));
+        assert!(lost[0].contains("not known on day 2"), "{lost:?}");
+    }
+
+    /// Ten values have the interval from the second to the ninth (binomial, 1 - 22/1024 = 0.979): 10..17 and 16..23
+    /// overlap, 10..17 and 18..25 do not.
+    #[test]
+    fn a_benchmark_is_slower_only_where_the_intervals_are_apart() {
+        let run = |first: i32| {
+            let mut values: Vec<f64> = (first..first + 8).map(f64::from).collect();
+            values.extend([0.0, 100.0]);
+            measured(&values)
+        };
+        let (new, near, far) = (run(10), run(16), run(18));
+        let rule = "bench = 'sequential/read'\nmax_drop_percent = 5\n";
+        let close = verdict(rule, &new, Some(&near));
+        assert!(
+            close.failures.is_empty() && close.found.contains("1 of them"),
+            "{close:?}"
+        );
+        let strict = messages(&format!("{rule}strict = true"), &new, Some(&near));
+        // Medians: (13 + 14) / 2 and (19 + 20) / 2.
+        let text = "sequential/read/64K, aged: 13.50 (10..17) MB/s, baseline 19.50 (16..23) MB/s; max_drop_percent = 5";
+        assert_eq!(strict, [text]);
+        assert_eq!(messages(rule, &new, Some(&far)).len(), 1);
+        assert!(
+            messages(rule, &far, Some(&new)).is_empty(),
+            "faster is no drop"
+        );
+        assert_eq!(messages("bench = '*/*/64K'\nmin = 14", &new, None).len(), 1);
+    }
+}

@@ -1,0 +1,122 @@
+//! `fsage check`: whether a run keeps to rules, or has become worse than another one.
+
+use crate::check::{self, DEFAULT, Matching, Outcome, PRESETS, Rules};
+use crate::exit;
+use crate::summary;
+use crate::ui::{self, Ui};
+use anyhow::Context;
+use clap::{ValueEnum, ValueHint};
+use fsage_data::PartialFile;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Checks a run against rules, and against an older run: for continuous integration.
+///
+/// Metrics of days and medians of benchmarks must keep to limits, or to what a baseline has. What was skipped, what is
+/// missing and what is not complete fails too. Benchmarks are slower only if their intervals do not overlap.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  fsage check run --rules rules.toml\n  fsage check new --baseline old\n  fsage check new \
+                  --baseline old --rules rules.toml --format junit -o check.xml\n  fsage check --show regression\n\n\
+                  Exit status: 0 all holds, 1 something does not, 2 the rules are wrong."
+)]
+pub struct Args {
+    /// The run or experiment: the folder that `fsage age`, `fsage compare` or `fsage run` made.
+    #[arg(required_unless_present_any = ["list", "show"], value_hint = ValueHint::DirPath)]
+    run: Option<PathBuf>,
+    /// Rules: a TOML file, or a name of --list [default: regression, where there is a baseline].
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    rules: Option<String>,
+    /// A run or experiment to compare with, of the same workload.
+    #[arg(long, value_name = "OLD", value_hint = ValueHint::DirPath)]
+    baseline: Option<PathBuf>,
+    /// How targets find theirs in the baseline [default: as the rules say, else by name].
+    #[arg(long = "match", value_name = "HOW", value_enum)]
+    matching: Option<Matching>,
+    /// Form of the results.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+    /// File for the results; they are printed as text then.
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+    /// Replace a file of that name.
+    #[arg(long, requires = "output")]
+    force: bool,
+    /// Print the names of rules that come with fsage.
+    #[arg(long, conflicts_with_all = ["run", "show"])]
+    list: bool,
+    /// Print rules that come with fsage, as a beginning of your own.
+    #[arg(long, value_name = "NAME", conflicts_with = "run")]
+    show: Option<String>,
+}
+
+/// How results are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+    /// For continuous integration.
+    Junit,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
+    let mut out = ui::stdout();
+    if args.list {
+        for (name, text) in PRESETS {
+            let summary = text.lines().next().unwrap_or_default();
+            writeln!(out, "{name:12} {}", summary.trim_start_matches("# "))?;
+        }
+        return Ok(out.flush()?);
+    }
+    if let Some(name) = &args.show {
+        Rules::named(name)?;
+        let preset = PRESETS.iter().find(|(preset, _)| preset == name);
+        let (_, text) =
+            preset.with_context(|| format!("{name}: a file; `--list` names the rules of fsage"))?;
+        write!(out, "{text}")?;
+        return Ok(out.flush()?);
+    }
+    let run = args
+        .run
+        .as_ref()
+        .context("RUN is needed: the folder of a run")?;
+    let mut rules = match (&args.rules, &args.baseline) {
+        (Some(rules), _) => Rules::named(rules)?,
+        (None, Some(_)) => Rules::named(DEFAULT)?,
+        (None, None) => anyhow::bail!(
+            "nothing to check by: name rules with --rules FILE, a run to compare with by --baseline OLD, or both"
+        ),
+    };
+    if let Some(matching) = args.matching {
+        rules.matching = matching;
+    }
+    let outcome = check::check(run, &rules, args.baseline.as_deref())?;
+    match &args.output {
+        Some(path) => {
+            let mut file = PartialFile::create(path, args.force)?;
+            write_as(args.format, &outcome, &mut file)?;
+            file.finish()?;
+            outcome.print(&mut out)?;
+            ui.note(&format!("The results are in {}.", path.display()));
+        }
+        None => write_as(args.format, &outcome, &mut out)?,
+    }
+    out.flush()?;
+    if outcome.passed {
+        Ok(())
+    } else {
+        Err(exit::No(outcome.sentence()).into())
+    }
+}
+
+fn write_as(format: Format, outcome: &Outcome, out: &mut impl Write) -> anyhow::Result<()> {
+    match format {
+        Format::Text => outcome.print(out)?,
+        Format::Json => summary::print_json(out, outcome)?,
+        Format::Junit => write!(out, "{}", outcome.junit()?)?,
+    }
+    Ok(())
+}

@@ -1,0 +1,268 @@
+//! `fsage run`: an experiment file, from its workloads to its report.
+
+use crate::check::{self, Outcome};
+use crate::exit::No;
+use crate::experiment::manifest::{self, Cell, Manifest, State};
+use crate::experiment::{self, Options, Plan, Shard};
+use crate::report;
+use crate::summary;
+use crate::ui::{self, Ui};
+use anyhow::{Context, anyhow};
+use serde::Serialize;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Runs an experiment: workloads on targets, over seeds, as a TOML file says.
+///
+/// Every workload with every seed on every target is a cell, an ordinary run below EXP/cells. Cells that are done are
+/// not run again, so the same command goes on after an interruption, after an error, or with a file that was changed.
+/// Paths in the file are meant from its folder.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  fsage run --show policies > policies.toml\n  fsage run policies.toml --dry-run\n  \
+                  fsage run policies.toml -o results\n  fsage run policies.toml -o results --shard 1/4"
+)]
+pub struct Args {
+    /// The experiment file.
+    #[arg(required_unless_present_any = ["list", "show"])]
+    file: Option<PathBuf>,
+    /// Folder for the results; one that is there goes on [default: the name of the file, without its ending].
+    #[arg(short, long, value_name = "EXP")]
+    output: Option<PathBuf>,
+    /// List the cells and how far they are, and run none.
+    #[arg(long)]
+    dry_run: bool,
+    /// Only a share of the cells, as in 1/4 to 4/4: for several machines.
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+    /// Cells of simulated targets that run at the same time [default: one a core].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// Print the results, or the cells, as JSON.
+    #[arg(long)]
+    json: bool,
+    /// List the experiments that come with fsage.
+    #[arg(long, conflicts_with_all = ["file", "output", "dry_run", "shard"])]
+    list: bool,
+    /// Print the file of one of them: a start for one's own.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["file", "output", "dry_run", "shard", "json"])]
+    show: Option<String>,
+}
+
+macro_rules! embedded {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../../../../presets/experiments/", $name, ".toml")))),*]
+    };
+}
+
+/// Name and TOML of the experiments that come with fsage.
+const EXAMPLES: [(&str, &str); 2] = embedded!("policies", "ext4-xfs");
+
+#[derive(Serialize)]
+struct Json<'a> {
+    name: &'a str,
+    folder: String,
+    report: Option<String>,
+    results: &'a [experiment::Row],
+    check: Option<&'a Outcome>,
+    cells: &'a [Cell],
+}
+
+/// Runs the command.
+pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
+    if args.list {
+        return list(args.json);
+    }
+    if let Some(name) = &args.show {
+        ui::stdout().write_all(example(name)?.as_bytes())?;
+        return Ok(());
+    }
+    let file = args
+        .file
+        .as_deref()
+        .context("the experiment file is needed")?;
+    let text = fs::read_to_string(file).with_context(|| {
+        format!(
+            "{}: cannot read it; `fsage run --show policies` prints an experiment file",
+            file.display()
+        )
+    })?;
+    let home = Home::of(file)?;
+    let shown = args.output.clone().unwrap_or(home.output);
+    let folder = std::path::absolute(&shown)?;
+    let start = std::env::current_dir()?;
+    std::env::set_current_dir(&home.folder).with_context(|| home.folder.display().to_string())?;
+    let plan = Plan::parse(&file.display().to_string(), &home.name, &text)?;
+    let options = Options {
+        threads: args.threads.map(usize::from),
+        shard: args.shard,
+    };
+    let mut out = ui::stdout();
+    if args.dry_run {
+        let standing = experiment::standing(&plan, &folder, &options)?;
+        if args.json {
+            summary::print_json(&mut out, &standing.cells)?;
+        } else {
+            print_cells(&mut out, &standing)?;
+        }
+        return Ok(out.flush()?);
+    }
+    let go_on = || format!("{}: the same command goes on", shown.display());
+    let ran = experiment::run(&plan, &folder, &options, ui).with_context(go_on)?;
+    let rows = experiment::rows(&folder, &ran.manifest)?;
+    if !args.json {
+        experiment::print_results(&mut out, &rows)?;
+        out.flush()?;
+    }
+    let mut checked = None;
+    if let Some(of) = plan.check.as_ref().filter(|_| ran.is_over()) {
+        checked = Some(check::check(&folder, &of.rules, of.baseline.as_deref())?);
+    }
+    let mut page = None;
+    if plan.writes_report && ran.is_over() {
+        // The page and its warnings name the folder as the user does.
+        std::env::set_current_dir(start)?;
+        let path = shown.join(report::PAGE);
+        report::write(&shown, &path, ui)?;
+        page = Some(path.display().to_string());
+    }
+    if args.json {
+        let json = Json {
+            name: &plan.name,
+            folder: shown.display().to_string(),
+            report: page.clone(),
+            results: &rows,
+            check: checked.as_ref(),
+            cells: &ran.manifest.cells,
+        };
+        summary::print_json(&mut out, &json)?;
+    } else if let Some(checked) = &checked {
+        writeln!(out)?;
+        checked.print(&mut out)?;
+    }
+    out.flush()?;
+    if ran.skipped > 0 {
+        ui.note(&format!("Cells that were done before: {}.", ran.skipped));
+    }
+    match page {
+        Some(page) => ui.note(&format!("\nThe report is {page}.")),
+        None => ui.note(&format!("\nThe experiment is {}.", shown.display())),
+    }
+    let own = ran
+        .manifest
+        .cells
+        .iter()
+        .filter(|cell| options.has(&cell.id));
+    fail_if_any_failed(&own.collect::<Vec<_>>(), ran.failed)?;
+    match checked {
+        Some(checked) if !checked.passed => Err(No(checked.sentence()).into()),
+        _ => Ok(()),
+    }
+}
+
+/// Where an experiment file is at home.
+struct Home {
+    /// Paths in it, in its calls and in its targets are meant from here, so that is where all of it works.
+    folder: PathBuf,
+    /// Name of the experiment, if the file gives none.
+    name: String,
+    /// Folder for the results, if none is named.
+    output: PathBuf,
+}
+
+impl Home {
+    /// That of a file; that of the original, where it is the copy in the folder of an experiment.
+    fn of(file: &Path) -> anyhow::Result<Home> {
+        let parent = file
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty());
+        let parent = parent.unwrap_or(Path::new("."));
+        let is_copy = file.file_name().is_some_and(|name| name == manifest::FILE);
+        if is_copy && Manifest::is_experiment(parent) {
+            let manifest = Manifest::read(parent)?;
+            return Ok(Home {
+                folder: parent.join(manifest.paths_from),
+                name: manifest.name,
+                output: parent.to_owned(),
+            });
+        }
+        let stem = file.file_stem().unwrap_or_default();
+        Ok(Home {
+            folder: parent.to_owned(),
+            name: stem.to_string_lossy().into_owned(),
+            output: PathBuf::from(stem),
+        })
+    }
+}
+
+/// An error if cells failed; it names them.
+fn fail_if_any_failed(cells: &[&Cell], status: Option<u8>) -> anyhow::Result<()> {
+    let failed = cells.iter().filter(|cell| cell.state == State::Failed);
+    let errors = failed.map(|cell| {
+        let error = cell.error.as_deref().unwrap_or_default();
+        format!("\n  {}: {error}", cell.id)
+    });
+    let errors: Vec<String> = errors.collect();
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let text = format!(
+        "{} of {} cells failed; the same command tries them again:{}",
+        errors.len(),
+        cells.len(),
+        errors.concat()
+    );
+    if status == Some(3) {
+        return Err(io::Error::other(text).into());
+    }
+    Err(No(text).into())
+}
+
+fn print_cells(out: &mut impl Write, standing: &Manifest) -> io::Result<()> {
+    let mut table = summary::table(&["cell", "workload", "seed", "repetition", "state", "target"]);
+    for cell in &standing.cells {
+        table.add_row(vec![
+            cell.id.clone(),
+            cell.workload.clone(),
+            cell.seed
+                .map_or_else(|| "-".to_owned(), |seed| seed.to_string()),
+            cell.repetition.to_string(),
+            cell.state.as_str().to_owned(),
+            cell.target.clone(),
+        ]);
+    }
+    writeln!(out, "{table}")?;
+    writeln!(out, "\n{} cells", standing.cells.len())
+}
+
+fn example(name: &str) -> anyhow::Result<&'static str> {
+    let found = EXAMPLES.iter().find(|(example, _)| *example == name);
+    found.map(|(_, text)| *text).ok_or_else(|| {
+        let names = EXAMPLES.map(|(name, _)| name).join(", ");
+        anyhow!("no experiment is called {name}; expected one of {names}")
+    })
+}
+
+fn list(json: bool) -> anyhow::Result<()> {
+    #[derive(Serialize)]
+    struct Example {
+        name: &'static str,
+        summary: String,
+    }
+    let mut examples = Vec::new();
+    for (name, text) in EXAMPLES {
+        let plan = Plan::parse(name, name, text)?;
+        let summary = plan.summary;
+        examples.push(Example { name, summary });
+    }
+    let mut out = ui::stdout();
+    if json {
+        summary::print_json(&mut out, &examples)?;
+    } else {
+        for example in examples {
+            writeln!(out, "{:16} {}", example.name, example.summary)?;
+        }
+    }
+    Ok(out.flush()?)
+}

@@ -1,0 +1,128 @@
+//! What a run says of its targets, in a few figures each.
+
+use crate::benching::{self, Ratio};
+use crate::days::{self, DayRow};
+use crate::run_folder::Manifest;
+use crate::summary;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// A target of a run, from the first day to the benchmarks.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verdict {
+    /// Its specification.
+    pub target: String,
+    /// Days.
+    pub days: u64,
+    /// Operations, those skipped included.
+    pub operations: u64,
+    /// Operations that were not done.
+    pub skipped: u64,
+    /// Layout score at the end of the first day.
+    pub layout_first_day: f64,
+    /// Layout score at the end.
+    pub layout_end: f64,
+    /// From the end of the first day to the end of the last, in 100 days: below 0 where it decays. `None` of a single
+    /// day.
+    pub change_per_100_days: Option<f64>,
+    /// Layout score of the unaged control.
+    pub layout_control: Option<f64>,
+    /// The layout score at the end as a multiple of that of the control.
+    pub layout_ratio: Option<f64>,
+    /// Throughput of the aged file system as a multiple of that of the control.
+    pub throughput: Vec<Ratio>,
+}
+
+impl Verdict {
+    /// Reads what a complete run and its benchmarks say of each target.
+    pub fn of_run(run: &Path, suites: &[String]) -> anyhow::Result<Vec<Verdict>> {
+        let manifest = Manifest::read(run)?;
+        let targets = manifest.targets.iter().map(|target| {
+            let folder = run.join(&target.folder);
+            let rows = days::read(&folder.join("days.parquet"))?;
+            let last = rows.last().cloned().unwrap_or_default();
+            Ok(Verdict {
+                target: target.spec.clone(),
+                days: target.days,
+                operations: target.operations,
+                skipped: target.skipped,
+                layout_first_day: rows.first().map_or(1.0, |row| row.layout_score),
+                layout_end: last.layout_score,
+                change_per_100_days: change_per_100_days(&rows),
+                layout_control: last.control_layout_score,
+                layout_ratio: last.layout_ratio,
+                throughput: benching::ratios(&folder, suites)?,
+            })
+        });
+        targets.collect()
+    }
+}
+
+/// How far the layout score moves in 100 days, from the end of the first day to the end of the last.
+fn change_per_100_days(rows: &[DayRow]) -> Option<f64> {
+    let (first, last) = (rows.first()?, rows.last()?);
+    let days = rows.len() - 1;
+    (days > 0).then(|| (last.layout_score - first.layout_score) / days as f64 * 100.0)
+}
+
+/// Suites and phases that any of these ratios is of, in their order.
+pub fn phases<'a>(of: impl Iterator<Item = &'a [Ratio]>) -> Vec<(&'a str, &'a str)> {
+    let mut phases = Vec::new();
+    for ratio in of.flatten() {
+        let phase = (ratio.suite.as_str(), ratio.phase.as_str());
+        if !phases.contains(&phase) {
+            phases.push(phase);
+        }
+    }
+    phases
+}
+
+/// A row a target: layout, then throughput aged over control, a column a phase.
+pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()> {
+    let phases = phases(verdicts.iter().map(|verdict| verdict.throughput.as_slice()));
+    let titles = [
+        "target",
+        "days",
+        "skipped",
+        "layout\nend",
+        "change in\n100 days",
+        "layout\naged / control",
+    ];
+    let mut header: Vec<String> = titles.map(str::to_owned).to_vec();
+    header.extend(
+        phases
+            .iter()
+            .map(|(suite, phase)| format!("{suite}\n{phase}")),
+    );
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    let mut table = summary::table(&header);
+    let digits =
+        |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
+    for verdict in verdicts {
+        let mut cells = vec![
+            verdict.target.clone(),
+            verdict.days.to_string(),
+            verdict.skipped.to_string(),
+            digits(Some(verdict.layout_end)),
+            verdict
+                .change_per_100_days
+                .map_or_else(|| "-".to_owned(), |change| format!("{change:+.3}")),
+            digits(verdict.layout_ratio),
+        ];
+        for phase in &phases {
+            let mut ratios = verdict.throughput.iter();
+            let ratio = ratios.find(|ratio| (ratio.suite.as_str(), ratio.phase.as_str()) == *phase);
+            cells.push(digits(ratio.map(|ratio| ratio.aged_by_control)));
+        }
+        table.add_row(cells);
+    }
+    writeln!(out, "{table}")?;
+    if phases.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\nThe columns behind the layout are throughput, aged over control: below 1 the aged file system is slower."
+    )
+}

@@ -1,0 +1,136 @@
+//! Short names of targets: what tells each from the others.
+
+use fsage_target::TargetSpec;
+
+/// A name for each specification, no two alike: the values of the keys that not all have alike, with the kind where
+/// kinds differ; the whole specification where that does not tell them apart.
+pub fn short(specs: &[&str]) -> Vec<String> {
+    let parsed: Vec<Option<TargetSpec>> = specs
+        .iter()
+        .map(|text| TargetSpec::parse(text).ok())
+        .collect();
+    let names: Vec<String> = parsed
+        .iter()
+        .zip(specs)
+        .map(|(spec, text)| {
+            let Some(spec) = spec else {
+                return (*text).to_owned();
+            };
+            let all = parsed.iter().flatten();
+            let kin: Vec<&TargetSpec> = all.filter(|other| other.kind == spec.kind).collect();
+            if kin.len() == 1 && parsed.len() > 1 {
+                return alone(spec);
+            }
+            if parsed.len() == 1 {
+                return one(spec);
+            }
+            let mut words = Vec::new();
+            if kin.len() < parsed.len() {
+                words.push(spec.kind.clone());
+            }
+            if kin.iter().any(|other| other.place != spec.place) {
+                words.extend(spec.place.clone());
+            }
+            for (key, value) in &spec.options {
+                let same =
+                    |other: &TargetSpec| other.options.contains(&(key.clone(), value.clone()));
+                if !kin.iter().all(|other| same(other)) {
+                    words.push(option(key, value.as_deref()));
+                }
+            }
+            // What names no policy has the default one.
+            let names_policy =
+                |spec: &TargetSpec| spec.options.iter().any(|(key, _)| key == "policy");
+            if !names_policy(spec) && kin.iter().any(|other| names_policy(other)) {
+                words.push(default_policy(spec).unwrap_or(&spec.kind).to_owned());
+            }
+            if words.is_empty() {
+                words.push(one(spec));
+            }
+            words.join(" ")
+        })
+        .collect();
+    let alike = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
+    let names = names.iter().zip(specs);
+    names
+        .map(|(name, spec)| {
+            if alike(name) {
+                (*spec).to_owned()
+            } else {
+                name.clone()
+            }
+        })
+        .collect()
+}
+
+/// A target whose kind no other has.
+fn alone(spec: &TargetSpec) -> String {
+    match (&spec.place, spec.kind.as_str()) {
+        (Some(place), "loop") => place.clone(),
+        _ => spec.kind.clone(),
+    }
+}
+
+/// The only target.
+fn one(spec: &TargetSpec) -> String {
+    let policy = spec.options.iter().find(|(key, _)| key == "policy");
+    match policy {
+        Some((_, Some(policy))) => policy.clone(),
+        _ => alone(spec),
+    }
+}
+
+fn option(key: &str, value: Option<&str>) -> String {
+    match (key, value) {
+        ("policy", Some(value)) => value.to_owned(),
+        (_, Some(value)) => format!("{key}={value}"),
+        (_, None) => key.to_owned(),
+    }
+}
+
+/// The policy of an FFS that names none.
+fn default_policy(spec: &TargetSpec) -> Option<&'static str> {
+    let params = (spec.kind == "ffs").then(|| spec.ffs_params().ok())??;
+    Some(params.policy.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_differs_and_nothing_else() {
+        let table: [(&[&str], &[&str]); 9] = [
+            (
+                &[
+                    "ffs:preset=g502,policy=orig",
+                    "ffs:preset=g502,policy=realloc",
+                ],
+                &["orig", "realloc"],
+            ),
+            (&["ffs", "ffs:policy=realloc"], &["orig", "realloc"]),
+            (&["loop:ext4,size=4G", "loop:xfs,size=4G"], &["ext4", "xfs"]),
+            (
+                &["loop:ext4,size=4G", "loop:ext4,size=8G"],
+                &["size=4G", "size=8G"],
+            ),
+            (
+                &["ffs:policy=realloc", "lfs", "null"],
+                &["ffs", "lfs", "null"],
+            ),
+            (
+                &["ffs:policy=realloc", "ffs:policy=orig", "lfs"],
+                &["ffs realloc", "ffs orig", "lfs"],
+            ),
+            (&["ffs:preset=g502,policy=realloc"], &["realloc"]),
+            (&["nonsense", "ffs"], &["nonsense", "ffs"]),
+            (
+                &["ffs:root,nrpos=1", "ffs:nrpos=1,root"],
+                &["ffs:root,nrpos=1", "ffs:nrpos=1,root"],
+            ),
+        ];
+        for (specs, names) in table {
+            assert_eq!(short(specs), names, "{specs:?}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What is compared on a page.
+
+use crate::benching::results::Row;
+use crate::days::DayRow;
+use crate::run_folder::WorkloadFacts;
+use fsage_report::{Fact, Target};
+use std::path::PathBuf;
+
+/// What one workload did to targets.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// Behind the ids of its sections, so that those of several workloads differ.
+    pub suffix: String,
+    /// Name of the workload, where a page has several.
+    pub title: Option<String>,
+    /// The targets.
+    pub subjects: Vec<Subject>,
+    /// What is known of the workload.
+    pub workload: Option<WorkloadFacts>,
+}
+
+/// A target.
+#[derive(Clone, Debug, Default)]
+pub struct Subject {
+    /// Short name, unlike that of any other on the page.
+    pub name: String,
+    /// Its place among the targets of the page, which gives it its color.
+    pub place: usize,
+    /// Its specification.
+    pub spec: String,
+    /// What is known of it, beside its specification.
+    pub facts: Vec<Fact>,
+    /// What it lived through: once in a run, once a seed and repetition in an experiment.
+    pub lives: Vec<Life>,
+}
+
+/// A target that lived through a workload.
+#[derive(Clone, Debug, Default)]
+pub struct Life {
+    /// The folder of its results.
+    pub folder: PathBuf,
+    /// Its days.
+    pub days: Vec<DayRow>,
+    /// The unaged control.
+    pub control: Option<DayRow>,
+    /// Measurements of benchmarks.
+    pub bench: Vec<Row>,
+    /// Only its end is known, as its one day.
+    pub only_end: bool,
+}
+
+impl Life {
+    /// How it ended.
+    pub fn last(&self) -> Option<&DayRow> {
+        self.days.last()
+    }
+
+    /// Of all days.
+    pub fn total(&self, count: impl Fn(&DayRow) -> u64) -> u64 {
+        self.days.iter().map(count).fold(0, u64::saturating_add)
+    }
+
+    /// The layout score at the end, where a block is scored.
+    pub fn end_score(&self) -> Option<f64> {
+        self.last().and_then(score)
+    }
+
+    /// The layout score of the first day that scores a block.
+    pub fn first_score(&self) -> Option<f64> {
+        self.days.iter().find_map(score)
+    }
+
+    /// The layout score of the control, where a block of it is scored.
+    pub fn control_score(&self) -> Option<f64> {
+        match &self.control {
+            Some(control) => score(control),
+            // A control of a run that has lost its snapshot: nothing says how many blocks it has, but it has those
+            // of the aged one.
+            None => {
+                self.last()
+                    .filter(|last| last.layout_scored > 0)?
+                    .control_layout_score
+            }
+        }
+    }
+}
+
+/// The layout score of a layout that has one: 1 without a block that is scored says nothing.
+pub fn score(day: &DayRow) -> Option<f64> {
+    (day.layout_scored > 0).then_some(day.layout_score)
+}
+
+/// A value over the lives of a subject.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Over {
+    /// The mean.
+    pub mean: f64,
+    /// The smallest.
+    pub low: f64,
+    /// The largest.
+    pub high: f64,
+    /// How many values there are.
+    pub count: usize,
+}
+
+impl Over {
+    /// Of values; `None` where there is none.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Over> {
+        let (mut sum, mut low, mut high, mut count) = (0.0, f64::INFINITY, f64::NEG_INFINITY, 0);
+        for value in values {
+            sum += value;
+            low = value.min(low);
+            high = value.max(high);
+            count += 1;
+        }
+        (count > 0).then(|| Over {
+            mean: sum / count as f64,
+            low,
+            high,
+            count,
+        })
+    }
+
+    /// From the smallest to the largest, where there are several.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        (self.count > 1).then_some((self.low, self.high))
+    }
+
+    /// From the smallest to the largest; 0 of one.
+    pub fn spread(&self) -> f64 {
+        self.high - self.low
+    }
+}
+
+impl Subject {
+    /// On the page.
+    pub fn target(&self) -> Target {
+        Target {
+            name: self.name.clone(),
+            spec: self.spec.clone(),
+            facts: self.facts.clone(),
+        }
+    }
+
+    /// A value of each life, where it is known.
+    pub fn over(&self, value: impl Fn(&Life) -> Option<f64>) -> Option<Over> {
+        Over::of(self.lives.iter().filter_map(value))
+    }
+
+    /// A value of the last day.
+    pub fn at_end(&self, value: impl Fn(&DayRow) -> Option<f64>) -> Option<Over> {
+        self.over(|life| value(life.last()?))
+    }
+
+    /// A value of the unaged control.
+    pub fn of_control(&self, value: impl Fn(&DayRow) -> Option<f64>) -> Option<Over> {
+        self.over(|life| value(life.control.as_ref()?))
+    }
+
+    /// Days that all its lives have.
+    pub fn days(&self) -> u64 {
+        let known = self
+            .lives
+            .iter()
+            .map(|life| (life.days.len() as u64, life.only_end));
+        let days = known.map(|(days, only_end)| if only_end { 0 } else { days });
+        days.min().unwrap_or(0)
+    }
+
+    /// A sum over all days of all lives.
+    pub fn total(&self, count: impl Fn(&DayRow) -> u64) -> u64 {
+        let totals = self.lives.iter().map(|life| life.total(&count));
+        totals.fold(0, u64::saturating_add)
+    }
+}
+
+impl Group {
+    /// The title of a section.
+    pub fn titled(&self, title: &str) -> String {
+        match &self.title {
+            Some(workload) => format!("{title}: {workload}"),
+            None => title.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What follows from the layout: room for large extents, and the speed of benchmarks.
+
+use super::finding;
+use crate::report::bench::{self, Compared};
+use crate::report::subject::{Group, Subject};
+use crate::report::words::{list, percent, thousands};
+use fsage_report::{Finding, Tone};
+
+/// Targets that a sentence names, at most.
+const NAMED: usize = 4;
+
+/// Whether an extent of 1 MiB can still be placed.
+pub fn room(group: &Group) -> Option<Finding> {
+    let known = group.subjects.iter().filter_map(|subject| {
+        let room = subject.at_end(|day| day.placeable_1m.map(|n| n as f64))?;
+        let control = subject.over(|life| Some(life.last()?.control_placeable_1m? as f64));
+        Some((subject, room.mean, control.map(|over| over.mean)))
+    });
+    let mut known: Vec<_> = known.collect();
+    known.sort_by(|a, b| b.1.total_cmp(&a.1));
+    known.first()?;
+    let text = |(subject, room, control): &(&Subject, f64, Option<f64>)| {
+        let room = thousands(room.round() as u64);
+        let control = control.map(|n| format!(" (control {})", thousands(n.round() as u64)));
+        format!("{} {room}{}", subject.name, control.unwrap_or_default())
+    };
+    let all: Vec<String> = shortened(known.iter().map(text).collect());
+    let none: Vec<&str> = known
+        .iter()
+        .filter(|(_, room, _)| *room < 1.0)
+        .map(|(subject, ..)| subject.name.as_str())
+        .collect();
+    let (text, tone) = if none.is_empty() {
+        (
+            format!(
+                "An extent of 1 MiB can still be placed. So many fit: {}.",
+                list(&all)
+            ),
+            Tone::Neutral,
+        )
+    } else {
+        let has = if none.len() == 1 { "has" } else { "have" };
+        (
+            format!(
+                "{} {has} no room left for an extent of 1 MiB in one piece. So many fit: {}.",
+                list(&none),
+                list(&all)
+            ),
+            Tone::Bad,
+        )
+    };
+    Some(finding(text, tone, "free-space"))
+}
+
+/// How fast the aged file systems are beside their controls, a sentence for each suite and phase that reads or writes
+/// over files; where a suite does neither, for its first phase.
+pub fn benchmarks(group: &Group) -> Vec<Finding> {
+    let compared = bench::compared(group);
+    let suites = compared.chunk_by(|a, b| a.suite == b.suite);
+    let findings = suites.flat_map(|of_suite| {
+        let told = |compared: &&Compared| {
+            let phase = compared.phase.as_str();
+            phase.contains("read") || phase.contains("overwrite")
+        };
+        let mut of_interest: Vec<&Compared> = of_suite.iter().filter(told).collect();
+        if of_interest.is_empty() {
+            of_interest.extend(of_suite.first());
+        }
+        of_interest.into_iter().map(sentence)
+    });
+    findings.collect()
+}
+
+fn sentence(compared: &Compared) -> Finding {
+    let texts = compared.ratios.iter().map(|(name, ratio)| {
+        let change = (ratio.mean - 1.0).abs();
+        let text = if ratio.is_same {
+            "as fast".to_owned()
+        } else if ratio.mean < 1.0 {
+            format!("{} slower", percent(change))
+        } else {
+            format!("{} faster", percent(change))
+        };
+        format!("{name} {text}")
+    });
+    let worst = compared.ratios.iter().map(|(_, ratio)| ratio.mean);
+    let worst = worst.fold(f64::INFINITY, f64::min);
+    let tone = if worst < 0.9 {
+        Tone::Bad
+    } else {
+        Tone::Neutral
+    };
+    let what = format!("Benchmark {}, {}", compared.suite, compared.phase);
+    let text = format!(
+        "{what}, aged beside unaged: {}.",
+        list(&shortened(texts.collect()))
+    );
+    finding(text, tone, "bench")
+}
+
+/// At most so many as a sentence can have: the first ones and the last.
+fn shortened(mut texts: Vec<String>) -> Vec<String> {
+    if texts.len() > NAMED {
+        let between = texts.len() - NAMED;
+        let last = texts.pop().unwrap_or_default();
+        texts.truncate(NAMED - 1);
+        texts.push(format!("{between} others between"));
+        texts.push(last);
+    }
+    texts
+}

@@ -1,0 +1,88 @@
+//! Which target decayed least.
+
+use super::{Lost, Ranking, Since, alike, finding, less_than};
+use crate::report::words::percent;
+use fsage_report::{Finding, Tone};
+
+/// The sentence; none where no target has anything to be compared with.
+pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
+    let by_loss = ranking.by_loss();
+    let ((least, lost), (most, most_lost)) = (by_loss.first()?, by_loss.last()?);
+    let named = |name: &str, lost: &Lost| format!("{name}, {}", below(lost, ranking.since));
+    let text = match by_loss.len() {
+        1 => format!("{} is {}.", least.name, below(lost, ranking.since)),
+        _ if alike(lost.loss, most_lost.loss) => format!(
+            "No target decayed less than another: {}; what they lost differs by less than {}.",
+            named(&least.name, lost),
+            less_than(lost.loss, most_lost.loss)
+        ),
+        _ => {
+            let (second, second_lost) = &by_loss[1];
+            let first = if alike(lost.loss, second_lost.loss) {
+                format!(
+                    "{} and {} decayed least and alike: {}",
+                    least.name,
+                    second.name,
+                    named(&least.name, lost)
+                )
+            } else {
+                format!(
+                    "{} decayed least: {}",
+                    least.name,
+                    below(lost, ranking.since)
+                )
+            };
+            format!(
+                "{first}. {} decayed most: {}.{}",
+                most.name,
+                below(most_lost, ranking.since),
+                though(ranking, &least.name)
+            )
+        }
+    };
+    let tone = match lost.loss.mean {
+        loss if loss < 0.05 => Tone::Good,
+        loss if loss > 0.2 => Tone::Bad,
+        _ => Tone::Neutral,
+    };
+    Some(finding(text, tone, "decay"))
+}
+
+/// That another target ends with a better layout than the one that lost least.
+fn though(ranking: &Ranking<'_>, least: &str) -> String {
+    let best = ranking.scored.first();
+    let least = ranking.scored.iter().find(|s| s.subject.name == least);
+    match best.zip(least) {
+        Some((best, least)) if !alike(best.end, least.end) => {
+            format!(
+                " {} had more to lose, and still ends with more.",
+                best.subject.name
+            )
+        }
+        _ => String::new(),
+    }
+}
+
+/// `4.7 points below its unaged control (95 %)`.
+fn below(lost: &Lost, since: Since) -> String {
+    let what = match since {
+        Since::Control => "the same files freshly written",
+        Since::FirstDay => "its first day",
+    };
+    let before = percent(lost.before);
+    match lost.loss.mean {
+        loss if loss.abs() < super::ALIKE => format!("as contiguous as {what} ({before})"),
+        loss if loss < 0.0 => format!("{} above {what} ({before})", points(-loss)),
+        loss => format!("{} below {what} ({before})", points(loss)),
+    }
+}
+
+/// Percentage points.
+fn points(share: f64) -> String {
+    let points = share * 100.0;
+    if points < 9.95 {
+        format!("{points:.1} points")
+    } else {
+        format!("{points:.0} points")
+    }
+}

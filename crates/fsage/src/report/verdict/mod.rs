@@ -1,0 +1,228 @@
+//! The verdict: sentences that follow from the data, and from nothing else.
+//!
+//! Targets are ranked by their layout score at the end, and by what they lost to age: the distance to the unaged
+//! control where every target has one, else to the first day. Two that differ by less than 0.005, or by less than
+//! the seeds of either differ among themselves, are alike.
+
+mod consequences;
+mod decayed;
+mod warnings;
+mod why;
+
+use super::subject::{Group, Life, Over, Subject};
+use super::words::{counted, list, percents};
+use fsage_report::{Finding, Tone};
+
+/// Scores that differ by less are alike.
+const ALIKE: f64 = 0.005;
+
+/// What the data of a workload say.
+pub fn findings(group: &Group) -> Vec<Finding> {
+    let ranking = Ranking::of(group);
+    let mut findings = Vec::new();
+    findings.extend(ranking.ends());
+    findings.extend(decayed::sentence(&ranking));
+    findings.extend(why::sentence(&ranking));
+    findings.extend(consequences::room(group));
+    findings.extend(consequences::benchmarks(group));
+    findings.extend(warnings::findings(group, &ranking));
+    for finding in &mut findings {
+        if let Some(section) = &mut finding.section {
+            section.push_str(&group.suffix);
+        }
+        if let Some(workload) = &group.title {
+            finding.text = format!("{workload}: {}", finding.text);
+        }
+    }
+    findings
+}
+
+fn finding(text: String, tone: Tone, section: &str) -> Finding {
+    Finding {
+        text,
+        tone,
+        section: Some(section.to_owned()),
+    }
+}
+
+/// A target whose layout is scored.
+#[derive(Clone, Copy)]
+struct Scored<'a> {
+    subject: &'a Subject,
+    /// The layout score at the end.
+    end: Over,
+    /// What it lost, and what it had without: see [`Since`].
+    lost: Option<Lost>,
+}
+
+/// What age took from a target.
+#[derive(Clone, Copy)]
+struct Lost {
+    /// From before minus the end; below 0 where the aged layout is the better one.
+    loss: Over,
+    /// The score of the control, or of the first day.
+    before: f64,
+}
+
+/// What the end is compared with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Since {
+    /// The unaged control.
+    Control,
+    /// The first day.
+    FirstDay,
+}
+
+/// The targets by their layout score at the end, the best first.
+struct Ranking<'a> {
+    scored: Vec<Scored<'a>>,
+    since: Since,
+}
+
+impl<'a> Ranking<'a> {
+    fn of(group: &'a Group) -> Ranking<'a> {
+        let ends = group.subjects.iter().filter_map(|subject| {
+            let end = subject.over(Life::end_score)?;
+            Some((subject, end))
+        });
+        let ends: Vec<(&Subject, Over)> = ends.collect();
+        let controlled = |(subject, _): &(&Subject, Over)| {
+            let mut lives = subject.lives.iter();
+            lives.all(|life| life.end_score().is_none() || life.control_score().is_some())
+        };
+        let since = if ends.iter().all(controlled) {
+            Since::Control
+        } else {
+            Since::FirstDay
+        };
+        let mut scored: Vec<Scored> = ends
+            .into_iter()
+            .map(|(subject, end)| Scored {
+                subject,
+                end,
+                lost: Lost::of(subject, since),
+            })
+            .collect();
+        scored.sort_by(|a, b| b.end.mean.total_cmp(&a.end.mean));
+        Ranking { scored, since }
+    }
+
+    /// The targets by what they lost, the least first.
+    fn by_loss(&self) -> Vec<(&'a Subject, Lost)> {
+        let known = self
+            .scored
+            .iter()
+            .filter_map(|s| Some((s.subject, s.lost?)));
+        let mut known: Vec<(&Subject, Lost)> = known.collect();
+        known.sort_by(|(_, a), (_, b)| a.loss.mean.total_cmp(&b.loss.mean));
+        known
+    }
+
+    /// How much of their blocks is contiguous at the end.
+    fn ends(&self) -> Option<Finding> {
+        let (first, last) = (self.scored.first()?, self.scored.last()?);
+        let shares: Vec<f64> = self.scored.iter().map(|s| s.end.mean).collect();
+        let shares = percents(&shares, ALIKE);
+        let named = |at: usize| format!("{} {}", self.scored[at].subject.name, shares[at]);
+        let when = self.when();
+        let means = self.means();
+        let all_alike = self.scored.len() > 1 && alike(first.end, last.end);
+        let text = match self.scored.len() {
+            1 => format!(
+                "{when} {} keeps {} of blocks contiguous{means}.",
+                first.subject.name, shares[0]
+            ),
+            n if all_alike => {
+                let who = if n == 2 {
+                    format!("{} and {}", first.subject.name, last.subject.name)
+                } else {
+                    format!("all {n} targets")
+                };
+                let range = if shares[0] == shares[n - 1] {
+                    shares[0].clone()
+                } else {
+                    format!("{} to {}", shares[n - 1], shares[0])
+                };
+                format!(
+                    "{when} {who} keep the same share of blocks contiguous, {range}{means}: they differ by less \
+                     than {}.",
+                    less_than(first.end, last.end)
+                )
+            }
+            n => {
+                let shown = if n > 4 { 3 } else { n };
+                let others: Vec<String> = (1..shown).map(named).collect();
+                let rest = if n > shown {
+                    format!(
+                        "; of the other {} the last is {} with {}",
+                        n - shown,
+                        last.subject.name,
+                        shares[n - 1]
+                    )
+                } else {
+                    String::new()
+                };
+                format!(
+                    "{when} {} keeps {} of blocks contiguous, {}{rest}{means}.",
+                    first.subject.name,
+                    shares[0],
+                    list(&others)
+                )
+            }
+        };
+        Some(finding(text, Tone::Neutral, "decay"))
+    }
+
+    /// `After 300 days`, where all targets have lived as long.
+    fn when(&self) -> String {
+        let mut days = self.scored.iter().map(|s| s.subject.days());
+        let first = days.next().unwrap_or(0);
+        if first > 0 && days.all(|other| other == first) {
+            format!("After {}", counted(first, "day"))
+        } else {
+            "At the end".to_owned()
+        }
+    }
+
+    /// That scores are means, where they are.
+    fn means(&self) -> String {
+        let lives = self.scored.iter().map(|s| s.end.count);
+        match (lives.clone().min(), lives.max()) {
+            (_, None | Some(..=1)) => String::new(),
+            (Some(least), Some(most)) if least < most => {
+                format!(" (means of {least} to {most} runs)")
+            }
+            (_, Some(all)) => format!(" (means of {all} runs)"),
+        }
+    }
+}
+
+impl Lost {
+    fn of(subject: &Subject, since: Since) -> Option<Lost> {
+        let before = |life: &Life| match since {
+            Since::Control => life.control_score(),
+            Since::FirstDay => life.first_score(),
+        };
+        Some(Lost {
+            loss: subject.over(|life| Some(before(life)? - life.end_score()?))?,
+            before: subject.over(before)?.mean,
+        })
+    }
+}
+
+/// Whether two values are no different.
+fn alike(a: Over, b: Over) -> bool {
+    (a.mean - b.mean).abs() < ALIKE.max(a.spread()).max(b.spread())
+}
+
+/// What two that are alike differ by less than.
+fn less_than(a: Over, b: Over) -> &'static str {
+    if (a.mean - b.mean).abs() < ALIKE {
+        "0.5 percentage points"
+    } else {
+        "runs of the same target do among themselves"
+    }
+}
+
+#[cfg(test)]
+mod tests;

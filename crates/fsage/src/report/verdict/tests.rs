@@ -1,0 +1,244 @@
+//! Sentences on days that are made up; what they have to say is written down by hand.
+
+use super::super::subject::{Group, Life, Subject};
+use super::findings;
+use crate::days::DayRow;
+use fsage_data::table::SizeClass;
+use fsage_report::Tone;
+
+/// Days with these layout scores, of 1000 blocks each.
+fn life(scores: &[f64], control: Option<f64>) -> Life {
+    let day = |&layout_score: &f64| DayRow {
+        layout_score,
+        layout_scored: 1000,
+        operations: 10,
+        ..DayRow::default()
+    };
+    let mut days: Vec<DayRow> = scores.iter().map(day).collect();
+    if let Some(last) = days.last_mut() {
+        last.control_layout_score = control;
+    }
+    Life {
+        days,
+        ..Life::default()
+    }
+}
+
+fn subject(name: &str, lives: Vec<Life>) -> Subject {
+    Subject {
+        name: name.to_owned(),
+        lives,
+        ..Subject::default()
+    }
+}
+
+fn one(name: &str, scores: &[f64], control: Option<f64>) -> Subject {
+    subject(name, vec![life(scores, control)])
+}
+
+fn said(subjects: Vec<Subject>) -> Vec<String> {
+    let group = Group {
+        subjects,
+        ..Group::default()
+    };
+    findings(&group).into_iter().map(|f| f.text).collect()
+}
+
+#[test]
+fn two_targets_are_ranked_by_what_they_have_and_by_what_they_lost() {
+    let orig = one("orig", &[0.92, 0.766], Some(0.93));
+    let realloc = one("realloc", &[0.95, 0.899], Some(0.95));
+    assert_eq!(
+        said(vec![orig, realloc]),
+        [
+            "After 2 days realloc keeps 90 % of blocks contiguous, orig 77 %.",
+            "realloc decayed least: 5.1 points below the same files freshly written (95 %). orig decayed most: 16 \
+             points below the same files freshly written (93 %).",
+        ]
+    );
+}
+
+#[test]
+fn without_every_control_the_first_day_stands_for_it() {
+    let a = one("a", &[1.0, 0.9], None);
+    let b = one("b", &[0.9, 0.6], Some(0.95));
+    assert_eq!(
+        said(vec![a, b])[1],
+        "a decayed least: 10 points below its first day (100 %). b decayed most: 30 points below its first day (90 %)."
+    );
+}
+
+#[test]
+fn one_target_has_a_sentence_of_its_own() {
+    assert_eq!(
+        said(vec![one("ffs", &[0.8], Some(0.96))]),
+        [
+            "After 1 day ffs keeps 80 % of blocks contiguous.",
+            "ffs is 16 points below the same files freshly written (96 %).",
+        ]
+    );
+    // A log-structured file system can be better aged than when a copy was made.
+    assert_eq!(
+        said(vec![one("lfs", &[0.96], Some(0.95))])[1],
+        "lfs is 1.0 points above the same files freshly written (95 %)."
+    );
+}
+
+#[test]
+fn a_tie_is_said_as_one() {
+    let a = one("a", &[0.9, 0.8], Some(0.9));
+    let b = one("b", &[0.9, 0.803], Some(0.9));
+    assert_eq!(
+        said(vec![a.clone(), b]),
+        [
+            "After 2 days b and a keep the same share of blocks contiguous, 80 %: they differ by less than 0.5 \
+             percentage points.",
+            "No target decayed less than another: b, 9.7 points below the same files freshly written (90 %); what they \
+             lost differs by less than 0.5 percentage points.",
+        ]
+    );
+    let all = said(vec![a.clone(), a.clone(), a]);
+    assert!(
+        all[0].contains("all 3 targets keep the same share"),
+        "{}",
+        all[0]
+    );
+}
+
+#[test]
+fn what_seeds_differ_by_is_no_difference_between_targets() {
+    let lives = |scores: [f64; 2]| scores.map(|score| life(&[score], Some(0.9))).to_vec();
+    // Means 0.80 and 0.82: 0.02 apart, and 0.06 from seed to seed.
+    let a = subject("a", lives([0.77, 0.83]));
+    let b = subject("b", lives([0.79, 0.85]));
+    let all = said(vec![a, b]);
+    assert_eq!(
+        all[0],
+        "After 1 day b and a keep the same share of blocks contiguous, 80 % to 82 % (means of 2 runs): they differ by \
+         less than runs of the same target do among themselves."
+    );
+    assert!(all[1].starts_with("No target decayed less"), "{}", all[1]);
+}
+
+#[test]
+fn of_ten_targets_the_first_and_the_last_are_named() {
+    let ten = (0..10).map(|i| one(&format!("t{i}"), &[0.9 - 0.05 * f64::from(i)], None));
+    assert_eq!(
+        said(ten.collect())[0],
+        "After 1 day t0 keeps 90 % of blocks contiguous, t1 85 % and t2 80 %; of the other 7 the last is t9 with 45 %."
+    );
+}
+
+#[test]
+fn what_has_no_days_or_no_layout_says_nothing() {
+    assert!(said(vec![one("a", &[], None)]).is_empty());
+    let mut null = one("null", &[1.0], None);
+    null.lives[0].days[0].layout_scored = 0;
+    assert_eq!(
+        said(vec![null.clone()]),
+        [
+            "null: no file at the end has two blocks whose place is known, so nothing can be said of its layout."
+        ]
+    );
+    let with = said(vec![null, one("ffs", &[0.9], None)]);
+    assert_eq!(with[0], "After 1 day ffs keeps 90 % of blocks contiguous.");
+    assert!(said(vec![]).is_empty());
+}
+
+#[test]
+fn the_end_alone_has_no_number_of_days() {
+    let mut end = one("a", &[0.9], None);
+    end.lives[0].only_end = true;
+    assert_eq!(
+        said(vec![end])[0],
+        "At the end a keeps 90 % of blocks contiguous."
+    );
+}
+
+#[test]
+fn why_is_told_from_metrics_that_differ() {
+    let with = |name: &str, score: f64, pieces: f64, classes: [(u64, u64, u64); 2]| {
+        let mut subject = one(name, &[score], Some(0.95));
+        let day = &mut subject.lives[0].days[0];
+        day.pieces_per_file = Some(pieces);
+        day.files = 100;
+        day.layout_by_size = classes
+            .map(|(max_bytes, optimal, scored)| SizeClass {
+                max_bytes,
+                files: 1,
+                optimal,
+                scored,
+            })
+            .to_vec();
+        subject
+    };
+    // Breaks: 10 and 50 against 20 and 190; 140 of the 150 more lie in the larger class.
+    let a = with("a", 0.94, 1.1, [(16 << 10, 90, 100), (32 << 10, 850, 900)]);
+    let b = with("b", 0.79, 1.6, [(16 << 10, 80, 100), (32 << 10, 710, 900)]);
+    assert_eq!(
+        said(vec![b, a])[2],
+        "Why, a against b: pieces per file 1.10 against 1.60. 93 % of the difference lies in files of 16 KiB to 32 \
+         KiB: 94 % of their blocks are contiguous against 79 %."
+    );
+}
+
+#[test]
+fn no_room_for_a_mebibyte_is_bad_news() {
+    let with = |name: &str, room: u64| {
+        let mut subject = one(name, &[0.9], None);
+        subject.lives[0].days[0].placeable_1m = Some(room);
+        subject
+    };
+    let group = Group {
+        subjects: vec![with("a", 1200), with("b", 0)],
+        ..Group::default()
+    };
+    let room = findings(&group);
+    let room = room
+        .iter()
+        .find(|f| f.section.as_deref() == Some("free-space"));
+    let room = room.expect("a sentence");
+    assert_eq!(
+        room.text,
+        "b has no room left for an extent of 1 MiB in one piece. So many fit: a 1,200 and b 0."
+    );
+    assert_eq!(room.tone, Tone::Bad);
+}
+
+#[test]
+fn what_makes_targets_unlike_is_said() {
+    let mut a = one("a", &[0.9, 0.9], None);
+    let mut b = one("b", &[0.8], None);
+    a.lives[0].days[1].utilization = Some(0.7);
+    b.lives[0].days[0].utilization = Some(0.8);
+    b.lives[0].days[0].operations = 100;
+    b.lives[0].days[0].skipped = 3;
+    b.lives[0].days[0].no_space = 2;
+    b.lives[0].days[0].absent = 1;
+    let all = said(vec![a, b]).join("\n");
+    for sentence in [
+        "At the end a keeps 90 % of blocks contiguous, b 80 %.",
+        "b did not do 3 of 100 operations (3 %): 2 for lack of space and 1 on what could not be made before.",
+        "b is 80 % full at the end, a 70 %:",
+        "a has 2 days on record and b 1: they are not of the same age.",
+    ] {
+        assert!(all.contains(sentence), "{sentence}\n{all}");
+    }
+}
+
+#[test]
+fn who_had_more_to_lose_may_still_have_more() {
+    let a = one("a", &[0.9], Some(0.99));
+    let b = one("b", &[0.7], Some(0.71));
+    let all = said(vec![a, b]);
+    assert!(
+        all[1].starts_with("b decayed least: 1.0 points below"),
+        "{}",
+        all[1]
+    );
+    assert!(
+        all[1].ends_with("a had more to lose, and still ends with more."),
+        "{}",
+        all[1]
+    );
+}

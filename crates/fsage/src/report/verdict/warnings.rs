@@ -1,0 +1,107 @@
+//! What makes targets hard to compare.
+
+use super::{Ranking, finding};
+use crate::days::REASONS;
+use crate::report::subject::{Group, Life, Subject};
+use crate::report::words::{counted, list, percent, thousands};
+use fsage_report::{Finding, Tone};
+
+/// Targets whose utilization differs by more do not hold the same.
+const UNLIKE_UTILIZATION: f64 = 0.02;
+
+/// All warnings.
+pub fn findings(group: &Group, ranking: &Ranking<'_>) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = group.subjects.iter().filter_map(skipped).collect();
+    findings.extend(utilization(ranking));
+    findings.extend(ages(ranking));
+    findings.extend(unscored(group));
+    findings
+}
+
+fn skipped(subject: &Subject) -> Option<Finding> {
+    let skipped = subject.total(|day| day.skipped);
+    let ignored = subject.total(|day| day.ignored);
+    if skipped == 0 && ignored == 0 {
+        return None;
+    }
+    let operations = subject.total(|day| day.operations);
+    let reasons = REASONS.iter().filter_map(|(_, reason, count)| {
+        let n = subject.total(count);
+        (n > 0).then(|| format!("{} {reason}", thousands(n)))
+    });
+    let reasons: Vec<String> = reasons.collect();
+    let not_done = skipped.saturating_add(ignored);
+    let share = not_done as f64 / operations.max(1) as f64;
+    let (consequence, tone) = if skipped > 0 {
+        (
+            " It holds other files than a target that did them all, which makes it look better or worse than it is.",
+            Tone::Bad,
+        )
+    } else {
+        ("", Tone::Neutral)
+    };
+    let text = format!(
+        "{} did not do {} of {} ({}): {}.{consequence}",
+        subject.name,
+        thousands(not_done),
+        counted(operations, "operation"),
+        percent(share),
+        list(&reasons)
+    );
+    Some(finding(text, tone, "outcomes"))
+}
+
+fn utilization(ranking: &Ranking<'_>) -> Option<Finding> {
+    let used = ranking.scored.iter().filter_map(|s| {
+        let used = s.subject.at_end(|day| day.utilization)?;
+        Some((&s.subject.name, used.mean))
+    });
+    let used: Vec<_> = used.collect();
+    let most = used.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let least = used.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    (most.1 - least.1 > UNLIKE_UTILIZATION).then(|| {
+        let text = format!(
+            "{} is {} full at the end, {} {}: layout decays faster on a fuller disk, so that part of the difference \
+             may come from that.",
+            most.0,
+            percent(most.1),
+            least.0,
+            percent(least.1)
+        );
+        finding(text, Tone::Bad, "decay")
+    })
+}
+
+fn ages(ranking: &Ranking<'_>) -> Option<Finding> {
+    let ages = ranking
+        .scored
+        .iter()
+        .map(|s| (s.subject.days(), &s.subject.name));
+    let (most, least) = (ages.clone().max()?, ages.min()?);
+    (most.0 > least.0).then(|| {
+        let text = format!(
+            "{} has {} on record and {} {}: they are not of the same age.",
+            most.1,
+            counted(most.0, "day"),
+            least.1,
+            thousands(least.0)
+        );
+        finding(text, Tone::Bad, "decay")
+    })
+}
+
+fn unscored(group: &Group) -> Option<Finding> {
+    let unscored = group.subjects.iter().filter(|subject| {
+        let days = subject.lives.iter().any(|life| life.last().is_some());
+        days && subject.over(Life::end_score).is_none()
+    });
+    let names: Vec<&str> = unscored.map(|subject| subject.name.as_str()).collect();
+    (!names.is_empty()).then(|| Finding {
+        text: format!(
+            "{}: no file at the end has two blocks whose place is known, so nothing can be said of its layout.",
+            list(&names)
+        ),
+        tone: Tone::Neutral,
+        section: None,
+    })
+}

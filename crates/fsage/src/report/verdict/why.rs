@@ -1,0 +1,189 @@
+//! Why: the metrics in which the target that decayed least differs from the one that decayed most.
+
+use super::{Ranking, alike, finding};
+use crate::days::DayRow;
+use crate::report::again::POLICY;
+use crate::report::split_files;
+use crate::report::subject::Subject;
+use crate::report::words::{list, percent, size};
+
+use fsage_report::{Finding, Tone};
+use std::fmt::Write as _;
+use std::ops::Range;
+
+/// A metric that a difference of layout shows in.
+struct Clue {
+    value: fn(&DayRow) -> Option<f64>,
+    /// Values that differ by less say nothing.
+    least: f64,
+    /// Whether more of it is better.
+    more_is_better: bool,
+    /// What it is of a target, without the value.
+    what: &'static str,
+    text: fn(f64) -> String,
+}
+
+const CLUES: [Clue; 5] = [
+    Clue {
+        value: |day| day.pieces_per_file,
+        least: 0.02,
+        more_is_better: false,
+        what: "pieces per file",
+        text: |pieces| format!("{pieces:.2}"),
+    },
+    Clue {
+        value: |day| (day.files > 0).then(|| day.fragmented_files as f64 / day.files as f64),
+        least: 0.01,
+        more_is_better: false,
+        what: "files in more than one piece",
+        text: percent,
+    },
+    Clue {
+        value: split_files::share,
+        least: 0.01,
+        more_is_better: false,
+        what: "files away from their inode's group",
+        text: percent,
+    },
+    Clue {
+        value: |day| {
+            let free = day.free_bytes.filter(|&bytes| bytes > 0)?;
+            Some(day.free_bytes_in_1m_runs? as f64 / free as f64)
+        },
+        least: 0.05,
+        more_is_better: true,
+        what: "free space in runs of 1 MiB or more",
+        text: percent,
+    },
+    Clue {
+        value: |day| day.adjacency,
+        least: 0.02,
+        more_is_better: true,
+        what: "files right behind the one before in their directory",
+        text: percent,
+    },
+];
+
+/// The sentence; none where no target decayed less than another.
+pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
+    let by_loss = ranking.by_loss();
+    let ((least, lost), (most, most_lost)) = (by_loss.first()?, by_loss.last()?);
+    if alike(lost.loss, most_lost.loss) {
+        return None;
+    }
+    let (mut with, mut against) = (Vec::new(), Vec::new());
+    for clue in &CLUES {
+        let values = least.at_end(clue.value).zip(most.at_end(clue.value));
+        let Some((of_least, of_most)) = values.map(|(a, b)| (a.mean, b.mean)) else {
+            continue;
+        };
+        if (of_least - of_most).abs() < clue.least {
+            continue;
+        }
+        let text = format!(
+            "{} {} against {}",
+            clue.what,
+            (clue.text)(of_least),
+            (clue.text)(of_most)
+        );
+        if (of_least > of_most) == clue.more_is_better {
+            with.push(text);
+        } else {
+            against.push(text);
+        }
+    }
+    let sizes = sizes(least, most);
+    if with.is_empty() && sizes.is_none() {
+        return None;
+    }
+    let names = format!("{} against {}", least.name, most.name);
+    let mut text = if with.is_empty() {
+        format!("Where it differs, {names}:")
+    } else {
+        format!("Why, {names}: {}.", list(&with))
+    };
+    text.extend(sizes.map(|sizes| format!(" {sizes}")));
+    if !against.is_empty() {
+        let _ = write!(text, " On the other hand: {}.", list(&against));
+    }
+    let policies = policy(least).zip(policy(most)).filter(|(a, b)| a != b);
+    if let Some((of_least, of_most)) = policies {
+        let _ = write!(
+            text,
+            " What each does: {}: {of_least}; {}: {of_most}.",
+            least.name, most.name
+        );
+    }
+    Some(finding(text, Tone::Neutral, "by-size"))
+}
+
+/// What its allocation policy does, in a line.
+fn policy(subject: &Subject) -> Option<&str> {
+    let fact = subject.facts.iter().find(|fact| fact.label == POLICY)?;
+    let (_, summary) = fact.value.split_once(": ")?;
+    Some(summary)
+}
+
+/// The sizes of files in which most of the difference lies: the fewest neighboring classes with half of it.
+fn sizes(least: &Subject, most: &Subject) -> Option<String> {
+    let (a, b) = (broken(least), broken(most));
+    let gaps = a.iter().zip(&b);
+    let gaps: Vec<f64> = gaps
+        .map(|(a, b)| b.breaks as f64 - a.breaks as f64)
+        .collect();
+    let all: f64 = gaps.iter().sum();
+    let ranges = (1..=gaps.len()).flat_map(|length| {
+        let starts = 0..=gaps.len() - length;
+        starts.map(move |start| start..start + length)
+    });
+    let sum = |range: &Range<usize>| gaps[range.clone()].iter().sum::<f64>();
+    let range = ranges.into_iter().find(|range| sum(range) * 2.0 >= all)?;
+    let (of_least, of_most) = (score(&a[range.clone()])?, score(&b[range.clone()])?);
+    (all > 0.0 && of_least > of_most).then(|| {
+        let to = a[range.end - 1].max_bytes;
+        let class = match range.start.checked_sub(1).map(|below| size(a[below].max_bytes)) {
+            None => format!("up to {}", size(to)),
+            Some(from) if to == u64::MAX => format!("over {from}"),
+            Some(from) => format!("of {from} to {}", size(to)),
+        };
+        format!(
+            "{} of the difference lies in files {class}: {} of their blocks are contiguous against {}.",
+            percent((sum(&range) / all).min(1.0)),
+            percent(of_least),
+            percent(of_most)
+        )
+    })
+}
+
+/// Blocks of a size of files, over all lives.
+struct Broken {
+    max_bytes: u64,
+    /// Blocks that do not follow their predecessor.
+    breaks: u64,
+    scored: u64,
+}
+
+/// Of several sizes together.
+fn score(classes: &[Broken]) -> Option<f64> {
+    let breaks: u64 = classes.iter().map(|class| class.breaks).sum();
+    let scored: u64 = classes.iter().map(|class| class.scored).sum();
+    (scored > 0).then(|| 1.0 - breaks as f64 / scored as f64)
+}
+
+fn broken(subject: &Subject) -> Vec<Broken> {
+    let mut classes: Vec<Broken> = Vec::new();
+    for last in subject.lives.iter().filter_map(|life| life.last()) {
+        for (at, class) in last.layout_by_size.iter().enumerate() {
+            if at == classes.len() {
+                classes.push(Broken {
+                    max_bytes: class.max_bytes,
+                    breaks: 0,
+                    scored: 0,
+                });
+            }
+            classes[at].breaks += class.scored.saturating_sub(class.optimal);
+            classes[at].scored += class.scored;
+        }
+    }
+    classes
+}

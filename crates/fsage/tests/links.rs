@@ -1,0 +1,177 @@
+//! Links between pages lead somewhere: in the repository, and on the site that is built of `docs`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write as _;
+use std::path::{Component, Path, PathBuf};
+use std::process::Command;
+
+/// Where the site leads to what is not part of it; the rest of the address is a path in the repository.
+const REPOSITORY: &str = "https://github.com/fsage/fsage/blob/main/";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// All pages of the repository by their paths, but for test vectors.
+fn pages() -> BTreeMap<String, String> {
+    let listing = Command::new("git")
+        .args(["ls-files", "-z", "-c", "-o", "--exclude-standard", "*.md"])
+        .current_dir(root())
+        .output();
+    let listing = listing.map_or(Vec::new(), |output| output.stdout);
+    let listing = String::from_utf8(listing).expect("names are text");
+    let mut pages = BTreeMap::new();
+    for path in listing.split_terminator('\0') {
+        if path.split('/').any(|part| part == "vectors") {
+            continue;
+        }
+        // A page that was just removed is still listed.
+        if let Ok(text) = fs::read_to_string(root().join(path)) {
+            pages.insert(path.to_owned(), text);
+        }
+    }
+    if pages.is_empty() {
+        let _ = writeln!(std::io::stderr(), "skipped: links: this is no git checkout");
+    }
+    pages
+}
+
+/// Lines outside of blocks of code, with their numbers.
+fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut in_block = false;
+    text.lines().zip(1..).filter_map(move |(line, number)| {
+        let is_fence = line.trim_start().starts_with("```");
+        in_block ^= is_fence;
+        (!in_block && !is_fence).then_some((number, line))
+    })
+}
+
+/// A line without what stands in backquotes.
+fn without_code(line: &str) -> String {
+    line.split('`').step_by(2).collect::<Vec<_>>().join("_")
+}
+
+/// Targets of `[text](target)`.
+fn links(line: &str) -> Vec<String> {
+    let line = without_code(line);
+    let rests = line.split("](").skip(1);
+    rests
+        .filter_map(|rest| rest.split_once(')').map(|(target, _)| target.to_owned()))
+        .collect()
+}
+
+/// The anchor that both the site and the repository's host make of a heading.
+fn anchor(heading: &str) -> String {
+    let heading = heading.trim().to_lowercase();
+    let kept = heading.chars().filter_map(|c| match c {
+        ' ' => Some('-'),
+        c if c.is_alphanumeric() || c == '-' || c == '_' => Some(c),
+        _ => None,
+    });
+    kept.collect()
+}
+
+fn anchors(text: &str) -> BTreeSet<String> {
+    prose(text)
+        .filter(|(_, line)| line.starts_with('#'))
+        .map(|(_, line)| anchor(line.trim_start_matches('#')))
+        .collect()
+}
+
+/// `docs/guide` and `../metrics.md` is `docs/metrics.md`; nothing above the root.
+fn joined(folder: &Path, target: &str) -> Option<String> {
+    let mut parts: Vec<String> = Vec::new();
+    for part in folder.join(target).components() {
+        match part {
+            Component::ParentDir => drop(parts.pop()?),
+            Component::Normal(name) => parts.push(name.to_string_lossy().into_owned()),
+            _ => {}
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// Why a link of a page leads nowhere.
+fn fault(pages: &BTreeMap<String, String>, page: &str, link: &str) -> Option<String> {
+    let in_repository = link.strip_prefix(REPOSITORY);
+    if in_repository.is_none() && (link.contains("://") || link.starts_with("mailto:")) {
+        return None;
+    }
+    let (target, heading) = link.split_once('#').unwrap_or((link, ""));
+    let target = match target.strip_prefix(REPOSITORY) {
+        Some(path) => path.to_owned(),
+        None if target.is_empty() => page.to_owned(),
+        None => joined(Path::new(page).parent()?, target)?,
+    };
+    if !root().join(&target).exists() {
+        return Some(format!("there is no {target}"));
+    }
+    let of_site = |path: &str| path.starts_with("docs/");
+    if in_repository.is_none() && of_site(page) && !of_site(&target) {
+        return Some(format!("not on the site: write {REPOSITORY}{target}"));
+    }
+    if heading.is_empty()
+        || pages
+            .get(&target)
+            .is_some_and(|text| anchors(text).contains(heading))
+    {
+        return None;
+    }
+    Some(format!("{target} has no heading #{heading}"))
+}
+
+#[test]
+fn every_link_between_pages_leads_somewhere() {
+    let pages = pages();
+    let mut faults = Vec::new();
+    for (page, text) in &pages {
+        for (number, line) in prose(text) {
+            for link in links(line) {
+                if let Some(why) = fault(&pages, page, &link) {
+                    faults.push(format!("{page}:{number}: {link}: {why}"));
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn every_page_of_docs_is_on_the_site_once() {
+    let pages = pages();
+    let Some(summary) = pages.get("docs/SUMMARY.md") else {
+        return;
+    };
+    let mut listed: Vec<String> = prose(summary).flat_map(|(_, line)| links(line)).collect();
+    listed.sort();
+    let there = pages.keys().filter_map(|page| page.strip_prefix("docs/"));
+    let there: Vec<&str> = there.filter(|page| *page != "SUMMARY.md").collect();
+    assert_eq!(listed, there, "docs/SUMMARY.md, and the pages below docs");
+}
+
+#[test]
+fn links_and_headings_are_found() {
+    assert_eq!(links("a [b](c.md#d), [e](f) and `[x](y)`"), ["c.md#d", "f"]);
+    // The rule of the host: small letters, blanks to hyphens, signs left out.
+    assert_eq!(
+        anchor(" Pools of short-lived files "),
+        "pools-of-short-lived-files"
+    );
+    assert_eq!(anchor(" `dir:PATH`: a directory"), "dirpath-a-directory");
+    assert_eq!(
+        joined(Path::new("docs/guide"), "../a.md").as_deref(),
+        Some("docs/a.md")
+    );
+    assert_eq!(joined(Path::new("docs"), "../../a.md"), None);
+    let pages = BTreeMap::from([("docs/a.md".into(), "# One\n```\n# two\n```\n".into())]);
+    for (link, why) in [
+        ("b.md", "no docs/b.md"),
+        ("../README.md", "not on the site"),
+    ] {
+        let said = fault(&pages, "docs/a.md", link).unwrap_or_default();
+        assert!(said.contains(why), "{link}: {said}");
+    }
+    assert!(anchors(&pages["docs/a.md"]).contains("one"));
+    assert!(!anchors(&pages["docs/a.md"]).contains("two"));
+}
