@@ -9,6 +9,7 @@ mod by_size;
 mod decay;
 mod experiment;
 mod free_space;
+mod log;
 mod map;
 pub mod names;
 mod origin;
@@ -124,6 +125,7 @@ fn page(material: Material) -> Report {
             by_size::section(group),
             free_space::section(group),
             split_files::section(group),
+            log::section(group),
             pieces::section(group),
             bench::section(group),
             paper::section(group),
