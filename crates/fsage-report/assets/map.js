@@ -21,6 +21,8 @@
     return `${n >= 100 || Number.isInteger(n) ? Math.round(n) : n.toFixed(n < 10 ? 2 : 1)} ${units[unit]}`;
   };
   const whole = (n) => n.toLocaleString("en-US");
+  /* Days are kept from 0 and shown from 1, as in the charts. */
+  const dayName = (day) => String(day + 1);
   const SIZES = ["up to 16 KiB", "up to 64 KiB", "up to 256 KiB", "up to 1 MiB", "up to 16 MiB", "over 16 MiB"];
   const AGES = ["since the day shown before", "1 day", "2–3 days", "4–7 days", "8–15 days", "16–31 days",
     "32–63 days", "64–127 days", "128 days and more"];
@@ -160,6 +162,11 @@
       context.putImageData(this.image, 0, 0);
       this.mark();
       this.describe();
+      // What is said of a cell is said of the day that is shown.
+      const lines = this.cursor < 0 ? [] : this.tell(this.cursor);
+      if (this.cursor < 0) this.tip.hidden = true;
+      else if (!this.tip.hidden) this.tip.textContent = lines.join("\n");
+      if (this.said.textContent !== "") this.said.textContent = state.playing ? "" : lines.join("; ");
     }
 
     /* The frame around the cell of the cursor: all that a move of it draws. */
@@ -191,10 +198,11 @@
       const map = this.map;
       const at = map.read.indexOf(this.frame);
       const parts = [];
-      const label = map.labels[at] && map.labels[at] !== String(this.frame.day) ? ` (${map.labels[at]})` : "";
+      const day = dayName(this.frame.day);
+      const label = map.labels[at] && map.labels[at] !== day ? ` (${map.labels[at]})` : "";
       if (map.utilization[at] !== null) parts.push(`${percent(map.utilization[at])} used`);
       if (map.layout_score[at] !== null) parts.push(`layout score ${map.layout_score[at].toFixed(3)}`);
-      let text = `day ${this.frame.day}${label}: ${parts.join(", ")}`;
+      let text = `day ${day}${label}: ${parts.join(", ")}`;
       if (!this.isWhole()) {
         text += `; ${bytes(this.view.from)} to ${bytes(this.view.to)}`;
       }
@@ -228,7 +236,7 @@
       const to = this.frame.day - age;
       const at = this.map.days.indexOf(to);
       const from = at > 0 ? this.map.days[at - 1] + 1 : to;
-      const when = from < to ? `on one of the days ${from} to ${to}` : `on day ${to}`;
+      const when = from < to ? `on one of the days ${dayName(from)} to ${dayName(to)}` : `on day ${dayName(to)}`;
       return `last changed ${when}`;
     }
 
@@ -427,7 +435,7 @@
     const index = Math.max(0, Math.min(state.days.length - 1, at));
     state.day = state.days[index];
     slider.value = String(index);
-    slider.setAttribute("aria-valuetext", `day ${state.day}`);
+    slider.setAttribute("aria-valuetext", `day ${dayName(state.day)}`);
     for (const pane of state.panes) pane.draw();
     legend();
   };
