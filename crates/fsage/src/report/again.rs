@@ -252,7 +252,7 @@ pub fn subtitle(name: &str, manifest: &Manifest, subjects: &[Subject]) -> String
         String::new()
     };
     format!(
-        "Run {name}: workload {}, {targets}{days}; fsage {}",
+        "Folder {name}: workload {}, {targets}{days}; fsage {}",
         manifest.workload.file, manifest.fsage
     )
 }

@@ -341,6 +341,12 @@ fn table(group: &Group, suite: &str, measured: &Measured<'_>) -> Exhibit {
             }
         }
     }
+    let known = |at: usize| data.rows.iter().any(|row| row[at] != Cell::Null);
+    let kept: Vec<usize> = (0..data.columns.len()).filter(|&at| known(at)).collect();
+    data.columns = kept.iter().map(|&at| data.columns[at].clone()).collect();
+    for row in &mut data.rows {
+        *row = kept.iter().map(|&at| row[at].clone()).collect();
+    }
     Exhibit::Table(Sheet {
         id: format!("bench-{}-table{}", slug(suite), group.suffix),
         title: format!("Benchmark {suite}, medians"),
