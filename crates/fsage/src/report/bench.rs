@@ -372,6 +372,10 @@ fn table(group: &Group, suite: &str, measured: &Measured<'_>) -> Exhibit {
     }
     let known = |at: usize| data.rows.iter().any(|row| row[at] != Cell::Null);
     let kept: Vec<usize> = (0..data.columns.len()).filter(|&at| known(at)).collect();
+    let of_sizes = match known(1) {
+        true => " The verdict has its median over the sizes of files.",
+        false => "",
+    };
     data.columns = kept.iter().map(|&at| data.columns[at].clone()).collect();
     for row in &mut data.rows {
         *row = kept.iter().map(|&at| row[at].clone()).collect();
@@ -379,9 +383,10 @@ fn table(group: &Group, suite: &str, measured: &Measured<'_>) -> Exhibit {
     Exhibit::Table(Sheet {
         id: format!("bench-{}-table{}", slug(suite), group.suffix),
         title: format!("Benchmark {suite}, medians"),
-        description: "Aged over control is the median of the ratios of repetitions with the same number; below 1 the \
-                      aged file system is the slower one. The verdict has its median over the sizes of files."
-            .to_owned(),
+        description: format!(
+            "Aged over control is the median of the ratios of repetitions with the same number; below 1 the aged file \
+             system is the slower one.{of_sizes}"
+        ),
         data,
     })
 }

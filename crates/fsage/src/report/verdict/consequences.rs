@@ -79,9 +79,12 @@ fn unmeasured(group: &Group) -> Option<Finding> {
     let (measured, others): (Vec<_>, Vec<_>) = group.subjects.iter().partition(is_measured);
     let others: Vec<&str> = others.iter().map(|subject| subject.name.as_str()).collect();
     (!measured.is_empty() && !others.is_empty()).then(|| {
-        let was = if others.len() == 1 { "was" } else { "were" };
+        let (was, whose) = match others.len() {
+            1 => ("was", "its"),
+            _ => ("were", "their"),
+        };
         let text = format!(
-            "{} {was} not benchmarked: nothing is known of the speed.",
+            "{} {was} not benchmarked: nothing is known of {whose} speed.",
             list(&others)
         );
         finding(text, Tone::Neutral, "bench")
