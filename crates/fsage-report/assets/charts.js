@@ -223,10 +223,12 @@
       const row = nearest(curve.rows, meta.x, x, (other) => Math.abs(other - x));
       return { curve, row, there: row[meta.x] === x };
     });
+    /* A control is a level from the first day to the last, and of none of them. */
+    const isLevel = ({ rows }) => rows.length === 2 && rows[0][meta.y] === rows[1][meta.y];
     points.sort((a, b) => b.row[meta.y] - a.row[meta.y]);
     const lines = points.map(({ curve, row, there }) => ({
       sign: swatch(curve.color, curve),
-      name: there ? curve.name : `${curve.name} (${meta.x} ${numberText(row[meta.x], meta.x_format)})`,
+      name: there || isLevel(curve) ? curve.name : `${curve.name} (${meta.x} ${numberText(row[meta.x], meta.x_format)})`,
       value: numberText(row[meta.y], meta.y_format) + interval(row, meta.y_format),
     }));
     for (const row of published.filter((row) => row[meta.x] === x)) {

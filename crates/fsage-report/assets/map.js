@@ -21,10 +21,9 @@
     return `${n >= 100 || Number.isInteger(n) ? Math.round(n) : n.toFixed(n < 10 ? 2 : 1)} ${units[unit]}`;
   };
   const whole = (n) => n.toLocaleString("en-US");
+  /* Days are kept from 0 and shown from 1, as in the charts. */
+  const dayName = (day) => String(day + 1);
   const SIZES = ["up to 16 KiB", "up to 64 KiB", "up to 256 KiB", "up to 1 MiB", "up to 16 MiB", "over 16 MiB"];
-  /* Days are kept from 0 and told from 1, as on the charts. */
-  const dayNumber = (day) => day + 1;
-
   const AGES = ["since the day shown before", "1 day", "2–3 days", "4–7 days", "8–15 days", "16–31 days",
     "32–63 days", "64–127 days", "128 days and more"];
   const CONTIGUITY = ["none", "under 20 %", "20–40 %", "40–60 %", "60–80 %", "80–99 %", "all"];
@@ -163,6 +162,11 @@
       context.putImageData(this.image, 0, 0);
       this.mark();
       this.describe();
+      // What is said of a cell is said of the day that is shown.
+      const lines = this.cursor < 0 ? [] : this.tell(this.cursor);
+      if (this.cursor < 0) this.tip.hidden = true;
+      else if (!this.tip.hidden) this.tip.textContent = lines.join("\n");
+      if (this.said.textContent !== "") this.said.textContent = state.playing ? "" : lines.join("; ");
     }
 
     /* The frame around the cell of the cursor: all that a move of it draws. */
@@ -194,8 +198,8 @@
       const map = this.map;
       const at = map.read.indexOf(this.frame);
       const parts = [];
-      const day = dayNumber(this.frame.day);
-      const label = map.labels[at] && map.labels[at] !== String(day) ? ` (${map.labels[at]})` : "";
+      const day = dayName(this.frame.day);
+      const label = map.labels[at] && map.labels[at] !== day ? ` (${map.labels[at]})` : "";
       if (map.utilization[at] !== null) parts.push(`${percent(map.utilization[at])} used`);
       if (map.layout_score[at] !== null) parts.push(`layout score ${map.layout_score[at].toFixed(3)}`);
       let text = `day ${day}${label}: ${parts.join(", ")}`;
@@ -232,8 +236,7 @@
       const to = this.frame.day - age;
       const at = this.map.days.indexOf(to);
       const from = at > 0 ? this.map.days[at - 1] + 1 : to;
-      const when = from < to
-        ? `on one of the days ${dayNumber(from)} to ${dayNumber(to)}` : `on day ${dayNumber(to)}`;
+      const when = from < to ? `on one of the days ${dayName(from)} to ${dayName(to)}` : `on day ${dayName(to)}`;
       return `last changed ${when}`;
     }
 
@@ -432,7 +435,7 @@
     const index = Math.max(0, Math.min(state.days.length - 1, at));
     state.day = state.days[index];
     slider.value = String(index);
-    slider.setAttribute("aria-valuetext", `day ${dayNumber(state.day)}`);
+    slider.setAttribute("aria-valuetext", `day ${dayName(state.day)}`);
     for (const pane of state.panes) pane.draw();
     legend();
   };

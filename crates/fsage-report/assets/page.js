@@ -46,7 +46,9 @@
 
   const tableOf = (part, label) => {
     const columns = columnsOf(part);
-    const head = element("tr", {}, ...columns.map((column) => element("th", { scope: "col" }, column.name)));
+    const isNumber = ({ values }) => values.some((value) => typeof value === "number");
+    const head = element("tr", {}, ...columns.map((column) =>
+      element("th", isNumber(column) ? { scope: "col", class: "number" } : { scope: "col" }, column.name)));
     const body = element("tbody");
     const count = rowCount(part);
     for (let i = 0; i < Math.min(count, MAX_ROWS); i++) {

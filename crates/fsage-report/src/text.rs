@@ -50,7 +50,7 @@ pub fn cell(value: &Value) -> String {
     }
 }
 
-/// A sentence: what stands between backquotes is something to type.
+/// A sentence: what stands between backquotes is something to type, and a percent sign stays with its number.
 pub fn sentence(text: &str) -> Value {
     let parts: Vec<&str> = text.split('`').collect();
     let mut out = String::new();
@@ -60,16 +60,28 @@ pub fn sentence(text: &str) -> Value {
         match (i % 2 == 1, i + 1 < parts.len()) {
             (true, true) => out.extend(["<code>", &escaped, "</code>"]),
             (true, false) => out.extend(["`", &escaped]),
-            (false, _) => out.push_str(&escaped),
+            (false, _) => out.push_str(&escaped.replace(" %", "\u{a0}%")),
         }
     }
     Value::from_safe_string(out)
 }
 
-/// Something to type or a specification, which may be broken into lines behind its commas.
+/// Something to type or a specification, which may be broken into lines behind its commas, and not within an option.
 pub fn code(text: &str) -> Value {
     let escaped = HtmlEscape(&visible(text)).to_string();
-    Value::from_safe_string(escaped.replace(',', ",<wbr>"))
+    let words = escaped.split(' ').map(|word| {
+        let name = word.split('=').next().unwrap_or_default();
+        if word.starts_with('-') && name.len() < 24 {
+            format!(
+                "<span class=\"option\">{name}</span>{}",
+                &word[name.len()..]
+            )
+        } else {
+            word.to_owned()
+        }
+    });
+    let words: Vec<String> = words.collect();
+    Value::from_safe_string(words.join(" ").replace(',', ",<wbr>"))
 }
 
 /// The words of a text, in small letters.

@@ -531,6 +531,6 @@ fn cells_are_what_they_are() {
         markup.contains("<th scope=\"col\">name</th><th scope=\"col\" class=\"number\">count</th>"),
         "{markup}"
     );
-    assert!(markup.contains("<td>a</td><td class=\"number\">1,234,567</td>"));
+    assert!(markup.contains("<td class=\"short\">a</td><td class=\"number\">1,234,567</td>"));
     assert!(markup.contains("<td>\u{2013}</td><td>\u{2013}</td>"));
 }

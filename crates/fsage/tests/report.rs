@@ -72,8 +72,11 @@ fn aged(at: &Path, run: &str) -> PathBuf {
 }
 
 fn contains(page: &str, texts: &[&str]) {
-    // Where a long word may be broken is no part of it.
-    let shown = page.replace("<wbr>", "");
+    // Where a line may be broken, and where not, is no part of the text.
+    let shown = page.replace("<wbr>", "").replace('\u{a0}', " ");
+    let shown = shown
+        .replace("<span class=\"option\">", "")
+        .replace("</span>", "");
     for text in texts {
         assert!(shown.contains(text), "not on the page: {text}");
     }

@@ -116,7 +116,7 @@ pub fn commands(run: &Path, name: &str, manifest: &Manifest, group: &Group) -> V
     let workload = place(&manifest.workload, name);
     if let Some(words) = generated(&manifest.workload) {
         commands.push(command(
-            "Make the workload again, byte for byte:",
+            "Make the workload again, byte for byte, where it is gone:",
             words.into_iter().chain(["-o".to_owned(), workload.clone()]),
         ));
     }
@@ -252,7 +252,7 @@ pub fn subtitle(name: &str, manifest: &Manifest, subjects: &[Subject]) -> String
         String::new()
     };
     format!(
-        "Run {name}: workload {}, {targets}{days}; fsage {}",
+        "Folder {name}: workload {}, {targets}{days}; fsage {}",
         manifest.workload.file, manifest.fsage
     )
 }

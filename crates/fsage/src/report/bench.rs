@@ -23,11 +23,40 @@ pub fn section(group: &Group) -> Option<Section> {
     (!exhibits.is_empty()).then(|| Section {
         id: format!("bench{}", group.suffix),
         title: group.titled("Benchmarks"),
-        lead: "How fast the aged file systems are, beside their unaged controls. Medians of the repetitions, with the \
-               95 % interval of the median; of fewer than six repetitions the smallest and the largest value."
-            .to_owned(),
+        lead: format!(
+            "How fast the aged file systems are, beside their unaged controls{}. Medians of the repetitions, with the \
+             95 % interval of the median; of fewer than six repetitions the smallest and the largest value.",
+            machine(group)
+        ),
         exhibits,
     })
+}
+
+/// The models that the benchmarks ran on, where they are the same for all.
+fn machine(group: &Group) -> String {
+    let lives = group.subjects.iter().flat_map(|subject| &subject.lives);
+    let mut models = lives
+        .flat_map(|life| &life.bench)
+        .map(|row| (&row.device, &row.host));
+    match models.next() {
+        Some((Some(device), Some(host)))
+            if models.all(|m| m == (&Some(device.clone()), &Some(host.clone()))) =>
+        {
+            format!(", simulated: disk {device}, host {host}")
+        }
+        _ => String::new(),
+    }
+}
+
+/// What a suite does, in a sentence.
+fn doing(suite: &str) -> &'static str {
+    match suite {
+        "hot-files" => {
+            " Reads all files that were modified in the last month, then overwrites them in place."
+        }
+        "sequential" => " Creates many files of one size in new directories, then reads them.",
+        _ => "",
+    }
 }
 
 /// Aged against control of a phase, target by target.
@@ -226,7 +255,7 @@ fn bars(group: &Group, suite: &str, measured: &Measured<'_>) -> Vec<Exhibit> {
         let chart = Bars {
             id: format!("bench-{}-{id}{}", slug(suite), group.suffix),
             title: format!("Benchmark {suite}"),
-            description: format!("In {unit}; longer is faster."),
+            description: format!("In {unit}; longer is faster.{}", doing(suite)),
             value: Axis {
                 label: unit.to_owned(),
                 from_zero: true,
@@ -341,12 +370,23 @@ fn table(group: &Group, suite: &str, measured: &Measured<'_>) -> Exhibit {
             }
         }
     }
+    let known = |at: usize| data.rows.iter().any(|row| row[at] != Cell::Null);
+    let kept: Vec<usize> = (0..data.columns.len()).filter(|&at| known(at)).collect();
+    let of_sizes = match known(1) {
+        true => " The verdict has its median over the sizes of files.",
+        false => "",
+    };
+    data.columns = kept.iter().map(|&at| data.columns[at].clone()).collect();
+    for row in &mut data.rows {
+        *row = kept.iter().map(|&at| row[at].clone()).collect();
+    }
     Exhibit::Table(Sheet {
         id: format!("bench-{}-table{}", slug(suite), group.suffix),
         title: format!("Benchmark {suite}, medians"),
-        description: "Aged over control is the median of the ratios of repetitions with the same number; below 1 the \
-                      aged file system is the slower one."
-            .to_owned(),
+        description: format!(
+            "Aged over control is the median of the ratios of repetitions with the same number; below 1 the aged file \
+             system is the slower one.{of_sizes}"
+        ),
         data,
     })
 }

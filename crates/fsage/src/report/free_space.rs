@@ -58,8 +58,9 @@ fn classes(group: &Group) -> Option<Exhibit> {
     let chart = Stacks {
         id: format!("free-space-by-length{}", group.suffix),
         title: "Free space by length of run, at the end".to_owned(),
-        description: "Shares of all free bytes. The control holds the same files, freshly written."
-            .to_owned(),
+        description:
+            "Shares of the bytes in free runs. The control holds the same files, freshly written."
+                .to_owned(),
         value: Axis {
             label: "free space".to_owned(),
             format: Format::Percent,
@@ -121,9 +122,10 @@ fn table(group: &Group) -> Option<Exhibit> {
         Exhibit::Table(Sheet {
             id: format!("free-space-table{}", group.suffix),
             title: "Free space at the end".to_owned(),
-            description:
-                "How many extents of each length could be placed: over all runs, how often it fits."
-                    .to_owned(),
+            description: "How many extents of each length could be placed: over all runs, how often it fits. Free \
+                          bytes that are in no run cannot be written before they are cleaned, as the dead blocks of a \
+                          log."
+                .to_owned(),
             data,
         })
     })

@@ -72,8 +72,11 @@ pub fn section(group: &Group) -> Option<Section> {
 }
 
 impl Subject {
-    /// Whether its file system has groups.
+    /// Whether its file system has groups; the segments of a log are none.
     fn has_groups(&self) -> bool {
+        if self.spec.split(':').next() == Some("lfs") {
+            return false;
+        }
         let mut days = self.lives.iter().flat_map(|life| &life.days);
         days.any(|day| day.split_files > 0 || day.directory_locality.is_some())
     }

@@ -68,7 +68,27 @@ pub fn benchmarks(group: &Group) -> Vec<Finding> {
         }
         of_interest.into_iter().map(sentence)
     });
-    findings.collect()
+    let mut findings: Vec<Finding> = findings.collect();
+    findings.extend(unmeasured(group));
+    findings
+}
+
+/// Targets that no benchmark was run on, where one was run on others.
+fn unmeasured(group: &Group) -> Option<Finding> {
+    let is_measured = |subject: &&Subject| subject.lives.iter().any(|life| !life.bench.is_empty());
+    let (measured, others): (Vec<_>, Vec<_>) = group.subjects.iter().partition(is_measured);
+    let others: Vec<&str> = others.iter().map(|subject| subject.name.as_str()).collect();
+    (!measured.is_empty() && !others.is_empty()).then(|| {
+        let (was, whose) = match others.len() {
+            1 => ("was", "its"),
+            _ => ("were", "their"),
+        };
+        let text = format!(
+            "{} {was} not benchmarked: nothing is known of {whose} speed.",
+            list(&others)
+        );
+        finding(text, Tone::Neutral, "bench")
+    })
 }
 
 fn sentence(compared: &Compared) -> Finding {

@@ -1,6 +1,7 @@
 //! Which target decayed least.
 
 use super::{Lost, Ranking, Since, alike, finding, less_than};
+use crate::report::subject::Subject;
 use crate::report::words::percent;
 use fsage_report::{Finding, Tone};
 
@@ -33,7 +34,8 @@ pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
                 )
             };
             format!(
-                "{first}. {} decayed most: {}.{}",
+                "{first}. {}{} decayed most: {}.{}",
+                between(&by_loss, ranking.since),
                 most.name,
                 below(most_lost, ranking.since),
                 though(ranking, &least.name)
@@ -46,6 +48,16 @@ pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
         _ => Tone::Neutral,
     };
     Some(finding(text, tone, "decay"))
+}
+
+/// The one between, where there are three and no two are named as alike.
+fn between(by_loss: &[(&Subject, Lost)], since: Since) -> String {
+    match by_loss {
+        [(_, least), (name, lost), _] if !alike(least.loss, lost.loss) => {
+            format!("{} is {}. ", name.name, below(lost, since))
+        }
+        _ => String::new(),
+    }
 }
 
 /// That another target ends with a better layout than the one that lost least.

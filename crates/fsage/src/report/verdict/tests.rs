@@ -59,6 +59,17 @@ fn two_targets_are_ranked_by_what_they_have_and_by_what_they_lost() {
 }
 
 #[test]
+fn of_three_targets_the_one_between_is_told_too() {
+    let three = [("a", 0.9), ("b", 0.8), ("c", 0.6)];
+    let three = three.map(|(name, score)| one(name, &[score], Some(0.95)));
+    assert_eq!(
+        said(three.to_vec())[1],
+        "a decayed least: 5.0 points below the same files freshly written (95 %). b is 15 points below the same files \
+         freshly written (95 %). c decayed most: 35 points below the same files freshly written (95 %)."
+    );
+}
+
+#[test]
 fn without_every_control_the_first_day_stands_for_it() {
     let a = one("a", &[1.0, 0.9], None);
     let b = one("b", &[0.9, 0.6], Some(0.95));
