@@ -22,6 +22,8 @@
   };
   const whole = (n) => n.toLocaleString("en-US");
   const SIZES = ["up to 16 KiB", "up to 64 KiB", "up to 256 KiB", "up to 1 MiB", "up to 16 MiB", "over 16 MiB"];
+  /* A day as people and the charts count it, from 1. */
+  const counted = (day) => String(day + 1);
   const AGES = ["since the day shown before", "1 day", "2–3 days", "4–7 days", "8–15 days", "16–31 days",
     "32–63 days", "64–127 days", "128 days and more"];
   const CONTIGUITY = ["none", "under 20 %", "20–40 %", "40–60 %", "60–80 %", "80–99 %", "all"];
@@ -191,10 +193,12 @@
       const map = this.map;
       const at = map.read.indexOf(this.frame);
       const parts = [];
-      const label = map.labels[at] && map.labels[at] !== String(this.frame.day) ? ` (${map.labels[at]})` : "";
+      const named = map.labels[at] || "";
+      const says = named !== "" && named !== String(this.frame.day) && named !== counted(this.frame.day);
+      const label = says ? ` (${named})` : "";
       if (map.utilization[at] !== null) parts.push(`${percent(map.utilization[at])} used`);
       if (map.layout_score[at] !== null) parts.push(`layout score ${map.layout_score[at].toFixed(3)}`);
-      let text = `day ${this.frame.day}${label}: ${parts.join(", ")}`;
+      let text = `day ${counted(this.frame.day)}${label}: ${parts.join(", ")}`;
       if (!this.isWhole()) {
         text += `; ${bytes(this.view.from)} to ${bytes(this.view.to)}`;
       }
@@ -228,7 +232,7 @@
       const to = this.frame.day - age;
       const at = this.map.days.indexOf(to);
       const from = at > 0 ? this.map.days[at - 1] + 1 : to;
-      const when = from < to ? `on one of the days ${from} to ${to}` : `on day ${to}`;
+      const when = from < to ? `on one of the days ${counted(from)} to ${counted(to)}` : `on day ${counted(to)}`;
       return `last changed ${when}`;
     }
 
@@ -427,7 +431,7 @@
     const index = Math.max(0, Math.min(state.days.length - 1, at));
     state.day = state.days[index];
     slider.value = String(index);
-    slider.setAttribute("aria-valuetext", `day ${state.day}`);
+    slider.setAttribute("aria-valuetext", `day ${counted(state.day)}`);
     for (const pane of state.panes) pane.draw();
     legend();
   };
