@@ -199,7 +199,8 @@
       const at = map.read.indexOf(this.frame);
       const parts = [];
       const day = dayName(this.frame.day);
-      const label = map.labels[at] && map.labels[at] !== day ? ` (${map.labels[at]})` : "";
+      const named = map.labels[at] || "";
+      const label = ["", day, String(this.frame.day)].includes(named) ? "" : ` (${named})`;
       if (map.utilization[at] !== null) parts.push(`${percent(map.utilization[at])} used`);
       if (map.layout_score[at] !== null) parts.push(`layout score ${map.layout_score[at].toFixed(3)}`);
       let text = `day ${day}${label}: ${parts.join(", ")}`;

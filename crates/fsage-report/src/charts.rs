@@ -103,8 +103,15 @@ fn column_name(label: &str, others: &[&str]) -> String {
 /// A quantitative channel: the column, its axis, and what is shown on it. The values tell what that is, so that charts
 /// do not look for it in data that they may not have.
 fn quantitative(field: &str, axis: &Axis, values: impl Iterator<Item = f64>) -> Value {
-    let (low, high) = shown(axis, values);
+    let values: Vec<f64> = values.collect();
+    // What is counted has no halves.
+    let is_counted =
+        axis.format == Format::Number && values.iter().all(|value| value.fract() == 0.0);
+    let (low, high) = shown(axis, values.into_iter());
     let mut guide = json!({ "title": axis.label });
+    if is_counted {
+        guide["tickMinStep"] = json!(1);
+    }
     match axis.format {
         Format::Number => guide["format"] = json!(",.6~r"),
         Format::Percent => guide["format"] = json!("~%"),
@@ -140,6 +147,7 @@ fn shown(axis: &Axis, values: impl Iterator<Item = f64>) -> (f64, f64) {
     match (is_log, axis.format) {
         (true, _) => (low / 2.0, high * 2.0),
         (false, Format::Percent) => (low - 0.05, high + 0.05),
+        (false, _) if axis.from_zero => (low, high + 1.0),
         (false, _) => (low - 1.0, high + 1.0),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::report;
 use crate::ui::Ui;
+use anyhow::bail;
 use std::path::PathBuf;
 
 /// Writes the report of a run or an experiment: one HTML file that needs no network and no other file.
@@ -21,6 +22,12 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
+    if args.folder.is_file() {
+        bail!(
+            "{}: a file; name the folder of a run, which `fsage age ... -o RUN` makes",
+            args.folder.display()
+        );
+    }
     let default = || args.folder.join(report::PAGE);
     let to = args.output.clone().unwrap_or_else(default);
     report::write(&args.folder, &to, ui)?;

@@ -23,6 +23,9 @@ pub struct Verdict {
     pub layout_first_day: f64,
     /// Layout score at the end.
     pub layout_end: f64,
+    /// Whether a block is scored at the end: without one, a layout score says nothing.
+    #[serde(skip)]
+    pub is_scored: bool,
     /// From the end of the first day to the end of the last, in 100 days: below 0 where it decays. `None` of a single
     /// day.
     pub change_per_100_days: Option<f64>,
@@ -49,6 +52,7 @@ impl Verdict {
                 skipped: target.skipped,
                 layout_first_day: rows.first().map_or(1.0, |row| row.layout_score),
                 layout_end: last.layout_score,
+                is_scored: last.layout_scored > 0,
                 change_per_100_days: change_per_100_days(&rows),
                 layout_control: last.control_layout_score,
                 layout_ratio: last.layout_ratio,
@@ -104,9 +108,10 @@ pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()>
             verdict.target.clone(),
             verdict.days.to_string(),
             verdict.skipped.to_string(),
-            digits(Some(verdict.layout_end)),
+            digits(verdict.is_scored.then_some(verdict.layout_end)),
             verdict
                 .change_per_100_days
+                .filter(|_| verdict.is_scored)
                 .map_or_else(|| "-".to_owned(), |change| format!("{change:+.3}")),
             digits(verdict.layout_ratio),
         ];

@@ -76,6 +76,8 @@ pub struct Ratio {
     pub mean: f64,
     /// Whether that is no difference: less than 1 %, or within what repetitions differ by.
     pub is_same: bool,
+    /// Whether a case ran only once: nothing says then how far another repetition would lie from it.
+    pub is_single: bool,
 }
 
 /// Every phase that was measured in both states, by suite.
@@ -126,7 +128,10 @@ fn ratio(lives: &[Vec<Line>], phase: &str) -> Option<Ratio> {
         }),
         _ => false,
     };
+    let mut of_phase = lives.iter().flatten().filter(|line| line.phase == phase);
     Some(Ratio {
+        is_single: over.count == 1
+            && of_phase.any(|line| line.ratio.as_ref().is_some_and(|ratio| ratio.count == 1)),
         mean: over.mean,
         is_same: within || (over.mean - 1.0).abs() < SAME,
     })

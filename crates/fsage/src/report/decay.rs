@@ -128,11 +128,12 @@ fn curves(group: &Group, value: impl Fn(&DayRow) -> Option<f64>) -> Vec<Series> 
 
 /// A value by day, counted from 1: the mean over the lives that have the day.
 fn points(subject: &Subject, value: impl Fn(&DayRow) -> Option<f64>) -> Vec<Point> {
-    let lives = subject.lives.iter().map(|life| life.days.len());
-    let days = lives.max().unwrap_or(0);
+    // Of a life of which only the end is known nothing says which day that was.
+    let lives = || subject.lives.iter().filter(|life| !life.only_end);
+    let days = lives().map(|life| life.days.len()).max().unwrap_or(0);
     let points: Vec<Point> = (0..days)
         .map(|day| {
-            let rows = subject.lives.iter().filter_map(|life| life.days.get(day));
+            let rows = lives().filter_map(|life| life.days.get(day));
             let over = Over::of(rows.filter_map(&value));
             Point {
                 x: (day + 1) as f64,
@@ -174,7 +175,8 @@ fn thinned(points: &[Point], most: usize) -> Vec<Point> {
 /// The score of the control, from the first day to the last: what the same files could have.
 fn control(subject: &Subject) -> Option<Series> {
     let control = subject.over(Life::control_score)?;
-    let last = subject.lives.iter().map(|life| life.days.len()).max()?;
+    let lives = subject.lives.iter().filter(|life| !life.only_end);
+    let last = lives.map(|life| life.days.len()).max()?;
     let point = |x: usize| Point {
         x: x as f64,
         y: Some(control.mean),

@@ -8,13 +8,22 @@ use fsage_report::charts::Stack;
 use fsage_report::{Axis, Cell, DataTable, Exhibit, Format, Section, Sheet, Stacks};
 
 /// Lengths of runs, from good to bad: from how many bytes, and in words.
-const CLASSES: [(u64, &str); 5] = [
+const LENGTHS: [(u64, &str); 5] = [
     (64 << 20, "64 MiB or more"),
     (1 << 20, "1 to 64 MiB"),
     (64 << 10, "64 KiB to 1 MiB"),
     (4 << 10, "4 to 64 KiB"),
     (0, "less than 4 KiB"),
 ];
+
+/// What is free but in no run: dead blocks of a log, which its cleaner has to collect first.
+const NOT_COLLECTED: &str = "dead blocks, not cleaned yet";
+
+/// Free bytes in no run that are worth a part of a bar, as a share.
+const LEAST_NOT_COLLECTED: f64 = 0.001;
+
+/// Parts of a bar: runs by length, and what is in no run.
+const PARTS: usize = LENGTHS.len() + 1;
 
 /// The section; none where no target tells its free space.
 pub fn section(group: &Group) -> Option<Section> {
@@ -55,6 +64,17 @@ fn classes(group: &Group) -> Option<Exhibit> {
             .filter_map(|life| life.control.as_ref());
         stacks.extend(stack(format!("{}, control", subject.name), control));
     }
+    let uncollected = stacks
+        .iter()
+        .flat_map(|stack| stack.parts.get(LENGTHS.len()));
+    if !uncollected
+        .map(|(_, share)| *share)
+        .any(|share| share > 0.0)
+    {
+        for stack in &mut stacks {
+            stack.parts.truncate(LENGTHS.len());
+        }
+    }
     let chart = Stacks {
         id: format!("free-space-by-length{}", group.suffix),
         title: "Free space by length of run, at the end".to_owned(),
@@ -74,11 +94,13 @@ fn classes(group: &Group) -> Option<Exhibit> {
 
 /// Mean shares over the layouts that have free space.
 fn stack<'a>(name: String, days: impl Iterator<Item = &'a DayRow>) -> Option<Stack> {
-    let shares: Vec<[f64; CLASSES.len()]> =
-        days.filter_map(|day| shares(&day.free_by_length)).collect();
-    let parts = CLASSES.iter().enumerate().map(|(i, (_, class))| {
+    let shares: Vec<[f64; PARTS]> = days
+        .filter_map(|day| shares(&day.free_by_length, day.free_bytes))
+        .collect();
+    let names = LENGTHS.iter().map(|(_, length)| *length);
+    let parts = names.chain([NOT_COLLECTED]).enumerate().map(|(i, part)| {
         let over = Over::of(shares.iter().map(|shares| shares[i]));
-        ((*class).to_owned(), over.map_or(0.0, |over| over.mean))
+        (part.to_owned(), over.map_or(0.0, |over| over.mean))
     });
     (!shares.is_empty()).then(|| Stack {
         name,
@@ -86,14 +108,19 @@ fn stack<'a>(name: String, days: impl Iterator<Item = &'a DayRow>) -> Option<Sta
     })
 }
 
-/// The share of free bytes in each class.
-fn shares(runs: &[RunClass]) -> Option<[f64; CLASSES.len()]> {
-    let mut bytes = [0.0; CLASSES.len()];
+/// The share of free bytes in runs of each length, and in none.
+fn shares(runs: &[RunClass], free_bytes: Option<u64>) -> Option<[f64; PARTS]> {
+    let mut bytes = [0.0; PARTS];
     for run in runs {
-        let class = CLASSES
+        let length = LENGTHS
             .iter()
             .position(|(least, _)| run.min_bytes >= *least);
-        bytes[class?] += run.bytes as f64;
+        bytes[length?] += run.bytes as f64;
+    }
+    let in_runs: f64 = bytes.iter().sum();
+    let free = free_bytes.map_or(in_runs, |free| in_runs.max(free as f64));
+    if free - in_runs > free * LEAST_NOT_COLLECTED {
+        bytes[LENGTHS.len()] = free - in_runs;
     }
     let all: f64 = bytes.iter().sum();
     (all > 0.0).then(|| bytes.map(|bytes| bytes / all))
@@ -171,9 +198,16 @@ mod tests {
             run(512 << 10, 30),
             run(64 << 20, 50),
         ];
-        assert_eq!(shares(&runs), Some([0.5, 0.0, 0.3, 0.1, 0.1]));
-        assert_eq!(shares(&[]), None);
-        assert_eq!(shares(&[run(0, 0)]), None, "a full disk has no shares");
+        assert_eq!(shares(&runs, None), Some([0.5, 0.0, 0.3, 0.1, 0.1, 0.0]));
+        assert_eq!(shares(&[], None), None);
+        assert_eq!(
+            shares(&[run(0, 0)], Some(0)),
+            None,
+            "a full disk has no shares"
+        );
+        // A log with as many dead bytes in its segments as it has in clean ones.
+        let log = shares(&runs, Some(200));
+        assert_eq!(log, Some([0.25, 0.0, 0.15, 0.05, 0.05, 0.5]));
     }
 
     #[test]

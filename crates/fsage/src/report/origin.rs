@@ -48,7 +48,9 @@ pub fn section(group: &Group) -> Option<Section> {
     let chart = Stacks {
         id: format!("origin-chart{}", group.suffix),
         title: "Operations by origin, and how well their time is known".to_owned(),
-        description: "Shares of all operations of the workload.".to_owned(),
+        description:
+            "Shares of the operations of each origin; the table below has how many these are."
+                .to_owned(),
         value: Axis {
             label: "operations".to_owned(),
             format: Format::Percent,

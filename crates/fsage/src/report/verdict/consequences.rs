@@ -30,7 +30,13 @@ pub fn room(group: &Group) -> Option<Finding> {
         .filter(|(_, room, _)| *room < 1.0)
         .map(|(subject, ..)| subject.name.as_str())
         .collect();
-    let (text, tone) = if none.is_empty() {
+    let never = |(_, _, control): &(&Subject, f64, Option<f64>)| control.is_some_and(|n| n < 1.0);
+    let (text, tone) = if none.len() == known.len() && known.iter().all(never) {
+        (
+            "No target has room for an extent of 1 MiB in one piece, and neither has its unaged control.".to_owned(),
+            Tone::Neutral,
+        )
+    } else if none.is_empty() {
         (
             format!(
                 "An extent of 1 MiB can still be placed. So many fit: {}.",
@@ -43,7 +49,9 @@ pub fn room(group: &Group) -> Option<Finding> {
         (
             format!(
                 "{} {has} no room left for an extent of 1 MiB in one piece. So many fit: {}.",
-                list(&none),
+                list(&shortened(
+                    none.iter().map(|&name| name.to_owned()).collect()
+                )),
                 list(&all)
             ),
             Tone::Bad,
@@ -111,8 +119,13 @@ fn sentence(compared: &Compared) -> Finding {
         Tone::Neutral
     };
     let what = format!("Benchmark {}, {}", compared.suite, compared.phase);
+    let single = if compared.ratios.iter().any(|(_, ratio)| ratio.is_single) {
+        " Some of it ran only once, and what does not repeat may be chance."
+    } else {
+        ""
+    };
     let text = format!(
-        "{what}, aged beside unaged: {}.",
+        "{what}, aged beside unaged: {}.{single}",
         list(&shortened(texts.collect()))
     );
     finding(text, tone, "bench")
@@ -124,7 +137,8 @@ fn shortened(mut texts: Vec<String>) -> Vec<String> {
         let between = texts.len() - NAMED;
         let last = texts.pop().unwrap_or_default();
         texts.truncate(NAMED - 1);
-        texts.push(format!("{between} others between"));
+        let others = if between == 1 { "other" } else { "others" };
+        texts.push(format!("{between} {others} between"));
         texts.push(last);
     }
     texts

@@ -5,6 +5,15 @@ use crate::report::subject::Subject;
 use crate::report::words::percent;
 use fsage_report::{Finding, Tone};
 
+/// A target that left out more of the operations is not praised without saying so, as a share.
+const UNDONE: f64 = 0.01;
+
+/// The share of the operations that a target did not do.
+fn undone(subject: &Subject) -> f64 {
+    let not_done = subject.total(|day| day.skipped.saturating_add(day.ignored));
+    not_done as f64 / subject.total(|day| day.operations).max(1) as f64
+}
+
 /// The sentence; none where no target has anything to be compared with.
 pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
     let by_loss = ranking.by_loss();
@@ -42,7 +51,18 @@ pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
             )
         }
     };
+    let undone = undone(least);
+    let text = if undone > UNDONE {
+        format!(
+            "{text} But {} did not do {} of the operations.",
+            least.name,
+            percent(undone)
+        )
+    } else {
+        text
+    };
     let tone = match lost.loss.mean {
+        _ if undone > UNDONE => Tone::Neutral,
         loss if loss < 0.05 => Tone::Good,
         loss if loss > 0.2 => Tone::Bad,
         _ => Tone::Neutral,

@@ -253,3 +253,49 @@ fn who_had_more_to_lose_may_still_have_more() {
         all[1]
     );
 }
+
+#[test]
+fn who_left_out_operations_is_not_praised_without_saying_so() {
+    let mut a = one("a", &[0.99], Some(1.0));
+    a.lives[0].days[0].operations = 100;
+    a.lives[0].days[0].skipped = 42;
+    let group = Group {
+        subjects: vec![a, one("b", &[0.8], Some(1.0))],
+        ..Group::default()
+    };
+    let decayed = &findings(&group)[1];
+    assert!(
+        decayed
+            .text
+            .ends_with("But a did not do 42 % of the operations."),
+        "{}",
+        decayed.text
+    );
+    assert_eq!(decayed.tone, Tone::Neutral);
+}
+
+#[test]
+fn blocks_of_other_sizes_are_said() {
+    let with = |name: &str, scored: u64| {
+        let mut subject = one(name, &[0.9], None);
+        subject.lives[0].days[0].layout_scored = scored;
+        subject.lives[0].days[0].file_bytes = 8_192_000;
+        subject
+    };
+    let all = said(vec![with("a", 1000), with("b", 2000)]).join("\n");
+    let sentence =
+        "b has 2.0 times as many blocks to a byte as a: a break weighs less in its layout score";
+    assert!(all.contains(sentence), "{all}");
+    let alike = said(vec![with("a", 1000), with("b", 1100)]).join("\n");
+    assert!(!alike.contains("to a byte"), "{alike}");
+}
+
+#[test]
+fn a_disk_too_small_for_a_mebibyte_lost_no_room_to_age() {
+    let mut small = one("a", &[0.9], None);
+    small.lives[0].days[0].placeable_1m = Some(0);
+    small.lives[0].days[0].control_placeable_1m = Some(0);
+    let all = said(vec![small]).join("\n");
+    let sentence = "No target has room for an extent of 1 MiB in one piece, and neither has its unaged control.";
+    assert!(all.contains(sentence), "{all}");
+}

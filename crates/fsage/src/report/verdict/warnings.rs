@@ -9,10 +9,14 @@ use fsage_report::{Finding, Tone};
 /// Targets whose utilization differs by more do not hold the same.
 const UNLIKE_UTILIZATION: f64 = 0.02;
 
+/// Targets that differ by a larger factor in the number of blocks for as many bytes have blocks of other sizes.
+const UNLIKE_BLOCKS: f64 = 1.4;
+
 /// All warnings.
 pub fn findings(group: &Group, ranking: &Ranking<'_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = group.subjects.iter().filter_map(skipped).collect();
     findings.extend(utilization(ranking));
+    findings.extend(blocks(ranking));
     findings.extend(ages(ranking));
     findings.extend(unscored(group));
     findings
@@ -69,6 +73,30 @@ fn utilization(ranking: &Ranking<'_>) -> Option<Finding> {
             percent(least.1)
         );
         finding(text, Tone::Bad, "decay")
+    })
+}
+
+/// That one target counts its files in more blocks than another: a break weighs less in its score then.
+fn blocks(ranking: &Ranking<'_>) -> Option<Finding> {
+    let counted = ranking.scored.iter().filter_map(|s| {
+        let blocks = s.subject.at_end(|day| {
+            let bytes = (day.file_bytes > 0).then_some(day.file_bytes as f64)?;
+            Some(day.layout_scored as f64 / bytes)
+        })?;
+        Some((&s.subject.name, blocks.mean))
+    });
+    let counted: Vec<_> = counted.collect();
+    let most = counted.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let least = counted.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    (most.1 > least.1 * UNLIKE_BLOCKS).then(|| {
+        let text = format!(
+            "{} has {:.1} times as many blocks to a byte as {}: a break weighs less in its layout score, so that \
+             pieces per file compare better.",
+            most.0,
+            most.1 / least.1,
+            least.0
+        );
+        finding(text, Tone::Bad, "pieces")
     })
 }
 
