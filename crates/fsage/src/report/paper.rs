@@ -19,7 +19,15 @@ const HOT: [(&str, &str); 2] = [("read", "H96.2"), ("overwrite", "H96.3")];
 pub fn section(group: &Group) -> Option<Section> {
     let (paper, repeated) = repeated(group)?;
     let lines = measured(&paper, &repeated).compare(&paper);
-    let mut data = DataTable::new(&["id", "statement", "place", "published", "here", "verdict"]);
+    let mut data = DataTable::new(&[
+        "id",
+        "statement",
+        "place",
+        "published",
+        "band",
+        "here",
+        "verdict",
+    ]);
     for line in lines
         .iter()
         .filter(|line| line.verdict != Verdict::NotMeasured)
@@ -31,6 +39,7 @@ pub fn section(group: &Group) -> Option<Section> {
             statement.into(),
             place.map_or(Cell::Null, Cell::from),
             published.into(),
+            line.expected.band_text().map_or(Cell::Null, Cell::from),
             ours.into(),
             verdict.into(),
         ]);
@@ -48,7 +57,8 @@ pub fn section(group: &Group) -> Option<Section> {
             id: format!("paper-table{}", group.suffix),
             title: "Published values and ours".to_owned(),
             description:
-                "Met is what lies within the band that papers/smith96/expected.toml gives."
+                "Met is what lies within the band around the published value: absolute for layout scores and for ratios of \
+                 file systems, a share of the value for what depends on the machine."
                     .to_owned(),
             data,
         })],

@@ -209,6 +209,15 @@ impl Expected {
         // Decimal figures are no binary ones: 1.68 is within 0.10 of 1.58.
         (ours - value).abs() <= allowed + 1e-9
     }
+
+    /// How far a figure may be from the published one, as text; none of a statement.
+    pub fn band_text(&self) -> Option<String> {
+        let band = self.band?;
+        Some(match self.kind {
+            Kind::Absolute => format!("± {:.0} %", 100.0 * band),
+            _ => format!("± {band:.2}"),
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -335,6 +344,11 @@ mod tests {
         assert!(ratio.is_met_by(1.48) && ratio.is_met_by(1.68) && !ratio.is_met_by(1.69));
         let absolute = expected(Kind::Absolute, 2.0, 0.25);
         assert!(absolute.is_met_by(1.5) && absolute.is_met_by(2.5) && !absolute.is_met_by(1.49));
+        let texts = [ratio, absolute].map(|expected| expected.band_text());
+        assert_eq!(
+            texts,
+            [Some("± 0.10".to_owned()), Some("± 25 %".to_owned())]
+        );
     }
 
     #[test]

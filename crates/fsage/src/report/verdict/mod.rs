@@ -23,9 +23,10 @@ pub fn findings(group: &Group) -> Vec<Finding> {
     findings.extend(ranking.ends());
     findings.extend(decayed::sentence(&ranking));
     findings.extend(why::sentence(&ranking));
+    // Before anybody decides: what makes the targets hard to compare.
+    findings.extend(warnings::findings(group, &ranking));
     findings.extend(consequences::room(group));
     findings.extend(consequences::benchmarks(group));
-    findings.extend(warnings::findings(group, &ranking));
     for finding in &mut findings {
         if let Some(section) = &mut finding.section {
             section.push_str(&group.suffix);
