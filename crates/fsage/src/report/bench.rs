@@ -377,9 +377,10 @@ fn table(group: &Group, suite: &str, measured: &Measured<'_>) -> Exhibit {
     }
     let known = |at: usize| data.rows.iter().any(|row| row[at] != Cell::Null);
     let kept: Vec<usize> = (0..data.columns.len()).filter(|&at| known(at)).collect();
-    let of_sizes = match known(1) {
-        true => " The verdict has its median over the sizes of files.",
-        false => "",
+    let of_sizes = if known(1) {
+        " The verdict has its median over the sizes of files."
+    } else {
+        ""
     };
     data.columns = kept.iter().map(|&at| data.columns[at].clone()).collect();
     for row in &mut data.rows {

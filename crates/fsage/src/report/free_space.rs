@@ -64,13 +64,8 @@ fn classes(group: &Group) -> Option<Exhibit> {
             .filter_map(|life| life.control.as_ref());
         stacks.extend(stack(format!("{}, control", subject.name), control));
     }
-    let uncollected = stacks
-        .iter()
-        .flat_map(|stack| stack.parts.get(LENGTHS.len()));
-    if !uncollected
-        .map(|(_, share)| *share)
-        .any(|share| share > 0.0)
-    {
+    let mut uncollected = stacks.iter().filter_map(|s| s.parts.get(LENGTHS.len()));
+    if !uncollected.any(|(_, share)| *share > 0.0) {
         for stack in &mut stacks {
             stack.parts.truncate(LENGTHS.len());
         }
@@ -78,9 +73,8 @@ fn classes(group: &Group) -> Option<Exhibit> {
     let chart = Stacks {
         id: format!("free-space-by-length{}", group.suffix),
         title: "Free space by length of run, at the end".to_owned(),
-        description:
-            "Shares of the bytes in free runs. The control holds the same files, freshly written."
-                .to_owned(),
+        description: "Shares of all free bytes. The control holds the same files, freshly written."
+            .to_owned(),
         value: Axis {
             label: "free space".to_owned(),
             format: Format::Percent,
