@@ -19,9 +19,6 @@ const LENGTHS: [(u64, &str); 5] = [
 /// What is free but in no run: dead blocks of a log, which its cleaner has to collect first.
 const NOT_COLLECTED: &str = "dead blocks, not cleaned yet";
 
-/// Free bytes in no run that are worth a part of a bar, as a share.
-const LEAST_NOT_COLLECTED: f64 = 0.001;
-
 /// Parts of a bar: runs by length, and what is in no run.
 const PARTS: usize = LENGTHS.len() + 1;
 
@@ -56,13 +53,14 @@ pub fn section(group: &Group) -> Option<Section> {
 fn classes(group: &Group) -> Option<Exhibit> {
     let mut stacks = Vec::new();
     for subject in &group.subjects {
+        let is_log = subject.spec.split(':').next() == Some("lfs");
         let aged = subject.lives.iter().filter_map(|life| life.last());
-        stacks.extend(stack(subject.name.clone(), aged));
+        stacks.extend(stack(subject.name.clone(), aged, is_log));
         let control = subject
             .lives
             .iter()
             .filter_map(|life| life.control.as_ref());
-        stacks.extend(stack(format!("{}, control", subject.name), control));
+        stacks.extend(stack(format!("{}, control", subject.name), control, is_log));
     }
     let mut uncollected = stacks.iter().filter_map(|s| s.parts.get(LENGTHS.len()));
     if !uncollected.any(|(_, share)| *share > 0.0) {
@@ -87,9 +85,9 @@ fn classes(group: &Group) -> Option<Exhibit> {
 }
 
 /// Mean shares over the layouts that have free space.
-fn stack<'a>(name: String, days: impl Iterator<Item = &'a DayRow>) -> Option<Stack> {
+fn stack<'a>(name: String, days: impl Iterator<Item = &'a DayRow>, is_log: bool) -> Option<Stack> {
     let shares: Vec<[f64; PARTS]> = days
-        .filter_map(|day| shares(&day.free_by_length, day.free_bytes))
+        .filter_map(|day| shares(&day.free_by_length, day.free_bytes.filter(|_| is_log)))
         .collect();
     let names = LENGTHS.iter().map(|(_, length)| *length);
     let parts = names.chain([NOT_COLLECTED]).enumerate().map(|(i, part)| {
@@ -102,7 +100,7 @@ fn stack<'a>(name: String, days: impl Iterator<Item = &'a DayRow>) -> Option<Sta
     })
 }
 
-/// The share of free bytes in runs of each length, and in none.
+/// The share of free bytes in runs of each length, and, where all that is free is given, in none.
 fn shares(runs: &[RunClass], free_bytes: Option<u64>) -> Option<[f64; PARTS]> {
     let mut bytes = [0.0; PARTS];
     for run in runs {
@@ -113,9 +111,7 @@ fn shares(runs: &[RunClass], free_bytes: Option<u64>) -> Option<[f64; PARTS]> {
     }
     let in_runs: f64 = bytes.iter().sum();
     let free = free_bytes.map_or(in_runs, |free| in_runs.max(free as f64));
-    if free - in_runs > free * LEAST_NOT_COLLECTED {
-        bytes[LENGTHS.len()] = free - in_runs;
-    }
+    bytes[LENGTHS.len()] = free - in_runs;
     let all: f64 = bytes.iter().sum();
     (all > 0.0).then(|| bytes.map(|bytes| bytes / all))
 }
