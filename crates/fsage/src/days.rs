@@ -154,8 +154,12 @@ macro_rules! day_row {
                 numbers.map(|(name, _)| name).collect()
             }
 
-            /// The value of a column; `None` where it is not known or no number.
+            /// The value of a column; `None` where it is not known or no number. Where no block is scored, a layout
+            /// score says nothing.
             pub fn number(&self, column: &str) -> Option<f64> {
+                if column == "layout_score" && self.layout_scored == 0 {
+                    return None;
+                }
                 let value = match column {
                     $(stringify!($name) => self.$name.to_value(),)*
                     _ => Value::Null,

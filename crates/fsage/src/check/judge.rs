@@ -291,6 +291,7 @@ mod tests {
             day: i as u64,
             label: format!("1996-05-{:02}", i + 1),
             layout_score,
+            layout_scored: 1,
             ..DayRow::default()
         });
         TargetResults {
@@ -326,6 +327,15 @@ mod tests {
     fn messages(rule: &str, new: &TargetResults, old: Option<&TargetResults>) -> Vec<String> {
         let verdict = verdict(rule, new, old);
         verdict.failures.into_iter().map(|f| f.message).collect()
+    }
+
+    #[test]
+    fn a_layout_of_no_block_is_no_good_layout() {
+        let mut empty = target(&[1.0]);
+        empty.days[0].layout_scored = 0;
+        let rule = "metric = 'layout_score'\nmin = 0.5";
+        assert_eq!(messages(rule, &empty, None).len(), 1);
+        assert!(messages(rule, &target(&[1.0]), None).is_empty());
     }
 
     #[test]

@@ -7,8 +7,7 @@ use fsage_data::table::RunClass;
 use fsage_report::charts::Stack;
 use fsage_report::{Axis, DataTable, Exhibit, Format, Section, Sheet, Stacks};
 
-/// Segments by how much of them is alive, from good to bad: those that are full cost nothing until something dies, those
-/// that are nearly empty are cheap to clean.
+/// Segments by how much of them is alive, from those that can be written at once to those that cost most to clean.
 const CLASSES: [&str; 5] = [
     "clean",
     "below 20 % live",
@@ -35,8 +34,8 @@ pub fn section(group: &Group) -> Option<Section> {
         &logs,
         "write-cost",
         "Write cost by day",
-        "Bytes that the log and its cleaner write, and those that the cleaner reads, for a byte written anew. 1 is a log \
-         that never cleans.",
+        "Bytes that the log and its cleaner write, and those that the cleaner reads, for a byte written anew. 1 is a \
+         log that never cleans.",
         Axis {
             label: "write cost".to_owned(),
             ..Axis::default()
@@ -60,8 +59,8 @@ pub fn section(group: &Group) -> Option<Section> {
     Some(Section {
         id: format!("log{}", group.suffix),
         title: group.titled("Log and cleaner"),
-        lead: "A log writes everything behind one another, and pays later: its cleaner reads segments, writes what is alive \
-               of them again, and so makes room."
+        lead: "A log writes everything behind one another, and pays later: its cleaner reads segments, writes what is \
+               alive of them again, and so makes room."
             .to_owned(),
         exhibits,
     })
@@ -90,7 +89,7 @@ fn by_live_share(logs: &Group) -> Exhibit {
     let chart = Stacks {
         id: format!("segments{}", logs.suffix),
         title: "Segments by live share, at the end".to_owned(),
-        description: "Shares of all segments. Segments that are nearly empty or nearly full are what a good cleaner leaves."
+        description: "Shares of all segments. A good cleaner leaves segments that are nearly empty or nearly full."
             .to_owned(),
         value: Axis {
             label: "segments".to_owned(),
@@ -153,8 +152,8 @@ fn table(logs: &Group) -> Exhibit {
     Exhibit::Table(Sheet {
         id: format!("log-table{}", logs.suffix),
         title: "What the log and its cleaner moved".to_owned(),
-        description: "Over all days. A log that came to its end has no segment left to write to, and its cleaner finds none \
-                      that it could empty."
+        description: "Over all days. A log that came to its end has no segment left to write to, and its cleaner \
+                      finds none that it could empty."
             .to_owned(),
         data,
     })

@@ -57,8 +57,8 @@ pub fn section(group: &Group) -> Option<Section> {
             id: format!("paper-table{}", group.suffix),
             title: "Published values and ours".to_owned(),
             description:
-                "Met is what lies within the band around the published value: absolute for layout scores and for ratios of \
-                 file systems, a share of the value for what depends on the machine."
+                "Met is what lies within the band around the published value: absolute for layout scores and for \
+                 ratios of file systems, a share of the value for what depends on the machine."
                     .to_owned(),
             data,
         })],
@@ -213,9 +213,10 @@ mod tests {
         };
         let cell = |row: usize, column: usize| sheet.data.rows[row][column].clone();
         assert_eq!(cell(0, 0), Cell::from("S96.10.orig.day-1"));
-        assert_eq!(cell(0, 5), Cell::from("met"));
+        assert_eq!(cell(0, 4), Cell::from("± 0.03"));
+        assert_eq!(cell(0, 6), Cell::from("met"));
         assert_eq!(cell(1, 0), Cell::from("S96.10.orig.end"));
-        assert_eq!(cell(1, 5), Cell::from("differs"));
+        assert_eq!(cell(1, 6), Cell::from("differs"));
         assert_eq!(sheet.data.rows.len(), 2);
         let points = published(&same);
         let points: Vec<_> = points

@@ -278,6 +278,10 @@ mod tests {
     fn everything_is_on_the_page_and_is_text() {
         let paper = Paper::named("smith96").unwrap();
         let page = fsage_report::render(&report(&paper, &made(&paper))).unwrap();
+        // What keeps options and commas of a command together is no text.
+        let page = ["<span class=\"option\">", "</span>", "<wbr>"]
+            .iter()
+            .fold(page, |page, tag| page.replace(tag, ""));
         for text in [
             "S96.10.orig.end",
             "1.55",
