@@ -16,6 +16,13 @@ pub struct Ratio {
     pub aged_by_control: f64,
 }
 
+impl Ratio {
+    /// The suite and the phase that it is of.
+    pub fn of(&self) -> (&str, &str) {
+        (&self.suite, &self.phase)
+    }
+}
+
 /// The ratios of suites on the target of a folder, by suite, then by phase as they were run. A phase that was measured
 /// in one state only has none.
 pub fn ratios(folder: &Path, suites: &[String]) -> anyhow::Result<Vec<Ratio>> {

@@ -2,9 +2,8 @@
 
 use super::cells::run_folder;
 use super::manifest::{Manifest, State};
-use super::verdict::{Verdict, phases};
+use super::verdict::{self, Verdict, phases};
 use crate::benching::Ratio;
-use crate::summary;
 use fsage_bench::Summary;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -95,10 +94,10 @@ pub fn rows(experiment: &Path, manifest: &Manifest) -> anyhow::Result<Vec<Row>> 
                 &manifest.suites,
             )?);
         }
-        let throughput = phases(verdicts.iter().map(|verdict| verdict.throughput.as_slice()));
+        let ratios = || verdicts.iter().flat_map(|verdict| &verdict.throughput);
+        let throughput = phases(ratios().map(Ratio::of));
         let throughput = throughput.into_iter().filter_map(|(suite, phase)| {
-            let ratios = verdicts.iter().flat_map(|verdict| &verdict.throughput);
-            let of_phase = ratios.filter(|ratio| ratio.suite == suite && ratio.phase == phase);
+            let of_phase = ratios().filter(|ratio| ratio.of() == (suite, phase));
             Some(PhaseMean {
                 suite: suite.to_owned(),
                 phase: phase.to_owned(),
@@ -125,30 +124,9 @@ pub fn rows(experiment: &Path, manifest: &Manifest) -> anyhow::Result<Vec<Row>> 
 
 /// Prints a table of them.
 pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
-    let mut phases: Vec<(&str, &str)> = Vec::new();
-    for phase in rows.iter().flat_map(|row| &row.throughput) {
-        let phase = (phase.suite.as_str(), phase.phase.as_str());
-        if !phases.contains(&phase) {
-            phases.push(phase);
-        }
-    }
-    let titles = [
-        "workload",
-        "target",
-        "cells",
-        "skipped",
-        "layout\nend",
-        "change in\n100 days",
-        "layout\naged / control",
-    ];
-    let mut header: Vec<String> = titles.map(str::to_owned).to_vec();
-    header.extend(
-        phases
-            .iter()
-            .map(|(suite, phase)| format!("{suite}\n{phase}")),
-    );
-    let header: Vec<&str> = header.iter().map(String::as_str).collect();
-    let mut table = summary::table(&header);
+    let of_all = rows.iter().flat_map(|row| &row.throughput);
+    let phases = phases(of_all.map(|mean| (mean.suite.as_str(), mean.phase.as_str())));
+    let mut table = verdict::table(&["workload", "target", "cells", "skipped"], &phases);
     if let Some(column) = table.column_mut(1) {
         column.set_cell_alignment(comfy_table::CellAlignment::Left);
     }
@@ -181,11 +159,5 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
             "\nMeans over the cells of a row; ± is half the 95 % interval of the mean (Student's t)."
         )?;
     }
-    if !phases.is_empty() {
-        writeln!(
-            out,
-            "The columns behind the layout are throughput, aged over control: below 1 the aged file system is slower."
-        )?;
-    }
-    Ok(())
+    verdict::print_note(out, &phases)
 }

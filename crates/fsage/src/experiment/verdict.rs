@@ -4,6 +4,7 @@ use crate::benching::{self, Ratio};
 use crate::days::{self, DayRow};
 use crate::run_folder::Manifest;
 use crate::summary;
+use comfy_table::Table;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
@@ -70,11 +71,10 @@ fn change_per_100_days(rows: &[DayRow]) -> Option<f64> {
     (days > 0).then(|| (last.layout_score - first.layout_score) / days as f64 * 100.0)
 }
 
-/// Suites and phases that any of these ratios is of, in their order.
-pub fn phases<'a>(of: impl Iterator<Item = &'a [Ratio]>) -> Vec<(&'a str, &'a str)> {
+/// Suites and phases, each once, in their order.
+pub fn phases<'a>(of: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<(&'a str, &'a str)> {
     let mut phases = Vec::new();
-    for ratio in of.flatten() {
-        let phase = (ratio.suite.as_str(), ratio.phase.as_str());
+    for phase in of {
         if !phases.contains(&phase) {
             phases.push(phase);
         }
@@ -82,25 +82,38 @@ pub fn phases<'a>(of: impl Iterator<Item = &'a [Ratio]>) -> Vec<(&'a str, &'a st
     phases
 }
 
-/// A row a target: layout, then throughput aged over control, a column a phase.
-pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()> {
-    let phases = phases(verdicts.iter().map(|verdict| verdict.throughput.as_slice()));
-    let titles = [
-        "target",
-        "days",
-        "skipped",
+/// An empty table: columns with these titles, the layout, and a column a phase.
+pub fn table(titles: &[&str], phases: &[(&str, &str)]) -> Table {
+    let layout = [
         "layout\nend",
         "change in\n100 days",
         "layout\naged / control",
     ];
-    let mut header: Vec<String> = titles.map(str::to_owned).to_vec();
-    header.extend(
-        phases
-            .iter()
-            .map(|(suite, phase)| format!("{suite}\n{phase}")),
-    );
-    let header: Vec<&str> = header.iter().map(String::as_str).collect();
-    let mut table = summary::table(&header);
+    let phases = phases
+        .iter()
+        .map(|(suite, phase)| format!("{suite}\n{phase}"));
+    let phases: Vec<String> = phases.collect();
+    let phases = phases.iter().map(String::as_str);
+    let header: Vec<&str> = titles.iter().copied().chain(layout).chain(phases).collect();
+    summary::table(&header)
+}
+
+/// What the columns of the phases are, below a table that has any.
+pub fn print_note(out: &mut impl Write, phases: &[(&str, &str)]) -> io::Result<()> {
+    if phases.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "The columns behind the layout are throughput, aged over control: below 1 the aged file system is slower."
+    )
+}
+
+/// A row a target: layout, then throughput aged over control, a column a phase.
+pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()> {
+    let of_all = verdicts.iter().flat_map(|verdict| &verdict.throughput);
+    let phases = phases(of_all.map(Ratio::of));
+    let mut table = table(&["target", "days", "skipped"], &phases);
     let digits =
         |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
     for verdict in verdicts {
@@ -117,17 +130,14 @@ pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()>
         ];
         for phase in &phases {
             let mut ratios = verdict.throughput.iter();
-            let ratio = ratios.find(|ratio| (ratio.suite.as_str(), ratio.phase.as_str()) == *phase);
+            let ratio = ratios.find(|ratio| ratio.of() == *phase);
             cells.push(digits(ratio.map(|ratio| ratio.aged_by_control)));
         }
         table.add_row(cells);
     }
     writeln!(out, "{table}")?;
-    if phases.is_empty() {
-        return Ok(());
+    if !phases.is_empty() {
+        writeln!(out)?;
     }
-    writeln!(
-        out,
-        "\nThe columns behind the layout are throughput, aged over control: below 1 the aged file system is slower."
-    )
+    print_note(out, &phases)
 }
