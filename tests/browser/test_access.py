@@ -96,7 +96,10 @@ def test_the_tab_key_reaches_everything_and_shows_where_it_is(report):
     )
     assert len(wanted) > 20
     reached, unseen = set(), []
-    for _ in range(len(wanted) + 5):
+    # Charts that were drawn meanwhile add stops of their own, so there may be more presses than stops wanted.
+    for _ in range(2 * len(wanted)):
+        if reached.issuperset(wanted):
+            break
         report.keyboard.press("Tab")
         stop = report.evaluate(
             """() => {
