@@ -93,7 +93,7 @@ impl Lfs {
         let mut ranked: Vec<(f64, u32)> = (0..g.nseg)
             .filter(|&s| s != self.current)
             .filter_map(|s| {
-                let seg = &self.segments[s as usize];
+                let seg = &self.usage[s];
                 let summaries = i64::from(seg.summaries + 1) * 512;
                 let live = seg.counted_live();
                 let gain = i64::from(segment_bytes) - i64::from(live) - summaries;
@@ -124,11 +124,11 @@ impl Lfs {
     }
 
     /// What lives in a segment, sorted by inode, the inode itself first, then its blocks by name without sign.
-    fn live_items(&mut self, segment: u32, report: bool) -> Vec<Item> {
-        let seg = &self.segments[segment as usize];
+    fn live_items(&mut self, segment: u32) -> Vec<Item> {
+        let log = &self.logs[segment as usize];
         let mut items: Vec<Item> = Vec::new();
         let mut live_found = 0;
-        for (finfo, lbn, address, bytes) in seg.log.blocks(&self.geometry) {
+        for (finfo, lbn, address, bytes) in log.blocks(&self.geometry) {
             let entry = self.map[finfo.ino as usize];
             if entry.slot == NO_SLOT || entry.version != finfo.version {
                 continue;
@@ -140,7 +140,7 @@ impl Lfs {
             }
         }
         let blocks = items.len() as u32;
-        for (block, inos) in seg.log.inodes() {
+        for (block, inos) in log.inodes() {
             let here = inos
                 .iter()
                 .filter(|&&ino| self.map[ino as usize].address == block.address);
@@ -150,7 +150,8 @@ impl Lfs {
         items.dedup();
         let inodes = items.len() as u32 - blocks;
         live_found += inodes * INODE_BYTES;
-        if let Some(events) = self.events.as_mut().filter(|_| report) {
+        if let Some(events) = &mut self.events {
+            let seg = &self.usage[segment];
             events.push(Event::Cleaned(CleanedReport {
                 operation: self.now,
                 segment,
@@ -166,7 +167,7 @@ impl Lfs {
 
     fn count_cleaned(&mut self, segment: u32) {
         self.counters.cleaned_segments += 1;
-        let live = self.segments[segment as usize].counted_live();
+        let live = self.usage[segment].counted_live();
         self.counters.cleaned_live_bytes += u64::from(live);
     }
 
@@ -181,11 +182,14 @@ impl Lfs {
     pub fn poll_cleaner(&mut self) {
         self.read_ifile();
         let mut tries = 0;
-        while self.clean < self.params.min_clean && tries < MOST_TRIES && self.ended.is_none() {
-            let before = self.clean;
+        while self.usage.clean() < self.params.min_clean
+            && tries < MOST_TRIES
+            && self.ended.is_none()
+        {
+            let before = self.usage.clean();
             let found = self.clean_once();
             tries += 1;
-            if !found && self.clean <= before && tries > VAIN_TRIES {
+            if !found && self.usage.clean() <= before && tries > VAIN_TRIES {
                 break;
             }
         }
@@ -198,7 +202,7 @@ impl Lfs {
 
     /// One call of the cleaner of `netbsd`. Whether there was anything to clean.
     fn clean_once(&mut self) -> bool {
-        let most = self.clean.saturating_sub(CLEANERS_OWN).max(1);
+        let most = self.usage.clean().saturating_sub(CLEANERS_OWN).max(1);
         let chosen = self.candidates(self.params.segs_per_clean.min(most) as usize);
         self.cleaning = true;
         let found = !chosen.is_empty();
@@ -208,7 +212,7 @@ impl Lfs {
             for &segment in &chosen {
                 self.count_cleaned(segment);
                 self.read_segment(segment);
-                items.extend(self.live_items(segment, true));
+                items.extend(self.live_items(segment));
             }
             items.sort_unstable();
             for item in items {
@@ -256,9 +260,9 @@ impl Lfs {
     /// Whether the cleaner of `lite2` has to work.
     fn cleaner_wanted(&self) -> bool {
         let segment = i64::from(self.geometry.segment_sectors);
-        let clean = i64::from(self.clean);
+        let clean = i64::from(self.usage.clean());
         if self.params.min_clean > 0 {
-            return self.clean < self.params.min_clean;
+            return self.usage.clean() < self.params.min_clean;
         }
         let (bfree, avail) = (self.bfree, self.avail());
         let most = bfree / segment;
@@ -303,12 +307,12 @@ impl Lfs {
     /// Whether the cleaner of `lite2` has to work while the system is idle.
     fn idle_cleaner_wanted(&self) -> bool {
         let most = self.bfree / i64::from(self.geometry.segment_sectors);
-        i64::from(self.clean) * 100 < IDLE_PERCENT * most
+        i64::from(self.usage.clean()) * 100 < IDLE_PERCENT * most
     }
 
     /// A writer waits until there are clean segments to write to.
     pub(super) fn wait_for_clean_segments(&mut self) {
-        let scarce = |fs: &Lfs| fs.clean <= CLEANERS_OWN || fs.avail() <= 0;
+        let scarce = |fs: &Lfs| fs.usage.clean() <= CLEANERS_OWN || fs.avail() <= 0;
         if let Some(end) = self.clean_while(scarce) {
             self.ended.get_or_insert(end);
         }
@@ -327,7 +331,7 @@ impl Lfs {
             }
             Variant::NetBsd => {
                 let least = self.params.reserve_segments / 2;
-                self.clean_while(|fs| fs.clean < least)
+                self.clean_while(|fs| fs.usage.clean() < least)
             }
         };
         if let Some(end) = end {
@@ -338,15 +342,15 @@ impl Lfs {
     /// Cleans while a condition holds. What kept it from ending the condition, if anything did.
     pub(super) fn clean_while(&mut self, wanted: impl Fn(&Lfs) -> bool) -> Option<End> {
         let patience = (2 * self.geometry.nseg).max(64);
-        let (mut most, mut vain) = (self.clean, 0);
+        let (mut most, mut vain) = (self.usage.clean(), 0);
         while self.ended.is_none() && wanted(self) {
             let before = self.counters.cleaned_segments;
             if !self.clean_next() {
                 return Some(End::NoCandidate);
             }
             vain += (self.counters.cleaned_segments - before) as u32;
-            if self.clean > most {
-                (most, vain) = (self.clean, 0);
+            if self.usage.clean() > most {
+                (most, vain) = (self.usage.clean(), 0);
             } else if vain >= patience {
                 return Some(End::NoProgress);
             }
@@ -357,8 +361,8 @@ impl Lfs {
     /// Cleans as often as a call of this variant does. `false` if no segment qualifies, even after a checkpoint.
     fn clean_next(&mut self) -> bool {
         if self.params.variant == Variant::NetBsd {
-            let before = self.clean;
-            return self.clean_once() || self.clean > before;
+            let before = self.usage.clean();
+            return self.clean_once() || self.usage.clean() > before;
         }
         for checkpoint_first in [false, true] {
             if checkpoint_first {
@@ -375,7 +379,7 @@ impl Lfs {
                 let mut bytes = u64::from(at_once) * self.segment_bytes();
                 chosen.retain(|&segment| {
                     let wanted = bytes > 0;
-                    bytes = bytes.saturating_sub(self.segments[segment as usize].live.into());
+                    bytes = bytes.saturating_sub(self.usage[segment].live.into());
                     wanted
                 });
             }
@@ -395,7 +399,7 @@ impl Lfs {
     /// Cleans one segment as `lite2` does: what lives in it is written behind the log, file by file.
     fn clean_segment(&mut self, segment: u32) {
         self.count_cleaned(segment);
-        let items = self.live_items(segment, true);
+        let items = self.live_items(segment);
         if !items.is_empty() {
             self.read_segment(segment);
             self.lock(true);
@@ -408,7 +412,7 @@ impl Lfs {
             self.close();
             self.unlock();
         }
-        let seg = &self.segments[segment as usize];
+        let seg = &self.usage[segment];
         if seg.live == 0 && !seg.active {
             self.free_segment(segment);
         }
