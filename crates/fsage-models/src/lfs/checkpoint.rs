@@ -2,6 +2,7 @@
 //!
 //! Source: `lfs_segwrite`, `lfs_fsync`, `lfs_vflush`, `lfs_segunlock` of 4.4BSD-Lite2 and NetBSD; `newlfs`.
 
+use super::cleaner::Candidates;
 use super::directory::Entry;
 use super::ifile::{FreeInodes, IFILE_INO, ROOT_INO};
 use super::inode::{Inode, Kind};
@@ -15,7 +16,7 @@ use crate::operations::DirIds;
 use crate::shortfall::Shortfall;
 use crate::told::Told;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of a superblock as it is written.
 const SUPERBLOCK_BYTES: u64 = 8192;
@@ -47,6 +48,9 @@ impl Lfs {
         let mut fs = Lfs {
             usage: UsageTable::new(nseg),
             logs: vec![Log::default(); nseg as usize],
+            candidates: Candidates::new(nseg),
+            empty: BTreeSet::new(),
+            age_rule: params.age_rule.unwrap_or_else(|| params.policy.age_rule()),
             current: 0,
             next: None,
             offset: geometry.segment_start(0) + geometry.reserved_sectors(0),
@@ -289,13 +293,6 @@ impl Lfs {
                 self.usage.change(segment).was_empty = true;
             }
         }
-    }
-
-    /// Segments that hold nothing live, ascending.
-    fn empty_segments(&self) -> Vec<u32> {
-        (0..self.geometry.nseg)
-            .filter(|&s| s != self.current && self.usage[s].is_empty())
-            .collect()
     }
 
     /// A segment is clean.

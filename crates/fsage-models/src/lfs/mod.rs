@@ -48,6 +48,7 @@ mod writer;
 pub use geometry::{Geometry, NewfsError};
 pub use params::{AgeRule, Params, Variant};
 
+use cleaner::Candidates;
 use directory::Directory;
 use ifile::{FreeInodes, MapEntry};
 use inode::{Block, Inode, Kind};
@@ -61,7 +62,7 @@ use crate::operations::DirIds;
 use crate::shortfall::Shortfall;
 use crate::told::Told;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 /// Slot and inode of the ifile.
@@ -89,6 +90,11 @@ pub struct Lfs {
     usage: UsageTable,
     /// What was written into each segment.
     logs: Vec<Log>,
+    /// Segments that may be cleaned, but for what changed since they were last asked for.
+    candidates: Candidates,
+    /// Segments that hold nothing live, likewise.
+    empty: BTreeSet<u32>,
+    age_rule: AgeRule,
     /// The segment that is being written.
     current: u32,
     /// The one after it, chosen when this one was begun.

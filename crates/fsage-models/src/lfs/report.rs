@@ -105,6 +105,8 @@ pub struct Counters {
     pub idle_cleaned_segments: u64,
     /// Live bytes of cleaned segments.
     pub cleaned_live_bytes: u64,
+    /// Segments, and groups of them, that were ranked to choose those to clean.
+    pub ranked_nodes: u64,
 }
 
 impl Lfs {

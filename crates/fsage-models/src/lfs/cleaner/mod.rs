@@ -2,10 +2,12 @@
 //!
 //! Source: `lfs_cleanerd` and `lfs_markv` of 4.4BSD-Lite2 (Seltzer et al. 1993), `lfs_markv` of NetBSD.
 
+mod candidates;
 mod cost_benefit;
 mod declining_cost;
 mod greedy;
 
+pub(super) use candidates::Candidates;
 pub use cost_benefit::{CostBenefit, NetBsdCostBenefit};
 pub use declining_cost::DecliningCost;
 pub use greedy::Greedy;
@@ -17,6 +19,7 @@ use super::ifile::NO_SLOT;
 use super::inode::{Block, Inode, Kind};
 use super::params::{AgeRule, Variant};
 use super::report::{CleanedReport, Event};
+use super::usage::Usage;
 use super::{End, IFILE, Lfs};
 use std::fmt::Debug;
 
@@ -35,16 +38,15 @@ pub struct Candidate {
     pub segment_bytes: u32,
     /// Live bytes by the usage table.
     pub live: u32,
-    /// Operations since the last write into it.
+    /// Operations since the last write into it, or what else the age rule says.
     pub age: u64,
-    /// Operations since its blocks were written by their owners, on average; cleaning does not make them younger.
-    pub data_age: u64,
 }
 
 /// In which order segments are cleaned.
 ///
 /// - It sees sizes and ages and gives a rank; it moves nothing.
 /// - It has no state: the same question has the same answer.
+/// - It never ranks a segment lower for fewer live bytes or a higher age, so that whole groups can be left out.
 /// - Segments of equal rank are cleaned in the order of their numbers.
 pub trait Policy: Debug + Send + Sync {
     /// Its name in `policy=NAME`.
@@ -52,6 +54,11 @@ pub trait Policy: Debug + Send + Sync {
 
     /// One sentence for the documentation of targets.
     fn summary(&self) -> &'static str;
+
+    /// The age that it goes by, unless another one is asked for.
+    fn age_rule(&self) -> AgeRule {
+        AgeRule::LastWrite
+    }
 
     /// How much a segment should be cleaned; the highest rank first.
     fn rank(&self, candidate: &Candidate) -> f64;
@@ -84,43 +91,66 @@ fn lbn_of(item: Item) -> Option<i32> {
 }
 
 impl Lfs {
-    /// Segments that may be cleaned, the best first,
-    /// and no more than so many.
-    fn candidates(&self, most: usize) -> Vec<u32> {
-        let g = &self.geometry;
-        let segment_bytes = g.segment_sectors * super::geometry::SECTOR;
-        let netbsd = self.params.variant == Variant::NetBsd;
-        let mut ranked: Vec<(f64, u32)> = (0..g.nseg)
-            .filter(|&s| s != self.current)
-            .filter_map(|s| {
-                let seg = &self.usage[s];
-                let summaries = i64::from(seg.summaries + 1) * 512;
-                let live = seg.counted_live();
-                let gain = i64::from(segment_bytes) - i64::from(live) - summaries;
-                let in_vain = netbsd && (seg.live == 0 || gain <= LEAST_GAIN);
-                if !seg.dirty || seg.active || in_vain {
-                    return None;
-                }
-                let written = match self.params.age_rule {
-                    AgeRule::LastWrite => seg.last_write,
-                    AgeRule::YoungestBlock => seg.youngest,
+    /// Brings up to date which segments may be cleaned, and which hold nothing live.
+    fn refresh_candidates(&mut self) {
+        for segment in self.usage.take_changed() {
+            let usage = &self.usage[segment];
+            if usage.is_empty() && segment != self.current {
+                self.empty.insert(segment);
+            } else {
+                self.empty.remove(&segment);
+            }
+            if self.may_be_cleaned(segment) {
+                let time = match self.age_rule {
+                    AgeRule::LastWrite => usage.last_write,
+                    AgeRule::YoungestBlock => usage.youngest,
+                    AgeRule::MeanBlock => usage.mean_data_time(),
                 };
-                let candidate = Candidate {
-                    segment_bytes,
-                    live,
-                    age: self.now.saturating_sub(written),
-                    data_age: self.now.saturating_sub(seg.mean_data_time()),
-                };
-                Some((self.params.policy.rank(&candidate), s))
-            })
-            .collect();
-        let better = |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-        if most < ranked.len() {
-            ranked.select_nth_unstable_by(most, better);
-            ranked.truncate(most);
+                self.candidates.put(segment, usage.counted_live(), time);
+            } else {
+                self.candidates.remove(segment);
+            }
         }
-        ranked.sort_unstable_by(better);
-        ranked.into_iter().map(|(_, s)| s).collect()
+    }
+
+    /// Whether cleaning a segment is allowed, and with `netbsd` whether it would gain enough.
+    fn may_be_cleaned(&self, segment: u32) -> bool {
+        let usage = &self.usage[segment];
+        if !usage.dirty || usage.active || segment == self.current {
+            return false;
+        }
+        let summaries = i64::from(usage.summaries + 1) * i64::from(SECTOR);
+        let gain = self.segment_bytes() as i64 - i64::from(usage.counted_live()) - summaries;
+        self.params.variant == Variant::Lite2 || usage.live > 0 && gain > LEAST_GAIN
+    }
+
+    /// Segments that hold nothing live, ascending.
+    pub(super) fn empty_segments(&mut self) -> Vec<u32> {
+        self.refresh_candidates();
+        self.empty.iter().copied().collect()
+    }
+
+    /// Segments to clean, the best first, until what they cost has used up the budget.
+    fn choose(&mut self, budget: u64, cost: impl Fn(&Usage) -> u64) -> Vec<u32> {
+        self.refresh_candidates();
+        let (policy, now) = (self.params.policy, self.now);
+        let segment_bytes = self.segment_bytes() as u32;
+        let mut search = self.candidates.best_first(|live, time| {
+            policy.rank(&Candidate {
+                segment_bytes,
+                live,
+                age: now.saturating_sub(time),
+            })
+        });
+        let (mut chosen, mut left) = (Vec::new(), budget);
+        while left > 0
+            && let Some(segment) = search.next()
+        {
+            left = left.saturating_sub(cost(&self.usage[segment]));
+            chosen.push(segment);
+        }
+        self.counters.ranked_nodes += search.ranked;
+        chosen
     }
 
     /// What lives in a segment, sorted by inode, the inode itself first, then its blocks by name without sign.
@@ -203,7 +233,7 @@ impl Lfs {
     /// One call of the cleaner of `netbsd`. Whether there was anything to clean.
     fn clean_once(&mut self) -> bool {
         let most = self.usage.clean().saturating_sub(CLEANERS_OWN).max(1);
-        let chosen = self.candidates(self.params.segs_per_clean.min(most) as usize);
+        let chosen = self.choose(self.params.segs_per_clean.min(most).into(), |_| 1);
         self.cleaning = true;
         let found = !chosen.is_empty();
         if found {
@@ -368,21 +398,12 @@ impl Lfs {
             if checkpoint_first {
                 self.checkpoint_for_cleaner();
             }
-            let at_once = self.params.segs_per_clean.max(1);
-            let most = if self.params.by_bytes {
-                usize::MAX
+            let at_once = u64::from(self.params.segs_per_clean.max(1));
+            let chosen = if self.params.by_bytes {
+                self.choose(at_once * self.segment_bytes(), |usage| usage.live.into())
             } else {
-                at_once as usize
+                self.choose(at_once, |_| 1)
             };
-            let mut chosen = self.candidates(most);
-            if self.params.by_bytes {
-                let mut bytes = u64::from(at_once) * self.segment_bytes();
-                chosen.retain(|&segment| {
-                    let wanted = bytes > 0;
-                    bytes = bytes.saturating_sub(self.usage[segment].live.into());
-                    wanted
-                });
-            }
             if !chosen.is_empty() {
                 self.cleaning = true;
                 self.counters.cleaner_calls += 1;
