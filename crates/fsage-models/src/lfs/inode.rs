@@ -1,6 +1,7 @@
 //! Inodes with the addresses of their blocks, and which of these are dirty.
 
 use super::geometry::{DIRECT, Geometry, Level};
+use super::memory::heap;
 
 /// A block of a file: where it lies in the log, and its state in the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -236,6 +237,30 @@ impl Inode {
             return rest.next_multiple_of(u64::from(g.frag_bytes)) as u32;
         }
         g.block_bytes
+    }
+
+    /// Bytes of the lists of its blocks.
+    pub fn heap_bytes(&self) -> u64 {
+        let tree = self.tree.as_deref().map_or(0, |tree| {
+            let data = tree
+                .singles
+                .iter()
+                .map(|s| heap::<Block>(s.data.capacity()));
+            heap::<Tree>(1)
+                + heap::<Single>(tree.singles.capacity())
+                + heap::<Block>(tree.doubles.capacity())
+                + data.sum::<u64>()
+        });
+        let pending = self.pending.as_deref().map_or(0, |pending| {
+            let lists = [&pending.data, &pending.pointers, &pending.moved];
+            heap::<Pending>(1)
+                + lists
+                    .map(|list| heap::<i32>(list.capacity()))
+                    .iter()
+                    .sum::<u64>()
+                + heap::<(u32, u32)>(pending.lost.capacity())
+        });
+        heap::<Block>(self.direct.capacity()) + tree + pending
     }
 
     /// Every block that exists, by name: data ascending, then indirect blocks.

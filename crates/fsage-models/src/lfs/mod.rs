@@ -23,6 +23,7 @@
 //! | `layout` | what metrics see |
 //! | `io` | what a host sees |
 //! | `check` | the file system check |
+//! | `memory` | what all this takes |
 //! | [`cleaner`] | choosing and cleaning segments; one file a policy |
 //! | `costs` | what cleaning takes, where there is no disk to ask |
 //! | [`report`] | what a microscope may look at |
@@ -38,6 +39,7 @@ mod ifile;
 mod inode;
 mod io;
 mod layout;
+mod memory;
 mod operations;
 pub mod params;
 pub mod report;

@@ -1,6 +1,7 @@
 //! What was written into the segments: their summaries.
 
 use super::geometry::{Geometry, SECTOR};
+use super::memory::heap;
 
 /// The summaries of a segment, put one behind the other.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +63,15 @@ impl Log {
         self.lbns.clear();
         self.inode_blocks.clear();
         self.inos.clear();
+    }
+
+    /// Bytes of its lists.
+    pub fn heap_bytes(&self) -> u64 {
+        heap::<Partial>(self.partials.capacity())
+            + heap::<Finfo>(self.finfos.capacity())
+            + heap::<i32>(self.lbns.capacity())
+            + heap::<InodeBlock>(self.inode_blocks.capacity())
+            + heap::<u32>(self.inos.capacity())
     }
 
     /// Appends the lists of a partial segment that was put together on its own.

@@ -1,5 +1,6 @@
 //! The segment usage table, apart from what was written into the segments: small, and never looked through as a whole.
 
+use super::memory::heap;
 use std::collections::BTreeSet;
 use std::ops::Index;
 
@@ -95,6 +96,12 @@ impl UsageTable {
             self.usages[segment as usize].changed = false;
         }
         changed
+    }
+
+    /// Bytes of the table and its lists; of clean segments about what they take in a tree.
+    pub fn heap_bytes(&self) -> u64 {
+        heap::<Usage>(self.usages.capacity())
+            + heap::<u32>(self.active.capacity() + self.changed.capacity() + 2 * self.clean.len())
     }
 
     /// Number of segments without data.

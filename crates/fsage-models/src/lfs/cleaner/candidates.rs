@@ -5,6 +5,7 @@
 //! bytes or a higher age. The search goes down where that promises most, and the first segment it comes to is the best.
 //! As a node holds segments of about the same age, what it promises is about true.
 
+use crate::lfs::memory::heap;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -64,6 +65,11 @@ impl Candidates {
             leaf_of: vec![NO_LEAF; segments],
             next: leaves,
         }
+    }
+
+    /// Bytes of the tree.
+    pub fn heap_bytes(&self) -> u64 {
+        heap::<Node>(self.nodes.capacity()) + heap::<u32>(self.leaf_of.capacity())
     }
 
     /// A segment may be cleaned, or has changed. Its time is that from which the age rule counts.
