@@ -65,6 +65,15 @@ impl Log {
         self.inos.clear();
     }
 
+    /// Gives back the room that its lists do not need.
+    pub fn shrink(&mut self) {
+        self.partials.shrink_to_fit();
+        self.finfos.shrink_to_fit();
+        self.lbns.shrink_to_fit();
+        self.inode_blocks.shrink_to_fit();
+        self.inos.shrink_to_fit();
+    }
+
     /// Bytes of its lists.
     pub fn heap_bytes(&self) -> u64 {
         heap::<Partial>(self.partials.capacity())

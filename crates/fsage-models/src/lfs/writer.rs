@@ -121,6 +121,7 @@ impl Lfs {
         self.logs[segment as usize].clear();
         self.active += 1;
         let before = std::mem::replace(&mut self.current, segment);
+        self.logs[before as usize].shrink();
         // It may be cleaned from now on.
         self.usage.change(before);
         self.next = self.usage.clean_behind(segment);
