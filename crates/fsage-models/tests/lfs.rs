@@ -165,7 +165,7 @@ fn the_accounting_of_lite2_never_drifts() {
 fn the_accounting_of_lite2_never_drifts_with_other_options() {
     let params = Params {
         inode_leak: true,
-        age_rule: AgeRule::YoungestBlock,
+        age_rule: Some(AgeRule::YoungestBlock),
         by_bytes: true,
         segs_per_clean: 2,
         doifile_sticky: true,
@@ -484,7 +484,7 @@ fn ages_of_youngest_blocks_survive_cleaning() {
     let clean = |age_rule| {
         let params = Params {
             size_bytes: (64 << 20) + 8192,
-            age_rule,
+            age_rule: Some(age_rule),
             superuser: true,
             ..Params::of_variant(Variant::Lite2)
         };

@@ -13,7 +13,7 @@ type Listed = (u32, u32, Option<i32>);
 
 pub(super) fn check(fs: &Lfs) -> Result<(), Inconsistency> {
     let mut findings = Findings::default();
-    let mut live = vec![0_i64; fs.segments.len()];
+    let mut live = vec![0_i64; fs.geometry.nseg as usize];
     let mut used = blocks(fs, &mut live, &mut findings);
     inodes(fs, &mut live, &mut findings);
     used += segments(fs, &live, &mut findings);
@@ -26,8 +26,8 @@ pub(super) fn check(fs: &Lfs) -> Result<(), Inconsistency> {
 }
 
 /// What the summaries of a segment list, sorted.
-fn listed(fs: &Lfs, segment: usize) -> Vec<Listed> {
-    let log = &fs.segments[segment].log;
+fn listed(fs: &Lfs, segment: u32) -> Vec<Listed> {
+    let log = &fs.logs[segment as usize];
     let mut all: Vec<Listed> = log
         .blocks(&fs.geometry)
         .map(|(finfo, lbn, address, _)| (address, finfo.ino, Some(lbn)))
@@ -113,13 +113,13 @@ fn blocks(fs: &Lfs, live: &mut [i64], findings: &mut Findings) -> i64 {
             format!("{:?} and {:?} overlap", pair[0].2, pair[1].2)
         });
     }
-    let mut summary = (usize::MAX, Vec::new());
+    let mut summary = (u32::MAX, Vec::new());
     for (address, _, place) in placed {
-        let segment = g.segment_of(address) as usize;
+        let segment = g.segment_of(address);
         if summary.0 != segment {
             summary = (segment, listed(fs, segment));
         }
-        findings.expect(fs.segments[segment].dirty, || {
+        findings.expect(fs.usage[segment].dirty, || {
             format!("{place:?} lies in clean segment {segment}")
         });
         findings.expect(summary.1.binary_search(&place).is_ok(), || {
@@ -162,9 +162,9 @@ fn inodes(fs: &Lfs, live: &mut [i64], findings: &mut Findings) {
         "the list of free inodes is another".to_owned()
     });
     at.sort_unstable();
-    let mut summary = (usize::MAX, Vec::new());
+    let mut summary = (u32::MAX, Vec::new());
     for (address, ino) in at {
-        let segment = g.segment_of(address) as usize;
+        let segment = g.segment_of(address);
         if summary.0 != segment {
             summary = (segment, listed(fs, segment));
         }
@@ -178,21 +178,21 @@ fn inodes(fs: &Lfs, live: &mut [i64], findings: &mut Findings) {
 /// Usage of the segments. Gives the sectors of summaries and inode blocks.
 fn segments(fs: &Lfs, live: &[i64], findings: &mut Findings) -> i64 {
     let (mut used, mut clean) = (0, 0);
-    for (s, segment) in fs.segments.iter().enumerate() {
-        if !segment.dirty {
+    for (s, usage) in fs.usage.iter().enumerate() {
+        if !usage.dirty {
             clean += 1;
             findings.expect(live[s] == 0, || format!("clean segment {s} has live bytes"));
-            findings.expect(!segment.active, || {
+            findings.expect(!usage.active, || {
                 format!("clean segment {s} was written since the last checkpoint")
             });
             continue;
         }
         let name = |what: &str| format!("{what} of segment {s}");
-        findings.compare(&name("live bytes"), &i64::from(segment.live), &live[s]);
-        let (summaries, blocks) = (segment.log.partials.len(), segment.log.inode_blocks.len());
+        findings.compare(&name("live bytes"), &i64::from(usage.live), &live[s]);
+        let (summaries, blocks) = (fs.logs[s].partials.len(), fs.logs[s].inode_blocks.len());
         findings.compare(
             &name("summaries and inode blocks"),
-            &(segment.summaries as usize, segment.inode_blocks as usize),
+            &(usage.summaries as usize, usage.inode_blocks as usize),
             &(summaries, blocks),
         );
         let leaked = if fs.params.inode_leak {
@@ -200,9 +200,9 @@ fn segments(fs: &Lfs, live: &[i64], findings: &mut Findings) -> i64 {
         } else {
             0
         };
-        findings.compare(&name("bytes never subtracted"), &segment.leaked, &leaked);
+        findings.compare(&name("bytes never subtracted"), &usage.leaked, &leaked);
         used += summaries as i64 + blocks as i64 * i64::from(fs.geometry.block_sectors());
     }
-    findings.compare("clean segments", &i64::from(fs.clean), &clean);
+    findings.compare("clean segments", &i64::from(fs.usage.clean()), &clean);
     used
 }

@@ -2,19 +2,21 @@
 //!
 //! Source: `lfs_segwrite`, `lfs_fsync`, `lfs_vflush`, `lfs_segunlock` of 4.4BSD-Lite2 and NetBSD; `newlfs`.
 
+use super::cleaner::Candidates;
 use super::directory::Entry;
 use super::ifile::{FreeInodes, IFILE_INO, ROOT_INO};
 use super::inode::{Inode, Kind};
 use super::params::{Params, Variant};
 use super::report::Counters;
-use super::segments::Segment;
+use super::segments::Log;
+use super::usage::UsageTable;
 use super::writer::{Class, Open};
 use super::{Geometry, IFILE, Lfs, NewfsError};
 use crate::operations::DirIds;
 use crate::shortfall::Shortfall;
 use crate::told::Told;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of a superblock as it is written.
 const SUPERBLOCK_BYTES: u64 = 8192;
@@ -44,13 +46,16 @@ impl Lfs {
         let nseg = geometry.nseg;
         let superblocks = (1..nseg).filter(|&s| geometry.has_superblock(s)).count();
         let mut fs = Lfs {
-            segments: vec![Segment::default(); nseg as usize],
+            usage: UsageTable::new(nseg),
+            logs: vec![Log::default(); nseg as usize],
+            candidates: Candidates::new(nseg),
+            empty: BTreeSet::new(),
+            age_rule: params.age_rule.unwrap_or_else(|| params.policy.age_rule()),
             current: 0,
             next: None,
             offset: geometry.segment_start(0) + geometry.reserved_sectors(0),
             active: 0,
             switches: 0,
-            clean: nseg - 1,
             serial: 0,
             open: Open::default(),
             inodes: Vec::new(),
@@ -92,7 +97,7 @@ impl Lfs {
     /// The first partial segment: the ifile, the root directory, with `lite2` lost+found, and their inodes.
     fn newfs(&mut self) {
         let g = self.geometry.clone();
-        self.segments[0].dirty = true;
+        self.usage.begin(0, false);
         self.inodes.push(Inode::new(IFILE_INO, Kind::Ifile, 0));
         let lite2 = g.variant == Variant::Lite2;
         let first_free = ROOT_INO + 1 + u32::from(lite2);
@@ -194,13 +199,9 @@ impl Lfs {
                 self.dirty(IFILE, 0);
             }
         }
-        for segment in 0..self.geometry.nseg {
-            let seg = &mut self.segments[segment as usize];
-            if seg.active && segment != self.current {
-                seg.active = false;
-                self.active = self.active.saturating_sub(1);
-                self.usage_changed(segment);
-            }
+        for segment in self.usage.end_active(Some(self.current)) {
+            self.active = self.active.saturating_sub(1);
+            self.usage_changed(segment);
         }
         let wrote = self.write_ifile();
         self.unlock();
@@ -281,17 +282,15 @@ impl Lfs {
         };
         for copy in copies.into_iter().flatten() {
             let segment = copy * self.geometry.superblock_step;
-            self.segments[segment as usize].last_write = self.now;
+            self.usage.change(segment).last_write = self.now;
             self.write_superblock(copy);
         }
         self.active_superblock = other;
-        for segment in 0..self.geometry.nseg {
-            let seg = &mut self.segments[segment as usize];
-            let empty = seg.is_empty();
-            let free = empty && (seg.was_empty || purpose != Purpose::Reclaim);
-            seg.was_empty = empty;
-            if free && segment != self.current {
+        for segment in self.empty_segments() {
+            if self.usage[segment].was_empty || purpose != Purpose::Reclaim {
                 self.free_segment(segment);
+            } else {
+                self.usage.change(segment).was_empty = true;
             }
         }
     }
@@ -299,11 +298,9 @@ impl Lfs {
     /// A segment is clean.
     pub(super) fn free_segment(&mut self, segment: u32) {
         let block = self.geometry.block_sectors();
-        let seg = &mut self.segments[segment as usize];
-        seg.dirty = false;
-        seg.was_empty = false;
-        self.bfree += i64::from(seg.summaries + seg.inode_blocks * block);
-        self.clean += 1;
+        let usage = self.usage[segment];
+        self.bfree += i64::from(usage.summaries + usage.inode_blocks * block);
+        self.usage.free(segment);
         self.usage_changed(segment);
         self.dirty(IFILE, 0);
     }
@@ -344,7 +341,7 @@ impl Lfs {
         if !self.inodes[slot as usize].is(Inode::MODIFIED) {
             return;
         }
-        if self.active > self.params.max_active || self.clean < SCARCE {
+        if self.active > self.params.max_active || self.usage.clean() < SCARCE {
             self.checkpoint_for(Purpose::Sync);
         } else {
             self.lock(false);
@@ -413,9 +410,7 @@ impl Lfs {
             }
         }
         if checkpoint {
-            for segment in &mut self.segments {
-                segment.active = false;
-            }
+            self.usage.end_active(None);
             for block in 0..self.geometry.usage_blocks {
                 self.dirty(IFILE, 1 + block as i32);
             }

@@ -4,6 +4,7 @@
 
 use super::ifile::ROOT_INO;
 use super::inode::{Inode, Kind};
+use super::memory::heap;
 use super::params::Variant;
 use super::{Lfs, NoSpace};
 
@@ -31,6 +32,11 @@ pub(super) struct Directory {
 }
 
 impl Directory {
+    /// Bytes of its list of chunks.
+    pub fn heap_bytes(&self) -> u64 {
+        heap::<u16>(self.chunks.capacity())
+    }
+
     /// Number of its last chunk.
     pub fn last_chunk(&self) -> usize {
         self.chunks.len() - 1

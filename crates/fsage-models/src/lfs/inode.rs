@@ -1,6 +1,7 @@
 //! Inodes with the addresses of their blocks, and which of these are dirty.
 
 use super::geometry::{DIRECT, Geometry, Level};
+use super::memory::heap;
 
 /// A block of a file: where it lies in the log, and its state in the cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +37,65 @@ impl Block {
     pub fn is_dirty(self) -> bool {
         self.is(Block::DIRTY)
     }
+}
+
+/// The direct blocks. The first one lies here, since most files have no other.
+#[derive(Clone, Debug, Default)]
+struct Direct {
+    first: Block,
+    rest: Box<[Block]>,
+}
+
+impl Direct {
+    #[inline]
+    fn get(&self, i: usize) -> Option<Block> {
+        match i.checked_sub(1) {
+            None => Some(self.first),
+            Some(i) => self.rest.get(i).copied(),
+        }
+    }
+
+    #[inline]
+    fn at(&mut self, i: usize) -> &mut Block {
+        let Some(i) = i.checked_sub(1) else {
+            return &mut self.first;
+        };
+        if self.rest.len() <= i {
+            self.resize_rest(i + 1);
+        }
+        &mut self.rest[i]
+    }
+
+    fn truncate(&mut self, blocks: usize) {
+        if blocks == 0 {
+            self.first = Block::default();
+        }
+        if blocks <= self.rest.len() {
+            self.resize_rest(blocks.saturating_sub(1));
+        }
+    }
+
+    fn resize_rest(&mut self, blocks: usize) {
+        let mut rest = std::mem::take(&mut self.rest).into_vec();
+        rest.reserve_exact(blocks.saturating_sub(rest.len()));
+        rest.resize(blocks, Block::default());
+        self.rest = rest.into_boxed_slice();
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Block> {
+        std::iter::once(self.first).chain(self.rest.iter().copied())
+    }
+}
+
+/// An entry of a list, which is made so long. Lists grow by an eighth, so that little room is left over.
+fn at<T: Default + Clone>(list: &mut Vec<T>, i: usize) -> &mut T {
+    if list.len() <= i {
+        if list.capacity() <= i {
+            list.reserve_exact((i + 1 - list.len()).max(list.len() / 8));
+        }
+        list.resize(i + 1, T::default());
+    }
+    &mut list[i]
 }
 
 /// A single indirect block with the data blocks below it.
@@ -96,7 +156,7 @@ pub(super) struct Inode {
     pub size: u64,
     /// The directory that its first name stands in.
     pub parent: u32,
-    direct: Vec<Block>,
+    direct: Direct,
     tree: Option<Box<Tree>>,
     pending: Option<Box<Pending>>,
 }
@@ -123,7 +183,7 @@ impl Inode {
             vnode,
             size: 0,
             parent: 0,
-            direct: Vec::new(),
+            direct: Direct::default(),
             tree: None,
             pending: None,
         }
@@ -175,7 +235,7 @@ impl Inode {
             .filter(|_| !(0..DIRECT as i32).contains(&lbn))
         else {
             let direct = usize::try_from(lbn).ok().and_then(|i| self.direct.get(i));
-            return direct.copied().unwrap_or_default();
+            return direct.unwrap_or_default();
         };
         match g.level(lbn) {
             Level::Data => {
@@ -192,14 +252,8 @@ impl Inode {
     /// A block to change; makes room for it.
     #[inline]
     pub fn block_mut(&mut self, g: &Geometry, lbn: i32) -> &mut Block {
-        fn at<T: Default + Clone>(list: &mut Vec<T>, i: usize) -> &mut T {
-            if list.len() <= i {
-                list.resize(i + 1, T::default());
-            }
-            &mut list[i]
-        }
         if (0..DIRECT as i32).contains(&lbn) {
-            return at(&mut self.direct, lbn as usize);
+            return self.direct.at(lbn as usize);
         }
         let tree = self.tree.get_or_insert_default();
         match g.level(lbn) {
@@ -238,6 +292,30 @@ impl Inode {
         g.block_bytes
     }
 
+    /// Bytes of the lists of its blocks.
+    pub fn heap_bytes(&self) -> u64 {
+        let tree = self.tree.as_deref().map_or(0, |tree| {
+            let data = tree
+                .singles
+                .iter()
+                .map(|s| heap::<Block>(s.data.capacity()));
+            heap::<Tree>(1)
+                + heap::<Single>(tree.singles.capacity())
+                + heap::<Block>(tree.doubles.capacity())
+                + data.sum::<u64>()
+        });
+        let pending = self.pending.as_deref().map_or(0, |pending| {
+            let lists = [&pending.data, &pending.pointers, &pending.moved];
+            heap::<Pending>(1)
+                + lists
+                    .map(|list| heap::<i32>(list.capacity()))
+                    .iter()
+                    .sum::<u64>()
+                + heap::<(u32, u32)>(pending.lost.capacity())
+        });
+        heap::<Block>(self.direct.rest.len()) + tree + pending
+    }
+
     /// Every block that exists, by name: data ascending, then indirect blocks.
     pub fn visit(&self, g: &Geometry, mut visit: impl FnMut(i32, Block)) {
         let mut see = |lbn: i32, block: Block| {
@@ -245,7 +323,7 @@ impl Inode {
                 visit(lbn, block);
             }
         };
-        for (i, &block) in self.direct.iter().enumerate() {
+        for (i, block) in self.direct.iter().enumerate() {
             see(i as i32, block);
         }
         let Some(tree) = &self.tree else {

@@ -82,7 +82,7 @@ impl Layout for Lfs {
             let end = g.segment_start(segment) + g.segment_sectors;
             let start = if segment == self.current {
                 self.offset
-            } else if self.segments[segment as usize].dirty {
+            } else if self.usage[segment].dirty {
                 continue;
             } else {
                 g.segment_start(segment) + g.reserved_sectors(segment)
@@ -100,7 +100,7 @@ impl Layout for Lfs {
         let mut log = LogUsage {
             segment_bytes: self.segment_bytes(),
             segments: u64::from(self.geometry.nseg),
-            clean_segments: u64::from(self.clean),
+            clean_segments: u64::from(self.usage.clean()),
             new_bytes: counters.written_bytes - counters.cleaner_written_bytes,
             cleaner_written_bytes: counters.cleaner_written_bytes,
             cleaner_read_segments: counters.read_segments,
@@ -109,8 +109,8 @@ impl Layout for Lfs {
             end: self.ended.map(|end| end.to_string()),
             ..LogUsage::default()
         };
-        for segment in self.segments.iter().filter(|segment| segment.dirty) {
-            log.count_segment(u64::from(segment.live));
+        for usage in self.usage.iter().filter(|usage| usage.dirty) {
+            log.count_segment(u64::from(usage.live));
         }
         Some(log)
     }

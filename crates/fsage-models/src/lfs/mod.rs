@@ -11,7 +11,8 @@
 //! |---|---|
 //! | [`geometry`] | segments, superblocks, names of indirect blocks, blocks of the ifile |
 //! | [`params`] | the two variants, and what can be chosen |
-//! | `segments` | usage of the segments, and the summaries in them |
+//! | `usage` | the segment usage table |
+//! | `segments` | the summaries in the segments |
 //! | `inode` | inodes, addresses of blocks, what is dirty |
 //! | `writer` | partial segments |
 //! | `checkpoint` | segment writes, checkpoints, fsync |
@@ -22,6 +23,7 @@
 //! | `layout` | what metrics see |
 //! | `io` | what a host sees |
 //! | `check` | the file system check |
+//! | `memory` | what all this takes |
 //! | [`cleaner`] | choosing and cleaning segments; one file a policy |
 //! | [`costs`] | what the log and its cleaner take, where there is no disk to ask |
 //! | [`report`] | what a microscope may look at |
@@ -37,28 +39,32 @@ mod ifile;
 mod inode;
 mod io;
 mod layout;
+mod memory;
 mod operations;
 pub mod params;
 pub mod report;
 mod segments;
+mod usage;
 mod writer;
 
 pub use geometry::{Geometry, NewfsError};
 pub use params::{AgeRule, Params, Variant};
 
+use cleaner::Candidates;
 use directory::Directory;
 use ifile::{FreeInodes, MapEntry};
 use inode::{Block, Inode, Kind};
 use operations::Name;
 use report::{Counters, Event};
-use segments::{Segment, sectors};
+use segments::{Log, sectors};
+use usage::UsageTable;
 use writer::Open;
 
 use crate::operations::DirIds;
 use crate::shortfall::Shortfall;
 use crate::told::Told;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 /// Slot and inode of the ifile.
@@ -83,7 +89,14 @@ pub enum End {
 pub struct Lfs {
     params: Params,
     geometry: Geometry,
-    segments: Vec<Segment>,
+    usage: UsageTable,
+    /// What was written into each segment.
+    logs: Vec<Log>,
+    /// Segments that may be cleaned, but for what changed since they were last asked for.
+    candidates: Candidates,
+    /// Segments that hold nothing live, likewise.
+    empty: BTreeSet<u32>,
+    age_rule: AgeRule,
     /// The segment that is being written.
     current: u32,
     /// The one after it, chosen when this one was begun.
@@ -94,8 +107,6 @@ pub struct Lfs {
     active: u32,
     /// Segments begun in all.
     switches: u64,
-    /// Segments without data.
-    clean: u32,
     serial: u64,
     open: Open,
     inodes: Vec<Inode>,
@@ -192,7 +203,7 @@ impl Lfs {
     /// reserve counts twice, as `newlfs` has it; the summary of each clean segment is paid for.
     fn avail(&self) -> i64 {
         let g = &self.geometry;
-        let clean = i64::from(self.clean) * i64::from(g.segment_sectors - 1);
+        let clean = i64::from(self.usage.clean()) * i64::from(g.segment_sectors - 1);
         let rest = g.segment_sectors - (self.offset - g.segment_start(self.current));
         let reserve = 2 * i64::from(self.params.reserve_segments) * i64::from(g.segment_sectors);
         clean + i64::from(rest) - reserve - self.dirty_sectors as i64

@@ -43,7 +43,7 @@ pub const KEYS: [(&str, &str); 27] = [
     ),
     (
         "age_rule",
-        "age of a segment: lastmod, since it was last written into (default); youngest-block, of its youngest block",
+        "age of a segment: lastmod, since it was last written into; youngest-block, mean-block, of its data (the policy's)",
     ),
     ("segs_per_clean", "segments cleaned at once (1)"),
     (
@@ -104,6 +104,8 @@ pub enum AgeRule {
     LastWrite,
     /// The age of its youngest block, which cleaning does not make younger: Sprite LFS.
     YoungestBlock,
+    /// The age of its blocks on average, which cleaning does not make younger.
+    MeanBlock,
 }
 
 /// Which of the two systems.
@@ -144,8 +146,8 @@ pub struct Params {
     pub count_indirect: bool,
     /// Dirty blocks, indirect ones included, from which on the writer waits for the segment write; 0 is never.
     pub wait_threshold_blocks: u64,
-    /// What the age of a segment is.
-    pub age_rule: AgeRule,
+    /// What the age of a segment is; without it, what the policy goes by.
+    pub age_rule: Option<AgeRule>,
     /// Which segments are cleaned first.
     pub policy: &'static dyn Policy,
     /// Segments cleaned at once.
@@ -193,7 +195,7 @@ impl Params {
             write_threshold_blocks: 115,
             count_indirect: false,
             wait_threshold_blocks: 177,
-            age_rule: AgeRule::LastWrite,
+            age_rule: None,
             policy: cleaner::by_name("cost-benefit").expect("a policy of that name"),
             segs_per_clean: 1,
             by_bytes: false,
@@ -274,11 +276,12 @@ impl Params {
             "count_indirect" => self.count_indirect = flag()?,
             "wait_threshold" => self.wait_threshold_blocks = number()?,
             "age_rule" => {
-                self.age_rule = match setting.word()? {
+                self.age_rule = Some(match setting.word()? {
                     "lastmod" => AgeRule::LastWrite,
                     "youngest-block" => AgeRule::YoungestBlock,
-                    _ => return Err(setting.bad("lastmod or youngest-block")),
-                };
+                    "mean-block" => AgeRule::MeanBlock,
+                    _ => return Err(setting.bad("lastmod, youngest-block or mean-block")),
+                });
             }
             "by_bytes" => self.by_bytes = flag()?,
             "foreground" => self.foreground_cleaning = flag()?,
@@ -334,7 +337,7 @@ mod tests {
         assert!(message("policy=best").contains("cost-benefit, cb, greedy, declining-cost"));
         assert!(message("variant=4.4").contains("lite2 or netbsd"));
         assert!(message("busy=101").contains("at most 100"));
-        assert!(message("age_rule=oldest").contains("lastmod or youngest-block"));
+        assert!(message("age_rule=oldest").contains("lastmod, youngest-block or mean-block"));
         assert!(message("dirent_bytes=4").contains("at least 12"));
     }
 

@@ -105,6 +105,8 @@ pub struct Counters {
     pub idle_cleaned_segments: u64,
     /// Live bytes of cleaned segments.
     pub cleaned_live_bytes: u64,
+    /// Segments, and groups of them, that were ranked to choose those to clean.
+    pub ranked_nodes: u64,
 }
 
 impl Lfs {
@@ -140,7 +142,7 @@ impl Lfs {
 
     /// Clean and dirty segments.
     pub fn segment_counts(&self) -> (u32, u32) {
-        (self.clean, self.geometry.nseg - self.clean)
+        (self.usage.clean(), self.geometry.nseg - self.usage.clean())
     }
 
     /// Sectors that hold nothing useful, and sectors that can be written now.
@@ -150,7 +152,7 @@ impl Lfs {
 
     /// Live bytes of all segments.
     pub fn live_bytes(&self) -> u64 {
-        self.segments.iter().map(|s| u64::from(s.live)).sum()
+        self.usage.iter().map(|s| u64::from(s.live)).sum()
     }
 
     /// What was transferred and cleaned since the last reset.
@@ -167,7 +169,7 @@ impl Lfs {
     pub fn watch(&mut self) {
         self.events = Some(Vec::new());
         if self.serial == 1 {
-            let first = self.segments[0].log.partials[0];
+            let first = self.logs[0].partials[0];
             self.report_partial_of(&first, 0);
         }
     }
@@ -187,7 +189,7 @@ impl Lfs {
         let Some(events) = &mut self.events else {
             return;
         };
-        let log = &self.segments[segment as usize].log;
+        let log = &self.logs[segment as usize];
         let mut parts: Vec<Part> = Vec::new();
         // The list of a segment goes on from partial to partial.
         let own =

@@ -1,64 +1,7 @@
-//! The segments: their usage, and what was written into them.
+//! What was written into the segments: their summaries.
 
 use super::geometry::{Geometry, SECTOR};
-
-/// What the segment usage table says of a segment, and the summaries in it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Segment {
-    /// Live bytes.
-    pub live: u32,
-    /// When it was last written into.
-    pub last_write: u64,
-    /// What the original counts as live besides, and never subtracts: summaries and inode blocks.
-    pub leaked: u32,
-    /// When its youngest block was written by its owner.
-    pub youngest: u64,
-    /// Sum over the sectors of its blocks of when their owner wrote them.
-    pub data_times: u64,
-    /// Sectors of its blocks.
-    pub data_sectors: u32,
-    /// Summaries in it.
-    pub summaries: u32,
-    /// Inode blocks in it.
-    pub inode_blocks: u32,
-    /// Holds data.
-    pub dirty: bool,
-    /// Begun since the last checkpoint.
-    pub active: bool,
-    /// Could have been freed at the last but one writing of a superblock (`netbsd`).
-    pub was_empty: bool,
-    /// What was written into it.
-    pub log: Log,
-}
-
-impl Segment {
-    /// Holds nothing that lives, and is in the way of nobody.
-    pub fn is_empty(&self) -> bool {
-        self.dirty && !self.active && self.live == 0
-    }
-
-    /// Live bytes as the cleaner counts them.
-    pub fn counted_live(&self) -> u32 {
-        self.live.saturating_add(self.leaked)
-    }
-
-    /// When the blocks in it were written by their owner, on average.
-    pub fn mean_data_time(&self) -> u64 {
-        self.data_times / u64::from(self.data_sectors.max(1))
-    }
-
-    /// It is begun anew.
-    pub fn begin(&mut self) {
-        let mut log = std::mem::take(&mut self.log);
-        log.clear();
-        *self = Segment {
-            dirty: true,
-            active: true,
-            log,
-            ..Segment::default()
-        };
-    }
-}
+use super::memory::heap;
 
 /// The summaries of a segment, put one behind the other.
 #[derive(Clone, Debug, Default)]
@@ -120,6 +63,24 @@ impl Log {
         self.lbns.clear();
         self.inode_blocks.clear();
         self.inos.clear();
+    }
+
+    /// Gives back the room that its lists do not need.
+    pub fn shrink(&mut self) {
+        self.partials.shrink_to_fit();
+        self.finfos.shrink_to_fit();
+        self.lbns.shrink_to_fit();
+        self.inode_blocks.shrink_to_fit();
+        self.inos.shrink_to_fit();
+    }
+
+    /// Bytes of its lists.
+    pub fn heap_bytes(&self) -> u64 {
+        heap::<Partial>(self.partials.capacity())
+            + heap::<Finfo>(self.finfos.capacity())
+            + heap::<i32>(self.lbns.capacity())
+            + heap::<InodeBlock>(self.inode_blocks.capacity())
+            + heap::<u32>(self.inos.capacity())
     }
 
     /// Appends the lists of a partial segment that was put together on its own.

@@ -100,7 +100,7 @@ impl Lfs {
         let used = self.offset - g.segment_start(self.current);
         if g.segment_sectors - used <= g.block_sectors() {
             if self.next.is_none() {
-                self.next = self.clean_segment_behind(self.current);
+                self.next = self.usage.clean_behind(self.current);
             }
             let Some(next) = self.next else {
                 self.ended.get_or_insert(End::NoCleanSegment);
@@ -115,21 +115,16 @@ impl Lfs {
         self.open.summary_room = self.geometry.summary_room;
     }
 
-    /// The next clean segment, round the disk.
-    fn clean_segment_behind(&self, segment: u32) -> Option<u32> {
-        let n = self.geometry.nseg;
-        (1..n)
-            .map(|i| (segment + i) % n)
-            .find(|&s| !self.segments[s as usize].dirty)
-    }
-
     /// The next segment is chosen a whole segment before it is used.
     fn enter_segment(&mut self, segment: u32) {
-        self.segments[segment as usize].begin();
-        self.clean -= 1;
+        self.usage.begin(segment, true);
+        self.logs[segment as usize].clear();
         self.active += 1;
-        self.current = segment;
-        self.next = self.clean_segment_behind(segment);
+        let before = std::mem::replace(&mut self.current, segment);
+        self.logs[before as usize].shrink();
+        // It may be cleaned from now on.
+        self.usage.change(before);
+        self.next = self.usage.clean_behind(segment);
         self.offset =
             self.geometry.segment_start(segment) + self.geometry.reserved_sectors(segment);
         self.switches += 1;
@@ -144,7 +139,7 @@ impl Lfs {
 
     /// Live bytes of a segment go. What lies in the open partial segment counts there only when that is closed.
     pub(super) fn lose(&mut self, segment: u32, bytes: u32) {
-        let live = &mut self.segments[segment as usize].live;
+        let live = &mut self.usage.change(segment).live;
         *live = live.wrapping_sub(bytes);
         self.usage_changed(segment);
     }
@@ -354,8 +349,8 @@ impl Lfs {
         if class == Class::Moved {
             block.set(Block::MOVED, false);
             let segment = self.geometry.segment_of(block.address);
-            let segment = &self.segments[segment as usize];
-            (written, youngest) = (segment.mean_data_time(), segment.youngest);
+            let usage = &self.usage[segment];
+            (written, youngest) = (usage.mean_data_time(), usage.youngest);
         } else {
             block.set(Block::DIRTY, false);
             self.dirty_sectors -= u64::from(sectors(bytes));
@@ -550,26 +545,27 @@ impl Lfs {
         }
         self.serial += 1;
         let bytes = open.block_bytes + open.log.inos.len() as u32 * INODE_BYTES;
-        let segment = &mut self.segments[self.current as usize];
-        segment.live = segment.live.wrapping_add(bytes);
-        segment.last_write = self.now;
-        segment.summaries += 1;
-        segment.inode_blocks += open.log.inode_blocks.len() as u32;
-        segment.data_times += open.data_times;
-        segment.youngest = segment.youngest.max(open.youngest);
+        let usage = self.usage.change(self.current);
+        usage.live = usage.live.wrapping_add(bytes);
+        usage.last_write = self.now;
+        usage.summaries += 1;
+        usage.inode_blocks += open.log.inode_blocks.len() as u32;
+        usage.data_times += open.data_times;
+        usage.youngest = usage.youngest.max(open.youngest);
         if self.params.inode_leak {
             let blocks = open.log.inode_blocks.len() as u32;
-            segment.leaked += SECTOR + blocks * self.geometry.block_bytes;
+            usage.leaked += SECTOR + blocks * self.geometry.block_bytes;
         }
-        segment.data_sectors += sectors(open.block_bytes);
-        segment.log.append(&open.log);
+        usage.data_sectors += sectors(open.block_bytes);
         let partial = Partial {
             serial: self.serial,
             address: open.start,
             sectors: self.offset - open.start,
             flags: open.flags,
         };
-        segment.log.partials.push(partial);
+        let log = &mut self.logs[self.current as usize];
+        log.append(&open.log);
+        log.partials.push(partial);
         self.bfree -=
             i64::from(1 + open.log.inode_blocks.len() as u32 * self.geometry.block_sectors());
         self.usage_changed(self.current);

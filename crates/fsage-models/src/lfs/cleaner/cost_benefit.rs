@@ -60,7 +60,7 @@ impl Policy for NetBsdCostBenefit {
             f64::from(candidate.segment_bytes),
             f64::from(candidate.live),
         );
-        (segment - live) * (candidate.age + 1) as f64 / (segment + live)
+        (segment - live).max(0.0) * (candidate.age + 1) as f64 / (segment + live)
     }
 }
 
@@ -76,7 +76,6 @@ mod tests {
             segment_bytes: 1 << 20,
             live,
             age,
-            data_age: age,
         };
         let table = [
             (524_288, 10, 3.0),

@@ -2,8 +2,7 @@
 //!
 //! **What it does.** A segment of utilization `u` costs `2 / (1 - u)` to clean for what it gains, and the more is
 //! overwritten in it the less. With `f` the rate at which its blocks are overwritten, the cost sinks as
-//! `f * u / (1 - u)^2`; the segment with the smallest decline is cleaned first. `f` is one over the age of the data:
-//! the
+//! `f * u / (1 - u)^2`; the segment with the smallest decline is cleaned first. `f` is one over the age of the data: the
 //! time since owners wrote the blocks, on average. A block that the cleaner moves brings the age of the segment that it
 //! leaves.
 //!
@@ -16,7 +15,7 @@
 //!
 //! **Limits.** A mean tells nothing of a segment where hot and cold blocks lie side by side.
 
-use super::{Candidate, Policy};
+use super::{AgeRule, Candidate, Policy};
 
 /// The smallest decline of the cost of cleaning first.
 #[derive(Clone, Copy, Debug)]
@@ -31,12 +30,16 @@ impl Policy for DecliningCost {
         "(1 - u)^2 * age / u, the age of the data, kept through cleaning"
     }
 
+    fn age_rule(&self) -> AgeRule {
+        AgeRule::MeanBlock
+    }
+
     fn rank(&self, candidate: &Candidate) -> f64 {
-        let u = f64::from(candidate.live) / f64::from(candidate.segment_bytes);
         if candidate.live == 0 {
             return f64::INFINITY;
         }
-        (1.0 - u) * (1.0 - u) * (candidate.data_age + 1) as f64 / u
+        let u = (f64::from(candidate.live) / f64::from(candidate.segment_bytes)).min(1.0);
+        (1.0 - u) * (1.0 - u) * (candidate.age + 1) as f64 / u
     }
 }
 
@@ -45,12 +48,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_two_segments_just_written_the_one_with_older_data_is_cleaned_first() {
-        let candidate = |data_age: u64, live: u32| Candidate {
+    fn of_two_segments_the_one_with_older_data_is_cleaned_first() {
+        assert_eq!(DecliningCost.age_rule(), AgeRule::MeanBlock);
+        let candidate = |age: u64, live: u32| Candidate {
             segment_bytes: 1 << 20,
             live,
-            age: 0,
-            data_age,
+            age,
         };
         // By hand: (1 - 0.75)^2 * 701 / 0.75.
         let rank = DecliningCost.rank(&candidate(700, 786_432));

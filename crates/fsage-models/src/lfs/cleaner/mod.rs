@@ -2,10 +2,12 @@
 //!
 //! Source: `lfs_cleanerd` and `lfs_markv` of 4.4BSD-Lite2 (Seltzer et al. 1993), `lfs_markv` of NetBSD.
 
+mod candidates;
 mod cost_benefit;
 mod declining_cost;
 mod greedy;
 
+pub(super) use candidates::Candidates;
 pub use cost_benefit::{CostBenefit, NetBsdCostBenefit};
 pub use declining_cost::DecliningCost;
 pub use greedy::Greedy;
@@ -17,6 +19,7 @@ use super::ifile::NO_SLOT;
 use super::inode::{Block, Inode, Kind};
 use super::params::{AgeRule, Variant};
 use super::report::{CleanedReport, Event};
+use super::usage::Usage;
 use super::{End, IFILE, Lfs};
 use std::fmt::Debug;
 
@@ -35,16 +38,15 @@ pub struct Candidate {
     pub segment_bytes: u32,
     /// Live bytes by the usage table.
     pub live: u32,
-    /// Operations since the last write into it.
+    /// Operations since the last write into it, or what else the age rule says.
     pub age: u64,
-    /// Operations since its blocks were written by their owners, on average; cleaning does not make them younger.
-    pub data_age: u64,
 }
 
 /// In which order segments are cleaned.
 ///
 /// - It sees sizes and ages and gives a rank; it moves nothing.
 /// - It has no state: the same question has the same answer.
+/// - It never ranks a segment lower for fewer live bytes or a higher age, so that whole groups can be left out.
 /// - Segments of equal rank are cleaned in the order of their numbers.
 pub trait Policy: Debug + Send + Sync {
     /// Its name in `policy=NAME`.
@@ -52,6 +54,11 @@ pub trait Policy: Debug + Send + Sync {
 
     /// One sentence for the documentation of targets.
     fn summary(&self) -> &'static str;
+
+    /// The age that it goes by, unless another one is asked for.
+    fn age_rule(&self) -> AgeRule {
+        AgeRule::LastWrite
+    }
 
     /// How much a segment should be cleaned; the highest rank first.
     fn rank(&self, candidate: &Candidate) -> f64;
@@ -84,51 +91,74 @@ fn lbn_of(item: Item) -> Option<i32> {
 }
 
 impl Lfs {
-    /// Segments that may be cleaned, the best first,
-    /// and no more than so many.
-    fn candidates(&self, most: usize) -> Vec<u32> {
-        let g = &self.geometry;
-        let segment_bytes = g.segment_sectors * super::geometry::SECTOR;
-        let netbsd = self.params.variant == Variant::NetBsd;
-        let mut ranked: Vec<(f64, u32)> = (0..g.nseg)
-            .filter(|&s| s != self.current)
-            .filter_map(|s| {
-                let seg = &self.segments[s as usize];
-                let summaries = i64::from(seg.summaries + 1) * 512;
-                let live = seg.counted_live();
-                let gain = i64::from(segment_bytes) - i64::from(live) - summaries;
-                let in_vain = netbsd && (seg.live == 0 || gain <= LEAST_GAIN);
-                if !seg.dirty || seg.active || in_vain {
-                    return None;
-                }
-                let written = match self.params.age_rule {
-                    AgeRule::LastWrite => seg.last_write,
-                    AgeRule::YoungestBlock => seg.youngest,
+    /// Brings up to date which segments may be cleaned, and which hold nothing live.
+    fn refresh_candidates(&mut self) {
+        for segment in self.usage.take_changed() {
+            let usage = &self.usage[segment];
+            if usage.is_empty() && segment != self.current {
+                self.empty.insert(segment);
+            } else {
+                self.empty.remove(&segment);
+            }
+            if self.may_be_cleaned(segment) {
+                let time = match self.age_rule {
+                    AgeRule::LastWrite => usage.last_write,
+                    AgeRule::YoungestBlock => usage.youngest,
+                    AgeRule::MeanBlock => usage.mean_data_time(),
                 };
-                let candidate = Candidate {
-                    segment_bytes,
-                    live,
-                    age: self.now.saturating_sub(written),
-                    data_age: self.now.saturating_sub(seg.mean_data_time()),
-                };
-                Some((self.params.policy.rank(&candidate), s))
-            })
-            .collect();
-        let better = |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-        if most < ranked.len() {
-            ranked.select_nth_unstable_by(most, better);
-            ranked.truncate(most);
+                self.candidates.put(segment, usage.counted_live(), time);
+            } else {
+                self.candidates.remove(segment);
+            }
         }
-        ranked.sort_unstable_by(better);
-        ranked.into_iter().map(|(_, s)| s).collect()
+    }
+
+    /// Whether cleaning a segment is allowed, and with `netbsd` whether it would gain enough.
+    fn may_be_cleaned(&self, segment: u32) -> bool {
+        let usage = &self.usage[segment];
+        if !usage.dirty || usage.active || segment == self.current {
+            return false;
+        }
+        let summaries = i64::from(usage.summaries + 1) * i64::from(SECTOR);
+        let gain = self.segment_bytes() as i64 - i64::from(usage.counted_live()) - summaries;
+        self.params.variant == Variant::Lite2 || usage.live > 0 && gain > LEAST_GAIN
+    }
+
+    /// Segments that hold nothing live, ascending.
+    pub(super) fn empty_segments(&mut self) -> Vec<u32> {
+        self.refresh_candidates();
+        self.empty.iter().copied().collect()
+    }
+
+    /// Segments to clean, the best first, until what they cost has used up the budget.
+    fn choose(&mut self, budget: u64, cost: impl Fn(&Usage) -> u64) -> Vec<u32> {
+        self.refresh_candidates();
+        let (policy, now) = (self.params.policy, self.now);
+        let segment_bytes = self.segment_bytes() as u32;
+        let mut search = self.candidates.best_first(|live, time| {
+            policy.rank(&Candidate {
+                segment_bytes,
+                live,
+                age: now.saturating_sub(time),
+            })
+        });
+        let (mut chosen, mut left) = (Vec::new(), budget);
+        while left > 0
+            && let Some(segment) = search.next()
+        {
+            left = left.saturating_sub(cost(&self.usage[segment]));
+            chosen.push(segment);
+        }
+        self.counters.ranked_nodes += search.ranked;
+        chosen
     }
 
     /// What lives in a segment, sorted by inode, the inode itself first, then its blocks by name without sign.
-    fn live_items(&mut self, segment: u32, report: bool) -> Vec<Item> {
-        let seg = &self.segments[segment as usize];
+    fn live_items(&mut self, segment: u32) -> Vec<Item> {
+        let log = &self.logs[segment as usize];
         let mut items: Vec<Item> = Vec::new();
         let mut live_found = 0;
-        for (finfo, lbn, address, bytes) in seg.log.blocks(&self.geometry) {
+        for (finfo, lbn, address, bytes) in log.blocks(&self.geometry) {
             let entry = self.map[finfo.ino as usize];
             if entry.slot == NO_SLOT || entry.version != finfo.version {
                 continue;
@@ -140,7 +170,7 @@ impl Lfs {
             }
         }
         let blocks = items.len() as u32;
-        for (block, inos) in seg.log.inodes() {
+        for (block, inos) in log.inodes() {
             let here = inos
                 .iter()
                 .filter(|&&ino| self.map[ino as usize].address == block.address);
@@ -150,7 +180,8 @@ impl Lfs {
         items.dedup();
         let inodes = items.len() as u32 - blocks;
         live_found += inodes * INODE_BYTES;
-        if let Some(events) = self.events.as_mut().filter(|_| report) {
+        if let Some(events) = &mut self.events {
+            let seg = &self.usage[segment];
             events.push(Event::Cleaned(CleanedReport {
                 operation: self.now,
                 segment,
@@ -166,7 +197,7 @@ impl Lfs {
 
     fn count_cleaned(&mut self, segment: u32) {
         self.counters.cleaned_segments += 1;
-        let live = self.segments[segment as usize].counted_live();
+        let live = self.usage[segment].counted_live();
         self.counters.cleaned_live_bytes += u64::from(live);
     }
 
@@ -181,11 +212,14 @@ impl Lfs {
     pub fn poll_cleaner(&mut self) {
         self.read_ifile();
         let mut tries = 0;
-        while self.clean < self.params.min_clean && tries < MOST_TRIES && self.ended.is_none() {
-            let before = self.clean;
+        while self.usage.clean() < self.params.min_clean
+            && tries < MOST_TRIES
+            && self.ended.is_none()
+        {
+            let before = self.usage.clean();
             let found = self.clean_once();
             tries += 1;
-            if !found && self.clean <= before && tries > VAIN_TRIES {
+            if !found && self.usage.clean() <= before && tries > VAIN_TRIES {
                 break;
             }
         }
@@ -198,8 +232,8 @@ impl Lfs {
 
     /// One call of the cleaner of `netbsd`. Whether there was anything to clean.
     fn clean_once(&mut self) -> bool {
-        let most = self.clean.saturating_sub(CLEANERS_OWN).max(1);
-        let chosen = self.candidates(self.params.segs_per_clean.min(most) as usize);
+        let most = self.usage.clean().saturating_sub(CLEANERS_OWN).max(1);
+        let chosen = self.choose(self.params.segs_per_clean.min(most).into(), |_| 1);
         self.cleaning = true;
         let found = !chosen.is_empty();
         if found {
@@ -208,7 +242,7 @@ impl Lfs {
             for &segment in &chosen {
                 self.count_cleaned(segment);
                 self.read_segment(segment);
-                items.extend(self.live_items(segment, true));
+                items.extend(self.live_items(segment));
             }
             items.sort_unstable();
             for item in items {
@@ -256,9 +290,9 @@ impl Lfs {
     /// Whether the cleaner of `lite2` has to work.
     fn cleaner_wanted(&self) -> bool {
         let segment = i64::from(self.geometry.segment_sectors);
-        let clean = i64::from(self.clean);
+        let clean = i64::from(self.usage.clean());
         if self.params.min_clean > 0 {
-            return self.clean < self.params.min_clean;
+            return self.usage.clean() < self.params.min_clean;
         }
         let (bfree, avail) = (self.bfree, self.avail());
         let most = bfree / segment;
@@ -303,12 +337,12 @@ impl Lfs {
     /// Whether the cleaner of `lite2` has to work while the system is idle.
     fn idle_cleaner_wanted(&self) -> bool {
         let most = self.bfree / i64::from(self.geometry.segment_sectors);
-        i64::from(self.clean) * 100 < IDLE_PERCENT * most
+        i64::from(self.usage.clean()) * 100 < IDLE_PERCENT * most
     }
 
     /// A writer waits until there are clean segments to write to.
     pub(super) fn wait_for_clean_segments(&mut self) {
-        let scarce = |fs: &Lfs| fs.clean <= CLEANERS_OWN || fs.avail() <= 0;
+        let scarce = |fs: &Lfs| fs.usage.clean() <= CLEANERS_OWN || fs.avail() <= 0;
         if let Some(end) = self.clean_while(scarce) {
             self.ended.get_or_insert(end);
         }
@@ -327,7 +361,7 @@ impl Lfs {
             }
             Variant::NetBsd => {
                 let least = self.params.reserve_segments / 2;
-                self.clean_while(|fs| fs.clean < least)
+                self.clean_while(|fs| fs.usage.clean() < least)
             }
         };
         if let Some(end) = end {
@@ -338,15 +372,15 @@ impl Lfs {
     /// Cleans while a condition holds. What kept it from ending the condition, if anything did.
     pub(super) fn clean_while(&mut self, wanted: impl Fn(&Lfs) -> bool) -> Option<End> {
         let patience = (2 * self.geometry.nseg).max(64);
-        let (mut most, mut vain) = (self.clean, 0);
+        let (mut most, mut vain) = (self.usage.clean(), 0);
         while self.ended.is_none() && wanted(self) {
             let before = self.counters.cleaned_segments;
             if !self.clean_next() {
                 return Some(End::NoCandidate);
             }
             vain += (self.counters.cleaned_segments - before) as u32;
-            if self.clean > most {
-                (most, vain) = (self.clean, 0);
+            if self.usage.clean() > most {
+                (most, vain) = (self.usage.clean(), 0);
             } else if vain >= patience {
                 return Some(End::NoProgress);
             }
@@ -357,28 +391,19 @@ impl Lfs {
     /// Cleans as often as a call of this variant does. `false` if no segment qualifies, even after a checkpoint.
     fn clean_next(&mut self) -> bool {
         if self.params.variant == Variant::NetBsd {
-            let before = self.clean;
-            return self.clean_once() || self.clean > before;
+            let before = self.usage.clean();
+            return self.clean_once() || self.usage.clean() > before;
         }
         for checkpoint_first in [false, true] {
             if checkpoint_first {
                 self.checkpoint_for_cleaner();
             }
-            let at_once = self.params.segs_per_clean.max(1);
-            let most = if self.params.by_bytes {
-                usize::MAX
+            let at_once = u64::from(self.params.segs_per_clean.max(1));
+            let chosen = if self.params.by_bytes {
+                self.choose(at_once * self.segment_bytes(), |usage| usage.live.into())
             } else {
-                at_once as usize
+                self.choose(at_once, |_| 1)
             };
-            let mut chosen = self.candidates(most);
-            if self.params.by_bytes {
-                let mut bytes = u64::from(at_once) * self.segment_bytes();
-                chosen.retain(|&segment| {
-                    let wanted = bytes > 0;
-                    bytes = bytes.saturating_sub(self.segments[segment as usize].live.into());
-                    wanted
-                });
-            }
             if !chosen.is_empty() {
                 self.cleaning = true;
                 self.counters.cleaner_calls += 1;
@@ -395,7 +420,7 @@ impl Lfs {
     /// Cleans one segment as `lite2` does: what lives in it is written behind the log, file by file.
     fn clean_segment(&mut self, segment: u32) {
         self.count_cleaned(segment);
-        let items = self.live_items(segment, true);
+        let items = self.live_items(segment);
         if !items.is_empty() {
             self.read_segment(segment);
             self.lock(true);
@@ -408,7 +433,7 @@ impl Lfs {
             self.close();
             self.unlock();
         }
-        let seg = &self.segments[segment as usize];
+        let seg = &self.usage[segment];
         if seg.live == 0 && !seg.active {
             self.free_segment(segment);
         }
