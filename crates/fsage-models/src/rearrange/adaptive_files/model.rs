@@ -88,6 +88,8 @@ impl<F: Hosted> AdaptiveFiles<F> {
         if !self.tables.is_hot(slot) {
             return;
         }
+        // It is in use: others go first.
+        self.tables.touch(slot);
         let growth = end.saturating_sub(self.size_bytes(slot)).min(bytes);
         let fits =
             self.ever_fits(end) && (growth == 0 || self.make_room(growth, false, Some(slot)));

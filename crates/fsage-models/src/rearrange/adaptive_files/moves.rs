@@ -211,7 +211,7 @@ impl<F: Hosted> AdaptiveFiles<F> {
     }
 
     /// Ranges of a file that have blocks: offset and length, ascending.
-    fn data_runs(&self, part: Part, file: FileId, size: u64) -> Vec<(u64, u64)> {
+    pub(super) fn data_runs(&self, part: Part, file: FileId, size: u64) -> Vec<(u64, u64)> {
         let block_bytes = self.limits.block_bytes;
         let mut runs: Vec<(u64, u64)> = Vec::new();
         let mut at = 0;
@@ -311,7 +311,7 @@ impl<F: Hosted> AdaptiveFiles<F> {
     }
 
     /// Blocks from an address outside to the nearest edge of the reserved area; 1 is next to it.
-    fn distance_blocks(&self, at: u64) -> u64 {
+    pub(super) fn distance_blocks(&self, at: u64) -> u64 {
         let middle = &self.outside_map.middle;
         let bytes = if at < middle.start {
             middle.start - at
