@@ -13,7 +13,7 @@ const SIZES: [u64; 5] = [1 << 10, 4 << 10, 8 << 10, 64 << 10, 1 << 20];
 
 /// The statistics as JSON has them. Shares are from 0 to 1; `null` is unknown, or of nothing.
 #[derive(Serialize)]
-pub struct Directories {
+pub struct Summary {
     inodes_per_block: u64,
     files: u64,
     directories: u64,
@@ -50,10 +50,10 @@ fn share(score: LayoutScore) -> Option<f64> {
     (score.scored > 0).then(|| score.value())
 }
 
-impl Directories {
+impl Summary {
     /// The statistics of a layout, with the inodes of a block that they were made for.
-    pub fn new(statistics: &DirectoryStatistics, inodes_per_block: u64) -> Directories {
-        Directories {
+    pub fn new(statistics: &DirectoryStatistics, inodes_per_block: u64) -> Summary {
+        Summary {
             inodes_per_block,
             files: statistics.files,
             directories: statistics.directories,
@@ -82,7 +82,7 @@ pub fn print(
     statistics: &DirectoryStatistics,
     inodes_per_block: u64,
 ) -> io::Result<()> {
-    let of = Directories::new(statistics, inodes_per_block);
+    let of = Summary::new(statistics, inodes_per_block);
     let mut rows = table(&["", name, "servers of 1996"]);
     let mut row = |what: &str, ours: String, published: &str| {
         rows.add_row([what.to_owned(), ours, published.to_owned()]);

@@ -3,7 +3,7 @@
 use crate::aging::real;
 use crate::collect::collect_layout;
 use crate::days::{self, DayRow};
-use crate::directory_table::{self, Directories};
+use crate::directory_table;
 use crate::layout_table::print_layout;
 use crate::run_folder::{Manifest, State};
 use crate::summary;
@@ -126,7 +126,10 @@ fn measure_layout(
         let per_block = args.inodes_per_block;
         let statistics = DirectoryStatistics::of(layout, per_block, listing);
         if args.json {
-            summary::print_json(&mut out, &Directories::new(&statistics, per_block))?;
+            summary::print_json(
+                &mut out,
+                &directory_table::Summary::new(&statistics, per_block),
+            )?;
         } else {
             directory_table::print(&mut out, name, &statistics, per_block)?;
         }
