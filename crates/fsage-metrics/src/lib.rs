@@ -3,6 +3,7 @@
 
 pub mod block_map;
 pub mod directory_order;
+pub mod directory_statistics;
 pub mod free_space;
 pub mod layout_score;
 pub mod measures;
@@ -12,6 +13,7 @@ pub mod split_files;
 
 pub use block_map::{Recorder, Recording};
 pub use directory_order::DirectoryOrder;
+pub use directory_statistics::{Adjacency, DirectoryStatistics};
 pub use free_space::{FreeSpace, RunClass};
 pub use layout_score::{LayoutBySize, LayoutScore, SizeClass};
 pub use measures::{Measures, measure, measure_and};

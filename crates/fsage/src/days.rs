@@ -345,6 +345,11 @@ day_row! {
 }
 
 impl DayRow {
+    /// Layout score; `None` where no block is scored, of which the column says 1.
+    pub fn score(&self) -> Option<f64> {
+        (self.layout_scored > 0).then_some(self.layout_score)
+    }
+
     /// A layout as it stands.
     pub fn of_layout(m: &Measures) -> DayRow {
         let free = m.free.as_ref();

@@ -128,8 +128,12 @@ fn files(lines: &mut Lines, day: &DayRow) {
 
 fn layout(lines: &mut Lines, day: &DayRow) {
     lines.section("Layout");
-    let score = Some(day.layout_score);
-    lines.score("layout score", score, day.control_layout_score, four_digits);
+    lines.score(
+        "layout score",
+        day.score(),
+        day.control_layout_score,
+        four_digits,
+    );
     let optimal = format!("{} of {}", day.layout_optimal, day.layout_scored);
     lines.text("  optimal blocks of those scored", optimal);
     lines.number("files of two blocks or more", day.scored_files, None, count);
@@ -410,6 +414,7 @@ mod tests {
     fn the_control_and_the_ratio_stand_beside_the_aged_layout() {
         let day = DayRow {
             layout_score: 0.6,
+            layout_scored: 10,
             control_layout_score: Some(0.8),
             pieces: 30,
             control_pieces: Some(20),

@@ -7,6 +7,7 @@ mod check;
 mod collect;
 mod commands;
 mod days;
+mod directory_table;
 mod exit;
 mod experiment;
 mod layout_table;

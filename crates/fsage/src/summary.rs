@@ -17,8 +17,8 @@ pub struct Row {
     pub operations: u64,
     /// Operations that were not done, not counting those that the file system does not know.
     pub skipped: u64,
-    /// Layout score at the end of the first day.
-    pub layout_first_day: f64,
+    /// Layout score at the end of the first day; `None` where no block is scored.
+    pub layout_first_day: Option<f64>,
     /// The last day.
     pub last: DayRow,
 }
@@ -31,7 +31,7 @@ impl Row {
             days: days.len(),
             operations: days.iter().map(|d| d.operations).sum(),
             skipped: days.iter().map(|d| d.skipped).sum(),
-            layout_first_day: days.first().map_or(1.0, |d| d.layout_score),
+            layout_first_day: days.first().and_then(DayRow::score),
             last: days.last().cloned().unwrap_or_default(),
         }
     }
@@ -81,8 +81,8 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
             row.skipped.to_string(),
             row.last.files.to_string(),
             percent(row.last.utilization),
-            format!("{:.3}", row.layout_first_day),
-            format!("{:.3}", row.last.layout_score),
+            digits(row.layout_first_day),
+            digits(row.last.score()),
             row.last.split_files.to_string(),
             percent(row.last.free_frag_share),
         ];
@@ -107,7 +107,7 @@ pub fn percent(share: Option<f64>) -> String {
 }
 
 /// A score; a dash where it is not known.
-fn digits(score: Option<f64>) -> String {
+pub fn digits(score: Option<f64>) -> String {
     score.map_or_else(|| "-".to_owned(), |score| format!("{score:.3}"))
 }
 
@@ -118,7 +118,7 @@ pub fn print_decay(out: &mut impl Write, targets: &[(String, Vec<DayRow>)]) -> i
     }
     let mut series = Vec::new();
     for (name, days) in targets {
-        series.push(curve(name.clone(), days, |day| Some(day.layout_score)));
+        series.push(curve(name.clone(), days, DayRow::score));
         if days.iter().any(|day| day.control_layout_score.is_some()) {
             let name = format!("{name}, control");
             series.push(curve(name, days, |day| day.control_layout_score));

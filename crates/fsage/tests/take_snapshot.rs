@@ -98,6 +98,40 @@ fn a_directory_becomes_a_snapshot_that_the_other_commands_read() {
     assert_eq!(left, ["tree"]);
 }
 
+/// Root: `link` and `dir`; `dir`: `file.txt` and `sub`; `sub`: nothing. The file has 12,345 bytes and two names, in two
+/// directories.
+#[test]
+fn the_directories_of_a_snapshot_and_of_a_path_have_the_same_statistics() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    tree(folder);
+    text(folder, &["snapshot", "tree", "-o", "s.parquet"]);
+    let json = |path: &str| -> serde_json::Value {
+        let json = text(folder, &["measure", path, "--directories", "--json"]);
+        serde_json::from_str(&json).expect("JSON")
+    };
+    let (mut of_path, of_snapshot) = (json("tree"), json("s.parquet"));
+    assert_eq!(
+        of_path["directories_by_entries"],
+        serde_json::json!({"0": 1, "2": 2})
+    );
+    assert_eq!(
+        of_path["files_by_size_below"],
+        serde_json::json!({"16384": 1})
+    );
+    assert_eq!(of_path["share_linked_across_directories"], 1.0);
+    assert_eq!(of_path["share_that_fits_one_block"], 1.0);
+    // Only a path has the order in which the entries are listed.
+    assert!(of_path["listed"].is_object());
+    of_path["listed"] = serde_json::Value::Null;
+    assert_eq!(of_path, of_snapshot);
+    let table = text(folder, &["measure", "tree", "--directories"]);
+    assert!(
+        table.contains("names to an inode block") && table.contains("79 %"),
+        "{table}"
+    );
+}
+
 #[test]
 fn anonymized_snapshots_of_one_folder_hash_alike() {
     let folder = tempfile::tempdir().unwrap();

@@ -209,9 +209,9 @@ fn home_directories(args: &Args, ui: Ui, out: &mut impl Write) -> anyhow::Result
     for ((policy, paper_first, paper_end), verdict) in SMITH96.into_iter().zip(&verdicts) {
         table.add_row(vec![
             policy.to_owned(),
-            format!("{:.3}", verdict.layout_first_day),
+            summary::digits(verdict.layout_first_day),
             format!("{paper_first:.3}"),
-            format!("{:.3}", verdict.layout_end),
+            summary::digits(verdict.layout_end),
             format!("{paper_end:.3}"),
         ]);
     }

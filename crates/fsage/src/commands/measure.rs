@@ -3,15 +3,23 @@
 use crate::aging::real;
 use crate::collect::collect_layout;
 use crate::days::{self, DayRow};
+use crate::directory_table;
 use crate::layout_table::print_layout;
 use crate::run_folder::{Manifest, State};
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::bail;
-use fsage_core::Layout;
+use fsage_core::names::unescape;
+use fsage_core::{FileView, Layout};
 use fsage_data::SnapshotFile;
+use fsage_metrics::DirectoryStatistics;
+use fsage_metrics::directory_statistics::INODES_PER_BLOCK;
 use serde::Serialize;
+use std::ffi::OsStr;
+use std::fs;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirEntryExt;
 use std::path::{Path, PathBuf};
 
 /// Shows the layout of a run, a snapshot, a directory or an image.
@@ -26,6 +34,14 @@ pub struct Args {
     /// Of a series of snapshots, the one with this number [default: the last].
     #[arg(long, value_name = "N")]
     snap_id: Option<u32>,
+    /// Statistics of directories instead: sizes of files, entries and their inode blocks, and how files follow each
+    /// other on disk in several orders of the entries. Of a run, give `RUN/TARGET/final.parquet`.
+    #[arg(long)]
+    directories: bool,
+    /// With --directories: inodes of an inode block.
+    #[arg(long, value_name = "N", default_value_t = INODES_PER_BLOCK, requires = "directories",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    inodes_per_block: u64,
     /// Print everything as JSON: of a run every day, of a snapshot its metrics.
     #[arg(long)]
     json: bool,
@@ -53,6 +69,13 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             );
         }
         if Manifest::is_run(&args.path) {
+            if args.directories {
+                bail!(
+                    "--directories is for a snapshot, a directory or an image, and {} is a run: give the \
+                     final.parquet of one of its targets",
+                    args.path.display()
+                );
+            }
             return measure_run(&args.path, args.json, ui);
         }
         return measure_path(args, ui);
@@ -65,7 +88,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         None => SnapshotFile::open(&args.path)?,
     };
     let name = args.path.file_name().unwrap_or(args.path.as_os_str());
-    measure_layout(&snapshot, &name.to_string_lossy(), args.json)
+    measure_layout(args, &snapshot, &name.to_string_lossy(), &mut |_| None)
 }
 
 /// Measures a directory or an image as it is now.
@@ -74,14 +97,46 @@ fn measure_path(args: &Args, ui: Ui) -> anyhow::Result<()> {
     for warning in &report.warnings {
         ui.warn(warning);
     }
-    measure_layout(&layout, &args.path.to_string_lossy(), args.json)
+    let mut listing = |directory: &FileView<'_>| list(&args.path, directory);
+    measure_layout(args, &layout, &args.path.to_string_lossy(), &mut listing)
 }
 
-/// Measures a layout, wherever it comes from, and prints it under this name.
-fn measure_layout(layout: &dyn Layout, name: &str, json: bool) -> anyhow::Result<()> {
-    let row = DayRow::of_layout(&fsage_metrics::measure(layout));
+/// The inode numbers of a directory's entries as the file system lists them; `None` if it cannot be read, or lies in
+/// an image.
+fn list(root: &Path, directory: &FileView<'_>) -> Option<Vec<u64>> {
+    let path = match directory.path? {
+        "." => root.to_owned(),
+        path => root.join(OsStr::from_bytes(&unescape(path)?)),
+    };
+    let entries = fs::read_dir(path).ok()?;
+    let inodes = entries.map_while(Result::ok).map(|entry| entry.ino());
+    Some(inodes.collect())
+}
+
+/// Measures a layout, wherever it comes from, and prints it under this name. `listing` gives the inodes of a directory's
+/// entries in the order in which they are listed.
+fn measure_layout(
+    args: &Args,
+    layout: &dyn Layout,
+    name: &str,
+    listing: &mut dyn FnMut(&FileView<'_>) -> Option<Vec<u64>>,
+) -> anyhow::Result<()> {
     let mut out = ui::stdout();
-    if json {
+    if args.directories {
+        let per_block = args.inodes_per_block;
+        let statistics = DirectoryStatistics::of(layout, per_block, listing);
+        if args.json {
+            summary::print_json(
+                &mut out,
+                &directory_table::Summary::new(&statistics, per_block),
+            )?;
+        } else {
+            directory_table::print(&mut out, name, &statistics, per_block)?;
+        }
+        return Ok(out.flush()?);
+    }
+    let row = DayRow::of_layout(&fsage_metrics::measure(layout));
+    if args.json {
         summary::print_json(&mut out, &row)?;
     } else {
         print_layout(&mut out, name, &row)?;

@@ -57,7 +57,7 @@ macro_rules! embedded {
 }
 
 /// Name and TOML of the experiments that come with fsage.
-const EXAMPLES: [(&str, &str); 2] = embedded!("policies", "ext4-xfs");
+const EXAMPLES: [(&str, &str); 3] = embedded!("policies", "ext4-xfs", "grouping-over-years");
 
 #[derive(Serialize)]
 struct Json<'a> {

@@ -105,7 +105,6 @@ pub fn rows(experiment: &Path, manifest: &Manifest) -> anyhow::Result<Vec<Row>> 
             })
         });
         let throughput = throughput.collect();
-        let scored = || verdicts.iter().filter(|verdict| verdict.is_scored);
         Ok(Row {
             workload: workload.to_owned(),
             target: target.to_owned(),
@@ -113,8 +112,8 @@ pub fn rows(experiment: &Path, manifest: &Manifest) -> anyhow::Result<Vec<Row>> 
             failed: count(State::Failed),
             missing: count(State::Missing),
             skipped: verdicts.iter().map(|verdict| verdict.skipped).sum(),
-            layout_end: Mean::of(scored().map(|verdict| verdict.layout_end)),
-            change_per_100_days: Mean::of(scored().filter_map(|v| v.change_per_100_days)),
+            layout_end: Mean::of(verdicts.iter().filter_map(|v| v.layout_end)),
+            change_per_100_days: Mean::of(verdicts.iter().filter_map(|v| v.change_per_100_days)),
             layout_ratio: Mean::of(verdicts.iter().filter_map(|v| v.layout_ratio)),
             throughput,
         })

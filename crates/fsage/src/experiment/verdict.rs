@@ -3,7 +3,7 @@
 use crate::benching::{self, Ratio};
 use crate::days::{self, DayRow};
 use crate::run_folder::Manifest;
-use crate::summary;
+use crate::summary::{self, digits};
 use comfy_table::Table;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -20,13 +20,10 @@ pub struct Verdict {
     pub operations: u64,
     /// Operations that were not done.
     pub skipped: u64,
-    /// Layout score at the end of the first day.
-    pub layout_first_day: f64,
+    /// Layout score at the end of the first day; `None` where no block is scored, here and below.
+    pub layout_first_day: Option<f64>,
     /// Layout score at the end.
-    pub layout_end: f64,
-    /// Whether a block is scored at the end: without one, a layout score says nothing.
-    #[serde(skip)]
-    pub is_scored: bool,
+    pub layout_end: Option<f64>,
     /// From the end of the first day to the end of the last, in 100 days: below 0 where it decays. `None` of a single
     /// day.
     pub change_per_100_days: Option<f64>,
@@ -51,9 +48,8 @@ impl Verdict {
                 days: target.days,
                 operations: target.operations,
                 skipped: target.skipped,
-                layout_first_day: rows.first().map_or(1.0, |row| row.layout_score),
-                layout_end: last.layout_score,
-                is_scored: last.layout_scored > 0,
+                layout_first_day: rows.first().and_then(DayRow::score),
+                layout_end: last.score(),
                 change_per_100_days: change_per_100_days(&rows),
                 layout_control: last.control_layout_score,
                 layout_ratio: last.layout_ratio,
@@ -68,7 +64,8 @@ impl Verdict {
 fn change_per_100_days(rows: &[DayRow]) -> Option<f64> {
     let (first, last) = (rows.first()?, rows.last()?);
     let days = rows.len() - 1;
-    (days > 0).then(|| (last.layout_score - first.layout_score) / days as f64 * 100.0)
+    let change = last.score()? - first.score()?;
+    (days > 0).then(|| change / days as f64 * 100.0)
 }
 
 /// Suites and phases, each once, in their order.
@@ -114,17 +111,14 @@ pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()>
     let of_all = verdicts.iter().flat_map(|verdict| &verdict.throughput);
     let phases = phases(of_all.map(Ratio::of));
     let mut table = table(&["target", "days", "skipped"], &phases);
-    let digits =
-        |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"));
     for verdict in verdicts {
         let mut cells = vec![
             verdict.target.clone(),
             verdict.days.to_string(),
             verdict.skipped.to_string(),
-            digits(verdict.is_scored.then_some(verdict.layout_end)),
+            digits(verdict.layout_end),
             verdict
                 .change_per_100_days
-                .filter(|_| verdict.is_scored)
                 .map_or_else(|| "-".to_owned(), |change| format!("{change:+.3}")),
             digits(verdict.layout_ratio),
         ];
