@@ -464,6 +464,23 @@ impl Subject for Real {
         write(&opened, file.content, part).map_err(|errno| self.failed(&file.path, "write", errno))
     }
 
+    fn append(&mut self, key: FileKey, bytes: u64) -> Result<(), BenchError> {
+        go_on(self.options.stop.as_ref())?;
+        let file = self.file(key)?;
+        let opened = self.open(&file.path, OFlags::WRONLY)?;
+        let part = Part {
+            offset: file.bytes,
+            bytes,
+            call_bytes: bytes,
+        };
+        write(&opened, file.content, part)
+            .map_err(|errno| self.failed(&file.path, "write", errno))?;
+        if let Some(file) = &mut self.files[key.0 as usize] {
+            file.bytes += bytes;
+        }
+        Ok(())
+    }
+
     fn delete(&mut self, key: FileKey) -> Result<(), BenchError> {
         go_on(self.options.stop.as_ref())?;
         let file = self.file(key)?;

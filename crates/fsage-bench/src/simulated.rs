@@ -220,6 +220,14 @@ impl<F: Hosted + ?Sized, D: Device> Subject for Simulated<F, D> {
         Ok(())
     }
 
+    fn append(&mut self, file: FileKey, bytes: u64) -> Result<(), BenchError> {
+        let (file, _) = self.inode(file)?;
+        self.host.call();
+        self.call(&Op::Append { file, bytes })?;
+        self.host.call();
+        Ok(())
+    }
+
     fn delete(&mut self, file: FileKey) -> Result<(), BenchError> {
         let (file, _) = self.inode(file)?;
         self.call(&Op::Delete { file })

@@ -1,5 +1,6 @@
 //! What a benchmark runs on: a file system, simulated or real, with a clock.
 
+use crate::simulated::DriveTooSmall;
 use fsage_core::{Outcome, StateError};
 use fsage_metrics::LayoutScore;
 use fsage_target::directory::TargetError;
@@ -60,6 +61,12 @@ pub trait Subject {
     /// # Errors
     /// No such file; no space; a system call failed.
     fn overwrite(&mut self, file: FileKey, part: Part) -> Result<(), BenchError>;
+
+    /// Opens a file, writes so many bytes at its end with one call, and closes it.
+    ///
+    /// # Errors
+    /// No such file; no space; a system call failed.
+    fn append(&mut self, file: FileKey, bytes: u64) -> Result<(), BenchError>;
 
     /// Removes a file.
     ///
@@ -128,6 +135,10 @@ impl<S: Subject + ?Sized> Subject for &mut S {
         (**self).overwrite(file, part)
     }
 
+    fn append(&mut self, file: FileKey, bytes: u64) -> Result<(), BenchError> {
+        (**self).append(file, bytes)
+    }
+
     fn delete(&mut self, file: FileKey) -> Result<(), BenchError> {
         (**self).delete(file)
     }
@@ -190,6 +201,9 @@ pub enum BenchError {
         /// Bytes that were never written.
         unwritten_bytes: u64,
     },
+    /// The simulated drive has no room for the file system.
+    #[error(transparent)]
+    Drive(#[from] DriveTooSmall),
     /// The directory cannot be measured in.
     #[error(transparent)]
     Directory(#[from] TargetError),

@@ -74,6 +74,14 @@ impl Subject for TestSubject {
         self.part("overwrite", file, part)
     }
 
+    fn append(&mut self, file: FileKey, bytes: u64) -> Result<(), BenchError> {
+        let size = self.files.get_mut(&file.0);
+        *size.ok_or(BenchError::NoFile(file))? += bytes;
+        self.now_ns += SECOND_NS;
+        self.log.push(format!("append {} {bytes}", file.0));
+        Ok(())
+    }
+
     fn delete(&mut self, file: FileKey) -> Result<(), BenchError> {
         self.files.remove(&file.0).ok_or(BenchError::NoFile(file))?;
         self.now_ns += SECOND_NS;

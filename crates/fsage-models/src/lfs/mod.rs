@@ -23,13 +23,13 @@
 //! | `io` | what a host sees |
 //! | `check` | the file system check |
 //! | [`cleaner`] | choosing and cleaning segments; one file a policy |
-//! | `costs` | what cleaning takes, where there is no disk to ask |
+//! | [`costs`] | what the log and its cleaner take, where there is no disk to ask |
 //! | [`report`] | what a microscope may look at |
 
 mod check;
 mod checkpoint;
 pub mod cleaner;
-mod costs;
+pub mod costs;
 mod data;
 mod directory;
 pub mod geometry;

@@ -1,0 +1,249 @@
+//! A point of the figure of Seltzer et al. 1995: TPC-B on one system, on a disk that is full to one share, by two clocks.
+//!
+//! ```text
+//! measure(&Setup) -> Result<Point, BenchError>
+//! ```
+//!
+//! One run gives both. The first clock is that of the simulated disk and host. The second has no disk: it charges what
+//! the run transferred with the constants of the paper ([`costs`]), which knows no short seeks and no caches.
+//!
+//! Disk and database are those of the paper: 512 segments of 1 MB, blocks of 4 KB, and a static file beside the
+//! database that brings it to the wanted share when the clock starts.
+
+use super::{Database, PAGE, RECORD, TPC_B, TpcB};
+use crate::benchmark::Case;
+use crate::simulated::{Simulated, SimulatedStand};
+use crate::subject::BenchError;
+use fsage_core::io::AnyHosted;
+use fsage_core::{DirId, FileId, LogUsage, Op, Outcome};
+use fsage_disk::{Device, Disk};
+use fsage_host::HostParams;
+use fsage_models::lfs::cleaner::Policy;
+use fsage_models::lfs::costs;
+use fsage_models::{ffs, lfs};
+
+/// Bytes of the disk: 512 segments.
+pub const DISK_BYTES: u64 = 512 << 20;
+/// Files and directories of the benchmark have numbers from here on.
+const FIRST_OWN_ID: u64 = 1 << 32;
+/// The static file.
+const FILLER: FileId = FileId(1);
+
+/// What the database is on.
+#[derive(Clone, Copy, Debug)]
+pub enum System {
+    /// An FFS with blocks of 4 KB.
+    InPlace,
+    /// An LFS of 4.4BSD as it is at first, when no segment has to be cleaned yet.
+    LogUncleaned,
+    /// The same in steady state, with a cleaner that chooses segments in this way.
+    Log(&'static dyn Policy),
+}
+
+/// What is measured.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The file system.
+    pub system: System,
+    /// Bytes of files over those of the disk when the clock starts, in percent; what the database alone takes, 48, is
+    /// the least.
+    pub utilization_percent: u64,
+    /// Transactions that count.
+    pub transactions: u64,
+    /// The disk below the simulated host.
+    pub disk: Disk,
+    /// The simulated host.
+    pub host: HostParams,
+}
+
+impl Setup {
+    /// On the disk and the host of the paper, with as many transactions as the benchmark has.
+    pub fn of_1995(system: System, utilization_percent: u64) -> Setup {
+        Setup {
+            system,
+            utilization_percent,
+            transactions: TPC_B.transactions,
+            disk: Disk::preset("dsp3105").expect("a preset of the crate"),
+            host: HostParams::preset("sparcstation-2").expect("a preset of the crate"),
+        }
+    }
+
+    fn file_system(&self) -> Box<dyn AnyHosted> {
+        let lite2 = lfs::Params::of_variant(lfs::Variant::Lite2);
+        let log = lfs::Params {
+            // The label lies before the first segment.
+            size_bytes: DISK_BYTES + 8192,
+            frag_bytes: 1024,
+            superuser: true,
+            ..lite2
+        };
+        let log = match self.system {
+            System::InPlace => {
+                let options = [
+                    ("size", Some("512M")),
+                    ("bsize", Some("4K")),
+                    ("fsize", Some("1K")),
+                    ("minfree", Some("0")),
+                ];
+                let params = ffs::Params::from_options(options).expect("keys of an FFS");
+                return Box::new(ffs::Ffs::new(params).expect("sizes of an FFS"));
+            }
+            // What is left then is the least number of clean segments.
+            System::LogUncleaned => lfs::Params {
+                busy_percent: 0,
+                ..log
+            },
+            System::Log(policy) => lfs::Params { policy, ..log },
+        };
+        Box::new(lfs::Lfs::new(log).expect("sizes of a log"))
+    }
+
+    fn workload(&self) -> TpcB {
+        TpcB {
+            transactions: self.transactions,
+            warm_rounds: match self.system {
+                System::Log(_) => TPC_B.warm_rounds,
+                System::InPlace | System::LogUncleaned => 0,
+            },
+            ..TPC_B
+        }
+    }
+
+    /// Bytes of the static file: what the database will not have when the clock starts.
+    fn filler_bytes(&self) -> u64 {
+        let database = self.workload();
+        let transactions =
+            database.warm_rounds * (database.account_bytes / PAGE) + database.cache_pages as u64;
+        let history = transactions * RECORD;
+        (DISK_BYTES * self.utilization_percent / 100)
+            .saturating_sub(database.account_bytes + history)
+    }
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// Transactions that were done while the clock ran: fewer than wanted where the log came to its end.
+    pub transactions: u64,
+    /// Transactions a second by the constants of the paper.
+    pub tps_by_constants: f64,
+    /// Transactions a second on the simulated disk.
+    pub tps_by_disk: f64,
+    /// What the cleaner did; `None` where it did nothing.
+    pub cleaning: Option<Cleaning>,
+    /// Why nothing more could be written, if the log came to its end.
+    pub end: Option<String>,
+}
+
+/// What a cleaner did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cleaning {
+    /// Mean live share of the segments that were cleaned.
+    pub utilization: f64,
+    /// Segments cleaned in 1000 transactions.
+    pub segments_per_1000: f64,
+    /// Bytes that the cleaner wrote over all that were written.
+    pub share_of_writes: f64,
+    /// Bytes that the cleaner read and wrote over all that were transferred.
+    pub share_of_transfers: f64,
+}
+
+/// Measures a point.
+///
+/// # Errors
+/// The utilization leaves no room for the database; the disk is smaller than [`DISK_BYTES`].
+pub fn measure(setup: &Setup) -> Result<Point, BenchError> {
+    let mut fs = setup.file_system();
+    let bytes = setup.filler_bytes();
+    let dir = DirId::ROOT;
+    let file = FILLER;
+    if fs.apply(&Op::Create { file, dir, bytes })? != Outcome::Done {
+        return Err(BenchError::NoSpace);
+    }
+    fs.apply(&Op::Sync)?;
+    let stand = SimulatedStand::new(&*fs, FIRST_OWN_ID, &setup.host, &setup.disk, 1)?;
+    let mut subject = stand.subject(0, Case::default());
+    let mut database = Database::make(&setup.workload(), 0, &mut subject)?;
+    let mut transactions = 0;
+    let mut start = Counted::default();
+    let ended = database.warm_up(&mut subject).and_then(|()| {
+        start = Counted::new(&subject, &database);
+        while transactions < setup.transactions {
+            database.transaction(&mut subject)?;
+            transactions += 1;
+        }
+        Ok(())
+    });
+    let end = Counted::new(&subject, &database);
+    match (ended, &end.log.end) {
+        (Err(error), None) => Err(error),
+        _ => Ok(Point::new(transactions, &start, end)),
+    }
+}
+
+/// What is counted from the beginning on.
+#[derive(Clone, Debug, Default)]
+struct Counted {
+    ns: u64,
+    reads: u64,
+    writes: u64,
+    log: LogUsage,
+    is_log: bool,
+}
+
+impl Counted {
+    fn new(subject: &Simulated<dyn AnyHosted, impl Device>, database: &Database) -> Counted {
+        let log = subject.model().log_usage();
+        Counted {
+            ns: subject.host().now_ns(),
+            reads: database.reads,
+            writes: database.writes,
+            is_log: log.is_some(),
+            log: log.unwrap_or_default(),
+        }
+    }
+}
+
+impl Point {
+    fn new(transactions: u64, start: &Counted, end: Counted) -> Point {
+        let reads = end.reads - start.reads;
+        let writes = end.writes - start.writes;
+        let log = LogUsage {
+            new_bytes: end.log.new_bytes - start.log.new_bytes,
+            cleaner_written_bytes: end.log.cleaner_written_bytes - start.log.cleaner_written_bytes,
+            cleaner_read_segments: end.log.cleaner_read_segments - start.log.cleaner_read_segments,
+            cleaned_segments: end.log.cleaned_segments - start.log.cleaned_segments,
+            cleaned_live_bytes: end.log.cleaned_live_bytes - start.log.cleaned_live_bytes,
+            ..end.log
+        };
+        let by_constants_ns = if end.is_log {
+            costs::log_ns(reads, &log)
+        } else {
+            (reads + writes) * costs::in_place_ns()
+        };
+        let per_s = |ns: u64| transactions as f64 * 1e9 / ns.max(1) as f64;
+        Point {
+            transactions,
+            tps_by_constants: per_s(by_constants_ns),
+            tps_by_disk: per_s(end.ns - start.ns),
+            cleaning: Cleaning::of(&log, reads, transactions),
+            end: log.end,
+        }
+    }
+}
+
+impl Cleaning {
+    fn of(log: &LogUsage, pages_read: u64, transactions: u64) -> Option<Cleaning> {
+        let segments = log.cleaned_segments as f64;
+        let written = log.new_bytes + log.cleaner_written_bytes;
+        let cleaner_read = log.cleaner_read_segments * log.segment_bytes;
+        let cleaner = cleaner_read + log.cleaner_written_bytes;
+        let transferred = cleaner_read + written + pages_read * PAGE;
+        Some(Cleaning {
+            utilization: log.cleaned_live_share()?,
+            segments_per_1000: 1000.0 * segments / transactions.max(1) as f64,
+            share_of_writes: log.cleaner_written_bytes as f64 / written.max(1) as f64,
+            share_of_transfers: cleaner as f64 / transferred.max(1) as f64,
+        })
+    }
+}
