@@ -55,6 +55,9 @@ fn every_preset_fits_the_state_of_an_ffs() {
         let spec = match name {
             "home-1996" => "ffs",
             "home-1997" => "ffs:preset=g1024",
+            "staff" => "ffs:preset=staff",
+            "usr4" | "usr6" => "ffs:preset=usr4",
+            "white" => "ffs:preset=white",
             _ => "ffs:size=160M,root,bytes_per_inode=2K",
         };
         let data = data_bytes(&aging(spec));

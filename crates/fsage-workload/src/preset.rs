@@ -15,9 +15,15 @@ macro_rules! embedded {
 }
 
 /// Name and TOML of every preset.
-pub const PRESETS: [(&str, &str); 13] = embedded!(
+pub const PRESETS: [(&str, &str); 19] = embedded!(
     "home-1996",
     "home-1997",
+    "cnews",
+    "glan5",
+    "staff",
+    "usr4",
+    "usr6",
+    "white",
     "news-spool",
     "mail-spool",
     "build-cache",

@@ -98,7 +98,7 @@ fn the_second_paper_runs_and_a_seed_changes_it() {
         serde_json::from_str::<serde_json::Value>(&json).expect("JSON")
     };
     let (one, two) = (run(1), run(2));
-    assert_eq!(two["run"]["workload"]["seed"], 2);
+    assert_eq!(two["run"]["seed"], 2);
     assert_ne!(one["comparison"], two["comparison"]);
     let csv = fs::read_to_string(at.join("r/smartfrag-layout.csv")).expect("a figure");
     // 48 to 104 KB, every one.

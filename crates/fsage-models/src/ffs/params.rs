@@ -26,7 +26,8 @@ impl Optim {
 pub const KEYS: [(&str, &str); 25] = [
     (
         "preset",
-        "g502 (default), g1024, tiny, small: the papers' file systems of 1996 and 1997, and two for tests",
+        "g502 (default), g1024, cnews, glan5, staff, usr4, usr6, white: the papers' file systems of 1996, 1997 and 1995; \
+         tiny, small: two for tests",
     ),
     (
         "policy",
@@ -94,7 +95,9 @@ pub const KEYS: [(&str, &str); 25] = [
 ];
 
 /// Names of the presets.
-pub const PRESETS: [&str; 4] = ["g502", "g1024", "tiny", "small"];
+pub const PRESETS: [&str; 10] = [
+    "g502", "g1024", "cnews", "glan5", "staff", "usr4", "usr6", "white", "tiny", "small",
+];
 
 /// Parameters of an FFS, as `newfs` and the replay take them. `None` is the default that follows from others.
 #[derive(Clone, Debug)]
@@ -152,12 +155,20 @@ pub struct Params {
 }
 
 impl Params {
-    /// A preset by name: the papers' file systems `g502` (1996) and `g1024` (1997), and `tiny` (8 MB) and
-    /// `small` (32 MB) for tests.
+    /// A preset by name: the papers' file systems `g502` (1996), `g1024` (1997) and the six of 1995, and `tiny` (8 MB)
+    /// and `small` (32 MB) for tests.
+    ///
+    /// Of the six, Seltzer et al. 1995 (section 5) give groups, blocks per group and megabytes. Groups of 16 cylinders
+    /// have so many blocks with these tracks; the density of inodes leaves about so many megabytes for data.
     pub fn preset(name: &str) -> Option<Params> {
         let (sectors, tracks, sectors_per_track, bytes_per_inode) = match name {
             "g502" => (1_093_376, 22, 118, Some(2048)),
             "g1024" => (2_097_152, 19, 111, None),
+            "cnews" => (49 * 16 * 19 * 81, 19, 81, Some(3072)),
+            "glan5" => (89 * 16 * 22 * 118, 22, 118, Some(2048)),
+            "staff" => (31 * 16 * 19 * 81, 19, 81, Some(2048)),
+            "usr4" | "usr6" => (85 * 16 * 19 * 80, 19, 80, Some(2048)),
+            "white" => (40 * 16 * 19 * 80, 19, 80, Some(2048)),
             "tiny" => (16_384, 4, 32, None),
             "small" => (65_536, 8, 64, None),
             _ => return None,
@@ -275,6 +286,7 @@ impl Params {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ffs::Geometry;
     use crate::options::{every_key_is_known, split};
 
     fn options(text: &str) -> Result<Params, ParamError> {
@@ -292,6 +304,28 @@ mod tests {
         assert!(params.superuser);
         assert_eq!(params.density(), 4096);
         assert_eq!(options("").unwrap().density(), 2048);
+    }
+
+    /// The table of Seltzer et al. 1995, section 5: megabytes, groups, blocks per group.
+    #[test]
+    fn the_six_file_systems_of_1995_have_the_printed_groups_and_sizes() {
+        let table = [
+            ("cnews", 565, 49, 1539),
+            ("glan5", 1705, 89, 2596),
+            ("staff", 353, 31, 1539),
+            ("usr4", 953, 85, 1520),
+            ("usr6", 953, 85, 1520),
+            ("white", 450, 40, 1520),
+        ];
+        for (name, megabytes, groups, blocks) in table {
+            let geometry = Geometry::newfs(&Params::preset(name).unwrap()).unwrap();
+            assert_eq!(
+                (geometry.ncg, geometry.blocks_per_group()),
+                (groups, blocks)
+            );
+            let off = (geometry.dsize * 1024).abs_diff(megabytes << 20);
+            assert!(off * 100 < megabytes << 20, "{name}: {}", geometry.dsize);
+        }
     }
 
     #[test]

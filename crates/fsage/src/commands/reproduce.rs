@@ -10,7 +10,6 @@ use crate::reproduce::{self, Reproduction};
 use crate::summary;
 use crate::svg::Axis;
 use crate::ui::{self, Ui};
-use anyhow::bail;
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
@@ -29,7 +28,7 @@ use std::path::PathBuf;
                         fsage reproduce smith97 -o smith97 --repetitions 3"
 )]
 pub struct Args {
-    /// The paper: smith96 or smith97.
+    /// The paper: see `--list`.
     #[arg(value_name = "PAPER", required_unless_present = "list")]
     paper: Option<String>,
     /// Lists the papers.
@@ -110,7 +109,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
 fn changed(mut paper: Paper, args: &Args) -> anyhow::Result<Paper> {
     let run = &mut paper.run;
     if let Some(seed) = args.seed {
-        run.workload.seed = seed;
+        run.seed = seed;
     }
     if let Some(repetitions) = args.repetitions {
         run.repetitions = repetitions;
@@ -121,19 +120,11 @@ fn changed(mut paper: Paper, args: &Args) -> anyhow::Result<Paper> {
     if let Some(host) = &args.host {
         run.host.clone_from(host);
     }
-    run.workload.days = args.days;
+    if let Some(days) = args.days {
+        run.experiments.set_days(days)?;
+    }
     if let Some(sizes) = &args.sizes {
-        let mut sizes = sizes.clone();
-        sizes.sort_unstable();
-        sizes.dedup();
-        let (Some(least), Some(most)) = (sizes.first().copied(), sizes.last().copied()) else {
-            bail!("--sizes: expected at least one size");
-        };
-        if let Some(small) = &mut run.small_sizes {
-            small.first = small.first.max(least);
-            small.last = small.last.min(most);
-        }
-        run.sequential.sizes = sizes;
+        run.experiments.set_sizes(sizes.clone())?;
     }
     Ok(paper)
 }

@@ -3,7 +3,7 @@
 use super::subject::{Group, Life, Subject};
 use crate::benching::{State, lines};
 use crate::reproduce::comparison::{Measured, Verdict};
-use crate::reproduce::paper::Paper;
+use crate::reproduce::paper::{Experiments, Paper};
 use fsage_report::charts::Published;
 use fsage_report::{Cell, DataTable, Exhibit, Section, Sheet};
 use fsage_target::TargetSpec;
@@ -85,8 +85,11 @@ pub fn published(group: &Group) -> Vec<Published> {
 fn repeated(group: &Group) -> Option<(Paper, Vec<(&'static str, &Subject)>)> {
     let paper = Paper::named(PAPER).ok()?;
     let generator = group.workload.as_ref()?.generator.as_deref()?;
-    let (home, _) = paper.home().ok()?;
-    if !is_workload(generator, &paper) {
+    let Experiments::Allocators(plan) = &paper.run.experiments else {
+        return None;
+    };
+    let (home, _) = plan.workload.home().ok()?;
+    if !is_workload(generator, &plan.workload.preset) {
         return None;
     }
     let same = |policy: &str, spec: &str| {
@@ -118,14 +121,14 @@ fn parsed(spec: &str) -> Option<Vec<(String, Option<String>)>> {
 }
 
 /// Whether a generator is the one that stands for the workload of the paper.
-fn is_workload(generator: &str, paper: &Paper) -> bool {
+fn is_workload(generator: &str, preset: &str) -> bool {
     let Ok(parameters) = serde_json::from_str::<serde_json::Value>(generator) else {
         return generator.starts_with(&format!("fsage reproduce {PAPER} "));
     };
     let profile = parameters
         .get("profile")
         .and_then(|profile| profile.as_str());
-    profile.is_some_and(|profile| profile == PAPER || profile == paper.run.workload.preset)
+    profile.is_some_and(|profile| profile == PAPER || profile == preset)
 }
 
 fn measured(paper: &Paper, repeated: &[(&'static str, &Subject)]) -> Measured {

@@ -1,6 +1,6 @@
 //! Aging: the file systems of a paper, after its workload, with what every day left of them.
 
-use super::paper::{HotFiles, Paper};
+use super::paper::{HotFiles, Paper, Workload};
 use crate::aging::again::hot_files;
 use crate::exit;
 use crate::ui::{self, Interruptible, Ui};
@@ -12,11 +12,11 @@ use fsage_target::{Aging, Target, TargetSpec, in_directory_order, replay};
 use std::path::Path;
 
 /// A file system, aged or empty.
-pub struct State {
+pub struct State<F = Ffs> {
     /// Its name: that of the target, and what was done to it.
     pub name: String,
     /// The model.
-    pub fs: Ffs,
+    pub fs: F,
     /// Files modified in the last month, in the order in which they are read; none of an empty file system.
     pub hot: Vec<FileId>,
 }
@@ -55,9 +55,9 @@ pub fn empty(name: &str, spec: &str) -> anyhow::Result<State> {
 ///
 /// # Errors
 /// The file cannot be written; an interrupt.
-pub fn generate(paper: &Paper, path: &Path, ui: Ui) -> anyhow::Result<()> {
-    let (home, preset) = paper.home()?;
-    let seed = paper.run.workload.seed;
+pub fn generate(paper: &Paper, workload: &Workload, path: &Path, ui: Ui) -> anyhow::Result<()> {
+    let (home, preset) = workload.home()?;
+    let seed = paper.run.seed;
     let header = WorkloadHeader {
         source: Some(preset.source),
         generator: Some(format!(

@@ -1,12 +1,18 @@
-//! What every paper needs: its file systems, aged and empty, and a laboratory to measure them in.
+//! What the papers on allocators of FFS need: their file systems, aged and empty, and a laboratory to measure them in.
 
 use super::aged::{self, Aged, State};
 use super::figure::{Exhibit, Sheet};
 use super::lab::Lab;
-use super::paper::Paper;
+use super::paper::{Allocators, Paper};
+use super::sizes::Sizes;
 use crate::summary::percent;
 use crate::ui::Ui;
 use anyhow::Context;
+use fsage_bench::Measurement;
+use fsage_bench::benchmarks::hot_files::HOT_FILES;
+use fsage_bench::benchmarks::sequential::SEQUENTIAL;
+use fsage_bench::benchmarks::{FileCount, Sequential};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Index;
 use std::path::Path;
@@ -15,6 +21,8 @@ use std::path::Path;
 pub struct Bench<'a> {
     /// The paper.
     pub paper: &'a Paper,
+    /// What it does with its file systems.
+    pub plan: &'a Allocators,
     /// Its disk and its host.
     pub lab: Lab<'a>,
     /// The aging workload.
@@ -61,7 +69,7 @@ impl Bench<'_> {
             let spec = format!("{},overwrite_reads=false", self.spec(name)?);
             targets.push((unread(name), spec));
         }
-        let hot = self.paper.run.hot_files;
+        let hot = self.plan.hot_files;
         let aged = aged::age(self.workload, &targets, hot, self.threads, self.ui)?;
         let names = targets.into_iter().map(|(name, _)| name);
         Ok(AgedSet(names.zip(aged).collect()))
@@ -73,6 +81,56 @@ impl Bench<'_> {
     /// A specification is wrong.
     pub fn empty(&self, name: &str) -> anyhow::Result<State> {
         aged::empty(name, self.spec(name)?)
+    }
+
+    /// Throughput of creating and reading by size of file.
+    ///
+    /// # Errors
+    /// The file system is larger than the disk; an interrupt.
+    pub fn sizes(&self, state: &State) -> anyhow::Result<Sizes> {
+        let sizes = self.plan.sequential.sizes.iter().map(|size| size.0);
+        self.sequential(state, sizes.collect(), self.paper.run.repetitions)
+    }
+
+    /// The same at many small sizes; nothing if the paper has none.
+    ///
+    /// # Errors
+    /// The file system is larger than the disk; an interrupt.
+    pub fn small_sizes(&self, state: &State) -> anyhow::Result<Sizes> {
+        match &self.plan.small_sizes {
+            Some(small) => {
+                let repetitions = small.repetitions.min(self.paper.run.repetitions);
+                self.sequential(state, small.sizes(), repetitions)
+            }
+            None => Ok(Sizes::default()),
+        }
+    }
+
+    fn sequential(
+        &self,
+        state: &State,
+        sizes: Vec<u64>,
+        repetitions: u32,
+    ) -> anyhow::Result<Sizes> {
+        let parameters = &self.plan.sequential;
+        let benchmark = Sequential {
+            sizes: Cow::Owned(sizes),
+            files: FileCount::Holding {
+                total_bytes: parameters.total.0,
+                at_least: 1,
+            },
+            files_per_directory: parameters.files_per_directory,
+            ..SEQUENTIAL
+        };
+        Ok(Sizes::of(&self.lab.run(&benchmark, state, repetitions)?))
+    }
+
+    /// Reading and overwriting the hot files; nothing where there are none.
+    ///
+    /// # Errors
+    /// The file system is larger than the disk; an interrupt.
+    pub fn hot_files(&self, state: &State) -> anyhow::Result<Vec<Measurement>> {
+        self.lab.run(&HOT_FILES, state, self.paper.run.repetitions)
     }
 
     fn spec(&self, name: &str) -> anyhow::Result<&str> {
@@ -121,7 +179,7 @@ impl Bench<'_> {
             text: format!(
                 "After the workload `{}` with seed {}. It is synthetic: it meets the published statistics of the \
                  authors' workload, and no event of it ever happened.",
-                self.paper.run.workload.preset, self.paper.run.workload.seed
+                self.plan.workload.preset, self.paper.run.seed
             ),
             header: header.map(str::to_owned).to_vec(),
             rows: rows.collect(),

@@ -2,8 +2,8 @@
 
 use super::aged::State;
 use super::by_blocks::ByBlocks;
+use super::experiments::Bench;
 use super::figure::Sheet;
-use super::lab::Lab;
 use fsage_bench::{Measurement, Summary};
 use fsage_core::{FileSystem, Layout};
 use fsage_metrics::{LayoutScore, SplitFiles};
@@ -38,12 +38,12 @@ impl Hot {
     ///
     /// # Errors
     /// A benchmark fails; an interrupt.
-    pub fn measure(lab: &Lab<'_>, state: &State, twin: &State) -> anyhow::Result<Hot> {
+    pub fn measure(bench: &Bench<'_>, state: &State, twin: &State) -> anyhow::Result<Hot> {
         let mut hot = Hot::look_at(state);
-        let measured = lab.hot_files(state)?;
+        let measured = bench.hot_files(state)?;
         hot.read = rates(&measured, "read");
         hot.overwrite = rates(&measured, "overwrite");
-        hot.overwrite_unread = rates(&lab.hot_files(twin)?, "overwrite");
+        hot.overwrite_unread = rates(&bench.hot_files(twin)?, "overwrite");
         Ok(hot)
     }
 

@@ -1,26 +1,22 @@
 //! The laboratory: a disk and a host, and benchmarks that run over them on file systems of a model.
 
 use super::aged::State;
-use super::paper::Paper;
-use super::sizes::Sizes;
+use super::paper::Run;
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
-use fsage_bench::benchmarks::hot_files::HOT_FILES;
-use fsage_bench::benchmarks::sequential::SEQUENTIAL;
-use fsage_bench::benchmarks::{FileCount, Sequential};
 use fsage_bench::{
     BenchError, Benchmark, Case, FileKey, Measurement, Progress, SimulatedStand, Site,
 };
+use fsage_core::io::AnyHosted;
 use fsage_disk::Disk;
 use fsage_host::{HostParams, raw_throughput};
-use std::borrow::Cow;
 
 /// Files and directories of the aging workload have lower numbers than this.
 const FIRST_OWN_ID: u64 = 1 << 48;
 
 /// A disk, a host, and how often to measure on them.
 pub struct Lab<'a> {
-    paper: &'a Paper,
+    run: &'a Run,
     disk: Disk,
     host: HostParams,
     threads: usize,
@@ -41,70 +37,20 @@ impl Lab<'_> {
     ///
     /// # Errors
     /// There is no such disk or host.
-    pub fn new(paper: &Paper, threads: usize, ui: Ui) -> anyhow::Result<Lab<'_>> {
-        let (device, host) = (&paper.run.device, &paper.run.host);
+    pub fn new(run: &Run, threads: usize, ui: Ui) -> anyhow::Result<Lab<'_>> {
+        let (device, host) = (&run.device, &run.host);
         let disk = crate::commands::disk(device)?;
         let host = HostParams::preset(host).with_context(|| {
             let known = fsage_host::PRESETS.map(|(name, _)| name);
             format!("no host is called {host}; known: {}", known.join(", "))
         })?;
         Ok(Lab {
-            paper,
+            run,
             disk,
             host,
             threads,
             ui,
         })
-    }
-
-    /// Throughput of creating and reading by size of file.
-    ///
-    /// # Errors
-    /// The file system is larger than the disk; an interrupt.
-    pub fn sizes(&self, state: &State) -> anyhow::Result<Sizes> {
-        let sizes = self.paper.run.sequential.sizes.iter().map(|size| size.0);
-        self.sequential(state, sizes.collect(), self.paper.run.repetitions)
-    }
-
-    /// The same at many small sizes; nothing if the paper has none.
-    ///
-    /// # Errors
-    /// The file system is larger than the disk; an interrupt.
-    pub fn small_sizes(&self, state: &State) -> anyhow::Result<Sizes> {
-        match &self.paper.run.small_sizes {
-            Some(small) => {
-                let repetitions = small.repetitions.min(self.paper.run.repetitions);
-                self.sequential(state, small.sizes(), repetitions)
-            }
-            None => Ok(Sizes::default()),
-        }
-    }
-
-    fn sequential(
-        &self,
-        state: &State,
-        sizes: Vec<u64>,
-        repetitions: u32,
-    ) -> anyhow::Result<Sizes> {
-        let parameters = &self.paper.run.sequential;
-        let benchmark = Sequential {
-            sizes: Cow::Owned(sizes),
-            files: FileCount::Holding {
-                total_bytes: parameters.total.0,
-                at_least: 1,
-            },
-            files_per_directory: parameters.files_per_directory,
-            ..SEQUENTIAL
-        };
-        Ok(Sizes::of(&self.run(&benchmark, state, repetitions)?))
-    }
-
-    /// Reading and overwriting the hot files; nothing where there are none.
-    ///
-    /// # Errors
-    /// The file system is larger than the disk; an interrupt.
-    pub fn hot_files(&self, state: &State) -> anyhow::Result<Vec<Measurement>> {
-        self.run(&HOT_FILES, state, self.paper.run.repetitions)
     }
 
     /// The disk without a file system, over the part that the file system takes.
@@ -120,13 +66,16 @@ impl Lab<'_> {
     }
 
     /// All cases of a benchmark that the file system has room for.
-    fn run(
+    ///
+    /// # Errors
+    /// The file system is larger than the disk; an interrupt.
+    pub fn run<F: AnyHosted>(
         &self,
         benchmark: &dyn Benchmark,
-        state: &State,
+        state: &State<F>,
         repetitions: u32,
     ) -> anyhow::Result<Vec<Measurement>> {
-        let seed = self.paper.run.workload.seed;
+        let seed = self.run.seed;
         let stand = SimulatedStand::new(&state.fs, FIRST_OWN_ID, &self.host, &self.disk, seed)?;
         let site = Site {
             free_bytes: stand.free_bytes(),
@@ -134,7 +83,7 @@ impl Lab<'_> {
         };
         let cases: Vec<Case> = benchmark.cases(&site);
         for left_out in benchmark.left_out(&site) {
-            self.note_left_out(state, left_out);
+            self.note_left_out(&state.name, left_out);
         }
         let total = cases.len() as u64 * u64::from(repetitions);
         let bar = self.ui.bar_count(Some(total), &state.name);
@@ -154,19 +103,17 @@ impl Lab<'_> {
             }
         };
         for left_out in results.left_out {
-            self.note_left_out(state, left_out);
+            self.note_left_out(&state.name, left_out);
         }
         Ok(results.measurements)
     }
 
-    fn note_left_out(&self, state: &State, left_out: fsage_bench::LeftOut) {
+    fn note_left_out(&self, name: &str, left_out: fsage_bench::LeftOut) {
         let what = left_out
             .case
             .file_bytes
             .map_or_else(String::new, crate::chart::size_text);
-        self.ui.warn(&format!(
-            "{}: {what} left out: {}",
-            state.name, left_out.why
-        ));
+        self.ui
+            .warn(&format!("{name}: {what} left out: {}", left_out.why));
     }
 }

@@ -3,7 +3,8 @@
 //! | where | what |
 //! |---|---|
 //! | [`paper`] | `papers/*/run.toml` and `expected.toml` |
-//! | [`aged`], [`lab`], [`experiments`] | aged and empty file systems; benchmarks over a disk and a host |
+//! | [`lab`] | benchmarks over a disk and a host |
+//! | [`aged`], [`experiments`] | of the papers on allocators of FFS: file systems, aged and empty |
 //! | [`sizes`], [`by_blocks`], [`hot`], [`layout_by_day`] | what is measured of them |
 //! | [`smith96`], [`smith97`] | the figures and tables of a paper, one file each |
 //! | [`comparison`] | published, ours, verdict |
@@ -32,7 +33,7 @@ use comparison::Line;
 use experiments::Bench;
 use figure::Exhibit;
 use lab::Lab;
-use paper::Paper;
+use paper::{Experiments, Paper};
 use std::path::Path;
 
 pub use page::tally;
@@ -58,31 +59,35 @@ pub fn reproduce(
     threads: usize,
     ui: Ui,
 ) -> anyhow::Result<Reproduction> {
-    let bench = Bench {
-        paper,
-        lab: Lab::new(paper, threads, ui)?,
-        workload,
-        threads,
-        ui,
-    };
-    aged::generate(paper, workload, ui)?;
-    match paper.name.as_str() {
-        "smith96" => smith96::reproduce(&bench),
-        "smith97" => smith97::reproduce(&bench),
-        name => bail!("no experiments are known of `{name}`"),
+    let lab = Lab::new(&paper.run, threads, ui)?;
+    match &paper.run.experiments {
+        Experiments::Allocators(plan) => {
+            let bench = Bench {
+                paper,
+                plan,
+                lab,
+                workload,
+                threads,
+                ui,
+            };
+            aged::generate(paper, &plan.workload, workload, ui)?;
+            match paper.name.as_str() {
+                "smith96" => smith96::reproduce(&bench),
+                "smith97" => smith97::reproduce(&bench),
+                name => bail!("no experiments are known of `{name}`"),
+            }
+        }
     }
 }
 
 /// What ours was run on, in a sentence or two.
 pub fn facts(paper: &Paper) -> String {
     let run = &paper.run;
-    let days = match run.workload.days {
-        Some(days) => format!(", {days} days of it"),
-        None => String::new(),
-    };
     format!(
-        "Simulated: disk {}, host {}, {} runs of every measurement with the spindle at a random angle. Workload {} \
-         with seed {}{days}: synthetic, and not the authors' own, which is not public.",
-        run.device, run.host, run.repetitions, run.workload.preset, run.workload.seed
+        "Simulated: disk {}, host {}, {} runs of every measurement with the spindle at a random angle. {}",
+        run.device,
+        run.host,
+        run.repetitions,
+        run.experiments.workload_text(run.seed)
     )
 }

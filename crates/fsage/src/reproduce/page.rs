@@ -215,16 +215,16 @@ fn again(paper: &Paper) -> String {
     let run = &paper.run;
     let mut line = format!(
         "fsage reproduce {} --seed {} --repetitions {} --device {} --host {}",
-        paper.name, run.workload.seed, run.repetitions, run.device, run.host
+        paper.name, run.seed, run.repetitions, run.device, run.host
     );
-    if let Some(days) = run.workload.days {
+    if let Some(days) = run.experiments.days() {
         let _ = write!(line, " --days {days}");
     }
     let printed = Paper::named(&paper.name);
-    if printed.is_ok_and(|printed| printed.run.sequential.sizes != run.sequential.sizes) {
+    if printed.is_ok_and(|printed| printed.run.experiments.sizes() != run.experiments.sizes()) {
         let sizes = run
-            .sequential
-            .sizes
+            .experiments
+            .sizes()
             .iter()
             .map(|&Bytes(bytes)| super::paper::short(bytes));
         let sizes: Vec<String> = sizes.collect();

@@ -33,7 +33,7 @@ pub struct Paper {
 }
 
 /// What is run for a paper.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
     /// Title of the paper.
@@ -50,10 +50,28 @@ pub struct Run {
     pub host: String,
     /// Runs of every measurement.
     pub repetitions: u32,
-    /// The aging workload.
-    pub workload: Workload,
+    /// Seed of workloads and of the angles of the spindle.
+    pub seed: u64,
     /// Name and specification of every file system.
     pub targets: BTreeMap<String, String>,
+    /// What is done with them.
+    pub experiments: Experiments,
+}
+
+/// What a paper does with its file systems: one kind for each way of working.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Experiments {
+    /// Allocators of FFS, aged with one workload: Smith and Seltzer.
+    Allocators(Allocators),
+}
+
+/// Allocators of FFS, aged with one workload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Allocators {
+    /// The aging workload.
+    pub workload: Workload,
     /// The sequential benchmark.
     pub sequential: Sequential,
     /// The sequential benchmark at many small sizes.
@@ -69,8 +87,6 @@ pub struct Run {
 pub struct Workload {
     /// Preset of the home generator.
     pub preset: String,
-    /// Its seed.
-    pub seed: u64,
     /// Days, if not those of the preset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub days: Option<u64>,
@@ -263,19 +279,85 @@ impl Paper {
             .and_then(|expected| expected.value)
             .unwrap_or_else(|| panic!("{}: no value is called {id}", self.name))
     }
+}
 
+impl Experiments {
+    /// Days of the workload, with as many operations a day.
+    ///
+    /// # Errors
+    /// The experiments have no days.
+    pub fn set_days(&mut self, days: u64) -> anyhow::Result<()> {
+        match self {
+            Experiments::Allocators(plan) => plan.workload.days = Some(days),
+        }
+        Ok(())
+    }
+
+    /// Sizes of files, which are sorted.
+    ///
+    /// # Errors
+    /// There is none; the experiments have no sizes.
+    pub fn set_sizes(&mut self, mut sizes: Vec<Bytes>) -> anyhow::Result<()> {
+        sizes.sort_unstable();
+        sizes.dedup();
+        let (Some(least), Some(most)) = (sizes.first().copied(), sizes.last().copied()) else {
+            bail!("--sizes: expected at least one size");
+        };
+        match self {
+            Experiments::Allocators(plan) => {
+                if let Some(small) = &mut plan.small_sizes {
+                    small.first = small.first.max(least);
+                    small.last = small.last.min(most);
+                }
+                plan.sequential.sizes = sizes;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sizes of files, ascending; none of experiments that have none.
+    pub fn sizes(&self) -> &[Bytes] {
+        match self {
+            Experiments::Allocators(plan) => &plan.sequential.sizes,
+        }
+    }
+
+    /// Days of the workload, if they are not those of its preset.
+    pub fn days(&self) -> Option<u64> {
+        match self {
+            Experiments::Allocators(plan) => plan.workload.days,
+        }
+    }
+
+    /// The workload, in a sentence that names `seed`.
+    pub fn workload_text(&self, seed: u64) -> String {
+        match self {
+            Experiments::Allocators(plan) => {
+                let days = match plan.workload.days {
+                    Some(days) => format!(", {days} days of it"),
+                    None => String::new(),
+                };
+                format!(
+                    "Workload {} with seed {seed}{days}: synthetic, and not the authors' own, which is not public.",
+                    plan.workload.preset
+                )
+            }
+        }
+    }
+}
+
+impl Workload {
     /// The home directories of the workload.
     ///
     /// # Errors
     /// The preset is unknown, or made by another generator.
     pub fn home(&self) -> anyhow::Result<(fsage_workload::home::Home, Preset)> {
-        let workload = &self.run.workload;
-        let name = &workload.preset;
+        let name = &self.preset;
         let preset = Preset::named(name).with_context(|| format!("no workload preset `{name}`"))?;
         let preset::Generator::Home(home) = &preset.generator else {
             bail!("preset `{name}` is no preset of home directories");
         };
-        let home = match workload.days {
+        let home = match self.days {
             Some(days) => (**home).clone().with_days(days),
             None => (**home).clone(),
         };
@@ -286,19 +368,22 @@ impl Paper {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fsage_models::ffs::Ffs;
-    use fsage_target::TargetSpec;
+    use fsage_target::{Target, TargetSpec};
 
     #[test]
     fn every_paper_is_read_and_its_presets_are_known() {
         for (name, ..) in PAPERS {
             let paper = Paper::named(name).unwrap();
-            paper.home().unwrap();
             assert!(fsage_disk::Drive::preset(&paper.run.device).is_some());
             assert!(fsage_host::HostParams::preset(&paper.run.host).is_some());
-            assert!(paper.run.sequential.sizes.is_sorted());
+            assert!(paper.run.experiments.sizes().is_sorted());
             for spec in paper.run.targets.values() {
-                Ffs::new(TargetSpec::parse(spec).unwrap().ffs_params().unwrap()).unwrap();
+                Target::make(&TargetSpec::parse(spec).unwrap()).unwrap();
+            }
+            match &paper.run.experiments {
+                Experiments::Allocators(plan) => {
+                    plan.workload.home().unwrap();
+                }
             }
         }
         assert!(

@@ -26,9 +26,9 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     let names = ["orig", "realloc", "orig-nrpos-1"];
     let aged = bench.age(&names, &names)?;
     let (orig, realloc) = (&aged["orig"], &aged["realloc"]);
-    let sizes_orig = bench.lab.sizes(&orig.state)?;
-    let sizes_realloc = bench.lab.sizes(&realloc.state)?;
-    let hot = |name| Hot::measure(&bench.lab, &aged[name].state, &aged.unread(name).state);
+    let sizes_orig = bench.sizes(&orig.state)?;
+    let sizes_realloc = bench.sizes(&realloc.state)?;
+    let hot = |name| Hot::measure(bench, &aged[name].state, &aged.unread(name).state);
     let (hot_orig, hot_realloc) = (hot("orig")?, hot("realloc")?);
     let raw = bench.lab.raw(orig.state.fs.geometry().size_bytes);
     let all_realloc = ByBlocks::of(&realloc.state.fs, |_| true);
@@ -49,7 +49,7 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     };
 
     let one_position = &aged["orig-nrpos-1"];
-    let sizes_one_position = bench.lab.sizes(&one_position.state)?;
+    let sizes_one_position = bench.sizes(&one_position.state)?;
     let hot_one_position = hot("orig-nrpos-1")?;
     let other = Pair {
         orig: one_position,

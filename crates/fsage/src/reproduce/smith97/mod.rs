@@ -24,7 +24,7 @@ use split_files::{Split, of};
 /// # Errors
 /// A benchmark fails; an interrupt.
 pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
-    let (paper, lab) = (bench.paper, &bench.lab);
+    let paper = bench.paper;
     let aged = bench.age(
         &[
             "orig",
@@ -54,12 +54,12 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
         }],
     )));
 
-    let orig_empty = lab.sizes(&bench.empty("orig")?)?;
-    let orig_aged = lab.sizes(&orig.state)?;
-    let realloc_empty = lab.sizes(&bench.empty("realloc")?)?;
-    let realloc_aged = lab.sizes(&realloc.state)?;
-    let noswitch_empty = lab.sizes(&bench.empty("noswitch")?)?;
-    let noswitch_aged = lab.sizes(&noswitch.state)?;
+    let orig_empty = bench.sizes(&bench.empty("orig")?)?;
+    let orig_aged = bench.sizes(&orig.state)?;
+    let realloc_empty = bench.sizes(&bench.empty("realloc")?)?;
+    let realloc_aged = bench.sizes(&realloc.state)?;
+    let noswitch_empty = bench.sizes(&bench.empty("noswitch")?)?;
+    let noswitch_aged = bench.sizes(&noswitch.state)?;
     let effect = AgingEffect {
         orig_empty: &orig_empty,
         orig_aged: &orig_aged,
@@ -83,7 +83,7 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
         &aged["realloc-nrpos-1"].state,
     ];
     let [orig_empty, orig_aged, realloc_empty, realloc_aged] =
-        one_position.map(|state| lab.sizes(state));
+        one_position.map(|state| bench.sizes(state));
     let other_effect = AgingEffect {
         orig_empty: &orig_empty?,
         orig_aged: &orig_aged?,
@@ -91,7 +91,7 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
         realloc_aged: &realloc_aged?,
     };
     let sequential = [&bench.empty("noswitch-seq")?, &aged["noswitch-seq"].state];
-    let [noswitch_empty, noswitch_aged] = sequential.map(|state| lab.sizes(state));
+    let [noswitch_empty, noswitch_aged] = sequential.map(|state| bench.sizes(state));
     let other_switch = NoSwitch {
         noswitch_empty: &noswitch_empty?,
         noswitch_aged: &noswitch_aged?,
@@ -101,7 +101,7 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
         &bench.empty("realloc-strict")?,
         &aged["realloc-strict"].state,
     ];
-    let [realloc_empty, realloc_aged] = strict.map(|state| lab.sizes(state));
+    let [realloc_empty, realloc_aged] = strict.map(|state| bench.sizes(state));
     let strict_switch = NoSwitch {
         realloc_empty: &realloc_empty?,
         realloc_aged: &realloc_aged?,
@@ -129,11 +129,11 @@ fn on_aged_file_systems(
     measured: &mut Measured,
     exhibits: &mut Vec<Exhibit>,
 ) -> anyhow::Result<()> {
-    let (paper, lab) = (bench.paper, &bench.lab);
+    let paper = bench.paper;
     let (realloc, noswitch) = (&aged["realloc"], &aged["noswitch"]);
     let smartfrag = &aged["smartfrag"];
-    let small_realloc = lab.small_sizes(&realloc.state)?;
-    let small_smartfrag = lab.small_sizes(&smartfrag.state)?;
+    let small_realloc = bench.small_sizes(&realloc.state)?;
+    let small_smartfrag = bench.small_sizes(&smartfrag.state)?;
     let frag = SmartFrag {
         realloc: &small_realloc,
         smartfrag: &small_smartfrag,
@@ -147,8 +147,8 @@ fn on_aged_file_systems(
     let split = Split { realloc, noswitch };
     split.measure(measured);
     exhibits.push(split.exhibit(paper));
-    let hot_realloc = Hot::measure(lab, &realloc.state, &aged.unread("realloc").state)?;
-    let hot_noswitch = Hot::measure(lab, &noswitch.state, &aged.unread("noswitch").state)?;
+    let hot_realloc = Hot::measure(bench, &realloc.state, &aged.unread("realloc").state)?;
+    let hot_noswitch = Hot::measure(bench, &noswitch.state, &aged.unread("noswitch").state)?;
     measure_hot(&hot_realloc, &hot_noswitch, measured);
     exhibits.push(hot_table(paper, &hot_realloc, &hot_noswitch));
     Ok(())
