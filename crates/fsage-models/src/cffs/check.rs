@@ -68,10 +68,10 @@ impl<'a> Check<'a> {
             let (first, blocks) = (fs.geometry.cg_start(cg), fs.geometry.overhead(cg));
             self.claim(first, blocks, &|| format!("metadata of group {cg}"));
         }
-        for &block in &fs.map_blocks {
+        for block in fs.directory_map.all() {
             self.claim(block, 1, &|| "the directory map".to_owned());
         }
-        for &block in &fs.external_blocks {
+        for block in fs.external_file.all() {
             self.claim(block, 1, &|| "the external inode file".to_owned());
         }
     }
@@ -160,7 +160,7 @@ impl<'a> Check<'a> {
             }
             Home::Table(n) if fs.params.embed => {
                 let external = n >= FIRST_EXTERNAL
-                    && ((n / INODES_PER_BLOCK) as usize) < fs.external_blocks.len();
+                    && ((n / INODES_PER_BLOCK) as usize) < fs.external_file.blocks.len();
                 external && fs.params.inodes_move() && inode.dir == NO_DIR
             }
             Home::Table(n) => n >= inode_area::FIRST && fs.inodes.is_used(n),
@@ -306,7 +306,7 @@ impl<'a> Check<'a> {
             if fs.params.inodes_move() {
                 let fresh = numbers.insert(dir.number) && dir.number >= FIRST_NUMBER;
                 let block = (dir.number / MAP_ENTRIES) as usize;
-                self.found.expect(fresh && block < fs.map_blocks.len(), || {
+                self.found.expect(fresh && block < fs.directory_map.blocks.len(), || {
                     format!("directory {}: number {} is another's", dir.id, dir.number)
                 });
             }

@@ -1,7 +1,7 @@
 //! Directories: their blocks (section 7), names and the inodes beside them (section 2), the directory map (section 3).
 
 use super::entries::{Entries, Name, Node, Place};
-use super::geometry::{BLOCK, INODES_PER_BLOCK, MAP_ENTRIES, SECTORS, SUPERBLOCK};
+use super::geometry::{BLOCK, INODES_PER_BLOCK, MAP_ENTRIES, SECTORS};
 use super::grouping::Spot;
 use super::inode::{Home, Inode, Kind};
 use super::params::Start;
@@ -83,12 +83,8 @@ impl Cffs {
         if self.dir_numbers.peek() >= MOST_DIRECTORIES {
             return Err(NoSpace);
         }
-        if block >= self.map_blocks.len() {
-            let before = self.map_blocks.last().copied().unwrap_or(SUPERBLOCK);
-            let found = self.map.next_free(before).ok_or(NoSpace)?;
-            self.take(found);
-            self.map_blocks.push(found);
-            self.tell_new_block(found);
+        if block >= self.directory_map.blocks.len() {
+            self.extend_own(|fs| &mut fs.directory_map, Flush::Delayed)?;
         }
         Ok(())
     }
@@ -319,12 +315,8 @@ impl Cffs {
         if n / 4 >= MOST_SECTORS {
             return Err(NoSpace);
         }
-        if (n / INODES_PER_BLOCK) as usize >= self.external_blocks.len() {
-            let before = self.external_blocks.last().copied().unwrap_or(SUPERBLOCK);
-            let block = self.map.next_free(before).ok_or(NoSpace)?;
-            self.take(block);
-            self.external_blocks.push(block);
-            self.tell_new_block(block);
+        if (n / INODES_PER_BLOCK) as usize >= self.external_file.blocks.len() {
+            self.extend_own(|fs| &mut fs.external_file, self.at_once())?;
         }
         Ok(Home::Table(self.externals.take()))
     }

@@ -144,7 +144,7 @@ impl Cffs {
                 self.address(&dir.inode, at / 4 / SECTORS)
             }
             Home::Table(n) if self.params.embed => {
-                self.external_blocks[(n / INODES_PER_BLOCK) as usize]
+                self.external_file.blocks[(n / INODES_PER_BLOCK) as usize]
             }
             Home::Table(n) => self.geometry.inode_block(n),
         }

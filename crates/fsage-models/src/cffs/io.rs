@@ -178,7 +178,7 @@ impl Cffs {
     pub(super) fn tell_map(&mut self, dir: u32) {
         if self.told.is_on() {
             let number = self.dirs[dir as usize].number;
-            let block = self.map_blocks[(number / MAP_ENTRIES) as usize];
+            let block = self.directory_map.blocks[(number / MAP_ENTRIES) as usize];
             self.told
                 .tell_once(Io::Modify(device_buffer(block), Flush::Delayed));
         }
@@ -219,10 +219,13 @@ impl Cffs {
         }
     }
 
-    /// A block of the directory map or of the external inode file is new.
-    pub(super) fn tell_new_block(&mut self, block: u32) {
-        self.told
-            .tell(Io::Fill(device_buffer(block), Flush::Delayed));
+    /// The directory map or the external inode file has a new block. Their inodes lie in the superblock.
+    pub(super) fn tell_own_block(&mut self, block: u32, pointers: Option<u32>, flush: Flush) {
+        self.told.tell(Io::Fill(device_buffer(block), flush));
+        if let Some(pointers) = pointers {
+            self.told.tell(Io::Fill(device_buffer(pointers), flush));
+        }
+        self.tell_home(Home::Superblock(1), flush);
     }
 
     /// The inodes that a search for groups looks at are not beside their names.

@@ -21,6 +21,7 @@
 //! | `data` | pointers, writing, truncating |
 //! | `names` | unlink, rename, links, externalized inodes |
 //! | `open` | files that are open when their last name goes |
+//! | `own_file` | where the directory map and the external inode file lie |
 //! | `layout` | what metrics see |
 //! | `io` | what a host sees |
 //! | `check` | the file system check |
@@ -38,6 +39,7 @@ mod io;
 mod layout;
 mod names;
 mod open;
+mod own_file;
 pub mod params;
 
 pub use geometry::{Geometry, SizeError};
@@ -57,6 +59,7 @@ use grouping::Group;
 use inode::{Inode, Kind, Numbers};
 use inode_area::InodeArea;
 use open::OpenFiles;
+use own_file::OwnFile;
 use rustc_hash::FxHashMap;
 
 /// No block, inode or number is left.
@@ -84,12 +87,12 @@ pub struct Cffs {
     vnodes: Numbers,
     /// Directory numbers.
     dir_numbers: Numbers,
-    /// Blocks of the directory map.
-    map_blocks: Vec<u32>,
+    /// Where the directory map lies.
+    directory_map: OwnFile,
     /// Places in the external inode file.
     externals: Numbers,
-    /// Blocks of the external inode file.
-    external_blocks: Vec<u32>,
+    /// The external inode file.
+    external_file: OwnFile,
     opened: OpenFiles,
     random: Rng,
     told: Told,
@@ -115,9 +118,9 @@ impl Cffs {
             groups: FxHashMap::default(),
             vnodes: Numbers::default(),
             dir_numbers: Numbers::from(directory::FIRST_NUMBER),
-            map_blocks: Vec::new(),
+            directory_map: OwnFile::default(),
             externals: Numbers::from(directory::FIRST_EXTERNAL),
-            external_blocks: Vec::new(),
+            external_file: OwnFile::default(),
             opened: OpenFiles::default(),
             random: Rng::new(params.seed).stream("first blocks", 0),
             told: Told::default(),
