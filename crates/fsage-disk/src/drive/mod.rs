@@ -2,6 +2,9 @@
 
 mod check;
 mod key;
+mod options;
+
+pub use options::{OPTIONS, OptionError};
 
 use serde::Deserialize;
 use std::collections::BTreeMap;

@@ -365,12 +365,11 @@ impl RotatingDisk {
         let ready_ns = issue_ns + overhead_ns;
         self.idle(issue_ns);
         if self.cache.takes(request.sectors.into()) {
-            let room_ns = self.admit(ready_ns, request.lba, request.end());
+            let (room_ns, done_ns) = self.admit(ready_ns, request.lba, request.end());
             let waited = Transfer {
                 waited_ns: room_ns - ready_ns,
                 ..Transfer::default()
             };
-            let done_ns = room_ns + self.timing.write_bus_ns(request.sectors);
             return (waited, overhead_ns, done_ns);
         }
         let free_ns = self.stop_read_ahead(ready_ns);
@@ -465,7 +464,8 @@ impl Device for RotatingDisk {
             }
         };
         let waited_ns = transfer.waited_ns;
-        let named = overhead_ns + waited_ns + transfer.seek_ns + transfer.rotation_ns + transfer.media_ns;
+        let named =
+            overhead_ns + waited_ns + transfer.seek_ns + transfer.rotation_ns + transfer.media_ns;
         let service = Service {
             issue_ns: at_ns,
             done_ns,

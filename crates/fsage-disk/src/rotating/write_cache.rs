@@ -1,9 +1,9 @@
 //! The write cache of a drive: what the host has been told is written, and the media have not got yet.
 //!
-//! A write is complete when its sectors are in the cache. An idle disk writes them to the media, in the order of
-//! addresses from the last one on and then from the lowest again; so does a disk of which the cache has no room for
-//! the next write. A write to the media is not broken off. Neighbors in the cache are written together, at most a
-//! segment at a time.
+//! A write is complete when its sectors are in the cache. Media that have nothing to read write them, in the order of
+//! addresses from the last one on and then from the lowest again, while commands and the bus go on; reading ahead comes
+//! first. A write that finds no room waits until the media have made some. A write to the media is not broken off.
+//! Neighbors in the cache are written together, at most a segment at a time.
 
 use super::{RotatingDisk, Transfer};
 use crate::device::Access;
@@ -110,7 +110,7 @@ impl WriteCache {
 }
 
 impl RotatingDisk {
-    /// Lets the disk work on its own until `until_ns`: first it reads ahead, then it writes what is in the cache.
+    /// Lets the media work on their own until `until_ns`: first they read ahead, then they write what is in the cache.
     pub(super) fn idle(&mut self, until_ns: u64) {
         self.read_ahead(until_ns);
         let reads = self.stream.is_some_and(|s| s.next < s.limit);
@@ -145,20 +145,24 @@ impl RotatingDisk {
         self.media_ns
     }
 
-    /// Takes a write into the cache when that has room, and gives the time from when on it had.
-    pub(super) fn admit(&mut self, ready_ns: u64, lba: u64, end: u64) -> u64 {
+    /// Takes a write into the cache when that has room, and gives the times when it had and when all was there.
+    pub(super) fn admit(&mut self, ready_ns: u64, lba: u64, end: u64) -> (u64, u64) {
+        self.idle(ready_ns);
         let mut room_ns = ready_ns;
         while !self.cache.has_room(lba, end)
             && let Some((lo, last)) = self.cache.next(self.segment_sectors)
         {
             room_ns = room_ns.max(self.destage(room_ns, lo, last));
         }
+        let done_ns = room_ns + self.timing.write_bus_ns((end - lba) as u32);
+        // What was there before may go to the media meanwhile.
+        self.idle(done_ns);
         if self.stream.is_some_and(|s| lba < s.limit && s.lo < end) {
-            self.stop_read_ahead(ready_ns);
+            self.stop_read_ahead(done_ns);
         }
         self.old.overwrite(lba, end);
         self.cache.put(lba, end);
-        room_ns
+        (room_ns, done_ns)
     }
 
     /// Sees to it that the media have `lba..end` as the host knows it, and gives the time when they are free for it.
