@@ -151,7 +151,7 @@ fn drives_that_cache_writes_are_near_to_the_hardware_with_a_write_cache_only() {
         return;
     };
     header();
-    // Demerit at most; `atlas_III` reads faster out of its buffer than the preset's segments allow.
+    // Demerit at most. Of `atlas_III` the model is 10 % too fast, for reasons that are not known.
     for (name, most) in [
         ("barracuda", 0.08),
         ("cheetah4LP", 0.08),
