@@ -230,6 +230,9 @@ impl<F: Hosted + ?Sized, D: Device> Subject for Simulated<F, D> {
         io.clear();
         fs.accessed(id, io);
         host.execute(io);
+        fs.was_read(id, part.offset, part.bytes);
+        host.execute(fs.told());
+        fs.told().clear();
         host.call();
         self.follow_syncs()
     }

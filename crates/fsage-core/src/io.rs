@@ -133,6 +133,13 @@ pub enum Io {
         /// Whether the process waits.
         wait: bool,
     },
+    /// What two ranges of the device hold has changed places, dirty buffers or not. The copying is [`Io::Raw`].
+    Swapped {
+        /// First bytes of both, on the device.
+        places: [u64; 2],
+        /// Length of each, in bytes.
+        bytes: u64,
+    },
     /// A held buffer has found its place, and is clean from now on: a [`Io::Raw`] write takes its contents along.
     Assign(Buffer),
 }
@@ -177,6 +184,10 @@ pub trait Hosted: FileSystem {
     /// Files of a directory, and of those below, are going to be used more than others. A layer that moves files by
     /// their use takes the hint; any other file system has no use for it.
     fn hint(&mut self, _dir: DirId) {}
+
+    /// So many bytes of a file were read from an offset on. A layer that moves files by their use does so now, and tells;
+    /// any other file system has no use for it.
+    fn was_read(&mut self, _file: FileId, _offset: u64, _bytes: u64) {}
 
     /// Where a block of a file lies; all holes if there is no such file.
     fn block_map(&self, file: FileId, lbn: u32) -> BlockMap;

@@ -237,6 +237,7 @@ impl<D: Device> Host<D> {
                 bytes,
                 wait,
             } => self.raw(write, start_bytes, bytes, wait),
+            Io::Swapped { places, bytes } => self.swap(places, bytes),
             Io::Assign(buffer) => {
                 if let Some(slot) = self.cache.find(buffer.id) {
                     self.ready(slot);
@@ -288,6 +289,23 @@ impl<D: Device> Host<D> {
         self.scratch = slots;
         if from == 0 {
             self.cache.forget_file(file);
+        }
+    }
+
+    /// The buffers of two ranges change places.
+    fn swap(&mut self, [one, other]: [u64; 2], bytes: u64) {
+        let mut swapped = Vec::new();
+        for (from, to) in [(one, other), (other, one)] {
+            for at in (0..bytes).step_by(SECTOR_BYTES as usize) {
+                if let Some(slot) = self.cache.find_at(from + at) {
+                    swapped.push((slot, to + at));
+                }
+            }
+        }
+        for (slot, start_bytes) in swapped {
+            self.ready(slot);
+            let length = self.cache.entry(slot).bytes;
+            self.cache.reshape(slot, start_bytes, length);
         }
     }
 

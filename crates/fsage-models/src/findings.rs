@@ -46,6 +46,17 @@ impl Findings {
         });
     }
 
+    /// What was found in a part.
+    pub fn take(&mut self, part: &str, checked: Result<(), Inconsistency>) {
+        if let Err(inconsistency) = checked {
+            let in_words = inconsistency.findings.len() as u64;
+            for finding in inconsistency.findings {
+                self.find(|| format!("{part}: {finding}"));
+            }
+            self.0.count += inconsistency.count - in_words;
+        }
+    }
+
     /// The result of the check.
     pub fn result(self) -> Result<(), Inconsistency> {
         if self.0.count == 0 {

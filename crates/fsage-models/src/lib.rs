@@ -13,6 +13,7 @@ mod names;
 mod operations;
 mod options;
 mod pointers;
+pub mod rearrange;
 mod shortfall;
 mod told;
 
