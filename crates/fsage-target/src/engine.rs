@@ -308,6 +308,7 @@ impl Aging {
             Target::Ext3(fs) => Stamps::new(&**fs, epoch_ns),
             Target::Lfs(fs) => Stamps::new(&**fs, epoch_ns),
             Target::Cffs(fs) => Stamps::new(&**fs, epoch_ns),
+            Target::Rearranged(fs) => Stamps::new(&**fs, epoch_ns),
             Target::Null(null) => Stamps::new(null, epoch_ns),
             Target::Real(_) => return,
         };
@@ -394,6 +395,7 @@ impl Aging {
                 Target::Ext3(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
                 Target::Lfs(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
                 Target::Cffs(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
+                Target::Rearranged(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
                 Target::Null(null) => apply_all(null, operations, today, lenient, stamps),
                 Target::Real(real) => real.apply(operations, today, lenient),
             };
@@ -533,7 +535,7 @@ impl Aging {
     }
 }
 
-fn apply_all<F: FileSystem>(
+fn apply_all<F: FileSystem + ?Sized>(
     fs: &mut F,
     events: &[Event],
     counts: &mut OpCounts,

@@ -2,7 +2,7 @@
 
 use crate::real_spec::RealSpec;
 use crate::words;
-use fsage_models::{ParamError, cffs, ext3, ffs, lfs};
+use fsage_models::{ParamError, cffs, ext3, ffs, lfs, rearrange};
 use std::fmt::{self, Write as _};
 use thiserror::Error;
 
@@ -54,6 +54,9 @@ const PLACES: [(&str, &str); 2] = [
     ("dir", "a directory: dir:PATH"),
     ("loop", "a type of file system: loop:ext4"),
 ];
+
+/// Kinds that a layer can rearrange.
+const LAYERED: [&str; 2] = ["ffs", "ext3"];
 
 /// What is wrong with a target specification.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -141,9 +144,26 @@ impl TargetSpec {
         ext3::Params::from_options(self.settings()).map_err(|e| self.refuse(&e))
     }
 
-    fn settings(&self) -> impl Iterator<Item = (&str, Option<&str>)> + Clone {
+    /// How the disk of an `ext3` or `ffs` target is rearranged; `None` for a plain one, and of any other kind.
+    ///
+    /// # Errors
+    /// A bad value, or a key of the layer without `rearrange`.
+    pub fn rearrangement(&self) -> Result<Option<rearrange::Settings>, SpecError> {
+        if !LAYERED.contains(&self.kind.as_str()) {
+            return Ok(None);
+        }
         let options = self.options.iter();
-        options.map(|(key, value)| (key.as_str(), value.as_deref()))
+        let options = options.map(|(key, value)| (key.as_str(), value.as_deref()));
+        rearrange::Settings::from_options(options).map_err(|e| self.refuse(&e))
+    }
+
+    /// The keys of the file system, without those of a layer over it.
+    fn settings(&self) -> impl Iterator<Item = (&str, Option<&str>)> + Clone {
+        let layered = LAYERED.contains(&self.kind.as_str());
+        let options = self.options.iter();
+        options
+            .map(|(key, value)| (key.as_str(), value.as_deref()))
+            .filter(move |(key, _)| !(layered && rearrange::Settings::is_key(key)))
     }
 
     fn refuse(&self, error: &ParamError) -> SpecError {

@@ -82,7 +82,7 @@ impl Stamps {
     }
 
     /// Takes over an operation and what became of it.
-    pub fn applied(&mut self, event: &Event, outcome: Outcome, fs: &dyn FileSystem) {
+    pub fn applied<F: FileSystem + ?Sized>(&mut self, event: &Event, outcome: Outcome, fs: &F) {
         // Where space ran out a file may be there, or written in part; everything else was left as it was.
         let writes = matches!(
             event.op.verb(),
@@ -181,13 +181,13 @@ impl Stamps {
         }
     }
 
-    fn renamed(
+    fn renamed<F: FileSystem + ?Sized>(
         &mut self,
         event: &Event,
         file: FileId,
         dir: DirId,
         replaced: Option<FileId>,
-        fs: &dyn FileSystem,
+        fs: &F,
     ) {
         if let Some(replaced) = replaced {
             self.leave(replaced);

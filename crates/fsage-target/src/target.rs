@@ -11,6 +11,7 @@ use fsage_models::cffs::Cffs;
 use fsage_models::ext3::Ext3;
 use fsage_models::ffs::Ffs;
 use fsage_models::lfs::Lfs;
+use fsage_models::rearrange::{self, Part, Rearranged, Settings};
 
 /// Something that a workload is replayed on.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub enum Target {
     Lfs(Box<Lfs>),
     /// A simulated C-FFS.
     Cffs(Box<Cffs>),
+    /// A simulated FFS or Ext3 with a layer that rearranges its disk.
+    Rearranged(Box<dyn Rearranged>),
     /// Takes every operation and does nothing.
     Null(Null),
     /// A directory of a mounted file system.
@@ -35,6 +38,9 @@ impl Target {
     /// # Errors
     /// A key that the kind does not know, a bad value, a geometry that does not work.
     pub fn make(spec: &TargetSpec) -> Result<Target, SpecError> {
+        if let Some(settings) = spec.rearrangement()? {
+            return Ok(Target::Rearranged(rearranged(spec, &settings)?));
+        }
         match spec.kind.as_str() {
             "ffs" => {
                 let fs = Ffs::new(spec.ffs_params()?).map_err(|e| SpecError::new(spec, e))?;
@@ -68,6 +74,10 @@ impl Target {
         match self {
             Target::Ext3(fs) => fs.sync(),
             Target::Lfs(fs) => fs.sync(),
+            // Its period may end; no model refuses the end of a day.
+            Target::Rearranged(fs) => {
+                let _ = fs.apply(&Op::Day);
+            }
             Target::Ffs(_) | Target::Cffs(_) | Target::Null(_) | Target::Real(_) => {}
         }
     }
@@ -86,6 +96,7 @@ impl Target {
             Target::Ext3(fs) => &**fs,
             Target::Lfs(fs) => &**fs,
             Target::Cffs(fs) => &**fs,
+            Target::Rearranged(fs) => &**fs,
             Target::Null(null) => null,
             Target::Real(real) => real.directory(),
         }
@@ -98,6 +109,7 @@ impl Target {
             Target::Ext3(fs) => Some(fs),
             Target::Lfs(fs) => Some(fs),
             Target::Cffs(fs) => Some(fs),
+            Target::Rearranged(fs) => Some(fs),
             Target::Null(_) | Target::Real(_) => None,
         }
     }
@@ -112,9 +124,53 @@ impl Target {
             Target::Ext3(fs) => fs.check(),
             Target::Lfs(fs) => fs.check(),
             Target::Cffs(fs) => fs.check(),
+            Target::Rearranged(fs) => fs.check(),
             Target::Null(null) => null.check(),
             Target::Real(_) => Ok(()),
         }
+    }
+}
+
+/// Makes a model of a specification with a layer over it, on a disk as large as its partition would be.
+///
+/// # Errors
+/// A bad value, a kind that has no layer, a part of the disk that is too small.
+pub fn rearranged(
+    spec: &TargetSpec,
+    settings: &Settings,
+) -> Result<Box<dyn Rearranged>, SpecError> {
+    let inodes = |part, outside| match part {
+        Part::Outside => outside,
+        Part::Reserved => settings.reserved_bytes_per_inode.or(outside),
+    };
+    match spec.kind.as_str() {
+        "ext3" => {
+            let params = spec.ext3_params()?;
+            let make = |part, size_bytes| {
+                let mut params = params.clone();
+                params.size_bytes = size_bytes;
+                if let Some(bytes) = inodes(part, None) {
+                    params.bytes_per_inode = bytes;
+                }
+                Ext3::new(params)
+            };
+            rearrange::over(settings, params.size_bytes, make).map_err(|e| SpecError::new(spec, e))
+        }
+        "ffs" => {
+            let params = spec.ffs_params()?;
+            let make = |part, size_bytes: u64| {
+                let mut params = params.clone();
+                params.sectors = size_bytes / 512;
+                params.bytes_per_inode = inodes(part, params.bytes_per_inode);
+                Ffs::new(params)
+            };
+            rearrange::over(settings, params.sectors * 512, make)
+                .map_err(|e| SpecError::new(spec, e))
+        }
+        kind => Err(SpecError::new(
+            spec,
+            format!("{kind} cannot be rearranged: that is for ext3 and ffs"),
+        )),
     }
 }
 
