@@ -33,6 +33,14 @@ pub(crate) struct Done {
     pub bytes: u64,
 }
 
+impl Done {
+    /// One more file, of which so many bytes were moved.
+    pub fn add(&mut self, bytes: u64) {
+        self.files += 1;
+        self.bytes += bytes;
+    }
+}
+
 /// A run of a benchmark, to which its phases add measurements.
 pub(crate) struct Phases<'a> {
     benchmark: &'static str,
@@ -79,6 +87,16 @@ impl<'a> Phases<'a> {
         }
         let elapsed_ns = self.subject.clock_ns().saturating_sub(start_ns);
         let cpu_ns = self.subject.cpu_ns().zip(start_cpu_ns);
+        self.count(phase, done);
+        if let Some(measured) = self.measurements.last_mut() {
+            measured.elapsed_ns = elapsed_ns;
+            measured.cpu_ns = cpu_ns.map(|(end, start)| end.saturating_sub(start));
+        }
+        Ok(())
+    }
+
+    /// Notes what was counted in the phases so far, and took no time of its own.
+    pub fn count(&mut self, phase: &str, done: Done) {
         self.measurements.push(Measurement {
             benchmark: self.benchmark.to_owned(),
             phase: phase.to_owned(),
@@ -86,12 +104,11 @@ impl<'a> Phases<'a> {
             repetition: self.repetition,
             files: done.files,
             bytes: done.bytes,
-            elapsed_ns,
-            cpu_ns: cpu_ns.map(|(end, start)| end.saturating_sub(start)),
+            elapsed_ns: 0,
+            cpu_ns: None,
             optimal: self.layout.map(|score| score.optimal),
             countable: self.layout.map(|score| score.scored),
         });
-        Ok(())
     }
 
     /// Looks how the files of the benchmark lie now: this is the layout of the phases that follow, and of the one that

@@ -103,7 +103,8 @@ pub struct Real {
     options: RealOptions,
     /// The directory of the benchmark, from the root of the tree.
     own: Option<String>,
-    dirs: u64,
+    /// From the root of the tree.
+    dirs: Vec<PathBuf>,
     /// `None` where a file was deleted.
     files: Vec<Option<KnownFile>>,
     buffer: Vec<u8>,
@@ -136,7 +137,7 @@ impl Real {
             shown: place.path().to_owned(),
             options,
             own: None,
-            dirs: 0,
+            dirs: Vec::new(),
             files: Vec::new(),
             buffer: Vec::new(),
             extents: Extents::default(),
@@ -238,7 +239,7 @@ impl Real {
     }
 
     /// Does what no benchmark asks for while the clocks stand still.
-    fn untimed<T>(&mut self, work: impl FnOnce(&mut Real) -> T) -> T {
+    fn aside<T>(&mut self, work: impl FnOnce(&mut Real) -> T) -> T {
         let (start_ns, start_cpu_ns) = (self.clock_ns(), self.thread_cpu_ns());
         let result = work(self);
         self.stood.ns += self.clock_ns() - start_ns;
@@ -270,6 +271,26 @@ impl Real {
         }
         self.own = Some(own.clone());
         Ok(own)
+    }
+
+    fn make_directory(&mut self, parent: &Path) -> Result<DirKey, BenchError> {
+        let key = DirKey(self.dirs.len() as u64);
+        let path = parent.join(format!("d{}", key.0));
+        rustix::fs::mkdirat(self.root(), &path, Mode::from_raw_mode(0o755))
+            .map_err(|errno| self.failed(&path, "mkdir", errno))?;
+        self.dirs.push(path);
+        Ok(key)
+    }
+
+    /// A directory that was made.
+    fn dir(&self, key: DirKey, call: &'static str) -> Result<&Path, BenchError> {
+        let dir = usize::try_from(key.0)
+            .ok()
+            .and_then(|key| self.dirs.get(key));
+        dir.map(PathBuf::as_path).ok_or_else(|| {
+            let why = io::Error::new(io::ErrorKind::NotFound, "no such directory was made");
+            io_failed(&self.shown, call)(why)
+        })
     }
 
     fn file(&self, key: FileKey) -> Result<&KnownFile, BenchError> {
@@ -383,25 +404,20 @@ impl Subject for Real {
 
     fn mkdir(&mut self) -> Result<DirKey, BenchError> {
         go_on(self.options.stop.as_ref())?;
-        let own = self.untimed(Real::own)?;
-        let key = DirKey(self.dirs);
-        let path = dir_path(&own, key);
-        rustix::fs::mkdirat(self.root(), &path, Mode::from_raw_mode(0o755))
-            .map_err(|errno| self.failed(&path, "mkdir", errno))?;
-        self.dirs += 1;
-        Ok(key)
+        let own = self.aside(Real::own)?;
+        self.make_directory(Path::new(&own))
+    }
+
+    fn mkdir_in(&mut self, parent: DirKey) -> Result<DirKey, BenchError> {
+        go_on(self.options.stop.as_ref())?;
+        let parent = self.dir(parent, "mkdir")?.to_owned();
+        self.make_directory(&parent)
     }
 
     fn create(&mut self, dir: DirKey, bytes: u64, call_bytes: u64) -> Result<FileKey, BenchError> {
         go_on(self.options.stop.as_ref())?;
         let key = FileKey(self.files.len() as u64);
-        let path = match &self.own {
-            Some(own) if dir.0 < self.dirs => dir_path(own, dir).join(format!("f{}", key.0)),
-            _ => {
-                let why = io::Error::new(io::ErrorKind::NotFound, "no such directory was made");
-                return Err(io_failed(&self.shown, "create")(why));
-            }
-        };
+        let path = self.dir(dir, "create")?.join(format!("f{}", key.0));
         let opened = self.open(&path, OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY)?;
         // Not that of any aged file, which count from 0.
         let content = Content(!key.0);
@@ -423,12 +439,12 @@ impl Subject for Real {
     fn read(&mut self, key: FileKey, part: Part) -> Result<(), BenchError> {
         go_on(self.options.stop.as_ref())?;
         if self.file_with(key, part)?.unwritten_bytes.is_none() {
-            self.untimed(Real::look_for_unwritten)?;
+            self.aside(Real::look_for_unwritten)?;
         }
         let call_bytes = call_bytes(part).min(part.bytes);
         if (self.buffer.len() as u64) < call_bytes {
             // The system gives memory only when it is written to.
-            self.untimed(|real| real.buffer.resize(call_bytes as usize, 1));
+            self.aside(|real| real.buffer.resize(call_bytes as usize, 1));
         }
         let file = self.file(key)?;
         if let Some(unwritten_bytes @ 1..) = file.unwritten_bytes {
@@ -567,8 +583,9 @@ impl Subject for Real {
         for file in &made {
             remove(&file.path, "unlink", AtFlags::empty());
         }
-        for dir in (0..dirs).map(DirKey) {
-            remove(&dir_path(&own, dir), "rmdir", AtFlags::REMOVEDIR);
+        // Those that were made in others come first.
+        for dir in dirs.iter().rev() {
+            remove(dir, "rmdir", AtFlags::REMOVEDIR);
         }
         remove(Path::new(&own), "rmdir", AtFlags::REMOVEDIR);
         first
@@ -602,10 +619,6 @@ fn go_on(stop: Option<&StopAsked>) -> Result<(), BenchError> {
         Some(stop) if stop() => Err(BenchError::Interrupted),
         _ => Ok(()),
     }
-}
-
-fn dir_path(own: &str, dir: DirKey) -> PathBuf {
-    PathBuf::from(format!("{own}/d{}", dir.0))
 }
 
 fn call_bytes(part: Part) -> u64 {
@@ -665,7 +678,7 @@ mod tests {
         let outside = Instant::now();
         let mut real = Real::new(&place, RealOptions::default()).unwrap();
         let wait = Duration::from_millis(50);
-        real.untimed(|_| std::thread::sleep(wait));
+        real.aside(|_| std::thread::sleep(wait));
         let clock = Duration::from_nanos(real.clock_ns());
         assert!(clock + wait <= outside.elapsed());
         let later = Duration::from_nanos(real.clock_ns());

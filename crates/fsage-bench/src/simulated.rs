@@ -113,6 +113,13 @@ impl<F: Hosted + ?Sized, D: Device> Simulated<F, D> {
         Ok((id, ino))
     }
 
+    fn make_directory(&mut self, parent: Option<DirId>) -> Result<DirKey, BenchError> {
+        let dir = DirId(self.new_id());
+        self.directories.push(dir);
+        self.call(&Op::Mkdir { dir, parent })?;
+        Ok(DirKey(dir.0))
+    }
+
     fn new_id(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id - 1
@@ -162,10 +169,28 @@ impl<F: Hosted + ?Sized, D: Device> Subject for Simulated<F, D> {
     }
 
     fn mkdir(&mut self) -> Result<DirKey, BenchError> {
-        let dir = DirId(self.new_id());
-        self.directories.push(dir);
-        self.call(&Op::Mkdir { dir, parent: None })?;
-        Ok(DirKey(dir.0))
+        self.make_directory(None)
+    }
+
+    fn mkdir_in(&mut self, parent: DirKey) -> Result<DirKey, BenchError> {
+        self.make_directory(Some(DirId(parent.0)))
+    }
+
+    fn hint(&mut self, dir: DirKey) -> Result<(), BenchError> {
+        self.fs.hint(DirId(dir.0));
+        Ok(())
+    }
+
+    /// The model tells nothing meanwhile, so that the host has nothing to do.
+    fn untimed(&mut self, on: bool) -> Result<(), BenchError> {
+        self.fs.tell(!on);
+        Ok(())
+    }
+
+    fn start_bytes(&mut self, file: FileKey) -> Result<Option<u64>, BenchError> {
+        let (file, _) = self.inode(file)?;
+        let first = self.fs.block_map(file, 0).buffer;
+        Ok(first.map(|buffer| buffer.start_bytes))
     }
 
     fn create(&mut self, dir: DirKey, bytes: u64, call_bytes: u64) -> Result<FileKey, BenchError> {
@@ -281,7 +306,8 @@ impl<F: Hosted + ?Sized, D: Device> Subject for Simulated<F, D> {
                 self.fs.apply(&Op::Delete { file })?;
             }
         }
-        for dir in std::mem::take(&mut self.directories) {
+        // Those that were made in others come first.
+        for dir in std::mem::take(&mut self.directories).into_iter().rev() {
             if self.fs.directory_inode(dir).is_some() {
                 self.fs.apply(&Op::Rmdir { dir })?;
             }

@@ -44,6 +44,37 @@ pub trait Subject {
     /// No space; a system call failed.
     fn mkdir(&mut self) -> Result<DirKey, BenchError>;
 
+    /// Makes a directory in one of the benchmark's own.
+    ///
+    /// # Errors
+    /// No such directory; no space; a system call failed.
+    fn mkdir_in(&mut self, parent: DirKey) -> Result<DirKey, BenchError>;
+
+    /// Says that the files of a directory, and of those below, are going to be used more than others. Most file systems
+    /// have no use for it.
+    ///
+    /// # Errors
+    /// No such directory.
+    fn hint(&mut self, _dir: DirKey) -> Result<(), BenchError> {
+        Ok(())
+    }
+
+    /// What follows is preparation, or no longer. Where time is simulated, none passes.
+    ///
+    /// # Errors
+    /// A system call failed.
+    fn untimed(&mut self, _on: bool) -> Result<(), BenchError> {
+        Ok(())
+    }
+
+    /// The first byte of a file on the device; `None` where that is not known, or where the file has no block.
+    ///
+    /// # Errors
+    /// No such file.
+    fn start_bytes(&mut self, _file: FileKey) -> Result<Option<u64>, BenchError> {
+        Ok(None)
+    }
+
     /// Makes a file, writes so many bytes to it with calls of `call_bytes`, and closes it.
     ///
     /// # Errors
@@ -121,6 +152,22 @@ impl<S: Subject + ?Sized> Subject for &mut S {
 
     fn mkdir(&mut self) -> Result<DirKey, BenchError> {
         (**self).mkdir()
+    }
+
+    fn mkdir_in(&mut self, parent: DirKey) -> Result<DirKey, BenchError> {
+        (**self).mkdir_in(parent)
+    }
+
+    fn hint(&mut self, dir: DirKey) -> Result<(), BenchError> {
+        (**self).hint(dir)
+    }
+
+    fn untimed(&mut self, on: bool) -> Result<(), BenchError> {
+        (**self).untimed(on)
+    }
+
+    fn start_bytes(&mut self, file: FileKey) -> Result<Option<u64>, BenchError> {
+        (**self).start_bytes(file)
     }
 
     fn create(&mut self, dir: DirKey, bytes: u64, call_bytes: u64) -> Result<FileKey, BenchError> {

@@ -54,6 +54,23 @@ impl Subject for TestSubject {
         Ok(DirKey(self.directories))
     }
 
+    fn mkdir_in(&mut self, parent: DirKey) -> Result<DirKey, BenchError> {
+        self.directories += 1;
+        self.log
+            .push(format!("mkdir {}/{}", parent.0, self.directories));
+        Ok(DirKey(self.directories))
+    }
+
+    fn hint(&mut self, dir: DirKey) -> Result<(), BenchError> {
+        self.log.push(format!("hint {}", dir.0));
+        Ok(())
+    }
+
+    /// File 1 lies at 4096, and so on.
+    fn start_bytes(&mut self, file: FileKey) -> Result<Option<u64>, BenchError> {
+        Ok(Some(4096 * file.0))
+    }
+
     fn create(&mut self, dir: DirKey, bytes: u64, call_bytes: u64) -> Result<FileKey, BenchError> {
         self.free_bytes = self
             .free_bytes

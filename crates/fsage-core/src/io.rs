@@ -4,7 +4,7 @@
 //! operation does to which buffer, in the order in which the original does it; a host executes the list over a buffer
 //! cache and a device. While a model is aged it tells nothing, and the lists cost nothing.
 
-use crate::event::FileId;
+use crate::event::{DirId, FileId};
 use crate::file_system::FileSystem;
 
 /// What a buffer holds: its identity in the cache.
@@ -180,6 +180,10 @@ pub trait Hosted: FileSystem {
 
     /// What having read a file changes: the time of access in its inode.
     fn accessed(&self, file: FileId, io: &mut Vec<Io>);
+
+    /// Files of a directory, and of those below, are going to be used more than others. A layer that moves files by
+    /// their use takes the hint; any other file system has no use for it.
+    fn hint(&mut self, _dir: DirId) {}
 
     /// So many bytes of a file were read from an offset on. A layer that moves files by their use does so now, and tells;
     /// any other file system has no use for it.

@@ -18,7 +18,11 @@ pub struct Counters {
     pub full_hits: u64,
     /// Reads of which the first part came out of the buffer.
     pub part_hits: u64,
-    /// Arm moves to another cylinder, for requests; those of a read-ahead are not counted.
+    /// Writes from the write cache to the media.
+    pub destages: u64,
+    /// Time that the media took for these, in nanoseconds.
+    pub destage_ns: u64,
+    /// Arm moves to another cylinder, for requests and from the write cache; those of a read-ahead are not counted.
     pub seeks: u64,
     /// Cylinders crossed in these moves.
     pub seek_cylinders: u64,

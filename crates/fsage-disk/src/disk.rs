@@ -1,7 +1,8 @@
-//! What a file system is put on: a drive with its partition, or a disk that takes no time.
+//! What a file system is put on: a drive with its partition, flash, or a disk that takes no time.
 
 use crate::device::Device;
 use crate::drive::{Drive, Partition};
+use crate::flash::{FLASH, Flash, FlashDevice};
 use crate::null::Null;
 use crate::rotating::RotatingDisk;
 
@@ -13,6 +14,8 @@ const NULL_SECTORS: u64 = 1 << 40;
 pub enum Disk {
     /// A drive with seek and rotation.
     Rotating(Box<Drive>),
+    /// A device without an arm.
+    Flash(Flash),
     /// Every request is complete when it is issued.
     Null,
 }
@@ -20,19 +23,28 @@ pub enum Disk {
 impl Disk {
     /// Name of the disk that takes no time.
     pub const NULL: &str = "null";
+    /// Name of the device without an arm.
+    pub const FLASH: &str = "flash";
 
-    /// The disk of a preset's name, or `null`.
+    /// The disk of a preset's name, or one without an arm.
     pub fn preset(name: &str) -> Option<Disk> {
-        if name == Disk::NULL {
-            return Some(Disk::Null);
+        Disk::without_arm(name).or_else(|| Drive::preset(name).map(Disk::from))
+    }
+
+    /// `flash` or `null`.
+    pub fn without_arm(name: &str) -> Option<Disk> {
+        match name {
+            Disk::FLASH => Some(Disk::Flash(FLASH)),
+            Disk::NULL => Some(Disk::Null),
+            _ => None,
         }
-        Drive::preset(name).map(Disk::from)
     }
 
     /// What it is called.
     pub fn name(&self) -> &str {
         match self {
             Disk::Rotating(drive) => &drive.name,
+            Disk::Flash(_) => Disk::FLASH,
             Disk::Null => Disk::NULL,
         }
     }
@@ -44,6 +56,10 @@ impl Disk {
                 first_sector: 0,
                 sectors: drive.usable_sectors(),
             }),
+            Disk::Flash(Flash { sectors, .. }) => Partition {
+                first_sector: 0,
+                sectors: *sectors,
+            },
             Disk::Null => Partition {
                 first_sector: 0,
                 sectors: NULL_SECTORS,
@@ -55,6 +71,7 @@ impl Disk {
     pub fn device(&self, share: u32) -> Box<dyn Device + Send> {
         match self {
             Disk::Rotating(drive) => Box::new(RotatingDisk::new(drive).turned(share)),
+            Disk::Flash(flash) => Box::new(FlashDevice::new(*flash)),
             Disk::Null => Box::new(Null::new(NULL_SECTORS)),
         }
     }
@@ -92,5 +109,7 @@ mod tests {
         );
         assert_eq!(null.device(7).sectors(), NULL_SECTORS);
         assert!(Disk::preset("floppy").is_none());
+        let flash = Disk::preset("flash").unwrap();
+        assert_eq!(flash.partition().sectors, flash.device(0).sectors());
     }
 }

@@ -21,6 +21,7 @@ mod counters;
 mod device;
 mod disk;
 mod drive;
+mod flash;
 mod null;
 pub mod presets;
 mod queue;
@@ -34,7 +35,10 @@ pub use device::{
     Access, Components, Device, Hit, MAX_REQUEST_SECTORS, Request, SECTOR_BYTES, Service,
 };
 pub use disk::Disk;
-pub use drive::{Buffer, Bus, Drive, DriveError, Overheads, Partition, Seek, Sparing, Zone};
+pub use drive::{
+    Buffer, Bus, Drive, DriveError, OPTIONS, OptionError, Overheads, Partition, Seek, Sparing, Zone,
+};
+pub use flash::{FLASH, Flash, FlashDevice};
 pub use null::Null;
 pub use queue::{Queue, Served};
 pub use rotating::RotatingDisk;

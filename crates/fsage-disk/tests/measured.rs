@@ -146,21 +146,29 @@ fn the_c2247a_is_near_without_any_fit() {
 }
 
 #[test]
-fn drives_with_a_write_cache_are_reported() {
+fn drives_that_cache_writes_are_near_to_the_hardware_with_a_write_cache_only() {
     let Some(folder) = shared_vectors() else {
         return;
     };
     header();
-    for name in [
-        "barracuda",
-        "cheetah4LP",
-        "cheetah9LP",
-        "ibm18es",
-        "atlas10k",
-        "atlas_III",
+    // Demerit at most. Of `atlas_III` the model is 10 % too fast, for reasons that are not known.
+    for (name, most) in [
+        ("barracuda", 0.08),
+        ("cheetah4LP", 0.08),
+        ("cheetah9LP", 0.08),
+        ("ibm18es", 0.08),
+        ("atlas10k", 0.08),
+        ("atlas_III", 0.20),
     ] {
         let preset = Drive::preset(name).expect("a preset");
         let trace = trace(&folder, name, preset.usable_sectors());
-        row(name, preset.overhead_ms, &judge(&preset, &trace));
+        let overhead = preset.overhead_ms;
+        let through = judge(&preset, &trace);
+        row(name, overhead, &through);
+        let cached = preset.with_options("write-cache=on").expect("an option");
+        let cached = judge(&cached, &trace);
+        row(&format!("{name} write-cache=on"), overhead, &cached);
+        assert!(through[2].demerit() > 0.40, "{name}: {through:?}");
+        assert!(cached[2].demerit() <= most, "{name}: {cached:?}");
     }
 }

@@ -8,12 +8,13 @@ macro_rules! embedded {
 }
 
 /// Name and TOML of every preset.
-pub const PRESETS: [(&str, &str); 5] = embedded!(
+pub const PRESETS: [(&str, &str); 6] = embedded!(
     "pentium-120",
     "pentium-120-cffs",
     "pentium-pro-200",
     "sparcstation-2",
     "sparcstation-1",
+    "pentium-4-1600",
 );
 
 /// The TOML of the preset of that name.

@@ -7,8 +7,10 @@
 //! | [`small_file`] | 10,000 files of 1 KB: create, read, delete | Rosenblum and Ousterhout 1992; Seltzer et al. 1995 |
 //! | [`large_file`] | one file in five passes | Rosenblum and Ousterhout 1992; Seltzer et al. 1995 |
 //! | [`tpcb`] | random records of a database, read and written back | Seltzer et al. 1995 |
+//! | [`bbs`] | articles of a bulletin board: read, written, removed | Cheng et al. |
 //! | [`free_space`] | create and read where only the free map is aged | Seltzer et al. 1995 |
 
+pub mod bbs;
 pub mod free_space;
 pub mod hot_files;
 pub mod large_file;
@@ -16,6 +18,7 @@ pub mod sequential;
 pub mod small_file;
 pub mod tpcb;
 
+pub use bbs::Bbs;
 pub use hot_files::HotFiles;
 pub use large_file::LargeFile;
 pub use sequential::{FileCount, Sequential, Step};
@@ -24,13 +27,15 @@ pub use tpcb::TpcB;
 use crate::benchmark::Benchmark;
 
 /// Every benchmark, in the order in which they are listed and run.
-pub const ALL: [&dyn Benchmark; 7] = [
+pub const ALL: [&dyn Benchmark; 9] = [
     &sequential::SEQUENTIAL,
     &sequential::SEQUENTIAL_1995,
     &hot_files::HOT_FILES,
     &small_file::SMALL_FILE,
     &large_file::LARGE_FILE,
     &tpcb::TPC_B,
+    &bbs::BBS,
+    &bbs::BBS_WRITES,
     &free_space::FREE_SPACE,
 ];
 

@@ -316,3 +316,123 @@ fn a_transaction_writes_a_page_back_and_reads_one_and_every_82nd_adds_one_to_the
     assert_eq!(bytes[0], "append 4 2048");
     assert!(bytes[1..].iter().all(|line| *line == "append 4 4096"));
 }
+
+/// Two cold boards and a hot one, two directories each.
+fn small_bbs() -> bbs::Bbs {
+    bbs::Bbs {
+        cold_boards: 2,
+        hot_boards: 1,
+        directories: 2,
+        operations: 4000,
+        filled: 3,
+        ..bbs::BBS
+    }
+}
+
+#[test]
+fn a_bulletin_board_is_made_and_filled_before_its_clock_starts() {
+    let mut subject = TestSubject::new(1000 * MB, &[]);
+    let measured = small_bbs()
+        .run(Case::default(), 0, &site(1000 * MB), &mut subject)
+        .expect("room for all articles");
+    let made = [
+        "mkdir 1",
+        "mkdir 1/2",
+        "mkdir 1/3",
+        "mkdir 4",
+        "mkdir 4/5",
+        "mkdir 4/6",
+        "mkdir 7",
+        "hint 7",
+        "mkdir 7/8",
+        "mkdir 7/9",
+    ];
+    assert_eq!(subject.log[..made.len()], made);
+    let cold = ["2", "3", "5", "6"];
+    for (i, line) in subject.log[made.len()..made.len() + 3].iter().enumerate() {
+        let dir = line.strip_prefix("create ").and_then(|l| l.split_once('/'));
+        let (dir, rest) = dir.expect("an article");
+        assert!(cold.contains(&dir), "{line}");
+        assert_eq!(rest, format!("{} 4096", i + 1));
+    }
+    assert_eq!(subject.log[made.len() + 3], "drop");
+    // A second for each operation and ten for the sync; what came before is not counted.
+    let seconds = measured[0].elapsed_ns / 1_000_000_000;
+    assert_eq!(
+        (measured.len(), measured[0].files, seconds),
+        (1, 4000, 4010)
+    );
+    assert_eq!(subject.log.last().map(String::as_str), Some("sync"));
+}
+
+#[test]
+fn operations_of_a_bulletin_board_come_in_the_shares_of_the_paper() {
+    for (bbs, writes) in [(bbs::BBS, 0.20), (bbs::BBS_WRITES, 0.30)] {
+        let mut subject = TestSubject::new(4000 * MB, &[]);
+        let bbs = bbs::Bbs {
+            write_percent: bbs.write_percent,
+            operations: 20_000,
+            ..small_bbs()
+        };
+        bbs.run(Case::default(), 1, &site(4000 * MB), &mut subject)
+            .expect("room for all articles");
+        let from = subject
+            .log
+            .iter()
+            .position(|l| l == "drop")
+            .expect("a start");
+        let share = |verb: &str, what: &dyn Fn(&str) -> bool| {
+            let all = subject.log[from..].iter();
+            let found = all.filter(|l| l.starts_with(verb) && what(l));
+            found.count() as f64 / 20_000.0
+        };
+        let any = |_: &str| true;
+        // Three standard deviations of the share of 20,000 draws are below 0.01.
+        assert!((share("create", &any) - writes).abs() < 0.01);
+        assert!((share("delete", &any) - 0.05).abs() < 0.01);
+        assert!((share("read", &any) - (0.95 - writes)).abs() < 0.01);
+        let hot = |line: &str| line.contains(" 8/") || line.contains(" 9/");
+        assert!((share("create", &hot) - 0.9 * writes).abs() < 0.01);
+        assert!(share("create 8/", &any) > 0.4 * writes);
+    }
+}
+
+#[test]
+fn articles_in_the_middle_are_counted_and_old_ones_are_read_unless_they_are_not() {
+    let mut subject = TestSubject::new(1000 * MB, &[]);
+    let center = Some(0..2 * 4096 + 1);
+    let bbs = bbs::Bbs {
+        center,
+        ..small_bbs()
+    };
+    let measured = bbs
+        .run(Case::default(), 0, &site(1000 * MB), &mut subject)
+        .expect("room for all articles");
+    // Articles 1 and 2 lie there, and are old.
+    let from = subject
+        .log
+        .iter()
+        .position(|l| l == "drop")
+        .expect("a start");
+    let there = subject.log[from..].iter().filter(|line| {
+        let mut words = line.split(' ').skip(1);
+        words.next().is_some_and(|file| file == "1" || file == "2")
+    });
+    let there = there.count() as u64;
+    assert!(there > 0);
+    assert_eq!(measured[1].phase, "center");
+    assert_eq!(
+        (measured[1].files, measured[1].bytes),
+        (there, 4096 * there)
+    );
+    assert_eq!((&*measured[2].phase, measured[2].files), ("hot-center", 0));
+    let mut subject = TestSubject::new(1000 * MB, &[]);
+    let bbs = bbs::Bbs {
+        reads_old: false,
+        ..bbs
+    };
+    let measured = bbs
+        .run(Case::default(), 0, &site(1000 * MB), &mut subject)
+        .expect("room for all articles");
+    assert_eq!(measured[1].files, 0);
+}

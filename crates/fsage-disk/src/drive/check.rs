@@ -73,7 +73,10 @@ impl Drive {
             1..=MAX_REQUEST_SECTORS,
         )?;
         within("buffer.read_watermark", buffer.read_watermark, SHARES)?;
-        within("buffer.write_watermark", buffer.write_watermark, SHARES)
+        within("buffer.write_watermark", buffer.write_watermark, SHARES)?;
+        let most = buffer.sectors();
+        let cache = buffer.write_cache_sectors;
+        within("buffer.write_cache_sectors", cache, 0..=most)
     }
 
     fn check_seek(&self) -> Result<(), Wrong> {

@@ -2,6 +2,9 @@
 
 mod check;
 mod key;
+mod options;
+
+pub use options::{OPTIONS, OptionError};
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -152,6 +155,22 @@ pub struct Buffer {
     /// Writes do.
     #[serde(default)]
     pub zero_latency_write: bool,
+    /// Sectors of the buffer that are a write cache: a write is complete when it is there. 0: there is none.
+    #[serde(default)]
+    pub write_cache_sectors: u32,
+}
+
+impl Buffer {
+    /// Sectors of the whole buffer.
+    pub fn sectors(&self) -> u32 {
+        self.segments.saturating_mul(self.segment_sectors)
+    }
+
+    /// Segments for reading, at least one: those that the write cache leaves.
+    pub(crate) fn read_segments(&self) -> u32 {
+        let taken = self.write_cache_sectors.div_ceil(self.segment_sectors);
+        self.segments.saturating_sub(taken).max(1)
+    }
 }
 
 /// Where spares lie, and what slips.

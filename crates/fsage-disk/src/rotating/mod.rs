@@ -3,13 +3,15 @@
 //! The disk is an arm at a cylinder, a head, and the time. After the command's overhead the arm moves, the disk waits
 //! for the first sector, transfers to the end of the track, and goes on with the next one. Three details decide whether
 //! sequential access comes out right: skews cover a head switch and the settling of a write; a read of what is only
-//! about to be read ahead is a hit; and a write does not begin so early that a slow bus runs out of data.
+//! about to be read ahead is a hit; and a write does not begin so early that a slow bus runs out of data. With a write
+//! cache a write is complete when it is there, and goes to the media while nothing else is to do.
 
 mod address_map;
 mod buffer;
 mod divisor;
 mod seek;
 mod spindle;
+mod write_cache;
 
 pub(crate) use address_map::AddressMap;
 pub(crate) use seek::table as seek_table_ns;
@@ -20,6 +22,7 @@ use crate::drive::Drive;
 use address_map::Place;
 use buffer::{OldSegments, Stream};
 use spindle::{REVOLUTION, Spindle, Track};
+use write_cache::WriteCache;
 
 /// Millionths, in which shares are counted.
 const MILLION: u64 = 1_000_000;
@@ -64,6 +67,9 @@ pub struct RotatingDisk {
     old: OldSegments,
     /// The sector behind the last write.
     last_write_end: u64,
+    cache: WriteCache,
+    /// When the media are through with what the write cache had for them.
+    media_ns: u64,
     /// When the last request was complete.
     free_ns: u64,
     counters: Counters,
@@ -72,6 +78,8 @@ pub struct RotatingDisk {
 /// A transfer on its way through the tracks: what it took, and when the bus is through with it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Transfer {
+    /// Waiting for the write cache: for room in it, or for the media that it writes to.
+    waited_ns: u64,
     /// Nothing before this time counts: a read-ahead may have begun earlier.
     counted_from_ns: u64,
     now_ns: u64,
@@ -111,8 +119,10 @@ impl RotatingDisk {
             zero_latency_write: buffer.zero_latency_write,
             arm: Arm::default(),
             stream: None,
-            old: OldSegments::new(buffer.segments as usize - 1),
+            old: OldSegments::new(buffer.read_segments() as usize - 1),
             last_write_end: u64::MAX,
+            cache: WriteCache::new(buffer.write_cache_sectors.into()),
+            media_ns: 0,
             free_ns: 0,
             counters: Counters::default(),
             map,
@@ -251,16 +261,21 @@ impl RotatingDisk {
 
     fn read(&mut self, issue_ns: u64, request: Request) -> (Transfer, u64, u64, Hit) {
         let (lba, sectors) = (request.lba, request.sectors);
+        // A hit is what is there when the command comes; the disk catches up with its own work only now.
         let in_stream = self.stream.is_some_and(|stream| stream.has(lba));
+        self.idle(issue_ns);
         let in_old = self.old.position(lba, request.end());
-        let overhead_ns = if in_stream || in_old.is_some() {
+        let in_cache = self.cache.has(lba, request.end());
+        let overhead_ns = if in_stream || in_old.is_some() || in_cache {
             self.timing.read_hit_ns
         } else {
             self.timing.read_miss_ns
         };
         let ready_ns = issue_ns + overhead_ns;
-        self.read_ahead(issue_ns);
-        let (transfer, done_ns, hit) = if self.stream.is_some_and(|stream| stream.has(lba)) {
+        let (transfer, done_ns, hit) = if in_cache {
+            let done_ns = ready_ns + self.timing.read_bus_ns(sectors);
+            (Transfer::default(), done_ns, Hit::Old)
+        } else if self.stream.is_some_and(|stream| stream.has(lba)) {
             self.read_ahead(ready_ns);
             self.read_from_stream(ready_ns, lba, sectors)
         } else if let Some(segment) = in_old {
@@ -276,8 +291,11 @@ impl RotatingDisk {
 
     /// A miss: all sectors from the media; then the disk reads ahead.
     fn read_from_media(&mut self, ready_ns: u64, lba: u64, sectors: u32) -> (Transfer, u64) {
+        let free_ns = self.stop_read_ahead(ready_ns);
+        let settled_ns = self.settle(free_ns, lba, lba + u64::from(sectors), true);
         let mut transfer = Transfer {
-            now_ns: self.stop_read_ahead(ready_ns),
+            now_ns: settled_ns,
+            waited_ns: settled_ns - free_ns,
             watermark_sectors: share_of(sectors, self.timing.read_watermark),
             ..Transfer::default()
         };
@@ -345,9 +363,20 @@ impl RotatingDisk {
     fn write(&mut self, issue_ns: u64, request: Request) -> (Transfer, u64, u64) {
         let overhead_ns = self.timing.write_ns;
         let ready_ns = issue_ns + overhead_ns;
-        self.read_ahead(issue_ns);
+        self.idle(issue_ns);
+        if self.cache.takes(request.sectors.into()) {
+            let (room_ns, done_ns) = self.admit(ready_ns, request.lba, request.end());
+            let waited = Transfer {
+                waited_ns: room_ns - ready_ns,
+                ..Transfer::default()
+            };
+            return (waited, overhead_ns, done_ns);
+        }
+        let free_ns = self.stop_read_ahead(ready_ns);
+        let settled_ns = self.settle(free_ns, request.lba, request.end(), false);
         let mut transfer = Transfer {
-            now_ns: self.stop_read_ahead(ready_ns),
+            now_ns: settled_ns,
+            waited_ns: settled_ns - free_ns,
             ..Transfer::default()
         };
         self.old.overwrite(request.lba, request.end());
@@ -434,12 +463,14 @@ impl Device for RotatingDisk {
                 (transfer, overhead_ns, done_ns, Hit::No)
             }
         };
-        let named = overhead_ns + transfer.seek_ns + transfer.rotation_ns + transfer.media_ns;
+        let waited_ns = transfer.waited_ns;
+        let named =
+            overhead_ns + waited_ns + transfer.seek_ns + transfer.rotation_ns + transfer.media_ns;
         let service = Service {
             issue_ns: at_ns,
             done_ns,
             components: Components {
-                queue_ns: start_ns - at_ns,
+                queue_ns: start_ns - at_ns + waited_ns,
                 overhead_ns,
                 seek_ns: transfer.seek_ns,
                 rotation_ns: transfer.rotation_ns,

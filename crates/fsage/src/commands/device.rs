@@ -39,25 +39,34 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     }
 }
 
-/// The disk to put a file system on: a drive, or `null`.
+/// The disk to put a file system on: a drive with its options, `flash` or `null`.
 pub fn disk(name: &str) -> anyhow::Result<Disk> {
-    if name == Disk::NULL {
-        Ok(Disk::Null)
-    } else {
-        drive(name).map(Disk::from)
+    match Disk::without_arm(name) {
+        Some(disk) => Ok(disk),
+        None => drive(name).map(Disk::from),
     }
 }
 
-/// The drive of a preset's name, or of a TOML file.
+/// The drive of a preset's name, or of a TOML file, with options behind a colon.
 pub fn drive(name: &str) -> anyhow::Result<Drive> {
+    if Disk::without_arm(name).is_some() {
+        bail!(
+            "{name} has no arm, and there is nothing to show of it; `fsage bench` and `fsage reproduce` take it"
+        );
+    }
+    match name.split_once(':') {
+        Some((drive, options)) if !Path::new(name).is_file() => {
+            let drive = plain_drive(drive)?;
+            let with_options = drive.with_options(options);
+            with_options.with_context(|| format!("drive {name}"))
+        }
+        _ => plain_drive(name),
+    }
+}
+
+fn plain_drive(name: &str) -> anyhow::Result<Drive> {
     if let Some(drive) = Drive::preset(name) {
         return Ok(drive);
-    }
-    if name == Disk::NULL {
-        bail!(
-            "null takes no time, and there is nothing to show of it; `fsage device replay`, `fsage bench` and \
-             `fsage reproduce` take it"
-        );
     }
     if Path::new(name).extension().is_none_or(|e| e != "toml") {
         let names: Vec<&str> = presets::PRESETS.iter().map(|(name, _)| *name).collect();

@@ -117,6 +117,10 @@ impl<F: Hosted> Hosted for AdaptiveFiles<F> {
         self.tell_of(file, io, |fs, told| fs.accessed(file, told));
     }
 
+    fn hint(&mut self, dir: DirId) {
+        self.hints.insert(dir.0);
+    }
+
     fn was_read(&mut self, file: FileId, offset: u64, bytes: u64) {
         if let (Some(slot), Some(size)) = (self.names.find(file), self.file_size(file)) {
             let left = size - offset.min(size);
