@@ -73,12 +73,14 @@ impl<'a> Phases<'a> {
         work: impl FnOnce(&mut dyn Subject) -> Result<Done, BenchError>,
     ) -> Result<(), BenchError> {
         let (start_ns, start_cpu_ns) = (self.subject.clock_ns(), self.subject.cpu_ns());
+        let earlier = self.subject.requests();
         let done = work(self.subject)?;
         if until == Until::Synced {
             self.subject.sync()?;
         }
         let elapsed_ns = self.subject.clock_ns().saturating_sub(start_ns);
         let cpu_ns = self.subject.cpu_ns().zip(start_cpu_ns);
+        let requests = self.subject.requests().zip(earlier);
         self.measurements.push(Measurement {
             benchmark: self.benchmark.to_owned(),
             phase: phase.to_owned(),
@@ -90,6 +92,7 @@ impl<'a> Phases<'a> {
             cpu_ns: cpu_ns.map(|(end, start)| end.saturating_sub(start)),
             optimal: self.layout.map(|score| score.optimal),
             countable: self.layout.map(|score| score.scored),
+            requests: requests.map(|(all, earlier)| all.since(earlier)),
         });
         Ok(())
     }

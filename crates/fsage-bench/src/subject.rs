@@ -1,5 +1,6 @@
 //! What a benchmark runs on: a file system, simulated or real, with a clock.
 
+use crate::measurement::Requests;
 use fsage_core::{Outcome, StateError};
 use fsage_metrics::LayoutScore;
 use fsage_target::directory::TargetError;
@@ -43,6 +44,12 @@ pub trait Subject {
     /// No space; a system call failed.
     fn mkdir(&mut self) -> Result<DirKey, BenchError>;
 
+    /// Removes a directory of the benchmark's own, which is empty.
+    ///
+    /// # Errors
+    /// It is not there, or not empty; a system call failed.
+    fn rmdir(&mut self, dir: DirKey) -> Result<(), BenchError>;
+
     /// Makes a file, writes so many bytes to it with calls of `call_bytes`, and closes it.
     ///
     /// # Errors
@@ -66,6 +73,15 @@ pub trait Subject {
     /// # Errors
     /// No such file; a system call failed.
     fn delete(&mut self, file: FileKey) -> Result<(), BenchError>;
+
+    /// Writes the data of a file and its inode, and waits for them.
+    ///
+    /// # Errors
+    /// No such file; a system call failed.
+    fn fsync(&mut self, file: FileKey) -> Result<(), BenchError>;
+
+    /// Keeps the processor busy for so many nanoseconds: the program computes.
+    fn compute(&mut self, ns: u64);
 
     /// Length of a file in bytes.
     ///
@@ -93,6 +109,11 @@ pub trait Subject {
         None
     }
 
+    /// Requests at the device so far; `None` where they are not counted.
+    fn requests(&mut self) -> Option<Requests> {
+        None
+    }
+
     /// Layout score of some files together; `None` where it cannot be told.
     ///
     /// # Errors
@@ -116,6 +137,10 @@ impl<S: Subject + ?Sized> Subject for &mut S {
         (**self).mkdir()
     }
 
+    fn rmdir(&mut self, dir: DirKey) -> Result<(), BenchError> {
+        (**self).rmdir(dir)
+    }
+
     fn create(&mut self, dir: DirKey, bytes: u64, call_bytes: u64) -> Result<FileKey, BenchError> {
         (**self).create(dir, bytes, call_bytes)
     }
@@ -130,6 +155,14 @@ impl<S: Subject + ?Sized> Subject for &mut S {
 
     fn delete(&mut self, file: FileKey) -> Result<(), BenchError> {
         (**self).delete(file)
+    }
+
+    fn fsync(&mut self, file: FileKey) -> Result<(), BenchError> {
+        (**self).fsync(file)
+    }
+
+    fn compute(&mut self, ns: u64) {
+        (**self).compute(ns);
     }
 
     fn file_bytes(&mut self, file: FileKey) -> Result<u64, BenchError> {
@@ -150,6 +183,10 @@ impl<S: Subject + ?Sized> Subject for &mut S {
 
     fn cpu_ns(&mut self) -> Option<u64> {
         (**self).cpu_ns()
+    }
+
+    fn requests(&mut self) -> Option<Requests> {
+        (**self).requests()
     }
 
     fn layout(&mut self, files: &[FileKey]) -> Result<Option<LayoutScore>, BenchError> {
