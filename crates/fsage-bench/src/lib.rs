@@ -18,7 +18,7 @@ mod subject;
 mod test_subject;
 
 pub use benchmark::{Benchmark, Case, LeftOut, Site, Unsuited};
-pub use measurement::Measurement;
+pub use measurement::{Measurement, Requests};
 pub use run::{Progress, Results, Stand, run};
 pub use simulated::{DriveTooSmall, Simulated, SimulatedStand};
 pub use statistics::{Interval, Summary, median_ranks};

@@ -2,6 +2,40 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Requests at the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requests {
+    /// That read.
+    pub reads: u64,
+    /// That write.
+    pub writes: u64,
+    /// Of these, those for which the process waited at once.
+    pub sync_writes: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+}
+
+impl Requests {
+    /// All of them.
+    pub fn all(self) -> u64 {
+        self.reads + self.writes
+    }
+
+    /// Those that came after `earlier`.
+    #[must_use]
+    pub fn since(self, earlier: Requests) -> Requests {
+        Requests {
+            reads: self.reads.saturating_sub(earlier.reads),
+            writes: self.writes.saturating_sub(earlier.writes),
+            sync_writes: self.sync_writes.saturating_sub(earlier.sync_writes),
+            read_bytes: self.read_bytes.saturating_sub(earlier.read_bytes),
+            written_bytes: self.written_bytes.saturating_sub(earlier.written_bytes),
+        }
+    }
+}
+
 /// One phase of a benchmark, measured once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
@@ -25,6 +59,8 @@ pub struct Measurement {
     pub optimal: Option<u64>,
     /// All pairs of neighboring blocks of its files.
     pub countable: Option<u64>,
+    /// Requests at the device, where they are counted.
+    pub requests: Option<Requests>,
 }
 
 impl Measurement {

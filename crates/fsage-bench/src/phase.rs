@@ -81,16 +81,19 @@ impl<'a> Phases<'a> {
         work: impl FnOnce(&mut dyn Subject) -> Result<Done, BenchError>,
     ) -> Result<(), BenchError> {
         let (start_ns, start_cpu_ns) = (self.subject.clock_ns(), self.subject.cpu_ns());
+        let earlier = self.subject.requests();
         let done = work(self.subject)?;
         if until == Until::Synced {
             self.subject.sync()?;
         }
         let elapsed_ns = self.subject.clock_ns().saturating_sub(start_ns);
         let cpu_ns = self.subject.cpu_ns().zip(start_cpu_ns);
+        let requests = self.subject.requests().zip(earlier);
         self.count(phase, done);
         if let Some(measured) = self.measurements.last_mut() {
             measured.elapsed_ns = elapsed_ns;
             measured.cpu_ns = cpu_ns.map(|(end, start)| end.saturating_sub(start));
+            measured.requests = requests.map(|(all, earlier)| all.since(earlier));
         }
         Ok(())
     }
@@ -108,6 +111,7 @@ impl<'a> Phases<'a> {
             cpu_ns: None,
             optimal: self.layout.map(|score| score.optimal),
             countable: self.layout.map(|score| score.scored),
+            requests: None,
         });
     }
 

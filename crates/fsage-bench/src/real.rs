@@ -414,6 +414,13 @@ impl Subject for Real {
         self.make_directory(&parent)
     }
 
+    fn rmdir(&mut self, dir: DirKey) -> Result<(), BenchError> {
+        go_on(self.options.stop.as_ref())?;
+        let path = dir_path(self.own.as_deref().unwrap_or_default(), dir);
+        rustix::fs::unlinkat(self.root(), &path, AtFlags::REMOVEDIR)
+            .map_err(|errno| self.failed(&path, "rmdir", errno))
+    }
+
     fn create(&mut self, dir: DirKey, bytes: u64, call_bytes: u64) -> Result<FileKey, BenchError> {
         go_on(self.options.stop.as_ref())?;
         let key = FileKey(self.files.len() as u64);
@@ -504,6 +511,22 @@ impl Subject for Real {
             .map_err(|errno| self.failed(&file.path, "unlink", errno))?;
         self.files[key.0 as usize] = None;
         Ok(())
+    }
+
+    fn fsync(&mut self, key: FileKey) -> Result<(), BenchError> {
+        go_on(self.options.stop.as_ref())?;
+        let file = self.file(key)?;
+        let opened = self.open(&file.path, OFlags::WRONLY)?;
+        retry_on_intr(|| rustix::fs::fsync(&opened))
+            .map_err(|errno| self.failed(&file.path, "fsync", errno))
+    }
+
+    /// Spins until the thread has worked that long.
+    fn compute(&mut self, ns: u64) {
+        let end_ns = self.thread_cpu_ns().saturating_add(ns);
+        while self.thread_cpu_ns() < end_ns && go_on(self.options.stop.as_ref()).is_ok() {
+            std::hint::spin_loop();
+        }
     }
 
     fn file_bytes(&mut self, key: FileKey) -> Result<u64, BenchError> {

@@ -5,6 +5,7 @@
 //! of the operation; reads go block by block through the host's read-ahead.
 
 use crate::benchmark::Case;
+use crate::measurement::Requests;
 use crate::run::Stand;
 use crate::subject::{BenchError, DirKey, FileKey, Part, Subject};
 use fsage_core::io::{AnyHosted, Hosted, Io};
@@ -77,24 +78,22 @@ impl<F: Hosted + ?Sized, D: Device> Simulated<F, D> {
         self.host.call();
         let outcome = self.apply(op)?;
         self.follow_syncs()?;
-        match outcome {
-            Outcome::Done => Ok(()),
-            Outcome::NoSpace => Err(BenchError::NoSpace),
-            Outcome::NoInode => Err(BenchError::NoInode),
-            Outcome::Ignored | Outcome::TooLarge | Outcome::Absent => {
-                Err(BenchError::Refused(outcome))
-            }
-        }
+        done(outcome)
     }
 
     /// The model applies an operation, and the host does what that asks for.
     fn apply(&mut self, op: &Op) -> Result<Outcome, BenchError> {
-        self.fs
-            .set_time(i64::try_from(self.host.now_ns()).unwrap_or(i64::MAX));
-        let outcome = self.fs.apply(op)?;
+        let outcome = self.tell(op)?;
         self.host.execute(self.fs.told());
         self.fs.told().clear();
         Ok(outcome)
+    }
+
+    /// The model applies an operation, and tells what it asks for.
+    fn tell(&mut self, op: &Op) -> Result<Outcome, BenchError> {
+        self.fs
+            .set_time(i64::try_from(self.host.now_ns()).unwrap_or(i64::MAX));
+        Ok(self.fs.apply(op)?)
     }
 
     /// When the system calls sync the host writes what is dirty, and the model what it has held back: its journal or
@@ -153,6 +152,15 @@ impl<F: Hosted + ?Sized, D: Device> Simulated<F, D> {
     }
 }
 
+fn done(outcome: Outcome) -> Result<(), BenchError> {
+    match outcome {
+        Outcome::Done => Ok(()),
+        Outcome::NoSpace => Err(BenchError::NoSpace),
+        Outcome::NoInode => Err(BenchError::NoInode),
+        Outcome::Ignored | Outcome::TooLarge | Outcome::Absent => Err(BenchError::Refused(outcome)),
+    }
+}
+
 /// The parts of a range that single calls move.
 fn calls(part: Part) -> impl Iterator<Item = (u64, u64)> {
     let end = part.offset + part.bytes;
@@ -191,6 +199,10 @@ impl<F: Hosted + ?Sized, D: Device> Subject for Simulated<F, D> {
         let (file, _) = self.inode(file)?;
         let first = self.fs.block_map(file, 0).buffer;
         Ok(first.map(|buffer| buffer.start_bytes))
+    }
+
+    fn rmdir(&mut self, dir: DirKey) -> Result<(), BenchError> {
+        self.call(&Op::Rmdir { dir: DirId(dir.0) })
     }
 
     fn create(&mut self, dir: DirKey, bytes: u64, call_bytes: u64) -> Result<FileKey, BenchError> {
@@ -261,6 +273,20 @@ impl<F: Hosted + ?Sized, D: Device> Subject for Simulated<F, D> {
         self.call(&Op::Delete { file })
     }
 
+    fn fsync(&mut self, file: FileKey) -> Result<(), BenchError> {
+        let (file, ino) = self.inode(file)?;
+        self.host.call();
+        let outcome = self.tell(&Op::Fsync { file })?;
+        self.host.fsync(ino, self.fs.told());
+        self.fs.told().clear();
+        self.follow_syncs()?;
+        done(outcome)
+    }
+
+    fn compute(&mut self, ns: u64) {
+        self.host.compute(ns);
+    }
+
     fn file_bytes(&mut self, file: FileKey) -> Result<u64, BenchError> {
         let size = self.fs.file_size(FileId(file.0));
         size.ok_or(BenchError::NoFile(file))
@@ -287,6 +313,17 @@ impl<F: Hosted + ?Sized, D: Device> Subject for Simulated<F, D> {
 
     fn cpu_ns(&mut self) -> Option<u64> {
         Some(self.host.cpu_ns())
+    }
+
+    fn requests(&mut self) -> Option<Requests> {
+        let counters = self.host.counters();
+        Some(Requests {
+            reads: counters.sync_reads + counters.async_reads,
+            writes: counters.sync_writes + counters.async_writes,
+            sync_writes: counters.sync_writes,
+            read_bytes: counters.read_bytes,
+            written_bytes: counters.written_bytes,
+        })
     }
 
     fn layout(&mut self, files: &[FileKey]) -> Result<Option<LayoutScore>, BenchError> {

@@ -1,5 +1,6 @@
 //! What a benchmark runs on: a file system, simulated or real, with a clock.
 
+use crate::measurement::Requests;
 use crate::simulated::DriveTooSmall;
 use fsage_core::{Outcome, StateError};
 use fsage_metrics::LayoutScore;
@@ -75,6 +76,12 @@ pub trait Subject {
         Ok(None)
     }
 
+    /// Removes a directory of the benchmark's own, which is empty.
+    ///
+    /// # Errors
+    /// It is not there, or not empty; a system call failed.
+    fn rmdir(&mut self, dir: DirKey) -> Result<(), BenchError>;
+
     /// Makes a file, writes so many bytes to it with calls of `call_bytes`, and closes it.
     ///
     /// # Errors
@@ -105,6 +112,15 @@ pub trait Subject {
     /// No such file; a system call failed.
     fn delete(&mut self, file: FileKey) -> Result<(), BenchError>;
 
+    /// Writes the data of a file and its inode, and waits for them.
+    ///
+    /// # Errors
+    /// No such file; a system call failed.
+    fn fsync(&mut self, file: FileKey) -> Result<(), BenchError>;
+
+    /// Keeps the processor busy for so many nanoseconds: the program computes.
+    fn compute(&mut self, ns: u64);
+
     /// Length of a file in bytes.
     ///
     /// # Errors
@@ -128,6 +144,11 @@ pub trait Subject {
 
     /// Time that the processor worked so far, in nanoseconds; `None` where that is not known.
     fn cpu_ns(&mut self) -> Option<u64> {
+        None
+    }
+
+    /// Requests at the device so far; `None` where they are not counted.
+    fn requests(&mut self) -> Option<Requests> {
         None
     }
 
@@ -170,6 +191,10 @@ impl<S: Subject + ?Sized> Subject for &mut S {
         (**self).start_bytes(file)
     }
 
+    fn rmdir(&mut self, dir: DirKey) -> Result<(), BenchError> {
+        (**self).rmdir(dir)
+    }
+
     fn create(&mut self, dir: DirKey, bytes: u64, call_bytes: u64) -> Result<FileKey, BenchError> {
         (**self).create(dir, bytes, call_bytes)
     }
@@ -190,6 +215,14 @@ impl<S: Subject + ?Sized> Subject for &mut S {
         (**self).delete(file)
     }
 
+    fn fsync(&mut self, file: FileKey) -> Result<(), BenchError> {
+        (**self).fsync(file)
+    }
+
+    fn compute(&mut self, ns: u64) {
+        (**self).compute(ns);
+    }
+
     fn file_bytes(&mut self, file: FileKey) -> Result<u64, BenchError> {
         (**self).file_bytes(file)
     }
@@ -208,6 +241,10 @@ impl<S: Subject + ?Sized> Subject for &mut S {
 
     fn cpu_ns(&mut self) -> Option<u64> {
         (**self).cpu_ns()
+    }
+
+    fn requests(&mut self) -> Option<Requests> {
+        (**self).requests()
     }
 
     fn layout(&mut self, files: &[FileKey]) -> Result<Option<LayoutScore>, BenchError> {

@@ -71,6 +71,12 @@ impl Subject for TestSubject {
         Ok(Some(4096 * file.0))
     }
 
+    fn rmdir(&mut self, dir: DirKey) -> Result<(), BenchError> {
+        self.now_ns += SECOND_NS;
+        self.log.push(format!("rmdir {}", dir.0));
+        Ok(())
+    }
+
     fn create(&mut self, dir: DirKey, bytes: u64, call_bytes: u64) -> Result<FileKey, BenchError> {
         self.free_bytes = self
             .free_bytes
@@ -104,6 +110,17 @@ impl Subject for TestSubject {
         self.now_ns += SECOND_NS;
         self.log.push(format!("delete {}", file.0));
         Ok(())
+    }
+
+    fn fsync(&mut self, file: FileKey) -> Result<(), BenchError> {
+        self.file_bytes(file)?;
+        self.now_ns += SECOND_NS;
+        self.log.push(format!("fsync {}", file.0));
+        Ok(())
+    }
+
+    fn compute(&mut self, ns: u64) {
+        self.now_ns += ns;
     }
 
     fn file_bytes(&mut self, file: FileKey) -> Result<u64, BenchError> {

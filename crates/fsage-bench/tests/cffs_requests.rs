@@ -3,39 +3,38 @@
 //! Expected values are those of the specification of C-FFS, section 13, per 1,000 files of 1 KB in 10 directories: by
 //! hand where a sum is exact, from an independent model of the same rules elsewhere.
 
-use fsage_bench::{Part, Simulated, Subject};
+use fsage_bench::benchmarks::small_file::SMALL_FILE_1997;
+use fsage_bench::benchmarks::{FileCount, Sequential};
+use fsage_bench::{Benchmark, Case, Measurement, Requests, Simulated, SimulatedStand, Site};
 use fsage_core::{BufferId, FileSystem};
-use fsage_disk::{Access, Null};
+use fsage_disk::{Access, Disk, Null};
 use fsage_host::{Host, HostParams, IoRequest};
-use fsage_models::cffs::{Cffs, Params, geometry::BLOCK};
+use fsage_models::cffs::{Cffs, Params, Randomize, geometry::BLOCK};
 
 const KB: u64 = 1 << 10;
 
 /// Requests of a phase.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 struct Count {
-    requests: u64,
-    /// Writes that the process waited for.
-    forced: u64,
+    requests: Requests,
     /// Writes of a bitmap alone.
     bitmaps: u64,
 }
 
-fn count(requests: &[IoRequest], bitmaps: &[u64]) -> Count {
-    let count = |which: &dyn Fn(&&IoRequest) -> bool| requests.iter().filter(which).count() as u64;
-    let write = |one: &IoRequest| one.access == Access::Write;
-    Count {
-        requests: count(&|_| true),
-        forced: count(&|one| write(one) && one.wait),
-        bitmaps: count(&|one| {
-            let device = matches!(one.first, Some(BufferId::Device { .. }));
-            write(one) && device && one.buffers == 1 && bitmaps.contains(&one.start_bytes)
-        }),
+/// 100 files of 1 KB in each directory.
+fn benchmark(directories: u64) -> Sequential {
+    Sequential {
+        files: FileCount::Exactly(100 * directories),
+        ..SMALL_FILE_1997
     }
 }
 
+fn host() -> HostParams {
+    HostParams::preset("pentium-120-cffs").expect("a preset")
+}
+
 /// Create, read, overwrite, delete: the cache is empty before each, and all is written at its end.
-fn phases(params: Params, directories: usize) -> [Count; 4] {
+fn phases(params: Params, directories: u64) -> [Count; 4] {
     let fs = Cffs::new(params).expect("the sizes work");
     let sizes = fs.sizes();
     let bitmaps: Vec<u64> = (0..sizes.groups)
@@ -45,41 +44,33 @@ fn phases(params: Params, directories: usize) -> [Count; 4] {
     // All files are in the cache when they are written: in a smaller one, they go out in turn, a group at a time.
     let host = HostParams {
         cache_bytes: 64 << 20,
-        ..HostParams::preset("pentium-120-cffs").expect("a preset")
+        ..host()
     };
     let mut subject = Simulated::new(fs, Host::new(&host, device, 0, BLOCK as u32), 1);
-    let dirs: Vec<_> = (0..directories)
-        .map(|_| subject.mkdir().expect("there is room"))
-        .collect();
-    let part = Part {
-        offset: 0,
-        bytes: KB,
-        call_bytes: KB,
+    subject.host_mut().record(true);
+    let measured = benchmark(directories)
+        .run(Case::of_size(KB), 0, &Site::default(), &mut subject)
+        .expect("there is room");
+    assert_eq!(subject.model().check(), Ok(()));
+    let alone = |one: &&IoRequest| {
+        let device = matches!(one.first, Some(BufferId::Device { .. }));
+        let write = one.access == Access::Write;
+        write && device && one.buffers == 1 && bitmaps.contains(&one.start_bytes)
     };
-    let mut files = Vec::new();
-    std::array::from_fn(|phase| {
-        subject.drop_caches().expect("a model");
-        subject.host_mut().record(true);
-        if phase == 0 {
-            for &dir in &dirs {
-                for _ in 0..100 {
-                    files.push(subject.create(dir, KB, KB).expect("there is room"));
-                }
-            }
+    // Between phases nothing is asked of the device: the last requests are those of the last phase, and so on.
+    let mut recorded = subject.host().recorded();
+    let counts = measured.iter().rev().map(|m| {
+        let requests = m.requests.expect("requests of a model are counted");
+        let (before, own) = recorded.split_at(recorded.len() - requests.all() as usize);
+        recorded = before;
+        Count {
+            requests,
+            bitmaps: own.iter().filter(alone).count() as u64,
         }
-        for &file in &files {
-            let done = match phase {
-                0 => Ok(()),
-                1 => subject.read(file, part),
-                2 => subject.overwrite(file, part),
-                _ => subject.delete(file),
-            };
-            done.expect("the file is there");
-        }
-        subject.sync().expect("a model");
-        assert_eq!(subject.model().check(), Ok(()));
-        count(subject.host().recorded(), &bitmaps)
-    })
+    });
+    let mut counts: Vec<Count> = counts.collect();
+    counts.reverse();
+    counts.try_into().expect("four phases")
 }
 
 fn params([embed, group, softupdates]: [bool; 3]) -> Params {
@@ -87,7 +78,7 @@ fn params([embed, group, softupdates]: [bool; 3]) -> Params {
         embed,
         group,
         softupdates,
-        randomize_first: true,
+        randomize_first: Randomize::Benchmarks,
         ..Params::default()
     }
 }
@@ -119,7 +110,7 @@ fn small_files_take_as_many_requests_as_counted() {
                 0
             };
             assert!(alone <= 10, "{switches:?} {phase}: {count:?}");
-            let requests = count.requests - alone;
+            let requests = count.requests.all() - alone;
             let off = requests.abs_diff(expected) * 100;
             assert!(
                 off <= percent * expected,
@@ -142,7 +133,7 @@ fn exactly_those_writes_are_forced_that_order_the_disk() {
         ([false, false, true], 0, 0),
     ];
     for (switches, create, delete) in table {
-        let forced = phases(params(switches), 10).map(|count| count.forced);
+        let forced = phases(params(switches), 10).map(|count| count.requests.sync_writes);
         assert_eq!(forced, [create, 0, 0, delete], "{switches:?}");
     }
 }
@@ -153,11 +144,59 @@ fn ten_times_the_files_take_ten_times_the_requests() {
     for switches in [[false, false, false], [true, true, false]] {
         let (few, many) = (phases(params(switches), 10), phases(params(switches), 100));
         for (few, many) in few.into_iter().zip(many) {
-            let (few, many) = (10 * few.requests, many.requests);
+            let (few, many) = (10 * few.requests.all(), many.requests.all());
             assert!(
                 few.abs_diff(many) * 100 <= 5 * few,
                 "{switches:?}: {few} {many}"
             );
         }
+    }
+}
+
+/// Files a second in each phase on the paper's disk and host.
+fn rates(switches: [bool; 3]) -> [f64; 4] {
+    let fs = Cffs::new(params(switches)).expect("the sizes work");
+    let disk = Disk::preset("st31200").expect("a preset");
+    let host = host();
+    let stand = SimulatedStand::new(&fs, 1, &host, &disk, 1).expect("it fits");
+    let case = Case::of_size(KB);
+    let measured = benchmark(10)
+        .run(case, 0, &Site::default(), &mut stand.subject(0, case))
+        .expect("there is room");
+    let rates = measured.iter().map(Measurement::file_rate);
+    let rates: Vec<f64> = rates.map(|rate| rate.expect("it takes time")).collect();
+    rates.try_into().expect("four phases")
+}
+
+/// The orderings that the paper states (section 12 of the specification): of both techniques against each alone and
+/// against neither, with writes that wait and with soft updates.
+#[test]
+fn techniques_are_in_the_published_order_of_speed() {
+    let rates_of = |softupdates| {
+        let of = |embed, group| rates([embed, group, softupdates]);
+        [
+            of(false, false),
+            of(true, false),
+            of(false, true),
+            of(true, true),
+        ]
+    };
+    let [neither, embed, group, both] = rates_of(false);
+    for phase in 0..4 {
+        assert!(
+            both[phase] > neither[phase],
+            "{phase}: {both:?} {neither:?}"
+        );
+    }
+    let (create, read, overwrite) = (0, 1, 2);
+    assert!(both[create] > embed[create] && embed[create] > neither[create]);
+    assert!(both[create] > group[create]);
+    for phase in [read, overwrite] {
+        assert!(both[phase] > group[phase] && group[phase] > 2.0 * embed[phase]);
+    }
+    let [neither, embed, group, both] = rates_of(true);
+    for phase in [create, read, overwrite] {
+        assert!(both[phase] > group[phase] && group[phase] > 2.0 * neither[phase]);
+        assert!(group[phase] > 2.0 * embed[phase]);
     }
 }

@@ -123,6 +123,11 @@ impl<D: Device> Host<D> {
     /// The processor time of one system call.
     pub fn call(&mut self) {
         self.compute(self.params.cpu.call_ns);
+    }
+
+    /// The process computes for so many nanoseconds.
+    pub fn compute(&mut self, ns: u64) {
+        self.work(ns);
         self.tick();
     }
 
@@ -229,8 +234,8 @@ impl<D: Device> Host<D> {
                 }
             }
             Io::Copy { bytes } => self.copy(u64::from(bytes)),
-            Io::Work(Work::Create) => self.compute(self.params.cpu.create_ns),
-            Io::Work(Work::Delete) => self.compute(self.params.cpu.delete_ns),
+            Io::Work(Work::Create) => self.work(self.params.cpu.create_ns),
+            Io::Work(Work::Delete) => self.work(self.params.cpu.delete_ns),
             Io::Raw {
                 write,
                 start_bytes,
@@ -482,10 +487,10 @@ impl<D: Device> Host<D> {
 
     /// Copies data between the process and the kernel.
     pub(crate) fn copy(&mut self, bytes: u64) {
-        self.compute(bytes * self.params.cpu.copy_ns_per_4k / 4096);
+        self.work(bytes * self.params.cpu.copy_ns_per_4k / 4096);
     }
 
-    fn compute(&mut self, ns: u64) {
+    fn work(&mut self, ns: u64) {
         self.driver.now_ns += ns;
         self.cpu_ns += ns;
     }

@@ -3,7 +3,7 @@
 mod steps;
 
 use fsage_core::{DirId, FileId, FileSystem, Layout, Op, Outcome};
-use fsage_models::cffs::{Cffs, InodeId, OpenFile, Params, Start};
+use fsage_models::cffs::{Cffs, InodeId, OpenFile, Params, Randomize, Start};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use std::fmt::Write as _;
@@ -22,7 +22,11 @@ fn params(blocks: u64) -> impl Strategy<Value = Params> {
         embed: on[0],
         group: on[1],
         dir_steal: on[2],
-        randomize_first: on[3],
+        randomize_first: if on[3] {
+            Randomize::Always
+        } else {
+            Randomize::Never
+        },
         softupdates: on[4],
         inode_id,
         start,

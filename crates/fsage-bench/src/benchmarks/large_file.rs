@@ -1,6 +1,9 @@
-//! One large file in five passes: written and read in order, written and read at random, read in order again.
+//! One large file: in five passes, or written, read and written over in order.
 //!
-//! **Parameters.** 100 MB in units of 8 KB. A unit at random is drawn anew each time, so that some come twice and some
+//! [`LARGE_FILE`] writes and reads in order, writes and reads at random, and reads in order again. [`LARGE_FILE_1997`]
+//! is the one of Ganger and Kaashoek 1997, section 4: 32 MB with calls of 4 KB, and an `fsync` where it is written.
+//!
+//! **Parameters of the five passes.** 100 MB in units of 8 KB. A unit at random is drawn anew each time, so that some come twice and some
 //! never; what is drawn depends on the repetition alone. Caches are emptied between passes, and the clock of a pass
 //! that writes stops when all is on disk.
 //!
@@ -9,11 +12,13 @@
 //!
 //! **Limits.** Each unit at random is an open, a call and a close.
 
+use super::sequential::{FileCount, Forced, SEQUENTIAL, Sequential, Step};
 use crate::benchmark::{Benchmark, Case, Site, Unsuited};
 use crate::measurement::Measurement;
 use crate::phase::{Done, Phases, Until};
 use crate::subject::{BenchError, FileKey, Part, Subject};
 use fsage_core::Rng;
+use std::borrow::Cow;
 
 /// A benchmark of one large file.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +39,18 @@ pub const LARGE_FILE: LargeFile = LargeFile {
     unit_bytes: 8 << 10,
     random_bytes: None,
     sync_at_end: true,
+};
+
+/// The benchmark of 1997.
+pub const LARGE_FILE_1997: Sequential = Sequential {
+    name: "large-file-1997",
+    summary: "one file of 32 MB, written, read and written over in calls of 4 KB (Ganger and Kaashoek 1997)",
+    sizes: Cow::Borrowed(&[32 << 20]),
+    files: FileCount::Exactly(1),
+    call_bytes: 4 << 10,
+    steps: &[Step::Create, Step::Read, Step::Overwrite],
+    forced: Forced::EachFile,
+    ..SEQUENTIAL
 };
 
 impl Benchmark for LargeFile {

@@ -4,12 +4,14 @@
 //! |---|---|---|
 //! | [`sequential`] | many files of one size in up to four phases | Seltzer et al. 1995; Smith and Seltzer 1996, 1997 |
 //! | [`hot_files`] | the files modified in the last month: read, overwrite | Smith and Seltzer 1996, 1997 |
-//! | [`small_file`] | 10,000 files of 1 KB: create, read, delete | Rosenblum and Ousterhout 1992; Seltzer et al. 1995 |
-//! | [`large_file`] | one file in five passes | Rosenblum and Ousterhout 1992; Seltzer et al. 1995 |
+//! | [`small_file`] | 10,000 files of 1 KB | Rosenblum and Ousterhout 1992; Seltzer et al. 1995; Ganger and Kaashoek 1997 |
+//! | [`large_file`] | one large file | Rosenblum and Ousterhout 1992; Seltzer et al. 1995; Ganger and Kaashoek 1997 |
 //! | [`tpcb`] | random records of a database, read and written back | Seltzer et al. 1995 |
 //! | [`bbs`] | articles of a bulletin board: read, written, removed | Cheng et al. |
 //! | [`free_space`] | create and read where only the free map is aged | Seltzer et al. 1995 |
+//! | [`applications`] | unpack and remove a tree of sources, compile a directory, clean | Ganger and Kaashoek 1997 |
 
+pub mod applications;
 pub mod bbs;
 pub mod free_space;
 pub mod hot_files;
@@ -18,16 +20,17 @@ pub mod sequential;
 pub mod small_file;
 pub mod tpcb;
 
+pub use applications::Applications;
 pub use bbs::Bbs;
 pub use hot_files::HotFiles;
 pub use large_file::LargeFile;
-pub use sequential::{FileCount, Sequential, Step};
+pub use sequential::{Directories, FileCount, Forced, Sequential, Step};
 pub use tpcb::TpcB;
 
 use crate::benchmark::Benchmark;
 
 /// Every benchmark, in the order in which they are listed and run.
-pub const ALL: [&dyn Benchmark; 9] = [
+pub const ALL: [&dyn Benchmark; 12] = [
     &sequential::SEQUENTIAL,
     &sequential::SEQUENTIAL_1995,
     &hot_files::HOT_FILES,
@@ -37,6 +40,9 @@ pub const ALL: [&dyn Benchmark; 9] = [
     &bbs::BBS,
     &bbs::BBS_WRITES,
     &free_space::FREE_SPACE,
+    &small_file::SMALL_FILE_1997,
+    &large_file::LARGE_FILE_1997,
+    &applications::APPLICATIONS,
 ];
 
 /// The benchmark of that name.

@@ -5,7 +5,7 @@
 //!
 //! **Variants.** [`SEQUENTIAL`]: create and read, 25 files a directory (Smith and Seltzer 1996, section 4.1, and 1997,
 //! section 3.1). [`SEQUENTIAL_1995`]: all four phases, 100 files a directory, at least ten files (Seltzer et al. 1995,
-//! section 3).
+//! section 3). Those of small files and of one large file are in modules of their own.
 //!
 //! **What the papers do not say**, and what is done here. The directories are made within the first phase, as the
 //! files go into them. The clock of a phase that writes stops when all is on disk; that of reading with the last call.
@@ -74,6 +74,28 @@ impl Step {
     }
 }
 
+/// When the directories are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Directories {
+    /// Within the first phase, as the files go into them.
+    AsFilesCome,
+    /// All of them before the first phase.
+    First,
+}
+
+/// What the clock of a phase waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forced {
+    /// The last call.
+    Nothing,
+    /// A sync at the end of a phase that writes.
+    Writes,
+    /// A sync at the end of every phase.
+    Everything,
+    /// An `fsync` of every file that was written.
+    EachFile,
+}
+
 /// A benchmark of files of one size.
 #[derive(Clone, Debug)]
 pub struct Sequential {
@@ -87,14 +109,16 @@ pub struct Sequential {
     pub files: FileCount,
     /// Files in one directory, at most.
     pub files_per_directory: u64,
+    /// When the directories are made.
+    pub directories: Directories,
     /// Bytes of a call, at most.
     pub call_bytes: u64,
     /// The phases in order; the first one creates.
     pub steps: &'static [Step],
     /// Caches are emptied between phases.
     pub empty_caches: bool,
-    /// The clock of a phase that writes stops when all is on disk.
-    pub sync_at_end: bool,
+    /// What the clock of a phase waits for.
+    pub forced: Forced,
 }
 
 const KB: u64 = 1 << 10;
@@ -140,10 +164,11 @@ pub const SEQUENTIAL: Sequential = Sequential {
         at_least: 1,
     },
     files_per_directory: 25,
+    directories: Directories::AsFilesCome,
     call_bytes: CALL_BYTES,
     steps: &[Step::Create, Step::Read],
     empty_caches: true,
-    sync_at_end: true,
+    forced: Forced::Writes,
 };
 
 /// Create, read, overwrite and delete, as in 1995.
@@ -212,17 +237,25 @@ impl Benchmark for Sequential {
         let file_bytes = case.file_bytes.unwrap_or_default();
         let mut phases = Phases::new(self.name, case.file_bytes, repetition, subject);
         let mut files = Vec::new();
+        let mut directories = match self.directories {
+            Directories::AsFilesCome => Vec::new(),
+            Directories::First => self.make_directories(file_bytes, phases.subject)?,
+        };
         for &step in self.steps {
             if self.empty_caches {
                 phases.subject.drop_caches()?;
             }
-            let until = match step {
-                Step::Read => Until::LastCall,
-                _ => Until::written(self.sync_at_end),
+            let until = match (self.forced, step) {
+                (Forced::Nothing | Forced::EachFile, _) | (Forced::Writes, Step::Read) => {
+                    Until::LastCall
+                }
+                (Forced::Writes | Forced::Everything, _) => Until::Synced,
             };
             phases.run(step.as_str(), until, |subject| {
                 match step {
-                    Step::Create => self.create(file_bytes, &mut files, subject)?,
+                    Step::Create => {
+                        self.create(file_bytes, &mut directories, &mut files, subject)?;
+                    }
                     _ => self.go_over(step, file_bytes, &files, subject)?,
                 }
                 let count = files.len() as u64;
@@ -243,18 +276,34 @@ impl Benchmark for Sequential {
 }
 
 impl Sequential {
+    fn make_directories(
+        &self,
+        file_bytes: u64,
+        subject: &mut dyn Subject,
+    ) -> Result<Vec<DirKey>, BenchError> {
+        let files = self.files.of_size(file_bytes);
+        let directories = files.div_ceil(self.files_per_directory.max(1));
+        (0..directories).map(|_| subject.mkdir()).collect()
+    }
+
+    /// Directories that are not there yet are made.
     fn create(
         &self,
         file_bytes: u64,
+        directories: &mut Vec<DirKey>,
         files: &mut Vec<FileKey>,
         subject: &mut dyn Subject,
     ) -> Result<(), BenchError> {
-        let mut dir = DirKey(0);
         for i in 0..self.files.of_size(file_bytes) {
-            if i % self.files_per_directory.max(1) == 0 {
-                dir = subject.mkdir()?;
+            let number = (i / self.files_per_directory.max(1)) as usize;
+            if number == directories.len() {
+                directories.push(subject.mkdir()?);
             }
-            files.push(subject.create(dir, file_bytes, self.call_bytes)?);
+            let file = subject.create(directories[number], file_bytes, self.call_bytes)?;
+            if self.forced == Forced::EachFile {
+                subject.fsync(file)?;
+            }
+            files.push(file);
         }
         Ok(())
     }
@@ -276,6 +325,9 @@ impl Sequential {
                 Step::Overwrite => subject.overwrite(file, whole)?,
                 Step::Delete => subject.delete(file)?,
                 Step::Read | Step::Create => subject.read(file, whole)?,
+            }
+            if step == Step::Overwrite && self.forced == Forced::EachFile {
+                subject.fsync(file)?;
             }
         }
         Ok(())

@@ -436,3 +436,112 @@ fn articles_in_the_middle_are_counted_and_old_ones_are_read_unless_they_are_not(
         .expect("room for all articles");
     assert_eq!(measured[1].files, 0);
 }
+
+/// By hand, with four files in directories of two: a call is a second, a sync ten.
+#[test]
+fn the_benchmark_of_1997_makes_directories_first_and_syncs_every_phase() {
+    let benchmark = Sequential {
+        files: FileCount::Exactly(4),
+        files_per_directory: 2,
+        ..small_file::SMALL_FILE_1997
+    };
+    let mut subject = TestSubject::new(MB, &[]);
+    let measured = benchmark
+        .run(Case::of_size(1024), 0, &site(MB), &mut subject)
+        .expect("room for 4 KB");
+    assert_eq!(
+        subject.log[..8],
+        [
+            "mkdir 1",
+            "mkdir 2",
+            "drop",
+            "create 1/1 1024",
+            "create 1/2 1024",
+            "create 2/3 1024",
+            "create 2/4 1024",
+            "sync",
+        ]
+    );
+    assert_eq!(
+        in_short(&measured),
+        [
+            ("create", 4, 4096, 14),
+            ("read", 4, 4096, 14),
+            ("overwrite", 4, 4096, 14),
+            ("delete", 4, 0, 14),
+        ]
+    );
+    assert_eq!(small_file::SMALL_FILE_1997.files.of_size(1024), 10_000);
+    assert_eq!(small_file::SMALL_FILE_1997.files_per_directory, 100);
+}
+
+/// 32 MB are 8,192 calls of 4 KB; an `fsync` is a second here.
+#[test]
+fn the_large_file_of_1997_is_synced_where_it_is_written() {
+    let mut subject = TestSubject::new(100 * MB, &[]);
+    let measured = large_file::LARGE_FILE_1997
+        .run(Case::of_size(32 * MB), 0, &site(100 * MB), &mut subject)
+        .expect("room for 32 MB");
+    assert_eq!(
+        in_short(&measured),
+        [
+            ("create", 1, 32 * MB, 8193),
+            ("read", 1, 32 * MB, 8192),
+            ("overwrite", 1, 32 * MB, 8193),
+        ]
+    );
+    let synced = subject.log.iter().filter(|line| *line == "fsync 1");
+    assert_eq!(
+        (synced.count(), subject.log.contains(&"sync".into())),
+        (2, false)
+    );
+}
+
+/// By hand. 1,000 files of 14.275 KB in the mean are 14,617,600 bytes, and their archive a quarter of that; unpacking
+/// costs 500 ns a byte. 32 compilations of 0.7 s make 32 objects and a program, and remove two temporary files each.
+#[test]
+fn applications_are_made_of_the_operations_that_are_documented() {
+    let mut subject = TestSubject::new(100 * MB, &[]);
+    let measured = applications::APPLICATIONS
+        .run(Case::default(), 0, &site(100 * MB), &mut subject)
+        .expect("room for 18 MB");
+    let short: Vec<_> = in_short(&measured)
+        .into_iter()
+        .map(|m| (m.0, m.1, m.2))
+        .collect();
+    assert_eq!(
+        short,
+        [
+            ("pax", 1000, 14_617_600,),
+            ("rm", 1000, 0),
+            ("gmake", 32, 0),
+            ("clean", 33, 0),
+        ]
+    );
+    let count = |verb: &str| {
+        subject
+            .log
+            .iter()
+            .filter(|line| line.starts_with(verb))
+            .count()
+    };
+    assert_eq!(subject.files.len(), 1 + 32 + 24);
+    // The archive's directory, 50 of the tree, sources, headers, temporary files.
+    assert_eq!((count("mkdir"), count("rmdir")), (1 + 50 + 3, 50));
+    // Archive and tree; sources, headers, two temporary files and an object each, the program.
+    assert_eq!(count("create"), 1 + 1000 + 32 + 24 + 32 * 3 + 1);
+    assert_eq!(count("delete"), 1000 + 64 + 33);
+    let archived = subject.log.iter().find(|line| line.starts_with("create"));
+    assert_eq!(archived.map(String::as_str), Some("create 1/1 3654400"));
+    // The archive is read piece by piece, and wholly: the last piece ends where it ends.
+    let pieces: Vec<&str> = subject
+        .log
+        .iter()
+        .filter_map(|line| line.strip_prefix("read 1 "))
+        .collect();
+    assert_eq!((pieces.len(), pieces[0]), (1000, "0+1280"));
+    assert_eq!(pieces[999], "3651328+3072");
+    // 7.3088 s and 22.4 s of the processor; a call is a second.
+    assert_eq!(measured[2].elapsed_ns % 1_000_000_000, 400_000_000);
+    assert_eq!(measured[0].elapsed_ns % 1_000_000_000, 308_800_000);
+}

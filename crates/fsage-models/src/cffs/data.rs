@@ -198,7 +198,7 @@ impl Cffs {
                     })?;
                 }
             }
-            if fresh && self.params.randomize_first && lbn < TREE.direct {
+            if fresh && self.randomizes() && lbn < TREE.direct {
                 self.note_last_block(inode, lbn);
             }
             let stop = end.min((u64::from(lbn) + 1) * BLOCK);

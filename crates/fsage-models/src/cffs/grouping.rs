@@ -5,7 +5,7 @@
 //! size, which is kept here once for all of them. A file that leaves its directory takes start and size along.
 
 use super::inode::{Home, Inode, Kind, NO_DIR};
-use super::params::Start;
+use super::params::{Randomize, Start};
 use super::{Cffs, entries::Name, entries::Node};
 use fsage_core::io::Flush;
 
@@ -228,7 +228,7 @@ impl Cffs {
             self.address(&self.dirs[inode.dir as usize].inode, 0)
         };
         let cg = self.geometry.cg_of(near);
-        if self.params.randomize_first && inode.dir != NO_DIR {
+        if self.randomizes() && inode.dir != NO_DIR {
             let dir = &mut self.dirs[inode.dir as usize];
             dir.searches += 1;
             if dir.searches.is_multiple_of(2) {
@@ -242,6 +242,15 @@ impl Cffs {
             (Start::Random, _) => self.random_start(),
             (Start::CylinderGroup, Some(last)) => last.saturating_add(self.window()),
             (Start::CylinderGroup, None) => self.geometry.cg_start(cg),
+        }
+    }
+
+    /// Half of the first blocks are put at random now.
+    pub(super) fn randomizes(&self) -> bool {
+        match self.params.randomize_first {
+            Randomize::Never => false,
+            Randomize::Always => true,
+            Randomize::Benchmarks => self.told.is_on(),
         }
     }
 

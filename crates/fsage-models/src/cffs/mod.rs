@@ -44,7 +44,7 @@ pub mod params;
 
 pub use geometry::{Geometry, SizeError};
 pub use open::OpenFile;
-pub use params::{InodeId, Params, Start};
+pub use params::{InodeId, Params, Randomize, Start};
 
 use crate::block_list::RunPool;
 use crate::names::Names;
@@ -54,6 +54,7 @@ use crate::shortfall::Shortfall;
 use crate::told::{self, Told};
 use directory::Dir;
 use free_map::FreeMap;
+use fsage_core::io::Flush;
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, Rng, StateError};
 use grouping::Group;
 use inode::{Inode, Kind, Numbers};
@@ -268,6 +269,11 @@ impl Model for Cffs {
     fn link(&mut self, id: FileId, _existing: FileId, file: u32, dir: u32) -> Outcome {
         let linked = self.add_name(id, file, dir);
         linked.map_or_else(Outcome::from, |()| Outcome::Done)
+    }
+
+    fn fsync(&mut self, file: u32) {
+        let home = self.names.file(file).inode.home;
+        self.tell_home(home, Flush::Sync);
     }
 
     fn make_directory(&mut self, id: DirId, parent: u32) -> Result<u32, Outcome> {

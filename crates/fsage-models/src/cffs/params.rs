@@ -20,6 +20,17 @@ pub enum Start {
     Random,
 }
 
+/// When half of the first blocks are put at random, the others behind the file before: that imitates a used disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Randomize {
+    /// Never.
+    Never,
+    /// Always.
+    Always,
+    /// Only while the model tells a host: in benchmarks, and not while it is aged.
+    Benchmarks,
+}
+
 /// Every key with its meaning and default, in the order of the documentation.
 pub const KEYS: [(&str, &str); 14] = [
     (
@@ -56,7 +67,7 @@ pub const KEYS: [(&str, &str); 14] = [
     ),
     (
         "randomize_first",
-        "on or off (default): half of the first blocks are put at random, to imitate a used disk",
+        "on, off (default), or bench: half of the first blocks are put at random, with bench only in benchmarks",
     ),
     (
         "dir_group_read",
@@ -94,8 +105,8 @@ pub struct Params {
     pub inode_id: InodeId,
     /// Where searches begin that follow no other block.
     pub start: Start,
-    /// Half of the first blocks are put at random, the others behind the file before.
-    pub randomize_first: bool,
+    /// When half of the first blocks are put at random.
+    pub randomize_first: Randomize,
     /// Blocks of a directory are read with its first group.
     pub dir_group_read: bool,
     /// Most blocks of a group.
@@ -119,7 +130,7 @@ impl Default for Params {
             softupdates: false,
             inode_id: InodeId::Locator,
             start: Start::CylinderGroup,
-            randomize_first: false,
+            randomize_first: Randomize::Never,
             dir_group_read: true,
             group_blocks: 16,
             maxbpg: 0,
@@ -168,7 +179,16 @@ impl Params {
                     _ => return Err(setting.bad("cg or random")),
                 }
             }
-            "randomize_first" => self.randomize_first = flag()?,
+            "randomize_first" => {
+                self.randomize_first = match setting.value {
+                    Some("bench") => Randomize::Benchmarks,
+                    _ => match setting.flag() {
+                        Ok(true) => Randomize::Always,
+                        Ok(false) => Randomize::Never,
+                        Err(_) => return Err(setting.bad("on, off or bench")),
+                    },
+                }
+            }
             "dir_group_read" => self.dir_group_read = flag()?,
             "group_blocks" => {
                 self.group_blocks = number()?;
@@ -206,6 +226,14 @@ mod tests {
         assert!(!params.embed && params.group && params.softupdates);
         assert_eq!(params.inode_id, InodeId::Physical);
         assert_eq!(params.start, Start::Random);
+        for (text, when) in [
+            ("", Randomize::Never),
+            ("randomize_first", Randomize::Always),
+            ("randomize_first=off", Randomize::Never),
+            ("randomize_first=bench", Randomize::Benchmarks),
+        ] {
+            assert_eq!(parse(text).unwrap().randomize_first, when, "{text}");
+        }
         assert_eq!(parse("size=128M").unwrap().size_bytes, 134_217_728);
         assert_eq!(parse("").unwrap(), Params::default());
     }
@@ -216,6 +244,7 @@ mod tests {
         assert!(message("inode_id=ino").contains("locator or physical"));
         assert!(message("start").contains("needs a value"));
         assert!(message("policy=orig").contains("known: size, cg_blocks, embed"));
+        assert!(message("randomize_first=ever").contains("on, off or bench"));
         assert!(message("group_blocks=0").contains("1 to 64"));
         assert!(message("embed=maybe").contains("true or false"));
     }

@@ -256,6 +256,10 @@ impl Model for Ffs {
         })
     }
 
+    fn fsync(&mut self, file: u32) {
+        self.tell_inode(self.names.file(file).inode.ino, Flush::Sync);
+    }
+
     fn delete(&mut self, id: FileId, file: u32) {
         let (dir, chunk) = self.names.place(id, file);
         self.leave(dir, chunk);

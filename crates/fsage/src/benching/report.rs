@@ -534,6 +534,7 @@ mod tests {
                 cpu_ns: None,
                 optimal: Some(3),
                 countable: Some(4),
+                requests: None,
             },
         }
     }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
-use fsage_bench::Measurement;
+use fsage_bench::{Measurement, Requests};
 use fsage_data::table::{Column, ColumnKind, Table, TableWriter, Value, read_table};
 use serde::Serialize;
 use std::fs;
@@ -61,7 +61,7 @@ pub struct Row {
     pub measurement: Measurement,
 }
 
-const COLUMNS: [(&str, ColumnKind); 17] = [
+const COLUMNS: [(&str, ColumnKind); 22] = [
     ("target", ColumnKind::Text),
     ("state", ColumnKind::Text),
     ("device", ColumnKind::Text),
@@ -79,11 +79,17 @@ const COLUMNS: [(&str, ColumnKind); 17] = [
     ("layout_score", ColumnKind::F64),
     ("bytes_per_s", ColumnKind::F64),
     ("files_per_s", ColumnKind::F64),
+    ("device_reads", ColumnKind::U64),
+    ("device_writes", ColumnKind::U64),
+    ("device_sync_writes", ColumnKind::U64),
+    ("device_read_bytes", ColumnKind::U64),
+    ("device_written_bytes", ColumnKind::U64),
 ];
 
 impl Row {
     fn values(&self) -> [Value; COLUMNS.len()] {
         let measured = &self.measurement;
+        let requests = |of: fn(Requests) -> u64| measured.requests.map(of).into();
         [
             self.target.as_str().into(),
             self.state.as_str().into(),
@@ -102,6 +108,11 @@ impl Row {
             measured.layout_score().into(),
             measured.throughput().into(),
             measured.file_rate().into(),
+            requests(|r| r.reads),
+            requests(|r| r.writes),
+            requests(|r| r.sync_writes),
+            requests(|r| r.read_bytes),
+            requests(|r| r.written_bytes),
         ]
     }
 }
@@ -146,7 +157,19 @@ impl Read<'_> {
                 cpu_ns: self.number("cpu_ns"),
                 optimal: self.number("optimal"),
                 countable: self.number("countable"),
+                requests: self.requests(),
             },
+        })
+    }
+
+    /// None of what earlier versions measured.
+    fn requests(&self) -> Option<Requests> {
+        Some(Requests {
+            reads: self.number("device_reads")?,
+            writes: self.number("device_writes")?,
+            sync_writes: self.number("device_sync_writes")?,
+            read_bytes: self.number("device_read_bytes")?,
+            written_bytes: self.number("device_written_bytes")?,
         })
     }
 }

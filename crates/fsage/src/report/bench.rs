@@ -421,6 +421,7 @@ mod tests {
                 cpu_ns: None,
                 optimal: None,
                 countable: None,
+                requests: None,
             },
         }
     }

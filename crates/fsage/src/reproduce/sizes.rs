@@ -172,6 +172,7 @@ pub(crate) mod tests {
             cpu_ns: None,
             optimal: (phase == "create").then_some(3),
             countable: (phase == "create").then_some(4),
+            requests: None,
         }
     }
 
