@@ -1,6 +1,7 @@
 //! The papers: what is run for each (`run.toml`), and what it reports (`expected.toml`). Both lie in `papers/`, and are
 //! part of the program.
 
+use super::seltzer95::plan::Logging;
 use anyhow::{Context, bail};
 use fsage_core::size;
 use fsage_workload::preset::{self, Preset};
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Name of a paper, its `run.toml` and its `expected.toml`.
-pub const PAPERS: [(&str, &str, &str); 2] = [
+pub const PAPERS: [(&str, &str, &str); 3] = [
     (
         "smith96",
         include_str!("../../../../papers/smith96/run.toml"),
@@ -18,6 +19,11 @@ pub const PAPERS: [(&str, &str, &str); 2] = [
         "smith97",
         include_str!("../../../../papers/smith97/run.toml"),
         include_str!("../../../../papers/smith97/expected.toml"),
+    ),
+    (
+        "seltzer95",
+        include_str!("../../../../papers/seltzer95/run.toml"),
+        include_str!("../../../../papers/seltzer95/expected.toml"),
     ),
 ];
 
@@ -64,6 +70,8 @@ pub struct Run {
 pub enum Experiments {
     /// Allocators of FFS, aged with one workload: Smith and Seltzer.
     Allocators(Allocators),
+    /// A log beside an FFS, and what age does to an FFS: Seltzer and others.
+    Logging(Logging),
 }
 
 /// Allocators of FFS, aged with one workload.
@@ -289,6 +297,7 @@ impl Experiments {
     pub fn set_days(&mut self, days: u64) -> anyhow::Result<()> {
         match self {
             Experiments::Allocators(plan) => plan.workload.days = Some(days),
+            Experiments::Logging(plan) => plan.fragmentation.days = Some(days),
         }
         Ok(())
     }
@@ -311,6 +320,7 @@ impl Experiments {
                 }
                 plan.sequential.sizes = sizes;
             }
+            Experiments::Logging(plan) => plan.by_size.sizes = sizes,
         }
         Ok(())
     }
@@ -319,6 +329,7 @@ impl Experiments {
     pub fn sizes(&self) -> &[Bytes] {
         match self {
             Experiments::Allocators(plan) => &plan.sequential.sizes,
+            Experiments::Logging(plan) => &plan.by_size.sizes,
         }
     }
 
@@ -326,6 +337,7 @@ impl Experiments {
     pub fn days(&self) -> Option<u64> {
         match self {
             Experiments::Allocators(plan) => plan.workload.days,
+            Experiments::Logging(plan) => plan.fragmentation.days,
         }
     }
 
@@ -342,6 +354,7 @@ impl Experiments {
                     plan.workload.preset
                 )
             }
+            Experiments::Logging(plan) => plan.fragmentation.workload_text(seed),
         }
     }
 }
