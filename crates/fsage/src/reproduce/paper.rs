@@ -294,10 +294,11 @@ impl Experiments {
     ///
     /// # Errors
     /// The experiments have no days.
+    #[allow(clippy::unnecessary_wraps, reason = "the papers so far all have days")]
     pub fn set_days(&mut self, days: u64) -> anyhow::Result<()> {
         match self {
             Experiments::Allocators(plan) => plan.workload.days = Some(days),
-            Experiments::Logging(plan) => plan.fragmentation.days = Some(days),
+            Experiments::Logging(plan) => plan.set_days(days),
         }
         Ok(())
     }
@@ -396,6 +397,15 @@ mod tests {
             match &paper.run.experiments {
                 Experiments::Allocators(plan) => {
                     plan.workload.home().unwrap();
+                }
+                Experiments::Logging(plan) => {
+                    let fragmentation = &plan.fragmentation;
+                    assert!(fsage_disk::Drive::preset(&fragmentation.device).is_some());
+                    assert!(fsage_host::HostParams::preset(&fragmentation.host).is_some());
+                    for fs in &fragmentation.file_systems {
+                        assert!(paper.run.targets.contains_key(&fs.name), "{}", fs.name);
+                        assert!(Preset::named(&fs.name).is_some(), "{}", fs.name);
+                    }
                 }
             }
         }

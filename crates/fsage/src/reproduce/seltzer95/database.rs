@@ -53,7 +53,7 @@ impl TpcB {
     pub fn run(bench: &Bench<'_>) -> anyhow::Result<TpcB> {
         let plan = &bench.plan.database;
         let policy = cleaner::by_name(&plan.cleaner).with_context(|| {
-            let known = cleaner::ALL.map(|policy| policy.name());
+            let known = cleaner::ALL.map(cleaner::Policy::name);
             format!(
                 "no cleaner is called `{}`; known: {}",
                 plan.cleaner,

@@ -92,6 +92,14 @@ pub struct Date {
     pub days_before: u64,
 }
 
+impl Logging {
+    /// A quick look: so many days of every workload, and the database on the emptiest disk only.
+    pub fn set_days(&mut self, days: u64) {
+        self.fragmentation.days = Some(days);
+        self.database.utilization_percent.truncate(1);
+    }
+}
+
 impl Fragmentation {
     /// The workloads, in a sentence that names `seed`.
     pub fn workload_text(&self, seed: u64) -> String {
