@@ -120,6 +120,11 @@ fn files_are_made_read_overwritten_and_deleted_in_a_directory_of_their_own() {
         real.overwrite(file, part(8 * KB, 100 * KB, 8 * KB))
             .unwrap();
         assert_eq!(fs::metadata(made.join("f0")).unwrap().len(), 200 * KB);
+        real.append(file, 3000).unwrap();
+        let longer = fs::read(made.join("f0")).unwrap();
+        assert_eq!(longer.len(), data.len() + 3000);
+        assert!(longer.starts_with(&data));
+        assert_eq!(real.file_bytes(file).unwrap(), 200 * KB + 3000);
         real.delete(file).unwrap();
         let gone = real.read(file, whole(1));
         assert!(matches!(gone, Err(BenchError::NoFile(key)) if key == file));

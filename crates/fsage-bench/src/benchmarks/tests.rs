@@ -259,3 +259,60 @@ fn the_free_space_benchmark_has_three_sizes_and_25_files_a_directory() {
     // 512 / 25 = 20.5.
     assert!(subject.log.contains(&"mkdir 21".to_owned()));
 }
+
+#[test]
+fn a_transaction_writes_a_page_back_and_reads_one_and_every_82nd_adds_one_to_the_history() {
+    let benchmark = TpcB {
+        warm_rounds: 0,
+        transactions: 3000,
+        ..tpcb::TPC_B
+    };
+    let mut subject = TestSubject::new(1 << 30, &[]);
+    let case = Case::of_size(benchmark.account_bytes);
+    let measured = benchmark
+        .run(case, 0, &site(1 << 30), &mut subject)
+        .expect("room for the database");
+    let [phase] = &measured[..] else {
+        panic!("{measured:?}");
+    };
+    assert_eq!((&*phase.phase, phase.files), ("transactions", 3000));
+    // lfs.md 15.1: 237 MB, 44 KB, 44 KB, 70 KB.
+    let made = [
+        "drop",
+        "mkdir 1",
+        "create 1/1 248512512",
+        "create 1/2 45056",
+        "create 1/3 45056",
+    ];
+    assert_eq!(subject.log[..5], made);
+    assert_eq!(subject.log[5..7], ["create 1/4 71680", "drop"]);
+    let of = |verb: &str| -> Vec<usize> {
+        let lines = subject.log.iter().enumerate();
+        lines
+            .filter(|(_, line)| line.starts_with(verb))
+            .map(|(i, _)| i)
+            .collect()
+    };
+    // 44 KB are 11 pages, each read once and never forgotten; of the history only the page at its end is read.
+    for (file, pages) in [(2, 11), (3, 11), (4, 1)] {
+        assert_eq!(of(&format!("read {file} ")).len(), pages, "file {file}");
+        assert!(of(&format!("overwrite {file} ")).is_empty(), "file {file}");
+    }
+    // Memory has 1024 pages: 22 of branches and tellers, some 990 of accounts, and the 12 or 13 that the history got in as
+    // many transactions, since 81.9 records of it are a page.
+    let (reads, writes) = (of("read 1 "), of("overwrite 1 "));
+    let in_memory = reads.len() - writes.len();
+    assert!((988..=990).contains(&in_memory), "{in_memory}");
+    // One in 60 is in memory, 1024 of 60,672; some 1000 transactions fill it.
+    assert!((3850..=4000).contains(&reads.len()), "{}", reads.len());
+    for &read in reads.iter().filter(|&&read| read > writes[0]) {
+        let before = &subject.log[read - 1];
+        let written = before.starts_with("overwrite 1 ") || before.starts_with("append 4 ");
+        assert!(written, "{before}");
+    }
+    // The last page of the history has 2048 bytes left. 4000 records are 48 pages, less those in memory.
+    let bytes: Vec<&str> = of("append 4 ").iter().map(|&i| &*subject.log[i]).collect();
+    assert!((35..=37).contains(&bytes.len()), "{}", bytes.len());
+    assert_eq!(bytes[0], "append 4 2048");
+    assert!(bytes[1..].iter().all(|line| *line == "append 4 4096"));
+}

@@ -1,7 +1,7 @@
 //! A point of the figure of Seltzer et al. 1995: TPC-B on one system, on a disk that is full to one share, by two clocks.
 //!
 //! ```text
-//! measure(&Setup) -> Result<Point, BenchError>
+//! measure(&Setup) -> Result<Point, BenchError>        Setup::of_1995(System, utilization_percent)
 //! ```
 //!
 //! One run gives both. The first clock is that of the simulated disk and host. The second has no disk: it charges what
@@ -16,7 +16,7 @@ use crate::simulated::{Simulated, SimulatedStand};
 use crate::subject::BenchError;
 use fsage_core::io::AnyHosted;
 use fsage_core::{DirId, FileId, LogUsage, Op, Outcome};
-use fsage_disk::{Device, Disk};
+use fsage_disk::{Components, Device, Disk};
 use fsage_host::HostParams;
 use fsage_models::lfs::cleaner::Policy;
 use fsage_models::lfs::costs;
@@ -48,6 +48,8 @@ pub struct Setup {
     /// Bytes of files over those of the disk when the clock starts, in percent; what the database alone takes, 48, is
     /// the least.
     pub utilization_percent: u64,
+    /// Dirty blocks of data that start a segment write of a log.
+    pub flush_blocks: u64,
     /// Transactions that count.
     pub transactions: u64,
     /// The disk below the simulated host.
@@ -62,9 +64,19 @@ impl Setup {
         Setup {
             system,
             utilization_percent,
+            flush_blocks: 115,
             transactions: TPC_B.transactions,
             disk: Disk::preset("dsp3105").expect("a preset of the crate"),
             host: HostParams::preset("sparcstation-2").expect("a preset of the crate"),
+        }
+    }
+
+    /// On the same machine, with the segment writes of 800 KB that the one of 1993 made: what its cleaner did can be
+    /// compared, and no speed.
+    pub fn of_1993(system: System, utilization_percent: u64) -> Setup {
+        Setup {
+            flush_blocks: 200,
+            ..Setup::of_1995(system, utilization_percent)
         }
     }
 
@@ -75,6 +87,9 @@ impl Setup {
             size_bytes: DISK_BYTES + 8192,
             frag_bytes: 1024,
             superuser: true,
+            write_threshold_blocks: self.flush_blocks,
+            // Of n buffers n/2 - 10 start a write, and at 3n/4 - 10 the writer waits.
+            wait_threshold_blocks: 3 * (self.flush_blocks + 10) / 2 - 10,
             ..lite2
         };
         let log = match self.system {
@@ -125,14 +140,36 @@ impl Setup {
 pub struct Point {
     /// Transactions that were done while the clock ran: fewer than wanted where the log came to its end.
     pub transactions: u64,
+    /// Share of the disk that was in use at the end: live bytes over all segments; on an FFS what is not free.
+    pub utilization: f64,
     /// Transactions a second by the constants of the paper.
     pub tps_by_constants: f64,
     /// Transactions a second on the simulated disk.
     pub tps_by_disk: f64,
+    /// Where the time of a transaction went on the simulated disk.
+    pub time: Time,
+    /// Bytes of the log, the cleaner's apart, for a transaction; 0 on an FFS.
+    pub log_bytes: f64,
     /// What the cleaner did; `None` where it did nothing.
     pub cleaning: Option<Cleaning>,
     /// Why nothing more could be written, if the log came to its end.
     pub end: Option<String>,
+}
+
+/// The time of a transaction on the simulated disk, the cleaner's included, in milliseconds. The processor works while
+/// the disk writes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Time {
+    /// The processor copied, and served system calls.
+    pub processor_ms: f64,
+    /// The arm moved.
+    pub seek_ms: f64,
+    /// Sectors had to come round.
+    pub rotation_ms: f64,
+    /// Sectors passed below the head, or waited for the bus.
+    pub transfer_ms: f64,
+    /// The controller worked.
+    pub overhead_ms: f64,
 }
 
 /// What a cleaner did.
@@ -144,7 +181,7 @@ pub struct Cleaning {
     pub segments_per_1000: f64,
     /// Bytes that the cleaner wrote over all that were written.
     pub share_of_writes: f64,
-    /// Bytes that the cleaner read and wrote over all that were transferred.
+    /// Bytes that the cleaner wrote over all that were read or written.
     pub share_of_transfers: f64,
 }
 
@@ -165,85 +202,116 @@ pub fn measure(setup: &Setup) -> Result<Point, BenchError> {
     let mut subject = stand.subject(0, Case::default());
     let mut database = Database::make(&setup.workload(), 0, &mut subject)?;
     let mut transactions = 0;
-    let mut start = Counted::default();
+    let mut start = Sums::default();
     let ended = database.warm_up(&mut subject).and_then(|()| {
-        start = Counted::new(&subject, &database);
+        start = Sums::of(&subject, &database);
         while transactions < setup.transactions {
             database.transaction(&mut subject)?;
             transactions += 1;
         }
         Ok(())
     });
-    let end = Counted::new(&subject, &database);
-    match (ended, &end.log.end) {
-        (Err(error), None) => Err(error),
+    let end = Sums::of(&subject, &database);
+    let log_ended = end.log.as_ref().is_some_and(|log| log.end.is_some());
+    match ended {
+        Err(error) if !log_ended => Err(error),
         _ => Ok(Point::new(transactions, &start, end)),
     }
 }
 
-/// What is counted from the beginning on.
+/// Sums from the beginning on.
 #[derive(Clone, Debug, Default)]
-struct Counted {
+struct Sums {
     ns: u64,
+    processor_ns: u64,
+    device: Components,
     reads: u64,
     writes: u64,
-    log: LogUsage,
-    is_log: bool,
+    log: Option<LogUsage>,
+    utilization: f64,
 }
 
-impl Counted {
-    fn new(subject: &Simulated<dyn AnyHosted, impl Device>, database: &Database) -> Counted {
-        let log = subject.model().log_usage();
-        Counted {
-            ns: subject.host().now_ns(),
+impl Sums {
+    fn of(subject: &Simulated<dyn AnyHosted, impl Device>, database: &Database) -> Sums {
+        let (fs, host) = (subject.model(), subject.host());
+        let space = fs.space().unwrap_or_default();
+        let geometry = fs.geometry();
+        let free_bytes = space.free_blocks * u64::from(geometry.block_bytes)
+            + space.free_frags * u64::from(geometry.frag_bytes);
+        let log = fs.log_usage();
+        Sums {
+            ns: host.now_ns(),
+            processor_ns: host.cpu_ns(),
+            device: host.device().counters().time,
             reads: database.reads,
             writes: database.writes,
-            is_log: log.is_some(),
-            log: log.unwrap_or_default(),
+            utilization: log.as_ref().map_or(
+                1.0 - free_bytes as f64 / geometry.size_bytes as f64,
+                LogUsage::live_share,
+            ),
+            log,
         }
     }
 }
 
 impl Point {
-    fn new(transactions: u64, start: &Counted, end: Counted) -> Point {
-        let reads = end.reads - start.reads;
-        let writes = end.writes - start.writes;
-        let log = LogUsage {
-            new_bytes: end.log.new_bytes - start.log.new_bytes,
-            cleaner_written_bytes: end.log.cleaner_written_bytes - start.log.cleaner_written_bytes,
-            cleaner_read_segments: end.log.cleaner_read_segments - start.log.cleaner_read_segments,
-            cleaned_segments: end.log.cleaned_segments - start.log.cleaned_segments,
-            cleaned_live_bytes: end.log.cleaned_live_bytes - start.log.cleaned_live_bytes,
-            ..end.log
-        };
-        let by_constants_ns = if end.is_log {
-            costs::log_ns(reads, &log)
-        } else {
-            (reads + writes) * costs::in_place_ns()
-        };
+    fn new(transactions: u64, start: &Sums, end: Sums) -> Point {
+        let each = transactions.max(1) as f64;
         let per_s = |ns: u64| transactions as f64 * 1e9 / ns.max(1) as f64;
+        let ms = |sum: fn(&Sums) -> u64| (sum(&end) - sum(start)) as f64 / 1e6 / each;
+        let time = Time {
+            processor_ms: ms(|sums| sums.processor_ns),
+            seek_ms: ms(|sums| sums.device.seek_ns),
+            rotation_ms: ms(|sums| sums.device.rotation_ns),
+            transfer_ms: ms(|sums| sums.device.media_ns + sums.device.bus_ns),
+            overhead_ms: ms(|sums| sums.device.overhead_ns),
+        };
+        let reads = end.reads - start.reads;
+        let requests = reads + end.writes - start.writes;
+        let tps_by_disk = per_s(end.ns - start.ns);
+        let log = end.log.map(|log| since(log, start.log.as_ref()));
+        let by_constants_ns = match &log {
+            Some(log) => costs::log_ns(reads, log),
+            None => requests * costs::in_place_ns(),
+        };
+        let log = log.unwrap_or_default();
         Point {
             transactions,
+            utilization: end.utilization,
             tps_by_constants: per_s(by_constants_ns),
-            tps_by_disk: per_s(end.ns - start.ns),
-            cleaning: Cleaning::of(&log, reads, transactions),
+            tps_by_disk,
+            time,
+            log_bytes: log.new_bytes as f64 / each,
+            cleaning: Cleaning::of(&log, reads, each),
             end: log.end,
         }
     }
 }
 
+/// What was transferred since an earlier time.
+fn since(log: LogUsage, earlier: Option<&LogUsage>) -> LogUsage {
+    let zero = LogUsage::default();
+    let earlier = earlier.unwrap_or(&zero);
+    LogUsage {
+        new_bytes: log.new_bytes - earlier.new_bytes,
+        cleaner_written_bytes: log.cleaner_written_bytes - earlier.cleaner_written_bytes,
+        cleaner_read_segments: log.cleaner_read_segments - earlier.cleaner_read_segments,
+        cleaned_segments: log.cleaned_segments - earlier.cleaned_segments,
+        cleaned_live_bytes: log.cleaned_live_bytes - earlier.cleaned_live_bytes,
+        ..log
+    }
+}
+
 impl Cleaning {
-    fn of(log: &LogUsage, pages_read: u64, transactions: u64) -> Option<Cleaning> {
-        let segments = log.cleaned_segments as f64;
-        let written = log.new_bytes + log.cleaner_written_bytes;
-        let cleaner_read = log.cleaner_read_segments * log.segment_bytes;
-        let cleaner = cleaner_read + log.cleaner_written_bytes;
-        let transferred = cleaner_read + written + pages_read * PAGE;
+    fn of(log: &LogUsage, pages_read: u64, transactions: f64) -> Option<Cleaning> {
+        let cleaner = log.cleaner_written_bytes as f64;
+        let written = (log.new_bytes + log.cleaner_written_bytes).max(1) as f64;
+        let read = pages_read * PAGE + log.cleaner_read_segments * log.segment_bytes;
         Some(Cleaning {
             utilization: log.cleaned_live_share()?,
-            segments_per_1000: 1000.0 * segments / transactions.max(1) as f64,
-            share_of_writes: log.cleaner_written_bytes as f64 / written.max(1) as f64,
-            share_of_transfers: cleaner as f64 / transferred.max(1) as f64,
+            segments_per_1000: 1000.0 * log.cleaned_segments as f64 / transactions,
+            share_of_writes: cleaner / written,
+            share_of_transfers: cleaner / (written + read as f64),
         })
     }
 }
