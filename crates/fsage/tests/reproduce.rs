@@ -115,12 +115,56 @@ fn the_second_paper_runs_and_a_seed_changes_it() {
 }
 
 #[test]
+fn a_log_stands_beside_an_ffs_and_aged_free_maps_beside_empty_ones() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    let quick = "--quiet reproduce seltzer95 --days 6 --sizes 1K,64K,1M --repetitions 1";
+    let json = stdout(&fsage(at, &format!("{quick} --json -o r")));
+    let report: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let lines = report["comparison"].as_array().expect("lines");
+    let line = |id: &str| {
+        let found = lines.iter().find(|line| line["id"] == id);
+        found.unwrap_or_else(|| panic!("no line {id}"))
+    };
+    // What the paper says whatever the workload: both are an order of magnitude.
+    for id in ["R95.1.create", "R95.1.delete", "S95.1.1K", "S95.7.small"] {
+        assert!(
+            line(id)["ours"].as_f64().is_some_and(|times| times > 5.0),
+            "{id}"
+        );
+    }
+    assert_eq!(line("S95.2.lfs")["verdict"], "not-measured", "4 MB");
+    assert_eq!(line("T95.2")["verdict"], "met");
+    assert_eq!(line("T95.5")["verdict"], "not-measured", "80 %");
+    assert!(
+        line("F95.2")["ours"]
+            .as_f64()
+            .is_some_and(|share| share < 1.0)
+    );
+    // Four systems at three sizes.
+    let csv = fs::read_to_string(at.join("r/overwrite.csv")).expect("a figure");
+    assert_eq!(csv.matches(",ours,").count(), 12, "{csv}");
+    // Six file systems on four dates.
+    let tests = fs::read_to_string(at.join("r/fragmentation-tests.csv")).expect("a table");
+    assert_eq!(tests.lines().count(), 25, "{tests}");
+    for name in [
+        "small-files.csv",
+        "large-file.csv",
+        "tpc-b.csv",
+        "fragmentation.svg",
+    ] {
+        assert!(at.join("r").join(name).is_file(), "{name}");
+    }
+    assert!(!at.join("r/workload.parquet").exists());
+}
+
+#[test]
 fn what_cannot_be_done_is_said_before_anything_is_made() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let at = folder.path();
     fs::create_dir(at.join("mine")).expect("a folder");
     for (args, words) in [
-        ("reproduce smith95", "known: smith96, smith97"),
+        ("reproduce smith95", "known: smith96, smith97, seltzer95"),
         ("reproduce", "PAPER"),
         ("reproduce smith96 -o mine", "is no reproduction"),
         (

@@ -39,7 +39,15 @@ impl ByBlocks {
 
     /// The score of a class; `None` of one without files.
     pub fn at(&self, blocks: u64) -> Option<f64> {
-        self.0.get(&blocks)?.0.share()
+        self.class(blocks).share()
+    }
+
+    /// Score of a class, which may have no files.
+    pub fn class(&self, blocks: u64) -> LayoutScore {
+        self.0
+            .get(&blocks)
+            .map(|(score, _)| *score)
+            .unwrap_or_default()
     }
 
     /// The score of several classes together.

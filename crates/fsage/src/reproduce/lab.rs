@@ -38,7 +38,20 @@ impl Lab<'_> {
     /// # Errors
     /// There is no such disk or host.
     pub fn new(run: &Run, threads: usize, ui: Ui) -> anyhow::Result<Lab<'_>> {
-        let (device, host) = (&run.device, &run.host);
+        Lab::with(run, &run.device, &run.host, threads, ui)
+    }
+
+    /// The same with another disk and another host than those of the paper.
+    ///
+    /// # Errors
+    /// There is no such disk or host.
+    pub fn with<'a>(
+        run: &'a Run,
+        device: &str,
+        host: &str,
+        threads: usize,
+        ui: Ui,
+    ) -> anyhow::Result<Lab<'a>> {
         let disk = crate::commands::disk(device)?;
         let host = HostParams::preset(host).with_context(|| {
             let known = fsage_host::PRESETS.map(|(name, _)| name);
@@ -51,6 +64,16 @@ impl Lab<'_> {
             threads,
             ui,
         })
+    }
+
+    /// The disk.
+    pub fn disk(&self) -> &Disk {
+        &self.disk
+    }
+
+    /// The host.
+    pub fn host(&self) -> &HostParams {
+        &self.host
     }
 
     /// The disk without a file system, over the part that the file system takes.

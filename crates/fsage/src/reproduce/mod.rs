@@ -6,7 +6,7 @@
 //! | [`lab`] | benchmarks over a disk and a host |
 //! | [`aged`], [`experiments`] | of the papers on allocators of FFS: file systems, aged and empty |
 //! | [`sizes`], [`by_blocks`], [`hot`], [`layout_by_day`] | what is measured of them |
-//! | [`smith96`], [`smith97`] | the figures and tables of a paper, one file each |
+//! | [`smith96`], [`smith97`], [`seltzer95`] | the figures and tables of a paper, one file each |
 //! | [`comparison`] | published, ours, verdict |
 //! | [`figure`], [`page`], [`folder`] | CSV, charts, the page, and the folder with all of it |
 //!
@@ -23,6 +23,7 @@ mod lab;
 mod layout_by_day;
 mod page;
 pub mod paper;
+mod seltzer95;
 mod sizes;
 mod smith96;
 mod smith97;
@@ -76,6 +77,16 @@ pub fn reproduce(
                 "smith97" => smith97::reproduce(&bench),
                 name => bail!("no experiments are known of `{name}`"),
             }
+        }
+        Experiments::Logging(plan) => {
+            let bench = seltzer95::Bench {
+                paper,
+                plan,
+                lab,
+                threads,
+                ui,
+            };
+            seltzer95::reproduce(&bench)
         }
     }
 }

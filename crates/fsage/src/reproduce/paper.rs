@@ -1,6 +1,7 @@
 //! The papers: what is run for each (`run.toml`), and what it reports (`expected.toml`). Both lie in `papers/`, and are
 //! part of the program.
 
+use super::seltzer95::plan::Logging;
 use anyhow::{Context, bail};
 use fsage_core::size;
 use fsage_workload::preset::{self, Preset};
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Name of a paper, its `run.toml` and its `expected.toml`.
-pub const PAPERS: [(&str, &str, &str); 2] = [
+pub const PAPERS: [(&str, &str, &str); 3] = [
     (
         "smith96",
         include_str!("../../../../papers/smith96/run.toml"),
@@ -18,6 +19,11 @@ pub const PAPERS: [(&str, &str, &str); 2] = [
         "smith97",
         include_str!("../../../../papers/smith97/run.toml"),
         include_str!("../../../../papers/smith97/expected.toml"),
+    ),
+    (
+        "seltzer95",
+        include_str!("../../../../papers/seltzer95/run.toml"),
+        include_str!("../../../../papers/seltzer95/expected.toml"),
     ),
 ];
 
@@ -64,6 +70,8 @@ pub struct Run {
 pub enum Experiments {
     /// Allocators of FFS, aged with one workload: Smith and Seltzer.
     Allocators(Allocators),
+    /// A log beside an FFS, and what age does to an FFS: Seltzer and others.
+    Logging(Logging),
 }
 
 /// Allocators of FFS, aged with one workload.
@@ -286,9 +294,11 @@ impl Experiments {
     ///
     /// # Errors
     /// The experiments have no days.
+    #[allow(clippy::unnecessary_wraps, reason = "the papers so far all have days")]
     pub fn set_days(&mut self, days: u64) -> anyhow::Result<()> {
         match self {
             Experiments::Allocators(plan) => plan.workload.days = Some(days),
+            Experiments::Logging(plan) => plan.set_days(days),
         }
         Ok(())
     }
@@ -311,6 +321,7 @@ impl Experiments {
                 }
                 plan.sequential.sizes = sizes;
             }
+            Experiments::Logging(plan) => plan.by_size.sizes = sizes,
         }
         Ok(())
     }
@@ -319,6 +330,7 @@ impl Experiments {
     pub fn sizes(&self) -> &[Bytes] {
         match self {
             Experiments::Allocators(plan) => &plan.sequential.sizes,
+            Experiments::Logging(plan) => &plan.by_size.sizes,
         }
     }
 
@@ -326,6 +338,7 @@ impl Experiments {
     pub fn days(&self) -> Option<u64> {
         match self {
             Experiments::Allocators(plan) => plan.workload.days,
+            Experiments::Logging(plan) => plan.fragmentation.days,
         }
     }
 
@@ -342,6 +355,7 @@ impl Experiments {
                     plan.workload.preset
                 )
             }
+            Experiments::Logging(plan) => plan.fragmentation.workload_text(seed),
         }
     }
 }
@@ -383,6 +397,15 @@ mod tests {
             match &paper.run.experiments {
                 Experiments::Allocators(plan) => {
                     plan.workload.home().unwrap();
+                }
+                Experiments::Logging(plan) => {
+                    let fragmentation = &plan.fragmentation;
+                    assert!(fsage_disk::Drive::preset(&fragmentation.device).is_some());
+                    assert!(fsage_host::HostParams::preset(&fragmentation.host).is_some());
+                    for fs in &fragmentation.file_systems {
+                        assert!(paper.run.targets.contains_key(&fs.name), "{}", fs.name);
+                        assert!(Preset::named(&fs.name).is_some(), "{}", fs.name);
+                    }
                 }
             }
         }
