@@ -114,6 +114,65 @@ fn the_second_paper_runs_and_a_seed_changes_it() {
     }
 }
 
+/// With no generation after filling. Expected: the rows of `expected.toml` by hand, and that the aged file systems are as
+/// full as they should be; the statement that the arithmetic does not support stands there and is not met.
+#[test]
+fn embedding_and_grouping_stand_beside_their_paper() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    let quick = "--quiet reproduce ganger97 --days 1 --repetitions 1 --check --json -o r";
+    let json = stdout(&fsage(at, quick));
+    let report: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let lines = report["comparison"].as_array().expect("lines");
+    assert!(lines.iter().all(|line| line["verdict"] != "not-measured"));
+    let line = |id: &str| {
+        let found = lines.iter().find(|line| line["id"] == id);
+        found.unwrap_or_else(|| panic!("no line {id}"))
+    };
+    for (id, ours) in [
+        ("C97.create.both.sync", 80.0),
+        ("C97.create.neither.sync", 2000.0),
+        ("C97.delete.both.sync", 1000.0),
+        ("C97.delete.neither.sync", 2000.0),
+    ] {
+        assert_eq!(line(id)["ours"], ours, "{id}");
+    }
+    for id in ["G97.1.requests.embed", "G97.1.requests.group"] {
+        assert_eq!(line(id)["verdict"], "differs", "{id}");
+    }
+    for id in [
+        "G97.1.requests",
+        "G97.2.read.requests",
+        "G97.3.requests",
+        "G97.6.same",
+    ] {
+        assert_eq!(line(id)["verdict"], "met", "{id}");
+    }
+    assert_eq!(line("G97.1.rate.embed")["upper"], 4.0);
+    // Three agings and a fresh file system, four targets, four phases, and a header.
+    let csv = fs::read_to_string(at.join("r/aged-table.csv")).expect("a table");
+    assert_eq!(csv.lines().count(), 1 + 4 * 4 * 4, "{csv}");
+    // The tables count blocks of data; metadata come on top.
+    for (target, least, most) in [("50", 50.0, 54.0), ("70", 70.0, 74.0), ("90", 89.0, 94.0)] {
+        let rows = csv
+            .lines()
+            .filter(|row| row.starts_with(&format!("{target},both,")));
+        for row in rows {
+            let used = row
+                .split(',')
+                .nth(2)
+                .and_then(|cell| cell.strip_suffix(" %"));
+            let used: f64 = used.and_then(|used| used.parse().ok()).expect("a share");
+            assert!((least..=most).contains(&used), "{row}");
+        }
+    }
+    let bars = fs::read_to_string(at.join("r/small-files.csv")).expect("bars");
+    assert_eq!(bars.lines().count(), 1 + 4 * 4, "{bars}");
+    assert!(at.join("r/ganger70.parquet").is_file() && !at.join("r/workload.parquet").exists());
+    let page = fs::read_to_string(at.join("r/index.html")).expect("the page");
+    assert!(page.contains("Embedded Inodes and Explicit Grouping"));
+}
+
 #[test]
 fn a_log_stands_beside_an_ffs_and_aged_free_maps_beside_empty_ones() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -164,7 +223,11 @@ fn what_cannot_be_done_is_said_before_anything_is_made() {
     let at = folder.path();
     fs::create_dir(at.join("mine")).expect("a folder");
     for (args, words) in [
-        ("reproduce smith95", "known: smith96, smith97, seltzer95"),
+        ("reproduce smith95", "known: smith96, smith97, seltzer95, ganger97"),
+        (
+            "reproduce ganger97 --sizes 1K",
+            "no curves by size of files",
+        ),
         ("reproduce", "PAPER"),
         ("reproduce smith96 -o mine", "is no reproduction"),
         (
@@ -216,5 +279,5 @@ fn the_papers_are_listed() {
     let listed = stdout(&fsage(Path::new("."), "reproduce --list"));
     assert!(listed.contains("smith96") && listed.contains("SIGMETRICS"));
     let json = stdout(&fsage(Path::new("."), "reproduce --list --json"));
-    assert!(json.contains("\"paper\": \"smith97\""));
+    assert!(json.contains("\"paper\": \"smith97\"") && json.contains("\"paper\": \"ganger97\""));
 }

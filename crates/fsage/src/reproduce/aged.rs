@@ -76,17 +76,16 @@ pub fn generate(paper: &Paper, workload: &Workload, path: &Path, ui: Ui) -> anyh
     Ok(())
 }
 
-/// Ages file systems, each given by its name and specification.
+/// Replays a workload on models, each given by its name and specification.
 ///
 /// # Errors
 /// The workload cannot be read, a specification is wrong, an interrupt.
-pub fn age(
+pub fn replayed(
     workload: &Path,
     targets: &[(String, String)],
-    hot: HotFiles,
     threads: usize,
     ui: Ui,
-) -> anyhow::Result<Vec<Aged>> {
+) -> anyhow::Result<Vec<Aging>> {
     let mut agings = Vec::new();
     for (_, spec) in targets {
         let target = Target::make(&TargetSpec::parse(spec)?)?;
@@ -101,6 +100,21 @@ pub fn age(
     bar.finish_and_clear();
     ui::go_on()?;
     replayed.context("the workload does not fit the file system")?;
+    Ok(agings)
+}
+
+/// Ages file systems, each given by its name and specification.
+///
+/// # Errors
+/// The workload cannot be read, a specification is wrong, an interrupt.
+pub fn age(
+    workload: &Path,
+    targets: &[(String, String)],
+    hot: HotFiles,
+    threads: usize,
+    ui: Ui,
+) -> anyhow::Result<Vec<Aged>> {
+    let agings = replayed(workload, targets, threads, ui)?;
     let hot = hot_files(workload, hot.days, ui)?;
     let aged = targets.iter().zip(agings).map(|((name, spec), aging)| {
         let last = aging.days().last().context("the workload has no day")?;

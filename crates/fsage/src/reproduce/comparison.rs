@@ -66,9 +66,12 @@ impl Line {
 
     /// The published figure as text; `shape` for a statement.
     pub fn published_text(&self) -> String {
-        match self.expected.value {
-            Some(value) => self.figure_text(value),
-            None => "shape".to_owned(),
+        match (self.expected.value, self.expected.upper) {
+            (Some(value), Some(upper)) => {
+                format!("{} to {}", self.digits(value), self.figure_text(upper))
+            }
+            (Some(value), None) => self.figure_text(value),
+            (None, _) => "shape".to_owned(),
         }
     }
 
@@ -82,6 +85,13 @@ impl Line {
     }
 
     fn figure_text(&self, value: f64) -> String {
+        let unit = self.expected.unit.as_deref().unwrap_or_default();
+        format!("{} {unit}", self.digits(value))
+            .trim_end()
+            .to_owned()
+    }
+
+    fn digits(&self, value: f64) -> String {
         let digits = match self.expected.kind {
             Kind::Ratio => 2,
             Kind::Layout => 3,
@@ -89,8 +99,7 @@ impl Line {
             _ if value.abs() >= 10.0 => 1,
             _ => 2,
         };
-        let unit = self.expected.unit.as_deref().unwrap_or_default();
-        format!("{value:.digits$} {unit}").trim_end().to_owned()
+        format!("{value:.digits$}")
     }
 }
 

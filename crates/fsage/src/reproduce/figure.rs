@@ -121,6 +121,48 @@ impl Figure {
     }
 }
 
+/// Bars, where the horizontal axis has no numbers.
+#[derive(Clone, Debug)]
+pub struct BarChart {
+    /// Name of its file.
+    pub slug: &'static str,
+    /// What it shows, and which figure of the paper that is.
+    pub title: String,
+    /// What it says.
+    pub text: String,
+    /// What the lengths are, with their unit.
+    pub value_label: &'static str,
+    /// In the order in which they stand.
+    pub bars: Vec<Bar>,
+}
+
+/// A bar.
+#[derive(Clone, Debug)]
+pub struct Bar {
+    /// What is compared: a phase, a program.
+    pub group: String,
+    /// The file system.
+    pub curve: String,
+    /// Its length: the mean, where it was measured several times.
+    pub value: f64,
+    /// Standard deviation, where it was measured several times.
+    pub deviation: Option<f64>,
+}
+
+impl BarChart {
+    /// One row a bar: `group,curve,value,deviation`.
+    pub fn csv(&self) -> String {
+        let mut out = String::from("group,curve,value,deviation\n");
+        for bar in &self.bars {
+            let (group, curve) = (csv_cell(&bar.group), csv_cell(&bar.curve));
+            let deviation = bar.deviation.map(|d| format!("{d:.6}"));
+            let deviation = deviation.unwrap_or_default();
+            let _ = writeln!(out, "{group},{curve},{:.6},{deviation}", bar.value);
+        }
+        out
+    }
+}
+
 /// A table.
 #[derive(Clone, Debug)]
 pub struct Sheet {
@@ -153,6 +195,8 @@ impl Sheet {
 pub enum Exhibit {
     /// A chart of curves.
     Figure(Figure),
+    /// A chart of bars.
+    Bars(BarChart),
     /// A table.
     Sheet(Sheet),
 }
@@ -202,6 +246,26 @@ mod tests {
              \"orig, aged\",published,65536,1.6,\n"
         );
         assert_eq!(csv_cell("a \"b\""), "\"a \"\"b\"\"\"");
+    }
+
+    #[test]
+    fn a_bar_is_a_row() {
+        let chart = BarChart {
+            slug: "b",
+            title: String::new(),
+            text: String::new(),
+            value_label: "files/s",
+            bars: vec![Bar {
+                group: "read".into(),
+                curve: "both, soft".into(),
+                value: 2.5,
+                deviation: None,
+            }],
+        };
+        assert_eq!(
+            chart.csv(),
+            "group,curve,value,deviation\nread,\"both, soft\",2.500000,\n"
+        );
     }
 
     #[test]

@@ -5,8 +5,9 @@
 //! FOLDER/comparison.csv      one row a number or statement: published, ours, verdict
 //! FOLDER/reproduction.json   what was run, and the comparison
 //! FOLDER/<figure>.csv, .svg  the data and the chart of a figure
+//! FOLDER/<bars>.csv          the data of a chart of bars
 //! FOLDER/<table>.csv         a table
-//! FOLDER/workload.parquet    the aging workload
+//! FOLDER/*.parquet           the aging workload, or several
 //! ```
 //!
 //! It is made under another name, and gets its own when it is complete. The same command gives the same bytes.
@@ -99,6 +100,9 @@ impl Folder {
                 Exhibit::Figure(figure) => {
                     self.write(&format!("{}.csv", figure.slug), &figure.csv())?;
                     self.write(&format!("{}.svg", figure.slug), &figure.svg())?;
+                }
+                Exhibit::Bars(chart) => {
+                    self.write(&format!("{}.csv", chart.slug), &chart.csv())?;
                 }
                 Exhibit::Sheet(sheet) => {
                     self.write(&format!("{}.csv", sheet.slug), &sheet.csv())?;

@@ -6,7 +6,7 @@
 //! | [`lab`] | benchmarks over a disk and a host |
 //! | [`aged`], [`experiments`] | of the papers on allocators of FFS: file systems, aged and empty |
 //! | [`sizes`], [`by_blocks`], [`hot`], [`layout_by_day`] | what is measured of them |
-//! | [`smith96`], [`smith97`], [`seltzer95`] | the figures and tables of a paper, one file each |
+//! | [`smith96`], [`smith97`], [`seltzer95`], [`ganger97`] | the figures and tables of a paper, one file each |
 //! | [`comparison`] | published, ours, verdict |
 //! | [`figure`], [`page`], [`folder`] | CSV, charts, the page, and the folder with all of it |
 //!
@@ -18,6 +18,7 @@ pub mod comparison;
 mod experiments;
 pub mod figure;
 pub mod folder;
+mod ganger97;
 mod hot;
 mod lab;
 mod layout_by_day;
@@ -88,6 +89,14 @@ pub fn reproduce(
             };
             seltzer95::reproduce(&bench)
         }
+        Experiments::Grouping(plan) => ganger97::reproduce(&ganger97::Bench {
+            paper,
+            plan,
+            lab,
+            workload,
+            threads,
+            ui,
+        }),
     }
 }
 

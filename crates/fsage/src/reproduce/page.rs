@@ -1,11 +1,11 @@
 //! The page of a reproduction, as a report.
 
 use super::comparison::{Line, Verdict};
-use super::figure::{Exhibit, Figure, Sheet};
+use super::figure::{BarChart, Exhibit, Figure, Sheet};
 use super::paper::{Bytes, Paper};
 use super::{Reproduction, facts};
 use crate::svg;
-use fsage_report::charts::{Point, Published, Series};
+use fsage_report::charts::{Bar, Bars, Point, Published, Series};
 use fsage_report::{
     self as page, Axis, Cell, Command, DataTable, Fact, Finding, Format, Lines, Report, Scale,
     Section, Target, Tone,
@@ -136,6 +136,7 @@ fn comparison(lines: &[Line]) -> page::Exhibit {
 fn shown(paper: &Paper, exhibit: &Exhibit) -> page::Exhibit {
     match exhibit {
         Exhibit::Figure(figure) => page::Exhibit::Chart(lines(paper, figure).into_chart()),
+        Exhibit::Bars(chart) => page::Exhibit::Chart(bars(paper, chart).into_chart()),
         Exhibit::Sheet(sheet) => page::Exhibit::Table(table(sheet)),
     }
 }
@@ -151,6 +152,38 @@ fn table(sheet: &Sheet) -> page::Sheet {
         title: sheet.title.clone(),
         description: sheet.text.clone(),
         data,
+    }
+}
+
+fn bars(paper: &Paper, chart: &BarChart) -> Bars {
+    // Colors are those of the file systems; what is none comes behind them.
+    let mut targets: Vec<String> = paper.run.targets.keys().cloned().collect();
+    let bars = chart.bars.iter().map(|bar| {
+        let known = targets.iter().position(|name| *name == bar.curve);
+        let target = known.unwrap_or_else(|| {
+            targets.push(bar.curve.clone());
+            targets.len() - 1
+        });
+        Bar {
+            group: bar.group.clone(),
+            target,
+            state: String::new(),
+            value: bar.value,
+            interval: bar.deviation.map(|d| (bar.value - d, bar.value + d)),
+        }
+    });
+    let bars = bars.collect();
+    Bars {
+        id: chart.slug.to_owned(),
+        title: chart.title.clone(),
+        description: chart.text.clone(),
+        value: Axis {
+            label: chart.value_label.to_owned(),
+            from_zero: true,
+            ..Axis::default()
+        },
+        targets,
+        bars,
     }
 }
 
