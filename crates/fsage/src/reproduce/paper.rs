@@ -6,9 +6,10 @@ use fsage_core::size;
 use fsage_workload::preset::{self, Preset};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// Name of a paper, its `run.toml` and its `expected.toml`.
-pub const PAPERS: [(&str, &str, &str); 2] = [
+pub const PAPERS: [(&str, &str, &str); 3] = [
     (
         "smith96",
         include_str!("../../../../papers/smith96/run.toml"),
@@ -18,6 +19,11 @@ pub const PAPERS: [(&str, &str, &str); 2] = [
         "smith97",
         include_str!("../../../../papers/smith97/run.toml"),
         include_str!("../../../../papers/smith97/expected.toml"),
+    ),
+    (
+        "cheng",
+        include_str!("../../../../papers/cheng/run.toml"),
+        include_str!("../../../../papers/cheng/expected.toml"),
     ),
 ];
 
@@ -64,6 +70,26 @@ pub struct Run {
 pub enum Experiments {
     /// Allocators of FFS, aged with one workload: Smith and Seltzer.
     Allocators(Allocators),
+    /// A bulletin board on a disk that is rearranged, and on one that is not: Cheng et al.
+    Rearrangement(Rearrangement),
+}
+
+/// A bulletin board on a disk that is rearranged, and on one that is not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rearrangement {
+    /// The disk of the figures has so many times fewer cylinders.
+    pub scale: u32,
+    /// Operations that are timed.
+    pub operations: u64,
+    /// How full the file systems are before, in percent.
+    pub utilization: Vec<u64>,
+    /// The tables are made at these of them.
+    pub tables_at: Vec<u64>,
+    /// Keys of the file system that rearranges, with other values.
+    pub sensitivity: BTreeMap<String, Vec<String>>,
+    /// Devices on which both file systems are compared, by what they are.
+    pub devices: BTreeMap<String, String>,
 }
 
 /// Allocators of FFS, aged with one workload.
@@ -79,6 +105,16 @@ pub struct Allocators {
     pub small_sizes: Option<SmallSizes>,
     /// The benchmark of files that were modified last.
     pub hot_files: HotFiles,
+}
+
+impl Rearrangement {
+    /// Looks at other utilizations only, in percent.
+    pub fn set_utilization(&mut self, mut percents: Vec<u64>) {
+        percents.sort_unstable();
+        percents.dedup();
+        self.tables_at.retain(|percent| percents.contains(percent));
+        self.utilization = percents;
+    }
 }
 
 /// The aging workload.
@@ -289,6 +325,9 @@ impl Experiments {
     pub fn set_days(&mut self, days: u64) -> anyhow::Result<()> {
         match self {
             Experiments::Allocators(plan) => plan.workload.days = Some(days),
+            Experiments::Rearrangement(_) => {
+                bail!("--days: this paper has no days; --operations and --scale give a quick look")
+            }
         }
         Ok(())
     }
@@ -311,22 +350,54 @@ impl Experiments {
                 }
                 plan.sequential.sizes = sizes;
             }
+            Experiments::Rearrangement(_) => bail!("--sizes: all files of this paper have 4 KB"),
         }
         Ok(())
     }
 
-    /// Sizes of files, ascending; none of experiments that have none.
-    pub fn sizes(&self) -> &[Bytes] {
+    /// The experiments of a disk that is rearranged.
+    ///
+    /// # Errors
+    /// The paper has none; `option` of the command line asked for them.
+    pub fn rearrangement(&mut self, option: &str) -> anyhow::Result<&mut Rearrangement> {
         match self {
-            Experiments::Allocators(plan) => &plan.sequential.sizes,
+            Experiments::Rearrangement(plan) => Ok(plan),
+            Experiments::Allocators(_) => {
+                bail!("{option}: not with this paper; --days and --sizes give a quick look")
+            }
         }
     }
 
-    /// Days of the workload, if they are not those of its preset.
-    pub fn days(&self) -> Option<u64> {
-        match self {
-            Experiments::Allocators(plan) => plan.workload.days,
+    /// The options of the command line that lead from `printed` to these experiments.
+    pub fn options_from(&self, printed: &Experiments) -> String {
+        let mut options = String::new();
+        match (self, printed) {
+            (Experiments::Allocators(ours), Experiments::Allocators(printed)) => {
+                if let Some(days) = ours.workload.days {
+                    let _ = write!(options, " --days {days}");
+                }
+                let sizes = &ours.sequential.sizes;
+                if *sizes != printed.sequential.sizes {
+                    let sizes: Vec<String> = sizes.iter().map(|size| short(size.0)).collect();
+                    let _ = write!(options, " --sizes {}", sizes.join(","));
+                }
+            }
+            (Experiments::Rearrangement(ours), Experiments::Rearrangement(printed)) => {
+                if ours.scale != printed.scale {
+                    let _ = write!(options, " --scale {}", ours.scale);
+                }
+                if ours.utilization != printed.utilization {
+                    let percents = ours.utilization.iter().map(u64::to_string);
+                    let percents: Vec<String> = percents.collect();
+                    let _ = write!(options, " --utilization {}", percents.join(","));
+                }
+                if ours.operations != printed.operations {
+                    let _ = write!(options, " --operations {}", ours.operations);
+                }
+            }
+            _ => {}
         }
+        options
     }
 
     /// The workload, in a sentence that names `seed`.
@@ -342,6 +413,10 @@ impl Experiments {
                     plan.workload.preset
                 )
             }
+            Experiments::Rearrangement(plan) => format!(
+                "Benchmarks bbs and bbs-writes with {} operations, on a disk with {} times fewer cylinders.",
+                plan.operations, plan.scale
+            ),
         }
     }
 }
@@ -374,7 +449,7 @@ mod tests {
     fn every_paper_is_read_and_its_presets_are_known() {
         for (name, ..) in PAPERS {
             let paper = Paper::named(name).unwrap();
-            assert!(fsage_disk::Drive::preset(&paper.run.device).is_some());
+            crate::commands::disk(&paper.run.device).unwrap();
             assert!(fsage_host::HostParams::preset(&paper.run.host).is_some());
             assert!(paper.run.experiments.sizes().is_sorted());
             for spec in paper.run.targets.values() {
@@ -383,6 +458,13 @@ mod tests {
             match &paper.run.experiments {
                 Experiments::Allocators(plan) => {
                     plan.workload.home().unwrap();
+                }
+                Experiments::Rearrangement(plan) => {
+                    let known = |at| plan.utilization.contains(at);
+                    assert!(plan.tables_at.iter().all(known));
+                    for device in plan.devices.values() {
+                        crate::commands::disk(device).unwrap();
+                    }
                 }
             }
         }
