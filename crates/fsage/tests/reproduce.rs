@@ -223,7 +223,10 @@ fn what_cannot_be_done_is_said_before_anything_is_made() {
     let at = folder.path();
     fs::create_dir(at.join("mine")).expect("a folder");
     for (args, words) in [
-        ("reproduce smith95", "known: smith96, smith97, seltzer95, ganger97"),
+        (
+            "reproduce smith95",
+            "known: smith96, smith97, seltzer95, ganger97",
+        ),
         (
             "reproduce ganger97 --sizes 1K",
             "no curves by size of files",
@@ -280,4 +283,59 @@ fn the_papers_are_listed() {
     assert!(listed.contains("smith96") && listed.contains("SIGMETRICS"));
     let json = stdout(&fsage(Path::new("."), "reproduce --list --json"));
     assert!(json.contains("\"paper\": \"smith97\"") && json.contains("\"paper\": \"ganger97\""));
+}
+
+#[test]
+fn a_bulletin_board_is_compared_on_a_small_disk_as_on_a_large_one() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    let quick = "--quiet reproduce cheng --scale 40 --utilization 0 --operations 2000";
+    let text = stdout(&fsage(at, &format!("{quick} --threads 1 -o a")));
+    assert!(text.contains("Elapsed time with 75 % reads"), "{text}");
+    let json = stdout(&fsage(at, &format!("{quick} --threads 2 -o b --json")));
+    assert_eq!(contents(&at.join("a")), contents(&at.join("b")));
+    let report: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let lines = report["comparison"].as_array().expect("lines");
+    let verdict = |id: &str| {
+        let found = lines.iter().find(|line| line["id"] == id);
+        found.map_or("none", |line| line["verdict"].as_str().unwrap_or("none"))
+    };
+    // Hot articles are made in the center, or anywhere: that takes no long run.
+    assert_eq!(
+        (verdict("C2.original"), verdict("C2.modified")),
+        ("met", "met")
+    );
+    // A target a row, twice: without a write cache and with one.
+    let table = fs::read_to_string(at.join("a/where-time-goes.csv")).expect("a table");
+    let rows = table
+        .lines()
+        .filter(|line| line.starts_with("modified,0 %"));
+    assert_eq!(rows.count(), 2, "{table}");
+    // 2000 operations of a cold cache, each at most a few requests: more than a second, and less than one each.
+    let csv = fs::read_to_string(at.join("a/elapsed-75-reads.csv")).expect("a figure");
+    let point = csv
+        .lines()
+        .find_map(|line| line.strip_prefix("original,ours,0,"));
+    let seconds: f64 = point
+        .and_then(|rest| rest.split(',').next()?.parse().ok())
+        .unwrap_or_else(|| panic!("no point of the original: {csv}"));
+    assert!((1.0..2000.0).contains(&seconds), "{seconds}");
+}
+
+#[test]
+fn options_of_one_kind_of_paper_are_refused_by_another() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (args, words) in [
+        ("reproduce cheng --days 3", "--operations and --scale"),
+        ("reproduce cheng --sizes 16K", "have 4 KB"),
+        ("reproduce smith96 --scale 2", "--days and --sizes"),
+        ("reproduce smith97 --utilization 0,60", "--days and --sizes"),
+    ] {
+        let output = fsage(folder.path(), args);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            !output.status.success() && message.contains(words),
+            "{args}: {message}"
+        );
+    }
 }

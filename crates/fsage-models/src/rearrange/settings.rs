@@ -57,7 +57,7 @@ pub enum Placement {
 }
 
 /// Every key with its meaning and default, in the order of the documentation.
-pub const KEYS: [(&str, &str); 15] = [
+pub const KEYS: [(&str, &str); 16] = [
     (
         "rearrange",
         "files, blocks, organ-pipe or none: what is moved to the middle of the disk",
@@ -92,6 +92,10 @@ pub const KEYS: [(&str, &str); 15] = [
         "entries of the hot table that are kept free (0)",
     ),
     ("migrate", "at_op (default) or idle: when files move"),
+    (
+        "sync_moves",
+        "a copy is synced before its original goes, and so is that (on)",
+    ),
     (
         "idle",
         "seconds without an operation that count as idle (1)",
@@ -134,6 +138,8 @@ pub struct Settings {
     pub hot_margin: u64,
     /// When files move.
     pub migrate: Migrate,
+    /// A copy is synced before its original goes, and so is that: without, a crash may lose a file that moves.
+    pub sync_moves: bool,
     /// Time without an operation that counts as idle, in nanoseconds.
     pub idle_ns: i64,
     /// When blocks are placed anew.
@@ -163,6 +169,7 @@ impl Settings {
             margin_ppm: 10_000,
             hot_margin: 0,
             migrate: Migrate::AtOp,
+            sync_moves: true,
             idle_ns: 1_000_000_000,
             period: Period::Day,
             placement: Placement::OrganPipe,
@@ -250,6 +257,7 @@ impl Settings {
                     _ => return Err(setting.bad("at_op or idle")),
                 }
             }
+            "sync_moves" => self.sync_moves = setting.flag()?,
             "idle" => {
                 let ns = i64::try_from(number()?).ok();
                 let ns = ns.and_then(|s| s.checked_mul(1_000_000_000));

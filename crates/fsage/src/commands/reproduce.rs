@@ -16,8 +16,8 @@ use std::path::PathBuf;
 
 /// Runs the experiments of a paper, and puts its numbers beside ours.
 ///
-/// Makes a workload that meets the published statistics, ages the paper's simulated file systems with it, and runs its
-/// benchmarks over a simulated disk and host. FOLDER gets a page, and every figure as chart and CSV. A verdict says
+/// Ages the paper's simulated file systems with a workload that meets the published statistics, or fills them, and runs
+/// its benchmarks over a simulated disk and host. FOLDER gets a page, and every figure as chart and CSV. A verdict says
 /// whether a figure lies within a band around the published one, or whether a statement holds for our curves. Verdicts
 /// do not fail the command; `--check` does where a required one is not met.
 #[derive(Debug, clap::Args)]
@@ -55,6 +55,15 @@ pub struct Args {
     /// Sizes of files, such as 16K,96K,104K; fewer give a quick look.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = size)]
     sizes: Option<Vec<Bytes>>,
+    /// Times that the disk of the paper is made smaller; more give a quick look.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    scale: Option<u32>,
+    /// How full the file systems are before, in percent, such as 0,60; fewer give a quick look.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(0..=95))]
+    utilization: Option<Vec<u64>>,
+    /// Operations of a benchmark; fewer give a quick look.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    operations: Option<u64>,
     /// Threads [default: one a core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
@@ -125,6 +134,16 @@ fn changed(mut paper: Paper, args: &Args) -> anyhow::Result<Paper> {
     }
     if let Some(sizes) = &args.sizes {
         run.experiments.set_sizes(sizes.clone())?;
+    }
+    if let Some(scale) = args.scale {
+        run.experiments.rearrangement("--scale")?.scale = scale;
+    }
+    if let Some(percents) = &args.utilization {
+        let plan = run.experiments.rearrangement("--utilization")?;
+        plan.set_utilization(percents.clone());
+    }
+    if let Some(operations) = args.operations {
+        run.experiments.rearrangement("--operations")?.operations = operations;
     }
     Ok(paper)
 }

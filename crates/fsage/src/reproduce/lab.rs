@@ -32,6 +32,17 @@ pub struct Raw {
     pub write: f64,
 }
 
+/// The host of a preset's name.
+///
+/// # Errors
+/// There is none; the known ones are named.
+pub fn host_named(name: &str) -> anyhow::Result<HostParams> {
+    HostParams::preset(name).with_context(|| {
+        let known = fsage_host::PRESETS.map(|(name, _)| name);
+        format!("no host is called {name}; known: {}", known.join(", "))
+    })
+}
+
 impl Lab<'_> {
     /// The disk and the host of a paper.
     ///
@@ -53,10 +64,7 @@ impl Lab<'_> {
         ui: Ui,
     ) -> anyhow::Result<Lab<'a>> {
         let disk = crate::commands::disk(device)?;
-        let host = HostParams::preset(host).with_context(|| {
-            let known = fsage_host::PRESETS.map(|(name, _)| name);
-            format!("no host is called {host}; known: {}", known.join(", "))
-        })?;
+        let host = host_named(host)?;
         Ok(Lab {
             run,
             disk,

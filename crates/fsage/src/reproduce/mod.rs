@@ -6,6 +6,7 @@
 //! | [`lab`] | benchmarks over a disk and a host |
 //! | [`aged`], [`experiments`] | of the papers on allocators of FFS: file systems, aged and empty |
 //! | [`sizes`], [`by_blocks`], [`hot`], [`layout_by_day`] | what is measured of them |
+//! | [`cheng`] | a bulletin board on disks that are rearranged: runs, figures, tables, statements |
 //! | [`smith96`], [`smith97`], [`seltzer95`], [`ganger97`] | the figures and tables of a paper, one file each |
 //! | [`comparison`] | published, ours, verdict |
 //! | [`figure`], [`page`], [`folder`] | CSV, charts, the page, and the folder with all of it |
@@ -14,6 +15,7 @@
 
 mod aged;
 mod by_blocks;
+mod cheng;
 pub mod comparison;
 mod experiments;
 pub mod figure;
@@ -51,7 +53,8 @@ pub struct Reproduction {
     pub terminal: Vec<&'static str>,
 }
 
-/// Makes the workload of a paper, ages its file systems and runs its benchmarks. The workload stays at `workload`.
+/// Makes the workload of a paper, ages its file systems and runs its benchmarks. The workload, where there is one, stays
+/// at `workload`.
 ///
 /// # Errors
 /// A preset of the paper is unknown; the workload cannot be written; an interrupt.
@@ -61,9 +64,10 @@ pub fn reproduce(
     threads: usize,
     ui: Ui,
 ) -> anyhow::Result<Reproduction> {
-    let lab = Lab::new(&paper.run, threads, ui)?;
     match &paper.run.experiments {
+        Experiments::Rearrangement(plan) => cheng::reproduce(paper, plan, threads, ui),
         Experiments::Allocators(plan) => {
+            let lab = Lab::new(&paper.run, threads, ui)?;
             let bench = Bench {
                 paper,
                 plan,

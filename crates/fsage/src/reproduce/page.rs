@@ -2,7 +2,7 @@
 
 use super::comparison::{Line, Verdict};
 use super::figure::{BarChart, Exhibit, Figure, Sheet};
-use super::paper::{Bytes, Paper};
+use super::paper::Paper;
 use super::{Reproduction, facts};
 use crate::svg;
 use fsage_report::charts::{Bar, Bars, Point, Published, Series};
@@ -10,7 +10,6 @@ use fsage_report::{
     self as page, Axis, Cell, Command, DataTable, Fact, Finding, Format, Lines, Report, Scale,
     Section, Target, Tone,
 };
-use std::fmt::Write as _;
 
 /// What stands on the page.
 pub fn report(paper: &Paper, made: &Reproduction) -> Report {
@@ -250,18 +249,8 @@ fn again(paper: &Paper) -> String {
         "fsage reproduce {} --seed {} --repetitions {} --device {} --host {}",
         paper.name, run.seed, run.repetitions, run.device, run.host
     );
-    if let Some(days) = run.experiments.days() {
-        let _ = write!(line, " --days {days}");
-    }
-    let printed = Paper::named(&paper.name);
-    if printed.is_ok_and(|printed| printed.run.experiments.sizes() != run.experiments.sizes()) {
-        let sizes = run
-            .experiments
-            .sizes()
-            .iter()
-            .map(|&Bytes(bytes)| super::paper::short(bytes));
-        let sizes: Vec<String> = sizes.collect();
-        let _ = write!(line, " --sizes {}", sizes.join(","));
+    if let Ok(printed) = Paper::named(&paper.name) {
+        line += &run.experiments.options_from(&printed.run.experiments);
     }
     line
 }

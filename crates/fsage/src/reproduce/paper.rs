@@ -7,9 +7,10 @@ use fsage_core::size;
 use fsage_workload::preset::{self, Preset};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 /// Name of a paper, its `run.toml` and its `expected.toml`.
-pub const PAPERS: [(&str, &str, &str); 4] = [
+pub const PAPERS: [(&str, &str, &str); 5] = [
     (
         "smith96",
         include_str!("../../../../papers/smith96/run.toml"),
@@ -29,6 +30,11 @@ pub const PAPERS: [(&str, &str, &str); 4] = [
         "ganger97",
         include_str!("../../../../papers/ganger97/run.toml"),
         include_str!("../../../../papers/ganger97/expected.toml"),
+    ),
+    (
+        "cheng",
+        include_str!("../../../../papers/cheng/run.toml"),
+        include_str!("../../../../papers/cheng/expected.toml"),
     ),
 ];
 
@@ -79,6 +85,8 @@ pub enum Experiments {
     Logging(Logging),
     /// Embedded inodes and explicit grouping, each alone and together: Ganger and Kaashoek.
     Grouping(Grouping),
+    /// A bulletin board on a disk that is rearranged, and on one that is not: Cheng et al.
+    Rearrangement(Rearrangement),
 }
 
 /// Embedded inodes and explicit grouping, each alone and together.
@@ -142,6 +150,24 @@ pub struct RequestCost {
     pub older: String,
 }
 
+/// A bulletin board on a disk that is rearranged, and on one that is not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rearrangement {
+    /// The disk of the figures has so many times fewer cylinders.
+    pub scale: u32,
+    /// Operations that are timed.
+    pub operations: u64,
+    /// How full the file systems are before, in percent.
+    pub utilization: Vec<u64>,
+    /// The tables are made at these of them.
+    pub tables_at: Vec<u64>,
+    /// Keys of the file system that rearranges, with other values.
+    pub sensitivity: BTreeMap<String, Vec<String>>,
+    /// Devices on which both file systems are compared, by what they are.
+    pub devices: BTreeMap<String, String>,
+}
+
 /// Allocators of FFS, aged with one workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -155,6 +181,16 @@ pub struct Allocators {
     pub small_sizes: Option<SmallSizes>,
     /// The benchmark of files that were modified last.
     pub hot_files: HotFiles,
+}
+
+impl Rearrangement {
+    /// Looks at other utilizations only, in percent.
+    pub fn set_utilization(&mut self, mut percents: Vec<u64>) {
+        percents.sort_unstable();
+        percents.dedup();
+        self.tables_at.retain(|percent| percents.contains(percent));
+        self.utilization = percents;
+    }
 }
 
 /// The aging workload.
@@ -368,12 +404,14 @@ impl Experiments {
     ///
     /// # Errors
     /// The experiments have no days.
-    #[allow(clippy::unnecessary_wraps, reason = "the papers so far all have days")]
     pub fn set_days(&mut self, days: u64) -> anyhow::Result<()> {
         match self {
             Experiments::Allocators(plan) => plan.workload.days = Some(days),
             Experiments::Logging(plan) => plan.set_days(days),
             Experiments::Grouping(plan) => plan.aged.generations = Some(days),
+            Experiments::Rearrangement(_) => {
+                bail!("--days: this paper has no days; --operations and --scale give a quick look")
+            }
         }
         Ok(())
     }
@@ -400,26 +438,65 @@ impl Experiments {
             Experiments::Grouping(_) => {
                 bail!("--sizes: this paper has no curves by size of files; leave it out");
             }
+            Experiments::Rearrangement(_) => bail!("--sizes: all files of this paper have 4 KB"),
         }
         Ok(())
     }
 
-    /// Sizes of files, ascending; none of experiments that have none.
-    pub fn sizes(&self) -> &[Bytes] {
+    /// The experiments of a disk that is rearranged.
+    ///
+    /// # Errors
+    /// The paper has none; `option` of the command line asked for them.
+    pub fn rearrangement(&mut self, option: &str) -> anyhow::Result<&mut Rearrangement> {
         match self {
-            Experiments::Allocators(plan) => &plan.sequential.sizes,
-            Experiments::Logging(plan) => &plan.by_size.sizes,
-            Experiments::Grouping(_) => &[],
+            Experiments::Rearrangement(plan) => Ok(plan),
+            _ => {
+                bail!("{option}: not with this paper; --days and --sizes give a quick look")
+            }
         }
     }
 
-    /// Days of the workload, if they are not those of its preset.
-    pub fn days(&self) -> Option<u64> {
-        match self {
-            Experiments::Allocators(plan) => plan.workload.days,
-            Experiments::Logging(plan) => plan.fragmentation.days,
-            Experiments::Grouping(plan) => plan.aged.generations,
+    /// The options of the command line that lead from `printed` to these experiments.
+    pub fn options_from(&self, printed: &Experiments) -> String {
+        let mut options = String::new();
+        match (self, printed) {
+            (Experiments::Allocators(ours), Experiments::Allocators(printed)) => {
+                if let Some(days) = ours.workload.days {
+                    let _ = write!(options, " --days {days}");
+                }
+                push_sizes(
+                    &mut options,
+                    &ours.sequential.sizes,
+                    &printed.sequential.sizes,
+                );
+            }
+            (Experiments::Logging(ours), Experiments::Logging(printed)) => {
+                if let Some(days) = ours.fragmentation.days {
+                    let _ = write!(options, " --days {days}");
+                }
+                push_sizes(&mut options, &ours.by_size.sizes, &printed.by_size.sizes);
+            }
+            (Experiments::Grouping(ours), Experiments::Grouping(_)) => {
+                if let Some(generations) = ours.aged.generations {
+                    let _ = write!(options, " --days {generations}");
+                }
+            }
+            (Experiments::Rearrangement(ours), Experiments::Rearrangement(printed)) => {
+                if ours.scale != printed.scale {
+                    let _ = write!(options, " --scale {}", ours.scale);
+                }
+                if ours.utilization != printed.utilization {
+                    let percents = ours.utilization.iter().map(u64::to_string);
+                    let percents: Vec<String> = percents.collect();
+                    let _ = write!(options, " --utilization {}", percents.join(","));
+                }
+                if ours.operations != printed.operations {
+                    let _ = write!(options, " --operations {}", ours.operations);
+                }
+            }
+            _ => {}
         }
+        options
     }
 
     /// The workload, in a sentence that names `seed`.
@@ -446,7 +523,19 @@ impl Experiments {
                     plan.aged.presets.join(", ")
                 )
             }
+            Experiments::Rearrangement(plan) => format!(
+                "Benchmarks bbs and bbs-writes with {} operations, on a disk with {} times fewer cylinders.",
+                plan.operations, plan.scale
+            ),
         }
+    }
+}
+
+/// Adds the sizes of files where they are not the printed ones.
+fn push_sizes(options: &mut String, sizes: &[Bytes], printed: &[Bytes]) {
+    if sizes != printed {
+        let sizes: Vec<String> = sizes.iter().map(|size| short(size.0)).collect();
+        let _ = write!(options, " --sizes {}", sizes.join(","));
     }
 }
 
@@ -478,7 +567,7 @@ mod tests {
     fn every_paper_is_read_and_its_presets_are_known() {
         for (name, ..) in PAPERS {
             let paper = Paper::named(name).unwrap();
-            assert!(fsage_disk::Drive::preset(&paper.run.device).is_some());
+            crate::commands::disk(&paper.run.device).unwrap();
             assert!(fsage_host::HostParams::preset(&paper.run.host).is_some());
             assert!(paper.run.experiments.sizes().is_sorted());
             for spec in paper.run.targets.values() {
@@ -504,6 +593,13 @@ mod tests {
                     let cost = &plan.request_cost;
                     for name in cost.drives.iter().chain([&cost.older]) {
                         assert!(fsage_disk::Drive::preset(name).is_some(), "{name}");
+                    }
+                }
+                Experiments::Rearrangement(plan) => {
+                    let known = |at| plan.utilization.contains(at);
+                    assert!(plan.tables_at.iter().all(known));
+                    for device in plan.devices.values() {
+                        crate::commands::disk(device).unwrap();
                     }
                 }
             }

@@ -7,7 +7,8 @@
 //!
 //! The file is not written between the first step and the last, so that as long as both are there the original is whole
 //! and up to date: the one whose inode was changed first. After a crash it stays, and the copy, whole or not, is removed.
-//! One that is alone is the file. Nothing is ever in neither place.
+//! One that is alone is the file. Nothing is ever in neither place. Without `sync_moves` both syncs are left out, as in
+//! the paper: the two file systems may then write their changes in any order.
 
 use super::super::Part;
 use super::super::lists::Table;
@@ -123,7 +124,11 @@ impl<F: Hosted> AdaptiveFiles<F> {
                     self.moving = None;
                     return Err(no_room);
                 }
-                Some(Step::SyncCopy)
+                Some(if self.settings.sync_moves {
+                    Step::SyncCopy
+                } else {
+                    Step::Unlink
+                })
             }
             Step::SyncCopy => {
                 self.push(to, file);
@@ -133,7 +138,7 @@ impl<F: Hosted> AdaptiveFiles<F> {
             Step::Unlink => {
                 self.apply_to(from, &Op::Delete { file });
                 self.has_moved(slot, to);
-                Some(Step::SyncUnlink)
+                self.settings.sync_moves.then_some(Step::SyncUnlink)
             }
             Step::SyncUnlink => {
                 self.apply_to(from, &Op::Sync);
