@@ -387,45 +387,6 @@ fn overwriting_a_database_on_a_disk_90_percent_full_costs_more_than_a_small_mode
     }
 }
 
-/// Live share of cleaned segments of `netbsd` at 70 %, 90 % of the writes to a tenth of the blocks.
-fn hot_and_cold(policy: &str) -> f64 {
-    let params = Params {
-        size_bytes: 128 << 20,
-        policy: cleaner::by_name(policy).expect("a policy"),
-        segs_per_clean: 4,
-        min_clean: 12,
-        poll_operations: 115,
-        write_threshold_blocks: 115,
-        ..Params::of_variant(Variant::NetBsd)
-    };
-    let blocks = 128 * 256 * 7 / 10;
-    let mut fs = with_file(params, blocks, 0);
-    let mut rng = Rng::new(3).stream("hot", 0);
-    let hot = blocks / 10;
-    for round in 0..2 {
-        if round == 1 {
-            fs.reset_counters();
-        }
-        for _ in 0..8 * blocks {
-            let block = if rng.below(10) < 9 {
-                rng.below(hot)
-            } else {
-                hot + rng.below(blocks - hot)
-            };
-            write_block(&mut fs, block);
-        }
-    }
-    let c = fs.counters();
-    c.cleaned_live_bytes as f64 / c.cleaned_segments as f64 / f64::from(1 << 20)
-}
-
-#[test]
-fn with_hot_and_cold_data_ages_pay_and_declines_of_cost_pay_most() {
-    // lfs.md, 17.1: cost-benefit below greedy. Lomet and Luo 2021: declining cost below cost-benefit.
-    let u = ["greedy", "cb", "declining-cost"].map(hot_and_cold);
-    assert!(u[0] > u[1] && u[1] > u[2], "{u:?}");
-}
-
 /// An hour of bursts of overwriting, with pauses of so many seconds between them.
 fn with_pauses(foreground_cleaning: bool, pause_s: i64) -> Lfs {
     let params = Params {

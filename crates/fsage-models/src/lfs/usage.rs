@@ -6,6 +6,7 @@ use std::ops::Index;
 
 /// The usage of a segment.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 pub(super) struct Usage {
     /// Live bytes.
     pub live: u32,

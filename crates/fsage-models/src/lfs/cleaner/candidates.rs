@@ -43,6 +43,9 @@ impl Node {
 /// Leaf of a segment that may not be cleaned.
 const NO_LEAF: u32 = 0;
 
+/// The order is made anew when one of so many segments came behind it.
+const SHARE_UNORDERED: usize = 32;
+
 /// Segments that may be cleaned.
 #[derive(Clone, Debug)]
 pub(in crate::lfs) struct Candidates {
@@ -52,18 +55,20 @@ pub(in crate::lfs) struct Candidates {
     leaf_of: Vec<u32>,
     /// The leaf of the next segment that comes.
     next: usize,
+    /// The leaf from which on they are in the order in which they came.
+    unordered: usize,
 }
 
 impl Candidates {
     /// None yet, of so many segments.
     pub fn new(segments: u32) -> Candidates {
         let segments = segments as usize;
-        // Room for a quarter of them to come before the order has to be made anew.
-        let leaves = (segments + segments / 4 + 1).next_power_of_two();
+        let leaves = (segments + segments / SHARE_UNORDERED + 1).next_power_of_two();
         Candidates {
             nodes: vec![Node::NOTHING; 2 * leaves],
             leaf_of: vec![NO_LEAF; segments],
             next: leaves,
+            unordered: leaves,
         }
     }
 
@@ -75,7 +80,7 @@ impl Candidates {
     /// A segment may be cleaned, or has changed. Its time is that from which the age rule counts.
     pub fn put(&mut self, segment: u32, live: u32, time: u64) {
         if self.leaf_of[segment as usize] == NO_LEAF {
-            if self.next == self.nodes.len() {
+            if self.next - self.unordered > self.leaf_of.len() / SHARE_UNORDERED {
                 self.put_in_order();
             }
             self.leaf_of[segment as usize] = self.next as u32;
@@ -109,13 +114,14 @@ impl Candidates {
         }
     }
 
-    /// All leaves are in use: they are put in the order of their times, without gaps.
+    /// Puts all in the order of their times, without gaps.
     fn put_in_order(&mut self) {
         let leaves = self.nodes.len() / 2;
         let mut there = self.nodes.split_off(leaves);
         there.retain(|&node| node != Node::NOTHING);
         there.sort_unstable_by_key(|node| (node.time, node.lowest));
         self.next = leaves + there.len();
+        self.unordered = self.next;
         for (leaf, node) in (leaves..).zip(&there) {
             self.leaf_of[node.lowest as usize] = leaf as u32;
         }
