@@ -306,9 +306,10 @@ impl<'a> Check<'a> {
             if fs.params.inodes_move() {
                 let fresh = numbers.insert(dir.number) && dir.number >= FIRST_NUMBER;
                 let block = (dir.number / MAP_ENTRIES) as usize;
-                self.found.expect(fresh && block < fs.directory_map.blocks.len(), || {
-                    format!("directory {}: number {} is another's", dir.id, dir.number)
-                });
+                self.found
+                    .expect(fresh && block < fs.directory_map.blocks.len(), || {
+                        format!("directory {}: number {} is another's", dir.id, dir.number)
+                    });
             }
         }
         self.found.compare(
