@@ -175,6 +175,7 @@ impl Builder<'_, '_> {
             at,
             entries,
             alive: true,
+            settled: true,
             groups: 0,
             searches: 0,
             last_block: first,

@@ -270,6 +270,3 @@ fn superblock(
         (None, None) => Err(ImageError::NoSuperblock),
     }
 }
-
-#[cfg(test)]
-mod tests;

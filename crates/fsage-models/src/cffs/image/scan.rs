@@ -689,6 +689,31 @@ impl<'a> Scan<'a> {
             }
         }
         self.files.retain(|file| !file.names.is_empty());
+        self.same_inodes();
+    }
+
+    /// An inode that was being moved to the external inode file is there, and where it was: names lead to either.
+    fn same_inodes(&mut self) {
+        let mut moved: BTreeMap<u32, usize> = BTreeMap::new();
+        for (i, file) in self.files.iter().enumerate() {
+            if file.inode.number >> 16 == 0 && self.moves() && file.inode.direct[0] != 0 {
+                moved.insert(file.inode.direct[0], i);
+            }
+        }
+        for i in 0..self.files.len() {
+            let first = self.files[i].inode.direct[0];
+            let Some(&external) = moved.get(&first).filter(|&&other| other != i) else {
+                continue;
+            };
+            let what = format!(
+                "{}: its inode was being moved out of the directory",
+                self.file_name(i)
+            );
+            self.find(Kind::Fixed, what);
+            let names = std::mem::take(&mut self.files[i].names);
+            self.files[external].names.extend(names);
+        }
+        self.files.retain(|file| !file.names.is_empty());
     }
 
     /// Whether two inodes have a block in common, or one of them has none.
