@@ -2,6 +2,7 @@
 
 mod aging;
 mod benching;
+mod cffs_image;
 mod chart;
 mod check;
 mod collect;

@@ -37,6 +37,8 @@ pub(super) struct Dir {
     pub at: u32,
     pub entries: Entries,
     pub alive: bool,
+    /// Its inode has been written since the directory was made or has grown ([`Cffs::settle`]).
+    pub settled: bool,
     /// Groups, its own first one included.
     pub groups: u32,
     /// Searches for a first block; every second one begins at random ([`Params::randomize_first`]).
@@ -131,6 +133,7 @@ impl Cffs {
             at,
             entries,
             alive: true,
+            settled: false,
             groups: 0,
             searches: 0,
             last_block: block,
@@ -180,6 +183,7 @@ impl Cffs {
             self.quit_group(slot, inode.group_start);
         }
         self.map.directories[cg as usize] -= 1;
+        self.tell_parent_changed(parent, Flush::Delayed);
         self.save_inodes(slot, &mut inode);
         self.leave(parent, at);
         self.release(&mut inode);
@@ -270,6 +274,7 @@ impl Cffs {
         let dir = &mut self.dirs[slot as usize];
         dir.inode = inode;
         dir.entries.add_block();
+        dir.settled = false;
         self.tell_new_directory_block(slot, lbn);
         Ok(())
     }

@@ -68,7 +68,7 @@ impl Cffs {
     }
 
     /// One more member; a group that is not there yet is made.
-    fn enter_group(&mut self, dir: u32, start: u32, blocks: u32) {
+    pub(super) fn enter_group(&mut self, dir: u32, start: u32, blocks: u32) {
         let group = self.groups.entry((dir, start)).or_default();
         self.dirs[dir as usize].groups += u32::from(group.members == 0);
         group.members += 1;

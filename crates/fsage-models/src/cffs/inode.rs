@@ -4,7 +4,7 @@ use super::geometry::{BLOCK, INODES_PER_BLOCK, SECTORS, SUPERBLOCK};
 use super::{Cffs, InodeId};
 use crate::block_list::BlockList;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
 /// What an inode is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +78,16 @@ impl Numbers {
         Numbers {
             next: first,
             free: BinaryHeap::new(),
+        }
+    }
+
+    /// Numbers from `first` on, of which some are in use.
+    pub fn with_used(first: u32, used: &BTreeSet<u32>) -> Numbers {
+        let next = used.last().map_or(first, |&last| first.max(last + 1));
+        let free = (first..next).filter(|number| !used.contains(number));
+        Numbers {
+            next,
+            free: free.map(Reverse).collect(),
         }
     }
 

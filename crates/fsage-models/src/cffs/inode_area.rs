@@ -55,10 +55,15 @@ impl InodeArea {
         while self.is_used(number) {
             number += 1;
         }
-        self.used[number as usize / 64] |= 1 << (number % 64);
-        self.free[cg as usize] -= 1;
         self.first[cg as usize] = number - from + 1;
+        self.occupy(number);
         Some(number)
+    }
+
+    /// Takes a free inode.
+    pub fn occupy(&mut self, number: u32) {
+        self.used[number as usize / 64] |= 1 << (number % 64);
+        self.free[(number / self.per_group) as usize] -= 1;
     }
 
     /// Frees an inode.

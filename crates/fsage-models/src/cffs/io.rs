@@ -62,10 +62,20 @@ impl Cffs {
         if self.told.is_on()
             && let Some(buffer) = self.home_buffer(home)
         {
-            self.told.tell_once(match home {
+            let change = match home {
                 Home::Superblock(_) => Io::Fill(buffer, flush),
                 _ => Io::Modify(buffer, flush),
-            });
+            };
+            self.tell_change(change, flush);
+        }
+    }
+
+    /// A block changes. Changes that are delayed are told once; a write that waits is one of its own.
+    fn tell_change(&mut self, change: Io, flush: Flush) {
+        if flush == Flush::Delayed {
+            self.told.tell_once(change);
+        } else {
+            self.told.tell(change);
         }
     }
 
@@ -85,7 +95,7 @@ impl Cffs {
             let dir = &self.dirs[dir as usize];
             let lbn = dir.entries.sector_of(at) / SECTORS;
             if let Some(buffer) = self.data_buffer(&dir.inode, lbn) {
-                self.told.tell_once(Io::Modify(buffer, flush));
+                self.tell_change(Io::Modify(buffer, flush), flush);
             }
         }
     }
@@ -122,16 +132,20 @@ impl Cffs {
         self.tell_name(dir, at, Flush::Delayed);
     }
 
-    /// The names of an inode that was externalized lead there now.
+    /// The names of an inode that is externalized lead there now, before the inode goes from its old place.
     pub(super) fn tell_links(&mut self, slot: u32) {
         if self.told.is_on() {
+            let flush = self.at_once();
             let file = self.names.file(slot);
             let first = (file.dir, file.entry.chunk());
             let aliases = self.names.aliases().into_iter();
             let others = aliases.filter(|&(_, a)| a.file == slot);
             let places: Vec<_> = others.map(|(_, a)| (a.dir, a.chunk)).collect();
+            let home = file.inode.home;
             for (dir, at) in std::iter::once(first).chain(places) {
-                self.tell_name(dir, at, Flush::Delayed);
+                if !self.is_beside(home, dir, at) {
+                    self.tell_name(dir, at, flush);
+                }
             }
         }
     }
@@ -163,10 +177,32 @@ impl Cffs {
         }
     }
 
-    /// A directory has one subdirectory more.
-    pub(super) fn tell_parent_changed(&mut self, dir: u32) {
-        let home = self.dirs[dir as usize].inode.home;
-        self.tell_home(home, self.at_once());
+    /// The way from the root to a directory is written, as far as directories on it were made or have grown since:
+    /// before a write that waits takes a name or an inode away from where it was on disk.
+    pub(super) fn settle(&mut self, dir: u32) {
+        if self.params.softupdates || !self.told.is_on() {
+            return;
+        }
+        let mut slot = dir;
+        loop {
+            let dir = &mut self.dirs[slot as usize];
+            let (home, parent) = (dir.inode.home, dir.parent);
+            if !std::mem::replace(&mut dir.settled, true) {
+                self.tell_home(home, Flush::Sync);
+            }
+            if slot == ROOT {
+                return;
+            }
+            slot = parent;
+        }
+    }
+
+    /// A directory has one subdirectory more, or less: where directories count the names of each other.
+    pub(super) fn tell_parent_changed(&mut self, dir: u32, flush: Flush) {
+        if !self.params.inodes_move() {
+            let home = self.dirs[dir as usize].inode.home;
+            self.tell_home(home, flush);
+        }
     }
 
     /// The names `.` and `..` of a directory change.
@@ -203,6 +239,7 @@ impl Cffs {
             self.at_once()
         };
         self.tell_name(parent, at, flush);
+        self.tell_parent_changed(parent, Flush::Delayed);
         if self.params.inodes_move() {
             self.tell_map(slot);
         }

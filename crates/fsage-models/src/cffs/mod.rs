@@ -25,6 +25,7 @@
 //! | `layout` | what metrics see |
 //! | `io` | what a host sees |
 //! | `check` | the file system check |
+//! | [`image`] | the bytes on disk, the way back, and the recovery check |
 
 mod check;
 mod data;
@@ -33,6 +34,7 @@ mod entries;
 mod free_map;
 pub mod geometry;
 mod grouping;
+pub mod image;
 mod inode;
 mod inode_area;
 mod io;
@@ -106,7 +108,15 @@ impl Cffs {
     /// Sizes that do not work.
     pub fn new(params: Params) -> Result<Cffs, SizeError> {
         let geometry = Geometry::new(&params)?;
-        let mut fs = Cffs {
+        let mut fs = Cffs::without_root(params, geometry);
+        let made = fs.make_first();
+        made.expect("the smallest file system has room for a root");
+        Ok(fs)
+    }
+
+    /// A file system in which nothing is in use but fixed metadata.
+    fn without_root(params: Params, geometry: Geometry) -> Cffs {
+        Cffs {
             map: FreeMap::new(&geometry),
             inodes: InodeArea::new(&geometry),
             names: Names::default(),
@@ -127,10 +137,7 @@ impl Cffs {
             told: Told::default(),
             geometry,
             params,
-        };
-        let made = fs.make_first();
-        made.expect("the smallest file system has room for a root");
-        Ok(fs)
+        }
     }
 
     /// The parameters it was made with.

@@ -5,6 +5,7 @@ use super::entries::{Node, Place};
 use super::inode::{Home, Inode, NO_DIR};
 use super::{Cffs, NoSpace};
 use fsage_core::FileId;
+use fsage_core::io::Flush;
 
 impl Cffs {
     /// Removes a name; the file goes with its last one.
@@ -40,12 +41,12 @@ impl Cffs {
     fn externalize(&mut self, slot: u32, home: Home) {
         let mut inode = self.names.file(slot).inode;
         self.tell_home(home, self.at_once());
+        self.tell_links(slot);
         self.tell_home(inode.home, self.at_once());
         self.free_home(inode.home);
         self.leave_directory(&mut inode);
         inode.home = home;
         self.names.file_mut(slot).inode = inode;
-        self.tell_links(slot);
     }
 
     /// Gives a file a further name.
@@ -73,6 +74,7 @@ impl Cffs {
         }
         self.put(dir, place, Node::File(slot));
         self.names.link(id, slot, dir, place.at);
+        self.settle(dir);
         let home = self.names.file(slot).inode.home;
         self.tell_linked(home, dir, place.at, external.is_some());
         Ok(())
@@ -111,6 +113,7 @@ impl Cffs {
             }
             return Err(NoSpace);
         };
+        self.settle(to);
         if let Some(home) = external {
             self.externalize(slot, home);
         }
@@ -174,6 +177,7 @@ impl Cffs {
         }
         let carried = self.follows_name(&dir.inode);
         let place = self.enter(to, carried)?;
+        self.settle(to);
         self.put(to, place, Node::Dir(slot));
         let home = self.dirs[slot as usize].inode.home;
         if carried {
@@ -182,8 +186,9 @@ impl Cffs {
             self.dirs[slot as usize].inode.home = home_in(to, place);
             self.tell_map(slot);
         } else {
-            self.tell_parent_changed(to);
+            self.tell_parent_changed(to, self.at_once());
             self.tell_moved_name((to, place.at), (from, old), Some(home));
+            self.tell_parent_changed(from, Flush::Delayed);
         }
         let dir = &mut self.dirs[slot as usize];
         (dir.parent, dir.at) = (to, place.at);

@@ -7,6 +7,7 @@
 #![allow(dead_code)] // every test that includes this module uses another part of it
 
 pub mod any_op;
+pub mod cffs;
 
 use fsage_core::{DirId, FileId, FileSystem, Op, Outcome, StateError};
 use fsage_models::ffs::{Ffs, Optim, Params, policy};

@@ -71,7 +71,7 @@ pub fn models(
         let days = run.join(&facts.folder).join("days.parquet");
         is_as_it_was(&aging, &days, &facts.spec)?;
         ui::go_on()?;
-        models.push(model(
+        models.push(with_control(
             spec,
             aging.into_target(),
             &hot_files,
@@ -80,6 +80,29 @@ pub fn models(
         )?);
     }
     Ok(Again { models, hot_files })
+}
+
+/// One model of a run, as it stands at the end of its workload.
+pub fn model_of(
+    run: &Path,
+    manifest: &Manifest,
+    target: &TargetFacts,
+    workload: &Path,
+    ui: Ui,
+) -> anyhow::Result<Target> {
+    let spec = TargetSpec::parse(&target.spec)?;
+    let aging = aged(&spec, workload, manifest.lenient, ui)?;
+    let days = run.join(&target.folder).join("days.parquet");
+    is_as_it_was(&aging, &days, &target.spec)?;
+    Ok(aging.into_target())
+}
+
+/// A model that a workload has aged.
+pub fn aged(spec: &TargetSpec, workload: &Path, lenient: bool, ui: Ui) -> anyhow::Result<Aging> {
+    let mut agings = vec![Aging::new(Target::make(spec)?, lenient)];
+    let mut source = fsage_data::open_workload(workload)?;
+    replay_all(workload, &mut *source, &mut agings, &Options::default(), ui)?;
+    agings.pop().context("one target was aged")
 }
 
 /// The hot files of a workload.
@@ -100,7 +123,7 @@ pub fn hot_files(workload: &Path, days: u32, ui: Ui) -> anyhow::Result<Vec<HotFi
     Ok(hot.of_last_days(days))
 }
 
-fn model(
+fn with_control(
     spec: &TargetSpec,
     aged: Target,
     hot: &[HotFile],

@@ -1,10 +1,12 @@
 //! `fsage inspect`: what is in a file.
 
+mod image;
 mod parquet;
 mod profiles;
 mod snapshot;
 mod workload;
 
+use crate::cffs_image;
 use crate::exit;
 use crate::ui::{Ui, go_on};
 use fsage_core::{Event, EventSource};
@@ -14,15 +16,15 @@ use fsage_data::{is_parquet, table};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Looks into a workload, snapshots, a pool of profiles or any other table of fsage.
+/// Looks into a workload, snapshots, a pool of profiles, any other table of fsage, or an image of a C-FFS.
 ///
 /// Percentiles are within 0.4 %; counts, means, smallest and largest values are exact.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A workload (Parquet or .ops text, which may be compressed), a snapshot or a folder of them, profiles (Parquet
-    /// or CSV), or a table of a run; `-` is text from standard input.
+    /// or CSV), a table of a run, or an image of `fsage export`; `-` is text from standard input.
     file: PathBuf,
-    /// Of a snapshot, print the extents of every regular file: inode, directory, bytes, and
+    /// Of a snapshot or an image, print the extents of every regular file: inode, directory, bytes, and
     /// logical:physical:length in blocks.
     #[arg(long, conflicts_with = "json")]
     extents: bool,
@@ -37,6 +39,9 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let file = &args.file;
+    if file.is_file() && cffs_image::is_image(file)? {
+        return image::run(file, args.extents, args.json);
+    }
     if args.extents {
         return snapshot::extents(file, args.snap_id);
     }

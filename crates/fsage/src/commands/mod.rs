@@ -10,6 +10,8 @@ mod demo;
 mod device;
 mod diff;
 mod doctor;
+mod export;
+mod fsck;
 pub mod generate;
 mod inspect;
 mod man;
@@ -52,6 +54,8 @@ enum Command {
     Verify(verify::Args),
     Inspect(inspect::Args),
     Convert(convert::Args),
+    Export(export::Args),
+    Fsck(fsck::Args),
     Diff(diff::Args),
     VerifyMethod(verify_method::Args),
     Device(device::Args),
@@ -78,6 +82,8 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Verify(args) => verify::run(args, ui),
         Command::Inspect(args) => inspect::run(args, ui),
         Command::Convert(args) => convert::run(args, ui),
+        Command::Export(args) => export::run(args, ui),
+        Command::Fsck(args) => fsck::run(args, ui),
         Command::Diff(args) => diff::run(args, ui),
         Command::VerifyMethod(args) => verify_method::run(args, ui),
         Command::Device(args) => device::run(args, ui),

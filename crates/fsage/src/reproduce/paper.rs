@@ -569,15 +569,16 @@ mod tests {
             let paper = Paper::named(name).unwrap();
             crate::commands::disk(&paper.run.device).unwrap();
             assert!(fsage_host::HostParams::preset(&paper.run.host).is_some());
-            assert!(paper.run.experiments.sizes().is_sorted());
             for spec in paper.run.targets.values() {
                 Target::make(&TargetSpec::parse(spec).unwrap()).unwrap();
             }
             match &paper.run.experiments {
                 Experiments::Allocators(plan) => {
+                    assert!(plan.sequential.sizes.is_sorted());
                     plan.workload.home().unwrap();
                 }
                 Experiments::Logging(plan) => {
+                    assert!(plan.by_size.sizes.is_sorted());
                     let fragmentation = &plan.fragmentation;
                     assert!(fsage_disk::Drive::preset(&fragmentation.device).is_some());
                     assert!(fsage_host::HostParams::preset(&fragmentation.host).is_some());

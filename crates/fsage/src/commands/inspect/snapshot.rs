@@ -338,21 +338,30 @@ pub fn extents(path: &Path, snap_id: Option<u32>) -> anyhow::Result<()> {
         Some(snap_id) => SnapshotFile::open_snapshot(path, snap_id)?,
         None => SnapshotFile::open(path)?,
     };
-    let block = u64::from(snapshot.geometry().block_bytes.max(1));
     let mut out = ui::stdout();
     writeln!(out, "#snapshot {}", snapshot.snap_id())?;
+    extents_of_layout(&mut out, &snapshot, path)?;
+    Ok(out.flush()?)
+}
+
+/// Prints the extents of every regular file of a layout.
+pub fn extents_of_layout(
+    out: &mut impl Write,
+    layout: &dyn Layout,
+    path: &Path,
+) -> anyhow::Result<()> {
+    let block = u64::from(layout.geometry().block_bytes.max(1));
     writeln!(out, "#block {block}")?;
     let (mut files, mut collected) = (0_u64, 0_u64);
     let mut result = Ok(());
-    snapshot.visit_files(&mut |file| {
+    layout.visit_files(&mut |file| {
         if file.kind == FileKind::Regular && result.is_ok() {
             files += 1;
             collected += u64::from(file.extents.is_some());
-            result = go_on().and_then(|()| extents_of(&mut out, file, block));
+            result = go_on().and_then(|()| extents_of(out, file, block));
         }
     });
     result?;
-    out.flush()?;
     if collected == 0 && files > 0 {
         bail!(
             "{}: the extents of files were not collected",

@@ -1,0 +1,87 @@
+//! Images of a C-FFS as files: sparse, of the size of the partition, with nothing but metadata in them.
+
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use fsage_models::cffs::Cffs;
+use fsage_models::cffs::image::{self, Block, ReadBlocks, Recovery};
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+
+/// Bytes of a block.
+const BLOCK: u64 = size_of::<Block>() as u64;
+
+/// File systems of which there are images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FileSystem {
+    /// C-FFS.
+    Cffs,
+}
+
+/// An image that is open.
+struct Image {
+    file: File,
+    bytes: u64,
+}
+
+impl ReadBlocks for Image {
+    fn blocks(&self) -> u64 {
+        self.bytes / BLOCK
+    }
+
+    fn read(&self, block: u32, to: &mut Block) -> io::Result<()> {
+        self.file.read_exact_at(to, u64::from(block) * BLOCK)
+    }
+}
+
+/// Whether a file is an image, be it damaged.
+pub fn is_image(path: &Path) -> anyhow::Result<bool> {
+    let failed = || format!("{}: cannot be read", path.display());
+    let mut first = Vec::new();
+    let file = File::open(path).with_context(failed)?;
+    file.take(2 * BLOCK)
+        .read_to_end(&mut first)
+        .with_context(failed)?;
+    Ok(image::is_image(&first))
+}
+
+/// Reads an image, and checks it.
+pub fn read(path: &Path) -> anyhow::Result<Recovery> {
+    let failed = || format!("{}: cannot be read", path.display());
+    let file = File::open(path).with_context(failed)?;
+    let bytes = file.metadata().with_context(failed)?.len();
+    let recovery = image::recover(&Image { file, bytes });
+    recovery.with_context(|| path.display().to_string())
+}
+
+/// Writes an image; one of that name is replaced only with `force`, and only when all of the new one is there.
+pub fn write(path: &Path, fs: &Cffs, force: bool) -> anyhow::Result<()> {
+    if !force && path.symlink_metadata().is_ok() {
+        bail!("{}: exists already (--force replaces it)", path.display());
+    }
+    let failed = || format!("{}: cannot be written", path.display());
+    let blocks = fs.image().with_context(failed)?;
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let new = tempfile::Builder::new()
+        .prefix(".fsage-")
+        .tempfile_in(folder)
+        .with_context(failed)?;
+    new.as_file()
+        .set_len(u64::from(blocks.count) * BLOCK)
+        .with_context(failed)?;
+    for (&block, bytes) in &blocks.blocks {
+        let at = u64::from(block) * BLOCK;
+        new.as_file()
+            .write_all_at(&bytes[..], at)
+            .with_context(failed)?;
+    }
+    new.as_file().sync_all().with_context(failed)?;
+    new.persist(path)
+        .map_err(|e| e.error)
+        .with_context(failed)?;
+    Ok(())
+}
