@@ -53,7 +53,7 @@ proptest! {
         further in prop::collection::vec(step(), 1..20),
     ) {
         let params = Params {
-            randomize_first: false,
+            randomize_first: fsage_models::cffs::Randomize::Never,
             start: fsage_models::cffs::Start::CylinderGroup,
             ..params
         };

@@ -2,49 +2,14 @@
 
 mod steps;
 
-<<<<<<< HEAD
-use fsage_core::{DirId, FileId, FileSystem, Layout, Op, Outcome};
-use fsage_models::cffs::{Cffs, InodeId, OpenFile, Params, Randomize, Start};
-=======
 use fsage_core::{FileSystem, Layout, Op, Outcome};
 use fsage_models::cffs::Cffs;
->>>>>>> hca
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use std::fmt::Write as _;
 use steps::any_op::any_op;
 use steps::cases;
-<<<<<<< HEAD
-
-/// Every switch; the disk has `blocks` blocks.
-fn params(blocks: u64) -> impl Strategy<Value = Params> {
-    let switches = prop::array::uniform5(any::<bool>());
-    let id = prop::sample::select(vec![InodeId::Locator, InodeId::Physical]);
-    let start = prop::sample::select(vec![Start::CylinderGroup, Start::Random]);
-    let rest = (1_u64..20, 0_u64..9, any::<u64>());
-    (switches, id, start, rest).prop_map(move |(on, inode_id, start, rest)| Params {
-        size_bytes: blocks * 4096,
-        cg_blocks: 90,
-        embed: on[0],
-        group: on[1],
-        dir_steal: on[2],
-        randomize_first: if on[3] {
-            Randomize::Always
-        } else {
-            Randomize::Never
-        },
-        softupdates: on[4],
-        inode_id,
-        start,
-        group_blocks: rest.0,
-        maxbpg: rest.1,
-        seed: rest.2,
-        ..Params::default()
-    })
-}
-=======
 use steps::cffs::{Step, World, params, step};
->>>>>>> hca
 
 /// What can be seen of a state.
 fn looks(fs: &Cffs) -> String {

@@ -3,7 +3,7 @@
 #![allow(dead_code)] // every test that includes this module uses another part of it
 
 use fsage_core::{DirId, FileId, FileSystem, Op};
-use fsage_models::cffs::{Cffs, InodeId, OpenFile, Params, Start};
+use fsage_models::cffs::{Cffs, InodeId, OpenFile, Params, Randomize, Start};
 use proptest::prelude::*;
 
 /// Every switch; the disk has `blocks` blocks.
@@ -18,7 +18,11 @@ pub fn params(blocks: u64) -> impl Strategy<Value = Params> {
         embed: on[0],
         group: on[1],
         dir_steal: on[2],
-        randomize_first: on[3],
+        randomize_first: if on[3] {
+            Randomize::Always
+        } else {
+            Randomize::Never
+        },
         softupdates: on[4],
         inode_id,
         start,

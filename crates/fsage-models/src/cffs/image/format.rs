@@ -6,7 +6,7 @@
 
 use super::super::geometry::{BLOCK, Geometry, SUPERBLOCK, TREE};
 use super::super::inode::Kind;
-use super::super::params::{InodeId, Params, Start};
+use super::super::params::{InodeId, Params, Randomize, Start};
 use crate::pointers::Array;
 
 /// The bytes of a block.
@@ -42,6 +42,7 @@ const PHYSICAL: u32 = 16;
 const RANDOM_START: u32 = 32;
 const RANDOMIZE_FIRST: u32 = 64;
 const DIR_GROUP_READ: u32 = 128;
+const RANDOMIZE_IN_BENCHMARKS: u32 = 256;
 
 /// FNV-1a, which tells damage from what was written.
 fn check_word(bytes: &[u8]) -> u32 {
@@ -351,7 +352,11 @@ impl Superblock {
             (p.softupdates, SOFTUPDATES),
             (p.inode_id == InodeId::Physical, PHYSICAL),
             (p.start == Start::Random, RANDOM_START),
-            (p.randomize_first, RANDOMIZE_FIRST),
+            (p.randomize_first == Randomize::Always, RANDOMIZE_FIRST),
+            (
+                p.randomize_first == Randomize::Benchmarks,
+                RANDOMIZE_IN_BENCHMARKS,
+            ),
             (p.dir_group_read, DIR_GROUP_READ),
         ];
         let flags = flags.iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum();
@@ -418,7 +423,13 @@ impl Superblock {
             } else {
                 Start::CylinderGroup
             },
-            randomize_first: is(RANDOMIZE_FIRST),
+            randomize_first: if is(RANDOMIZE_FIRST) {
+                Randomize::Always
+            } else if is(RANDOMIZE_IN_BENCHMARKS) {
+                Randomize::Benchmarks
+            } else {
+                Randomize::Never
+            },
             dir_group_read: is(DIR_GROUP_READ),
             group_blocks: u64::from(b.u32(112)),
             maxbpg: b.u64(120),
