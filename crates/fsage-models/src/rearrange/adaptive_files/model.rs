@@ -209,8 +209,11 @@ impl<F: Hosted> Model for AdaptiveFiles<F> {
     }
 
     fn write_at(&mut self, slot: u32, offset: u64, bytes: u64) -> Outcome {
+        let Some(end) = offset.checked_add(bytes) else {
+            return Outcome::TooLarge;
+        };
         self.follow_hint(slot, false);
-        self.prepare_growth(slot, offset + bytes, bytes);
+        self.prepare_growth(slot, end, bytes);
         let file = self.id_of(slot);
         self.change(
             slot,
