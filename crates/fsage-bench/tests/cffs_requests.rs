@@ -5,8 +5,10 @@
 
 use fsage_bench::benchmarks::small_file::SMALL_FILE_1997;
 use fsage_bench::benchmarks::{FileCount, Sequential};
-use fsage_bench::{Benchmark, Case, Measurement, Requests, Simulated, SimulatedStand, Site};
-use fsage_core::{BufferId, FileSystem};
+use fsage_bench::{
+    Benchmark, Case, Measurement, Requests, Simulated, SimulatedStand, Site, Subject,
+};
+use fsage_core::{BufferId, DirId, FileSystem};
 use fsage_disk::{Access, Disk, Null};
 use fsage_host::{Host, HostParams, IoRequest};
 use fsage_models::cffs::{Cffs, Params, Randomize, geometry::BLOCK};
@@ -151,6 +153,34 @@ fn ten_times_the_files_take_ten_times_the_requests() {
             );
         }
     }
+}
+
+/// By hand. Block 0 of the file lies behind the block of its directory, which goes along; blocks 1 to 4 lie together at
+/// the next multiple of 16 (section 6). The inode is in the directory's block, which is written once more, and waited for.
+#[test]
+fn an_fsync_writes_a_file_and_then_its_inode() {
+    let fs = Cffs::new(Params::default()).expect("the sizes work");
+    let device = Null::new(u64::from(fs.sizes().blocks) * BLOCK / 512);
+    let mut subject = Simulated::new(fs, Host::new(&host(), device, 0, BLOCK as u32), 1);
+    let dir = subject.mkdir().expect("there is room");
+    subject.sync().expect("a model");
+    let file = subject
+        .create(dir, 5 * BLOCK, BLOCK)
+        .expect("there is room");
+    let before = subject.requests().expect("a model counts");
+    subject.fsync(file).expect("the file is there");
+    let written = subject.requests().expect("a model counts").since(before);
+    let expected = Requests {
+        writes: 3,
+        sync_writes: 1,
+        written_bytes: 7 * BLOCK,
+        ..Requests::default()
+    };
+    assert_eq!(written, expected);
+    assert!(subject.rmdir(dir).is_err(), "it is not empty");
+    subject.delete(file).expect("the file is there");
+    subject.rmdir(dir).expect("it is empty");
+    assert_eq!(subject.model().directory_inode(DirId(dir.0)), None);
 }
 
 /// Files a second in each phase on the paper's disk and host.

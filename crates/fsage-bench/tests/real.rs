@@ -1,6 +1,7 @@
 //! The real subject: in directories, and on images of the file systems that this machine has.
 
-use fsage_bench::benchmarks::{hot_files, sequential};
+use fsage_bench::benchmarks::applications::APPLICATIONS;
+use fsage_bench::benchmarks::{Applications, hot_files, sequential};
 use fsage_bench::real::{ExistingFile, Real, RealOptions, RealPlace, RealStand};
 use fsage_bench::{BenchError, Benchmark, Case, FileKey, Part, Site, Subject, run};
 use fsage_target::directory::{Content, Volume};
@@ -533,4 +534,50 @@ fn the_benchmarks_of_the_papers_run_on_a_copy_of_an_image() {
         assert_eq!(found, [expected.clone(), expected].concat(), "{kind}");
         assert_eq!(names(folder.path()), [format!("{kind}.img")]);
     }
+}
+
+#[test]
+fn files_are_forced_directories_go_and_the_processor_is_kept_busy() {
+    for folder in folders() {
+        let mut real = in_directory(folder.path(), RealOptions::default());
+        let dir = real.mkdir().unwrap();
+        let file = real.create(dir, 10_000, 4096).unwrap();
+        real.fsync(file).unwrap();
+        let full = real.rmdir(dir);
+        assert!(
+            matches!(full, Err(BenchError::Io { call: "rmdir", .. })),
+            "{full:?}"
+        );
+        real.delete(file).unwrap();
+        assert!(matches!(real.fsync(file), Err(BenchError::NoFile(_))));
+        real.rmdir(dir).unwrap();
+        assert!(real.create(dir, 1, 1).is_err());
+        let before = real.cpu_ns().unwrap();
+        real.compute(20_000_000);
+        assert!(real.cpu_ns().unwrap() - before >= 20_000_000);
+        assert_eq!(real.requests(), None);
+        real.close().unwrap();
+        assert_eq!(names(folder.path()), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn programs_that_work_on_sources_run_in_a_directory_and_leave_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let benchmark = Applications {
+        directories: 2,
+        compiled: 3,
+        unpack_ns_per_byte: 0,
+        compile_ns: 1_000_000,
+    };
+    let mut real = in_directory(folder.path(), RealOptions::default());
+    let site = Site::default();
+    let measured = benchmark.run(Case::default(), 0, &site, &mut real).unwrap();
+    let short: Vec<_> = measured.iter().map(|m| (&*m.phase, m.files)).collect();
+    assert_eq!(short, [("pax", 40), ("rm", 40), ("gmake", 3), ("clean", 4)]);
+    // Three compilations of a millisecond.
+    assert!(measured[2].cpu_ns.unwrap() >= 3_000_000);
+    real.close().unwrap();
+    assert_eq!(names(folder.path()), Vec::<String>::new());
+    assert_eq!((APPLICATIONS.directories, APPLICATIONS.compiled), (50, 32));
 }

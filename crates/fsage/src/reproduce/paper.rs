@@ -1,6 +1,7 @@
 //! The papers: what is run for each (`run.toml`), and what it reports (`expected.toml`). Both lie in `papers/`, and are
 //! part of the program.
 
+use super::ganger97::plan::Grouping;
 use super::seltzer95::plan::Logging;
 use anyhow::{Context, bail};
 use fsage_core::size;
@@ -87,67 +88,6 @@ pub enum Experiments {
     Grouping(Grouping),
     /// A bulletin board on a disk that is rearranged, and on one that is not: Cheng et al.
     Rearrangement(Rearrangement),
-}
-
-/// Embedded inodes and explicit grouping, each alone and together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Grouping {
-    /// Small files.
-    pub small_files: SmallFiles,
-    /// Small files on aged file systems.
-    pub aged: AgedSmallFiles,
-    /// Size of the large file.
-    pub large_file: Bytes,
-    /// Programs that work on sources.
-    pub applications: Programs,
-    /// Requests of several sizes.
-    pub request_cost: RequestCost,
-}
-
-/// Small files, in directories of 100.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SmallFiles {
-    /// Size of each file.
-    pub size: Bytes,
-    /// Directories where throughput is measured.
-    pub directories: u64,
-    /// Directories where requests are counted beside those of the independent model.
-    pub counted_directories: u64,
-}
-
-/// Small files on aged file systems.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AgedSmallFiles {
-    /// Size of the file systems, fresh and aged.
-    pub partition: Bytes,
-    /// Directories of 100 files.
-    pub directories: u64,
-    /// Presets of the aging, ascending by fullness.
-    pub presets: Vec<String>,
-    /// Generations after filling, if not those of the presets.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub generations: Option<u64>,
-}
-
-/// Programs that work on sources.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Programs {
-    /// Times of the processor for a compilation that are tried beside the benchmark's own, in milliseconds.
-    pub compile_ms: Vec<u64>,
-}
-
-/// Drives on which requests of several sizes are timed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RequestCost {
-    /// Of the time of the paper.
-    pub drives: Vec<String>,
-    /// One that was older.
-    pub older: String,
 }
 
 /// A bulletin board on a disk that is rearranged, and on one that is not.
@@ -513,16 +453,7 @@ impl Experiments {
                 )
             }
             Experiments::Logging(plan) => plan.fragmentation.workload_text(seed),
-            Experiments::Grouping(plan) => {
-                let generations = match plan.aged.generations {
-                    Some(generations) => format!(", {generations} generations after filling"),
-                    None => String::new(),
-                };
-                format!(
-                    "Aged by {} with seed {seed}{generations}.",
-                    plan.aged.presets.join(", ")
-                )
-            }
+            Experiments::Grouping(plan) => plan.workload_text(seed),
             Experiments::Rearrangement(plan) => format!(
                 "Benchmarks bbs and bbs-writes with {} operations, on a disk with {} times fewer cylinders.",
                 plan.operations, plan.scale

@@ -3,14 +3,15 @@
 use super::phases::{Phases, faster, percent};
 use super::{AS_USED, Bench, NAMES, OfEach, state};
 use crate::exit;
-use crate::reproduce::aged;
+use crate::reproduce::aged::{self, State};
 use crate::reproduce::comparison::Measured;
 use crate::reproduce::figure::{Curve, Exhibit, Figure, Point, Sheet};
 use crate::reproduce::sizes::mean;
 use crate::svg::Axis;
 use crate::ui::Interruptible;
 use anyhow::{Context, bail};
-use fsage_core::Layout;
+use fsage_core::{Layout, WorkloadHeader};
+use fsage_models::cffs::Cffs;
 use fsage_workload::herrin::Herrin;
 use fsage_workload::preset::{self, Preset};
 use std::path::PathBuf;
@@ -92,7 +93,7 @@ impl Fullness {
             ("aged-delete", "delete"),
         ];
         let charts = charts.map(|(slug, phase)| Exhibit::Figure(self.figure(slug, phase)));
-        let mut exhibits = charts.to_vec();
+        let mut exhibits = Vec::from(charts);
         exhibits.push(Exhibit::Sheet(self.table()));
         exhibits
     }
@@ -169,11 +170,7 @@ impl Fullness {
     }
 }
 
-fn measure(
-    bench: &Bench<'_>,
-    percent: u64,
-    states: &OfEach<super::State<super::Cffs>>,
-) -> anyhow::Result<At> {
+fn measure(bench: &Bench<'_>, percent: u64, states: &OfEach<State<Cffs>>) -> anyhow::Result<At> {
     let directories = bench.plan.aged.directories;
     let mut states_in_order = states.0.iter();
     let phases = OfEach::try_new(|_| {
@@ -204,7 +201,7 @@ fn generate(bench: &Bench<'_>, name: &str) -> anyhow::Result<(PathBuf, u64)> {
     }
     .with_capacity(bench.plan.aged.partition.0);
     let seed = bench.paper.run.seed;
-    let header = fsage_core::WorkloadHeader {
+    let header = WorkloadHeader {
         source: Some(preset.source),
         generator: Some(format!(
             "fsage reproduce {} {}",
