@@ -179,6 +179,12 @@ fn inodes(fs: &Lfs, live: &mut [i64], findings: &mut Findings) {
 fn segments(fs: &Lfs, live: &[i64], findings: &mut Findings) -> i64 {
     let (mut used, mut clean) = (0, 0);
     for (s, usage) in fs.usage.iter().enumerate() {
+        let name = |what: &str| format!("{what} of segment {s}");
+        let segment = s as u32;
+        if !fs.usage.has_changed(segment) {
+            let (kept, recomputed) = (fs.candidates.get(segment), fs.candidate(segment));
+            findings.compare(&name("use to the cleaner"), &kept, &recomputed);
+        }
         if !usage.dirty {
             clean += 1;
             findings.expect(live[s] == 0, || format!("clean segment {s} has live bytes"));
@@ -187,7 +193,6 @@ fn segments(fs: &Lfs, live: &[i64], findings: &mut Findings) -> i64 {
             });
             continue;
         }
-        let name = |what: &str| format!("{what} of segment {s}");
         findings.compare(&name("live bytes"), &i64::from(usage.live), &live[s]);
         let (summaries, blocks) = (fs.logs[s].partials.len(), fs.logs[s].inode_blocks.len());
         findings.compare(

@@ -90,6 +90,11 @@ impl UsageTable {
         usage
     }
 
+    /// Whether the usage of a segment has changed since [`UsageTable::take_changed`].
+    pub fn has_changed(&self, segment: u32) -> bool {
+        self[segment].changed
+    }
+
     /// Segments whose usage has changed since the last time.
     pub fn take_changed(&mut self) -> Vec<u32> {
         let changed = std::mem::take(&mut self.changed);

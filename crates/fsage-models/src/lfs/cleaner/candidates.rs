@@ -96,6 +96,13 @@ impl Candidates {
         self.set(leaf, node);
     }
 
+    /// Live bytes and time of a segment, if it may be cleaned.
+    pub fn get(&self, segment: u32) -> Option<(u32, u64)> {
+        let leaf = self.leaf_of[segment as usize];
+        let node = self.nodes[leaf as usize];
+        (leaf != NO_LEAF).then_some((node.live, node.time))
+    }
+
     /// A segment may not be cleaned.
     pub fn remove(&mut self, segment: u32) {
         let leaf = std::mem::replace(&mut self.leaf_of[segment as usize], NO_LEAF);

@@ -100,28 +100,30 @@ impl Lfs {
             } else {
                 self.empty.remove(&segment);
             }
-            if self.may_be_cleaned(segment) {
-                let time = match self.age_rule {
-                    AgeRule::LastWrite => usage.last_write,
-                    AgeRule::YoungestBlock => usage.youngest,
-                    AgeRule::MeanBlock => usage.mean_data_time(),
-                };
-                self.candidates.put(segment, usage.counted_live(), time);
-            } else {
-                self.candidates.remove(segment);
+            match self.candidate(segment) {
+                Some((live, time)) => self.candidates.put(segment, live, time),
+                None => self.candidates.remove(segment),
             }
         }
     }
 
-    /// Whether cleaning a segment is allowed, and with `netbsd` whether it would gain enough.
-    fn may_be_cleaned(&self, segment: u32) -> bool {
+    /// Live bytes of a segment, and the time from which its age counts, if cleaning it is allowed, and with `netbsd` if
+    /// that would gain enough.
+    pub(super) fn candidate(&self, segment: u32) -> Option<(u32, u64)> {
         let usage = &self.usage[segment];
-        if !usage.dirty || usage.active || segment == self.current {
-            return false;
-        }
+        let live = usage.counted_live();
         let summaries = i64::from(usage.summaries + 1) * i64::from(SECTOR);
-        let gain = self.segment_bytes() as i64 - i64::from(usage.counted_live()) - summaries;
-        self.params.variant == Variant::Lite2 || usage.live > 0 && gain > LEAST_GAIN
+        let gain = self.segment_bytes() as i64 - i64::from(live) - summaries;
+        let pays = self.params.variant == Variant::Lite2 || usage.live > 0 && gain > LEAST_GAIN;
+        if !usage.dirty || usage.active || segment == self.current || !pays {
+            return None;
+        }
+        let time = match self.age_rule {
+            AgeRule::LastWrite => usage.last_write,
+            AgeRule::YoungestBlock => usage.youngest,
+            AgeRule::MeanBlock => usage.mean_data_time(),
+        };
+        Some((live, time))
     }
 
     /// Segments that hold nothing live, ascending.
