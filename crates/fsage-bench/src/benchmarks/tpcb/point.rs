@@ -1,4 +1,4 @@
-//! A point of the figure of Seltzer et al. 1995: TPC-B on one system, on a disk that is full to one share, by two clocks.
+//! A point of the figure of Seltzer et al. 1995: TPC-B on one system and a disk that is so full, by two clocks.
 //!
 //! ```text
 //! measure(&Setup) -> Result<Point, BenchError>        Setup::of_1995(System, utilization_percent)
