@@ -1,8 +1,8 @@
 //! Four programs that work on sources: an archive is unpacked, the tree is removed, a directory is compiled, and what
 //! that made is removed again. Each is a list of file operations, and a price of the processor.
 //!
-//! **Source.** Ganger and Kaashoek 1997, section 4: `pax` of a compressed archive of about 1,000 C files, `rm -r` of the
-//! result, `gmake` in a directory of 32 C files, and its `clean`. The paper prints no more of them than that.
+//! **Source.** Ganger and Kaashoek 1997, section 4: `pax` of a compressed archive of about 1,000 C files, `rm -r` of
+//! the result, `gmake` in a directory of 32 C files, and its `clean`. The paper prints no more of them than that.
 //!
 //! **Make-up**, an estimate where nothing else is said.
 //! - The tree has 50 directories of 20 files, one of each size of [`SIZES`]: 14.3 KB in the mean, 55 % of up to 8 KB.

@@ -1,5 +1,5 @@
-//! Small files: created, read, written over, deleted, with writes of metadata that wait (figure 5) and with soft updates
-//! (figure 6); and the requests of a tenth of them beside those that an independent model counts.
+//! Small files: created, read, written over, deleted, with writes of metadata that wait (figure 5) and with soft
+//! updates (figure 6); and the requests of a tenth of them beside those that an independent model counts.
 
 use super::phases::{Phases, faster, fewer, percent, times};
 use super::{AS_USED, Bench, OfEach};
