@@ -17,8 +17,8 @@
 //! - `clean` removes the objects and the program.
 //!
 //! **Processor**, beside that of the system calls: unpacking makes 2 MB/s, an estimate for a Pentium at 120 MHz. A
-//! compilation takes 0.7 s: 085.gcc of SPEC92 compiles 76 files in 5,460 s on its reference machine, and SPECint92 of
-//! the Pentium is about 140, which makes 0.51 s; preprocessor and assembler are put at 0.2 s.
+//! compilation takes 0.7 s: 085.gcc of SPEC92 compiles 76 files in 5,460 s on its reference machine, of which the
+//! Pentium is about 140 times as fast, which makes 0.51 s; preprocessor and assembler are put at 0.2 s.
 //!
 //! **Rules.** Caches are emptied before each program, and each ends with a sync. The programs themselves are not read.
 
