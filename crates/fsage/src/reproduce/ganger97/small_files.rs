@@ -123,7 +123,11 @@ impl SmallFiles {
                 "Small files, writes of metadata wait (figure 5)",
                 sync,
             ),
-            requests("small-files-requests", "Their requests (figure 5)", sync),
+            requests(
+                "small-files-requests",
+                "Requests of small files, writes of metadata wait (figure 5)",
+                sync,
+            ),
             rate(
                 "small-files-soft",
                 "Small files, soft updates (figure 6)",
@@ -131,7 +135,7 @@ impl SmallFiles {
             ),
             requests(
                 "small-files-soft-requests",
-                "Their requests (figure 6)",
+                "Requests of small files, soft updates (figure 6)",
                 soft,
             ),
         ];
