@@ -156,7 +156,8 @@ fn ten_times_the_files_take_ten_times_the_requests() {
 }
 
 /// By hand. Block 0 of the file lies behind the block of its directory, which goes along; blocks 1 to 4 lie together at
-/// the next multiple of 16 (section 6). The inode is in the directory's block, which is written once more, and waited for.
+/// the next multiple of 16 (section 6). The inode is in the directory's block, which is written once more, and waited
+/// for.
 #[test]
 fn an_fsync_writes_a_file_and_then_its_inode() {
     let fs = Cffs::new(Params::default()).expect("the sizes work");

@@ -1,8 +1,8 @@
 //! Four programs that work on sources: an archive is unpacked, the tree is removed, a directory is compiled, and what
 //! that made is removed again. Each is a list of file operations, and a price of the processor.
 //!
-//! **Source.** Ganger and Kaashoek 1997, section 4: `pax` of a compressed archive of about 1,000 C files, `rm -r` of the
-//! result, `gmake` in a directory of 32 C files, and its `clean`. The paper prints no more of them than that.
+//! **Source.** Ganger and Kaashoek 1997, section 4: `pax` of a compressed archive of about 1,000 C files, `rm -r` of
+//! the result, `gmake` in a directory of 32 C files, and its `clean`. The paper prints no more of them than that.
 //!
 //! **Make-up**, an estimate where nothing else is said.
 //! - The tree has 50 directories of 20 files, one of each size of [`SIZES`]: 14.3 KB in the mean, 55 % of up to 8 KB.
@@ -17,8 +17,8 @@
 //! - `clean` removes the objects and the program.
 //!
 //! **Processor**, beside that of the system calls: unpacking makes 2 MB/s, an estimate for a Pentium at 120 MHz. A
-//! compilation takes 0.7 s: 085.gcc of SPEC92 compiles 76 files in 5,460 s on its reference machine, and SPECint92 of
-//! the Pentium is about 140, which makes 0.51 s; preprocessor and assembler are put at 0.2 s.
+//! compilation takes 0.7 s: 085.gcc of SPEC92 compiles 76 files in 5,460 s on its reference machine, of which the
+//! Pentium is about 140 times as fast, which makes 0.51 s; preprocessor and assembler are put at 0.2 s.
 //!
 //! **Rules.** Caches are emptied before each program, and each ends with a sync. The programs themselves are not read.
 

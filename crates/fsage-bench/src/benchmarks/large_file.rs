@@ -1,11 +1,11 @@
 //! One large file: in five passes, or written, read and written over in order.
 //!
-//! [`LARGE_FILE`] writes and reads in order, writes and reads at random, and reads in order again. [`LARGE_FILE_1997`]
-//! is the one of Ganger and Kaashoek 1997, section 4: 32 MB with calls of 4 KB, and an `fsync` where it is written.
+//! [`LARGE_FILE`] writes and reads in order, writes and reads at random, reads in order again. [`LARGE_FILE_1997`] is
+//! the one of Ganger and Kaashoek 1997, section 4: 32 MB with calls of 4 KB, and an `fsync` where it is written.
 //!
-//! **Parameters of the five passes.** 100 MB in units of 8 KB. A unit at random is drawn anew each time, so that some come twice and some
-//! never; what is drawn depends on the repetition alone. Caches are emptied between passes, and the clock of a pass
-//! that writes stops when all is on disk.
+//! **Parameters of the five passes.** 100 MB in units of 8 KB. A unit at random is drawn anew each time, so that some
+//! come twice and some never; what is drawn depends on the repetition alone. Caches are emptied between passes, and
+//! the clock of a pass that writes stops when all is on disk.
 //!
 //! **Source.** Rosenblum and Ousterhout 1992, as Seltzer et al. 1995, section 2, run it. The latter prints 100 KB for
 //! the passes at random, the former wrote and read all 100 MB: [`LargeFile::random_bytes`] chooses.

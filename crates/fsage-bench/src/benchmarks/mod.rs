@@ -4,12 +4,12 @@
 //! |---|---|---|
 //! | [`sequential`] | many files of one size in up to four phases | Seltzer et al. 1995; Smith and Seltzer 1996, 1997 |
 //! | [`hot_files`] | the files modified in the last month: read, overwrite | Smith and Seltzer 1996, 1997 |
-//! | [`small_file`] | 10,000 files of 1 KB | Rosenblum and Ousterhout 1992; Seltzer et al. 1995; Ganger and Kaashoek 1997 |
-//! | [`large_file`] | one large file | Rosenblum and Ousterhout 1992; Seltzer et al. 1995; Ganger and Kaashoek 1997 |
+//! | [`small_file`] | many files of 1 KB | Rosenblum, Ousterhout 1992; Seltzer et al. 1995; Ganger, Kaashoek 1997 |
+//! | [`large_file`] | one large file | Rosenblum, Ousterhout 1992; Seltzer et al. 1995; Ganger, Kaashoek 1997 |
 //! | [`tpcb`] | random records of a database, read and written back | Seltzer et al. 1995 |
 //! | [`bbs`] | articles of a bulletin board: read, written, removed | Cheng et al. |
 //! | [`free_space`] | create and read where only the free map is aged | Seltzer et al. 1995 |
-//! | [`applications`] | unpack and remove a tree of sources, compile a directory, clean | Ganger and Kaashoek 1997 |
+//! | [`applications`] | unpack and remove sources, compile, clean | Ganger, Kaashoek 1997 |
 
 pub mod applications;
 pub mod bbs;

@@ -147,7 +147,7 @@ fn readable() -> fs::Permissions {
 }
 
 fn comparison_csv(lines: &[Line]) -> String {
-    let mut out = String::from("id,place,statement,kind,published,ours,detail,verdict\n");
+    let mut out = String::from("id,place,statement,kind,published,upper,ours,detail,verdict\n");
     for line in lines {
         let expected = &line.expected;
         let number = |value: Option<f64>| value.map(|v| v.to_string()).unwrap_or_default();
@@ -158,6 +158,7 @@ fn comparison_csv(lines: &[Line]) -> String {
             expected.statement.clone(),
             kind,
             number(expected.value),
+            number(expected.upper),
             number(line.ours),
             line.detail.clone().unwrap_or_default(),
             line.verdict.as_str().to_owned(),

@@ -110,7 +110,8 @@ impl LargeFile {
             slug: "large-file",
             title: "A large file (figure 8)".to_owned(),
             text: "Written, read and written over in calls of 4 KB, with an fsync where it is written. The raw disk \
-                   moves 64 KB at a time, one request after the other."
+                   moves 64 KB at a time, one request after the other, over the whole partition; the file lies in \
+                   its fastest zone."
                 .to_owned(),
             value_label: "MB/s (10^6)",
             bars,

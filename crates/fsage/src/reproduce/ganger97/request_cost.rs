@@ -90,8 +90,8 @@ pub fn run(bench: &Bench<'_>, measured: &mut Measured) -> anyhow::Result<Exhibit
         slug: "request-cost",
         title: "What a request costs by its size (section 2.1)".to_owned(),
         text: format!(
-            "Mean times in milliseconds of {REQUESTS} reads of each size, one after the other, each at a random place of \
-             the next cylinder."
+            "Mean times in milliseconds of {REQUESTS} reads of each size, one after the other, each at a random place \
+             of the next cylinder."
         ),
         header: [
             "drive",

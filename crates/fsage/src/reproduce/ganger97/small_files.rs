@@ -1,5 +1,5 @@
-//! Small files: created, read, written over, deleted, with writes of metadata that wait (figure 5) and with soft updates
-//! (figure 6); and the requests of a tenth of them beside those that an independent model counts.
+//! Small files: created, read, written over, deleted, with writes of metadata that wait (figure 5) and with soft
+//! updates (figure 6); and the requests of a tenth of them beside those that an independent model counts.
 
 use super::phases::{Phases, faster, fewer, percent, times};
 use super::{AS_USED, Bench, OfEach};
@@ -123,7 +123,11 @@ impl SmallFiles {
                 "Small files, writes of metadata wait (figure 5)",
                 sync,
             ),
-            requests("small-files-requests", "Their requests (figure 5)", sync),
+            requests(
+                "small-files-requests",
+                "Requests of small files, writes of metadata wait (figure 5)",
+                sync,
+            ),
             rate(
                 "small-files-soft",
                 "Small files, soft updates (figure 6)",
@@ -131,7 +135,7 @@ impl SmallFiles {
             ),
             requests(
                 "small-files-soft-requests",
-                "Their requests (figure 6)",
+                "Requests of small files, soft updates (figure 6)",
                 soft,
             ),
         ];
