@@ -142,7 +142,7 @@ fn looks(fs: &dyn Rearranged) -> String {
     fs.visit_files(&mut |file| writeln!(out, "{file:?}").expect("a String takes everything"));
     fs.visit_free(&mut |run| write!(out, "{run:?} ").expect("a String takes everything"));
     fs.visit_further_names(&mut |name| {
-        write!(out, "{name:?} ").expect("a String takes everything")
+        write!(out, "{name:?} ").expect("a String takes everything");
     });
     out
 }
