@@ -18,7 +18,7 @@ use super::remapped::Remap;
 use super::settings::Placement;
 use crate::findings::Findings;
 use fsage_core::io::Io;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::ops::Range;
 
@@ -165,10 +165,10 @@ pub(super) fn copy(from: u64, to: u64, bytes: u64, io: &mut Vec<Io>) {
 
 /// Puts blocks, the hottest first, where chains of them keep their distances.
 fn interleave(hottest: &[u64], plan: &mut [Option<u64>]) {
-    let mut left: FxHashMap<u64, ()> = hottest.iter().map(|&block| (block, ())).collect();
+    let mut left: FxHashSet<u64> = hottest.iter().copied().collect();
     let mut free = 0;
     for &block in hottest {
-        if left.remove(&block).is_none() {
+        if !left.remove(&block) {
             continue;
         }
         while plan[free].is_some() {
@@ -177,7 +177,7 @@ fn interleave(hottest: &[u64], plan: &mut [Option<u64>]) {
         let (mut block, mut at) = (block, free);
         plan[at] = Some(block);
         // The nearest one behind it that is hot as well, if its place is free.
-        while let Some(gap) = (1..=LONGEST_GAP).find(|gap| left.contains_key(&(block + gap))) {
+        while let Some(gap) = (1..=LONGEST_GAP).find(|gap| left.contains(&(block + gap))) {
             at += gap as usize;
             if plan.get(at) != Some(&None) {
                 break;

@@ -57,7 +57,14 @@ pub(super) trait Map {
         start_bytes
     }
 
-    /// One thing that a model tells.
+    /// All that a model tells.
+    fn list(&self, io: Vec<Io>, told: &mut Vec<Io>) {
+        for io in io {
+            self.io(io, told);
+        }
+    }
+
+    /// One thing of it.
     fn io(&self, io: Io, told: &mut Vec<Io>) {
         told.push(match io {
             Io::Need(buffer) => Io::Need(self.buffer(buffer)),
@@ -279,7 +286,7 @@ mod tests {
         };
         let mut seen = Vec::new();
         in_order(&mut [run(20, 5), run(0, 10), run(10, 10)], &mut |run| {
-            seen.push(run)
+            seen.push(run);
         });
         assert_eq!(seen, [run(0, 25)]);
     }

@@ -203,13 +203,13 @@ impl<F: Hosted, R: Remap> Hosted for Remapped<F, R> {
     fn look_up(&self, file: FileId, io: &mut Vec<Io>) {
         let mut told = Vec::new();
         self.fs.look_up(file, &mut told);
-        told.into_iter().for_each(|one| self.remap.io(one, io));
+        self.remap.list(told, io);
     }
 
     fn accessed(&self, file: FileId, io: &mut Vec<Io>) {
         let mut told = Vec::new();
         self.fs.accessed(file, &mut told);
-        told.into_iter().for_each(|one| self.remap.io(one, io));
+        self.remap.list(told, io);
     }
 
     fn was_read(&mut self, file: FileId, offset: u64, bytes: u64) {
@@ -228,7 +228,7 @@ impl<F: Hosted, R: Remap> Hosted for Remapped<F, R> {
     fn superblock(&self, io: &mut Vec<Io>) {
         let mut told = Vec::new();
         self.fs.superblock(&mut told);
-        told.into_iter().for_each(|one| self.remap.io(one, io));
+        self.remap.list(told, io);
     }
 
     fn reads_tail_alone(&self) -> bool {

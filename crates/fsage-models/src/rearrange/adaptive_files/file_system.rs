@@ -73,19 +73,10 @@ impl<F: Hosted> AdaptiveFiles<F> {
         let Some(slot) = self.names.find(file) else {
             return;
         };
+        let part = self.part_of(slot);
         let mut told = Vec::new();
-        match self.part_of(slot) {
-            Part::Outside => {
-                tell(&self.outside, &mut told);
-                told.into_iter()
-                    .for_each(|one| self.outside_map.io(one, io));
-            }
-            Part::Reserved => {
-                tell(&self.reserved, &mut told);
-                told.into_iter()
-                    .for_each(|one| self.reserved_map.io(one, io));
-            }
-        }
+        tell(self.part(part), &mut told);
+        self.on_disk(part, told, io);
     }
 }
 
@@ -147,11 +138,11 @@ impl<F: Hosted> Hosted for AdaptiveFiles<F> {
     }
 
     fn superblock(&self, io: &mut Vec<Io>) {
-        let mut told = Vec::new();
-        self.outside.superblock(&mut told);
-        told.drain(..).for_each(|one| self.outside_map.io(one, io));
-        self.reserved.superblock(&mut told);
-        told.drain(..).for_each(|one| self.reserved_map.io(one, io));
+        for part in [Part::Outside, Part::Reserved] {
+            let mut told = Vec::new();
+            self.part(part).superblock(&mut told);
+            self.on_disk(part, told, io);
+        }
     }
 
     fn reads_tail_alone(&self) -> bool {

@@ -43,7 +43,7 @@ use crate::names::Names;
 use crate::operations::{DirIds, ROOT};
 use crate::shortfall::Shortfall;
 use crate::told::Told;
-use fsage_core::io::{AnyHosted, Hosted};
+use fsage_core::io::{AnyHosted, Hosted, Io};
 use fsage_core::{DirId, FileId, Layout, Op, Outcome};
 use moves::Move;
 use rustc_hash::FxHashSet;
@@ -174,34 +174,33 @@ impl<F: Hosted> AdaptiveFiles<F> {
 
     /// Applies an operation, which fits the state, to one of both file systems.
     fn apply_to(&mut self, part: Part, op: &Op) -> Outcome {
-        let AdaptiveFiles {
-            outside,
-            outside_map,
-            reserved,
-            reserved_map,
-            told,
-            ..
-        } = self;
-        let applied = match part {
-            Part::Outside => outside.apply(op),
-            Part::Reserved => reserved.apply(op),
+        let fs = match part {
+            Part::Outside => &mut self.outside,
+            Part::Reserved => &mut self.reserved,
         };
-        if told.is_on() {
-            let list = told.list();
-            match part {
-                Part::Outside => outside
-                    .told()
-                    .drain(..)
-                    .for_each(|io| outside_map.io(io, list)),
-                Part::Reserved => reserved
-                    .told()
-                    .drain(..)
-                    .for_each(|io| reserved_map.io(io, list)),
-            }
+        let applied = fs.apply(op);
+        if self.told.is_on() {
+            let io = std::mem::take(fs.told());
+            self.tell_in(part, io);
         }
         match applied {
             Ok(outcome) => outcome,
             Err(error) => panic!("{part} refuses {op:?}, which was looked at before: {error}"),
+        }
+    }
+
+    /// Tells what one of both file systems tells.
+    fn tell_in(&mut self, part: Part, io: Vec<Io>) {
+        let mut told = std::mem::take(self.told.list());
+        self.on_disk(part, io, &mut told);
+        *self.told.list() = told;
+    }
+
+    /// What one of both file systems tells, in the addresses of the disk.
+    fn on_disk(&self, part: Part, io: Vec<Io>, told: &mut Vec<Io>) {
+        match part {
+            Part::Outside => self.outside_map.list(io, told),
+            Part::Reserved => self.reserved_map.list(io, told),
         }
     }
 
@@ -285,7 +284,7 @@ impl<F: Hosted> AdaptiveFiles<F> {
         self.tables.add(Table::Cold, slot);
     }
 
-    /// What was used by an operation that is done; `before` says which files were hot before it.
+    /// Counts what an operation that is done has used.
     fn note_use(&mut self, op: &Op, outcome: Outcome) {
         let access = access_of(op, outcome, |file| {
             let slot = self.names.find(file)?;

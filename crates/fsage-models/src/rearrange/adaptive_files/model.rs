@@ -88,6 +88,8 @@ impl<F: Hosted> AdaptiveFiles<F> {
         if !self.tables.is_hot(slot) {
             return;
         }
+        // It is in use: others go first.
+        self.tables.touch(slot);
         let growth = end.saturating_sub(self.size_bytes(slot)).min(bytes);
         let fits =
             self.ever_fits(end) && (growth == 0 || self.make_room(growth, false, Some(slot)));
@@ -207,8 +209,11 @@ impl<F: Hosted> Model for AdaptiveFiles<F> {
     }
 
     fn write_at(&mut self, slot: u32, offset: u64, bytes: u64) -> Outcome {
+        let Some(end) = offset.checked_add(bytes) else {
+            return Outcome::TooLarge;
+        };
         self.follow_hint(slot, false);
-        self.prepare_growth(slot, offset + bytes, bytes);
+        self.prepare_growth(slot, end, bytes);
         let file = self.id_of(slot);
         self.change(
             slot,

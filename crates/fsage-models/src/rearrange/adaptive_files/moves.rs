@@ -44,7 +44,7 @@ pub(super) struct Move {
 
 impl Move {
     /// Where the copy is.
-    pub fn to(&self) -> Part {
+    pub fn to(self) -> Part {
         match self.from {
             Part::Outside => Part::Reserved,
             Part::Reserved => Part::Outside,
@@ -52,9 +52,9 @@ impl Move {
     }
 }
 
-/// Lack of space ended a move before it changed anything.
+/// A file stays where it is: it is bound or too large, or there is no space for it. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NoRoom;
+pub(super) struct Stays;
 
 impl<F: Hosted> AdaptiveFiles<F> {
     /// `Move_in` for all files that wait for it.
@@ -71,24 +71,24 @@ impl<F: Hosted> AdaptiveFiles<F> {
     }
 
     /// Moves a file into the reserved area, unless it is bound or too large.
-    pub(super) fn move_in(&mut self, slot: u32) -> Result<(), NoRoom> {
+    pub(super) fn move_in(&mut self, slot: u32) -> Result<(), Stays> {
         let bytes = self.outside.file_size(self.id_of(slot)).unwrap_or(0);
         if self.is_bound(slot) {
-            return Err(NoRoom);
+            return Err(Stays);
         }
         if !self.ever_fits(bytes) {
             self.counters.too_large += 1;
-            return Err(NoRoom);
+            return Err(Stays);
         }
         if !self.make_room_in(self.names.file(slot).dir, bytes) {
             self.counters.no_room += 1;
-            return Err(NoRoom);
+            return Err(Stays);
         }
         self.move_on(slot)
     }
 
     /// Moves a file out of the reserved area.
-    pub(super) fn move_out(&mut self, slot: u32) -> Result<(), NoRoom> {
+    pub(super) fn move_out(&mut self, slot: u32) -> Result<(), Stays> {
         self.move_on(slot)?;
         let dir = self.names.file(slot).dir;
         self.drop_mirrors(dir);
@@ -96,7 +96,7 @@ impl<F: Hosted> AdaptiveFiles<F> {
     }
 
     /// Moves a file to the other place.
-    fn move_on(&mut self, slot: u32) -> Result<(), NoRoom> {
+    fn move_on(&mut self, slot: u32) -> Result<(), Stays> {
         self.begin_move(slot);
         while self.moving.is_some() {
             self.advance()?;
@@ -112,7 +112,7 @@ impl<F: Hosted> AdaptiveFiles<F> {
     }
 
     /// Does the next step of the move that is under way.
-    pub(super) fn advance(&mut self) -> Result<(), NoRoom> {
+    pub(super) fn advance(&mut self) -> Result<(), Stays> {
         let Some(moving) = self.moving else {
             return Ok(());
         };
@@ -120,9 +120,9 @@ impl<F: Hosted> AdaptiveFiles<F> {
         let (to, file) = (moving.to(), self.id_of(slot));
         let next = match step {
             Step::Copy => {
-                if let Err(no_room) = self.copy(slot, from, to) {
+                if let Err(stays) = self.copy(slot, from, to) {
                     self.moving = None;
-                    return Err(no_room);
+                    return Err(stays);
                 }
                 Some(if self.settings.sync_moves {
                     Step::SyncCopy
@@ -164,12 +164,12 @@ impl<F: Hosted> AdaptiveFiles<F> {
     }
 
     /// Makes the copy of a file, or nothing at all.
-    fn copy(&mut self, slot: u32, from: Part, to: Part) -> Result<(), NoRoom> {
+    fn copy(&mut self, slot: u32, from: Part, to: Part) -> Result<(), Stays> {
         let file = self.id_of(slot);
         let place = self.names.file(slot).dir;
         if to == Part::Reserved && !self.mirror(place) {
             self.counters.no_room += 1;
-            return Err(NoRoom);
+            return Err(Stays);
         }
         let bytes = self.part(from).file_size(file).unwrap_or(0);
         let runs = self.data_runs(from, file, bytes);
@@ -212,11 +212,11 @@ impl<F: Hosted> AdaptiveFiles<F> {
             self.drop_mirrors(place);
         }
         self.counters.no_room += 1;
-        Err(NoRoom)
+        Err(Stays)
     }
 
     /// Ranges of a file that have blocks: offset and length, ascending.
-    fn data_runs(&self, part: Part, file: FileId, size: u64) -> Vec<(u64, u64)> {
+    pub(super) fn data_runs(&self, part: Part, file: FileId, size: u64) -> Vec<(u64, u64)> {
         let block_bytes = self.limits.block_bytes;
         let mut runs: Vec<(u64, u64)> = Vec::new();
         let mut at = 0;
@@ -263,15 +263,7 @@ impl<F: Hosted> AdaptiveFiles<F> {
             });
         }
         fs.accessed(file, &mut io);
-        let list = self.told.list();
-        match part {
-            Part::Outside => io
-                .into_iter()
-                .for_each(|one| self.outside_map.io(one, list)),
-            Part::Reserved => io
-                .into_iter()
-                .for_each(|one| self.reserved_map.io(one, list)),
-        }
+        self.tell_in(part, io);
     }
 
     /// Tells that the data of a file go out.
@@ -316,7 +308,7 @@ impl<F: Hosted> AdaptiveFiles<F> {
     }
 
     /// Blocks from an address outside to the nearest edge of the reserved area; 1 is next to it.
-    fn distance_blocks(&self, at: u64) -> u64 {
+    pub(super) fn distance_blocks(&self, at: u64) -> u64 {
         let middle = &self.outside_map.middle;
         let bytes = if at < middle.start {
             middle.start - at
@@ -477,9 +469,7 @@ impl<F: Hosted> AdaptiveFiles<F> {
         if self.told.is_on() {
             let mut io = Vec::new();
             self.reserved.look_up(self.id_of(slot), &mut io);
-            let list = self.told.list();
-            io.into_iter()
-                .for_each(|one| self.reserved_map.io(one, list));
+            self.tell_in(Part::Reserved, io);
         }
     }
 }
