@@ -18,8 +18,6 @@ const ORIGINAL: &str = "original";
 const MODIFIED: &str = "modified";
 /// The modified one without its near rule.
 const WITHOUT_NEAR: &str = "modified-without-near";
-/// The modified one that syncs what it moves.
-const SYNCED: &str = "modified-synced";
 
 /// Everything that is shown of the paper.
 ///
@@ -31,7 +29,7 @@ pub fn reproduce(
     threads: usize,
     ui: Ui,
 ) -> anyhow::Result<Reproduction> {
-    for name in [ORIGINAL, MODIFIED, WITHOUT_NEAR, SYNCED] {
+    for name in [ORIGINAL, MODIFIED, WITHOUT_NEAR] {
         let expected = || format!("papers/{}/run.toml: targets: expected `{name}`", paper.name);
         paper.run.targets.get(name).with_context(expected)?;
     }
@@ -93,9 +91,8 @@ impl Study<'_> {
     /// Targets of a chart: all of them with 75 % reads and no write cache, otherwise those of the paper.
     fn targets(&self, mix: Mix, cached: bool) -> Vec<&str> {
         let all = self.paper.run.targets.keys().map(String::as_str);
-        let chosen = all.filter(|name| {
-            (mix == Mix::Reads && !cached) || [ORIGINAL, MODIFIED, SYNCED].contains(name)
-        });
+        let chosen = all
+            .filter(|name| (mix == Mix::Reads && !cached) || [ORIGINAL, MODIFIED].contains(name));
         chosen.collect()
     }
 
