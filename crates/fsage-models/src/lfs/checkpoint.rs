@@ -6,6 +6,7 @@ use super::directory::Entry;
 use super::ifile::{FreeInodes, IFILE_INO, ROOT_INO};
 use super::inode::{Inode, Kind};
 use super::params::{Params, Variant};
+use super::recorder::Recorder;
 use super::report::Counters;
 use super::segments::Segment;
 use super::writer::{Class, Open};
@@ -40,10 +41,22 @@ impl Lfs {
     /// # Errors
     /// Parameters that `newlfs` refuses.
     pub fn new(params: Params) -> Result<Lfs, NewfsError> {
+        Lfs::made(params, None)
+    }
+
+    pub(super) fn made(params: Params, recorder: Option<Box<Recorder>>) -> Result<Lfs, NewfsError> {
         let geometry = Geometry::newfs(&params)?;
+        let mut fs = Lfs::blank(params, geometry);
+        fs.recorder = recorder;
+        fs.newfs();
+        Ok(fs)
+    }
+
+    /// A file system with nothing in it, not even a root.
+    pub(super) fn blank(params: Params, geometry: Geometry) -> Lfs {
         let nseg = geometry.nseg;
         let superblocks = (1..nseg).filter(|&s| geometry.has_superblock(s)).count();
-        let mut fs = Lfs {
+        Lfs {
             segments: vec![Segment::default(); nseg as usize],
             current: 0,
             next: None,
@@ -82,11 +95,10 @@ impl Lfs {
             counters: Counters::default(),
             events: None,
             told: Told::default(),
+            recorder: None,
             params,
             geometry,
-        };
-        fs.newfs();
-        Ok(fs)
+        }
     }
 
     /// The first partial segment: the ifile, the root directory, with `lite2` lost+found, and their inodes.
@@ -134,7 +146,9 @@ impl Lfs {
         if !lite2 {
             // NetBSD's mount says in both superblocks that the file system is in use.
             self.count_bytes(2 * SUPERBLOCK_BYTES, 2);
+            self.record_superblock(1);
         }
+        self.record_superblock(0);
     }
 
     /// Everything goes to disk, and segments that hold nothing live are free: `sync`.
@@ -294,6 +308,17 @@ impl Lfs {
                 self.free_segment(segment);
             }
         }
+        self.choose_next();
+        for copy in copies.into_iter().flatten() {
+            self.record_superblock(copy);
+        }
+    }
+
+    /// With roll-forward the superblock has to say where the log goes on, if that is known only now.
+    fn choose_next(&mut self) {
+        if self.params.roll_forward && self.next.is_none() {
+            self.next = self.clean_segment_behind(self.current);
+        }
     }
 
     /// A segment is clean.
@@ -375,7 +400,7 @@ impl Lfs {
 
     /// All dirty segments are active: a checkpoint makes that end, as far as there is room for one.
     pub(super) fn checkpoint_for_cleaner(&mut self) {
-        self.write_segments(true);
+        self.write_segments(true, false);
     }
 
     /// A segment write of `lite2`, which is a checkpoint if asked for or after many segments.
@@ -385,7 +410,7 @@ impl Lfs {
             return;
         }
         let segments = self.switches;
-        self.write_segments(asked || self.active > self.params.max_active);
+        self.write_segments(asked || self.active > self.params.max_active, false);
         self.after_writing(segments);
     }
 
@@ -396,21 +421,17 @@ impl Lfs {
         }
     }
 
-    fn write_segments(&mut self, checkpoint: bool) {
+    pub(super) fn write_segments(&mut self, checkpoint: bool, wait: bool) {
         let slots = self.listed_in_order();
         let dirty_blocks = self.dirty_data + self.dirty_pointers;
         self.lock(false);
         let most = self.params.wait_threshold_blocks;
-        self.open.wait = most > 0 && dirty_blocks > most;
-        for slot in slots {
-            let inode = &self.inodes[slot as usize];
-            let (dirty, modified) = (inode.has_dirty(), inode.must_be_written());
-            if dirty {
-                self.write_file(slot, Class::Data);
-            }
-            if dirty || modified {
-                self.write_inode(slot);
-            }
+        self.open.wait = wait || most > 0 && dirty_blocks > most;
+        self.write_dirty(&slots, false);
+        if !self.marked.is_empty() {
+            self.write_dirty(&slots, true);
+            self.end_directory_operation();
+            self.unmark();
         }
         if checkpoint {
             for segment in &mut self.segments {
@@ -434,8 +455,44 @@ impl Lfs {
         if checkpoint && self.ended.is_none() {
             self.active = 0;
             self.write_superblock(0);
+            if self.params.roll_forward {
+                self.free_empty_segments();
+            }
+            self.record_superblock(0);
         }
         self.tidy_list();
+    }
+
+    /// Inodes that are marked, or those that are not, each behind its dirty blocks. Removed files are not written.
+    fn write_dirty(&mut self, slots: &[u32], marked: bool) {
+        for &slot in slots {
+            let inode = &self.inodes[slot as usize];
+            if inode.is(Inode::REMOVED) || inode.is(Inode::MARKED) != marked {
+                continue;
+            }
+            let (dirty, modified) = (inode.has_dirty(), inode.must_be_written());
+            if dirty {
+                self.write_file(slot, Class::Data);
+            }
+            if dirty || modified {
+                self.write_inode(slot);
+            }
+        }
+    }
+
+    /// `lite2` with roll-forward: segments without live bytes are free, now that no checkpoint leads to them.
+    fn free_empty_segments(&mut self) {
+        for segment in 0..self.geometry.nseg {
+            if self.is_emptied(segment) {
+                self.free_segment(segment);
+            }
+        }
+        self.choose_next();
+    }
+
+    /// Holds nothing that lives, and is freed by the next checkpoint.
+    pub(super) fn is_emptied(&self, segment: u32) -> bool {
+        self.segments[segment as usize].is_empty() && segment != self.current
     }
 
     /// Enough dirty blocks have come together: they go to disk.
@@ -451,7 +508,10 @@ impl Lfs {
             self.segment_write(true);
             return;
         }
-        if !self.inodes[slot as usize].is(Inode::MODIFIED) {
+        let inode = &self.inodes[slot as usize];
+        // The cleaner writes an inode whose blocks wait in the cache, which 4.4BSD then takes for all written.
+        let waits = self.params.roll_forward && inode.has_dirty();
+        if !inode.is(Inode::MODIFIED) && !waits {
             return;
         }
         self.wait_for_clean_segments();
@@ -459,13 +519,24 @@ impl Lfs {
             return;
         }
         let segments = self.switches;
+        if self.inodes[slot as usize].is(Inode::MARKED) {
+            self.write_segments(false, true);
+        } else {
+            self.write_one(slot);
+        }
+        self.after_writing(segments);
+    }
+
+    /// A file and its inode in partial segments of their own.
+    fn write_one(&mut self, slot: u32) {
         let slots = self.listed_in_order();
         self.lock(false);
         self.open.wait = true;
         if !self.inodes[slot as usize].has_dirty() {
             for other in slots {
                 let inode = &self.inodes[other as usize];
-                if inode.must_be_written() && !inode.has_dirty() {
+                let whole = !inode.has_dirty() && !inode.is(Inode::MARKED);
+                if inode.must_be_written() && whole {
                     self.write_inode(other);
                 }
             }
@@ -475,6 +546,5 @@ impl Lfs {
         self.close();
         self.unlock();
         self.tidy_list();
-        self.after_writing(segments);
     }
 }

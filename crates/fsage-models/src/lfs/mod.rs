@@ -21,6 +21,8 @@
 //! | `operations` | what a workload does |
 //! | `layout` | what metrics see |
 //! | `io` | what a host sees |
+//! | `recorder`, [`Disk`] | what was written with its contents, if that is asked for |
+//! | [`Recovery`] | what is found on a disk after a crash: checkpoint and roll-forward |
 //! | `check` | the file system check |
 //! | [`cleaner`] | choosing and cleaning segments; one file a policy |
 //! | `costs` | what cleaning takes, where there is no disk to ask |
@@ -32,6 +34,7 @@ pub mod cleaner;
 mod costs;
 mod data;
 mod directory;
+mod disk;
 pub mod geometry;
 mod ifile;
 mod inode;
@@ -39,17 +42,22 @@ mod io;
 mod layout;
 mod operations;
 pub mod params;
+mod recorder;
+mod recovery;
 pub mod report;
 mod segments;
 mod writer;
 
+pub use disk::{Disk, Write};
 pub use geometry::{Geometry, NewfsError};
 pub use params::{AgeRule, Params, Variant};
+pub use recovery::{Recovery, Unrecoverable};
 
 use directory::Directory;
 use ifile::{FreeInodes, MapEntry};
 use inode::{Block, Inode, Kind};
 use operations::Name;
+use recorder::Recorder;
 use report::{Counters, Event};
 use segments::{Segment, sectors};
 use writer::Open;
@@ -139,6 +147,7 @@ pub struct Lfs {
     counters: Counters,
     events: Option<Vec<Event>>,
     told: Told,
+    recorder: Option<Box<Recorder>>,
 }
 
 /// There is no space for what was to be written.

@@ -47,6 +47,14 @@ impl Segment {
         self.data_times / u64::from(self.data_sectors.max(1))
     }
 
+    /// The entry of the usage table, without the summaries.
+    pub fn usage(&self) -> Segment {
+        Segment {
+            log: Log::default(),
+            ..*self
+        }
+    }
+
     /// It is begun anew.
     pub fn begin(&mut self) {
         let mut log = std::mem::take(&mut self.log);

@@ -97,7 +97,8 @@ impl Lfs {
                 let summaries = i64::from(seg.summaries + 1) * 512;
                 let live = seg.counted_live();
                 let gain = i64::from(segment_bytes) - i64::from(live) - summaries;
-                let in_vain = netbsd && (seg.live == 0 || gain <= LEAST_GAIN);
+                let waits = seg.live == 0 && (netbsd || self.params.roll_forward);
+                let in_vain = waits || netbsd && gain <= LEAST_GAIN;
                 if !seg.dirty || seg.active || in_vain {
                     return None;
                 }
@@ -256,11 +257,13 @@ impl Lfs {
     /// Whether the cleaner of `lite2` has to work.
     fn cleaner_wanted(&self) -> bool {
         let segment = i64::from(self.geometry.segment_sectors);
-        let clean = i64::from(self.clean);
+        let emptied = self.emptied_segments();
+        let clean = i64::from(self.clean + emptied);
         if self.params.min_clean > 0 {
-            return self.clean < self.params.min_clean;
+            return self.clean + emptied < self.params.min_clean;
         }
-        let (bfree, avail) = (self.bfree, self.avail());
+        let avail = self.avail() + i64::from(emptied) * (segment - 1);
+        let bfree = self.bfree;
         let most = bfree / segment;
         let few = clean <= i64::from(self.params.min_segments);
         let busy = clean * 100 < self.params.busy_percent as i64 * most;
@@ -303,7 +306,35 @@ impl Lfs {
     /// Whether the cleaner of `lite2` has to work while the system is idle.
     fn idle_cleaner_wanted(&self) -> bool {
         let most = self.bfree / i64::from(self.geometry.segment_sectors);
-        i64::from(self.clean) * 100 < IDLE_PERCENT * most
+        i64::from(self.clean + self.emptied_segments()) * 100 < IDLE_PERCENT * most
+    }
+
+    /// `lite2` with roll-forward: segments that the next checkpoint frees.
+    fn emptied_segments(&self) -> u32 {
+        if !self.params.roll_forward {
+            return 0;
+        }
+        (0..self.geometry.nseg)
+            .filter(|&s| self.is_emptied(s))
+            .count() as u32
+    }
+
+    /// `lite2` with roll-forward: what a call of the cleaner needs before it. Where clean segments are scarce a
+    /// checkpoint frees the emptied ones; directory operations that wait are written, so that no inode is moved which
+    /// tells of them. Whether segments were freed.
+    fn prepare_cleaning(&mut self) -> bool {
+        if !self.params.roll_forward {
+            return false;
+        }
+        let clean = self.clean;
+        let scarce =
+            clean <= CLEANERS_OWN + 1 || self.avail() < i64::from(self.geometry.segment_sectors);
+        if scarce && self.emptied_segments() > 0 {
+            self.write_segments(true, false);
+        } else if !self.marked.is_empty() {
+            self.write_segments(false, false);
+        }
+        self.clean > clean
     }
 
     /// A writer waits until there are clean segments to write to.
@@ -360,6 +391,10 @@ impl Lfs {
             let before = self.clean;
             return self.clean_once() || self.clean > before;
         }
+        if self.prepare_cleaning() {
+            return true;
+        }
+        let clean = self.clean;
         for checkpoint_first in [false, true] {
             if checkpoint_first {
                 self.checkpoint_for_cleaner();
@@ -379,6 +414,10 @@ impl Lfs {
                     wanted
                 });
             }
+            if self.params.roll_forward {
+                // None of them is of use before the next checkpoint.
+                chosen.truncate(self.clean.saturating_sub(CLEANERS_OWN).max(1) as usize);
+            }
             if !chosen.is_empty() {
                 self.cleaning = true;
                 self.counters.cleaner_calls += 1;
@@ -389,7 +428,7 @@ impl Lfs {
                 return true;
             }
         }
-        false
+        self.clean > clean
     }
 
     /// Cleans one segment as `lite2` does: what lives in it is written behind the log, file by file.
@@ -409,7 +448,7 @@ impl Lfs {
             self.unlock();
         }
         let seg = &self.segments[segment as usize];
-        if seg.live == 0 && !seg.active {
+        if seg.live == 0 && !seg.active && !self.params.roll_forward {
             self.free_segment(segment);
         }
     }
