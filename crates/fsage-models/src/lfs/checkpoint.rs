@@ -398,9 +398,12 @@ impl Lfs {
         self.tidy_list();
     }
 
-    /// All dirty segments are active: a checkpoint makes that end, as far as there is room for one.
-    pub(super) fn checkpoint_for_cleaner(&mut self) {
-        self.write_segments(true, false);
+    /// A checkpoint that does not wait for clean segments, as far as there is room for one: it makes more of them.
+    pub(super) fn checkpoint_at_once(&mut self) {
+        match self.params.variant {
+            Variant::Lite2 => self.write_segments(true, false),
+            Variant::NetBsd => self.checkpoint_for(Purpose::Sync),
+        }
     }
 
     /// A segment write of `lite2`, which is a checkpoint if asked for or after many segments.

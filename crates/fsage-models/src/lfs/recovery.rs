@@ -93,7 +93,7 @@ impl Lfs {
         fs.count();
         recovery.freed_inodes = fs.free_nameless(named);
         if fs.params.roll_forward {
-            fs.checkpoint();
+            fs.checkpoint_at_once();
         }
         Ok((fs, recovery))
     }

@@ -42,6 +42,8 @@ struct Data {
 #[derive(Clone, Debug)]
 struct Moment {
     op: Option<Op>,
+    /// It was done; otherwise there was no space for all of it.
+    done: bool,
     names: Rc<Names>,
     data: BTreeMap<u64, Rc<Data>>,
     /// What the operation has brought to disk.
@@ -101,6 +103,8 @@ pub struct Run {
     moments: Vec<Moment>,
     /// What is on disk as of the last crash that was tried.
     disk: Disk,
+    /// Live bytes beyond which it counts as full.
+    most_percent: u64,
     /// What recoveries did.
     pub seen: Seen,
 }
@@ -122,8 +126,8 @@ fn fail<T>(why: String) -> Result<T, TestCaseError> {
 }
 
 impl Run {
-    /// A file system whose first files fill so many percent of it, on disk.
-    pub fn new(params: &Params, percent: u64) -> Run {
+    /// A file system whose first files fill so many percent of it, on disk, and which others fill up to `most_percent`.
+    pub fn new(params: &Params, percent: u64, most_percent: u64) -> Run {
         let fs = Lfs::recorded(params.clone()).expect("the sizes work");
         let mut run = Run {
             params: params.clone(),
@@ -132,22 +136,24 @@ impl Run {
             last_id: 0,
             moments: Vec::new(),
             disk: Disk::default(),
+            most_percent,
             seen: Seen::default(),
         };
         let bytes = run.fs.sizes().data_sectors * 512 * percent / 100;
         for _ in 0..8 {
             run.apply(&Step::Create(0, bytes / 8));
         }
+        run.world.keep();
         run.apply(&Step::Sync);
         for write in run.fs.take_writes() {
             run.disk.write(&write);
         }
         run.moments.clear();
-        run.remember(None, Synced::Everything);
+        run.remember(None, true, Synced::Everything);
         run
     }
 
-    fn remember(&mut self, op: Option<Op>, synced: Synced) {
+    fn remember(&mut self, op: Option<Op>, done: bool, synced: Synced) {
         let names = Rc::new(names(&self.fs, self.last_id));
         let mut data = data(&self.fs, &names);
         if let Some(before) = self.moments.last() {
@@ -160,6 +166,7 @@ impl Run {
         }
         self.moments.push(Moment {
             op,
+            done,
             names,
             data,
             synced,
@@ -167,7 +174,9 @@ impl Run {
     }
 
     fn apply(&mut self, step: &Step) -> bool {
-        let Some(op) = self.world.op(step) else {
+        let data_bytes = self.fs.sizes().data_sectors * 512;
+        let full = self.fs.live_bytes() * 100 > data_bytes * self.most_percent;
+        let Some(op) = self.world.op(step, full) else {
             return false;
         };
         if let Op::Mkdir { dir: DirId(id), .. }
@@ -192,7 +201,7 @@ impl Run {
             Op::Sync | Op::Day => Synced::Everything,
             _ => Synced::Nothing,
         };
-        self.remember(Some(op), synced);
+        self.remember(Some(op), done, synced);
         true
     }
 
@@ -307,23 +316,27 @@ impl Run {
     /// Every block has what was synced, or what was written since; a file that has not changed is as it was.
     fn judge_data(&self, id: u64, found: &Data, complete: usize) -> Result<(), String> {
         let from = self.synced(complete, Some(id));
-        let since: Vec<Option<&Data>> = self.moments[from..]
+        let mut since: Vec<Option<&Rc<Data>>> = self.moments[from..]
             .iter()
-            .map(|moment| moment.data.get(&id).map(AsRef::as_ref))
+            .map(|moment| moment.data.get(&id))
             .collect();
-        // An operation may have been cut in two: a file was empty before it had its data.
-        let ino = self
-            .moments
-            .last()
-            .and_then(|m| m.names.files.get(&id).copied());
-        let emptied = self.moments[from + 1..]
-            .iter()
-            .any(|moment| match moment.op {
-                Some(Op::Rewrite { file, .. } | Op::Truncate { file, .. }) => {
-                    file.0 == id || ino.is_some() && moment.names.files.get(&file.0).copied() == ino
-                }
-                _ => false,
-            });
+        since.dedup_by(|a, b| match (a, b) {
+            (Some(a), Some(b)) => Rc::ptr_eq(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        });
+        let of_file = |moment: &&Moment| {
+            let ino = self.moments.last().and_then(|m| m.names.files.get(&id));
+            let written = moment.op.and_then(written_file);
+            written == Some(id)
+                || ino.is_some() && written.and_then(|f| moment.names.files.get(&f)) == ino
+        };
+        let mut ops = self.moments[from + 1..].iter().filter(of_file);
+        // An operation may be cut in two: a file is empty before it has its data, and one that found no space was
+        // longer for a while.
+        let emptied = ops
+            .clone()
+            .any(|m| matches!(m.op, Some(Op::Rewrite { .. })));
+        let failed = ops.any(|moment| !moment.done);
         let sizes = since.iter().map(|data| data.map_or(0, |data| data.bytes));
         let least = if emptied {
             0
@@ -331,15 +344,21 @@ impl Run {
             sizes.clone().min().unwrap_or(0)
         };
         let most = sizes.max().unwrap_or(0);
-        if !(least..=most).contains(&found.bytes) {
+        if found.bytes < least || found.bytes > most && !failed {
             return Err(format!("{} bytes, not {least} to {most}", found.bytes));
         }
-        for lbn in 0..found.bytes.div_ceil(4096) as u32 {
-            let at = |data: &Option<&Data>| data.and_then(|d| d.blocks.get(&lbn).copied());
+        let judged = if failed {
+            most / 4096
+        } else {
+            found.bytes.div_ceil(4096)
+        };
+        for lbn in 0..judged as u32 {
+            let at = |data: Option<&Rc<Data>>| data.and_then(|d| d.blocks.get(&lbn).copied());
             let now = found.blocks.get(&lbn).copied();
-            let known = since.iter().any(|data| at(data) == now);
-            if !known && !(now.is_none() && emptied) {
-                let all: Vec<Option<u64>> = since.iter().map(at).collect();
+            let all = since.iter().copied().map(at);
+            let hole = now.is_none() && emptied;
+            if !hole && !all.clone().any(|then| then == now) {
+                let all: Vec<Option<u64>> = all.collect();
                 return Err(format!(
                     "block {lbn} is of write {now:?}, not one of {all:?}"
                 ));
@@ -403,6 +422,19 @@ impl Run {
             return fail(format!("{place}, the second time: {before:#?}\n{after:#?}"));
         }
         Ok(())
+    }
+}
+
+/// The file that an operation writes to.
+fn written_file(op: Op) -> Option<u64> {
+    match op {
+        Op::Create { file, .. }
+        | Op::Symlink { file, .. }
+        | Op::Append { file, .. }
+        | Op::Write { file, .. }
+        | Op::Truncate { file, .. }
+        | Op::Rewrite { file, .. } => Some(file.0),
+        _ => None,
     }
 }
 

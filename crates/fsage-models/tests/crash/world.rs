@@ -56,6 +56,8 @@ pub struct World {
     pub files: BTreeMap<u64, u64>,
     pub dirs: Vec<u64>,
     last: u64,
+    /// Files up to this one stay: the disk is as full as they make it.
+    kept: u64,
 }
 
 impl World {
@@ -69,14 +71,34 @@ impl World {
         self.files.keys().nth(n).map(|&file| FileId(file))
     }
 
+    /// A file that may go or shrink.
+    fn loose_file(&self, pick: u8) -> Option<FileId> {
+        let loose = || self.files.range(self.kept + 1..).map(|(&file, _)| file);
+        let n = usize::from(pick).checked_rem(loose().count())?;
+        loose().nth(n).map(FileId)
+    }
+
+    /// The files of now stay.
+    pub fn keep(&mut self) {
+        self.kept = self.last;
+    }
+
     fn new_id(&mut self) -> u64 {
         self.last += 1;
         self.last
     }
 
-    /// The operation of a step; `None` if there is no file that it could be about.
-    pub fn op(&mut self, step: &Step) -> Option<Op> {
-        let file = |pick: u8| self.file(pick);
+    /// The operation of a step; `None` if there is no file that it could be about. On a full disk files go instead of
+    /// coming, and what is written is little.
+    pub fn op(&mut self, step: &Step, full: bool) -> Option<Op> {
+        let step = match *step {
+            Step::Create(pick, _) if full => &Step::Delete(pick),
+            Step::Append(pick, bytes) if full => &Step::Append(pick, bytes % 5000),
+            Step::Write(pick, at, bytes) if full => &Step::Write(pick, at % 20_000, bytes % 20_000),
+            Step::Rewrite(pick, bytes) if full => &Step::Rewrite(pick, bytes % 5000),
+            _ => step,
+        };
+        let (file, loose) = (|pick: u8| self.file(pick), |pick: u8| self.loose_file(pick));
         Some(match *step {
             Step::Mkdir(parent) => Op::Mkdir {
                 parent: Some(self.dir(parent)),
@@ -107,21 +129,21 @@ impl World {
                 bytes,
             },
             Step::Truncate(pick, bytes) => Op::Truncate {
-                file: file(pick)?,
+                file: loose(pick)?,
                 bytes,
             },
             Step::Rewrite(pick, bytes) => Op::Rewrite {
-                file: file(pick)?,
+                file: loose(pick)?,
                 bytes,
             },
-            Step::Delete(pick) => Op::Delete { file: file(pick)? },
+            Step::Delete(pick) => Op::Delete { file: loose(pick)? },
             Step::Rename(pick, dir) => Op::Rename {
                 file: file(pick)?,
                 dir: self.dir(dir),
                 replaced: None,
             },
             Step::Replace(pick, other) => {
-                let replaced = file(other)?;
+                let replaced = loose(other)?;
                 Op::Rename {
                     file: file(pick)?,
                     dir: DirId(self.files[&replaced.0]),

@@ -330,7 +330,7 @@ impl Lfs {
         let scarce =
             clean <= CLEANERS_OWN + 1 || self.avail() < i64::from(self.geometry.segment_sectors);
         if scarce && self.emptied_segments() > 0 {
-            self.write_segments(true, false);
+            self.checkpoint_at_once();
         } else if !self.marked.is_empty() {
             self.write_segments(false, false);
         }
@@ -397,7 +397,7 @@ impl Lfs {
         let clean = self.clean;
         for checkpoint_first in [false, true] {
             if checkpoint_first {
-                self.checkpoint_for_cleaner();
+                self.checkpoint_at_once();
             }
             let at_once = self.params.segs_per_clean.max(1);
             let most = if self.params.by_bytes {
