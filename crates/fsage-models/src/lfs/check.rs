@@ -13,16 +13,22 @@ type Listed = (u32, u32, Option<i32>);
 
 pub(super) fn check(fs: &Lfs) -> Result<(), Inconsistency> {
     let mut findings = Findings::default();
+    let (_, bfree) = recount(fs, &mut findings);
+    findings.compare("bfree", &fs.bfree, &bfree);
+    findings.result()
+}
+
+/// Live bytes of every segment and free sectors, from the files and the log.
+pub(super) fn recount(fs: &Lfs, findings: &mut Findings) -> (Vec<i64>, i64) {
     let mut live = vec![0_i64; fs.geometry.nseg as usize];
-    let mut used = blocks(fs, &mut live, &mut findings);
-    inodes(fs, &mut live, &mut findings);
-    used += segments(fs, &live, &mut findings);
+    let mut used = blocks(fs, &mut live, findings);
+    inodes(fs, &mut live, findings);
+    used += segments(fs, &live, findings);
     let superblocks = (1..fs.geometry.nseg)
         .filter(|&s| fs.geometry.has_superblock(s))
         .count() as i64;
     let bfree = fs.geometry.data_sectors as i64 - 16 * superblocks - used;
-    findings.compare("bfree", &fs.bfree, &bfree);
-    findings.result()
+    (live, bfree)
 }
 
 /// What the summaries of a segment list, sorted.

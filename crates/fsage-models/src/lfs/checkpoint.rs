@@ -7,6 +7,7 @@ use super::directory::Entry;
 use super::ifile::{FreeInodes, IFILE_INO, ROOT_INO};
 use super::inode::{Inode, Kind};
 use super::params::{Params, Variant};
+use super::recorder::Recorder;
 use super::report::Counters;
 use super::segments::Log;
 use super::usage::UsageTable;
@@ -42,10 +43,22 @@ impl Lfs {
     /// # Errors
     /// Parameters that `newlfs` refuses.
     pub fn new(params: Params) -> Result<Lfs, NewfsError> {
+        Lfs::made(params, None)
+    }
+
+    pub(super) fn made(params: Params, recorder: Option<Box<Recorder>>) -> Result<Lfs, NewfsError> {
         let geometry = Geometry::newfs(&params)?;
+        let mut fs = Lfs::blank(params, geometry);
+        fs.recorder = recorder;
+        fs.newfs();
+        Ok(fs)
+    }
+
+    /// A file system with nothing in it, not even a root.
+    pub(super) fn blank(params: Params, geometry: Geometry) -> Lfs {
         let nseg = geometry.nseg;
         let superblocks = (1..nseg).filter(|&s| geometry.has_superblock(s)).count();
-        let mut fs = Lfs {
+        Lfs {
             usage: UsageTable::new(nseg),
             logs: vec![Log::default(); nseg as usize],
             candidates: Candidates::new(nseg),
@@ -87,11 +100,10 @@ impl Lfs {
             counters: Counters::default(),
             events: None,
             told: Told::default(),
+            recorder: None,
             params,
             geometry,
-        };
-        fs.newfs();
-        Ok(fs)
+        }
     }
 
     /// The first partial segment: the ifile, the root directory, with `lite2` lost+found, and their inodes.
@@ -139,7 +151,9 @@ impl Lfs {
         if !lite2 {
             // NetBSD's mount says in both superblocks that the file system is in use.
             self.count_bytes(2 * SUPERBLOCK_BYTES, 2);
+            self.record_superblock(1);
         }
+        self.record_superblock(0);
     }
 
     /// Everything goes to disk, and segments that hold nothing live are free: `sync`.
@@ -293,6 +307,17 @@ impl Lfs {
                 self.usage.change(segment).was_empty = true;
             }
         }
+        self.choose_next();
+        for copy in copies.into_iter().flatten() {
+            self.record_superblock(copy);
+        }
+    }
+
+    /// With roll-forward the superblock has to say where the log goes on, if that is known only now.
+    fn choose_next(&mut self) {
+        if self.params.roll_forward && self.next.is_none() {
+            self.next = self.usage.clean_behind(self.current);
+        }
     }
 
     /// A segment is clean.
@@ -370,9 +395,12 @@ impl Lfs {
         self.tidy_list();
     }
 
-    /// All dirty segments are active: a checkpoint makes that end, as far as there is room for one.
-    pub(super) fn checkpoint_for_cleaner(&mut self) {
-        self.write_segments(true);
+    /// A checkpoint that does not wait for clean segments, as far as there is room for one: it makes more of them.
+    pub(super) fn checkpoint_at_once(&mut self) {
+        match self.params.variant {
+            Variant::Lite2 => self.write_segments(true, false),
+            Variant::NetBsd => self.checkpoint_for(Purpose::Sync),
+        }
     }
 
     /// A segment write of `lite2`, which is a checkpoint if asked for or after many segments.
@@ -382,7 +410,7 @@ impl Lfs {
             return;
         }
         let segments = self.switches;
-        self.write_segments(asked || self.active > self.params.max_active);
+        self.write_segments(asked || self.active > self.params.max_active, false);
         self.after_writing(segments);
     }
 
@@ -393,21 +421,17 @@ impl Lfs {
         }
     }
 
-    fn write_segments(&mut self, checkpoint: bool) {
+    pub(super) fn write_segments(&mut self, checkpoint: bool, wait: bool) {
         let slots = self.listed_in_order();
         let dirty_blocks = self.dirty_data + self.dirty_pointers;
         self.lock(false);
         let most = self.params.wait_threshold_blocks;
-        self.open.wait = most > 0 && dirty_blocks > most;
-        for slot in slots {
-            let inode = &self.inodes[slot as usize];
-            let (dirty, modified) = (inode.has_dirty(), inode.must_be_written());
-            if dirty {
-                self.write_file(slot, Class::Data);
-            }
-            if dirty || modified {
-                self.write_inode(slot);
-            }
+        self.open.wait = wait || most > 0 && dirty_blocks > most;
+        self.write_dirty(&slots, false);
+        if !self.marked.is_empty() {
+            self.write_dirty(&slots, true);
+            self.end_directory_operation();
+            self.unmark();
         }
         if checkpoint {
             self.usage.end_active(None);
@@ -429,8 +453,37 @@ impl Lfs {
         if checkpoint && self.ended.is_none() {
             self.active = 0;
             self.write_superblock(0);
+            if self.params.roll_forward {
+                self.free_empty_segments();
+            }
+            self.record_superblock(0);
         }
         self.tidy_list();
+    }
+
+    /// Inodes that are marked, or those that are not, each behind its dirty blocks. Removed files are not written.
+    fn write_dirty(&mut self, slots: &[u32], marked: bool) {
+        for &slot in slots {
+            let inode = &self.inodes[slot as usize];
+            if inode.is(Inode::REMOVED) || inode.is(Inode::MARKED) != marked {
+                continue;
+            }
+            let (dirty, modified) = (inode.has_dirty(), inode.must_be_written());
+            if dirty {
+                self.write_file(slot, Class::Data);
+            }
+            if dirty || modified {
+                self.write_inode(slot);
+            }
+        }
+    }
+
+    /// `lite2` with roll-forward: segments without live bytes are free, now that no checkpoint leads to them.
+    fn free_empty_segments(&mut self) {
+        for segment in self.empty_segments() {
+            self.free_segment(segment);
+        }
+        self.choose_next();
     }
 
     /// Enough dirty blocks have come together: they go to disk.
@@ -446,7 +499,10 @@ impl Lfs {
             self.segment_write(true);
             return;
         }
-        if !self.inodes[slot as usize].is(Inode::MODIFIED) {
+        let inode = &self.inodes[slot as usize];
+        // The cleaner writes an inode whose blocks wait in the cache, which 4.4BSD then takes for all written.
+        let waits = self.params.roll_forward && inode.has_dirty();
+        if !inode.is(Inode::MODIFIED) && !waits {
             return;
         }
         self.wait_for_clean_segments();
@@ -454,13 +510,24 @@ impl Lfs {
             return;
         }
         let segments = self.switches;
+        if self.inodes[slot as usize].is(Inode::MARKED) {
+            self.write_segments(false, true);
+        } else {
+            self.write_one(slot);
+        }
+        self.after_writing(segments);
+    }
+
+    /// A file and its inode in partial segments of their own.
+    fn write_one(&mut self, slot: u32) {
         let slots = self.listed_in_order();
         self.lock(false);
         self.open.wait = true;
         if !self.inodes[slot as usize].has_dirty() {
             for other in slots {
                 let inode = &self.inodes[other as usize];
-                if inode.must_be_written() && !inode.has_dirty() {
+                let whole = !inode.has_dirty() && !inode.is(Inode::MARKED);
+                if inode.must_be_written() && whole {
                     self.write_inode(other);
                 }
             }
@@ -470,6 +537,5 @@ impl Lfs {
         self.close();
         self.unlock();
         self.tidy_list();
-        self.after_writing(segments);
     }
 }

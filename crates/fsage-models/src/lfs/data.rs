@@ -38,6 +38,7 @@ impl Lfs {
             let (start, upto) = (offset.max(lbn * bsize), end.min((lbn + 1) * bsize));
             self.write_block(slot, lbn as i32, upto)?;
             let part = (start - lbn * bsize, upto - lbn * bsize);
+            self.record_data(slot, lbn as i32);
             self.tell_written(slot, lbn as i32, part, !block.is(Block::THERE));
         }
         self.inode_changed(slot);
@@ -241,6 +242,7 @@ impl Lfs {
             self.dirty_sectors -= u64::from(less);
         }
         self.dirty(slot, tail);
+        self.record_data(slot, tail);
         self.tell_block(slot, tail, false);
     }
 
@@ -248,6 +250,7 @@ impl Lfs {
         let inode = &mut self.inodes[slot as usize];
         let bytes = inode.block_bytes(&self.geometry, lbn);
         *inode.block_mut(&self.geometry, lbn) = Block::default();
+        self.record_freed(slot, lbn);
         self.bfree += i64::from(sectors(bytes));
         if block.is_dirty() {
             self.dirty_sectors -= u64::from(sectors(bytes));

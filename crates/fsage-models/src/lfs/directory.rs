@@ -37,6 +37,33 @@ impl Directory {
         heap::<u16>(self.chunks.capacity())
     }
 
+    /// A directory as it is found on disk: bytes used of each chunk by names.
+    pub fn rebuilt(
+        (slot, parent): (u32, u32),
+        entry: Entry,
+        entries: u32,
+        used: &[u16],
+    ) -> Directory {
+        let mut chunks = used.to_vec();
+        if let Some(first) = chunks.first_mut() {
+            *first += DOTS;
+        }
+        Directory {
+            slot,
+            parent,
+            entry,
+            entries,
+            alive: true,
+            chunks,
+            first_room: 0,
+        }
+    }
+
+    /// Chunks of a directory of so many bytes.
+    pub fn chunks_of(size: u64) -> usize {
+        (size / CHUNK) as usize
+    }
+
     /// Number of its last chunk.
     pub fn last_chunk(&self) -> usize {
         self.chunks.len() - 1
@@ -92,15 +119,12 @@ impl Lfs {
     /// Marks an inode as part of a directory operation.
     pub(super) fn mark(&mut self, slot: u32) {
         self.inode_changed(slot);
-        match self.params.variant {
-            Variant::Lite2 => self.ifile_due = true,
-            Variant::NetBsd => {
-                let inode = &mut self.inodes[slot as usize];
-                if !inode.is(Inode::MARKED) {
-                    inode.set(Inode::MARKED, true);
-                    self.marked.push(slot);
-                }
-            }
+        let lite2 = self.params.variant == Variant::Lite2;
+        self.ifile_due |= lite2;
+        let inode = &mut self.inodes[slot as usize];
+        if (!lite2 || self.params.roll_forward) && !inode.is(Inode::MARKED) {
+            inode.set(Inode::MARKED, true);
+            self.marked.push(slot);
         }
     }
 
@@ -127,12 +151,13 @@ impl Lfs {
         Ok((slot, entry))
     }
 
-    /// A file or directory without names goes: at once with `lite2`, with the next checkpoint in `netbsd`.
+    /// A file or directory without names goes: at once with `lite2`, with the next checkpoint in `netbsd`, and with
+    /// roll-forward in `lite2` with the next segment write.
     pub(super) fn remove(&mut self, slot: u32, dir: u32) {
         self.mark(slot);
         self.mark(self.dirs[dir as usize].slot);
         self.inodes[slot as usize].set(Inode::REMOVED, true);
-        if self.params.variant == Variant::Lite2 {
+        if self.params.variant == Variant::Lite2 && !self.params.roll_forward {
             self.free_inode(slot);
         }
     }

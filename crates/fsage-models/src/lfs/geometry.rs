@@ -265,6 +265,27 @@ impl Geometry {
         i64::from(first) + blocks > i64::from(lbn)
     }
 
+    /// The block that entry `i` of an indirect block leads to. `None` if it leads to none of the first `blocks` data
+    /// blocks.
+    pub fn child(&self, pointer: i32, i: usize, blocks: i64) -> Option<i32> {
+        let n = self.pointers as usize;
+        let single = match self.level(pointer) {
+            Level::Data => return None,
+            Level::Single(k) => k,
+            Level::Double(d) => 1 + d * n + i,
+            Level::Triple => 1 + (1 + i) * n,
+        };
+        let first = i64::from(DIRECT) + single as i64 * n as i64;
+        match self.level(pointer) {
+            Level::Single(_) => Some(first + i as i64)
+                .filter(|&lbn| lbn < blocks)
+                .map(|lbn| lbn as i32),
+            _ if first >= blocks => None,
+            Level::Double(_) => Some(self.single_name(single)),
+            _ => Some(self.double_name(1 + i)),
+        }
+    }
+
     /// The block that points to this one; `None` is the inode.
     #[inline]
     pub fn parent(&self, lbn: i32) -> Option<i32> {

@@ -22,6 +22,8 @@
 //! | `operations` | what a workload does |
 //! | `layout` | what metrics see |
 //! | `io` | what a host sees |
+//! | `recorder`, [`Disk`] | what was written with its contents, if that is asked for |
+//! | [`Recovery`] | what is found on a disk after a crash: checkpoint and roll-forward |
 //! | `check` | the file system check |
 //! | `memory` | what all this takes |
 //! | [`cleaner`] | choosing and cleaning segments; one file a policy |
@@ -34,6 +36,7 @@ pub mod cleaner;
 pub mod costs;
 mod data;
 mod directory;
+mod disk;
 pub mod geometry;
 mod ifile;
 mod inode;
@@ -42,19 +45,24 @@ mod layout;
 mod memory;
 mod operations;
 pub mod params;
+mod recorder;
+mod recovery;
 pub mod report;
 mod segments;
 mod usage;
 mod writer;
 
+pub use disk::{Disk, Write};
 pub use geometry::{Geometry, NewfsError};
 pub use params::{AgeRule, Params, Variant};
+pub use recovery::{Recovery, Unrecoverable};
 
 use cleaner::Candidates;
 use directory::Directory;
 use ifile::{FreeInodes, MapEntry};
 use inode::{Block, Inode, Kind};
 use operations::Name;
+use recorder::Recorder;
 use report::{Counters, Event};
 use segments::{Log, sectors};
 use usage::UsageTable;
@@ -150,6 +158,7 @@ pub struct Lfs {
     counters: Counters,
     events: Option<Vec<Event>>,
     told: Told,
+    recorder: Option<Box<Recorder>>,
 }
 
 /// There is no space for what was to be written.

@@ -1,6 +1,7 @@
 //! Operations of a workload on files and directories by id.
 
 use super::directory::Entry;
+use super::disk::Child;
 use super::inode::Kind;
 use super::params::Variant;
 use super::{Lfs, NoSpace};
@@ -46,13 +47,27 @@ impl Lfs {
         let bytes = self.entry_bytes();
         let (slot, entry) = self.make_entry(dir, kind, bytes)?;
         self.names.insert(id.0, Name { slot, dir, entry });
+        self.record_name(dir, entry, Child::File(id.0), slot);
         self.inodes[slot as usize].parent = dir;
         Ok(slot)
+    }
+
+    /// The names of a file as they were found on disk: ids with directory and place, ascending.
+    pub(super) fn adopt_names(&mut self, slot: u32, found: &[(u64, u32, Entry)]) {
+        for &(id, dir, entry) in found {
+            self.names.insert(id, Name { slot, dir, entry });
+        }
+        self.inodes[slot as usize].parent = found[0].1;
+        if found.len() > 1 {
+            let ids = found.iter().map(|&(id, ..)| id);
+            self.linked.insert(slot, ids.collect());
+        }
     }
 
     /// Removes a name whose entry has been seen to. The inode goes with its last name.
     fn drop_name(&mut self, id: FileId, name: Name) {
         self.names.remove(&id.0);
+        self.record_unnamed(name.dir, name.entry, id.0);
         let Some(ids) = self.linked.get_mut(&name.slot) else {
             self.remove(name.slot, name.dir);
             return;
@@ -212,6 +227,8 @@ impl Model for Lfs {
             entry,
         };
         self.names.insert(id.0, renamed);
+        self.record_unnamed(name.dir, name.entry, id.0);
+        self.record_name(to, entry, Child::File(id.0), file);
         let first = self.linked.get(&file).map_or(id.0, |ids| ids[0]);
         self.inodes[file as usize].parent = self.names[&first].dir;
         self.leave(name.dir, name.entry);
@@ -230,16 +247,18 @@ impl Model for Lfs {
             entry,
         };
         self.names.insert(id.0, name);
+        self.record_name(dir, entry, Child::File(id.0), file);
         let ids = self.linked.entry(file).or_insert_with(|| vec![existing.0]);
         ids.push(id.0);
         self.mark_names([dir], file);
         Outcome::Done
     }
 
-    fn make_directory(&mut self, _id: DirId, parent: u32) -> Result<u32, Outcome> {
+    fn make_directory(&mut self, id: DirId, parent: u32) -> Result<u32, Outcome> {
         let bytes = self.entry_bytes();
         let made = self.make_entry(parent, Kind::Directory, bytes);
         let (slot, entry) = made.map_err(|NoSpace| Outcome::NoSpace)?;
+        self.record_name(parent, entry, Child::Directory(id.0), slot);
         Ok(self.add_directory(slot, parent, entry))
     }
 
@@ -248,6 +267,7 @@ impl Model for Lfs {
         removed.alive = false;
         let (slot, parent, entry) = (removed.slot, removed.parent, removed.entry);
         self.leave(parent, entry);
+        self.record_unnamed_directory(parent, entry, slot);
         self.remove(slot, parent);
         self.free_dirs.push(dir);
     }
@@ -265,6 +285,9 @@ impl Model for Lfs {
             self.dirty(slot, 0);
         }
         self.leave(from, old);
+        if let Some(child) = self.record_unnamed_directory(from, old, slot) {
+            self.record_name(to, entry, child, slot);
+        }
         self.mark_names([from, to], slot);
         Outcome::Done
     }

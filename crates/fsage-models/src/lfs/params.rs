@@ -4,7 +4,7 @@ use super::cleaner::{self, Policy};
 use crate::options::{ParamError, Setting};
 
 /// Keys of `--on lfs:key=value`, and what they mean; defaults of `lite2` and `netbsd` in brackets.
-pub const KEYS: [(&str, &str); 27] = [
+pub const KEYS: [(&str, &str); 28] = [
     (
         "variant",
         "lite2 (default), the system of the papers; netbsd, equal to NetBSD of 2016",
@@ -85,6 +85,10 @@ pub const KEYS: [(&str, &str); 27] = [
     (
         "doifile_sticky",
         "flag: after one directory operation every segment write writes the ifile, as 4.4BSD did",
+    ),
+    (
+        "roll_forward",
+        "flag: what is written behind a checkpoint survives a crash; segments are free again only with checkpoints",
     ),
     (
         "sync_every",
@@ -172,6 +176,9 @@ pub struct Params {
     pub inode_leak: bool,
     /// A segment write after a directory operation writes the ifile, and so does each one behind it.
     pub doifile_sticky: bool,
+    /// What is written behind a checkpoint survives a crash: directory operations are marked in the log, and segments
+    /// are free again only with the checkpoint behind their last live block.
+    pub roll_forward: bool,
     /// Operations between two checkpoints; 0 is never.
     pub sync_every: u64,
     /// Bytes of a directory entry that has no name of its own.
@@ -208,6 +215,7 @@ impl Params {
             idle_s: 60,
             inode_leak: false,
             doifile_sticky: false,
+            roll_forward: false,
             sync_every: 0,
             dirent_bytes: 16,
             superuser: false,
@@ -294,6 +302,7 @@ impl Params {
             "min_segs" => self.min_segments = small(u32::MAX)?,
             "busy" => self.busy_percent = u64::from(small(100)?),
             "doifile_sticky" => self.doifile_sticky = flag()?,
+            "roll_forward" => self.roll_forward = flag()?,
             "sync_every" => self.sync_every = number()?,
             "dirent_bytes" => {
                 let bytes = small(264)?;

@@ -74,6 +74,21 @@ impl UsageTable {
         }
     }
 
+    /// The table as it was read from a disk.
+    pub fn of(usages: Vec<Usage>) -> UsageTable {
+        let mut table = UsageTable::new(usages.len() as u32);
+        for (segment, usage) in (0..).zip(usages) {
+            if usage.dirty {
+                table.begin(segment, usage.active);
+            }
+            *table.change(segment) = Usage {
+                changed: true,
+                ..usage
+            };
+        }
+        table
+    }
+
     /// The usage of every segment, by number.
     pub fn iter(&self) -> impl Iterator<Item = &Usage> {
         self.usages.iter()

@@ -414,8 +414,11 @@ impl Lfs {
         };
         block.address = self.offset;
         block.sectors = sectors(bytes) as u16;
+        if self.open.cleaning && lbn >= 0 && slot != IFILE {
+            self.record_moved(slot, lbn, old.address);
+        }
         self.offset += sectors(bytes);
-        if let Some(parent) = g.parent(lbn) {
+        if let Some(parent) = self.geometry.parent(lbn) {
             self.dirty(slot, parent);
         }
         if old.address != 0 {
@@ -524,8 +527,10 @@ impl Lfs {
 
     /// The directory operation does not go on behind this partial segment.
     pub(super) fn end_directory_operation(&mut self) {
-        self.open.flags &= !Partial::CONT;
-        self.close();
+        if self.ended.is_none() {
+            self.open.flags = self.open.flags & !Partial::CONT | Partial::DIROP;
+            self.close();
+        }
     }
 
     /// Whether blocks of the file are gathered.
@@ -570,6 +575,7 @@ impl Lfs {
             i64::from(1 + open.log.inode_blocks.len() as u32 * self.geometry.block_sectors());
         self.usage_changed(self.current);
         self.forget_gathered();
+        self.record_partial(&partial);
         self.tell_partial(&partial, self.open.wait);
         self.report_partial(&partial);
         self.open_partial();

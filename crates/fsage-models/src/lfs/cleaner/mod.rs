@@ -114,8 +114,10 @@ impl Lfs {
         let live = usage.counted_live();
         let summaries = i64::from(usage.summaries + 1) * i64::from(SECTOR);
         let gain = self.segment_bytes() as i64 - i64::from(live) - summaries;
-        let pays = self.params.variant == Variant::Lite2 || usage.live > 0 && gain > LEAST_GAIN;
-        if !usage.dirty || usage.active || segment == self.current || !pays {
+        let netbsd = self.params.variant == Variant::NetBsd;
+        let waits = usage.live == 0 && (netbsd || self.params.roll_forward);
+        let in_vain = waits || netbsd && gain <= LEAST_GAIN;
+        if !usage.dirty || usage.active || segment == self.current || in_vain {
             return None;
         }
         let time = match self.age_rule {
@@ -290,14 +292,17 @@ impl Lfs {
     }
 
     /// Whether the cleaner of `lite2` has to work.
-    fn cleaner_wanted(&self) -> bool {
+    fn cleaner_wanted(&mut self) -> bool {
         let segment = i64::from(self.geometry.segment_sectors);
-        let clean = i64::from(self.usage.clean());
+        let emptied = self.emptied_segments();
+        let clean = self.usage.clean() + emptied;
         if self.params.min_clean > 0 {
-            return self.usage.clean() < self.params.min_clean;
+            return clean < self.params.min_clean;
         }
-        let (bfree, avail) = (self.bfree, self.avail());
+        let avail = self.avail() + i64::from(emptied) * (segment - 1);
+        let bfree = self.bfree;
         let most = bfree / segment;
+        let clean = i64::from(clean);
         let few = clean <= i64::from(self.params.min_segments);
         let busy = clean * 100 < self.params.busy_percent as i64 * most;
         bfree - avail > segment && avail < segment || clean < most && (few || busy)
@@ -337,14 +342,42 @@ impl Lfs {
     }
 
     /// Whether the cleaner of `lite2` has to work while the system is idle.
-    fn idle_cleaner_wanted(&self) -> bool {
+    fn idle_cleaner_wanted(&mut self) -> bool {
         let most = self.bfree / i64::from(self.geometry.segment_sectors);
-        i64::from(self.usage.clean()) * 100 < IDLE_PERCENT * most
+        let clean = self.usage.clean() + self.emptied_segments();
+        i64::from(clean) * 100 < IDLE_PERCENT * most
+    }
+
+    /// `lite2` with roll-forward: segments that the next checkpoint frees.
+    fn emptied_segments(&mut self) -> u32 {
+        if !self.params.roll_forward {
+            return 0;
+        }
+        self.refresh_candidates();
+        self.empty.len() as u32
+    }
+
+    /// `lite2` with roll-forward: what a call of the cleaner needs before it. Where clean segments are scarce a
+    /// checkpoint frees the emptied ones; directory operations that wait are written, so that no inode is moved which
+    /// tells of them. Whether segments were freed.
+    fn prepare_cleaning(&mut self) -> bool {
+        if !self.params.roll_forward {
+            return false;
+        }
+        let clean = self.usage.clean();
+        let scarce =
+            clean <= CLEANERS_OWN + 1 || self.avail() < i64::from(self.geometry.segment_sectors);
+        if scarce && self.emptied_segments() > 0 {
+            self.checkpoint_at_once();
+        } else if !self.marked.is_empty() {
+            self.write_segments(false, false);
+        }
+        self.usage.clean() > clean
     }
 
     /// A writer waits until there are clean segments to write to.
     pub(super) fn wait_for_clean_segments(&mut self) {
-        let scarce = |fs: &Lfs| fs.usage.clean() <= CLEANERS_OWN || fs.avail() <= 0;
+        let scarce = |fs: &mut Lfs| fs.usage.clean() <= CLEANERS_OWN || fs.avail() <= 0;
         if let Some(end) = self.clean_while(scarce) {
             self.ended.get_or_insert(end);
         }
@@ -372,7 +405,7 @@ impl Lfs {
     }
 
     /// Cleans while a condition holds. What kept it from ending the condition, if anything did.
-    pub(super) fn clean_while(&mut self, wanted: impl Fn(&Lfs) -> bool) -> Option<End> {
+    pub(super) fn clean_while(&mut self, wanted: impl Fn(&mut Lfs) -> bool) -> Option<End> {
         let patience = (2 * self.geometry.nseg).max(64);
         let (mut most, mut vain) = (self.usage.clean(), 0);
         while self.ended.is_none() && wanted(self) {
@@ -396,16 +429,24 @@ impl Lfs {
             let before = self.usage.clean();
             return self.clean_once() || self.usage.clean() > before;
         }
+        if self.prepare_cleaning() {
+            return true;
+        }
+        let clean = self.usage.clean();
         for checkpoint_first in [false, true] {
             if checkpoint_first {
-                self.checkpoint_for_cleaner();
+                self.checkpoint_at_once();
             }
             let at_once = u64::from(self.params.segs_per_clean.max(1));
-            let chosen = if self.params.by_bytes {
+            let mut chosen = if self.params.by_bytes {
                 self.choose(at_once * self.segment_bytes(), |usage| usage.live.into())
             } else {
                 self.choose(at_once, |_| 1)
             };
+            if self.params.roll_forward {
+                // None of them is of use before the next checkpoint.
+                chosen.truncate(self.usage.clean().saturating_sub(CLEANERS_OWN).max(1) as usize);
+            }
             if !chosen.is_empty() {
                 self.cleaning = true;
                 self.counters.cleaner_calls += 1;
@@ -416,7 +457,7 @@ impl Lfs {
                 return true;
             }
         }
-        false
+        self.usage.clean() > clean
     }
 
     /// Cleans one segment as `lite2` does: what lives in it is written behind the log, file by file.
@@ -436,7 +477,7 @@ impl Lfs {
             self.unlock();
         }
         let seg = &self.usage[segment];
-        if seg.live == 0 && !seg.active {
+        if seg.live == 0 && !seg.active && !self.params.roll_forward {
             self.free_segment(segment);
         }
     }
