@@ -6,6 +6,7 @@
 //! whole or not at all.
 
 use super::directory::Entry;
+use super::geometry::Geometry;
 use super::inode::Kind;
 use super::segments::{Log, Segment};
 use std::collections::BTreeMap;
@@ -132,8 +133,9 @@ pub(super) struct DiskInode {
 }
 
 /// A checkpoint: where the ifile lies, and where the log goes on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Superblock {
+    pub geometry: Geometry,
     pub serial: u64,
     pub time: u64,
     /// Inode block with the ifile's inode.
@@ -151,7 +153,7 @@ impl Disk {
         match &write.0 {
             Written::Partial { serial, blocks } => self.write_blocks(*serial, blocks),
             Written::Superblock(copy, superblock) => {
-                self.superblocks[*copy as usize] = Some(*superblock);
+                self.superblocks[*copy as usize] = Some(superblock.clone());
             }
         }
     }
@@ -229,9 +231,9 @@ impl Disk {
     }
 
     /// The newest checkpoint.
-    pub(super) fn checkpoint(&self) -> Option<Superblock> {
+    pub(super) fn checkpoint(&self) -> Option<&Superblock> {
         let copies = self.superblocks.iter().flatten();
-        copies.max_by_key(|superblock| superblock.serial).copied()
+        copies.max_by_key(|superblock| superblock.serial)
     }
 }
 
