@@ -176,6 +176,18 @@ fn the_accounting_of_lite2_never_drifts_with_other_options() {
     accounting_never_drifts(params, 80, 100_000);
 }
 
+/// Segments are free only with checkpoints, and the cleaner keeps up all the same.
+#[test]
+fn the_accounting_with_roll_forward_never_drifts() {
+    for (variant, operations) in [(Variant::Lite2, 200_000), (Variant::NetBsd, 150_000)] {
+        let params = Params {
+            roll_forward: true,
+            ..small(variant)
+        };
+        accounting_never_drifts(params, 80, operations);
+    }
+}
+
 #[test]
 fn the_accounting_of_netbsd_never_drifts() {
     // Where it is nearly full the cleaner of `netbsd` makes hardly any progress.

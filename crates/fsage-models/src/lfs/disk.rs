@@ -6,6 +6,7 @@
 //! whole or not at all.
 
 use super::directory::Entry;
+use super::geometry::Geometry;
 use super::inode::Kind;
 use super::segments::Log;
 use super::usage::Usage;
@@ -133,8 +134,9 @@ pub(super) struct DiskInode {
 }
 
 /// A checkpoint: where the ifile lies, and where the log goes on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Superblock {
+    pub geometry: Geometry,
     pub serial: u64,
     pub time: u64,
     /// Inode block with the ifile's inode.
@@ -152,7 +154,7 @@ impl Disk {
         match &write.0 {
             Written::Partial { serial, blocks } => self.write_blocks(*serial, blocks),
             Written::Superblock(copy, superblock) => {
-                self.superblocks[*copy as usize] = Some(*superblock);
+                self.superblocks[*copy as usize] = Some(superblock.clone());
             }
         }
     }
@@ -230,9 +232,9 @@ impl Disk {
     }
 
     /// The newest checkpoint.
-    pub(super) fn checkpoint(&self) -> Option<Superblock> {
+    pub(super) fn checkpoint(&self) -> Option<&Superblock> {
         let copies = self.superblocks.iter().flatten();
-        copies.max_by_key(|superblock| superblock.serial).copied()
+        copies.max_by_key(|superblock| superblock.serial)
     }
 }
 

@@ -163,6 +163,7 @@ impl Lfs {
     /// A superblock is written.
     pub(super) fn record_superblock(&mut self, copy: u32) {
         let superblock = Superblock {
+            geometry: self.geometry.clone(),
             serial: self.serial,
             time: self.now,
             ifile: self.map[IFILE_INO as usize].address,

@@ -31,10 +31,22 @@ pub enum Unrecoverable {
     /// No superblock was written.
     #[error("no superblock is on the disk: expected what newfs writes; make the file system first")]
     NoSuperblock,
+    /// It was made with other sizes, or as the other variant.
+    #[error(
+        "the file system on the disk has {0} segments: expected {1}, and equal sizes of everything else; use the \
+         parameters that it was made with"
+    )]
+    OtherSizes(u32, u32),
+    /// A name leads to an inode that is not there.
+    #[error(
+        "inode {0} is not on the disk: expected the one that a name leads to; directory operations were not marked in \
+         the log: use roll_forward where the file system is made"
+    )]
+    NoInode(u32),
     /// Something lies where something else should.
     #[error(
         "sector {address}: expected {expected}, found something else; its segment was written anew before a checkpoint \
-         freed it: use roll_forward, with the parameters that the file system was made with"
+         freed it: use roll_forward where the file system is made"
     )]
     Lost {
         /// Sector.
@@ -49,7 +61,7 @@ pub enum Unrecoverable {
 pub struct Recovery {
     /// Partial segments behind the checkpoint that count.
     pub adopted_partials: usize,
-    /// Valid ones that do not, since a directory operation in them has no end.
+    /// Valid ones that do not: all without roll-forward, else those from a directory operation on that has no end.
     pub dropped_partials: usize,
     /// Inodes freed that no name leads to.
     pub freed_inodes: usize,
@@ -62,11 +74,37 @@ impl Lfs {
     /// The file system that a crash left on a disk: as of the last checkpoint, and with
     /// [`roll_forward`](Params::roll_forward) with everything that was written whole behind it. It goes on recording.
     ///
+    /// ```
+    /// use fsage_core::{DirId, FileId, FileSystem, Op};
+    /// use fsage_models::lfs::{Disk, Lfs, Params, Variant};
+    ///
+    /// let params = Params { roll_forward: true, ..Params::of_variant(Variant::Lite2) };
+    /// let mut fs = Lfs::recorded(params.clone()).unwrap();
+    /// let file = FileId(1);
+    /// fs.apply(&Op::Create { file, dir: DirId::ROOT, bytes: 10_000 }).unwrap();
+    /// fs.apply(&Op::Fsync { file }).unwrap();
+    ///
+    /// // A crash behind all writes, none of which was a checkpoint since the file was made.
+    /// let mut disk = Disk::default();
+    /// for write in &fs.take_writes() {
+    ///     disk.write(write);
+    /// }
+    /// let (fs, recovery) = Lfs::recover(params, disk).unwrap();
+    /// assert_eq!(fs.file_size(file), Some(10_000));
+    /// assert!(recovery.adopted_partials > 0);
+    /// ```
+    ///
     /// # Errors
     /// Parameters that `newfs` refuses; no superblock; blocks that are overwritten.
     pub fn recover(params: Params, disk: Disk) -> Result<(Lfs, Recovery), Unrecoverable> {
         let geometry = Geometry::newfs(&params)?;
         let start = disk.checkpoint().ok_or(Unrecoverable::NoSuperblock)?;
+        if start.geometry != geometry {
+            return Err(Unrecoverable::OtherSizes(
+                start.geometry.nseg,
+                geometry.nseg,
+            ));
+        }
         let mut fs = Lfs::blank(params, geometry);
         fs.read_checkpoint(&disk, start)?;
         let mut log = fs.log_behind(&disk, start);
@@ -78,11 +116,9 @@ impl Lfs {
         }
         let mut recovery = Recovery {
             adopted_partials: log.len(),
-            ..Recovery::default()
+            dropped_partials: found - log.len(),
+            freed_inodes: 0,
         };
-        if fs.params.roll_forward {
-            recovery.dropped_partials = found - log.len();
-        }
         let data = fs.roll(&disk, log)?;
         fs.read_inodes(&disk)?;
         for (ino, (version, blocks)) in data {
@@ -100,7 +136,7 @@ impl Lfs {
     }
 
     /// The ifile at the checkpoint, and the logs of the segments that held data then.
-    fn read_checkpoint(&mut self, disk: &Disk, start: Superblock) -> Result<(), Unrecoverable> {
+    fn read_checkpoint(&mut self, disk: &Disk, start: &Superblock) -> Result<(), Unrecoverable> {
         self.current = start.current;
         self.offset = start.offset;
         self.next = start.next;
@@ -164,7 +200,7 @@ impl Lfs {
     }
 
     /// Valid partial segments behind the checkpoint.
-    fn log_behind(&mut self, disk: &Disk, start: Superblock) -> Vec<Found> {
+    fn log_behind(&mut self, disk: &Disk, start: &Superblock) -> Vec<Found> {
         let g = &self.geometry;
         let (mut segment, mut offset, mut next) = (start.current, start.offset, start.next);
         let mut log: Vec<Found> = Vec::new();
@@ -326,7 +362,7 @@ impl Lfs {
     fn read_names(&mut self, recorder: &mut Recorder) -> Result<Vec<bool>, Unrecoverable> {
         let root = self.map[ROOT_INO as usize];
         if root.address == 0 {
-            return Err(lost(0, "the root directory"));
+            return Err(Unrecoverable::NoInode(ROOT_INO));
         }
         let mut named = vec![false; self.inodes.len()];
         let mut files: BTreeMap<u32, Vec<(u64, u32, Entry)>> = BTreeMap::new();
@@ -343,7 +379,7 @@ impl Lfs {
                     .map
                     .get(ino as usize)
                     .filter(|inode| inode.address != 0);
-                let slot = inode.ok_or(lost(0, "an inode that a name leads to"))?.slot;
+                let slot = inode.ok_or(Unrecoverable::NoInode(ino))?.slot;
                 named[slot as usize] = true;
                 match child {
                     Child::File(id) => files.entry(slot).or_default().push((id, number, entry)),
