@@ -6,8 +6,8 @@
 //!   creations and overwrites of files at random, with the cleaner at work. Budget: 4 GiB of memory. `--files=N` has
 //!   so many on a disk as full, and does not measure overwriting.
 //!
-//! Times are those of the processor, from `/proc/self/schedstat`; resident memory is `VmHWM` of `/proc/self/status`, the most there was.
-//! Where there is none, the bench says so.
+//! Times are those of the processor, from `/proc/self/schedstat`; resident memory is `VmHWM` of `/proc/self/status`,
+//! the most there was. Where there is none, the bench says so.
 
 use fsage_core::{DirId, FileId, FileSystem, Op, Outcome, Rng};
 use fsage_models::lfs::report::Counters;

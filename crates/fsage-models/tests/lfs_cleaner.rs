@@ -52,8 +52,8 @@ fn cheaper([more, less]: [Cost; 2], share: f64) {
 
 #[test]
 fn with_hot_and_cold_blocks_ages_pay_and_declines_of_cost_pay_most() {
-    // lfs.md, 17.1 and 17.2: cost-benefit is much cheaper than greedy (0.412 for 0.612 at 70 %). Lomet and Luo 2021: the
-    // smallest decline of cost first is cheaper than both.
+    // lfs.md, 17.1 and 17.2: cost-benefit is much cheaper than greedy (0.412 for 0.612 at 70 %). Lomet and Luo 2021:
+    // the smallest decline of cost first is cheaper than both.
     for (percent, share) in [(70, 0.03), (80, 0.01)] {
         let [greedy, cost_benefit, declining] =
             costs(["greedy", "cb", "declining-cost"], percent, true);

@@ -43,7 +43,7 @@ pub const KEYS: [(&str, &str); 28] = [
     ),
     (
         "age_rule",
-        "age of a segment: lastmod, since it was last written into; youngest-block, mean-block, of its data (the policy's)",
+        "age of a segment: lastmod, since it was last written into; youngest-block, mean-block, of its data",
     ),
     ("segs_per_clean", "segments cleaned at once (1)"),
     (

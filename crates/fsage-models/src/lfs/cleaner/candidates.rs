@@ -1,9 +1,9 @@
 //! The segments that may be cleaned, kept so that the best of them are found without looking at each.
 //!
-//! They are the leaves of a tree, in the order of their times. A node has the fewest live bytes and the earliest time of
-//! any segment below it: no segment there is better than one with both, since a policy ranks none lower for fewer live
-//! bytes or a higher age. The search goes down where that promises most, and the first segment it comes to is the best.
-//! As a node holds segments of about the same age, what it promises is about true.
+//! They are the leaves of a tree, in the order of their times. A node has the fewest live bytes and the earliest time
+//! of any segment below it: no segment there is better than one with both, since a policy ranks none lower for fewer
+//! live bytes or a higher age. The search goes down where that promises most, and the first segment it comes to is the
+//! best. As a node holds segments of about the same age, what it promises is about true.
 
 use crate::lfs::memory::heap;
 use std::cmp::Ordering;
@@ -311,7 +311,7 @@ mod tests {
         }
     }
 
-    /// Nodes ranked for a choice among 100,000 segments, on average over 1000 choices, each segment chosen written anew.
+    /// Nodes ranked for a choice among 100,000 segments, on average over 1000; what is chosen is written anew.
     fn ranked_of_100_000(policy: &'static dyn Policy, live: impl Fn(&mut Rng) -> u32) -> u64 {
         let mut rng = Rng::new(4);
         let mut candidates = Candidates::new(100_000);
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_choice_among_100_000_segments_ranks_few() {
-        // The tree has 17 levels: a search that goes straight down ranks 2 * 17 nodes, and one that looks at all 100,000.
+        // The tree has 17 levels: a search that goes straight down ranks 2 * 17 nodes, one that looks at all 100,000.
         // Any share of live bytes; all full; a hundredth empty, and the others equal; all empty.
         let any = |rng: &mut Rng| rng.below(u64::from(SEGMENT_BYTES)) as u32;
         let full = |_: &mut Rng| SEGMENT_BYTES;

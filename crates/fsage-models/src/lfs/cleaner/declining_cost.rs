@@ -2,9 +2,9 @@
 //!
 //! **What it does.** A segment of utilization `u` costs `2 / (1 - u)` to clean for what it gains, and the more is
 //! overwritten in it the less. With `f` the rate at which its blocks are overwritten, the cost sinks as
-//! `f * u / (1 - u)^2`; the segment with the smallest decline is cleaned first. `f` is one over the age of the data: the
-//! time since owners wrote the blocks, on average. A block that the cleaner moves brings the age of the segment that it
-//! leaves.
+//! `f * u / (1 - u)^2`; the segment with the smallest decline is cleaned first. `f` is one over the age of the data,
+//! the time since owners wrote the blocks, on average. A block that the cleaner moves brings the age of the segment
+//! that it leaves.
 //!
 //! **Where it comes from.** Lomet and Luo, "Efficiently Reclaiming Space in a Log Structured Store", 2021 (MDC), which
 //! estimates `f` from the last but one update. That ages be kept through cleaning is in Rosenblum and Ousterhout 1992,
