@@ -57,7 +57,7 @@ pub enum Placement {
 }
 
 /// Every key with its meaning and default, in the order of the documentation.
-pub const KEYS: [(&str, &str); 15] = [
+pub const KEYS: [(&str, &str); 16] = [
     (
         "rearrange",
         "files, blocks, organ-pipe or none: what is moved to the middle of the disk",
@@ -109,6 +109,10 @@ pub const KEYS: [(&str, &str); 15] = [
         "ra_inode",
         "bytes of space per inode in the reserved area (as outside)",
     ),
+    (
+        "ra_journal",
+        "bytes of the journal in the reserved area; 0: on another device (as mke2fs chooses)",
+    ),
 ];
 
 /// How a disk is rearranged.
@@ -144,6 +148,8 @@ pub struct Settings {
     pub cylinder_bytes: u64,
     /// Bytes of space per inode in the reserved area; `None` is as outside.
     pub reserved_bytes_per_inode: Option<u64>,
+    /// Size of the journal in the reserved area, where there is one; `None` is what `mke2fs` chooses.
+    pub reserved_journal_bytes: Option<u64>,
 }
 
 /// A whole, in millionths.
@@ -168,6 +174,7 @@ impl Settings {
             placement: Placement::OrganPipe,
             cylinder_bytes: 1 << 20,
             reserved_bytes_per_inode: None,
+            reserved_journal_bytes: None,
         }
     }
 
@@ -279,6 +286,7 @@ impl Settings {
                 }
             }
             "ra_inode" => self.reserved_bytes_per_inode = Some(number()?),
+            "ra_journal" => self.reserved_journal_bytes = Some(number()?),
             _ => return Err(setting.unknown(&KEYS)),
         }
         Ok(())
