@@ -348,3 +348,36 @@ fn a_transfer_past_the_cache_is_cut() {
                     S[512 of 65536 bytes] S[66048 of 65536 bytes] S[131584 of 18928 bytes]";
     assert_eq!(notation(host.recorded()), expected);
 }
+
+/// A dirty buffer of a range that has changed places with another is written where it is now, and so is the other's.
+#[test]
+fn buffers_of_ranges_that_were_swapped_are_written_where_they_are() {
+    let mut host = null_host(&params());
+    let (one, other) = (data(3, 0), data(4, 0));
+    let far = Buffer {
+        start_bytes: one.start_bytes + (1 << 20),
+        ..other
+    };
+    host.execute(&[
+        fill(one),
+        fill(far),
+        Io::Swapped {
+            places: [one.start_bytes, far.start_bytes],
+            bytes: 65_536,
+        },
+    ]);
+    host.record(true);
+    host.sync();
+    host.wait_idle();
+    let mut written: Vec<_> = host
+        .recorded()
+        .iter()
+        .map(|request| (request.first, request.start_bytes))
+        .collect();
+    written.sort_unstable();
+    let expected = [
+        (Some(one.id), far.start_bytes),
+        (Some(far.id), one.start_bytes),
+    ];
+    assert_eq!(written, expected);
+}

@@ -31,4 +31,4 @@ pub use real::{Real, Stop, day_records};
 pub use real_spec::{DIR_KEYS, LOOP_KEYS, Place, REAL_KEYS, RealSpec};
 pub use spec::{KINDS, SpecError, TargetSpec};
 pub use stamps::Stamps;
-pub use target::{Null, Target};
+pub use target::{Null, Target, rearranged};

@@ -257,6 +257,34 @@ mod tests {
     }
 
     #[test]
+    fn keys_of_a_layer_are_kept_apart_from_those_of_the_file_system() {
+        let layered = |text: &str| TargetSpec::parse(text).unwrap();
+        let spec = layered("ext3:rearrange=files,size=2G,threshold=3,mode=ext2");
+        let settings = spec.rearrangement().unwrap().unwrap();
+        assert_eq!(settings.threshold, 3);
+        assert_eq!(spec.ext3_params().unwrap().size_bytes, 2 << 30);
+        let spec = layered("ffs:preset=tiny,rearrange=none");
+        assert_eq!(spec.rearrangement().unwrap(), None);
+        assert!(spec.ffs_params().is_ok());
+        let refused = layered("ffs:threshold=3").rearrangement().unwrap_err();
+        assert!(refused.to_string().contains("rearrange=files"), "{refused}");
+        let small = crate::Target::make(&layered("ext3:size=64M,rearrange=files"));
+        let message = small.unwrap_err().to_string();
+        assert!(
+            message.contains("the reserved area, 1638400 bytes"),
+            "{message}"
+        );
+        let lfs = layered("lfs:rearrange=files");
+        assert_eq!(lfs.rearrangement().unwrap(), None);
+        assert!(
+            lfs.lfs_params()
+                .unwrap_err()
+                .to_string()
+                .contains("unknown key `rearrange`")
+        );
+    }
+
+    #[test]
     fn errors_name_the_specification_and_what_would_be_right() {
         let message = |text: &str| TargetSpec::parse(text).unwrap_err().to_string();
         assert!(message("zfs").contains("known: ffs, ext3, lfs, cffs, dir, loop, null"));

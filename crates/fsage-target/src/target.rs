@@ -152,10 +152,18 @@ pub fn rearranged(
                 if let Some(bytes) = inodes(part, None) {
                     params.bytes_per_inode = bytes;
                 }
+                if part == Part::Reserved {
+                    let elsewhere = params.journal_bytes.filter(|&bytes| bytes == 0);
+                    params.journal_bytes = settings.reserved_journal_bytes.or(elsewhere);
+                }
                 Ext3::new(params)
             };
             rearrange::over(settings, params.size_bytes, make).map_err(|e| SpecError::new(spec, e))
         }
+        "ffs" if settings.reserved_journal_bytes.is_some() => Err(SpecError::new(
+            spec,
+            "ra_journal: an FFS has no journal; leave the key out",
+        )),
         "ffs" => {
             let params = spec.ffs_params()?;
             let make = |part, size_bytes: u64| {

@@ -113,6 +113,10 @@ pub const KEYS: [(&str, &str); 16] = [
         "ra_inode",
         "bytes of space per inode in the reserved area (as outside)",
     ),
+    (
+        "ra_journal",
+        "bytes of the journal in the reserved area; 0: on another device (as mke2fs chooses)",
+    ),
 ];
 
 /// How a disk is rearranged.
@@ -150,6 +154,8 @@ pub struct Settings {
     pub cylinder_bytes: u64,
     /// Bytes of space per inode in the reserved area; `None` is as outside.
     pub reserved_bytes_per_inode: Option<u64>,
+    /// Size of the journal in the reserved area, where there is one; `None` is what `mke2fs` chooses.
+    pub reserved_journal_bytes: Option<u64>,
 }
 
 /// A whole, in millionths.
@@ -175,6 +181,7 @@ impl Settings {
             placement: Placement::OrganPipe,
             cylinder_bytes: 1 << 20,
             reserved_bytes_per_inode: None,
+            reserved_journal_bytes: None,
         }
     }
 
@@ -287,6 +294,7 @@ impl Settings {
                 }
             }
             "ra_inode" => self.reserved_bytes_per_inode = Some(number()?),
+            "ra_journal" => self.reserved_journal_bytes = Some(number()?),
             _ => return Err(setting.unknown(&KEYS)),
         }
         Ok(())

@@ -94,3 +94,52 @@ fn bytes_beyond_64_bits_stay_at_the_most_that_can_be_counted() {
     replay(&mut script(events), &mut agings, 1, |_| true).unwrap();
     assert_eq!(agings[0].total().bytes_written, u64::MAX);
 }
+
+/// A layer ages, is checked, snapshotted and measured as a model is: a file keeps its number and times when it moves.
+#[test]
+fn a_layer_is_aged_as_a_model() {
+    use std::sync::{Arc, Mutex};
+    for spec in [
+        "ext3:size=64M,journal=0,rearrange=files,threshold=2,near=0",
+        "ext3:size=256M,rearrange=files,ra=10%,third=files,migrate=idle",
+        "ffs:preset=small,rearrange=files,ra=10%,threshold=1,near=0",
+        "ffs:preset=small,rearrange=blocks,ra=10%,period=30",
+        "ext3:size=64M,mode=ext2,rearrange=organ-pipe,cylinder=64K",
+    ] {
+        let mut events: Vec<Event> = (0..40).map(|i| create(i, 30_000)).collect();
+        for day in 0..3 {
+            events.extend((0..120).map(|i| {
+                let (file, bytes) = (FileId(i % 12), 500);
+                Event::new(Op::Append { file, bytes })
+            }));
+            events.push(Event::day(&day.to_string()));
+        }
+        let mut aging = aging(spec, false);
+        aging.check_every_day();
+        let taken = Arc::new(Mutex::new(Vec::new()));
+        let keep = Arc::clone(&taken);
+        aging.take_snapshots(
+            1,
+            0,
+            Box::new(move |_, inodes, _| {
+                keep.lock().unwrap().push(inodes);
+                Ok(())
+            }),
+        );
+        let mut agings = [aging];
+        replay(&mut script(events), &mut agings, 1, |_| true).unwrap();
+        let [aging] = agings;
+        let Target::Rearranged(fs) = aging.target() else {
+            panic!("{spec} is no layer");
+        };
+        assert_eq!(fs.counters().accesses, 400, "{spec}");
+        let moved = fs.counters().moved_in + fs.counters().placed;
+        assert!(moved > 0, "{spec}: {:?}", fs.counters());
+        for inodes in taken.lock().unwrap().iter() {
+            // The root and forty files, all with names.
+            assert_eq!(inodes.len(), 41, "{spec}");
+            assert!(inodes.iter().all(|inode| inode.path.is_some()), "{spec}");
+        }
+        assert_eq!(aging.days().len(), 3, "{spec}");
+    }
+}
