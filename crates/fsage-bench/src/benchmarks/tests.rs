@@ -298,8 +298,8 @@ fn a_transaction_writes_a_page_back_and_reads_one_and_every_82nd_adds_one_to_the
         assert_eq!(of(&format!("read {file} ")).len(), pages, "file {file}");
         assert!(of(&format!("overwrite {file} ")).is_empty(), "file {file}");
     }
-    // Memory has 1024 pages: 22 of branches and tellers, some 990 of accounts, and the 12 or 13 that the history got in as
-    // many transactions, since 81.9 records of it are a page.
+    // Memory has 1024 pages: 22 of branches and tellers, some 990 of accounts, and the 12 or 13 that the history got in
+    // as many transactions, since 81.9 records of it are a page.
     let (reads, writes) = (of("read 1 "), of("overwrite 1 "));
     let in_memory = reads.len() - writes.len();
     assert!((988..=990).contains(&in_memory), "{in_memory}");

@@ -1,8 +1,8 @@
 //! The arithmetic of Seltzer et al. 1995: what its disk takes for a database on a log, for the cleaner, and for a
 //! database in place, without a disk model.
 //!
-//! Source: section 4 of the paper (a DSP 3105 disk). A megabyte is a million bytes here, as in its rates; its segment of
-//! a megabyte is one of 2^20 bytes, which it reads in 450 ms and writes in 603 ms all the same.
+//! Source: section 4 of the paper (a DSP 3105 disk). A megabyte is a million bytes here, as in its rates; its segment
+//! of a megabyte is one of 2^20 bytes, which it reads in 450 ms and writes in 603 ms all the same.
 
 use fsage_core::LogUsage;
 

@@ -1,4 +1,4 @@
-//! A point of the figure of Seltzer et al. 1995: TPC-B on one system, on a disk that is full to one share, by two clocks.
+//! A point of the figure of Seltzer et al. 1995: TPC-B on one system and a disk that is so full, by two clocks.
 //!
 //! ```text
 //! measure(&Setup) -> Result<Point, BenchError>        Setup::of_1995(System, utilization_percent)
@@ -49,7 +49,7 @@ pub struct Setup {
     /// the least.
     pub utilization_percent: u64,
     /// Dirty blocks of data that start a segment write of a log.
-    pub flush_blocks: u64,
+    pub flush_blocks: u32,
     /// Transactions that count.
     pub transactions: u64,
     /// The disk below the simulated host.
@@ -81,15 +81,16 @@ impl Setup {
     }
 
     fn file_system(&self) -> Box<dyn AnyHosted> {
+        let flush_blocks = u64::from(self.flush_blocks);
         let lite2 = lfs::Params::of_variant(lfs::Variant::Lite2);
         let log = lfs::Params {
             // The label lies before the first segment.
             size_bytes: DISK_BYTES + 8192,
             frag_bytes: 1024,
             superuser: true,
-            write_threshold_blocks: self.flush_blocks,
+            write_threshold_blocks: flush_blocks,
             // Of n buffers n/2 - 10 start a write, and at 3n/4 - 10 the writer waits.
-            wait_threshold_blocks: 3 * (self.flush_blocks + 10) / 2 - 10,
+            wait_threshold_blocks: 3 * (flush_blocks + 10) / 2 - 10,
             ..lite2
         };
         let log = match self.system {
@@ -130,7 +131,7 @@ impl Setup {
         let transactions =
             database.warm_rounds * (database.account_bytes / PAGE) + database.cache_pages as u64;
         let history = transactions * RECORD;
-        (DISK_BYTES * self.utilization_percent / 100)
+        (DISK_BYTES.saturating_mul(self.utilization_percent) / 100)
             .saturating_sub(database.account_bytes + history)
     }
 }
@@ -202,9 +203,9 @@ pub fn measure(setup: &Setup) -> Result<Point, BenchError> {
     let mut subject = stand.subject(0, Case::default());
     let mut database = Database::make(&setup.workload(), 0, &mut subject)?;
     let mut transactions = 0;
-    let mut start = Sums::default();
+    let mut start = None;
     let ended = database.warm_up(&mut subject).and_then(|()| {
-        start = Sums::of(&subject, &database);
+        start = Some(Sums::of(&subject, &database));
         while transactions < setup.transactions {
             database.transaction(&mut subject)?;
             transactions += 1;
@@ -215,12 +216,17 @@ pub fn measure(setup: &Setup) -> Result<Point, BenchError> {
     let log_ended = end.log.as_ref().is_some_and(|log| log.end.is_some());
     match ended {
         Err(error) if !log_ended => Err(error),
-        _ => Ok(Point::new(transactions, &start, end)),
+        // A log that ended before the clock started did nothing since.
+        _ => Ok(Point::new(
+            transactions,
+            start.as_ref().unwrap_or(&end),
+            &end,
+        )),
     }
 }
 
 /// Sums from the beginning on.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Sums {
     ns: u64,
     processor_ns: u64,
@@ -255,10 +261,10 @@ impl Sums {
 }
 
 impl Point {
-    fn new(transactions: u64, start: &Sums, end: Sums) -> Point {
+    fn new(transactions: u64, start: &Sums, end: &Sums) -> Point {
         let each = transactions.max(1) as f64;
         let per_s = |ns: u64| transactions as f64 * 1e9 / ns.max(1) as f64;
-        let ms = |sum: fn(&Sums) -> u64| (sum(&end) - sum(start)) as f64 / 1e6 / each;
+        let ms = |sum: fn(&Sums) -> u64| (sum(end) - sum(start)) as f64 / 1e6 / each;
         let time = Time {
             processor_ms: ms(|sums| sums.processor_ns),
             seek_ms: ms(|sums| sums.device.seek_ns),
@@ -269,7 +275,8 @@ impl Point {
         let reads = end.reads - start.reads;
         let requests = reads + end.writes - start.writes;
         let tps_by_disk = per_s(end.ns - start.ns);
-        let log = end.log.map(|log| since(log, start.log.as_ref()));
+        let log = end.log.as_ref().zip(start.log.as_ref());
+        let log = log.map(|(end, start)| since(end, start));
         let by_constants_ns = match &log {
             Some(log) => costs::log_ns(reads, log),
             None => requests * costs::in_place_ns(),
@@ -288,17 +295,15 @@ impl Point {
     }
 }
 
-/// What was transferred since an earlier time.
-fn since(log: LogUsage, earlier: Option<&LogUsage>) -> LogUsage {
-    let zero = LogUsage::default();
-    let earlier = earlier.unwrap_or(&zero);
+/// What was transferred between two times.
+fn since(end: &LogUsage, start: &LogUsage) -> LogUsage {
     LogUsage {
-        new_bytes: log.new_bytes - earlier.new_bytes,
-        cleaner_written_bytes: log.cleaner_written_bytes - earlier.cleaner_written_bytes,
-        cleaner_read_segments: log.cleaner_read_segments - earlier.cleaner_read_segments,
-        cleaned_segments: log.cleaned_segments - earlier.cleaned_segments,
-        cleaned_live_bytes: log.cleaned_live_bytes - earlier.cleaned_live_bytes,
-        ..log
+        new_bytes: end.new_bytes - start.new_bytes,
+        cleaner_written_bytes: end.cleaner_written_bytes - start.cleaner_written_bytes,
+        cleaner_read_segments: end.cleaner_read_segments - start.cleaner_read_segments,
+        cleaned_segments: end.cleaned_segments - start.cleaned_segments,
+        cleaned_live_bytes: end.cleaned_live_bytes - start.cleaned_live_bytes,
+        ..end.clone()
     }
 }
 
@@ -313,5 +318,87 @@ impl Cleaning {
             share_of_writes: cleaner / written,
             share_of_transfers: cleaner / (written + read as f64),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sums(ns: u64, reads: u64, log: LogUsage) -> Sums {
+        Sums {
+            ns,
+            processor_ns: ns / 10,
+            device: Components {
+                seek_ns: ns / 2,
+                ..Components::default()
+            },
+            reads,
+            writes: reads,
+            log: Some(log),
+            utilization: 0.5,
+        }
+    }
+
+    #[test]
+    fn a_point_is_what_lies_between_two_times_by_hand() {
+        let start = LogUsage {
+            segment_bytes: 1 << 20,
+            new_bytes: 1000,
+            cleaned_segments: 7,
+            ..LogUsage::default()
+        };
+        let end = LogUsage {
+            new_bytes: 5_201_000,
+            cleaner_written_bytes: 5 << 20,
+            cleaner_read_segments: 10,
+            cleaned_segments: 17,
+            cleaned_live_bytes: 5 << 20,
+            end: Some("full".to_owned()),
+            ..start.clone()
+        };
+        let start = sums(1_000_000_000, 50, start);
+        let end = sums(41_000_000_000, 1050, end);
+        let point = Point::new(1000, &start, &end);
+        // 1000 * 18.4 ms, 5.2 MB at 1.3 MB/s, 10 segments at 449.8 ms, 5 at 603.2 ms: 29.914 s.
+        assert!(
+            (point.tps_by_constants - 1000.0 / 29.914).abs() < 0.001,
+            "{point:?}"
+        );
+        assert!((point.tps_by_disk - 25.0).abs() < 1e-9, "{point:?}");
+        assert!((point.time.processor_ms - 4.0).abs() < 1e-9, "{point:?}");
+        assert!((point.time.seek_ms - 20.0).abs() < 1e-9, "{point:?}");
+        assert!((point.log_bytes - 5200.0).abs() < 1e-9, "{point:?}");
+        let cleaning = point.cleaning.unwrap();
+        // Of 10,442,880 bytes written 5,242,880, and 4,096,000 and 10,485,760 more were read.
+        let expected = [0.5, 10.0, 0.502_053, 0.209_509];
+        let got = [
+            cleaning.utilization,
+            cleaning.segments_per_1000,
+            cleaning.share_of_writes,
+            cleaning.share_of_transfers,
+        ];
+        for (got, expected) in got.into_iter().zip(expected) {
+            assert!((got - expected).abs() < 1e-5, "{got} for {expected}");
+        }
+        assert_eq!(point.end.as_deref(), Some("full"));
+    }
+
+    #[test]
+    fn a_log_that_ended_before_the_clock_started_did_nothing() {
+        let log = LogUsage {
+            segment_bytes: 1 << 20,
+            cleaned_segments: 2000,
+            end: Some("full".to_owned()),
+            ..LogUsage::default()
+        };
+        let end = sums(9_000_000_000, 100, log);
+        let point = Point::new(0, &end, &end);
+        assert_eq!((point.transactions, point.cleaning), (0, None));
+        assert_eq!(point.end.as_deref(), Some("full"));
+        assert!(
+            point.tps_by_disk.abs() < 1e-9 && point.tps_by_constants.abs() < 1e-9,
+            "{point:?}"
+        );
     }
 }
