@@ -296,9 +296,11 @@ fn run(embed: bool, steps: &[Step], seed: u64) -> Result<(), TestCaseError> {
             names.note(&op, &fs);
             told_of(&before, &after, &told, &op)?;
             for (i, &(block, sync)) in told.iter().enumerate() {
-                let again = |(other, _): &&(u32, bool)| *other == block;
-                let (before_it, behind) = (&told[..i], &told[i + 1..]);
-                let last = behind.iter().find(again).is_none();
+                let again = |write: &(u32, bool)| write.0 == block;
+                let behind = &told[i + 1..];
+                let first = !told[..i].iter().any(again);
+                let last = !behind.iter().any(again);
+                let waits_again = behind.iter().any(|write| again(write) && write.1);
                 if !sync && !last {
                     continue;
                 }
@@ -308,9 +310,7 @@ fn run(embed: bool, steps: &[Step], seed: u64) -> Result<(), TestCaseError> {
                     None => disk.noise(),
                 };
                 let old = before.blocks.get(&block);
-                if let Some(old) =
-                    old.filter(|_| behind.iter().filter(again).any(|&(_, sync)| sync))
-                {
+                if let Some(old) = old.filter(|_| waits_again) {
                     keep_what_goes(old, &mut contents, embed);
                 }
                 let crashes = Crashes {
@@ -320,7 +320,7 @@ fn run(embed: bool, steps: &[Step], seed: u64) -> Result<(), TestCaseError> {
                 let recovered =
                     |disk: &mut Disk| recover(&disk.crash()).expect("a superblock, or its copy");
                 disk.write(block, contents);
-                if !sync || (last && before_it.iter().find(again).is_none()) {
+                if !sync || (first && last) {
                     crashes.check(&recovered(&mut disk), &op)?;
                 }
                 if sync {

@@ -1,6 +1,7 @@
 //! Images of C-FFS through the program: from a run and from a workload, what is in them, damage and repair.
 
 use serde_json::Value as Json;
+use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -38,9 +39,9 @@ fn json(at: &Path, args: &str, status: i32) -> Json {
 fn workload(at: &Path) {
     let mut text = String::from("mkdir 1\nmkdir 2\n");
     for file in 10..40 {
-        text.push_str(&format!("create {file} 1 {}\n", file * 100));
+        writeln!(text, "create {file} 1 {}", file * 100).expect("a String takes everything");
     }
-    text.push_str("link 50 10 2\nday\n");
+    text.push_str("link 50 10 2\nday 1\n");
     fs::write(at.join("w.ops"), text).expect("a file");
 }
 
