@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The file is not written between the first step and the last, so that as long as both are there the original is whole
-//! and up to date: the one whose inode was changed first. After a crash it stays, and the copy, whole or not, is removed.
-//! One that is alone is the file. Nothing is ever in neither place.
+//! and up to date: the one whose inode was changed first. After a crash it stays, and the copy, whole or not, is
+//! removed. One that is alone is the file. Nothing is ever in neither place.
 
 use super::super::Part;
 use super::super::lists::Table;
