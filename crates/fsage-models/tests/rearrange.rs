@@ -1,5 +1,5 @@
-//! What a layer has to keep whatever is asked of it: the file system check after every operation, what a plain file system
-//! says, and the same state for the same operations.
+//! What a layer has to keep whatever is asked of it: the file system check after every operation, what a plain file
+//! system says, and the same state for the same operations.
 
 mod steps;
 
@@ -175,8 +175,8 @@ fn disjoint(fs: &dyn Rearranged) -> Result<(), TestCaseError> {
 proptest! {
     #![proptest_config(cases(96))]
 
-    /// Any operation with any arguments: the layer, its tables and both file systems stay sound, with a host and without;
-    /// the same operations give the same state.
+    /// Any operation with any arguments: the layer, its tables and both file systems stay sound, with a host and
+    /// without; the same operations give the same state.
     #[test]
     fn the_check_is_clean_after_every_operation(
         kind in kinds(),

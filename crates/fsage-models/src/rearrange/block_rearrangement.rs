@@ -2,14 +2,15 @@
 //! of the disk, and accesses go to them.
 //!
 //! References to every block are counted for a period. At its end the hottest blocks, as many as the reserved cylinders
-//! hold, are copied there; the table that leads to them is the driver's, and no file system knows of it. A block that is
-//! not among them any more goes home; it is written there if it has changed since it was copied.
+//! hold, are copied there; the table that leads to them is the driver's, and no file system knows of it. A block that
+//! is not among them any more goes home; it is written there if it has changed since it was copied.
 //!
-//! Three placements: organ pipe, the hottest in the middle; interleaved, a hot block that follows another one on the disk
-//! follows it here in the same distance, so that gaps which the file system made stay; serial, in the order of homes.
+//! Three placements: organ pipe, the hottest in the middle; interleaved, a hot block that follows another one on the
+//! disk follows it here in the same distance, so that gaps which the file system made stay; serial, in the order of
+//! homes.
 //!
-//! Details are partly from memory of the papers, and unverified. Only blocks of files are counted. The table itself takes
-//! no space on the disk, and is not written.
+//! Details are partly from memory of the papers, and unverified. Only blocks of files are counted. The table itself
+//! takes no space on the disk, and is not written.
 
 use super::Counters;
 use super::map::{Around, Map};

@@ -1,5 +1,5 @@
-//! Rearranging a disk by how its files are used: a layer over a model, which ages, measures and runs under a host as the
-//! model does.
+//! Rearranging a disk by how its files are used: a layer over a model, which ages, measures and runs under a host as
+//! the model does.
 //!
 //! Sources: Cheng et al., adaptive file rearrangement for Ext3 ([`adaptive_files`]); Akyurek & Salem, adaptive block
 //! rearrangement ([`block_rearrangement`]); Wong, and Grossman & Silverman, organ pipes ([`organ_pipe`]).

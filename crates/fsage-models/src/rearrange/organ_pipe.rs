@@ -1,13 +1,13 @@
-//! Organ pipe (Wong; Grossman & Silverman): the cylinder that is used most lies in the middle of the disk, the next ones
-//! alternately to its right and left, those that nobody uses at the borders.
+//! Organ pipe (Wong; Grossman & Silverman): the cylinder that is used most lies in the middle of the disk, the next
+//! ones alternately to its right and left, those that nobody uses at the borders.
 //!
 //! ```text
 //!    uses   . 1 4 9 6 2 .
 //! ```
 //!
-//! Uses of cylinders are counted for a period, at the end of which contents change their places; each cylinder that moves
-//! is read and written once. Those that nobody used stay where they are as far as they can: they are all alike. What a
-//! cylinder is, is a key: a model knows no disk. An end of the disk that is no whole cylinder stays.
+//! Uses of cylinders are counted for a period, at the end of which contents change their places; each cylinder that
+//! moves is read and written once. Those that nobody used stay where they are as far as they can: they are all alike.
+//! What a cylinder is, is a key: a model knows no disk. An end of the disk that is no whole cylinder stays.
 
 use super::Counters;
 use super::remapped::Remap;

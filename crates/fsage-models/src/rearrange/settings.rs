@@ -57,7 +57,7 @@ pub enum Placement {
 }
 
 /// Every key with its meaning and default, in the order of the documentation.
-pub const KEYS: [(&str, &str); 16] = [
+pub const KEYS: [(&str, &str); 17] = [
     (
         "rearrange",
         "files, blocks, organ-pipe or none: what is moved to the middle of the disk",

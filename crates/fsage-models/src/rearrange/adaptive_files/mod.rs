@@ -9,19 +9,19 @@
 //! - The **hot table** has one entry for every file of the reserved area, the **cold table** one for every file outside
 //!   that is known, with a count of its uses; both drop what was used least recently. They lie in memory, and a remount
 //!   loses them: then every file of the reserved area is hot, and nothing is known of any other.
-//! - A file that is written goes to the reserved area if it is there or **hinted**; one that was used more often than the
-//!   **threshold** moves there. One that lies **near** stays where it is, hinted or not.
+//! - A file that is written goes to the reserved area if it is there or **hinted**; one that was used more often than
+//!   the **threshold** moves there. One that lies **near** stays where it is, hinted or not.
 //! - Room is made by moving out the file that was used least recently.
 //! - A move copies the file, syncs the copy, then unlinks the original and syncs that: see `moves`.
 //!
 //! What the paper leaves open, and what holds here:
 //!
 //! - Directories are made in the reserved area as files need them, and removed when moving out empties them, when the
-//!   directory itself is removed, or when nothing else makes room. A directory with hot files is not empty, and is moved
-//!   in both places.
+//!   directory itself is removed, or when nothing else makes room. A directory with hot files is not empty, and
+//!   is moved in both places.
 //! - A file with several names stays outside: a hot one moves out before it gets the second one. So do symbolic links.
-//! - A hot file that grows needs room as a new one does; if there is none it moves out and grows outside. One that would
-//!   be larger than the reserved area moves out first.
+//! - A hot file that grows needs room as a new one does; if there is none it moves out and grows outside. One that
+//!   would be larger than the reserved area moves out first.
 //! - A rename over a file in the other place is a rename, then an unlink.
 //! - Files without a block stay outside, as do those larger than the reserved area.
 //! - A file that is rewritten from nothing is cut before it moves: there is nothing to copy.
