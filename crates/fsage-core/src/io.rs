@@ -181,17 +181,12 @@ pub trait Hosted: FileSystem {
     /// What having read a file changes: the time of access in its inode.
     fn accessed(&self, file: FileId, io: &mut Vec<Io>);
 
-<<<<<<< HEAD
     /// Files of a directory, and of those below, are going to be used more than others. A layer that moves files by
     /// their use takes the hint; any other file system has no use for it.
     fn hint(&mut self, _dir: DirId) {}
 
     /// So many bytes of a file were read from an offset on. A layer that moves files by their use does so now, and tells;
     /// any other file system has no use for it.
-=======
-    /// So many bytes of a file were read from an offset on. A layer that moves files by their use does so now, and
-    /// tells; any other file system has no use for it.
->>>>>>> hea
     fn was_read(&mut self, _file: FileId, _offset: u64, _bytes: u64) {}
 
     /// Where a block of a file lies; all holes if there is no such file.
