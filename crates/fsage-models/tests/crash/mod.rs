@@ -348,7 +348,7 @@ impl Run {
             return Err(format!("{} bytes, not {least} to {most}", found.bytes));
         }
         let judged = if failed {
-            most / 4096
+            least / 4096
         } else {
             found.bytes.div_ceil(4096)
         };

@@ -357,17 +357,15 @@ impl Lfs {
         self.empty.len() as u32
     }
 
-    /// `lite2` with roll-forward: what a call of the cleaner needs before it. Where clean segments are scarce a
-    /// checkpoint frees the emptied ones; directory operations that wait are written, so that no inode is moved which
+    /// `lite2` with roll-forward: what a call of the cleaner needs before it. Where clean segments are no more than
+    /// emptied ones a checkpoint frees these; directory operations that wait are written, so that no inode is moved which
     /// tells of them. Whether segments were freed.
     fn prepare_cleaning(&mut self) -> bool {
         if !self.params.roll_forward {
             return false;
         }
-        let clean = self.usage.clean();
-        let scarce =
-            clean <= CLEANERS_OWN + 1 || self.avail() < i64::from(self.geometry.segment_sectors);
-        if scarce && self.emptied_segments() > 0 {
+        let (clean, emptied) = (self.usage.clean(), self.emptied_segments());
+        if emptied > 0 && emptied >= clean {
             self.checkpoint_at_once();
         } else if !self.marked.is_empty() {
             self.write_segments(false, false);
