@@ -1,11 +1,11 @@
 //! A crash after any write, with synchronous metadata: what the recovery check finds on the disk.
 //!
-//! The blocks that operations write are followed in the order in which the model tells of them. A write that waits is on
-//! the disk when the next one is issued. A delayed one may be there or not, sector by sector: a sector is written as a
-//! whole or not at all; the same goes for a write that a crash interrupts. A write holds what the operation leaves in the
-//! block. Of a block that is told of more than once by one operation a delayed write counts at the last of them, and
-//! sectors from which a name or an inode goes change with the last write that waits: what goes from somewhere goes last.
-//! Such a block is not torn. Blocks that were never written, and data, are noise.
+//! The blocks that operations write are followed in the order in which the model tells of them. A write that waits
+//! is on the disk when the next one is issued. A delayed one may be there or not, sector by sector: a sector is
+//! written as a whole or not at all; the same goes for a write that a crash interrupts. A write holds what the
+//! operation leaves in the block. Of a block that is told of more than once by one operation a delayed write counts
+//! at the last of them, and sectors from which a name or an inode goes change with the last write that waits: what
+//! goes from somewhere goes last. Such a block is not torn. Blocks that were never written, and data, are noise.
 //!
 //! What must hold is section 5 of the specification, and the paper's argument for it: name and inode lie in one sector,
 //! so that both are there or neither.
@@ -296,9 +296,11 @@ fn run(embed: bool, steps: &[Step], seed: u64) -> Result<(), TestCaseError> {
             names.note(&op, &fs);
             told_of(&before, &after, &told, &op)?;
             for (i, &(block, sync)) in told.iter().enumerate() {
-                let again = |(other, _): &&(u32, bool)| *other == block;
-                let (before_it, behind) = (&told[..i], &told[i + 1..]);
-                let last = behind.iter().find(again).is_none();
+                let again = |write: &(u32, bool)| write.0 == block;
+                let behind = &told[i + 1..];
+                let first = !told[..i].iter().any(again);
+                let last = !behind.iter().any(again);
+                let waits_again = behind.iter().any(|write| again(write) && write.1);
                 if !sync && !last {
                     continue;
                 }
@@ -308,9 +310,7 @@ fn run(embed: bool, steps: &[Step], seed: u64) -> Result<(), TestCaseError> {
                     None => disk.noise(),
                 };
                 let old = before.blocks.get(&block);
-                if let Some(old) =
-                    old.filter(|_| behind.iter().filter(again).any(|&(_, sync)| sync))
-                {
+                if let Some(old) = old.filter(|_| waits_again) {
                     keep_what_goes(old, &mut contents, embed);
                 }
                 let crashes = Crashes {
@@ -320,7 +320,7 @@ fn run(embed: bool, steps: &[Step], seed: u64) -> Result<(), TestCaseError> {
                 let recovered =
                     |disk: &mut Disk| recover(&disk.crash()).expect("a superblock, or its copy");
                 disk.write(block, contents);
-                if !sync || (last && before_it.iter().find(again).is_none()) {
+                if !sync || (first && last) {
                     crashes.check(&recovered(&mut disk), &op)?;
                 }
                 if sync {
@@ -370,7 +370,7 @@ fn quiet() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(cases(6))]
+    #![proptest_config(cases(16))]
 
     #[test]
     fn embedded_name_and_inode_are_both_there_or_neither(

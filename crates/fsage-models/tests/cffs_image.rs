@@ -260,8 +260,8 @@ impl ReadBlocks for Watched {
     }
 }
 
-/// Damage to an image: bytes are changed, blocks lie where others were, so that everything in them is valid in the wrong
-/// place, and the end is missing.
+/// Damage to an image: bytes are changed, blocks lie where others were, so that everything in them is valid in the
+/// wrong place, and the end is missing.
 #[derive(Clone, Debug)]
 struct Damage {
     bytes: Vec<(u16, u16, u8)>,

@@ -182,6 +182,12 @@ impl Cffs {
         offset: u64,
         bytes: u64,
     ) -> Result<(), NoSpace> {
+        let written = self.write_blocks(inode, offset, bytes);
+        self.tell_home(inode.home, Flush::Delayed);
+        written
+    }
+
+    fn write_blocks(&mut self, inode: &mut Inode, offset: u64, bytes: u64) -> Result<(), NoSpace> {
         let end = offset + bytes;
         let mut at = offset;
         // Blocks before this one are fresh.
@@ -206,7 +212,6 @@ impl Cffs {
             self.tell_written(inode, lbn, (at % BLOCK, stop - at), fresh);
             at = stop;
         }
-        self.tell_home(inode.home, Flush::Delayed);
         Ok(())
     }
 

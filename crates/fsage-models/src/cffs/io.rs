@@ -197,6 +197,13 @@ impl Cffs {
         }
     }
 
+    /// Everything has been written.
+    pub(super) fn settle_all(&mut self) {
+        for dir in &mut self.dirs {
+            dir.settled = true;
+        }
+    }
+
     /// A directory has one subdirectory more, or less: where directories count the names of each other.
     pub(super) fn tell_parent_changed(&mut self, dir: u32, flush: Flush) {
         if !self.params.inodes_move() {
@@ -457,8 +464,10 @@ impl Searched for Cffs {
 }
 
 impl Hosted for Cffs {
+    /// What was done before is on disk.
     fn tell(&mut self, on: bool) {
         self.told.turn(on);
+        self.settle_all();
     }
 
     fn told(&mut self) -> &mut Vec<Io> {

@@ -289,6 +289,10 @@ impl Model for Cffs {
         let moved = self.move_directory_name(dir, to);
         moved.map_or_else(Outcome::from, |()| Outcome::Done)
     }
+
+    fn sync(&mut self) {
+        self.settle_all();
+    }
 }
 
 impl FileSystem for Cffs {

@@ -1,8 +1,8 @@
 //! Directories to which no name leads, and blocks of directories to which no pointer leads.
 //!
 //! The directory map says for each number where the inode of that directory lies. Where the inode itself is lost, the
-//! blocks of the directory tell whose they are: inodes in them by their numbers, the first block by `.`. Without embedded
-//! inodes there is no map, and the blocks of inodes take its place; where inodes never move there is neither.
+//! blocks of the directory tell whose they are: inodes in them by their numbers, the first block by `.`. Without
+//! embedded inodes there is no map, and the blocks of inodes take its place; where inodes never move there is neither.
 
 use super::super::directory::ROOT;
 use super::super::geometry::{BLOCK, SECTOR, SECTORS};

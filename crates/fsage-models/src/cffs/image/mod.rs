@@ -1,14 +1,16 @@
-//! Images: the metadata of a C-FFS as they lie on its disk (section 2 of the specification), the way back from them, and
-//! the recovery check (section 9).
+//! Images: the metadata of a C-FFS as they lie on its disk (section 2 of the specification), the way back from them,
+//! and the recovery check (section 9).
 //!
-//! Data are not written: an image is a sparse file of the size of the partition. Block 0, which is never allocated, has a
-//! copy of the superblock.
+//! Data are not written: an image is a sparse file of the size of the partition. Block 0, which is never allocated, has
+//! a copy of the superblock.
 //!
 //! | where | what |
 //! |---|---|
 //! | `format` | bytes of superblock, inodes, names |
 //! | `write` | the blocks of a model |
 //! | `scan` | directories and inodes as far as they can be found |
+//! | `tables` | the directory map, and inodes that lie in no directory |
+//! | `twice` | what an interrupted operation has left twice |
 //! | `lost` | directories that no name leads to, found through the directory map |
 //! | `claims` | which block is whose |
 //! | `build` | a model of what was found, and everything that is kept twice and disagrees |
@@ -18,6 +20,8 @@ mod claims;
 mod format;
 mod lost;
 mod scan;
+mod tables;
+mod twice;
 mod write;
 
 pub use format::Block;
@@ -154,7 +158,7 @@ pub enum ImageError {
     },
 }
 
-/// The smallest part of an image that is looked at: the check takes less memory than the part of the file that is there.
+/// The smallest part of an image that is looked at, one in so many: memory is bounded by what is there of the file.
 const LEAST_PART: u64 = 64;
 
 /// Whether the first two blocks of a file are those of an image, be it damaged.

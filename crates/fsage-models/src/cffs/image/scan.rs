@@ -4,13 +4,12 @@
 //! is left out, and told.
 
 use super::super::directory::{FIRST_EXTERNAL, LOST, MOST_SECTORS, ROOT};
-use super::super::geometry::{BLOCK, INODES_PER_BLOCK, MAP_ENTRIES, SECTOR, SECTORS};
+use super::super::geometry::{BLOCK, INODES_PER_BLOCK, SECTOR, SECTORS};
 use super::super::inode::{Home, Kind as InodeKind};
 use super::super::own_file::OwnFile;
 use super::claims::{Claims, Mapped, Walk};
 use super::format::{
-    Block, Bytes, DiskEntry, DiskInode, EXTERNAL_NUMBER, INODE, Id, MAP_ENTRY, MAP_NUMBER, NAMES,
-    PLACES, Slot, Superblock, Way, decode_names,
+    Block, DiskEntry, DiskInode, INODE, Id, NAMES, PLACES, Slot, Superblock, Way, decode_names,
 };
 use super::{Finding, Kind, ReadBlocks};
 use crate::pointers::Array;
@@ -143,7 +142,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Places for names in a sector.
-    fn per_sector(&self) -> u32 {
+    pub fn per_sector(&self) -> u32 {
         PLACES as u32 * if self.embed() { 1 } else { SECTORS / 2 }
     }
 
@@ -152,106 +151,10 @@ impl<'a> Scan<'a> {
         read_into(self.image, block, &mut self.findings)
     }
 
-    fn mapped(&mut self, inode: &DiskInode) -> Mapped {
+    pub fn mapped(&mut self, inode: &DiskInode) -> Mapped {
         let (image, findings) = (self.image, &mut self.findings);
         let mut read = |block| read_into(image, block, findings);
         Walk::of(inode, &mut self.claims, &mut read)
-    }
-
-    /// The files of the file system itself, and inodes in blocks of their own.
-    fn tables(&mut self) {
-        if self.moves() {
-            let own = [
-                (MAP_NUMBER, "directory map"),
-                (EXTERNAL_NUMBER, "external inode file"),
-            ];
-            let [map, external] = [0, 1].map(|i| {
-                let slot = self.superblock.inodes[2 + i];
-                self.own_file(slot, own[i])
-            });
-            for &block in &map.blocks {
-                let bytes = self.read(block);
-                let entries = (0..MAP_ENTRIES as usize).map(|i| {
-                    let at = i * MAP_ENTRY;
-                    bytes.as_ref().map_or(MapEntry::default(), |b| MapEntry {
-                        inode: Bytes(&b[..]).u32(at),
-                        sector: Bytes(&b[..]).u32(at + 4),
-                    })
-                });
-                self.map.extend(entries);
-            }
-            let external_blocks = external.blocks.clone();
-            self.read_inodes(external_blocks);
-            (self.directory_map, self.external_file) = (map, external);
-        } else if !self.embed() {
-            let g = self.superblock.geometry;
-            let per_group = g.inodes_per_group / INODES_PER_BLOCK;
-            let blocks = (0..g.groups).flat_map(move |cg| {
-                let first = g.bitmap(cg) + 1;
-                first..first + per_group
-            });
-            self.read_inodes(blocks);
-        }
-    }
-
-    /// A file of the file system itself, without what lies behind a hole.
-    fn own_file(&mut self, slot: Slot, (number, what): (u32, &str)) -> OwnFile {
-        let inode = match slot {
-            Slot::Used(inode) if inode.number == number => inode,
-            _ => {
-                self.find(Kind::Lost, format!("the inode of the {what} is damaged"));
-                return OwnFile::default();
-            }
-        };
-        let mapped = self.mapped(&inode);
-        let end = (0..)
-            .zip(&mapped.blocks)
-            .take_while(|&(i, &(lbn, _))| i == lbn)
-            .count();
-        if end as u64 * BLOCK != inode.size || mapped.wrong().is_some() {
-            let of = inode.size.div_ceil(BLOCK);
-            self.find(
-                Kind::Lost,
-                format!("the {what}: {end} of {of} blocks are left"),
-            );
-        }
-        OwnFile {
-            blocks: mapped.blocks[..end]
-                .iter()
-                .map(|&(_, block)| block)
-                .collect(),
-            pointers: mapped
-                .arrays
-                .first()
-                .map(|&(_, block)| block)
-                .filter(|_| end > 15),
-        }
-    }
-
-    fn read_inodes(&mut self, blocks: impl IntoIterator<Item = u32>) {
-        for block in blocks {
-            let bytes = self.read(block);
-            for i in 0..INODES_PER_BLOCK as usize {
-                let number = self.table_number(self.table.len() as u32);
-                let slot = bytes.as_ref().map_or(Slot::Free, |bytes| {
-                    DiskInode::decode(&bytes[i * INODE..(i + 1) * INODE])
-                });
-                let slot = match slot {
-                    Slot::Used(inode) if inode.number != number => Slot::Damaged,
-                    slot => slot,
-                };
-                if slot == Slot::Damaged {
-                    let at = format!("block {block}, byte {}", i * INODE);
-                    self.find(Kind::Lost, format!("{at}: inode {number} is damaged"));
-                }
-                self.table.push(slot);
-            }
-        }
-    }
-
-    /// Number of an inode of the table.
-    fn table_number(&self, n: u32) -> u32 {
-        if self.embed() { n / 4 << 3 | n % 4 } else { n }
     }
 
     /// The root, and the directory for lost blocks.
@@ -566,7 +469,6 @@ impl<'a> Scan<'a> {
         let pointer = entry.pointer;
         let dir = &self.dirs[slot as usize];
         let found = match entry.way {
-            Way::Directory => None,
             Way::Embedded | Way::Internal if self.moves() => {
                 let (number, sector, k) = locator(pointer);
                 let here = number == dir.number && (1..=INODES).contains(&k);
@@ -609,32 +511,6 @@ impl<'a> Scan<'a> {
         Some(DiskInode::decode(&bytes[at..at + INODE]))
     }
 
-    /// Where inodes never move: a block with inodes that names lead to, but no directory has, becomes a lost one.
-    fn adopt(&mut self) {
-        if !self.embed() || self.moves() {
-            return;
-        }
-        let dirs = self.dirs.iter().skip(2).map(|dir| dir.inode.number);
-        let files = self.files.iter().map(|file| file.inode.number);
-        let mut blocks: Vec<u32> = dirs.chain(files).map(|n| n / INODES_PER_BLOCK).collect();
-        blocks.sort_unstable();
-        blocks.dedup();
-        for block in blocks {
-            if !self.block_of.contains_key(&block) && self.claims.take(block).is_ok() {
-                let lbn = self.dirs[LOST as usize].blocks.len() as u32;
-                self.find(
-                    Kind::Found,
-                    format!(
-                        "block {block}: inodes with names, in no directory; it is a lost block now"
-                    ),
-                );
-                self.read_block(LOST, lbn, block);
-                let places = (lbn * SECTORS * self.per_sector()) as usize;
-                self.dirs[LOST as usize].names[places..].fill(None);
-            }
-        }
-    }
-
     fn file_blocks(&mut self, i: usize) {
         let inode = self.files[i].inode;
         let fast = inode.kind == InodeKind::Symlink && inode.size < crate::operations::FAST_SYMLINK;
@@ -658,73 +534,6 @@ impl<'a> Scan<'a> {
         let (id, dir, _) = self.files[i].names[0];
         let path = self.path(dir);
         format!("{}/f{id}", path.trim_end_matches('/'))
-    }
-
-    /// A rename that was interrupted has left two names, and maybe two inodes of the same blocks: the longer one stays.
-    fn same_names(&mut self) {
-        let mut names: BTreeMap<u64, Vec<(usize, u32, u32)>> = BTreeMap::new();
-        for (i, file) in self.files.iter().enumerate() {
-            for &(id, dir, at) in &file.names {
-                names.entry(id).or_default().push((i, dir, at));
-            }
-        }
-        names.retain(|_, places| places.len() > 1);
-        for (id, places) in names {
-            let size = |i: usize| self.files[i].inode.size;
-            let longest = places.iter().map(|&(i, ..)| size(i)).max();
-            let kept = places.iter().position(|&(i, ..)| Some(size(i)) == longest);
-            let kept = kept.unwrap_or(0);
-            let keeper = places[kept].0;
-            let others = places.iter().enumerate().filter(|&(n, _)| n != kept);
-            for (_, &(i, dir, at)) in others {
-                if i == keeper || self.is_same_file(i, keeper) {
-                    self.drop_name(
-                        dir,
-                        at,
-                        Kind::Fixed,
-                        "the name of a rename that was interrupted",
-                    );
-                    self.files[i].names.retain(|&name| name != (id, dir, at));
-                }
-            }
-        }
-        self.files.retain(|file| !file.names.is_empty());
-        self.same_inodes();
-    }
-
-    /// An inode that was being moved to the external inode file is there, and where it was: names lead to either.
-    fn same_inodes(&mut self) {
-        let mut moved: BTreeMap<u32, usize> = BTreeMap::new();
-        for (i, file) in self.files.iter().enumerate() {
-            if file.inode.number >> 16 == 0 && self.moves() && file.inode.direct[0] != 0 {
-                moved.insert(file.inode.direct[0], i);
-            }
-        }
-        for i in 0..self.files.len() {
-            let first = self.files[i].inode.direct[0];
-            let Some(&external) = moved.get(&first).filter(|&&other| other != i) else {
-                continue;
-            };
-            let what = format!(
-                "{}: its inode was being moved out of the directory",
-                self.file_name(i)
-            );
-            self.find(Kind::Fixed, what);
-            let names = std::mem::take(&mut self.files[i].names);
-            self.files[external].names.extend(names);
-        }
-        self.files.retain(|file| !file.names.is_empty());
-    }
-
-    /// Whether two inodes have a block in common, or one of them has none.
-    fn is_same_file(&self, a: usize, b: usize) -> bool {
-        let (a, b) = (&self.files[a].inode, &self.files[b].inode);
-        let blocks = |inode: &DiskInode| {
-            let all = inode.direct.into_iter().chain(inode.indirect);
-            all.filter(|&block| block != 0).collect::<Vec<_>>()
-        };
-        let (of_a, of_b) = (blocks(a), blocks(b));
-        of_a.is_empty() || of_b.is_empty() || of_a.iter().any(|block| of_b.contains(block))
     }
 
     /// Where the inode of this number lies.

@@ -112,7 +112,7 @@ impl<'a> Writer<'a> {
                 (EXTERNAL_NUMBER, &fs.external_file),
             ];
             for (slot, (number, file)) in inodes[2..].iter_mut().zip(own) {
-                *slot = Slot::Used(self.own_inode(number, file, out));
+                *slot = Slot::Used(own_inode(number, file, out));
             }
         }
         let superblock = Superblock {
@@ -125,23 +125,6 @@ impl<'a> Writer<'a> {
         for block in [0, SUPERBLOCK] {
             *out.at(block) = superblock.encode();
         }
-    }
-
-    /// The inode of a file of the file system itself.
-    fn own_inode(&self, number: u32, file: &OwnFile, out: &mut Blocks) -> DiskInode {
-        let mut inode = DiskInode::new(number, Kind::File, file.blocks.len() as u64 * BLOCK);
-        let (direct, rest) = file
-            .blocks
-            .split_at(file.blocks.len().min(inode.direct.len()));
-        inode.direct[..direct.len()].copy_from_slice(direct);
-        if let Some(pointers) = file.pointers {
-            inode.indirect[0] = pointers;
-            let to = out.at(pointers);
-            for (i, block) in rest.iter().enumerate() {
-                put(to, 4 * i, &block.to_le_bytes());
-            }
-        }
-        inode
     }
 
     fn bitmaps(&self, out: &mut Blocks) {
@@ -363,6 +346,23 @@ impl<'a> Writer<'a> {
         };
         DiskEntry { way, pointer, id }
     }
+}
+
+/// The inode of a file of the file system itself.
+fn own_inode(number: u32, file: &OwnFile, out: &mut Blocks) -> DiskInode {
+    let mut inode = DiskInode::new(number, Kind::File, file.blocks.len() as u64 * BLOCK);
+    let (direct, rest) = file
+        .blocks
+        .split_at(file.blocks.len().min(inode.direct.len()));
+    inode.direct[..direct.len()].copy_from_slice(direct);
+    if let Some(pointers) = file.pointers {
+        inode.indirect[0] = pointers;
+        let to = out.at(pointers);
+        for (i, block) in rest.iter().enumerate() {
+            put(to, 4 * i, &block.to_le_bytes());
+        }
+    }
+    inode
 }
 
 /// Link count of a directory: where inodes are embedded its name alone, else with `.` and the `..` of those in it.
