@@ -114,8 +114,8 @@ fn the_second_paper_runs_and_a_seed_changes_it() {
     }
 }
 
-/// With no generation after filling. Expected: the rows of `expected.toml` by hand, and that the aged file systems are as
-/// full as they should be; the statement that the arithmetic does not support stands there and is not met.
+/// With a single generation after filling. Expected: the counts of writes that wait, by hand, and that the aged file
+/// systems are as full as they should be; the statement that the arithmetic does not support is not met.
 #[test]
 fn embedding_and_grouping_stand_beside_their_paper() {
     let folder = tempfile::tempdir().expect("a temporary folder");
