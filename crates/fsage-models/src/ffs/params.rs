@@ -26,8 +26,8 @@ impl Optim {
 pub const KEYS: [(&str, &str); 25] = [
     (
         "preset",
-        "g502 (default), g1024, cnews, glan5, staff, usr4, usr6, white: the papers' file systems of 1996, 1997 and 1995; \
-         tiny, small: two for tests",
+        "g502 (default), g1024, cnews, glan5, staff, usr4, usr6, white: the papers' file systems of 1996, 1997 and \
+         1995; tiny, small: two for tests",
     ),
     (
         "policy",

@@ -383,8 +383,8 @@ mod tests {
         }
     }
 
-    /// By hand: 0.5 over 0.05 is 10; 0.5 MB/s are 20 % of 2.5, which is not in the range; 1.4 over 1.5 is a smaller drop
-    /// than 1.2 over 1.6; 50 over 100 is a sudden drop, 36 over 40 none.
+    /// By hand: 0.5 over 0.05 is 10; 0.5 MB/s are 20 % of 2.5, which is not in the range; 1.4 over 1.5 is a smaller
+    /// drop than 1.2 over 1.6; 50 over 100 is a sudden drop, 36 over 40 none.
     #[test]
     fn what_the_curves_say_comes_from_the_curves() {
         let by_size = by_size();

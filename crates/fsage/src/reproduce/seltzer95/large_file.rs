@@ -81,8 +81,8 @@ impl FivePasses {
         Exhibit::Sheet(Sheet {
             slug: "large-file",
             title: "One large file in five passes (section 2)".to_owned(),
-            text: "100 MB in units of 8 KB. The paper prints 100 KB for the passes at random; here they move as much as \
-                   the others, as Rosenblum and Ousterhout's do."
+            text: "100 MB in units of 8 KB. The paper prints 100 KB for the passes at random; here they move as much \
+                   as the others, as Rosenblum and Ousterhout's do."
                 .to_owned(),
             header: header.collect(),
             rows: rows.collect(),

@@ -1,5 +1,5 @@
-//! Seltzer, Smith, Balakrishnan, Chang, `McMains` and Padmanabhan 1995: a log beside an FFS, without and with its cleaner,
-//! and what age does to an FFS.
+//! Seltzer, Smith, Balakrishnan, Chang, `McMains` and Padmanabhan 1995: a log beside an FFS, without and with its
+//! cleaner, and what age does to an FFS.
 //!
 //! | where | what | section |
 //! |---|---|---|
