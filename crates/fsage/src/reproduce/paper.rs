@@ -100,7 +100,7 @@ pub struct Rearrangement {
     pub operations: u64,
     /// How full the file systems are before, in percent.
     pub utilization: Vec<u64>,
-    /// The tables are made at these of them.
+    /// Where the time goes is shown at these of them, ascending; readings and devices at the last.
     pub tables_at: Vec<u64>,
     /// Keys of the file system that rearranges, with other values.
     pub sensitivity: BTreeMap<String, Vec<String>>,
@@ -129,6 +129,9 @@ impl Rearrangement {
         percents.sort_unstable();
         percents.dedup();
         self.tables_at.retain(|percent| percents.contains(percent));
+        if self.tables_at.is_empty() {
+            self.tables_at.extend(percents.last());
+        }
         self.utilization = percents;
     }
 }

@@ -112,17 +112,12 @@ impl Study<'_> {
 
     /// Runs of the tables.
     fn of_tables(&self) -> Vec<Run> {
-        let mut runs = Vec::new();
-        for &percent in &self.plan.tables_at {
-            runs.extend(tables::settings(self, percent).into_iter().map(|s| s.run));
-            for row in tables::devices(self, percent) {
-                runs.extend(row.pairs.into_iter().flatten());
-            }
-            for row in tables::readings(self, percent) {
-                runs.extend(row.pairs.into_iter().flatten());
-            }
-        }
-        runs
+        let settings = tables::settings(self).into_iter();
+        let rows = tables::devices(self)
+            .into_iter()
+            .chain(tables::readings(self));
+        let pairs = rows.flat_map(|row| row.pairs).flatten();
+        settings.map(|setting| setting.run).chain(pairs).collect()
     }
 }
 

@@ -35,7 +35,10 @@ pub struct Setting {
 }
 
 /// The modified file system as printed, and with every other value.
-pub fn settings(study: &Study<'_>, percent: u64) -> Vec<Setting> {
+pub fn settings(study: &Study<'_>) -> Vec<Setting> {
+    let Some(&percent) = study.plan.utilization.first() else {
+        return Vec::new();
+    };
     let printed = study.run(MODIFIED, Mix::Reads, percent, false);
     let mut settings = vec![Setting {
         key: "as printed".to_owned(),
@@ -76,7 +79,8 @@ pub struct Pairs {
 }
 
 /// Both file systems with both mixes, changed by `change`.
-fn pairs(study: &Study<'_>, name: &str, percent: u64, change: impl Fn(Run) -> Run) -> Pairs {
+fn pairs(study: &Study<'_>, name: &str, change: impl Fn(Run) -> Run) -> Pairs {
+    let percent = study.plan.tables_at.last().copied().unwrap_or_default();
     let pair = |mix| [ORIGINAL, MODIFIED].map(|t| change(study.run(t, mix, percent, false)));
     Pairs {
         name: name.to_owned(),
@@ -85,7 +89,7 @@ fn pairs(study: &Study<'_>, name: &str, percent: u64, change: impl Fn(Run) -> Ru
 }
 
 /// The readings.
-pub fn readings(study: &Study<'_>, percent: u64) -> Vec<Pairs> {
+pub fn readings(study: &Study<'_>) -> Vec<Pairs> {
     [
         (
             "as printed: each is filled to the same share, old articles are read",
@@ -100,16 +104,16 @@ pub fn readings(study: &Study<'_>, percent: u64) -> Vec<Pairs> {
             Reading::OldUnread,
         ),
     ]
-    .map(|(name, reading)| pairs(study, name, percent, |run| Run { reading, ..run }))
+    .map(|(name, reading)| pairs(study, name, |run| Run { reading, ..run }))
     .into()
 }
 
 /// The devices.
-pub fn devices(study: &Study<'_>, percent: u64) -> Vec<Pairs> {
+pub fn devices(study: &Study<'_>) -> Vec<Pairs> {
     let devices = study.plan.devices.iter();
     let rows = devices.map(|(name, device)| {
         let name = format!("{name} ({device})");
-        pairs(study, &name, percent, |run| Run {
+        pairs(study, &name, |run| Run {
             device: device.clone(),
             ..run
         })
@@ -119,77 +123,74 @@ pub fn devices(study: &Study<'_>, percent: u64) -> Vec<Pairs> {
 
 fn of_pairs(
     results: &Results<'_>,
-    rows: fn(&Study<'_>, u64) -> Vec<Pairs>,
+    rows: fn(&Study<'_>) -> Vec<Pairs>,
     slug: &'static str,
     title: &str,
     text: &str,
 ) -> Sheet {
-    let study = &results.study;
     let mut header = vec![slug.trim_end_matches('s').to_owned()];
-    let mut cells: Vec<Vec<String>> = Vec::new();
-    for &percent in &study.plan.tables_at {
-        for mix in Mix::ALL {
-            header.push(format!("{}, {percent} %: original, s", mix.text()));
-            header.push("modified, s".to_owned());
-            header.push("ratio".to_owned());
-        }
-        for (i, row) in rows(study, percent).into_iter().enumerate() {
-            if cells.len() <= i {
-                cells.push(vec![row.name]);
-            }
-            for pair in row.pairs {
-                let [original, modified] = pair.map(|run| results.outcomes.get(&run).mean_s());
-                cells[i].push(format!("{original:.0}"));
-                cells[i].push(format!("{modified:.0}"));
-                cells[i].push(format!("{:.2}", modified / original));
-            }
-        }
+    for mix in Mix::ALL {
+        let mix = mix.text();
+        header.extend(["original, s", "modified, s", "ratio"].map(|c| format!("{mix}: {c}")));
     }
+    let rows = rows(&results.study).into_iter().map(|row| {
+        let mut cells = vec![row.name];
+        for pair in row.pairs {
+            let [original, modified] = pair.map(|run| results.outcomes.get(&run).mean_s());
+            cells.push(format!("{original:.0}"));
+            cells.push(format!("{modified:.0}"));
+            cells.push(format!("{:.2}", modified / original));
+        }
+        cells
+    });
+    let percent = results.study.plan.tables_at.last().copied();
     Sheet {
         slug,
         title: title.to_owned(),
-        text: text.to_owned(),
+        text: format!("{text} Filled to {} % before.", percent.unwrap_or_default()),
         header,
-        rows: cells,
+        rows: rows.collect(),
     }
 }
 
 fn sensitivity(results: &Results<'_>) -> Sheet {
     let study = &results.study;
-    let mut header = vec!["parameter".to_owned(), "value".to_owned()];
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    for &percent in &study.plan.tables_at {
-        let columns = [
-            "elapsed, s",
-            "over original",
-            "moved in",
-            "moved out",
-            "near",
-        ];
-        header.extend(columns.map(|column| format!("{percent} %: {column}")));
+    let rows = settings(study).into_iter().map(|setting| {
+        let outcome = results.outcomes.get(&setting.run);
+        let percent = setting.run.filled_percent;
         let original = results.of(ORIGINAL, Mix::Reads, percent, false).mean_s();
-        for (i, setting) in settings(study, percent).into_iter().enumerate() {
-            if rows.len() <= i {
-                rows.push(vec![setting.key, setting.value]);
-            }
-            let outcome = results.outcomes.get(&setting.run);
-            let layer = outcome.layer;
-            rows[i].push(format!("{:.0}", outcome.mean_s()));
-            rows[i].push(format!("{:.2}", outcome.mean_s() / original));
-            let counts = [layer.moved_in, layer.moved_out, layer.near_not_moved];
-            rows[i].extend(counts.map(|n| n.to_string()));
-        }
-    }
+        let layer = outcome.layer;
+        vec![
+            setting.key,
+            setting.value,
+            format!("{:.0}", outcome.mean_s()),
+            format!("{:.2}", outcome.mean_s() / original),
+            layer.moved_in.to_string(),
+            layer.moved_out.to_string(),
+            layer.near_not_moved.to_string(),
+        ]
+    });
+    let header = [
+        "parameter",
+        "value",
+        "elapsed, s",
+        "over original",
+        "moved in",
+        "moved out",
+        "near",
+    ];
     Sheet {
         slug: "sensitivity",
         title: "What the silent parameters weigh".to_owned(),
         text: format!(
-            "The modified file system with other values of what the paper does not give, with {}. Near are files that got \
-             hot and stayed, since they lie near the center.",
-            Mix::Reads.text()
+            "The modified file system with other values of what the paper does not give, with {}, filled to {} % before: the \
+             emptier the disk, the more often an article is read. Near are files that got hot and stayed, since they lie \
+             near the center.",
+            Mix::Reads.text(),
+            study.plan.utilization.first().copied().unwrap_or_default()
         ),
-        header,
-        rows,
+        header: header.map(str::to_owned).to_vec(),
+        rows: rows.collect(),
     }
 }
 
