@@ -416,7 +416,7 @@ impl Subject for Real {
 
     fn rmdir(&mut self, dir: DirKey) -> Result<(), BenchError> {
         go_on(self.options.stop.as_ref())?;
-        let path = dir_path(self.own.as_deref().unwrap_or_default(), dir);
+        let path = self.dir(dir, "rmdir")?.to_owned();
         rustix::fs::unlinkat(self.root(), &path, AtFlags::REMOVEDIR)
             .map_err(|errno| self.failed(&path, "rmdir", errno))
     }

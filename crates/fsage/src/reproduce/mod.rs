@@ -67,11 +67,10 @@ pub fn reproduce(
     match &paper.run.experiments {
         Experiments::Rearrangement(plan) => cheng::reproduce(paper, plan, threads, ui),
         Experiments::Allocators(plan) => {
-            let lab = Lab::new(&paper.run, threads, ui)?;
             let bench = Bench {
                 paper,
                 plan,
-                lab,
+                lab: Lab::new(&paper.run, threads, ui)?,
                 workload,
                 threads,
                 ui,
@@ -87,7 +86,7 @@ pub fn reproduce(
             let bench = seltzer95::Bench {
                 paper,
                 plan,
-                lab,
+                lab: Lab::new(&paper.run, threads, ui)?,
                 threads,
                 ui,
             };
@@ -96,7 +95,7 @@ pub fn reproduce(
         Experiments::Grouping(plan) => ganger97::reproduce(&ganger97::Bench {
             paper,
             plan,
-            lab,
+            lab: Lab::new(&paper.run, threads, ui)?,
             workload,
             threads,
             ui,
