@@ -20,7 +20,7 @@ fn looks(fs: &Cffs) -> BTreeSet<String> {
     let mut places: BTreeMap<u64, BTreeSet<Option<u64>>> = BTreeMap::new();
     fs.visit_files(&mut |file| {
         places.entry(file.ino).or_default().insert(file.parent_ino);
-        let mut file = file.clone();
+        let mut file = *file;
         file.parent_ino = None;
         all.insert(format!("{file:?}"));
     });
