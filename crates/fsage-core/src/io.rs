@@ -185,8 +185,8 @@ pub trait Hosted: FileSystem {
     /// their use takes the hint; any other file system has no use for it.
     fn hint(&mut self, _dir: DirId) {}
 
-    /// So many bytes of a file were read from an offset on. A layer that moves files by their use does so now, and tells;
-    /// any other file system has no use for it.
+    /// So many bytes of a file were read from an offset on. A layer that moves files by their use does so now, and
+    /// tells; any other file system has no use for it.
     fn was_read(&mut self, _file: FileId, _offset: u64, _bytes: u64) {}
 
     /// Where a block of a file lies; all holes if there is no such file.

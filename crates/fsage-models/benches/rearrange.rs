@@ -1,8 +1,8 @@
 //! Operations per second of a layer over the Ext3 model, against the performance budget of `DESIGN.md`: 500,000.
 //!
-//! The operations are those of the vector `s50k`, parsed beforehand, on an empty disk of 1 GB, with files outside on both
-//! sides of the reserved area. Where the vector is not there, `s2k` stands in for it, under its own name. The second
-//! threshold makes files move often.
+//! The operations are those of the vector `s50k`, parsed beforehand, on an empty disk of 1 GB, with files outside on
+//! both sides of the reserved area. Where the vector is not there, `s2k` stands in for it, under its own name. The
+//! second threshold makes files move often.
 
 mod script;
 

@@ -1,19 +1,19 @@
 //! The bulletin board system of Cheng et al.: many small articles, of which those of a few boards are read most.
 //!
-//! **Parameters.** 400 cold and 10 hot boards, a directory each with 40 directories below. 204,800 operations: 5 % remove
-//! an article, 20 or 30 % write a new one, the others read one; nine of ten go to the hot boards. An article has 4 KB.
-//! The clock stops when all is on disk.
+//! **Parameters.** 400 cold and 10 hot boards, a directory each with 40 directories below. 204,800 operations: 5 %
+//! remove an article, 20 or 30 % write a new one, the others read one; nine of ten go to the hot boards. An article has
+//! 4 KB. The clock stops when all is on disk.
 //!
 //! **Source.** Cheng, Tsai and Chiang, *Improving Performance of Linux File System with Adaptive File Rearrangement*,
 //! figures 5 and 6.
 //!
 //! **What the paper does not say.** Nine to one chooses the class for every operation. What is written goes to a random
-//! directory of the class, what is read or removed is a random article of it; where there is none, one is written. Before
-//! that, [`Bbs::filled`] articles are put into random directories of the cold boards, and are articles like others:
-//! [`Bbs::reads_old`]. The hot boards are hinted ([`Subject::hint`]) before they are made.
+//! directory of the class, what is read or removed is a random article of it; where there is none, one is written.
+//! Before that, [`Bbs::filled`] articles are put into random directories of the cold boards, and are articles like
+//! others: [`Bbs::reads_old`]. The hot boards are hinted ([`Subject::hint`]) before they are made.
 //!
-//! **Phases.** `operations` has the time. Where the subject knows places and [`Bbs::center`] is set, `center` counts the
-//! operations on articles that lie there, and `hot-center` those of them on hot boards; neither takes time.
+//! **Phases.** `operations` has the time. Where the subject knows places and [`Bbs::center`] is set, `center` counts
+//! the operations on articles that lie there, and `hot-center` those of them on hot boards; neither takes time.
 
 use crate::benchmark::{Benchmark, Case, Site, Unsuited};
 use crate::measurement::Measurement;

@@ -113,8 +113,8 @@ fn list(root: &Path, directory: &FileView<'_>) -> Option<Vec<u64>> {
     Some(inodes.collect())
 }
 
-/// Measures a layout, wherever it comes from, and prints it under this name. `listing` gives the inodes of a directory's
-/// entries in the order in which they are listed.
+/// Measures a layout, wherever it comes from, and prints it under this name. `listing` gives the inodes of a
+/// directory's entries in the order in which they are listed.
 fn measure_layout(
     args: &Args,
     layout: &dyn Layout,

@@ -53,8 +53,8 @@ pub struct Reproduction {
     pub terminal: Vec<&'static str>,
 }
 
-/// Makes the workload of a paper, ages its file systems and runs its benchmarks. The workload, where there is one, stays
-/// at `workload`.
+/// Makes the workload of a paper, ages its file systems and runs its benchmarks. The workload, where there is one,
+/// stays at `workload`.
 ///
 /// # Errors
 /// A preset of the paper is unknown; the workload cannot be written; an interrupt.

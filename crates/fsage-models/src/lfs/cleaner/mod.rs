@@ -358,8 +358,8 @@ impl Lfs {
     }
 
     /// `lite2` with roll-forward: what a call of the cleaner needs before it. Where clean segments are no more than
-    /// emptied ones a checkpoint frees these; directory operations that wait are written, so that no inode is moved which
-    /// tells of them. Whether segments were freed.
+    /// emptied ones a checkpoint frees these; directory operations that wait are written, so that no inode is moved
+    /// which tells of them. Whether segments were freed.
     fn prepare_cleaning(&mut self) -> bool {
         if !self.params.roll_forward {
             return false;

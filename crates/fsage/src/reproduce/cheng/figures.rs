@@ -49,8 +49,8 @@ fn elapsed(results: &Results<'_>, mix: Mix, cached: bool, slug: &'static str) ->
     } else {
         (
             "",
-            "Time of all operations, the last sync included, on a drive without a write cache. The paper's curves have no \
-             numbers in its text.",
+            "Time of all operations, the last sync included, on a drive without a write cache. The paper's curves have \
+             no numbers in its text.",
         )
     };
     Figure {
@@ -103,8 +103,8 @@ fn center(results: &Results<'_>, count: Count) -> Figure {
         slug,
         title: title.to_owned(),
         text: format!(
-            "Of {} operations, those on articles that lie in the middle 2.5 % of the disk when they are read, written or \
-             removed. All articles have 4 KB.",
+            "Of {} operations, those on articles that lie in the middle 2.5 % of the disk when they are read, written \
+             or removed. All articles have 4 KB.",
             results.study.plan.operations
         ),
         axis: Axis::Linear,

@@ -183,9 +183,9 @@ fn sensitivity(results: &Results<'_>) -> Sheet {
         slug: "sensitivity",
         title: "What the silent parameters weigh".to_owned(),
         text: format!(
-            "The modified file system with other values of what the paper does not give, with {}, filled to {} % before: the \
-             emptier the disk, the more often an article is read. Near are files that got hot and stayed, since they lie \
-             near the center.",
+            "The modified file system with other values of what the paper does not give, with {}, filled to {} % \
+             before: the emptier the disk, the more often an article is read. Near are files that got hot and stayed, \
+             since they lie near the center.",
             Mix::Reads.text(),
             study.plan.utilization.first().copied().unwrap_or_default()
         ),
@@ -228,8 +228,8 @@ fn where_time_goes(results: &Results<'_>) -> Sheet {
         slug: "where-time-goes",
         title: "Where the time goes".to_owned(),
         text: format!(
-            "With {}. Reads and writes are requests of the host. Seek and rotation are those that requests wait for; what a \
-             write cache does on its own is destaging.",
+            "With {}. Reads and writes are requests of the host. Seek and rotation are those that requests wait for; \
+             what a write cache does on its own is destaging.",
             Mix::Reads.text()
         ),
         header: header.map(str::to_owned).to_vec(),
