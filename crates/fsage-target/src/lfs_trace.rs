@@ -106,11 +106,16 @@ impl LfsTrace {
         &self.fs
     }
 
-    /// Plays one line.
+    /// Plays one line. A line of many writes asks `go_on` now and then.
     ///
     /// # Errors
-    /// A line that is no operation or does not fit the state; writing to `out`.
-    pub fn step(&mut self, line: &str, out: &mut impl Write) -> Result<(), LfsTraceError> {
+    /// A line that is no operation or does not fit the state; writing to `out`; what `go_on` fails with.
+    pub fn step(
+        &mut self,
+        line: &str,
+        out: &mut impl Write,
+        go_on: impl Fn() -> io::Result<()>,
+    ) -> Result<(), LfsTraceError> {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let Some((&verb, arguments)) = words.split_first() else {
             return Ok(());
@@ -127,7 +132,7 @@ impl LfsTrace {
                 self.written = 0;
                 self.reset_at = self.fs.operations();
             }
-            "B" => self.random_writes(&arguments, out)?,
+            "B" => self.random_writes(&arguments, out, go_on)?,
             _ => {
                 let (op, name) = self.operation(verb, &arguments)?;
                 if let Some(name) = name {
@@ -245,6 +250,7 @@ impl LfsTrace {
         &mut self,
         arguments: &Arguments<'_>,
         out: &mut impl Write,
+        go_on: impl Fn() -> io::Result<()>,
     ) -> Result<(), LfsTraceError> {
         let file = self.file(arguments)?;
         let [blocks, seed, writes, flush] = [
@@ -273,6 +279,10 @@ impl LfsTrace {
                 bytes: BLOCK,
             };
             self.apply(arguments.line, &write)?;
+            if i % 1024 == 0 {
+                go_on()?;
+                self.print_events(out)?;
+            }
             if flush > 0 && i % flush == 0 {
                 self.fs
                     .flush_file(file)

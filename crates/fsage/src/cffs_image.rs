@@ -4,9 +4,9 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use fsage_models::cffs::Cffs;
 use fsage_models::cffs::image::{self, Block, ReadBlocks, Recovery};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::Path;
 
 /// Bytes of a block.
@@ -66,8 +66,11 @@ pub fn write(path: &Path, fs: &Cffs, force: bool) -> anyhow::Result<()> {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     };
+    // As the one that it replaces, or as any new file.
+    let mode = fs::metadata(path).map_or(0o666, |old| old.permissions().mode() & 0o777);
     let new = tempfile::Builder::new()
         .prefix(".fsage-")
+        .permissions(fs::Permissions::from_mode(mode))
         .tempfile_in(folder)
         .with_context(failed)?;
     new.as_file()

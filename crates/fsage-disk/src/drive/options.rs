@@ -35,12 +35,14 @@ pub struct OptionError {
 }
 
 impl Drive {
-    /// The same drive with options, such as `write-cache=on,scale=4`, from the first to the last.
+    /// The same drive with options, such as `write-cache=on,scale=4`, in any order: it is scaled before anything else.
     ///
     /// # Errors
     /// An option that is unknown, or a value that cannot be.
     pub fn with_options(self, options: &str) -> Result<Drive, OptionError> {
-        options.split(',').try_fold(self, |drive, option| {
+        let mut options: Vec<&str> = options.split(',').collect();
+        options.sort_by_key(|option| !option.starts_with("scale="));
+        options.into_iter().try_fold(self, |drive, option| {
             drive.with_option(option).map_err(|message| OptionError {
                 option: option.to_owned(),
                 message,
@@ -131,6 +133,16 @@ mod tests {
     fn with(options: &str) -> Result<Drive, String> {
         let drive = Drive::preset("st340016a").expect("a preset");
         drive.with_options(options).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn options_have_no_order() {
+        let first = with("scale=4,partition=25%").unwrap();
+        assert_eq!(
+            first.partition,
+            with("partition=25%,scale=4").unwrap().partition
+        );
+        assert!(first.partition.is_some());
     }
 
     #[test]

@@ -166,7 +166,7 @@ fn lfs_trace(workload: &Path, fs: Lfs) -> anyhow::Result<()> {
     let mut trace = LfsTrace::new(fs, &mut out)?;
     for (i, line) in script.lines().enumerate() {
         ui::go_on()?;
-        if let Err(error) = trace.step(&line.with_context(cannot_read)?, &mut out) {
+        if let Err(error) = trace.step(&line.with_context(cannot_read)?, &mut out, ui::go_on) {
             out.flush()?;
             return Err(error).with_context(|| format!("{}:{}", workload.display(), i + 1));
         }

@@ -62,6 +62,10 @@ pub fn run(args: &Args, _ui: Ui) -> anyhow::Result<()> {
 
 /// The damaged image is kept under another name.
 fn repair(image: &Path, recovery: &Recovery) -> anyhow::Result<()> {
+    // A symbolic link stays, and leads to the repaired image.
+    let image = &image
+        .canonicalize()
+        .with_context(|| format!("{}: cannot be read", image.display()))?;
     let mut kept = image.as_os_str().to_owned();
     kept.push(".damaged");
     let kept = PathBuf::from(kept);

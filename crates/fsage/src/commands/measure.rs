@@ -78,6 +78,13 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             }
             return measure_run(&args.path, args.json, ui);
         }
+        if let Some(run) = args.path.parent().filter(|above| Manifest::is_run(above)) {
+            bail!(
+                "{} holds the results of a target: measure the run, {}, or the final.parquet in it",
+                args.path.display(),
+                run.display()
+            );
+        }
         return measure_path(args, ui);
     }
     if !fsage_data::is_parquet(&args.path)? {

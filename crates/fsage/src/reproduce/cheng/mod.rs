@@ -9,7 +9,7 @@ use super::Reproduction;
 use super::figure::Exhibit;
 use super::paper::{Paper, Rearrangement};
 use crate::ui::Ui;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use fsage_disk::Disk;
 use runs::{Mix, Outcome, Outcomes, Reading, Run};
 
@@ -32,6 +32,12 @@ pub fn reproduce(
     for name in [ORIGINAL, MODIFIED, WITHOUT_NEAR] {
         let expected = || format!("papers/{}/run.toml: targets: expected `{name}`", paper.name);
         paper.run.targets.get(name).with_context(expected)?;
+    }
+    if paper.run.device.contains("write-cache") {
+        bail!(
+            "--device {}: both are run, with a write cache and without; leave it out",
+            paper.run.device
+        );
     }
     let study = Study { paper, plan };
     let mut runs = study.curves();

@@ -137,9 +137,9 @@ fn of_pairs(
         let mut cells = vec![row.name];
         for pair in row.pairs {
             let [original, modified] = pair.map(|run| results.outcomes.get(&run).mean_s());
-            cells.push(format!("{original:.0}"));
-            cells.push(format!("{modified:.0}"));
-            cells.push(format!("{:.2}", modified / original));
+            cells.push(format!("{original:.1}"));
+            cells.push(format!("{modified:.1}"));
+            cells.push(format!("{:.3}", modified / original));
         }
         cells
     });
@@ -163,8 +163,8 @@ fn sensitivity(results: &Results<'_>) -> Sheet {
         vec![
             setting.key,
             setting.value,
-            format!("{:.0}", outcome.mean_s()),
-            format!("{:.2}", outcome.mean_s() / original),
+            format!("{:.1}", outcome.mean_s()),
+            format!("{:.3}", outcome.mean_s() / original),
             layer.moved_in.to_string(),
             layer.moved_out.to_string(),
             layer.near_not_moved.to_string(),
@@ -239,10 +239,10 @@ fn where_time_goes(results: &Results<'_>) -> Sheet {
 
 fn parts(outcome: &Outcome) -> Vec<String> {
     let device = &outcome.device;
-    let seconds = |ns: u64| format!("{:.0}", ns as f64 / 1e9);
+    let seconds = |ns: u64| format!("{:.1}", ns as f64 / 1e9);
     let seek = device.seek_cylinders as f64 / device.seeks.max(1) as f64;
     vec![
-        format!("{:.0}", outcome.mean_s()),
+        format!("{:.1}", outcome.mean_s()),
         device.reads.to_string(),
         device.writes.to_string(),
         format!("{:.0}", device.written_bytes as f64 / 1e6),
