@@ -70,7 +70,9 @@ fn is_faster(pairs: &[(u64, [f64; 2])]) -> Option<(bool, String)> {
 /// Whether the second is less than the first on an empty disk, and nowhere more. Nothing where they are the same.
 fn is_better_somewhere(pairs: &[(u64, [f64; 2])]) -> Option<(bool, String)> {
     let (_, [before, after]) = pairs.iter().find(|(percent, _)| *percent == 0)?;
-    pairs.iter().find(|(_, [before, after])| before != after)?;
+    pairs
+        .iter()
+        .find(|(_, [before, after])| before.total_cmp(after).is_ne())?;
     let gains = pairs
         .iter()
         .map(|(percent, [before, after])| format!("{:+.1} s at {percent} %", after - before));
