@@ -82,7 +82,9 @@ fn order_vector(name: &str, setup: &Setup) {
     let mut trace = trace(setup, 1, &mut out);
     let script = read(&folder.join(format!("{name}.trace"))).expect("a script");
     for line in script.lines() {
-        trace.step(line, &mut out).expect("a sound script");
+        trace
+            .step(line, &mut out, || Ok(()))
+            .expect("a sound script");
     }
     trace.finish(&mut out).expect("a sound script");
     assert_eq!(trace.fs().check(), Ok(()), "{name}");
@@ -265,7 +267,9 @@ fn overwrite(id: &str) {
     let mut trace = trace(&setup, reclaim_every, &mut out);
     let play = |trace: &mut LfsTrace, line: &str| {
         let mut out = Vec::new();
-        trace.step(line, &mut out).expect("a sound script");
+        trace
+            .step(line, &mut out, || Ok(()))
+            .expect("a sound script");
         String::from_utf8(out).expect("text")
     };
     for line in [&format!("c big {}", blocks * 4096), "S", "P fill", "R"] {
@@ -367,7 +371,9 @@ fn churn(policy: &'static str) -> Vec<(f64, f64)> {
     let mut trace = trace(&setup, 1, &mut out);
     let script = read(&folder.join("churn_50.trace")).expect("a script");
     for line in script.lines() {
-        trace.step(line, &mut out).expect("a sound script");
+        trace
+            .step(line, &mut out, || Ok(()))
+            .expect("a sound script");
     }
     trace.finish(&mut out).expect("a sound script");
     assert_eq!(trace.fs().check(), Ok(()), "{policy}");
