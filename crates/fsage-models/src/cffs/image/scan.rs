@@ -13,7 +13,7 @@ use super::format::{
 };
 use super::{Finding, Kind, ReadBlocks};
 use crate::pointers::Array;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Places for inodes in a sector.
 const INODES: u32 = 3;
@@ -54,7 +54,7 @@ pub(super) struct FoundDir {
 #[derive(Clone, Debug)]
 pub(super) struct FoundFile {
     pub inode: DiskInode,
-    /// Its names: id, directory, place.
+    /// Its names: id, directory, place. None if all were lost: it gets a new one.
     pub names: Vec<(u64, u32, u32)>,
     pub mapped: Mapped,
 }
@@ -89,7 +89,9 @@ pub(super) struct Scan<'a> {
     /// Which file has an inode of this number.
     file_of: BTreeMap<u32, usize>,
     /// Which directory has.
-    dir_of: BTreeMap<u32, u32>,
+    pub dir_of: BTreeMap<u32, u32>,
+    /// Inodes that an interrupted operation has left twice: the other one has the names.
+    pub twice: BTreeSet<u32>,
 }
 
 impl<'a> Scan<'a> {
@@ -113,6 +115,7 @@ impl<'a> Scan<'a> {
             files: Vec::new(),
             file_of: BTreeMap::new(),
             dir_of: BTreeMap::new(),
+            twice: BTreeSet::new(),
         }
     }
 
@@ -127,6 +130,7 @@ impl<'a> Scan<'a> {
         for i in 0..self.files.len() {
             self.file_blocks(i);
         }
+        self.keep_unnamed();
     }
 
     pub fn find(&mut self, kind: Kind, what: String) {
@@ -511,7 +515,7 @@ impl<'a> Scan<'a> {
         Some(DiskInode::decode(&bytes[at..at + INODE]))
     }
 
-    fn file_blocks(&mut self, i: usize) {
+    pub fn file_blocks(&mut self, i: usize) {
         let inode = self.files[i].inode;
         let fast = inode.kind == InodeKind::Symlink && inode.size < crate::operations::FAST_SYMLINK;
         let mapped = if fast {
@@ -529,9 +533,12 @@ impl<'a> Scan<'a> {
         self.files[i].mapped = mapped;
     }
 
-    /// The path of the first name of a file.
+    /// The path of the first name of a file, or its inode if it has none.
     pub fn file_name(&self, i: usize) -> String {
-        let (id, dir, _) = self.files[i].names[0];
+        let file = &self.files[i];
+        let Some(&(id, dir, _)) = file.names.first() else {
+            return format!("inode {}", file.inode.number);
+        };
         let path = self.path(dir);
         format!("{}/f{id}", path.trim_end_matches('/'))
     }
