@@ -216,8 +216,10 @@ impl Scan<'_> {
         })
     }
 
-    /// Tells of directories that the map has and that were not found.
+    /// Tells of directories that the map has and that were not found. Where nothing else is lost, the map is older or
+    /// newer than the rest, as after a crash.
     fn tell_missing(&mut self) {
+        let lost = self.is_any_lost();
         let mut damaged = 0;
         for number in 1..self.map.len() as u32 {
             let MapEntry { inode, sector } = self.map[number as usize];
@@ -225,11 +227,11 @@ impl Scan<'_> {
                 continue;
             }
             let (_, _, k) = locator(inode);
-            if (1..=3).contains(&k) && sector / SECTORS < self.superblock.geometry.blocks {
+            if !(1..=3).contains(&k) || sector / SECTORS >= self.superblock.geometry.blocks {
+                damaged += 1;
+            } else if lost {
                 let what = format!("directory number {number}: it is in the directory map alone");
                 self.find(Kind::Lost, what);
-            } else {
-                damaged += 1;
             }
         }
         if damaged > 0 {
