@@ -89,7 +89,7 @@ impl Disk {
             // The superblock alone has a check word over all of it: it is written as a whole, or its copy is used.
             if block <= 1 {
                 let which = self.rng.below(versions.len() as u64) as usize;
-                bytes = versions[which].clone();
+                bytes.clone_from(&versions[which]);
             }
             blocks.insert(block, bytes);
         }
