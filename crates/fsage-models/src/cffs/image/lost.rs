@@ -170,7 +170,7 @@ impl Scan<'_> {
         let slot = match known {
             Some(slot) => slot,
             // It is being made or removed, unless something is lost.
-            None if !self.is_any_lost() && blocks.values().all(|&b| self.is_empty(b)) => return,
+            None if !self.damaged && blocks.values().all(|&b| self.is_empty(b)) => return,
             None => {
                 let inode = self.map[number as usize].inode;
                 let parent = self.numbers.get(&(inode >> 16)).copied().unwrap_or(ROOT);
@@ -219,7 +219,7 @@ impl Scan<'_> {
     /// Tells of directories that the map has and that were not found. Where nothing else is lost, the map is older or
     /// newer than the rest, as after a crash.
     fn tell_missing(&mut self) {
-        let lost = self.is_any_lost();
+        let lost = self.damaged;
         let mut damaged = 0;
         for number in 1..self.map.len() as u32 {
             let MapEntry { inode, sector } = self.map[number as usize];
@@ -238,11 +238,6 @@ impl Scan<'_> {
             let what = format!("the directory map: {damaged} entries are damaged");
             self.find(Kind::Lost, what);
         }
-    }
-
-    /// Whether anything was lost so far.
-    fn is_any_lost(&self) -> bool {
-        self.findings.iter().any(|f| f.kind == Kind::Lost)
     }
 
     /// Inodes that no name leads to, with the slot of the directory that each lies in.
@@ -270,7 +265,7 @@ impl Scan<'_> {
 
     /// Where something was lost, inodes without a name may have lost it: those of files are kept.
     pub fn keep_unnamed(&mut self) {
-        if !self.is_any_lost() {
+        if !self.damaged {
             return;
         }
         let mut seen = self.twice.clone();

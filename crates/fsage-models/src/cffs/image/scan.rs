@@ -92,6 +92,8 @@ pub(super) struct Scan<'a> {
     pub dir_of: BTreeMap<u32, u32>,
     /// Inodes that an interrupted operation has left twice: the other one has the names.
     pub twice: BTreeSet<u32>,
+    /// Names or inodes were lost with a sector.
+    pub damaged: bool,
 }
 
 impl<'a> Scan<'a> {
@@ -116,6 +118,7 @@ impl<'a> Scan<'a> {
             file_of: BTreeMap::new(),
             dir_of: BTreeMap::new(),
             twice: BTreeSet::new(),
+            damaged: false,
         }
     }
 
@@ -177,6 +180,7 @@ impl<'a> Scan<'a> {
                 inode
             }
             _ => {
+                self.damaged = true;
                 self.find(Kind::Lost, "the inode of the root is damaged".to_owned());
                 DiskInode::new(number, InodeKind::Directory, BLOCK)
             }
@@ -260,6 +264,7 @@ impl<'a> Scan<'a> {
         self.dirs[slot as usize].blocks[lbn as usize] = block;
         self.dirs[slot as usize].todo.push(lbn);
         let Some(bytes) = self.read(block) else {
+            self.damaged = true;
             return;
         };
         for (i, bytes) in (0..).zip(bytes.chunks_exact(SECTOR as usize)) {
@@ -289,6 +294,7 @@ impl<'a> Scan<'a> {
             }
         }
         if damaged + inodes > 0 {
+            self.damaged = true;
             let path = self.path(slot);
             self.find(
                 Kind::Lost,
