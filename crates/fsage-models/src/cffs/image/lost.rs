@@ -272,7 +272,11 @@ impl Scan<'_> {
         for (slot, inode) in self.unnamed() {
             let file = inode.kind != InodeKind::Directory && inode.links > 0;
             let there = match self.home_of(inode.number) {
-                Some(Home::Sector { dir, .. }) => slot == Some(dir),
+                Some(Home::Sector { dir, at }) => {
+                    let index = (at / 4 * 3 + at % 4).wrapping_sub(1) as usize;
+                    let here = self.dirs[dir as usize].inodes.get(index);
+                    slot == Some(dir) && at % 4 > 0 && here == Some(&Slot::Used(inode))
+                }
                 Some(Home::Table(_)) => slot.is_none(),
                 _ => false,
             };
