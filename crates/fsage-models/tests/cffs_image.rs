@@ -222,6 +222,86 @@ fn a_destroyed_block_costs_at_most_the_files_in_it() {
     }
 }
 
+/// Directories in which names and inodes lie apart: more than a block of external links, external files with a single
+/// name, a block 0 with inodes and no names, internal links in a later block, an empty directory.
+fn apart() -> Cffs {
+    let params = Params {
+        size_bytes: 8 << 20,
+        cg_blocks: 1024,
+        ..Params::default()
+    };
+    let mut fs = Cffs::new(params).expect("the sizes work");
+    let mut ops = Vec::new();
+    for dir in 1..=5 {
+        let (dir, parent) = (DirId(dir), None);
+        ops.push(Op::Mkdir { dir, parent });
+    }
+    let create = |file, dir| Op::Create {
+        file: FileId(file),
+        dir: DirId(dir),
+        bytes: 10 + file,
+    };
+    let link = |file, existing, dir| Op::Link {
+        file: FileId(file),
+        existing: FileId(existing),
+        dir: DirId(dir),
+    };
+    let delete = |file| Op::Delete { file: FileId(file) };
+    for n in 0..150 {
+        ops.extend([create(1000 + n, 1), link(2000 + n, 1000 + n, 2)]);
+    }
+    ops.extend((0..40).map(|n| delete(1000 + n)));
+    // Inodes in block 0 of d3, names behind it: those beside the inodes go.
+    ops.extend((0..23).map(|n| create(3000 + n, 3)));
+    ops.extend((0..80).map(|n| link(4000 + n, 3000 + n % 23, 3)));
+    ops.extend((0..23).map(|n| delete(3000 + n)));
+    ops.extend((0..39).map(|n| delete(4000 + n)));
+    // Both names of these lie in d4, the second ones in part in a later block.
+    ops.extend((0..23).map(|n| create(5000 + n, 4)));
+    ops.extend((0..60).map(|n| link(6000 + n, 5000 + n % 23, 4)));
+    for op in &ops {
+        assert_eq!(fs.apply(op), Ok(fsage_core::Outcome::Done), "{op:?}");
+    }
+    fs
+}
+
+/// Number, size and extents of the inodes of files, and how many directories there are.
+fn inodes(fs: &Cffs) -> (BTreeMap<u64, String>, u64) {
+    let mut all = BTreeMap::new();
+    fs.visit_files(&mut |file| {
+        if file.kind != fsage_core::FileKind::Directory {
+            all.insert(file.ino, format!("{} {:?}", file.size_bytes, file.extents));
+        }
+    });
+    let directories = recover(&fs.image().expect("it fits the format")).expect("a superblock");
+    (all, directories.holds.directories)
+}
+
+/// Lost are at most the files whose inodes were in the block: 24 of a directory, 32 of the external inode file.
+#[test]
+fn a_destroyed_block_of_names_costs_no_file_whose_inode_lies_elsewhere() {
+    let fs = apart();
+    let image = fs.image().expect("it fits the format");
+    let (before, directories) = inodes(&fs);
+    for &block in image.blocks.keys() {
+        for damage in [Box::new([0; 4096]), noise(block.into())] {
+            let mut damaged = image.clone();
+            damaged.blocks.insert(block, damage);
+            let recovery = recover(&damaged).expect("a superblock");
+            let what = format!("block {block}: {:?}", recovery.findings);
+            let inside = inodes_of(&image, block);
+            let (after, left) = inodes(&recovery.fs);
+            for (ino, looks) in before.iter().filter(|(ino, _)| !inside.contains(ino)) {
+                assert_eq!(after.get(ino), Some(looks), "inode {ino}: {what}");
+            }
+            let gone = before.keys().filter(|ino| !after.contains_key(ino)).count();
+            assert!(gone <= 32 && after.len() + gone == before.len(), "{what}");
+            assert_eq!(left, directories, "{what}");
+            is_whole(&recovery, &what);
+        }
+    }
+}
+
 /// The other variants have no directory map: what is left is sound.
 #[test]
 fn a_destroyed_block_of_any_variant_leaves_a_sound_rest() {

@@ -1,14 +1,14 @@
 //! A model of what was found in an image. Everything that is kept twice follows from names and inodes; where the image
 //! has it otherwise, that is told.
 
+use super::super::Cffs;
 use super::super::directory::{Dir, FIRST_EXTERNAL, FIRST_NUMBER, ROOT, home_in};
 use super::super::entries::{Entries, Name, Node};
 use super::super::geometry::{BLOCK, MAP_ENTRIES, TREE};
 use super::super::grouping::Spot;
 use super::super::inode::{Home, Inode, Kind as InodeKind, NO_DIR, Numbers};
-use super::super::{Cffs, inode_area};
 use super::claims::Mapped;
-use super::format::{Block, DiskInode, Slot};
+use super::format::{Block, DiskInode};
 use super::scan::{FoundDir, FoundFile, Named, Scan};
 use super::write::dir_links;
 use super::{Finding, ImageError, Kind, ReadBlocks};
@@ -25,6 +25,7 @@ pub(super) fn build(scan: Scan<'_>) -> Result<(Cffs, Vec<Finding>), ImageError> 
         fs,
         findings: Vec::new(),
         ids: scan.dirs.iter().map(|dir| dir.id).collect(),
+        nameless: Vec::new(),
         scan: &scan,
     };
     builder.own_files();
@@ -33,6 +34,7 @@ pub(super) fn build(scan: Scan<'_>) -> Result<(Cffs, Vec<Finding>), ImageError> 
     builder.numbers()?;
     builder.missing_blocks()?;
     builder.new_names()?;
+    builder.new_file_names();
     for slot in builder.fs.dirs.iter().enumerate().map(|(i, _)| i as u32) {
         if !scan.is_lost_dir(slot) {
             let block = builder.fs.address(&builder.fs.dirs[slot as usize].inode, 0);
@@ -53,6 +55,8 @@ struct Builder<'a, 's> {
     scan: &'a Scan<'s>,
     /// Ids of directories and files that are in use.
     ids: BTreeSet<u64>,
+    /// Slots of files that are to get a name, and what they are.
+    nameless: Vec<(u32, String)>,
 }
 
 impl Builder<'_, '_> {
@@ -217,6 +221,17 @@ impl Builder<'_, '_> {
                 );
                 continue;
             };
+            if found.names.is_empty() {
+                // It gets its place when those of all others are known.
+                let name = (
+                    self.fresh_id(),
+                    self.scan.directory_for(&found.inode, home),
+                    0,
+                );
+                let file = self.file(i, found, home, &[name]);
+                self.nameless.push((file, self.scan.file_name(i)));
+                continue;
+            }
             let mut names = found.names.clone();
             for name in &mut names {
                 if !used.insert(name.0) {
@@ -232,11 +247,13 @@ impl Builder<'_, '_> {
             }
             // The oldest name is taken to be the one with the lowest number.
             names.sort_unstable();
-            self.file(i, found, home, &names);
+            let file = self.file(i, found, home, &names);
+            self.names_of(i, file, &names);
         }
     }
 
-    fn file(&mut self, i: usize, found: &FoundFile, home: Home, names: &[(u64, u32, u32)]) {
+    /// A file, without its names in directories; gives its slot.
+    fn file(&mut self, i: usize, found: &FoundFile, home: Home, names: &[(u64, u32, u32)]) -> u32 {
         let (id, dir, at) = names[0];
         let its = self.directory_of(found, home, names);
         let vnode = self.fs.vnodes.take();
@@ -251,18 +268,23 @@ impl Builder<'_, '_> {
             dir,
             entry: Entry::new(at, found.inode.kind == InodeKind::Symlink),
         });
-        let node = Node::File(slot);
-        self.occupy(home, node);
+        self.occupy(home, Node::File(slot));
+        slot
+    }
+
+    fn names_of(&mut self, i: usize, slot: u32, names: &[(u64, u32, u32)]) {
         for (n, &(id, dir, at)) in names.iter().enumerate() {
             if n > 0 {
                 self.fs.names.link(fsage_core::FileId(id), slot, dir, at);
             }
-            self.fs.dirs[dir as usize].entries.put(at, Name::Of(node));
+            self.fs.dirs[dir as usize]
+                .entries
+                .put(at, Name::Of(Node::File(slot)));
         }
         let links = names.len().min(u16::MAX.into());
-        if usize::from(found.inode.links) != links {
+        let said = self.scan.files[i].inode.links;
+        if usize::from(said) != links {
             let what = self.scan.file_name(i);
-            let said = found.inode.links;
             self.find(
                 Kind::Fixed,
                 format!("{what}: link count {said}, names {links}"),
@@ -395,41 +417,55 @@ impl Builder<'_, '_> {
         Ok(())
     }
 
+    /// Files without a name get one, in their directory or else in the root.
+    fn new_file_names(&mut self) {
+        for (file, what) in std::mem::take(&mut self.nameless) {
+            let &File { id, inode, dir, .. } = self.fs.names.file(file);
+            let id = fsage_core::FileId(id);
+            let bytes = inode.size;
+            let mut parent = dir;
+            let mut place = self.fs.enter(dir, false);
+            let stays = self.scan.moves() && matches!(inode.home, Home::Sector { .. });
+            if place.is_err() && !stays {
+                parent = ROOT;
+                place = self.fs.enter(ROOT, false);
+            }
+            let Ok(place) = place else {
+                if let Some(gone) = self.fs.names.unlink(id, file) {
+                    self.fs.drop_file(gone.inode);
+                }
+                let what = format!("{what}, {bytes} bytes: no block is free for a name");
+                self.find(Kind::Lost, what);
+                continue;
+            };
+            if parent != dir && inode.dir != NO_DIR {
+                // Finding the place may have moved its first block.
+                let mut inode = self.fs.names.file(file).inode;
+                self.fs.leave_directory(&mut inode);
+                self.fs.names.file_mut(file).inode = inode;
+            }
+            self.fs.put(parent, place, Node::File(file));
+            self.fs.names.set_place(id, file, parent, place.at);
+            let path = self.scan.path(parent);
+            let path = path.trim_end_matches('/');
+            let what = format!(
+                "{what}, {bytes} bytes: the name was lost; it is {path}/f{} now",
+                id.0
+            );
+            self.find(Kind::Found, what);
+        }
+    }
+
     /// Inodes that no name leads to.
     fn unnamed(&mut self) {
         let scan = self.scan;
-        let files = scan.files.iter().map(|file| file.inode.number);
-        let dirs = scan.dirs.iter().map(|dir| dir.inode.number);
-        let named: BTreeSet<u32> = files.chain(dirs).collect();
-        let in_dirs = (0..)
-            .zip(&scan.dirs)
-            .flat_map(|(slot, dir)| dir.inodes.iter().map(move |inode| (Some(slot), inode)));
-        let first = if scan.embed() {
-            FIRST_EXTERNAL
-        } else {
-            inode_area::FIRST
-        };
-        let in_tables = scan
-            .table
-            .iter()
-            .skip(first as usize)
-            .map(|inode| (None, inode));
-        let mut told = Vec::new();
-        for (slot, inode) in in_dirs.chain(in_tables) {
-            let Slot::Used(inode) = inode else {
-                continue;
-            };
-            if named.contains(&inode.number) {
-                continue;
-            }
+        for (slot, inode) in scan.unnamed() {
             let place = slot.map_or_else(|| "a table".to_owned(), |slot| scan.path(slot));
             let open = if inode.opens > 0 { "; it was open" } else { "" };
-            told.push(format!(
+            let what = format!(
                 "inode {} in {place}, {} bytes: no name leads to it{open}",
                 inode.number, inode.size
-            ));
-        }
-        for what in told {
+            );
             self.find(Kind::Freed, what);
         }
     }

@@ -1,15 +1,17 @@
-//! Directories to which no name leads, and blocks of directories to which no pointer leads.
+//! Directories and files to which no name leads, and blocks of directories to which no pointer leads.
 //!
 //! The directory map says for each number where the inode of that directory lies. Where the inode itself is lost, the
 //! blocks of the directory tell whose they are: inodes in them by their numbers, the first block by `.`. Without
 //! embedded inodes there is no map, and the blocks of inodes take its place; where inodes never move there is neither.
 
-use super::super::directory::ROOT;
+use super::super::directory::{FIRST_EXTERNAL, ROOT};
 use super::super::geometry::{BLOCK, SECTOR, SECTORS};
-use super::super::inode::Kind as InodeKind;
+use super::super::inode::{Home, Kind as InodeKind};
+use super::super::inode_area;
 use super::Kind;
+use super::claims::Mapped;
 use super::format::{Block, DiskInode, INODE, Id, NAMES, Slot, Way, decode_names};
-use super::scan::{Named, Scan, locator};
+use super::scan::{FoundFile, MapEntry, Named, Scan, locator};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A directory that no name leads to.
@@ -26,6 +28,7 @@ impl Scan<'_> {
             self.scan_blocks();
             let candidates = self.mapped_candidates();
             self.attach(candidates);
+            self.tell_missing();
         } else if !self.embed() {
             let candidates = self.table_candidates();
             self.attach(candidates);
@@ -166,7 +169,8 @@ impl Scan<'_> {
         let known = self.numbers.get(&number).copied();
         let slot = match known {
             Some(slot) => slot,
-            None if blocks.values().all(|&block| self.is_empty(block)) => return,
+            // It is being made or removed, unless something is lost.
+            None if !self.damaged && blocks.values().all(|&b| self.is_empty(b)) => return,
             None => {
                 let inode = self.map[number as usize].inode;
                 let parent = self.numbers.get(&(inode >> 16)).copied().unwrap_or(ROOT);
@@ -205,9 +209,101 @@ impl Scan<'_> {
             bytes.chunks_exact(SECTOR as usize).all(|sector| {
                 let names = decode_names(&sector[..NAMES]).unwrap_or_default();
                 let dots = |id| matches!(id, Id::Dot | Id::DotDot);
+                let free = |inode: &[u8]| DiskInode::decode(inode) == Slot::Free;
                 names.iter().flatten().all(|entry| dots(entry.id))
+                    && sector[INODE..].chunks_exact(INODE).all(free)
             })
         })
+    }
+
+    /// Tells of directories that the map has and that were not found. Where nothing else is lost, the map is older or
+    /// newer than the rest, as after a crash.
+    fn tell_missing(&mut self) {
+        let lost = self.damaged;
+        let mut damaged = 0;
+        for number in 1..self.map.len() as u32 {
+            let MapEntry { inode, sector } = self.map[number as usize];
+            if inode == 0 || self.numbers.contains_key(&number) {
+                continue;
+            }
+            let (_, _, k) = locator(inode);
+            if !(1..=3).contains(&k) || sector / SECTORS >= self.superblock.geometry.blocks {
+                damaged += 1;
+            } else if lost {
+                let what = format!("directory number {number}: it is in the directory map alone");
+                self.find(Kind::Lost, what);
+            }
+        }
+        if damaged > 0 {
+            let what = format!("the directory map: {damaged} entries are damaged");
+            self.find(Kind::Lost, what);
+        }
+    }
+
+    /// Inodes that no name leads to, with the slot of the directory that each lies in.
+    pub fn unnamed(&self) -> Vec<(Option<u32>, DiskInode)> {
+        let files = self.files.iter().map(|file| file.inode.number);
+        let dirs = self.dirs.iter().map(|dir| dir.inode.number);
+        let named: BTreeSet<u32> = files.chain(dirs).collect();
+        let in_dirs = (0..)
+            .zip(&self.dirs)
+            .flat_map(|(slot, dir)| dir.inodes.iter().map(move |inode| (Some(slot), inode)));
+        let first = if self.embed() {
+            FIRST_EXTERNAL
+        } else {
+            inode_area::FIRST
+        };
+        let in_tables = self.table.iter().skip(first as usize);
+        let all = in_dirs.chain(in_tables.map(|inode| (None, inode)));
+        let used = all.filter_map(|(slot, inode)| match inode {
+            Slot::Used(inode) => Some((slot, *inode)),
+            _ => None,
+        });
+        used.filter(|(_, inode)| !named.contains(&inode.number))
+            .collect()
+    }
+
+    /// Where something was lost, inodes without a name may have lost it: those of files are kept.
+    pub fn keep_unnamed(&mut self) {
+        if !self.damaged {
+            return;
+        }
+        let mut seen = self.twice.clone();
+        for (slot, inode) in self.unnamed() {
+            let file = inode.kind != InodeKind::Directory && inode.links > 0;
+            let there = match self.home_of(inode.number) {
+                Some(Home::Sector { dir, at }) => {
+                    let index = (at / 4 * 3 + at % 4).wrapping_sub(1) as usize;
+                    let here = self.dirs[dir as usize].inodes.get(index);
+                    slot == Some(dir) && at % 4 > 0 && here == Some(&Slot::Used(inode))
+                }
+                Some(Home::Table(_)) => slot.is_none(),
+                _ => false,
+            };
+            // If its first block is another's, it is an inode that was being moved.
+            let mut pointers = inode.direct.iter().chain(&inode.indirect);
+            let first = pointers.find(|&&block| block != 0);
+            let moved = first.is_some_and(|&block| {
+                block < self.superblock.geometry.blocks && self.claims.is_used(block)
+            });
+            if file && there && !moved && seen.insert(inode.number) {
+                self.files.push(FoundFile {
+                    inode,
+                    names: Vec::new(),
+                    mapped: Mapped::default(),
+                });
+                self.file_blocks(self.files.len() - 1);
+            }
+        }
+    }
+
+    /// The slot of the directory that gets the new name of a file: its own, if that is known, or else the root.
+    pub fn directory_for(&self, inode: &DiskInode, home: Home) -> u32 {
+        match home {
+            Home::Sector { dir, .. } if self.moves() => dir,
+            _ if self.moves() || inode.dir == 0 => ROOT,
+            _ => self.dir_of.get(&inode.dir).copied().unwrap_or(ROOT),
+        }
     }
 }
 

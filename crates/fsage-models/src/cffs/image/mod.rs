@@ -11,7 +11,7 @@
 //! | `scan` | directories and inodes as far as they can be found |
 //! | `tables` | the directory map, and inodes that lie in no directory |
 //! | `twice` | what an interrupted operation has left twice |
-//! | `lost` | directories that no name leads to, found through the directory map |
+//! | `lost` | directories and files that no name leads to |
 //! | `claims` | which block is whose |
 //! | `build` | a model of what was found, and everything that is kept twice and disagrees |
 

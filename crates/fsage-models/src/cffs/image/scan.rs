@@ -13,7 +13,7 @@ use super::format::{
 };
 use super::{Finding, Kind, ReadBlocks};
 use crate::pointers::Array;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Places for inodes in a sector.
 const INODES: u32 = 3;
@@ -54,7 +54,7 @@ pub(super) struct FoundDir {
 #[derive(Clone, Debug)]
 pub(super) struct FoundFile {
     pub inode: DiskInode,
-    /// Its names: id, directory, place.
+    /// Its names: id, directory, place. None if all were lost: it gets a new one.
     pub names: Vec<(u64, u32, u32)>,
     pub mapped: Mapped,
 }
@@ -89,7 +89,11 @@ pub(super) struct Scan<'a> {
     /// Which file has an inode of this number.
     file_of: BTreeMap<u32, usize>,
     /// Which directory has.
-    dir_of: BTreeMap<u32, u32>,
+    pub dir_of: BTreeMap<u32, u32>,
+    /// Inodes that an interrupted operation has left twice: the other one has the names.
+    pub twice: BTreeSet<u32>,
+    /// Names or inodes were lost with a sector.
+    pub damaged: bool,
 }
 
 impl<'a> Scan<'a> {
@@ -113,6 +117,8 @@ impl<'a> Scan<'a> {
             files: Vec::new(),
             file_of: BTreeMap::new(),
             dir_of: BTreeMap::new(),
+            twice: BTreeSet::new(),
+            damaged: false,
         }
     }
 
@@ -127,6 +133,7 @@ impl<'a> Scan<'a> {
         for i in 0..self.files.len() {
             self.file_blocks(i);
         }
+        self.keep_unnamed();
     }
 
     pub fn find(&mut self, kind: Kind, what: String) {
@@ -173,6 +180,7 @@ impl<'a> Scan<'a> {
                 inode
             }
             _ => {
+                self.damaged = true;
                 self.find(Kind::Lost, "the inode of the root is damaged".to_owned());
                 DiskInode::new(number, InodeKind::Directory, BLOCK)
             }
@@ -256,6 +264,7 @@ impl<'a> Scan<'a> {
         self.dirs[slot as usize].blocks[lbn as usize] = block;
         self.dirs[slot as usize].todo.push(lbn);
         let Some(bytes) = self.read(block) else {
+            self.damaged = true;
             return;
         };
         for (i, bytes) in (0..).zip(bytes.chunks_exact(SECTOR as usize)) {
@@ -285,6 +294,7 @@ impl<'a> Scan<'a> {
             }
         }
         if damaged + inodes > 0 {
+            self.damaged = true;
             let path = self.path(slot);
             self.find(
                 Kind::Lost,
@@ -511,7 +521,7 @@ impl<'a> Scan<'a> {
         Some(DiskInode::decode(&bytes[at..at + INODE]))
     }
 
-    fn file_blocks(&mut self, i: usize) {
+    pub fn file_blocks(&mut self, i: usize) {
         let inode = self.files[i].inode;
         let fast = inode.kind == InodeKind::Symlink && inode.size < crate::operations::FAST_SYMLINK;
         let mapped = if fast {
@@ -529,9 +539,12 @@ impl<'a> Scan<'a> {
         self.files[i].mapped = mapped;
     }
 
-    /// The path of the first name of a file.
+    /// The path of the first name of a file, or its inode if it has none.
     pub fn file_name(&self, i: usize) -> String {
-        let (id, dir, _) = self.files[i].names[0];
+        let file = &self.files[i];
+        let Some(&(id, dir, _)) = file.names.first() else {
+            return format!("inode {}", file.inode.number);
+        };
         let path = self.path(dir);
         format!("{}/f{id}", path.trim_end_matches('/'))
     }

@@ -62,7 +62,7 @@ impl Scan<'_> {
                 }
             }
         }
-        self.files.retain(|file| !file.names.is_empty());
+        self.drop_twice();
         self.same_inodes();
     }
 
@@ -87,6 +87,13 @@ impl Scan<'_> {
             let names = std::mem::take(&mut self.files[i].names);
             self.files[external].names.extend(names);
         }
+        self.drop_twice();
+    }
+
+    /// Files whose names others have now go.
+    fn drop_twice(&mut self) {
+        let gone = self.files.iter().filter(|file| file.names.is_empty());
+        self.twice.extend(gone.map(|file| file.inode.number));
         self.files.retain(|file| !file.names.is_empty());
     }
 
