@@ -484,8 +484,8 @@ impl<'a> Scan<'a> {
                 let here = number == dir.number && (1..=INODES).contains(&k);
                 let beside = sector == at / self.per_sector();
                 let right = here && beside == (entry.way == Way::Embedded);
-                let index = (sector * INODES + k.wrapping_sub(1)) as usize;
-                right.then(|| dir.inodes.get(index)).flatten().copied()
+                let index = right.then(|| (sector * INODES + k - 1) as usize);
+                index.and_then(|index| dir.inodes.get(index)).copied()
             }
             Way::External if self.moves() => {
                 let (number, sector, k) = locator(pointer);
