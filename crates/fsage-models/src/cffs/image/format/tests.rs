@@ -54,7 +54,7 @@ fn entries_cover_their_run_exactly() {
     // A length, the length before, a type, the length of a name, and a name that cannot be.
     for (at, byte) in [
         (0, 0),
-        (32, 96),
+        (32, 160),
         (97, 32),
         (34, 9),
         (35, 200),
