@@ -197,14 +197,6 @@ fn the_accounting_of_netbsd_never_drifts() {
     }
 }
 
-#[test]
-#[ignore = "minutes: cargo test -p fsage-models --test lfs -- --ignored"]
-fn the_accounting_of_netbsd_never_drifts_in_a_million_operations() {
-    for percent in [50, 80] {
-        accounting_never_drifts(small(Variant::NetBsd), percent, 1_000_000);
-    }
-}
-
 const FILE: FileId = FileId(1);
 
 /// A file system with one file of so many blocks, and a static one beside it, all on disk.
