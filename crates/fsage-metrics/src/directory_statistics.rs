@@ -109,7 +109,7 @@ impl DirectoryStatistics {
         let mut entries = Vec::new();
         let mut directories: BTreeMap<u64, Option<Blocks>> = BTreeMap::new();
         let mut listed: FxHashMap<(u64, u64), u64> = FxHashMap::default();
-        let mut inodes: FxHashMap<u64, (bool, Option<Blocks>)> = FxHashMap::default();
+        let mut inodes: FxHashMap<u64, Option<Blocks>> = FxHashMap::default();
         layout.visit_files(&mut |file| {
             let blocks = blocks_of(file);
             if file.kind == FileKind::Regular {
@@ -124,7 +124,7 @@ impl DirectoryStatistics {
             }
             // Other names of a symbolic link or a device say nothing of files.
             if file.links > 1 && file.kind == FileKind::Regular {
-                inodes.insert(file.ino, (is_directory, blocks));
+                inodes.insert(file.ino, blocks);
             }
             if let Some(directory) = file.parent_ino.filter(|&parent| parent != file.ino) {
                 entries.push(Entry {
@@ -137,13 +137,11 @@ impl DirectoryStatistics {
             }
         });
         layout.visit_further_names(&mut |further| {
-            let known = inodes.get(&further.ino).copied();
-            let (is_directory, blocks) = known.unwrap_or_default();
             entries.push(Entry {
                 directory: further.parent_ino,
                 ino: further.ino,
-                is_directory,
-                blocks,
+                is_directory: false,
+                blocks: inodes.get(&further.ino).copied().flatten(),
                 name: Some(further.name.clone()),
             });
         });
@@ -162,7 +160,7 @@ impl DirectoryStatistics {
         *self.by_size.entry(above.unwrap_or(u64::MAX)).or_default() += 1;
     }
 
-    fn count_links(&mut self, entries: &[Entry], inodes: &FxHashMap<u64, (bool, Option<Blocks>)>) {
+    fn count_links(&mut self, entries: &[Entry], inodes: &FxHashMap<u64, Option<Blocks>>) {
         let mut homes: BTreeMap<u64, (u64, bool)> = BTreeMap::new();
         for entry in entries.iter().filter(|e| inodes.contains_key(&e.ino)) {
             let home = homes.entry(entry.ino).or_insert((entry.directory, false));

@@ -189,7 +189,9 @@ proptest! {
     ) {
         let mut fs = layered(kind, &settings);
         let hints: Vec<_> = hints.into_iter().map(DirId).collect();
-        fs.set_hints(&hints);
+        for &dir in &hints {
+            fs.hint(dir);
+        }
         let mut again = fs.clone();
         let mut told = fs.clone();
         told.tell(true);

@@ -152,17 +152,19 @@ impl TargetSpec {
         if !LAYERED.contains(&self.kind.as_str()) {
             return Ok(None);
         }
+        rearrange::Settings::from_options(self.pairs()).map_err(|e| self.refuse(&e))
+    }
+
+    /// All keys with their values.
+    fn pairs(&self) -> impl Iterator<Item = (&str, Option<&str>)> + Clone {
         let options = self.options.iter();
-        let options = options.map(|(key, value)| (key.as_str(), value.as_deref()));
-        rearrange::Settings::from_options(options).map_err(|e| self.refuse(&e))
+        options.map(|(key, value)| (key.as_str(), value.as_deref()))
     }
 
     /// The keys of the file system, without those of a layer over it.
     fn settings(&self) -> impl Iterator<Item = (&str, Option<&str>)> + Clone {
         let layered = LAYERED.contains(&self.kind.as_str());
-        let options = self.options.iter();
-        options
-            .map(|(key, value)| (key.as_str(), value.as_deref()))
+        self.pairs()
             .filter(move |(key, _)| !(layered && rearrange::Settings::is_key(key)))
     }
 

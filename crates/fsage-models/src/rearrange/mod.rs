@@ -32,7 +32,7 @@ pub use settings::{Migrate, Period, Placement, Settings, Technique, Third};
 use adaptive_files::AdaptiveFiles;
 use block_rearrangement::BlockRearrangement;
 use fsage_core::io::AnyHosted;
-use fsage_core::{DirId, FileId, Op, Outcome};
+use fsage_core::{FileId, Op, Outcome};
 use organ_pipe::OrganPipe;
 use remapped::Remapped;
 use std::fmt::{self, Debug};
@@ -48,10 +48,6 @@ use unmoved::Unmoved;
 pub trait Rearranged: AnyHosted + Debug {
     /// What has happened so far.
     fn counters(&self) -> &Counters;
-
-    /// What lies below these directories is hot as soon as it is written, in place of what was hinted before. They need
-    /// not exist yet. Only files that move know hints.
-    fn set_hints(&mut self, _directories: &[DirId]) {}
 
     /// The center of the disk, in bytes: where the reserved area lies, or would lie.
     fn center(&self) -> Range<u64>;

@@ -347,7 +347,6 @@ impl Experiments {
     ///
     /// # Errors
     /// The experiments have no days.
-    #[allow(clippy::unnecessary_wraps, reason = "the papers so far all have days")]
     pub fn set_days(&mut self, days: u64) -> anyhow::Result<()> {
         match self {
             Experiments::Allocators(plan) => plan.workload.days = Some(days),

@@ -108,6 +108,7 @@ impl<F: Hosted> Hosted for AdaptiveFiles<F> {
         self.tell_of(file, io, |fs, told| fs.accessed(file, told));
     }
 
+    /// What lies below the directory, which need not exist yet, is hot as soon as it is written.
     fn hint(&mut self, dir: DirId) {
         self.hints.insert(dir.0);
     }

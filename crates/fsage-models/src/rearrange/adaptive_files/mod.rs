@@ -311,10 +311,6 @@ impl<F: AnyHosted + Clone + Debug + 'static> Rearranged for AdaptiveFiles<F> {
         &self.counters
     }
 
-    fn set_hints(&mut self, directories: &[DirId]) {
-        self.hints = directories.iter().map(|dir| dir.0).collect();
-    }
-
     fn center(&self) -> Range<u64> {
         self.outside_map.middle.clone()
     }

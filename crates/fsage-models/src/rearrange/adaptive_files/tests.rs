@@ -150,7 +150,7 @@ fn a_near_file_stays_and_is_counted() {
     assert!(!is_hot(&fs, 1));
     // Accesses 9, 10 and 11 find it near.
     assert_eq!(fs.counters.near_not_moved, 3);
-    fs.set_hints(&[DirId::ROOT]);
+    fs.hint(DirId::ROOT);
     let file = FileId(1);
     run(&mut fs, Op::Append { file, bytes: 10 });
     assert!(!is_hot(&fs, 1), "hinted or not");
@@ -177,7 +177,7 @@ fn distances_are_blocks_to_the_nearest_edge() {
 #[test]
 fn hinted_files_are_made_in_the_reserved_area() {
     let mut fs = layer(&settings());
-    fs.set_hints(&[DirId(2)]);
+    fs.hint(DirId(2));
     mkdir(&mut fs, 1, 0);
     mkdir(&mut fs, 2, 1);
     mkdir(&mut fs, 3, 2);
@@ -189,7 +189,7 @@ fn hinted_files_are_made_in_the_reserved_area() {
     // Made there, as far as files need them.
     assert!(fs.dirs.iter().all(|dir| dir.mirrored));
     // A file that was there before moves when it is written; reading it does not do that.
-    fs.set_hints(&[DirId(1)]);
+    fs.hint(DirId(1));
     read(&mut fs, 1, 1);
     assert!(!is_hot(&fs, 1));
     let file = FileId(1);
@@ -205,7 +205,7 @@ fn hinted_files_are_made_in_the_reserved_area() {
 fn what_is_cut_to_nothing_is_not_copied() {
     let mut fs = layer(&settings());
     create(&mut fs, 1, 0, 50_000);
-    fs.set_hints(&[DirId::ROOT]);
+    fs.hint(DirId::ROOT);
     let file = FileId(1);
     run(&mut fs, Op::Rewrite { file, bytes: 70 });
     assert!(is_hot(&fs, 1));
@@ -267,7 +267,7 @@ fn a_full_cold_table_drops_what_was_used_least_recently() {
 fn room_is_made_for_bytes_and_files_that_never_fit_stay() {
     let mut fs = layer(&settings());
     let capacity = fs.limits.capacity_bytes;
-    fs.set_hints(&[DirId::ROOT]);
+    fs.hint(DirId::ROOT);
     create(&mut fs, 1, 0, capacity / 2);
     create(&mut fs, 2, 0, capacity / 4);
     assert!(is_hot(&fs, 1) && is_hot(&fs, 2));
@@ -316,7 +316,7 @@ fn idle_threads_wait_for_a_pause() {
 #[test]
 fn a_file_with_several_names_stays_outside() {
     let mut fs = layer(&settings());
-    fs.set_hints(&[DirId::ROOT]);
+    fs.hint(DirId::ROOT);
     create(&mut fs, 1, 0, 100);
     assert!(is_hot(&fs, 1));
     let link = |file, existing| Op::Link {
@@ -624,7 +624,7 @@ proptest! {
         };
         let mut fs = layer_over(&settings, if ext2 { Mode::Ext2 } else { Mode::Ext3 });
         if hinted {
-            fs.set_hints(&[DirId(1)]);
+            fs.hint(DirId(1));
         }
         let mut alive: Vec<(FileId, u64)> = Vec::new();
         let (mut next, mut dirs) = (1_u64, 1_u64);
