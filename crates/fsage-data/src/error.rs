@@ -1,6 +1,7 @@
 //! What reading and writing data may fail with.
 
 use crate::ops_text::{OpsError, OpsWriteError};
+use fsage_durable::FileError;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,12 +20,9 @@ pub enum DataError {
         /// What the system says.
         source: io::Error,
     },
-    /// The output exists.
-    #[error("{path}: exists already (--force writes over it)", path = .path.display())]
-    Exists {
-        /// The file.
-        path: PathBuf,
-    },
+    /// An output cannot be made, or not be given its name.
+    #[error(transparent)]
+    Output(#[from] FileError),
     /// The file is not what was asked for: another kind of file, a missing column, a newer version.
     #[error("{path}: {problem}", path = .path.display())]
     Unsuitable {

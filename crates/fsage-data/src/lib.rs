@@ -9,7 +9,6 @@ mod histogram;
 mod open;
 pub mod ops_text;
 mod parquet_file;
-mod partial;
 pub mod profiles;
 pub mod schema;
 pub mod snapshot;
@@ -25,7 +24,6 @@ pub use open::{
     Lost, WorkloadOutput, create_workload, hash_bytes, hash_file, is_parquet, open_workload,
 };
 pub use ops_text::{OpsError, OpsReader, OpsWriter};
-pub use partial::PartialFile;
 pub use profiles::{read_profiles, write_profiles};
 pub use snapshot::{SnapshotCounts, SnapshotFile, SnapshotMeta, SnapshotOutput, write_snapshot};
 pub use summary::{Share, WorkloadSummary};

@@ -3,10 +3,10 @@
 use crate::error::DataError;
 use crate::ops_text::{OpsReader, OpsWriteError, OpsWriter};
 use crate::parquet_file;
-use crate::partial::PartialFile;
 use crate::workload::{WorkloadReader, WorkloadWriter};
 use flate2::write::GzEncoder;
 use fsage_core::{Event, EventSink, EventSource, SinkError, WorkloadHeader};
+use fsage_durable::PartialFile;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -191,7 +191,7 @@ impl TextOutput {
                 zstd.finish().map_err(failed)?
             }
         };
-        file.finish()
+        Ok(file.finish()?)
     }
 }
 

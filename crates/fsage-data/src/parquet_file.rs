@@ -2,9 +2,9 @@
 
 use crate::decoder_panic::guard;
 use crate::error::DataError;
-use crate::partial::{CompleteFile, PartialFile};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Schema, SchemaRef};
+use fsage_durable::{CompleteFile, PartialFile};
 use parquet::arrow::arrow_reader::{
     ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection,
 };
@@ -369,7 +369,7 @@ impl TableOutput {
     }
 
     pub fn finish(self) -> Result<(), DataError> {
-        self.complete()?.publish()
+        Ok(self.complete()?.publish()?)
     }
 
     /// Writes everything; the file gets its name later.
@@ -378,7 +378,7 @@ impl TableOutput {
             .writer
             .into_inner()
             .map_err(|e| write_error(&self.path, e))?;
-        file.complete()
+        Ok(file.complete()?)
     }
 }
 

@@ -10,6 +10,7 @@ use fsage_data::snapshot::diff::{
     diff_snapshots,
 };
 use fsage_data::snapshot::{Form, InodeWriter, SnapshotOutput, SnapshotSeries};
+use fsage_durable::FileError;
 use kit::nights::{Night, any_nights, info};
 use proptest::prelude::*;
 use std::fs;
@@ -455,7 +456,10 @@ fn what_cannot_be_compared_names_the_row() {
     writer.write(0, &inode(5)).unwrap();
     writer.finish().unwrap();
     let stopped = diff_snapshots(&of(&path, 0), &of(&other, 0), Identity::Auto, &mut |_| {
-        Err(DataError::Exists { path: path.clone() })
+        Err(DataError::Output(FileError::Exists { path: path.clone() }))
     });
-    assert!(matches!(stopped, Err(DataError::Exists { .. })));
+    assert!(matches!(
+        stopped,
+        Err(DataError::Output(FileError::Exists { .. }))
+    ));
 }

@@ -6,6 +6,7 @@ use fsage_core::snapshot::{Inode, SnapshotRow, source_flags};
 use fsage_core::{Extent, FileKind, FileView, Geometry, Layout, Run, Space};
 use fsage_data::snapshot::{Form, InodeReader, InodeWriter, read_snapshot_table};
 use fsage_data::{DataError, SnapshotFile, SnapshotMeta, write_snapshot};
+use fsage_durable::FileError;
 use std::fs;
 use std::path::Path;
 
@@ -157,7 +158,7 @@ fn a_layout_comes_back_sorted_by_inode() {
     );
     assert!(matches!(
         write_snapshot(&path, &layout, &meta, false),
-        Err(DataError::Exists { .. })
+        Err(DataError::Output(FileError::Exists { .. }))
     ));
 
     let read = SnapshotFile::open(&path).unwrap();

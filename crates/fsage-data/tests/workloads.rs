@@ -9,6 +9,7 @@ use fsage_data::schema::workload_schema;
 use fsage_data::{
     DataError, OpsReader, OpsWriter, WorkloadReader, create_workload, hash_file, open_workload,
 };
+use fsage_durable::FileError;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::metadata::{KeyValue, RowGroupMetaData};
@@ -135,7 +136,7 @@ fn nothing_is_written_over_and_nothing_half_done_stays() {
         fs::write(&path, "precious").unwrap();
         assert!(matches!(
             create_workload(&path, &header, false),
-            Err(DataError::Exists { .. })
+            Err(DataError::Output(FileError::Exists { .. }))
         ));
         assert_eq!(fs::read(&path).unwrap(), b"precious");
         create_workload(&path, &header, true)

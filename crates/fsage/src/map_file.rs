@@ -13,7 +13,7 @@ use anyhow::{Context, bail};
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
-use fsage_data::PartialFile;
+use fsage_durable::PartialFile;
 use fsage_metrics::Recording;
 use fsage_metrics::block_map::{Grid, decode, encode};
 use serde::{Deserialize, Serialize};

@@ -2,9 +2,9 @@
 
 use super::check;
 use crate::error::DataError;
-use crate::partial::PartialFile;
 use crate::stream;
 use fsage_core::short_lived::{Profile, ProfileOp, ProfileVerb};
+use fsage_durable::PartialFile;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -223,7 +223,7 @@ pub fn write_profiles_csv(
     writer.flush().map_err(failed)?;
     drop(writer);
     file.flush().map_err(failed)?;
-    file.finish()
+    Ok(file.finish()?)
 }
 
 fn rows_of(profile: &Profile) -> Vec<Row> {

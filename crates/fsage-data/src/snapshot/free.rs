@@ -3,10 +3,10 @@
 use super::schema::{FREE, free_schema};
 use crate::error::DataError;
 use crate::parquet_file::{TableFile, TableOutput, properties, required, value_at};
-use crate::partial::CompleteFile;
 use arrow_array::{Array, ArrayRef, RecordBatch, UInt32Array, UInt64Array};
 use arrow_schema::SchemaRef;
 use fsage_core::{Layout, Run};
+use fsage_durable::CompleteFile;
 use parquet::basic::Encoding;
 use parquet::schema::types::ColumnPath;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub fn write_free_map(
 ) -> Result<(), DataError> {
     let mut map = FreeMapWriter::create(path.as_ref(), force)?;
     map.write_layout(snap_id, layout)?;
-    map.complete()?.publish()
+    Ok(map.complete()?.publish()?)
 }
 
 /// Writes a free map, snapshot by snapshot.

@@ -4,7 +4,6 @@ use super::form::Form;
 use super::schema::{INODES, extent_fields, extent_item, inode_schema};
 use crate::error::DataError;
 use crate::parquet_file::{TableOutput, properties};
-use crate::partial::CompleteFile;
 use arrow_array::builder::{
     ArrayBuilder, Int64Builder, ListBuilder, StringBuilder, StructBuilder, UInt32Builder,
     UInt64Builder,
@@ -13,6 +12,7 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 use fsage_core::Extent;
 use fsage_core::snapshot::{Inode, SnapshotRow};
+use fsage_durable::CompleteFile;
 use parquet::basic::Encoding;
 use parquet::schema::types::ColumnPath;
 use std::path::Path;
@@ -96,7 +96,7 @@ impl InodeWriter {
     /// # Errors
     /// Writing fails.
     pub fn finish(self) -> Result<(), DataError> {
-        self.complete()?.publish()
+        Ok(self.complete()?.publish()?)
     }
 
     /// Writes everything; the file gets its name later.

@@ -5,10 +5,10 @@
 use super::schema::{NAMES, names_schema};
 use crate::error::DataError;
 use crate::parquet_file::{Batches, TableFile, TableOutput, properties, required, value_at};
-use crate::partial::CompleteFile;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use arrow_schema::SchemaRef;
 use fsage_core::snapshot::FurtherName;
+use fsage_durable::CompleteFile;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ impl NamesWriter {
     /// # Errors
     /// Writing fails.
     pub fn finish(self) -> Result<(), DataError> {
-        self.complete()?.publish()
+        Ok(self.complete()?.publish()?)
     }
 
     /// Writes everything; the file gets its name later.

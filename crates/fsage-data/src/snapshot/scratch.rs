@@ -3,12 +3,11 @@
 use crate::error::DataError;
 use fsage_core::snapshot::Inode;
 use fsage_core::{Extent, FileKind};
-use std::ffi::OsString;
+use fsage_durable::TemporaryFolder;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Buffer of every file that is written or read.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -19,22 +18,34 @@ const BUFFER_BYTES: usize = 1 << 16;
 pub(super) struct Scratch {
     /// The output it belongs to, which errors name.
     output: PathBuf,
-    folder: PathBuf,
-    files: AtomicU64,
+    made: Mutex<Made>,
+}
+
+/// What is there of it.
+#[derive(Debug, Default)]
+struct Made {
+    folder: Option<TemporaryFolder>,
+    files: u64,
 }
 
 impl Scratch {
     pub fn beside(output: &Path) -> Arc<Scratch> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let mut name = OsString::from(".");
-        name.push(output.file_name().unwrap_or_default());
-        name.push(format!(".{}-{number}.sort", std::process::id()));
         Arc::new(Scratch {
             output: output.to_owned(),
-            folder: output.with_file_name(name),
-            files: AtomicU64::new(0),
+            made: Mutex::default(),
         })
+    }
+
+    /// The name of a new file.
+    fn next(&self) -> Result<PathBuf, DataError> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = made.files;
+        made.files += 1;
+        let folder = match &mut made.folder {
+            Some(folder) => folder,
+            none => none.insert(TemporaryFolder::private(&self.output)?),
+        };
+        Ok(folder.path().join(number.to_string()))
     }
 
     fn error(&self, source: io::Error) -> DataError {
@@ -43,15 +54,6 @@ impl Scratch {
             "cannot use a temporary file beside it",
             source,
         )
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        if self.files.load(Ordering::Relaxed) > 0 {
-            // Nobody is left to be told; the name says what the folder is.
-            let _ = fs::remove_dir_all(&self.folder);
-        }
     }
 }
 
@@ -131,12 +133,7 @@ pub(super) struct RunWriter {
 
 impl RunWriter {
     pub fn create(scratch: &Arc<Scratch>) -> Result<RunWriter, DataError> {
-        let number = scratch.files.load(Ordering::Relaxed);
-        if number == 0 {
-            fs::create_dir(&scratch.folder).map_err(|e| scratch.error(e))?;
-        }
-        scratch.files.store(number + 1, Ordering::Relaxed);
-        let path = scratch.folder.join(number.to_string());
+        let path = scratch.next()?;
         let file = File::create_new(&path).map_err(|e| scratch.error(e))?;
         Ok(RunWriter {
             scratch: Arc::clone(scratch),

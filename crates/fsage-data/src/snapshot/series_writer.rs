@@ -7,9 +7,9 @@ use super::night::Repairs;
 use super::table::complete_snapshot_table;
 use super::{InodeWriter, stem, with_ending};
 use crate::error::DataError;
-use crate::partial::{CompleteFile, PartialFile, refuse_existing};
 use fsage_core::Run;
 use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo, SnapshotRow};
+use fsage_durable::{CompleteFile, PartialFile, refuse_existing};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -213,5 +213,5 @@ fn copy(from: &Path, to: &Path, force: bool) -> Result<CompleteFile, DataError> 
     let mut input = File::open(from).map_err(failed)?;
     let mut output = PartialFile::create(to, force)?;
     io::copy(&mut input, &mut output).map_err(failed)?;
-    output.complete()
+    Ok(output.complete()?)
 }

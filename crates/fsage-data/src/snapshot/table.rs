@@ -3,11 +3,11 @@
 use super::schema::{OPTIONAL_INFO, SNAPSHOTS, info_schema};
 use crate::error::DataError;
 use crate::parquet_file::{TableFile, TableOutput, column, properties, required, value_at};
-use crate::partial::CompleteFile;
 use arrow_array::{
     Array, ArrayRef, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
 };
 use fsage_core::snapshot::SnapshotInfo;
+use fsage_durable::CompleteFile;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub fn write_snapshot_table(
     rows: &[SnapshotInfo],
     force: bool,
 ) -> Result<(), DataError> {
-    complete_snapshot_table(path.as_ref(), rows, force)?.publish()
+    Ok(complete_snapshot_table(path.as_ref(), rows, force)?.publish()?)
 }
 
 /// Writes a snapshot table; the file gets its name later.

@@ -8,7 +8,7 @@ use crate::chart::{self, Series, size_text};
 use crate::summary;
 use crate::svg::{self, Axis, Panel};
 use fsage_bench::{Measurement, Summary};
-use fsage_data::PartialFile;
+use fsage_durable::PartialFile;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -6,7 +6,7 @@ use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::Context;
 use clap::{ValueEnum, ValueHint};
-use fsage_data::PartialFile;
+use fsage_durable::PartialFile;
 use std::io::Write;
 use std::path::PathBuf;
 

@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::{Command, CommandFactory, ValueHint};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
-use fsage_data::PartialFile;
+use fsage_durable::PartialFile;
 use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;

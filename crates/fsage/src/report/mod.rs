@@ -30,7 +30,7 @@ use crate::experiment::manifest::Manifest as Experiment;
 use crate::run_folder::WorkloadFacts;
 use crate::ui::Ui;
 use anyhow::{Context, bail};
-use fsage_data::PartialFile;
+use fsage_durable::PartialFile;
 use fsage_report::{Command, Fact, Report, Section, Target};
 use std::fs::File;
 use std::io::{ErrorKind, Read as _, Write as _};

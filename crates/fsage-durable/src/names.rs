@@ -1,0 +1,139 @@
+//! Temporary names, and what dead processes left under them.
+//!
+//! `.NAME.0123456789abcdef.partial`: hidden, beside what it will be, with 64 random bits from the kernel. Whoever makes
+//! one locks it (`flock`) for as long as it lives.
+
+use crate::folder::parent_of;
+use crate::lock::{self, Lock};
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
+use rustix::rand::{GetRandomFlags, getrandom};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+const ENDING: &[u8] = b".partial";
+const RANDOM_DIGITS: usize = 16;
+/// Of a longer name only the start is kept: names may have 255 bytes.
+const LONGEST: usize = 200;
+/// Somebody who takes every name that we make has more than a race in mind.
+const TRIES: usize = 16;
+
+/// What all temporary names of one file or folder begin with.
+fn stem(of: &OsStr) -> Vec<u8> {
+    let name = of.as_bytes();
+    [b".", &name[..name.len().min(LONGEST)], b"."].concat()
+}
+
+/// Makes something under a temporary name beside `path` by `open`, which must fail where the name is taken; and locks
+/// it.
+pub(crate) fn make_locked(
+    path: &Path,
+    mut open: impl FnMut(&Path) -> io::Result<OwnedFd>,
+) -> io::Result<(PathBuf, OwnedFd)> {
+    let name = path.file_name().unwrap_or_default();
+    for _ in 0..TRIES {
+        let mut random = [0; RANDOM_DIGITS / 2];
+        getrandom(&mut random, GetRandomFlags::empty())?;
+        let mut temporary = stem(name);
+        for byte in random {
+            temporary.extend(format!("{byte:02x}").bytes());
+        }
+        temporary.extend(ENDING);
+        let temporary = path.with_file_name(OsString::from_vec(temporary));
+        let made = match open(&temporary) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            made => made?,
+        };
+        // Between the two steps another process may have taken it for what a dead one left.
+        if lock::try_lock(&made)? != Lock::Held && lock::is_at(&made, &temporary) {
+            return Ok((temporary, made));
+        }
+    }
+    Err(io::Error::new(
+        io::ErrorKind::AlreadyExists,
+        "every temporary name is taken by somebody else",
+    ))
+}
+
+/// Removes what dead processes left under temporary names of `path`; gives the descriptors of folders that are alive.
+pub(crate) fn sweep(path: &Path) -> Vec<OwnedFd> {
+    let (folder, stem) = (parent_of(path), stem(path.file_name().unwrap_or_default()));
+    let mut alive = Vec::new();
+    // A folder that cannot be listed may still be written to.
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if is_temporary(entry.file_name().as_bytes(), &stem) {
+            alive.extend(sweep_one(&folder.join(entry.file_name())));
+        }
+    }
+    alive
+}
+
+fn is_temporary(name: &[u8], stem: &[u8]) -> bool {
+    let random = name
+        .strip_prefix(stem)
+        .and_then(|rest| rest.strip_suffix(ENDING));
+    random.is_some_and(|random| {
+        random.len() == RANDOM_DIGITS && random.iter().all(u8::is_ascii_hexdigit)
+    })
+}
+
+/// Removes one, if it is ours and its maker is dead.
+fn sweep_one(path: &Path) -> Option<OwnedFd> {
+    // Neither a link nor a pipe that somebody left under such a name is opened for real.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let found = openat(CWD, path, flags, Mode::empty()).ok()?;
+    let stat = fstat(&found).ok()?;
+    let kind = FileType::from_raw_mode(stat.st_mode);
+    let is_ours = stat.st_uid == rustix::process::geteuid().as_raw();
+    if !is_ours || !matches!(kind, FileType::RegularFile | FileType::Directory) {
+        return None;
+    }
+    match lock::try_lock(&found) {
+        Ok(Lock::Taken) if lock::is_at(&found, path) => {
+            let removed = match kind {
+                FileType::Directory => fs::remove_dir_all(path),
+                _ => fs::remove_file(path),
+            };
+            // What cannot be removed now is tried again by the next one.
+            drop(removed);
+            None
+        }
+        Ok(Lock::Held) if kind == FileType::Directory => Some(found),
+        // Without locks nobody can say whether its maker lives.
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_the_same_file_are_temporary_ones_of_it() {
+        let stem = stem(OsStr::new("w.ops"));
+        assert!(is_temporary(b".w.ops.0123456789abcdef.partial", &stem));
+        for other in [
+            &b".w.ops.0123456789abcdeg.partial"[..],
+            b".w.ops.0123456789abcde.partial",
+            b".w.ops.x.0123456789abcdef.partial",
+            b".w.0123456789abcdef.partial",
+            b"w.ops.0123456789abcdef.partial",
+            b".w.ops.0123456789abcdef.partia",
+        ] {
+            assert!(!is_temporary(other, &stem));
+        }
+    }
+
+    #[test]
+    fn a_long_name_has_a_temporary_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x".repeat(255));
+        let file = crate::PartialFile::create(&path, false).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        file.finish().unwrap();
+        assert!(path.is_file());
+    }
+}
