@@ -26,13 +26,15 @@ use fsage_core::{FileKind, FileView, Geometry};
 use fsage_linux::facts::facts;
 use fsage_metrics::LayoutScore;
 use fsage_target::directory::{CHUNK, Content, DEFAULT_RESERVE_BYTES, Volume};
-use rustix::fs::{Advice, AtFlags, IFlags, Mode, OFlags, fadvise, fstatvfs, syncfs};
+use rustix::fs::{
+    Advice, AtFlags, FileType, IFlags, Mode, OFlags, fadvise, fstatvfs, mkdirat, statat, syncfs,
+};
 use rustix::io::{Errno, pread, pwritev, retry_on_intr};
 use rustix::time::{ClockId, clock_gettime};
 use scratch::Scratch;
 use std::fs::{self, File};
 use std::io::{self, IoSlice};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -259,8 +261,11 @@ impl Real {
         if let Some(own) = &self.own {
             return Ok(own.clone());
         }
-        let made = scratch::first_free(|name| {
-            rustix::fs::mkdirat(self.root(), name, Mode::from_raw_mode(0o700))
+        let mode = Mode::from_raw_mode(0o700);
+        let made = scratch::first_free(|name| match mkdirat(self.root(), name, mode) {
+            // Nobody else works here: it is what a killed benchmark left.
+            Err(Errno::EXIST) if self.remove_left_over(name) => mkdirat(self.root(), name, mode),
+            made => made,
         });
         let own = made.map_err(|errno| self.failed(Path::new(""), "mkdir", errno))?;
         // On ext2, ext3 and ext4 its directories are then spread over the groups, as those of a root directory are.
@@ -271,6 +276,17 @@ impl Real {
         }
         self.own = Some(own.clone());
         Ok(own)
+    }
+
+    /// Removes a directory of a benchmark before, if it is one of ours.
+    fn remove_left_over(&self, name: &str) -> bool {
+        let stat = statat(self.root(), name, AtFlags::SYMLINK_NOFOLLOW);
+        let is_ours = stat.is_ok_and(|stat| {
+            FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+                && stat.st_uid == rustix::process::geteuid().as_raw()
+        });
+        let path = format!("/proc/self/fd/{}/{name}", self.root().as_raw_fd());
+        is_ours && fs::remove_dir_all(path).is_ok()
     }
 
     fn make_directory(&mut self, parent: &Path) -> Result<DirKey, BenchError> {

@@ -3,6 +3,7 @@
 use crate::measurement::Requests;
 use crate::simulated::DriveTooSmall;
 use fsage_core::{Outcome, StateError};
+use fsage_durable::FileError;
 use fsage_metrics::LayoutScore;
 use fsage_target::directory::TargetError;
 use fsage_target::loop_image::ImageError;
@@ -294,6 +295,9 @@ pub enum BenchError {
     /// The image cannot be made or mounted.
     #[error(transparent)]
     Image(#[from] ImageError),
+    /// What the benchmark works on cannot be made beside the image.
+    #[error(transparent)]
+    Scratch(#[from] FileError),
     /// A system call failed.
     #[error("{path}: {call} failed")]
     Io {

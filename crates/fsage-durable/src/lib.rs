@@ -3,8 +3,8 @@
 //!
 //! What is written gets a temporary name that nobody can guess, in the folder where it will stand. When it is complete
 //! it is synced, gets its own name in one step, and the folder is synced too: from then on it is on disk. Temporary
-//! files and folders are locked while somebody works on them. The lock goes with the process, so what a dead one left is
-//! known for certain, and the next one that writes under the same name removes it.
+//! files and folders are locked while somebody works on them. The lock goes with the process, so what a dead one left
+//! is known for certain, and the next one that writes under the same name removes it.
 //!
 //! Uses rustix alone, and no other crate of the workspace. Nothing here prints or asks a clock.
 

@@ -1,7 +1,7 @@
 //! Locks on folders: who works here now.
 //!
-//! The lock is `flock` on the folder itself: it needs no file, stays with the folder when that is renamed, and goes with
-//! the process, however that ends. File systems without such locks (some network ones) give none: two processes are not
+//! The lock is `flock` on the folder itself: it needs no file, stays with the folder when that is renamed, and goes
+//! with the process, however that ends. File systems without such locks (some network ones) give none: two processes are not
 //! kept apart there.
 
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, fstat, openat, stat};
@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -90,6 +90,22 @@ impl FolderLock {
     /// Another process has it alone; it cannot be opened.
     pub fn shared(path: &Path) -> Result<FolderLock, LockError> {
         FolderLock::take(path, FlockOperation::NonBlockingLockShared)
+    }
+
+    /// Locks a folder that is open, for this process alone; `path` is what errors call it.
+    ///
+    /// # Errors
+    /// Another process has it.
+    pub fn of_open(folder: BorrowedFd<'_>, path: &Path) -> Result<FolderLock, LockError> {
+        let failed = |source| LockError::Io {
+            path: path.to_owned(),
+            source,
+        };
+        let folder = folder.try_clone_to_owned().map_err(failed)?;
+        match try_lock(&folder).map_err(failed)? {
+            Lock::Held => Err(LockError::held(path, &folder)),
+            _ => Ok(FolderLock { folder }),
+        }
     }
 
     pub(crate) fn of(folder: OwnedFd) -> FolderLock {

@@ -1,12 +1,13 @@
 //! Images of a C-FFS as files: sparse, of the size of the partition, with nothing but metadata in them.
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::ValueEnum;
+use fsage_durable::{PartialFile, refuse_existing};
 use fsage_models::cffs::Cffs;
 use fsage_models::cffs::image::{self, Block, ReadBlocks, Recovery};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
-use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 /// Bytes of a block.
@@ -57,34 +58,20 @@ pub fn read(path: &Path) -> anyhow::Result<Recovery> {
 
 /// Writes an image; one of that name is replaced only with `force`, and only when all of the new one is there.
 pub fn write(path: &Path, fs: &Cffs, force: bool) -> anyhow::Result<()> {
-    if !force && path.symlink_metadata().is_ok() {
-        bail!("{}: exists already (--force replaces it)", path.display());
-    }
+    refuse_existing(path, force)?;
     let failed = || format!("{}: cannot be written", path.display());
     let blocks = fs.image().with_context(failed)?;
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    // As the one that it replaces, or as any new file.
-    let mode = fs::metadata(path).map_or(0o666, |old| old.permissions().mode() & 0o777);
-    let new = tempfile::Builder::new()
-        .prefix(".fsage-")
-        .permissions(fs::Permissions::from_mode(mode))
-        .tempfile_in(folder)
-        .with_context(failed)?;
-    new.as_file()
-        .set_len(u64::from(blocks.count) * BLOCK)
+    let mut new = PartialFile::create(path, force)?;
+    let file = new.as_file().with_context(failed)?;
+    if let Ok(old) = fs::metadata(path) {
+        file.set_permissions(old.permissions())
+            .with_context(failed)?;
+    }
+    file.set_len(u64::from(blocks.count) * BLOCK)
         .with_context(failed)?;
     for (&block, bytes) in &blocks.blocks {
         let at = u64::from(block) * BLOCK;
-        new.as_file()
-            .write_all_at(&bytes[..], at)
-            .with_context(failed)?;
+        file.write_all_at(&bytes[..], at).with_context(failed)?;
     }
-    new.as_file().sync_all().with_context(failed)?;
-    new.persist(path)
-        .map_err(|e| e.error)
-        .with_context(failed)?;
-    Ok(())
+    Ok(new.finish()?)
 }

@@ -7,15 +7,21 @@
 //! RUN/<target>/checkpoint/     what a real target needs to go on after an interruption
 //! ```
 //!
-//! A run stands under its name from the start. Until it is complete its manifest says so; one that was interrupted
-//! stays and can be resumed, one that ended in an error of its input before anything real was changed goes again.
+//! A run stands under its name from the start, with its manifest, and one process at a time works on it. Until it is
+//! complete its manifest says so; one that was interrupted stays and can be resumed, one that ended in an error of its
+//! input before anything real was changed goes again. What its manifest says is on disk before the manifest says it.
 //! Of simulated targets nothing in it depends on the clock, the machine or the number of threads: the same command on
 //! the same workload gives the same bytes.
 
 use anyhow::{Context, bail};
+use fsage_durable::{
+    FileError, FolderLock, LockError, TemporaryFolder, exchange, make_folders, parent_of,
+    remove_folder, sync_folder,
+};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Name of the manifest.
@@ -181,12 +187,9 @@ impl Manifest {
 
     /// Writes the manifest of a run, all of it or nothing.
     fn write(&self, run: &Path) -> anyhow::Result<()> {
-        let failed = || format!("{}: cannot write {MANIFEST}", run.display());
         let mut text = serde_json::to_string_pretty(self)?;
         text.push('\n');
-        let new = run.join(format!("{MANIFEST}.new"));
-        fs::write(&new, text).with_context(failed)?;
-        fs::rename(&new, run.join(MANIFEST)).with_context(failed)
+        Ok(fsage_durable::write(&run.join(MANIFEST), text, true)?)
     }
 
     /// Specifications of the targets.
@@ -206,14 +209,61 @@ impl Manifest {
     }
 }
 
-/// A run that is being written. Dropped early, it leaves nothing, unless it was told to [`stay`](Self::stay).
+/// A run that is being written, locked for this process. Dropped early, it leaves nothing, and the run that it would
+/// have replaced is back; unless it was told to [`stay`](Self::stay).
+///
+/// It appears under its name together with its manifest. A run that it replaces stands aside, as `.NAME.replaced`,
+/// until it is complete: so at every moment one of the two is there, and where the one under the name is complete,
+/// what stands aside is of no use any more.
 #[derive(Debug)]
 pub struct Run {
     path: PathBuf,
-    /// The run that this one replaces, out of the way until this one is complete.
+    lock: FolderLock,
+    /// The run that this one replaces. That of a process that was killed is locked by nobody.
     replaced: Option<PathBuf>,
     stays: bool,
     resumed: bool,
+}
+
+/// What stands under the name of a run that begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Nothing,
+    Empty,
+    Run(State),
+    Other,
+}
+
+impl Standing {
+    fn of(path: &Path) -> Standing {
+        if path.symlink_metadata().is_err() {
+            return Standing::Nothing;
+        }
+        if Manifest::is_run(path) {
+            // One that cannot be read is good for nothing but being replaced.
+            let state = Manifest::read(path).map_or(State::Incomplete, |manifest| manifest.state);
+            return Standing::Run(state);
+        }
+        match fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
+            Ok(true) => Standing::Empty,
+            _ => Standing::Other,
+        }
+    }
+
+    /// Refuses what is not to be replaced.
+    fn refuse(self, to: &Path, force: bool) -> anyhow::Result<()> {
+        let why = match (self, force) {
+            (Standing::Nothing, _) | (Standing::Empty | Standing::Run(_), true) => return Ok(()),
+            (Standing::Run(State::Incomplete), false) => {
+                "an interrupted run: --resume goes on with it, --force starts anew"
+            }
+            (_, false) => "exists already (--force replaces a run)",
+            (Standing::Other, true) => {
+                "exists and is no run, so it is not replaced; name another folder"
+            }
+        };
+        bail!("{}: {why}", to.display())
+    }
 }
 
 impl Run {
@@ -222,52 +272,82 @@ impl Run {
         let Some(name) = to.file_name() else {
             bail!("{}: expected the name of a folder to make", to.display());
         };
-        let there = to.symlink_metadata().is_ok();
-        let empty = fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_none());
-        let is_run = to.join(MANIFEST).is_file();
-        if there && resume && is_run {
-            return Run::resume(to, manifest);
-        }
-        if there && !force {
-            if is_run && Manifest::read(to).is_ok_and(|m| m.state == State::Incomplete) {
-                bail!(
-                    "{}: an interrupted run: --resume goes on with it, --force starts anew",
-                    to.display()
-                );
-            }
-            bail!("{}: exists already (--force replaces a run)", to.display());
-        }
-        if there && !empty && !is_run {
-            bail!(
-                "{}: exists and is no run, so it is not replaced; name another folder",
-                to.display()
-            );
-        }
-        let failed = || format!("{}: cannot make the folder of the run", to.display());
         let mut aside = OsString::from(".");
         aside.push(name);
         aside.push(".replaced");
         let aside = to.with_file_name(aside);
-        if there {
-            if aside.symlink_metadata().is_ok() {
-                // The last attempt to replace it was killed: what it replaced is the one to keep.
-                fs::remove_dir_all(to).with_context(failed)?;
-            } else {
-                fs::rename(to, &aside).with_context(failed)?;
+        if Standing::of(to) == Standing::Nothing {
+            bring_back(&aside, to)?;
+        }
+        if Standing::of(to) == Standing::Nothing {
+            return Run::publish(to, manifest);
+        }
+        let lock = match FolderLock::alone(to) {
+            Err(LockError::Io { .. }) if !to.is_dir() => None,
+            lock => Some(lock?),
+        };
+        // What is seen now stays so.
+        let standing = Standing::of(to);
+        match (lock, standing) {
+            (Some(lock), Standing::Run(_)) if resume => Run::resume(to, lock, &aside, manifest),
+            (lock, _) => {
+                standing.refuse(to, force)?;
+                let lock = lock.context("it is gone")?;
+                Run::replace(to, &lock, standing, aside, manifest)
             }
         }
-        let run = Run {
-            path: to.to_owned(),
-            replaced: there.then_some(aside),
-            stays: false,
-            resumed: false,
-        };
-        fs::create_dir(to).with_context(failed)?;
-        manifest.write(to)?;
-        Ok(run)
     }
 
-    fn resume(to: &Path, manifest: &Manifest) -> anyhow::Result<Run> {
+    fn publish(to: &Path, manifest: &Manifest) -> anyhow::Result<Run> {
+        let folder = TemporaryFolder::create(to)?;
+        manifest.write(folder.path())?;
+        let lock = folder.publish().or_else(|error| match error {
+            // Another process was quicker; it is best to say which one.
+            FileError::Exists { .. } => {
+                FolderLock::alone(to)?;
+                Err(anyhow::Error::from(error))
+            }
+            error => Err(error.into()),
+        })?;
+        Ok(Run::new(to, lock, None))
+    }
+
+    /// Takes the place of what stands there, which is locked.
+    fn replace(
+        to: &Path,
+        _theirs: &FolderLock,
+        standing: Standing,
+        aside: PathBuf,
+        manifest: &Manifest,
+    ) -> anyhow::Result<Run> {
+        let is_kept = standing == Standing::Run(State::Incomplete)
+            && Standing::of(&aside) == Standing::Run(State::Complete);
+        if is_kept {
+            // The last attempt to replace it did not end either: what it would have replaced is the one to keep.
+            own(&aside)?;
+            let folder = TemporaryFolder::create(to)?;
+            manifest.write(folder.path())?;
+            return Ok(Run::new(to, folder.replace()?, Some(aside)));
+        }
+        if aside.symlink_metadata().is_ok() {
+            own(&aside)?;
+            remove_folder(&aside)?;
+        }
+        let failed = || format!("{}: cannot make the folder of the run", to.display());
+        fs::create_dir(&aside).with_context(failed)?;
+        let lock = FolderLock::alone(&aside)?;
+        manifest.write(&aside)?;
+        exchange(&aside, to)?;
+        sync_folder(parent_of(to)).with_context(failed)?;
+        Ok(Run::new(to, lock, Some(aside)))
+    }
+
+    fn resume(
+        to: &Path,
+        lock: FolderLock,
+        aside: &Path,
+        manifest: &Manifest,
+    ) -> anyhow::Result<Run> {
         let begun = Manifest::read(to)?;
         if begun.state == State::Complete {
             bail!(
@@ -282,12 +362,21 @@ impl Run {
                 to.display()
             );
         }
-        Ok(Run {
+        let replaced = aside.symlink_metadata().is_ok() && own(aside).is_ok();
+        let mut run = Run::new(to, lock, replaced.then(|| aside.to_owned()));
+        run.stays = true;
+        run.resumed = true;
+        Ok(run)
+    }
+
+    fn new(to: &Path, lock: FolderLock, replaced: Option<PathBuf>) -> Run {
+        Run {
             path: to.to_owned(),
-            replaced: None,
-            stays: true,
-            resumed: true,
-        })
+            lock,
+            replaced,
+            stays: false,
+            resumed: false,
+        }
     }
 
     /// Whether it goes on with an interrupted run.
@@ -303,33 +392,63 @@ impl Run {
     /// The folder of a target, made if it is not there.
     pub fn target(&self, folder: &str) -> anyhow::Result<PathBuf> {
         let path = self.path.join(folder);
-        fs::create_dir_all(&path).with_context(|| format!("{}: cannot make it", path.display()))?;
+        make_folders(&path)?;
         Ok(path)
     }
 
-    /// Writes the manifest of the complete run; the run that it replaces goes.
-    pub fn finish(mut self, manifest: &Manifest) -> anyhow::Result<()> {
+    /// Writes the manifest of the complete run, whose files are all on disk; the run that it replaces goes.
+    pub fn complete(&mut self, manifest: &Manifest) -> anyhow::Result<()> {
         manifest.write(&self.path)?;
         self.stays = true;
         if let Some(old) = self.replaced.take() {
-            fs::remove_dir_all(&old).with_context(|| {
-                format!("{}: cannot remove the run that was replaced", old.display())
-            })?;
+            remove_folder(&old).context("cannot remove the run that was replaced")?;
         }
         Ok(())
+    }
+
+    /// Takes a run that is going under its name away, and gives the name back to the one that it would have replaced.
+    fn undo(&self) -> Result<(), FileError> {
+        match &self.replaced {
+            Some(old) => {
+                exchange(old, &self.path)?;
+                remove_folder(old)
+            }
+            None => remove_folder(&self.path),
+        }
     }
 }
 
 impl Drop for Run {
     fn drop(&mut self) {
-        if !self.stays {
+        // Another folder may have got the name: somebody moved this one away.
+        if !self.stays && self.lock.is_of(&self.path) {
             // Nothing better can be done about a folder that cannot be removed.
-            let _ = fs::remove_dir_all(&self.path);
-            if let Some(old) = &self.replaced {
-                let _ = fs::rename(old, &self.path);
-            }
+            let _ = self.undo();
         }
     }
+}
+
+/// Gives a run its name back that was about to be replaced by one that is gone.
+fn bring_back(aside: &Path, to: &Path) -> anyhow::Result<()> {
+    if Standing::of(aside) != Standing::Run(State::Complete) || own(aside).is_err() {
+        return Ok(());
+    }
+    let _alone = FolderLock::alone(aside)?;
+    fs::rename(aside, to)
+        .and_then(|()| sync_folder(parent_of(to)))
+        .with_context(|| format!("{}: cannot be given its name back", aside.display()))
+}
+
+/// Refuses a folder of somebody else under a name that only we use.
+fn own(path: &Path) -> anyhow::Result<()> {
+    let meta = path.symlink_metadata()?;
+    if meta.uid() != rustix::process::geteuid().as_raw() {
+        bail!(
+            "{}: belongs to another user, and is in the way: remove it",
+            path.display()
+        );
+    }
+    Ok(())
 }
 
 #[cfg(test)]

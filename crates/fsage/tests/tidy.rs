@@ -229,6 +229,39 @@ fn nothing_unfinished_stays() {
     assert_none(&findings, "finish it or take it out");
 }
 
+/// Where something is written that is no output: the kernel's own files, and a trial of `doctor` in a folder of its
+/// own.
+const WRITTEN_IN_PLACE: [&str; 3] = [
+    "crates/fsage-bench/src/real.rs",
+    "crates/fsage-bench/src/real/free_map.rs",
+    "crates/fsage/src/commands/doctor/real.rs",
+];
+
+#[test]
+fn every_output_is_written_whole_and_synced() {
+    let calls = [
+        [" fs::wri", "te("],
+        [" File::cre", "ate("],
+        ["fs::File::cre", "ate("],
+    ];
+    let mut findings = Vec::new();
+    for file in tree().texts.iter().filter(|file| file.is_source()) {
+        if WRITTEN_IN_PLACE.contains(&file.path.as_str()) || file.path.ends_with("tests.rs") {
+            continue;
+        }
+        let text = file.text.split("#[cfg(test)]").next().unwrap_or_default();
+        for (i, line) in text.lines().enumerate() {
+            if let Some(call) = first_of(line, &calls) {
+                findings.push(format!("{}:{}: {call}", file.path, i + 1));
+            }
+        }
+    }
+    assert_none(
+        &findings,
+        "loses what was there before, or is lost in a power cut: use fsage-durable",
+    );
+}
+
 #[test]
 fn no_path_of_one_machine_is_named() {
     let places = [

@@ -3,10 +3,11 @@
 use super::{StopAsked, go_on, io_failed};
 use crate::subject::BenchError;
 use fsage_core::size;
+use fsage_durable::TemporaryFolder;
 use fsage_linux::loop_device;
-use rustix::fs::{CWD, Mode, SeekFrom, ioctl_ficlone, mkdirat, seek, statvfs};
+use rustix::fs::{SeekFrom, ioctl_ficlone, seek, statvfs};
 use rustix::io::Errno;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -33,10 +34,11 @@ pub(super) fn first_free(mut make: impl FnMut(&str) -> Result<(), Errno>) -> Res
     }
 }
 
-/// A folder with at most one image in it, which both go when it is dropped.
+/// A folder with at most one image in it, which both go when it is dropped. Those that a killed benchmark left in the
+/// same place go when one is made.
 #[derive(Debug)]
 pub(super) struct Scratch {
-    folder: PathBuf,
+    folder: TemporaryFolder,
 }
 
 impl Scratch {
@@ -45,22 +47,13 @@ impl Scratch {
     /// # Errors
     /// It cannot be made.
     pub fn new(parent: &Path) -> Result<Scratch, BenchError> {
-        // The folder of a bare file name.
-        let parent = if parent.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            parent
-        };
-        let made = first_free(|name| mkdirat(CWD, parent.join(name), Mode::from_raw_mode(0o700)));
-        let name = made.map_err(|errno| io_failed(parent, "mkdir")(errno.into()))?;
-        Ok(Scratch {
-            folder: parent.join(name),
-        })
+        let folder = TemporaryFolder::private(&parent.join("fsage-bench"))?;
+        Ok(Scratch { folder })
     }
 
     /// Where the image is, or shall be.
     pub fn image(&self) -> PathBuf {
-        self.folder.join("image")
+        self.folder.path().join("image")
     }
 
     /// Copies an image here that nobody writes to: shares its blocks where the file system can do that, and copies what
@@ -93,8 +86,8 @@ impl Scratch {
 
     /// Whether there is room for so many bytes, and for what benchmarks write, but never for more than the whole image.
     fn check_room(&self, copied_bytes: u64, image_bytes: u64) -> Result<(), BenchError> {
-        let stat = statvfs(&self.folder)
-            .map_err(|errno| io_failed(&self.folder, "statvfs")(errno.into()))?;
+        let folder = self.folder.path();
+        let stat = statvfs(folder).map_err(|errno| io_failed(folder, "statvfs")(errno.into()))?;
         let free_bytes = stat.f_bavail.saturating_mul(stat.f_frsize);
         let needed_bytes = copied_bytes.saturating_add(WRITTEN_BYTES).min(image_bytes);
         if needed_bytes <= free_bytes {
@@ -106,15 +99,7 @@ impl Scratch {
             size::human(free_bytes)
         );
         let why = io::Error::new(io::ErrorKind::StorageFull, reason);
-        Err(io_failed(&self.folder, "copy")(why))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // An image that was not made is not there.
-        let _ = fs::remove_file(self.image());
-        let _ = fs::remove_dir(&self.folder);
+        Err(io_failed(folder, "copy")(why))
     }
 }
 
@@ -136,6 +121,7 @@ fn copy_piece(from: &File, to: &File, range: Range<u64>) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_copy_has_the_data_and_the_holes() {
@@ -154,7 +140,7 @@ mod tests {
         // About 4 MiB of data, with the ends of blocks: far from 64 MiB.
         let copied = fs::metadata(scratch.image()).unwrap();
         assert!(copied.len() == 64 * MB && copied.blocks() * 512 < 6 * MB);
-        let inner = scratch.folder.clone();
+        let inner = scratch.folder.path().to_owned();
         assert!(inner.is_dir());
         drop(scratch);
         assert!(!inner.exists());
@@ -175,11 +161,14 @@ mod tests {
     }
 
     #[test]
-    fn the_first_name_that_is_free_is_taken() {
+    fn the_copy_of_a_killed_benchmark_goes() {
         let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join(".fsage-bench-0")).unwrap();
-        fs::write(folder.path().join(".fsage-bench-1"), b"").unwrap();
+        let left = folder.path().join(".fsage-bench.0123456789abcdef.partial");
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join("image"), b"half").unwrap();
+        let other = Scratch::new(folder.path()).unwrap();
         let scratch = Scratch::new(folder.path()).unwrap();
-        assert_eq!(scratch.folder, folder.path().join(".fsage-bench-2"));
+        assert!(!left.exists());
+        assert!(other.folder.path().is_dir() && scratch.folder.path().is_dir());
     }
 }

@@ -2,6 +2,7 @@
 
 use super::naming::BadName;
 use fsage_core::StateError;
+use fsage_durable::LockError;
 use rustix::io::Errno;
 use std::io;
 use std::path::PathBuf;
@@ -20,6 +21,9 @@ pub enum TargetError {
         /// What to do instead.
         advice: &'static str,
     },
+    /// Another process works in it.
+    #[error(transparent)]
+    Locked(#[from] LockError),
     /// A system call on the target as a whole failed.
     #[error("target directory: {call} of `{path}`")]
     Io {

@@ -3,6 +3,7 @@
 use super::Volume;
 use super::error::TargetError;
 use super::mounts;
+use fsage_durable::FolderLock;
 use rustix::fs::{
     Access, AtFlags, Dir, Mode, OFlags, StatVfsMountFlags, accessat, fstat, fstatvfs, open, statat,
 };
@@ -48,6 +49,8 @@ pub struct PlainDirectory {
     path: PathBuf,
     /// It is no root of a file system.
     is_shared: bool,
+    /// One process at a time works in it.
+    _alone: FolderLock,
 }
 
 impl PlainDirectory {
@@ -55,7 +58,7 @@ impl PlainDirectory {
     ///
     /// # Errors
     /// It is no directory, or not empty (the `lost+found` of a fresh file system aside), it belongs to the system, it
-    /// cannot be written, or there is no room.
+    /// cannot be written, there is no room, or another process works in it.
     pub fn open(path: impl AsRef<Path>) -> Result<PlainDirectory, TargetError> {
         let directory = PlainDirectory::open_again(path)?;
         directory.check_room()?;
@@ -95,6 +98,7 @@ impl PlainDirectory {
         let is_root = is_root_of_file_system(root.as_fd())
             .map_err(|errno| refused(errno.to_string(), "see to the file system"))?;
         let directory = PlainDirectory {
+            _alone: FolderLock::of_open(root.as_fd(), &path)?,
             root,
             path,
             is_shared: !is_root,

@@ -153,10 +153,11 @@ pub fn age(
     }
     manifest.workload.origins = counted.origins();
     manifest.state = State::Complete;
-    run.finish(&manifest)?;
+    run.complete(&manifest)?;
     for folder in &folders {
         real::forget_checkpoint(&output.join(folder))?;
     }
+    drop(run);
     Ok(aged)
 }
 

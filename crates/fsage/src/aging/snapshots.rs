@@ -4,12 +4,11 @@
 //! the folder `snapshots`, so that those before an interruption stay; commands that take a series take the folder.
 
 use super::real;
-use anyhow::Context;
 use fsage_core::SnapshotSink;
 use fsage_core::snapshot::Inode;
 use fsage_data::snapshot::{Form, SnapshotOutput};
+use fsage_durable::make_folders;
 use fsage_target::{Aging, TakeSnapshot, Target, TargetSpec};
-use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -28,8 +27,7 @@ pub fn take(
     };
     let known = real::known_sizes(target, spec, folder)?;
     let folder = folder.join("snapshots");
-    fs::create_dir_all(&folder)
-        .with_context(|| format!("{}: cannot make the folder", folder.display()))?;
+    make_folders(&folder)?;
     let take = move |day: u32, taken_at_ns: i64, root: std::os::fd::BorrowedFd<'_>| {
         let path = folder.join(format!("day-{day:05}.parquet"));
         real::store_snapshot(root, &path, day, taken_at_ns, &known).map_err(Into::into)

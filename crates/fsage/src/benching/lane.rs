@@ -15,11 +15,11 @@ use fsage_bench::{
 use fsage_core::FileId;
 use fsage_core::io::AnyHosted;
 use fsage_data::SnapshotFile;
+use fsage_durable::make_folders;
 use fsage_models::ffs::{Ffs, Params};
 use fsage_target::{Target, TargetSpec};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -289,8 +289,7 @@ impl Lane {
                     (place, _) => place.clone(),
                 };
                 let existing = if only_free_map { &[][..] } else { existing };
-                fs::create_dir_all(&self.folder)
-                    .with_context(|| format!("{}: cannot make it", self.folder.display()))?;
+                make_folders(&self.folder)?;
                 let options = RealOptions {
                     existing: existing.to_vec(),
                     drop_all: plan.drop_caches,

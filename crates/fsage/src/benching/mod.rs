@@ -20,6 +20,7 @@ use fsage_bench::real::may_drop_all;
 use fsage_bench::{Benchmark, benchmarks};
 use fsage_core::size;
 use fsage_disk::Disk;
+use fsage_durable::{FolderLock, make_folders};
 use fsage_host::{HostParams, presets};
 use fsage_target::TargetSpec;
 use grounds::RunFiles;
@@ -136,6 +137,9 @@ pub fn measure_run(
     ui: Ui,
     reported: &mut Reported<'_>,
 ) -> anyhow::Result<Measured> {
+    let _alone = Manifest::is_run(run)
+        .then(|| FolderLock::alone(run))
+        .transpose()?;
     measure(&aged_lanes(run, only, plan, ui)?, plan, ui, reported)
 }
 
@@ -148,6 +152,8 @@ pub fn measure_empty(
     reported: &mut Reported<'_>,
 ) -> anyhow::Result<Measured> {
     let lanes = empty_lanes(specs, output, plan)?;
+    make_folders(output)?;
+    let _alone = FolderLock::alone(output)?;
     let measured = measure(&lanes, plan, ui, reported);
     if !measured.as_ref().is_ok_and(|m| !m.folders.is_empty()) {
         // Folders that stayed empty go again; no other can be removed so.

@@ -4,8 +4,8 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use fsage_bench::{Measurement, Requests};
 use fsage_data::table::{Column, ColumnKind, Table, TableWriter, Value, read_table};
+use fsage_durable::make_folders;
 use serde::Serialize;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Name of the table in the file's metadata.
@@ -233,8 +233,7 @@ pub fn write(
 ) -> anyhow::Result<()> {
     let path = path(folder, suite, "parquet");
     if let Some(bench) = path.parent() {
-        fs::create_dir_all(bench)
-            .with_context(|| format!("{}: cannot make it", bench.display()))?;
+        make_folders(bench)?;
     }
     let columns = COLUMNS.map(|(name, kind)| Column::new(name, kind)).to_vec();
     let metadata = [(SEED.to_owned(), seed.to_string())];

@@ -8,9 +8,10 @@ use crate::report;
 use crate::run_folder::Manifest;
 use crate::summary;
 use crate::ui::{self, Interruptible, Ui, file_url};
-use anyhow::{Context, bail};
+use anyhow::bail;
 use fsage_core::WorkloadHeader;
 use fsage_core::size::human;
+use fsage_durable::{FolderLock, make_folders};
 use fsage_import::git::{self, GitOptions, GitSummary};
 use fsage_target::TargetSpec;
 use fsage_workload::home::Home;
@@ -46,7 +47,7 @@ const SMITH96: [(&str, f64, f64); 2] = [("orig", 0.924, 0.766), ("realloc", 0.95
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let start = Instant::now();
-    prepare(&args.output)?;
+    let _alone = prepare(&args.output)?;
     let mut out = ui::stdout();
     let mut pages = vec![("home directories", home_directories(args, ui, &mut out)?)];
     out.flush()?;
@@ -71,7 +72,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-fn prepare(folder: &Path) -> anyhow::Result<()> {
+fn prepare(folder: &Path) -> anyhow::Result<FolderLock> {
     let mark = folder.join(MARK);
     let empty = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
     if folder.exists() && !empty && !mark.is_file() {
@@ -80,9 +81,10 @@ fn prepare(folder: &Path) -> anyhow::Result<()> {
             folder.display()
         );
     }
-    fs::create_dir_all(folder)
-        .and_then(|()| fs::write(&mark, "Made by `fsage demo`, which replaces it.\n"))
-        .with_context(|| format!("{}: cannot make the folder of the demo", folder.display()))
+    make_folders(folder)?;
+    let alone = FolderLock::alone(folder)?;
+    fsage_durable::write(&mark, "Made by `fsage demo`, which replaces it.\n", true)?;
+    Ok(alone)
 }
 
 /// The repository to replay: the one given, else the clone that the program was built from.

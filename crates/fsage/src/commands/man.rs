@@ -6,8 +6,7 @@ use anyhow::Context;
 use clap::{Command, CommandFactory, ValueHint};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
-use fsage_durable::PartialFile;
-use std::fs;
+use fsage_durable::{PartialFile, make_folders};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -35,7 +34,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         write_page(&fsage, &mut out)?;
         return Ok(out.flush()?);
     };
-    fs::create_dir_all(folder).with_context(|| format!("{}: cannot make it", folder.display()))?;
+    make_folders(folder)?;
     let mut pages = Vec::new();
     add_pages(&fsage, &mut pages);
     for page in pages {

@@ -8,9 +8,9 @@ use crate::exit;
 use crate::run_folder::Manifest;
 use crate::ui::{self, Ui};
 use anyhow::Context;
+use fsage_durable::{FolderLock, remove_folder};
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// How far a cell came, beside the folder of its run.
@@ -217,12 +217,10 @@ impl Place<'_> {
     }
 }
 
-/// Removes what there is of a cell: first what says that it is there.
+/// Removes what there is of a cell: a mark without a run says nothing.
 fn forget(experiment: &Path, id: &str) -> anyhow::Result<()> {
     let (mark, run) = (mark_path(experiment, id), run_folder(experiment, id));
-    let removed = fs::remove_file(&mark).and_then(|()| match fs::remove_dir_all(&run) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    });
-    removed.with_context(|| format!("{}: cannot remove what it was before", run.display()))
+    let _alone = run.is_dir().then(|| FolderLock::alone(&run)).transpose()?;
+    remove_folder(&run)?;
+    fs::remove_file(&mark).with_context(|| format!("{}: cannot remove it", mark.display()))
 }

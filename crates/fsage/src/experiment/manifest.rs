@@ -125,11 +125,7 @@ impl Manifest {
 
 /// Writes a file of JSON; it gets its name when it is complete. Two processes may do so at the same time.
 pub fn write_json(path: &Path, value: &impl Serialize) -> anyhow::Result<()> {
-    let failed = || format!("{}: cannot write it", path.display());
     let mut text = serde_json::to_string_pretty(value)?;
     text.push('\n');
-    let mut new = path.as_os_str().to_owned();
-    new.push(format!(".{}.new", std::process::id()));
-    fs::write(&new, text).with_context(failed)?;
-    fs::rename(&new, path).with_context(failed)
+    Ok(fsage_durable::write(path, text, true)?)
 }

@@ -3,6 +3,7 @@
 //! A plan is a list of cells: a workload with a seed on a target, once. Each is an ordinary run, and stands for itself:
 //! cells of models run side by side, those of real file systems one after another, and what is done is not done again.
 
+mod at_work;
 mod cells;
 mod file;
 pub mod manifest;
@@ -22,7 +23,9 @@ pub use verdict::{Verdict, print_table as print_verdict};
 use crate::run_folder::way;
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
+use at_work::AtWork;
 use cells::{Outcome, Place};
+use fsage_durable::{FileError, TemporaryFolder, make_folders};
 use indicatif::ProgressBar;
 use manifest::{Manifest, State};
 use plan::CellPlan;
@@ -98,6 +101,8 @@ pub struct Ran {
     pub skipped: usize,
     /// The highest exit status of a cell that failed now; none if none did.
     pub failed: Option<u8>,
+    /// Nobody else works on it until the report is written, too.
+    _at_work: AtWork,
 }
 
 impl Ran {
@@ -122,7 +127,7 @@ pub fn run(plan: &Plan, folder: &Path, options: &Options, ui: Ui) -> anyhow::Res
         .iter()
         .filter(|cell| options.has(&cell.id))
         .collect();
-    begin(plan, folder)?;
+    let at_work = begin(plan, folder, options.shard)?;
     let workloads = workloads(plan, &cells, folder, ui)?;
     let ran = run_cells(plan, &cells, &workloads, folder, options, ui);
     let hashes: Vec<Option<&str>> = workloads
@@ -144,12 +149,26 @@ pub fn run(plan: &Plan, folder: &Path, options: &Options, ui: Ui) -> anyhow::Res
         manifest,
         skipped: skipped.count(),
         failed: failed.max(),
+        _at_work: at_work,
     })
 }
 
-/// Makes the folder of an experiment, or finds it.
-fn begin(plan: &Plan, folder: &Path) -> anyhow::Result<()> {
-    let is_empty = fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
+/// Makes the folder of an experiment, or finds it, and locks it.
+fn begin(plan: &Plan, folder: &Path, shard: Option<Shard>) -> anyhow::Result<AtWork> {
+    if folder.symlink_metadata().is_err() {
+        if let Some(parent) = folder.parent() {
+            make_folders(parent)?;
+        }
+        let new = TemporaryFolder::create(folder)?;
+        write_files(plan, new.path(), folder)?;
+        match new.publish() {
+            // Another process was quicker: both may be shards of it.
+            Ok(_) | Err(FileError::Exists { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let is_empty = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
+    let at_work = AtWork::begin(folder, shard)?;
     if Manifest::is_experiment(folder) {
         let begun = Manifest::read(folder)?;
         if begun.name != plan.name {
@@ -166,18 +185,18 @@ fn begin(plan: &Plan, folder: &Path) -> anyhow::Result<()> {
             folder.display()
         );
     }
-    let failed = || {
-        format!(
-            "{}: cannot make the folder of the experiment",
-            folder.display()
-        )
-    };
-    fs::create_dir_all(folder.join("cells")).with_context(failed)?;
-    fs::write(folder.join(manifest::FILE), &plan.text).with_context(failed)?;
+    write_files(plan, folder, folder)?;
+    Ok(at_work)
+}
+
+/// Writes what makes a folder that of an experiment, the manifest last; `folder` is where it will stand.
+fn write_files(plan: &Plan, to: &Path, folder: &Path) -> anyhow::Result<()> {
+    make_folders(&to.join("cells"))?;
+    fsage_durable::write(&to.join(manifest::FILE), &plan.text, true)?;
     if let Some(check) = &plan.check {
-        fs::write(folder.join(RULES), &check.text).with_context(failed)?;
+        fsage_durable::write(&to.join(RULES), &check.text, true)?;
     }
-    manifest(plan, folder, &[])?.write(folder)
+    manifest(plan, folder, &[])?.write(to)
 }
 
 /// What there is; `hashes` are those of the workloads, where they are known.

@@ -5,6 +5,7 @@ use super::plan::{Recipe, WorkloadPlan};
 use crate::commands::generate;
 use crate::ui::Ui;
 use anyhow::Context;
+use fsage_durable::make_folders;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ pub fn ready(plan: &WorkloadPlan, experiment: &Path, ui: Ui) -> anyhow::Result<W
         Recipe::Call(words) => words,
     };
     let folder = experiment.join("workloads");
-    fs::create_dir_all(&folder).with_context(|| format!("{}: cannot make it", folder.display()))?;
+    make_folders(&folder)?;
     let path = folder.join(format!("{}.parquet", plan.label()));
     let facts = folder.join(format!("{}.json", plan.label()));
     if let Some(blake3) = as_it_was_made(words, &path, &facts) {
@@ -52,11 +53,9 @@ pub fn ready(plan: &WorkloadPlan, experiment: &Path, ui: Ui) -> anyhow::Result<W
         words.join(" ")
     ));
     // Another shard may be making the same file at the same time: it gets its name when it is complete.
-    let new = folder.join(format!(".{}.{}.parquet", plan.label(), std::process::id()));
-    let made = generate::into_file(words, &new, ui);
+    let made = generate::into_file(words, &path, ui);
     made.with_context(|| format!("workload {}", plan.label()))?;
-    let blake3 = fsage_data::hash_file(&new)?;
-    fs::rename(&new, &path).with_context(|| format!("{}: cannot write it", path.display()))?;
+    let blake3 = fsage_data::hash_file(&path)?;
     let made = Made {
         fsage: env!("CARGO_PKG_VERSION").to_owned(),
         generate: words.clone(),

@@ -17,11 +17,10 @@ use super::figure::{Exhibit, csv_cell};
 use super::paper::Paper;
 use super::{Reproduction, page};
 use anyhow::{Context, bail};
+use fsage_durable::TemporaryFolder;
 use serde::Serialize;
 use std::fmt::Write as _;
-use std::fs;
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
 
 /// The file that tells a reproduction from any other folder.
 const MARK: &str = "reproduction.json";
@@ -29,7 +28,7 @@ const MARK: &str = "reproduction.json";
 /// A folder that is being made.
 pub struct Folder {
     to: PathBuf,
-    at: TempDir,
+    at: TemporaryFolder,
 }
 
 /// What `reproduction.json` and `--json` say.
@@ -71,17 +70,9 @@ impl Folder {
                 bail!("{}: exists already (--force replaces it)", to.display());
             }
         }
-        let above = match to.parent() {
-            Some(above) if !above.as_os_str().is_empty() => above,
-            _ => Path::new("."),
-        };
-        let at = tempfile::Builder::new()
-            .prefix(".reproduction-")
-            .tempdir_in(above)
-            .with_context(|| format!("{}: cannot make a folder there", above.display()))?;
         Ok(Folder {
             to: to.to_owned(),
-            at,
+            at: TemporaryFolder::create_alone(to)??,
         })
     }
 
@@ -114,36 +105,21 @@ impl Folder {
         self.write("index.html", &page.context("the page cannot be made")?)?;
         let report = serde_json::to_string_pretty(&Report::new(paper, made))?;
         self.write(MARK, &(report + "\n"))?;
-        let failed = || format!("{}: cannot put the folder there", self.to.display());
-        // A folder for others to read, unlike those for passing use.
-        fs::set_permissions(self.at.path(), readable()).with_context(failed)?;
-        let aside = self.at.path().with_extension("old");
         if self.to.symlink_metadata().is_ok() {
-            fs::rename(&self.to, &aside).with_context(failed)?;
-        }
-        let at = self.at.keep();
-        let renamed = fs::rename(&at, &self.to);
-        if renamed.is_err() {
-            // What was there before comes back.
-            let _ = fs::rename(&aside, &self.to);
-            let _ = fs::remove_dir_all(&at);
-        }
-        renamed.with_context(failed)?;
-        if aside.symlink_metadata().is_ok() {
-            fs::remove_dir_all(&aside).with_context(failed)?;
+            self.at.replace()?;
+        } else {
+            self.at.publish()?;
         }
         Ok(())
     }
 
     fn write(&self, name: &str, text: &str) -> anyhow::Result<()> {
-        fs::write(self.at.path().join(name), text)
-            .with_context(|| format!("{}: cannot write {name}", self.to.display()))
+        Ok(fsage_durable::write(
+            &self.at.path().join(name),
+            text,
+            false,
+        )?)
     }
-}
-
-fn readable() -> fs::Permissions {
-    use std::os::unix::fs::PermissionsExt;
-    fs::Permissions::from_mode(0o755)
 }
 
 fn comparison_csv(lines: &[Line]) -> String {
@@ -172,6 +148,7 @@ fn comparison_csv(lines: &[Line]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn only_a_reproduction_is_replaced_and_only_when_forced() {

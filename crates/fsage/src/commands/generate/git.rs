@@ -88,7 +88,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     // Before the history is read, which may take long.
     args.output.check([])?;
     // The copies read the single history side by side, each at its own place: it must lie in a file.
-    let file = Temporary::beside(&args.output.path);
+    let file = Temporary::beside(&args.output.path, "single.parquet")?;
     let mut once = create_workload(file.path(), &single, true)?;
     let summary = read(&mut once)?;
     once.finish()?;

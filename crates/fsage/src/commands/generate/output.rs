@@ -6,6 +6,7 @@ use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
 use fsage_core::{EventSink, WorkloadHeader};
 use fsage_data::create_workload;
+use fsage_durable::TemporaryFolder;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -158,30 +159,32 @@ pub fn report_beside(
     Ok(())
 }
 
-/// A workload that is removed when it has been read.
-pub struct Temporary(PathBuf);
+/// A file that is removed when it has been read, with the folder that it has to itself.
+pub struct Temporary {
+    _folder: TemporaryFolder,
+    path: PathBuf,
+}
 
 impl Temporary {
     /// Beside the output, so that it lies where there is room for that; for stdout where the system says.
-    pub fn beside(output: &Path) -> Temporary {
-        let name = format!(".fsage-single-{}.parquet", std::process::id());
-        let folder = match output.parent() {
-            _ if output.as_os_str() == "-" => std::env::temp_dir(),
-            Some(parent) => parent.to_path_buf(),
-            None => PathBuf::new(),
-        };
-        Temporary(folder.join(name))
+    ///
+    /// # Errors
+    /// No folder can be made there.
+    pub fn beside(output: &Path, name: &str) -> anyhow::Result<Temporary> {
+        let folder = if output.as_os_str() == "-" {
+            TemporaryFolder::private(&std::env::temp_dir().join("fsage"))
+        } else {
+            TemporaryFolder::private(output)
+        }?;
+        let path = folder.path().join(name);
+        Ok(Temporary {
+            _folder: folder,
+            path,
+        })
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // It is not there if it was never completed.
-        let _ = std::fs::remove_file(&self.0);
+        &self.path
     }
 }

@@ -240,7 +240,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     };
     let (summary, repeated, tally) = if let Some(scale) = scale {
         // The copies read the single workload side by side, each at its own place: it must lie in a file.
-        let file = Temporary::beside(&args.output.path);
+        let file = Temporary::beside(&args.output.path, "single.parquet")?;
         let mut once = create_workload(file.path(), &single, true)?;
         let (summary, repeated) = make(&mut once)?;
         once.finish()?;

@@ -1,6 +1,6 @@
 //! What the subcommands for traces share: where logs come from, what is taken from them, the short-lived files.
 
-use super::output::{Output, Row, report, row, write};
+use super::output::{Output, Row, Temporary, report, row, write};
 use super::profile_pool;
 use crate::ui::{self, Ui};
 use anyhow::{Context, anyhow, bail};
@@ -271,7 +271,7 @@ struct Inputs {
     names: Vec<String>,
     reading: Reading,
     /// What came from standard input, when it is read twice.
-    _copy: Option<StdinCopy>,
+    _copy: Option<Temporary>,
 }
 
 impl Inputs {
@@ -284,8 +284,8 @@ impl Inputs {
         let mut paths = logs.to_vec();
         for path in &mut paths {
             if is_stdin(path) && !args.only_new {
-                let made = StdinCopy::beside(&args.output.path)?;
-                path.clone_from(&made.0);
+                let made = copy_of_stdin(&args.output.path)?;
+                made.path().clone_into(path);
                 copy = Some(made);
             }
         }
@@ -359,32 +359,18 @@ impl Reading {
     }
 }
 
-/// Standard input in a file, so that it can be read twice; removed in the end.
-struct StdinCopy(PathBuf);
-
-impl StdinCopy {
-    /// Beside the output, so that it lies where there is room for that; for stdout where the system says.
-    fn beside(output: &Path) -> anyhow::Result<StdinCopy> {
-        let name = format!(".fsage-stdin-{}", std::process::id());
-        let folder = match output.parent() {
-            _ if output.as_os_str() == "-" => std::env::temp_dir(),
-            Some(parent) => parent.to_path_buf(),
-            None => PathBuf::new(),
-        };
-        let copy = StdinCopy(folder.join(name));
-        let mut file = fs::File::create(&copy.0)
-            .with_context(|| format!("cannot create {}", copy.0.display()))?;
-        io::copy(&mut io::stdin().lock(), &mut file)
-            .with_context(|| format!("cannot copy standard input to {}", copy.0.display()))?;
-        Ok(copy)
-    }
-}
-
-impl Drop for StdinCopy {
-    fn drop(&mut self) {
-        // Nobody is left to be told.
-        let _ = fs::remove_file(&self.0);
-    }
+/// Standard input in a file beside the output, so that it can be read twice.
+fn copy_of_stdin(output: &Path) -> anyhow::Result<Temporary> {
+    let copy = Temporary::beside(output, "stdin")?;
+    let mut file = fs::File::create_new(copy.path())
+        .with_context(|| format!("{}: cannot create it", copy.path().display()))?;
+    io::copy(&mut io::stdin().lock(), &mut file).with_context(|| {
+        format!(
+            "{}: cannot copy standard input to it",
+            copy.path().display()
+        )
+    })?;
+    Ok(copy)
 }
 
 /// Writes the workload and takes the short-lived files from it.
