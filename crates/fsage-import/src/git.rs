@@ -11,6 +11,9 @@
 //!                                                                      └─> git cat-file: sizes of blobs
 //! ```
 //!
+//! The program meets the repository itself only to resolve names; the history is read through a private folder that
+//! has its objects and nothing else of it, so that no hook, filter or program that it names is run.
+//!
 //! What a step becomes (paths are bytes, and paths are compared as bytes):
 //!
 //! | | [`View::Commit`] | [`View::Day`] |
@@ -32,6 +35,7 @@
 
 mod error;
 mod pipeline;
+mod private;
 mod process;
 mod records;
 mod steps;

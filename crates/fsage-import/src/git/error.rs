@@ -77,6 +77,12 @@ pub enum GitError {
         /// What was wrong.
         what: String,
     },
+    /// A folder for git's own use cannot be made.
+    #[error("cannot make a folder for git in {}", std::env::temp_dir().display())]
+    Folder {
+        /// Why not.
+        source: io::Error,
+    },
     /// A pipe broke.
     #[error("cannot read from or write to `git {command}`")]
     Pipe {

@@ -1,54 +1,82 @@
 //! Child processes of the `git` program, which never outlive their handle.
+//!
+//! A repository is not trusted: its configuration names programs (`core.fsmonitor`, filters, diff drivers, hooks,
+//! `gpg.program`, ...), and git runs them where a command has a use for them. So git meets the repository itself only
+//! to find where it is and what a name stands for (`rev-parse`), with every such key overridden. The history is read
+//! through a folder of our own, which has nothing of the repository but its objects: no configuration, no attributes,
+//! no hooks, no index, no working tree, no replaced objects, no grafts.
 
 use super::error::{GitError, corrupt, shown};
+use super::private::PrivateFolder;
 use super::records::Oid;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::JoinHandle;
 
-/// Variables that would make git look at another repository than the one named, as they are set in hooks.
-const REPOSITORY_VARIABLES: [&str; 9] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_PREFIX",
-    "GIT_COMMON_DIR",
-    "GIT_NAMESPACE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_SHALLOW_FILE",
+/// What the configuration of a repository must not say to `rev-parse`. That command runs nothing as we call it; these
+/// keep it so, whatever becomes of git.
+const OVERRIDES: [&str; 10] = [
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.untrackedCache=false",
+    "core.pager=cat",
+    "core.editor=false",
+    "core.askPass=false",
+    "core.sshCommand=false",
+    "core.alternateRefsCommand=false",
+    "credential.helper=",
+    "protocol.allow=never",
 ];
 
 /// A repository and the program that reads it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Git {
     path: PathBuf,
     program: OsString,
+    /// What stands for the repository while its objects are read.
+    folder: PrivateFolder,
+}
+
+/// What a command is to see of the repository.
+#[derive(Clone, Copy)]
+enum Sees<'a> {
+    /// All of it.
+    Repository(&'a Path),
+    /// Its objects.
+    Objects(&'a PrivateFolder),
 }
 
 impl Git {
     /// The repository that the folder belongs to.
     pub fn open(path: &Path, program: &OsStr) -> Result<Git, GitError> {
-        let git = Git {
-            path: path.to_path_buf(),
-            program: program.to_owned(),
+        let not_one = |detail: String| GitError::NotARepository {
+            path: path.to_owned(),
+            detail,
         };
         if !path.is_dir() {
-            return Err(GitError::NotARepository {
-                path: git.path,
-                detail: "no such folder".into(),
-            });
+            return Err(not_one("no such folder".into()));
         }
-        match git.output("rev-parse", &["--git-dir"]) {
-            Ok(_) => Ok(git),
-            Err(GitError::Failed { detail, .. }) => Err(GitError::NotARepository {
-                path: git.path,
-                detail,
-            }),
-            Err(other) => Err(other),
-        }
+        let ask = |words: &[&str]| {
+            let said = output(program, Sees::Repository(path), "rev-parse", words);
+            said.map_err(|error| match error {
+                GitError::Failed { detail, .. } => not_one(detail),
+                other => other,
+            })
+        };
+        // Relative to the folder, or absolute.
+        let place = |name: &str| Ok(path.join(path_of(&ask(&["--git-path", name])?)));
+        let objects: PathBuf = place("objects")?;
+        let shallow = place("shallow")?;
+        let format = ask(&["--show-object-format"])?;
+        let folder = PrivateFolder::new(&objects, &shallow, format.trim_ascii())?;
+        Ok(Git {
+            path: path.to_owned(),
+            program: program.to_owned(),
+            folder,
+        })
     }
 
     /// The commit that a branch, a tag or a commit names; `None` is HEAD.
@@ -62,7 +90,13 @@ impl Git {
             return Err(unknown(b));
         }
         let name = format!("{}^{{commit}}", branch.unwrap_or("HEAD"));
-        match self.output("rev-parse", &["--verify", "--quiet", &name]) {
+        let said = output(
+            &self.program,
+            Sees::Repository(&self.path),
+            "rev-parse",
+            &["--verify", "--quiet", &name],
+        );
+        match said {
             Ok(line) => Oid::parse(line.trim_ascii())
                 .ok_or_else(|| corrupt("rev-parse", format!("no object id, {}", shown(&line)))),
             Err(GitError::Failed { .. }) => Err(match branch {
@@ -77,7 +111,12 @@ impl Git {
 
     /// Commits on the chain of first parents.
     pub fn count_first_parents(&self, tip: &Oid) -> Result<u64, GitError> {
-        let out = self.output("rev-list", &["--count", "--first-parent", tip.as_str()])?;
+        let out = output(
+            &self.program,
+            Sees::Objects(&self.folder),
+            "rev-list",
+            &["--count", "--first-parent", tip.as_str()],
+        )?;
         std::str::from_utf8(out.trim_ascii())
             .ok()
             .and_then(|s| s.parse().ok())
@@ -91,13 +130,12 @@ impl Git {
         args: &[&str],
         input: bool,
     ) -> Result<Running, GitError> {
-        let mut child = self
-            .command(command, args)
+        let mut child = prepared(&self.program, Sees::Objects(&self.folder), command, args)
             .stdin(if input { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|e| self.cannot_start(e))?;
+            .map_err(|e| cannot_start(&self.program, e))?;
         let stderr = child.stderr.take().map(|pipe| {
             // Read by a thread of its own: a full pipe would stop git.
             std::thread::spawn(move || first_words(pipe))
@@ -108,50 +146,80 @@ impl Git {
             stderr,
         })
     }
+}
 
-    fn output(&self, command: &'static str, args: &[&str]) -> Result<Vec<u8>, GitError> {
-        let out = self
-            .command(command, args)
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|e| self.cannot_start(e))?;
-        if out.status.success() {
-            return Ok(out.stdout);
-        }
-        Err(GitError::Failed {
-            command,
-            detail: detail(&first_words(out.stderr.as_slice()), out.status),
-        })
+/// Runs a command to its end and gives what it printed.
+fn output(
+    program: &OsStr,
+    sees: Sees<'_>,
+    command: &'static str,
+    args: &[&str],
+) -> Result<Vec<u8>, GitError> {
+    let out = prepared(program, sees, command, args)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| cannot_start(program, e))?;
+    if out.status.success() {
+        return Ok(out.stdout);
     }
+    Err(GitError::Failed {
+        command,
+        detail: detail(&first_words(out.stderr.as_slice()), out.status),
+    })
+}
 
-    fn command(&self, command: &str, args: &[&str]) -> Command {
-        let mut c = Command::new(&self.program);
-        for variable in REPOSITORY_VARIABLES {
-            c.env_remove(variable);
-        }
-        c.env("LC_ALL", "C")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_OPTIONAL_LOCKS", "0")
-            // Answers must not wait in git's buffer for the next question.
-            .env("GIT_FLUSH", "1")
-            // A partial clone would ask its server for every blob: say so instead.
-            .env("GIT_NO_LAZY_FETCH", "1")
-            .arg("--no-pager")
-            .arg("-C")
-            .arg(&self.path)
-            .args(["-c", "log.showSignature=false", command])
-            .args(args);
-        c
-    }
-
-    fn cannot_start(&self, source: io::Error) -> GitError {
-        let program = self.program.to_string_lossy().into_owned();
-        if source.kind() == io::ErrorKind::NotFound {
-            GitError::GitMissing { program }
-        } else {
-            GitError::Spawn { program, source }
+/// A command of git in an environment that is the same for everybody.
+fn prepared(program: &OsStr, sees: Sees<'_>, command: &str, args: &[&str]) -> Command {
+    let mut c = Command::new(program);
+    // The user's own, and those that a hook is called with: they lead to other repositories, and to programs.
+    for (name, _) in std::env::vars_os() {
+        if name.as_encoded_bytes().starts_with(b"GIT_") {
+            c.env_remove(name);
         }
     }
+    for name in ["PAGER", "SSH_ASKPASS"] {
+        c.env_remove(name);
+    }
+    c.env("LC_ALL", "C")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_NO_REPLACE_OBJECTS", "1")
+        .env("GIT_GRAFT_FILE", "/dev/null")
+        .env("GIT_ATTR_NOSYSTEM", "1")
+        // Answers must not wait in git's buffer for the next question.
+        .env("GIT_FLUSH", "1")
+        // A partial clone would ask its server for every blob: say so instead.
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_ALLOW_PROTOCOL", "none")
+        .arg("--no-pager");
+    match sees {
+        Sees::Repository(path) => {
+            // The user's own configuration is read: it says whose repositories are safe to look at.
+            c.arg("-C").arg(path);
+        }
+        Sees::Objects(folder) => {
+            folder.give_to(&mut c);
+        }
+    }
+    for key in OVERRIDES {
+        c.args(["-c", key]);
+    }
+    c.arg(command).args(args);
+    c
+}
+
+fn cannot_start(program: &OsStr, source: io::Error) -> GitError {
+    let program = program.to_string_lossy().into_owned();
+    if source.kind() == io::ErrorKind::NotFound {
+        GitError::GitMissing { program }
+    } else {
+        GitError::Spawn { program, source }
+    }
+}
+
+/// A path as git prints it, with the end of the line behind it.
+fn path_of(line: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(line.strip_suffix(b"\n").unwrap_or(line)))
 }
 
 /// A command that runs. Dropped, it is killed and reaped.

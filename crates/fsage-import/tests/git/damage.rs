@@ -113,24 +113,25 @@ fn a_sink_that_fails_ends_the_import_at_once_and_leaves_no_process() {
         input.extend(format!("{head}data 4\n{n:04}\n").bytes());
     }
     r.git_with_input(&["fast-import", "--quiet"], &input);
-    let before = children();
+    // Under a name of its own, by which its processes are found.
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("git");
+    let git = std::env::split_paths(&std::env::var_os("PATH").unwrap())
+        .map(|folder| folder.join("git"))
+        .find(|git| git.is_file())
+        .unwrap();
+    std::os::unix::fs::symlink(git, &program).unwrap();
+    let options = GitOptions {
+        git_program: program.clone().into(),
+        ..GitOptions::default()
+    };
     for most in [0, 1, 100] {
-        let e = import(
-            &r.path,
-            &GitOptions::default(),
-            &mut Full(most),
-            &mut |_| {},
-        )
-        .unwrap_err();
+        let e = import(&r.path, &options, &mut Full(most), &mut |_| {}).unwrap_err();
         assert!(matches!(e, GitError::Sink(_)), "{e}");
     }
-    let ours = |c: &Vec<String>| {
-        c.iter()
-            .filter(|c| c.contains(r.path.to_str().unwrap()))
-            .count()
-    };
-    assert_eq!(ours(&before), 0);
-    assert_eq!(ours(&children()), 0, "{:?}", children());
+    let children = children();
+    let ours = |c: &&String| c.contains(program.to_str().unwrap());
+    assert_eq!(children.iter().filter(ours).count(), 0, "{children:?}");
 }
 
 /// Command lines of this process's children, zombies included (theirs are empty, their state is Z).

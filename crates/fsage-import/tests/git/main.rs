@@ -2,6 +2,7 @@
 //! `fsage_import::git`; the files alive at the end are counted by git itself.
 
 mod damage;
+mod hostile;
 mod redis;
 mod repo;
 
