@@ -116,12 +116,24 @@ const ATTRIBUTES: [(&str, MountAttrFlags, MountAttrFlags); 13] = {
     ]
 };
 
+/// Options by which a file system is told of another device or file: the journal of ext3 and ext4, the log and the
+/// realtime device of XFS, the other devices of btrfs; and where `mount(8)` begins to read an image.
+const OTHER_FILES: [&str; 7] = [
+    "journal_path",
+    "journal_dev",
+    "logdev",
+    "rtdev",
+    "device",
+    "offset",
+    "sizelimit",
+];
+
 impl MountOptions {
     /// Takes a comma-separated list apart; later options win over earlier ones. What the file system knows is asked
     /// when it is mounted.
     ///
     /// # Errors
-    /// An empty option, or one that only makes sense for `mount(8)`.
+    /// An empty option, one that only makes sense for `mount(8)`, or one that names another file or device.
     pub fn parse(text: &str) -> Result<MountOptions, MountError> {
         let mut options = MountOptions::default();
         for option in text.split(',') {
@@ -155,6 +167,12 @@ impl MountOptions {
             "" => return wrong("expected a name or name=value between the commas"),
             "loop" | "bind" | "rbind" | "move" | "remount" | "source" => {
                 return wrong("this is fsage's own business; leave it out");
+            }
+            _ if OTHER_FILES.contains(&key) => {
+                return wrong(
+                    "this names a file or device besides the image, which fsage neither reads nor writes; leave it \
+                     out",
+                );
             }
             "ro" => self.attributes |= MountAttrFlags::MOUNT_ATTR_RDONLY,
             "rw" => {
@@ -302,6 +320,20 @@ mod tests {
                 MountOptions::parse(text),
                 Err(MountError::Option { .. })
             ));
+        }
+    }
+
+    #[test]
+    fn what_names_another_file_or_device_is_refused() {
+        for text in [
+            "noatime,journal_path=/x",
+            "journal_dev=0x801",
+            "logdev=/dev/sda",
+            "rtdev=/dev/sda",
+            "device=/dev/sda",
+        ] {
+            let error = MountOptions::parse(text).expect_err(text).to_string();
+            assert!(error.contains("names a file or device"), "{text}: {error}");
         }
     }
 }

@@ -40,7 +40,7 @@ pub const LOOP_KEYS: [(&str, &str); 6] = [
     ("image", "path of the image (in the folder of the run)"),
     (
         "mkfs",
-        "more words for mkfs, as in mkfs=\"-O ^metadata_csum\"",
+        "more options for mkfs that name no file, as in mkfs=\"-O ^metadata_csum\"",
     ),
     (
         "mount",
@@ -165,8 +165,9 @@ fn set_loop(options: &mut LoopOptions, key: &str, value: Option<&str>) -> Result
         "image" => options.image = Some(path(key, value)?),
         "mkfs" => {
             let value = needed(key, value)?;
-            options.mkfs =
-                words::split_command(value).map_err(|error| format!("{key}={value}: {error}"))?;
+            let said = |error: String| format!("{key}={value}: {error}");
+            let words = words::split_command(value).map_err(|error| said(error.to_string()))?;
+            options.set_mkfs(words).map_err(said)?;
         }
         "mount" => {
             needed(key, value)?.clone_into(&mut options.mount);
@@ -304,7 +305,13 @@ mod tests {
             ("loop:xfs,direct=yes", "takes no value"),
             ("loop:xfs,uuid=1", "the form 01234567-89ab-"),
             ("loop:xfs,mkfs=\"-L 'x\"", "a quote ' is not closed"),
+            (
+                "loop:btrfs,mkfs=/path/victim.img",
+                "mkfs=/path/victim.img: `/path/victim.img` is no option",
+            ),
+            ("loop:ext4,mkfs=\"-d /etc\"", "`-d` is not allowed"),
             ("loop:xfs,mount=loop", "leave it out"),
+            ("loop:xfs,mount=logdev=/dev/sda", "names a file or device"),
             ("loop:xfs,image", "image needs a value"),
             ("dir:x,threads=0", "from 1 to 1024"),
             ("dir:x,reserve=some", "a size, as in"),

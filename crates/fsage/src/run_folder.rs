@@ -166,6 +166,26 @@ pub fn way(from: &Path, to: &Path) -> anyhow::Result<PathBuf> {
     Ok(up.chain(to.components().skip(alike)).collect())
 }
 
+/// That a folder which a manifest names lies in the folder of the manifest, under one plain name and in its own right:
+/// whoever made the manifest does not say where else is read and written.
+pub fn inside(above: &Path, name: &Path) -> anyhow::Result<()> {
+    let mut parts = name.components();
+    let plain = matches!((parts.next(), parts.next()), (Some(Component::Normal(only)), None) if only == name.as_os_str());
+    if !plain {
+        bail!(
+            "the folder `{}`: expected one plain name, without `/` and not `..`",
+            name.display()
+        );
+    }
+    if above.join(name).is_symlink() {
+        bail!(
+            "the folder `{}` is a symbolic link, and what lies elsewhere is no part of it",
+            name.display()
+        );
+    }
+    Ok(())
+}
+
 impl Manifest {
     /// Whether a folder is a run.
     pub fn is_run(folder: &Path) -> bool {
@@ -181,8 +201,12 @@ impl Manifest {
                 run.display()
             )
         })?;
-        serde_json::from_str(&text)
-            .with_context(|| format!("{}: damaged; make the run again", path.display()))
+        let damaged = || format!("{}: damaged; make the run again", path.display());
+        let manifest: Manifest = serde_json::from_str(&text).with_context(damaged)?;
+        for target in &manifest.targets {
+            inside(run, Path::new(&target.folder)).with_context(damaged)?;
+        }
+        Ok(manifest)
     }
 
     /// Writes the manifest of a run, all of it or nothing.

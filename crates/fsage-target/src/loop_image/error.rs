@@ -57,6 +57,12 @@ pub enum ImageError {
         /// The path of the image.
         path: PathBuf,
     },
+    /// A word for `mkfs` that may name something besides the image.
+    #[error("mkfs: {reason}")]
+    MkfsWord {
+        /// The word, and what may be there.
+        reason: String,
+    },
     /// `mkfs` failed.
     #[error("{line}: {said}")]
     Mkfs {
@@ -93,9 +99,10 @@ impl ImageError {
             ImageError::Mount(error) => error.kind(),
             ImageError::NoMkfs { .. } => io::ErrorKind::NotFound,
             ImageError::Exists { .. } => io::ErrorKind::AlreadyExists,
-            ImageError::TooSmall { .. } | ImageError::NotAFile { .. } | ImageError::Mkfs { .. } => {
-                io::ErrorKind::InvalidInput
-            }
+            ImageError::TooSmall { .. }
+            | ImageError::NotAFile { .. }
+            | ImageError::MkfsWord { .. }
+            | ImageError::Mkfs { .. } => io::ErrorKind::InvalidInput,
             ImageError::NoFileSystem { .. } => io::ErrorKind::InvalidData,
             ImageError::Io { source, .. } => source.kind(),
         }

@@ -6,6 +6,7 @@
 
 mod error;
 mod kind;
+mod mkfs_words;
 mod options;
 mod uuid;
 
@@ -55,6 +56,8 @@ impl LoopImage {
         is_possible(options.kind)?;
         // Before anything is written: an option may be wrong.
         options.mount_options(false)?;
+        mkfs_words::check(options.kind, &options.mkfs)
+            .map_err(|reason| ImageError::MkfsWord { reason })?;
         if let Some(min_bytes) = options.kind.min_bytes()
             && options.size_bytes < min_bytes
             // With words of the user, `mkfs` itself knows best.

@@ -1,6 +1,6 @@
 //! What an image is to be: `loop:FS,size=...,mkfs=...`.
 
-use super::{ImageError, Kind, Uuid};
+use super::{ImageError, Kind, Uuid, mkfs_words};
 use fsage_linux::mount::MountOptions;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub struct LoopOptions {
     pub size_bytes: u64,
     /// Where the image lies, if that was said.
     pub image: Option<PathBuf>,
-    /// Words for `mkfs`, behind the reference ones.
+    /// Words for `mkfs`, behind the reference ones: options that name no file and no device.
     pub mkfs: Vec<String>,
     /// Mount options, as `mount -o` takes them; empty for none.
     pub mount: String,
@@ -72,6 +72,16 @@ impl LoopOptions {
             image: Some(image),
             ..self.clone()
         }
+    }
+
+    /// Sets the words for `mkfs`.
+    ///
+    /// # Errors
+    /// The word that is no option, or that may name something besides the image, and what may be there.
+    pub fn set_mkfs(&mut self, words: Vec<String>) -> Result<(), String> {
+        mkfs_words::check(self.kind, &words)?;
+        self.mkfs = words;
+        Ok(())
     }
 
     pub(super) fn mount_options(&self, read_only: bool) -> Result<MountOptions, ImageError> {

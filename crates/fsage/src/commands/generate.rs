@@ -15,7 +15,7 @@ mod trace;
 pub use profile::again;
 
 use crate::ui::Ui;
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use clap::{Args as _, FromArgMatches as _, Subcommand};
 use std::path::Path;
 
@@ -43,6 +43,20 @@ enum Source {
     Oplog(oplog::Args),
     Playback(playback::Args),
     Profile(profile::Args),
+}
+
+impl Source {
+    /// The pool of profiles that it writes beside the workload.
+    fn pool(&self) -> Option<&Path> {
+        match self {
+            Source::Strace(args) => args.trace.pool(),
+            Source::Nfsdump(args) => args.trace.pool(),
+            Source::Oplog(args) => args.trace.pool(),
+            Source::Snapshots(_) | Source::Git(_) | Source::Playback(_) | Source::Profile(_) => {
+                None
+            }
+        }
+    }
 }
 
 /// Runs the command.
@@ -90,7 +104,7 @@ fn parsed(words: &[String], output: &Path) -> anyhow::Result<Args> {
     let command = Args::augment_args(clap::Command::new("generate").no_binary_name(true));
     let matches = command.try_get_matches_from(words);
     let args = matches.and_then(|matches| Args::from_arg_matches(&matches));
-    args.map_err(|error| {
+    let args = args.map_err(|error| {
         let text = error.to_string();
         // What follows is how to use it, which is long.
         let text = text.split("\n\n").next().unwrap_or_default();
@@ -100,5 +114,14 @@ fn parsed(words: &[String], output: &Path) -> anyhow::Result<Args> {
                 .unwrap_or(text)
                 .replace('\n', " ")
         )
-    })
+    })?;
+    // It may be there already, be it another's, and nobody said --force.
+    if let Some(pool) = args.source.pool() {
+        bail!(
+            "--profiles {}: here a call makes a workload and no other file; make the pool first, with `fsage generate` \
+             itself",
+            pool.display()
+        );
+    }
+    Ok(args)
 }

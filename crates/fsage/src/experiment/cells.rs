@@ -48,7 +48,12 @@ pub enum Outcome {
 }
 
 /// The folder of all cells, from that of the experiment.
-const FOLDER: &str = "cells";
+pub(super) const FOLDER: &str = "cells";
+
+/// The run of a cell, from the folder of the experiment.
+pub(super) fn run_of(id: &str) -> String {
+    format!("{FOLDER}/{id}")
+}
 
 /// The run of a cell.
 pub fn run_folder(experiment: &Path, id: &str) -> PathBuf {
@@ -73,7 +78,7 @@ pub fn standing(
         seed: of.seed,
         repetition: cell.repetition,
         target: cell.spec.to_string(),
-        run: format!("{FOLDER}/{}", cell.id),
+        run: run_of(&cell.id),
         state: State::Missing,
         error: None,
         left_out: Vec::new(),

@@ -12,10 +12,12 @@
 //!
 //! Nothing in it depends on the clock, on the number of threads, or on which shard ran a cell.
 
-use anyhow::Context;
+use super::cells;
+use crate::run_folder::inside;
+use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::path::Path;
+use std::path::{Component, Path};
 
 /// The copy of the experiment file.
 pub const FILE: &str = "experiment.toml";
@@ -113,8 +115,38 @@ impl Manifest {
                 folder.display()
             )
         })?;
-        serde_json::from_str(&text)
-            .with_context(|| format!("{}: damaged; run the experiment again", path.display()))
+        let damaged = || format!("{}: damaged; run the experiment again", path.display());
+        let manifest: Manifest = serde_json::from_str(&text).with_context(damaged)?;
+        manifest.stays_inside(folder).with_context(damaged)?;
+        Ok(manifest)
+    }
+
+    /// That what it names lies where an experiment has it.
+    fn stays_inside(&self, folder: &Path) -> anyhow::Result<()> {
+        inside(folder, Path::new(cells::FOLDER))?;
+        let cells_folder = folder.join(cells::FOLDER);
+        for cell in &self.cells {
+            inside(&cells_folder, Path::new(&cell.id))?;
+            let expected = cells::run_of(&cell.id);
+            if cell.run != expected {
+                bail!("the run `{}`: expected `{expected}`", cell.run);
+            }
+        }
+        if let Some(rules) = &self.rules {
+            inside(folder, Path::new(rules))?;
+        }
+        // The way to a folder, as `run_folder::way` writes it: up, and then down.
+        let mut down = Path::new(&self.paths_from)
+            .components()
+            .skip_while(|part| matches!(part, Component::ParentDir));
+        if !down.all(|part| matches!(part, Component::Normal(_))) {
+            bail!(
+                "the folder `{}`: expected the way to it from {}",
+                self.paths_from,
+                folder.display()
+            );
+        }
+        Ok(())
     }
 
     /// Writes it, all of it or nothing.

@@ -16,7 +16,7 @@ pub struct Args {
     #[arg(long)]
     guess: bool,
     #[command(flatten)]
-    trace: TraceArgs,
+    pub trace: TraceArgs,
 }
 
 /// Runs the command.

@@ -16,7 +16,7 @@ pub struct Args {
     #[arg(long = "root", value_name = "DIR")]
     roots: Vec<PathBuf>,
     #[command(flatten)]
-    trace: TraceArgs,
+    pub trace: TraceArgs,
 }
 
 /// Runs the command.

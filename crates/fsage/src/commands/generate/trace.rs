@@ -45,6 +45,11 @@ pub struct TraceArgs {
 }
 
 impl TraceArgs {
+    /// The pool of profiles that is written beside the workload.
+    pub fn pool(&self) -> Option<&Path> {
+        self.profiles.as_deref()
+    }
+
     /// Whether a log is standard input that is not kept.
     pub fn reads_once_from(&self, log: &Path) -> bool {
         self.only_new && log.as_os_str() == "-"
