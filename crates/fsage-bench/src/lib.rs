@@ -5,6 +5,8 @@
 //! files. [`run()`] goes over cases and repetitions, each on a fresh state that a [`Stand`] makes, and gives a
 //! [`Measurement`] a phase; [`Summary`] says what repetitions are worth together.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod benchmark;
 pub mod benchmarks;
 mod measurement;

@@ -1,5 +1,7 @@
 //! Snapshots of real file systems.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod anonymize;
 mod error;
 pub mod ext_image;

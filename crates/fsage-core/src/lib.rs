@@ -6,6 +6,8 @@
 //! This crate knows no files, threads, terminals or Arrow, so that simulators that build on it compile in
 //! seconds and can be embedded anywhere.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod event;
 pub mod file_system;
 pub mod identity;

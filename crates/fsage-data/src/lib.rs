@@ -3,6 +3,8 @@
 //! Workloads and inode tables are read and written as streams, so they may be of any length. Files get their
 //! names only when they are complete, and nothing is written over unless asked for.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod decoder_panic;
 mod error;
 mod histogram;

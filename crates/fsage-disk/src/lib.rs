@@ -17,6 +17,8 @@
 //! assert_eq!(service.done_ns / 10_000, 3092);
 //! ```
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod counters;
 mod device;
 mod disk;

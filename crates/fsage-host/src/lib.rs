@@ -22,6 +22,8 @@
 //! assert_eq!(host.counters().written_bytes, 8192);
 //! ```
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod cache;
 mod counters;
 mod driver;

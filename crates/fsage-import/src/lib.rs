@@ -8,6 +8,8 @@
 //! - [`strace`]: the system calls of programs, as strace logs them.
 //! - [`trace`]: what all traces share.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod git;
 pub mod nfsdump;
 pub mod op_log;

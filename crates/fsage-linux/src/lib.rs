@@ -2,6 +2,8 @@
 //!
 //! This is the one crate of the workspace with `unsafe` in it.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod facts;
 pub mod fibmap;
 pub mod fiemap;

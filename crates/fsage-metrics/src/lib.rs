@@ -1,6 +1,8 @@
 //! What a layout is worth: one file a metric, all of them over [`fsage_core::Layout`], so that simulated and
 //! real file systems are measured by the same code.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod block_map;
 pub mod directory_order;
 pub mod directory_statistics;

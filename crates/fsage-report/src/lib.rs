@@ -2,6 +2,8 @@
 //!
 //! What stands on it is a [`Report`]; this crate knows how a page looks and nothing of where its numbers come from.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod assets;
 pub mod charts;
 pub mod data;

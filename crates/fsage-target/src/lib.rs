@@ -4,6 +4,8 @@
 //! and measures them at the end of every day, and [`FfsTrace`] and [`LfsTrace`] are the microscopes under which models
 //! are compared with the originals.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod control;
 pub mod directory;
 mod engine;

@@ -16,6 +16,8 @@
 //!
 //! Shared by them: [`distribution`] and [`space`].
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod clones;
 mod date;
 pub mod distribution;

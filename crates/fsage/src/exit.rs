@@ -1,8 +1,11 @@
 //! Exit status: 0 done, 1 the answer is "no", 2 wrong usage or bad input, 3 the machine failed us.
 
+use crate::ui;
+use anyhow::Context;
+use clap::Parser;
 use fsage_core::SinkError;
 use std::fmt;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
 /// An error of a source or sink of events. What the system refused is still seen as that, and gets its status.
@@ -32,9 +35,21 @@ pub fn code(result: anyhow::Result<()>) -> ExitCode {
     };
     let status = status_of(&error);
     if status != 0 {
-        eprintln!("fsage: {error:#}");
+        ui::tell(&format!("fsage: {error:#}"));
     }
     ExitCode::from(status)
+}
+
+/// The command line, or the exit status where there is nothing to run: its help was asked for, or it is wrong.
+pub fn parsed<C: Parser>() -> Result<C, ExitCode> {
+    C::try_parse().map_err(|error| {
+        let printed = error.print().and_then(|()| io::stdout().flush());
+        match printed {
+            // Nobody hears that it is wrong, and wrong it is.
+            _ if error.use_stderr() => ExitCode::from(2),
+            printed => code(printed.context("cannot write to standard output")),
+        }
+    })
 }
 
 /// The exit status of an error.

@@ -1,5 +1,7 @@
 //! `fsage`: a laboratory for file system aging.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod aging;
 mod benching;
 mod cffs_image;
@@ -22,12 +24,13 @@ mod tree_table;
 mod ui;
 mod verify;
 
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     fsage_data::hide_decoder_panics();
     ui::catch_interrupts();
-    let cli = commands::Cli::parse();
-    exit::code(commands::run(&cli))
+    match exit::parsed::<commands::Cli>() {
+        Ok(cli) => exit::code(commands::run(&cli)),
+        Err(status) => status,
+    }
 }

@@ -98,7 +98,8 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
 /// The same as JSON.
 pub fn print_json(out: &mut impl Write, rows: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, rows)?;
-    writeln!(out)
+    writeln!(out)?;
+    out.flush()
 }
 
 /// A share as percent; a dash where it is not known.

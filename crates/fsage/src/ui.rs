@@ -1,8 +1,12 @@
 //! What a person sees while fsage works: progress and warnings on stderr, results on stdout.
 
+mod plain;
+
+pub use plain::{Plain, plain};
+
 use fsage_core::{Event, EventSink, SinkError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::{self, BufWriter, ErrorKind, StdoutLock};
+use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,21 +50,21 @@ impl Ui {
             ProgressStyle::with_template("{msg:16} {spinner} {human_pos}")
         };
         bar.set_style(style.expect("a template of ours"));
-        bar.set_message(what.to_owned());
+        bar.set_message(plain(what));
         bar
     }
 
     /// A warning on stderr.
     pub fn warn(self, text: &str) {
         if !self.quiet {
-            eprintln!("fsage: warning: {text}");
+            tell(&format!("fsage: warning: {text}"));
         }
     }
 
     /// A remark on stderr.
     pub fn note(self, text: &str) {
         if !self.quiet {
-            eprintln!("{text}");
+            tell(text);
         }
     }
 }
@@ -80,9 +84,52 @@ pub fn file_url(path: &Path) -> String {
     url
 }
 
-/// Standard output, buffered.
-pub fn stdout() -> BufWriter<StdoutLock<'static>> {
-    BufWriter::with_capacity(1 << 16, io::stdout().lock())
+/// Says lines on stderr, to a person. All that fsage says there goes through here. A terminal that went away, or a
+/// disk that is full, is no reason to stop: nothing depends on whether somebody listens.
+pub fn tell(text: &str) {
+    let mut line = plain(text);
+    line.push('\n');
+    let mut stderr = io::stderr().lock();
+    let _ = stderr.write_all(line.as_bytes());
+}
+
+/// Standard output for text, buffered. Control characters are written out, see [`plain`]. Whoever writes to it has to
+/// flush it, and gets an error where it cannot be written.
+pub fn stdout() -> BufWriter<Plain<Stdout>> {
+    BufWriter::with_capacity(1 << 16, Plain::new(Stdout(io::stdout().lock())))
+}
+
+/// Prints a text on standard output.
+pub fn print(text: &str) -> io::Result<()> {
+    let mut out = stdout();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// Standard output for data, which stay as they are; it has to be flushed, too.
+pub fn data_stdout() -> BufWriter<Stdout> {
+    BufWriter::with_capacity(1 << 16, Stdout(io::stdout().lock()))
+}
+
+/// Standard output, whose errors say so.
+pub struct Stdout(StdoutLock<'static>);
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(named)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().map_err(named)
+    }
+}
+
+fn named(error: io::Error) -> io::Error {
+    match error.kind() {
+        // Whoever writes tries again.
+        ErrorKind::Interrupted => error,
+        kind => io::Error::new(kind, format!("cannot write to standard output: {error}")),
+    }
 }
 
 /// Somebody pressed Ctrl-C, or the system wants us to end.

@@ -114,7 +114,7 @@ fn a_folder_in_the_manifest_of_a_run_lies_in_the_run() {
         "x/",
     ] {
         folder.edit("run/run.json", |run| {
-            run["targets"][0]["folder"] = name.into()
+            run["targets"][0]["folder"] = name.into();
         });
         for verb in VERBS {
             folder.is_refused(verb, "expected one plain name");
@@ -126,12 +126,14 @@ fn a_folder_in_the_manifest_of_a_run_lies_in_the_run() {
     let link = folder.at("run/link");
     std::os::unix::fs::symlink(folder.at("elsewhere"), link).expect("a link");
     folder.edit("run/run.json", |run| {
-        run["targets"][0]["folder"] = "link".into()
+        run["targets"][0]["folder"] = "link".into();
     });
     for verb in VERBS {
         folder.is_refused(verb, "symbolic link");
     }
 }
+
+type Change = fn(&mut Value);
 
 #[test]
 fn what_the_manifest_of_an_experiment_names_lies_in_it() {
@@ -140,22 +142,22 @@ fn what_the_manifest_of_an_experiment_names_lies_in_it() {
     let whole = fs::read_to_string(folder.at("e/experiment.json")).expect("a manifest");
     fs::rename(folder.at("e/cells"), folder.at("cells")).expect("a folder");
     fs::create_dir(folder.at("e/cells")).expect("a folder");
-    let changes: [(&str, fn(&mut Value)); 6] = [
+    let changes: [(&str, Change); 6] = [
         ("the run `../cells/x`", |e| {
-            e["cells"][0]["run"] = "../cells/x".into()
+            e["cells"][0]["run"] = "../cells/x".into();
         }),
         ("the run `/etc`", |e| e["cells"][0]["run"] = "/etc".into()),
         ("expected one plain name", |e| {
-            e["cells"][0]["id"] = "../x".into()
+            e["cells"][0]["id"] = "../x".into();
         }),
         ("expected one plain name", |e| {
-            e["rules"] = "../rules.toml".into()
+            e["rules"] = "../rules.toml".into();
         }),
         ("expected the way to it", |e| {
-            e["paths_from"] = "/etc".into()
+            e["paths_from"] = "/etc".into();
         }),
         ("expected the way to it", |e| {
-            e["paths_from"] = "a/../../b".into()
+            e["paths_from"] = "a/../../b".into();
         }),
     ];
     for (word, change) in changes {

@@ -212,6 +212,21 @@ fn every_source_file_says_first_what_it_is() {
     );
 }
 
+/// The macros panic where they cannot write. What is said goes through `ui.rs` of fsage.
+#[test]
+fn every_crate_denies_the_macros_that_print() {
+    let lint = "#![deny(clippy::print_stdout, clippy::print_stderr)]";
+    let roots = tree().texts.iter().filter(|file| {
+        let path = file.path.strip_prefix("crates/").unwrap_or_default();
+        path.ends_with("/src/lib.rs") || path.ends_with("/src/main.rs")
+    });
+    let findings: Vec<String> = roots
+        .filter(|file| !file.text.contains(lint))
+        .map(|file| file.path.clone())
+        .collect();
+    assert_none(&findings, "does not deny the macros that print");
+}
+
 #[test]
 fn nothing_unfinished_stays() {
     let words = [

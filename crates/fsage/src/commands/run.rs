@@ -75,8 +75,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         return list(args.json);
     }
     if let Some(name) = &args.show {
-        ui::stdout().write_all(example(name)?.as_bytes())?;
-        return Ok(());
+        return Ok(ui::print(example(name)?)?);
     }
     let file = args
         .file

@@ -21,7 +21,8 @@ pub fn export(from: &Path, to: &Path, args: &Args, ui: Ui) -> anyhow::Result<()>
     let name = from.display().to_string();
     let mut text = Vec::new();
     if to.as_os_str() == "-" {
-        let (_, summary) = write(source.as_mut(), &name, groups, ui::stdout(), ui)?;
+        let (mut out, summary) = write(source.as_mut(), &name, groups, ui::data_stdout(), ui)?;
+        out.flush()?;
         report(&mut text, to, &summary, args.json)?;
         ui.note(String::from_utf8_lossy(&text).trim_end());
     } else {

@@ -64,8 +64,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     }
     if let Some(name) = &args.show {
         let text = toml_of(name).ok_or_else(|| unknown(name))?;
-        ui::stdout().write_all(text.as_bytes())?;
-        return Ok(());
+        return Ok(ui::print(text)?);
     }
     let (Some(name), Some(path)) = (&args.profile, &args.output) else {
         bail!("a profile and an output are needed: fsage generate profile NAME -o W");
@@ -108,7 +107,7 @@ fn list(as_json: bool) -> anyhow::Result<()> {
     for (alias, name) in ALIASES {
         writeln!(out, "{alias:<18}another name of {name}")?;
     }
-    Ok(())
+    Ok(out.flush()?)
 }
 
 fn unknown(name: &str) -> anyhow::Error {
