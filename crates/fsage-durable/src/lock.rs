@@ -1,8 +1,8 @@
 //! Locks on folders: who works here now.
 //!
 //! The lock is `flock` on the folder itself: it needs no file, stays with the folder when that is renamed, and goes
-//! with the process, however that ends. File systems without such locks (some network ones) give none: two processes are not
-//! kept apart there.
+//! with the process, however that ends. File systems without such locks (some network ones) give none: two processes
+//! are not kept apart there.
 
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, fstat, openat, stat};
 use rustix::io::Errno;
