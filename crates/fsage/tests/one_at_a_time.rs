@@ -1,5 +1,8 @@
 //! Who may write where: one process at a time, nothing of others lost, nothing of the dead left, no link followed.
 
+mod real;
+
+use real::RealFs;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
@@ -323,6 +326,25 @@ fn what_a_killed_conversion_left_goes_with_the_next_one() {
     assert!(!left_over(&at).is_empty());
     succeeds(&at, "convert w.ops w.parquet");
     assert_eq!(left_over(&at), Vec::<String>::new());
+}
+
+#[test]
+fn the_copy_of_an_image_that_a_killed_benchmark_left_goes_with_the_next_one() {
+    if let Err(why) = RealFs::usable("ext4") {
+        return real::skip("copies of killed benchmarks", &why);
+    }
+    let (_folder, at) = folder();
+    workload(&at, "w.ops", 2);
+    succeeds(&at, "age w.ops --on loop:ext4,size=16M -o run --no-control");
+    let target = real::target_folder(&at, "run");
+    let bench = "bench run --suite hot-files --repetitions 1";
+    let first = Working::begin(&at, bench);
+    wait_for("copy", || !left_over(&target).is_empty());
+    first.kill();
+    assert!(!left_over(&target).is_empty());
+    succeeds(&at, bench);
+    assert_eq!(left_over(&target), Vec::<String>::new());
+    assert_eq!(real::attached_below(&at), Vec::<String>::new());
 }
 
 #[test]
