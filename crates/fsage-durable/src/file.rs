@@ -245,13 +245,13 @@ mod tests {
     fn what_the_dead_left_goes_and_what_the_living_write_stays() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x");
-        let alive = PartialFile::create(&path, false).unwrap();
         let dead = dir.path().join(".x.0123456789abcdef.partial");
         fs::write(&dead, b"half").unwrap();
         let of_another = dir.path().join(".y.0123456789abcdef.partial");
         fs::write(&of_another, b"half").unwrap();
         let link = dir.path().join(".x.0123456789abcdee.partial");
         symlink(&of_another, &link).unwrap();
+        let alive = PartialFile::create(&path, false).unwrap();
         let second = PartialFile::create(&path, false).unwrap();
         assert!(!dead.exists() && of_another.exists());
         assert!(link.symlink_metadata().is_ok());

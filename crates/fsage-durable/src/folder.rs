@@ -154,7 +154,7 @@ impl TemporaryFolder {
     pub fn create_alone(to: &Path) -> Result<Result<TemporaryFolder, LockError>, FileError> {
         // Whoever makes such a folder looks for others first, one after the other.
         let turn = turn_in(parent_of(to));
-        if let Some(alive) = names::sweep(to).first() {
+        if let Some(alive) = names::sweep_now(to).first() {
             return Ok(Err(LockError::held(to, alive)));
         }
         let made = TemporaryFolder::make(to, 0o777)?;

@@ -16,6 +16,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
+/// How often the list of all locks is read.
+const READS: usize = 10;
+
 /// A process that has a folder locked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
@@ -180,7 +183,13 @@ pub(crate) fn is_at(opened: &OwnedFd, path: &Path) -> bool {
 
 /// Who has a lock on it, as `/proc/locks` tells: the process that locks the same inode, and has it open where that can
 /// be seen (the device numbers in there are not those of `stat` on btrfs).
+///
+/// That file is read in pieces, and locks that come and go meanwhile make it leave others out: so it is read again.
 fn holder_of(folder: &OwnedFd) -> Option<Holder> {
+    (0..READS).find_map(|_| listed_holder_of(folder))
+}
+
+fn listed_holder_of(folder: &OwnedFd) -> Option<Holder> {
     let wanted = fstat(folder.as_fd()).ok()?;
     let inode = format!(":{}", wanted.st_ino);
     let locks = fs::read_to_string("/proc/locks").ok()?;

@@ -7,12 +7,14 @@ use crate::folder::parent_of;
 use crate::lock::{self, Lock};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use rustix::rand::{GetRandomFlags, getrandom};
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 const ENDING: &[u8] = b".partial";
 const RANDOM_DIGITS: usize = 16;
@@ -58,17 +60,47 @@ pub(crate) fn make_locked(
     ))
 }
 
-/// Removes what dead processes left under temporary names of `path`; gives the descriptors of folders that are alive.
-pub(crate) fn sweep(path: &Path) -> Vec<OwnedFd> {
-    let (folder, stem) = (parent_of(path), stem(path.file_name().unwrap_or_default()));
-    let mut alive = Vec::new();
-    // A folder that cannot be listed may still be written to.
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if is_temporary(entry.file_name().as_bytes(), &stem) {
-            alive.extend(sweep_one(&folder.join(entry.file_name())));
-        }
+/// Temporary names that were there when this process first wrote to a folder, by folder.
+static SEEN: Mutex<BTreeMap<PathBuf, Vec<OsString>>> = Mutex::new(BTreeMap::new());
+
+/// Removes what dead processes left under temporary names of `path`, as far as it was there when this process first
+/// wrote to that folder: a folder is listed once, be it as large as that of all cells of an experiment.
+pub(crate) fn sweep(path: &Path) {
+    let Ok(folder) = std::path::absolute(parent_of(path)) else {
+        return;
+    };
+    let stem = stem(path.file_name().unwrap_or_default());
+    let found: Vec<OsString> = {
+        let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let names = seen
+            .entry(folder.clone())
+            .or_insert_with(|| temporaries(&folder, b"."));
+        names
+            .extract_if(.., |name| is_temporary(name.as_bytes(), &stem))
+            .collect()
+    };
+    for name in found {
+        sweep_one(&folder.join(name));
     }
-    alive
+}
+
+/// Removes what dead processes left under temporary names of `path`; gives the folders that are alive.
+pub(crate) fn sweep_now(path: &Path) -> Vec<OwnedFd> {
+    let folder = parent_of(path);
+    let found = temporaries(folder, &stem(path.file_name().unwrap_or_default()));
+    let found = found.into_iter().map(|name| folder.join(name));
+    found.filter_map(|path| sweep_one(&path)).collect()
+}
+
+/// The temporary names in a folder that begin so. One that cannot be listed may still be written to.
+fn temporaries(folder: &Path, stem: &[u8]) -> Vec<OsString> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name());
+    let is_ours = |name: &OsString| match stem {
+        b"." => name.as_bytes().starts_with(b".") && name.as_bytes().ends_with(ENDING),
+        stem => is_temporary(name.as_bytes(), stem),
+    };
+    names.filter(is_ours).collect()
 }
 
 fn is_temporary(name: &[u8], stem: &[u8]) -> bool {
