@@ -4,23 +4,16 @@
 //! workload from its start: up to that count the tables follow the events without touching the disk. Then the tree is
 //! brought to what the tables say, see [`repair`](crate::directory::repair), and the replay is live.
 
-mod ahead;
-
 use crate::directory::{
-    Allowed, Directory, Journal, Move, Recovered, RepairError, Repaired, Reread, UNSAID, repair,
+    Content, Directory, History, Journal, Recovered, RepairError, Repaired, Reread, Sync, UNSAID,
+    UNSYNCED, repair,
 };
 use crate::engine::{OpCounts, ReplayError};
-use ahead::Ahead;
-use fsage_core::{DirId, Event, FileId, Op};
+use fsage_core::{Event, FileId, Op};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::iter::Peekable;
 use std::time::SystemTime;
-
-/// Events after the journal's count that may explain what is in the tree, at most. A killed process is at most
-/// [`UNSAID`] and one [`piece`] ahead of its journal; after a power failure the tree may be ahead up to the end of
-/// the day.
-const AHEAD: usize = 1 << 20;
 
 /// Events for each of several threads in one piece.
 const SHARED: usize = 512;
@@ -43,6 +36,8 @@ pub struct Real {
     /// The unaged control has none: it is made anew.
     journal: Option<Journal>,
     catching_up: Option<Box<CatchingUp>>,
+    /// A day has ended in the tree, and the journal does not know yet.
+    day_is_unrecorded: bool,
     repaired: Option<Repaired>,
     stop: Stop,
 }
@@ -54,14 +49,11 @@ struct CatchingUp {
     /// When the last known day ended, by the clock of the machine.
     synced_ns: i64,
     days: u32,
-    /// What the events since the last end of a day removed or moved away, by path and by place; and where it went.
-    removed: BTreeSet<Vec<u8>>,
-    removed_names: Vec<(DirId, Vec<u8>)>,
-    removed_dirs: FxHashMap<DirId, (DirId, Vec<u8>)>,
-    moved: Vec<Move>,
-    /// Files that they wrote.
-    written: BTreeSet<FileId>,
-    /// Events after the journal's count, and how many of them may have been done.
+    /// What may be in the tree by the events since it was last synced.
+    history: History,
+    /// Files that they wrote, by what these hold.
+    written: BTreeSet<Content>,
+    /// Events after the journal's count that may have been done, and how many these are at most.
     after: Vec<Event>,
     ahead: usize,
 }
@@ -83,26 +75,23 @@ impl Real {
             directory,
             journal,
             catching_up: None,
+            day_is_unrecorded: false,
             repaired: None,
             stop,
         }
     }
 
     /// A run that goes on, on a directory that has been applied nothing to. It is to be given the workload from its
-    /// start. After a power failure the tree may be further ahead of the journal than after the death of the program.
+    /// start. Tree and journal may both lack what was not synced: after the death of the program nothing does, but nobody
+    /// can tell that from a power failure, or from a file system that was shut down after an error.
     pub fn resume(
         directory: Directory,
         journal: Journal,
         recovered: Recovered,
-        power_failed: bool,
         stop: Stop,
     ) -> Real {
-        let ahead = if power_failed {
-            AHEAD
-        } else {
-            // What the journal had been told and not written, and the piece that was being applied.
-            UNSAID as usize + piece(directory.options().threads)
-        };
+        // What the journal had been told and lost, what it had not written, and the piece that was being applied.
+        let ahead = UNSYNCED as usize + UNSAID as usize + piece(directory.options().threads);
         let deviations = recovered.deviations.clone().into_iter().peekable();
         Real {
             catching_up: Some(Box::new(CatchingUp {
@@ -110,10 +99,7 @@ impl Real {
                 deviations,
                 synced_ns: 0,
                 days: 0,
-                removed: BTreeSet::new(),
-                removed_names: Vec::new(),
-                removed_dirs: FxHashMap::default(),
-                moved: Vec::new(),
+                history: History::default(),
                 written: BTreeSet::new(),
                 after: Vec::new(),
                 ahead,
@@ -163,14 +149,13 @@ impl Real {
         let known = catching_up.recovered.events_done.saturating_sub(done);
         let known = events.len().min(known as usize);
         for event in &events[..known] {
-            catching_up.note(event, &self.directory);
             let index = self.directory.events_done();
             let deviation = catching_up
                 .deviations
                 .next_if(|deviation| deviation.event_index == index);
+            catching_up.note(event, &self.directory, deviation.is_none());
             self.directory
                 .replay_known(event, deviation.as_ref(), counts, lenient)?;
-            catching_up.note_moved(event, &self.directory);
         }
         let rest = &events[known..];
         let room = catching_up.ahead - catching_up.after.len().min(catching_up.ahead);
@@ -195,7 +180,7 @@ impl Real {
         counts: &mut OpCounts,
         lenient: bool,
     ) -> Result<(), ReplayError> {
-        let Some(catching_up) = self.catching_up.take() else {
+        let Some(mut catching_up) = self.catching_up.take() else {
             return Ok(());
         };
         if self.directory.events_done() < catching_up.recovered.events_done {
@@ -205,29 +190,16 @@ impl Real {
                 events: self.directory.events_done(),
             });
         }
-        let mut ahead = Ahead::new(&self.directory, &catching_up.removed_dirs);
-        for (dir, name) in &catching_up.removed_names {
-            ahead.name(*dir, name);
-        }
-        for event in &catching_up.after {
-            ahead.event(event);
-        }
-        let (mut paths, mut moves) = ahead.finish();
-        paths.extend(catching_up.removed);
-        moves.extend(catching_up.moved);
-        let after = catching_up.after.iter().filter_map(|e| e.op.written_file());
-        let written = catching_up.written.iter().copied().chain(after);
+        catching_up.look_ahead(&self.directory);
         let reread = Reread::Since {
             ctime_ns: catching_up.synced_ns,
-            written: written
-                .filter_map(|file| self.directory.path_of_file(file))
-                .collect(),
+            written: std::mem::take(&mut catching_up.written),
         };
         let stop = &self.stop;
         let repaired = repair(
             self.directory.root(),
             &self.directory.expected(),
-            &Allowed { paths, moves },
+            &catching_up.history,
             &reread,
             self.directory.options().data,
             &mut |_| !stop(),
@@ -265,8 +237,10 @@ impl Real {
 
     fn note_progress(&mut self) -> Result<(), ReplayError> {
         let deviations = self.directory.take_deviations();
+        // A `day` is done when its record is safe.
+        let done = self.directory.events_done() - u64::from(self.day_is_unrecorded);
         if let Some(journal) = &mut self.journal {
-            journal.progress(self.directory.events_done(), &deviations)?;
+            journal.progress(done, &deviations)?;
         }
         Ok(())
     }
@@ -279,7 +253,7 @@ impl Real {
     ) -> Result<DayIs, ReplayError> {
         if let Some(catching_up) = &mut self.catching_up {
             if self.directory.events_done() < catching_up.recovered.events_done {
-                catching_up.day_is_over();
+                catching_up.day_is_over(self.directory.options().sync);
                 self.directory.replay_known(
                     &Event::new(Op::Day),
                     None,
@@ -291,21 +265,18 @@ impl Real {
             self.catch_up_ends(counts, lenient)?;
         }
         self.directory.end_day()?;
+        self.day_is_unrecorded = true;
         Ok(DayIs::New)
     }
 
     /// Notes in the journal that a day is over, with the caller's record of it.
     pub(crate) fn record_day(&mut self, number: u32, record: &[u8]) -> Result<(), ReplayError> {
-        let deviations = self.directory.take_deviations();
-        let done = self.directory.events_done();
+        self.note_progress()?;
         if let Some(journal) = &mut self.journal {
-            // The `day` itself counts as done only when its record is safe.
-            journal.progress(done - 1, &deviations)?;
             let payload = [&now_ns().to_le_bytes(), record].concat();
-            journal.day(u64::from(number), &payload)?;
-            journal.progress(done, &[])?;
-            journal.flush()?;
+            journal.day(u64::from(number), self.directory.events_done(), &payload)?;
         }
+        self.day_is_unrecorded = false;
         Ok(())
     }
 
@@ -344,68 +315,46 @@ fn piece(threads: usize) -> usize {
 }
 
 impl CatchingUp {
-    /// What an event removes or moves, seen before it is taken over.
-    fn note(&mut self, event: &Event, directory: &Directory) {
-        self.written.extend(event.op.written_file());
-        match event.op {
-            Op::Delete { file } => {
-                self.removed.extend(directory.path_of_file(file));
-                self.removed_names.extend(directory.place_of_file(file));
+    /// Follows an event before it is taken over. What had happened when the tree was last synced is there.
+    fn note(&mut self, event: &Event, directory: &Directory, plain: bool) {
+        let is_synced = directory.options().sync != Sync::End
+            && (self.days as usize) < self.recovered.days.len();
+        if !is_synced {
+            if let Some(file) = event.op.written_file() {
+                let content = directory.content_of(file);
+                self.written.insert(content.unwrap_or(Content::of(file)));
             }
-            Op::Rmdir { dir } => {
-                self.removed.extend(directory.path_of_dir(dir));
-                if let Some(place) = directory.place_of_dir(dir) {
-                    self.removed_names.push(place.clone());
-                    self.removed_dirs.insert(dir, place);
-                }
-            }
-            Op::Rename { file, .. } => {
-                self.removed_names.extend(directory.place_of_file(file));
-                if let Some(found_at) = directory.path_of_file(file) {
-                    self.removed.insert(found_at.clone());
-                    self.moved.push(Move {
-                        found_at,
-                        belongs_at: Vec::new(),
-                    });
-                }
-            }
-            Op::RenameDir { dir, .. } => {
-                self.removed_names.extend(directory.place_of_dir(dir));
-                if let Some(found_at) = directory.path_of_dir(dir) {
-                    self.removed.insert(found_at.clone());
-                    self.moved.push(Move {
-                        found_at,
-                        belongs_at: Vec::new(),
-                    });
-                }
-            }
-            _ => {}
+            self.history.note(event, directory, plain);
         }
     }
 
-    /// Where a move led, seen after it was taken over.
-    fn note_moved(&mut self, event: &Event, directory: &Directory) {
-        let belongs_at = match event.op {
-            Op::Rename { file, .. } => directory.path_of_file(file),
-            Op::RenameDir { dir, .. } => directory.path_of_dir(dir),
-            _ => return,
+    /// Follows the events that may have been done beyond those that are taken over.
+    fn look_ahead(&mut self, directory: &Directory) {
+        // What names may have come to be names of: nobody knows which of these events were done, or did anything.
+        let mut links: FxHashMap<FileId, BTreeSet<Content>> = FxHashMap::default();
+        let contents = |links: &FxHashMap<FileId, BTreeSet<Content>>, file: FileId| {
+            let mut contents = links.get(&file).cloned().unwrap_or_default();
+            contents.insert(Content::of(file));
+            contents.extend(directory.content_of(file));
+            contents
         };
-        if let (Some(moved), Some(belongs_at)) = (self.moved.last_mut(), belongs_at)
-            && moved.belongs_at.is_empty()
-        {
-            moved.belongs_at = belongs_at;
+        for event in &self.after {
+            if let Op::Link { file, existing, .. } = event.op {
+                let of_existing = contents(&links, existing);
+                links.entry(file).or_default().extend(of_existing);
+            }
+            if let Some(file) = event.op.written_file() {
+                self.written.extend(contents(&links, file));
+            }
+            self.history.note(event, directory, false);
         }
+        self.history.settle(directory);
     }
 
-    fn day_is_over(&mut self) {
-        self.removed.clear();
-        self.removed_names.clear();
-        self.removed_dirs.clear();
-        self.moved.clear();
-        self.written.clear();
+    fn day_is_over(&mut self, sync: Sync) {
         let payload = self.recovered.days.get(self.days as usize);
         let stamp = payload.and_then(|p| p.first_chunk::<8>());
-        if let Some(stamp) = stamp {
+        if let Some(stamp) = stamp.filter(|_| sync != Sync::End) {
             self.synced_ns = i64::from_le_bytes(*stamp);
         }
         self.days += 1;

@@ -461,7 +461,7 @@ fn a_run_that_dies_on_a_full_disk_goes_on() {
             let directory = Directory::new(volume, Options::default()).unwrap();
             let (journal, recovered) = Journal::open(&path).unwrap();
             assert!(recovered.events_done < dies as u64);
-            let real = Real::resume(directory, journal, recovered, false, Box::new(|| false));
+            let real = Real::resume(directory, journal, recovered, Box::new(|| false));
             let mut agings = [Aging::new(Target::Real(Box::new(real)), false)];
             let mut script = Script {
                 header: WorkloadHeader::default(),

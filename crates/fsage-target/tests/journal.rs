@@ -44,10 +44,10 @@ fn what_was_noted_comes_back() {
     let identity = "{\"workload\":\"\u{e4}\"}";
     let mut journal = Journal::create(&path, identity).unwrap();
     journal.progress(3, &[deviation(0), deviation(2)]).unwrap();
-    journal.day(0, b"first").unwrap();
+    journal.day(0, 3, b"first").unwrap();
     journal.progress(100, &[deviation(50)]).unwrap();
     journal.progress(101, &[deviation(100)]).unwrap();
-    journal.day(1, b"").unwrap();
+    journal.day(1, 102, b"").unwrap();
     journal.progress(u64::MAX, &[]).unwrap();
     drop(journal);
     let (mut journal, recovered) = Journal::open(&path).unwrap();
@@ -63,9 +63,9 @@ fn what_was_noted_comes_back() {
 
     // A run that starts over from event 60, in day 1.
     journal.progress(60, &[deviation(59)]).unwrap();
-    journal.day(1, b"again").unwrap();
+    journal.day(1, 61, b"again").unwrap();
     let again = state(&path);
-    assert_eq!(again.events_done, 60);
+    assert_eq!(again.events_done, 61);
     assert_eq!(again.deviations, [0, 2, 50, 59].map(deviation));
     assert_eq!(again.days, [&b"first"[..], b"again"]);
 }
@@ -123,7 +123,10 @@ fn write_run(path: &Path, steps: &[(u64, bool, bool)]) -> Vec<Recovered> {
             let number = now.days.len() as u64;
             now.days
                 .push(vec![number as u8; number as usize * 7 % 1000]);
-            journal.day(number, now.days.last().unwrap()).unwrap();
+            now.events_done += 1;
+            journal
+                .day(number, now.events_done, now.days.last().unwrap())
+                .unwrap();
             states.push(now.clone());
         }
     }
@@ -218,7 +221,7 @@ fn damage_behind_the_last_day_is_cut_off_and_before_it_named() {
     let length = || fs::metadata(&path).unwrap().len();
     let start = length();
     journal.progress(70, &[]).unwrap();
-    journal.day(0, b"d").unwrap();
+    journal.day(0, 71, b"d").unwrap();
     let day = length();
     journal.progress(140, &[]).unwrap();
     let lost = length();
@@ -230,7 +233,7 @@ fn damage_behind_the_last_day_is_cut_off_and_before_it_named() {
     bytes[day as usize..lost as usize].fill(0);
     fs::write(&path, &bytes).unwrap();
     let (mut journal, recovered) = Journal::open(&path).unwrap();
-    assert_eq!((recovered.events_done, recovered.torn_tail), (70, true));
+    assert_eq!((recovered.events_done, recovered.torn_tail), (71, true));
     assert_eq!((recovered.intact_bytes, length()), (day, day));
     journal.progress(150, &[deviation(100)]).unwrap();
     drop(journal);
@@ -258,7 +261,7 @@ fn what_is_no_journal_is_named() {
     assert!(message(b"fsage").contains("header"));
     assert!(message(b"fsagejnl\x07\0\0\0\0\0\0\0").contains("version 7"));
     // A length that the file does not have costs nothing.
-    assert!(message(b"fsagejnl\x01\0\0\0\xff\xff\xff\xffabc").contains("header"));
+    assert!(message(b"fsagejnl\x02\0\0\0\xff\xff\xff\xffabc").contains("header"));
 }
 
 /// A file system of its own, unmounted when dropped.
@@ -299,7 +302,7 @@ fn a_full_disk_leaves_the_journal_as_it_was() {
     let ballast = small.0.path().join("ballast");
     let mut journal = Journal::create(&path, "run").unwrap();
     journal.progress(100, &[deviation(7)]).unwrap();
-    journal.day(0, b"day").unwrap();
+    journal.day(0, 101, b"day").unwrap();
     let before = (state(&path), fs::metadata(&path).unwrap().len());
     // Whatever is left, this fills it.
     assert!(fs::write(&ballast, vec![1; 64 << 10]).is_err());
@@ -309,16 +312,16 @@ fn a_full_disk_leaves_the_journal_as_it_was() {
     assert!(matches!(error, JournalError::Full { .. }), "{error:?}");
     assert!(error.to_string().contains("make room"));
     assert_eq!((state(&path), fs::metadata(&path).unwrap().len()), before);
-    let error = journal.day(1, &[0; 9000]).unwrap_err();
+    let error = journal.day(1, 2101, &[0; 9000]).unwrap_err();
     assert!(matches!(error, JournalError::Full { .. }), "{error:?}");
     assert_eq!(state(&path), before.0);
 
     // With room again, nothing is lost.
     fs::remove_file(&ballast).unwrap();
-    journal.day(1, b"later").unwrap();
+    journal.day(1, 2101, b"later").unwrap();
     drop(journal);
     let (_, recovered) = Journal::open(&path).unwrap();
-    assert_eq!(recovered.events_done, 2100);
+    assert_eq!(recovered.events_done, 2101);
     assert_eq!(recovered.deviations.len(), 2001);
     assert_eq!(recovered.days, [&b"day"[..], b"later"]);
 }

@@ -83,13 +83,23 @@ impl<'a> Wanted<'a> {
         self.entries.get(directory).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether something should be at a path.
-    pub fn expects(&self, path: &[u8]) -> bool {
+    /// What should be at a path.
+    pub fn entry(&self, path: &[u8]) -> Option<Entry> {
         let (parent, name) = split(path);
         let entries = self.entries_of(parent);
-        entries
-            .binary_search_by_key(&name, |(name, _)| *name)
-            .is_ok()
+        let found = entries.binary_search_by_key(&name, |(name, _)| *name);
+        found.ok().map(|at| entries[at].1)
+    }
+
+    /// What an entry should be.
+    pub fn kind(&self, entry: Entry) -> Kind {
+        match entry {
+            Entry::Directory => Kind::Directory,
+            Entry::File(at) => match self.expected.files[at].what {
+                What::File { .. } => Kind::File,
+                What::Symlink { .. } => Kind::Symlink,
+            },
+        }
     }
 
     /// Walks the tree at `root`, and tells `found` all that is not as it should be, always in the same order. Data is
@@ -216,13 +226,7 @@ impl Walk<'_, '_, '_> {
         };
         let path = join(parent, name);
         let kind = Kind::of(FileType::from_raw_mode(stat.st_mode));
-        let right = entry.map(|entry| match entry {
-            Entry::Directory => Kind::Directory,
-            Entry::File(at) => match self.wanted.expected.files[at].what {
-                What::File { .. } => Kind::File,
-                What::Symlink { .. } => Kind::Symlink,
-            },
-        });
+        let right = entry.map(|entry| self.wanted.kind(entry));
         match (entry, right) {
             (Some(entry), Some(right)) if right == kind => match entry {
                 Entry::Directory => self.pending.push((path, true)),
@@ -341,7 +345,8 @@ pub fn split(path: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-fn join(parent: &[u8], name: &[u8]) -> Vec<u8> {
+/// Path of an entry.
+pub fn join(parent: &[u8], name: &[u8]) -> Vec<u8> {
     if parent.is_empty() {
         return name.to_vec();
     }
@@ -367,7 +372,7 @@ pub fn open_file(directory: BorrowedFd<'_>, name: &[u8], access: OFlags) -> Resu
 }
 
 /// Names in a directory, ascending.
-fn list(directory: &OwnedFd) -> Result<Vec<Box<[u8]>>, Errno> {
+pub fn list(directory: &OwnedFd) -> Result<Vec<Box<[u8]>>, Errno> {
     let mut names: Vec<Box<[u8]>> = Vec::new();
     for entry in Dir::read_from(directory)? {
         let entry = entry?;

@@ -13,6 +13,19 @@ pub struct Expected {
     pub files: Vec<ExpectedFile>,
 }
 
+impl Expected {
+    /// Inodes of the file at a path, or of those below it.
+    pub(super) fn inodes_at(&self, path: &[u8]) -> impl Iterator<Item = u64> {
+        let at = self.files.binary_search_by(|file| file.path[..].cmp(path));
+        let prefix = [path, b"/"].concat();
+        let first = self.files.partition_point(|file| file.path < prefix);
+        let at = at.ok().map(|at| &self.files[at]);
+        let below = self.files[first..].iter();
+        let below = below.take_while(move |file| file.path.starts_with(&prefix));
+        at.into_iter().chain(below).map(|file| file.inode)
+    }
+}
+
 /// A name, and what it is a name of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpectedFile {

@@ -13,8 +13,11 @@
 //! progress  (kind 1)  events done varint  then for each deviation:
 //!                     event varint  outcome u8, 64 added for a size, 128 for another name
 //!                     size varint, if any  written varint
-//! day       (kind 2)  number varint  bytes of the caller
+//! day       (kind 2)  number varint  events done varint  bytes of the caller
 //! ```
+//!
+//! A day's record counts the events that are done with it, its own `day` among them: whoever has the record knows that
+//! the day is over, and that what is missing from the tree, or too much in it, is of a later day.
 //!
 //! `synced` says how long the file was when it was last known to be on disk. After a power failure, what was written
 //! since may be missing or damaged in any order: it is cut off at the first damage, and the run is resumed from
@@ -35,8 +38,11 @@ use thiserror::Error;
 /// than this.
 pub const UNSAID: u64 = 64;
 
+/// Events that a power failure may take out of the file, beside those that are unsaid: it is synced after so many.
+pub const UNSYNCED: u64 = 1 << 17;
+
 const MAGIC: &[u8; 8] = b"fsagejnl";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Bytes of a header before the identity, and of a record before its payload.
 const HEADER: usize = 16;
 const RECORD: usize = 8;
@@ -61,8 +67,8 @@ const OUTCOMES: [Outcome; 6] = [
 pub struct Recovered {
     /// What the caller gave when the journal was made.
     pub identity: String,
-    /// Events of the workload that were done; up to [`UNSAID`] more may have been (a batch, where the caller tells of
-    /// larger ones), after a power failure all up to the next end of a day.
+    /// Events of the workload that were done. Up to [`UNSAID`] more may have been (a batch, where the caller tells of
+    /// larger ones); after a power failure [`UNSYNCED`] more than that. None of them is behind the next `day`.
     pub events_done: u64,
     /// Those of them that did not end plainly, ascending by event, one for an event.
     pub deviations: Vec<Deviation>,
@@ -190,8 +196,10 @@ pub struct Journal {
     end: u64,
     /// Length that is known to be on disk.
     synced: u64,
-    /// The count in the last record of progress.
+    /// The count in the last record.
     said: u64,
+    /// The count that is known to be on disk.
+    said_safely: u64,
     /// What the next one will say.
     events_done: u64,
     deviations: Vec<Deviation>,
@@ -276,20 +284,32 @@ impl Journal {
         if events_done.abs_diff(self.said) >= UNSAID {
             self.flush()?;
         }
+        if self.said.abs_diff(self.said_safely) >= UNSYNCED {
+            self.sync()?;
+        }
         Ok(())
     }
 
-    /// Notes the end of a day, counted from 0, with whatever the caller wants to have back of it. All that was noted
-    /// is on disk when this returns. The same day noted again takes the place of the first, and of the days after it.
+    /// Notes the end of a day, counted from 0, with whatever the caller wants to have back of it. `events_done` counts
+    /// the `day` itself: one record says both. All that was noted is on disk when this returns. The same day noted
+    /// again takes the place of the first, and of the days after it.
     ///
     /// # Errors
     /// The file cannot be written. Progress is not lost by that; the day is not noted.
-    pub fn day(&mut self, number: u64, payload: &[u8]) -> Result<(), JournalError> {
+    pub fn day(
+        &mut self,
+        number: u64,
+        events_done: u64,
+        payload: &[u8],
+    ) -> Result<(), JournalError> {
         self.flush()?;
         self.record(DAY, |body| {
             put_varint(body, number);
+            put_varint(body, events_done);
             body.extend_from_slice(payload);
         })?;
+        self.said = events_done;
+        self.events_done = events_done;
         self.sync()
     }
 
@@ -323,6 +343,7 @@ impl Journal {
             end,
             synced: 0,
             said: events_done,
+            said_safely: events_done,
             events_done,
             deviations: Vec::new(),
             buffer: Vec::new(),
@@ -359,6 +380,7 @@ impl Journal {
         let synced = self.file.sync_data();
         synced.map_err(|e| JournalError::io(&self.path, "sync", e))?;
         self.synced = self.end;
+        self.said_safely = self.said;
         Ok(())
     }
 }
@@ -402,14 +424,17 @@ impl<'a> State<'a> {
                 events_done,
                 deviations,
             } => {
-                self.events_done = *events_done;
                 for deviation in deviations {
                     self.deviations.insert(deviation.event_index, *deviation);
                 }
-                self.deviations.split_off(events_done);
+                self.done(*events_done);
                 true
             }
-            Body::Day { number, payload } => {
+            Body::Day {
+                number,
+                events_done,
+                payload,
+            } => {
                 let Some(number) = usize::try_from(*number)
                     .ok()
                     .filter(|number| *number <= self.days.len())
@@ -418,9 +443,15 @@ impl<'a> State<'a> {
                 };
                 self.days.truncate(number);
                 self.days.push(payload);
+                self.done(*events_done);
                 true
             }
         }
+    }
+
+    fn done(&mut self, events: u64) {
+        self.events_done = events;
+        self.deviations.split_off(&events);
     }
 }
 
@@ -437,6 +468,7 @@ enum Body<'a> {
     },
     Day {
         number: u64,
+        events_done: u64,
         payload: &'a [u8],
     },
 }
@@ -498,6 +530,7 @@ fn read_payload(payload: &[u8]) -> Option<Entry<'_>> {
         }
         DAY => Body::Day {
             number: take_varint(&mut rest)?,
+            events_done: take_varint(&mut rest)?,
             payload: rest,
         },
         _ => return None,

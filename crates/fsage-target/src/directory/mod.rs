@@ -15,6 +15,7 @@
 //! | `content`, `expected`, `deviation` | what files hold, what should be there, what the events do not tell |
 //! | `journal` | how far a replay has come, to resume it |
 //! | `compare`, `verify`, `repair` | the tree on disk against what should be there |
+//! | `history`, `put_back` | the names that entries may have after a failure; back to where they belong |
 //! | `plain`, `mounts` | a directory that is there already |
 
 mod body;
@@ -31,12 +32,14 @@ mod fault;
 mod file_data;
 mod files;
 mod headway;
+mod history;
 mod journal;
 mod mounts;
 mod naming;
 mod parallel;
 mod paths;
 mod plain;
+mod put_back;
 mod repair;
 mod replay;
 mod shard;
@@ -50,9 +53,10 @@ pub use error::TargetError;
 pub use expected::{Expected, ExpectedFile, What};
 pub use fault::{Fault, Kind, Problem};
 pub use headway::Headway;
-pub use journal::{Damage, Journal, JournalError, Recovered, UNSAID};
+pub use history::{DirKey, History, Occupant, Place};
+pub use journal::{Damage, Journal, JournalError, Recovered, UNSAID, UNSYNCED};
 pub use plain::PlainDirectory;
-pub use repair::{Allowed, Move, RepairError, Repaired, Reread, ShortFile, repair};
+pub use repair::{RepairError, Repaired, Reread, ShortFile, repair};
 pub use replay::{Directory, FreeRuns};
 pub use verify::{Verification, verify};
 

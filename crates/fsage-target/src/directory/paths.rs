@@ -1,5 +1,6 @@
 //! Where entries are, by the tables: paths relative to the root of the tree.
 
+use super::content::Content;
 use super::dirs::ROOT;
 use super::naming::NameBuffer;
 use super::repair::ShortFile;
@@ -61,6 +62,18 @@ impl Directory {
         Some(self.dirs.path(self.dirs.find(dir).ok()?))
     }
 
+    /// What a file that is alive holds.
+    pub(crate) fn content_of(&self, file: FileId) -> Option<Content> {
+        let (shard, slot) = self.locate(file)?;
+        Some(Content(self.shards[shard].inode(&self.common(), slot).1))
+    }
+
+    /// Every directory but the root, with its path.
+    pub(crate) fn directories(&self) -> impl Iterator<Item = (DirId, Vec<u8>)> {
+        let dirs = self.dirs.alive().filter(|(slot, _)| *slot != ROOT);
+        dirs.map(|(slot, dir)| (DirId(dir.id), self.dirs.path(slot)))
+    }
+
     /// Directory that holds a file, and its name there.
     pub(crate) fn place_of_file(&self, file: FileId) -> Option<(DirId, Vec<u8>)> {
         let (shard, slot) = self.locate(file)?;
@@ -76,14 +89,5 @@ impl Directory {
         let mut buffer = NameBuffer::new();
         let name = self.dirs.name(slot, &mut buffer).to_vec();
         Some((DirId(self.dirs.get(self.dirs.get(slot).parent).id), name))
-    }
-
-    /// The same; also `None` of what lies in the root.
-    pub(crate) fn parent_of_dir(&self, dir: DirId) -> Option<(DirId, Vec<u8>)> {
-        let slot = self.dirs.find(dir).ok()?;
-        if self.dirs.get(slot).parent == ROOT {
-            return None;
-        }
-        self.place_of_dir(dir)
     }
 }

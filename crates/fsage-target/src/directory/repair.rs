@@ -9,15 +9,18 @@
 //! replay.
 
 use super::Data;
-use super::compare::{Entry, Finding, Wanted, open_directory, open_file, split};
+use super::compare::{Entry, Finding, Reads, Wanted, open_directory, open_file, split};
+use super::content::Content;
 use super::expected::{Expected, ExpectedFile, What};
 use super::fault::{Fault, Kind, Problem, Shown};
 use super::file_data::{Buffer, FileData};
 use super::headway::{Headway, Watch};
+use super::history::History;
+use super::put_back::{Found, PutBack};
 use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::{
-    AtFlags, Mode, OFlags, RenameFlags, Stat, fstat, ftruncate, linkat, mkdirat, openat,
-    renameat_with, statat, symlinkat, unlinkat,
+    AtFlags, Mode, OFlags, Stat, fstat, ftruncate, linkat, mkdirat, openat, statat, symlinkat,
+    unlinkat,
 };
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,30 +31,6 @@ use thiserror::Error;
 /// The kernel stamps changes with a clock that is up to a tick behind.
 const CLOCK_SLACK_NS: i128 = 1_000_000_000;
 
-/// What a replay may have left in its tree that should not be there.
-#[derive(Clone, Debug, Default)]
-pub struct Allowed {
-    /// Paths that may be removed: those that the events after the journal's count make, and those that events since
-    /// the last end of a day removed or moved away.
-    ///
-    /// After a kill, no more than [`UNSAID`](super::UNSAID) events come into question, or the batch that several
-    /// threads shared; after a power failure, all up to the next end of a day do.
-    pub paths: BTreeSet<Vec<u8>>,
-    /// Renames to try first, in this order, so that a directory need not be made again with all that is in it: those
-    /// after the count backward, the last one first; and those since the last end of a day as they were. None of them
-    /// needs to have happened.
-    pub moves: Vec<Move>,
-}
-
-/// A name that may be in the wrong place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Move {
-    /// Where it may be.
-    pub found_at: Vec<u8>,
-    /// Where it should be.
-    pub belongs_at: Vec<u8>,
-}
-
 /// Which files of the right size have their data read.
 #[derive(Clone, Debug)]
 pub enum Reread {
@@ -60,8 +39,8 @@ pub enum Reread {
     Since {
         /// When the tree was last synced.
         ctime_ns: i64,
-        /// Paths of files that were written since; any of their names will do.
-        written: BTreeSet<Vec<u8>>,
+        /// Files that were written since, by what they hold.
+        written: BTreeSet<Content>,
     },
     /// All of them.
     Everything,
@@ -144,12 +123,12 @@ pub enum RepairError {
 /// whether to go on.
 ///
 /// # Errors
-/// A foreign entry, before anything but a rename was done; a failure of the file system; or the caller's wish to stop.
-/// In each case the tree can be repaired again.
+/// A foreign entry, before anything was done but to move files to where they belong; a failure of the file system; or
+/// the caller's wish to stop. In each case the tree can be repaired again.
 pub fn repair(
     root: BorrowedFd<'_>,
     expected: &Expected,
-    allowed: &Allowed,
+    history: &History,
     reread: &Reread,
     data: Data,
     progress: &mut dyn FnMut(Headway) -> bool,
@@ -165,15 +144,15 @@ pub fn repair(
         wrong_data: FxHashMap::default(),
         done: Repaired::default(),
     };
-    repair.move_back(&wanted, &allowed.moves);
-    let mut findings = Vec::new();
-    let rereads = rereads(reread, expected);
+    let guessed = repair.put_back(&wanted, history)?;
+    let mut doubtful = history.doubtful(expected);
+    for path in &guessed {
+        doubtful.extend(expected.inodes_at(path));
+    }
+    let rereads = rereads(reread, expected, doubtful);
     let reads = |at: usize, stat: &Stat| data == Data::Write && rereads(at, stat);
-    wanted.compare(root, false, &reads, &mut repair.watch, &mut |finding| {
-        findings.push(finding);
-    });
-    repair.goes_on()?;
-    let findings = explained(findings, &allowed.paths)?;
+    let findings = repair.compare(&wanted, &reads)?;
+    let findings = explained(findings, &wanted, history)?;
     // What goes makes room for what comes.
     repair.remove(&findings)?;
     repair.make_directories(&findings)?;
@@ -182,26 +161,34 @@ pub fn repair(
 }
 
 /// Whether a file's data is read, as [`Reads`](super::compare::Reads) has it.
-fn rereads(reread: &Reread, expected: &Expected) -> impl Fn(usize, &Stat) -> bool {
-    let (since_ns, written) = match reread {
-        Reread::Everything => (i128::MIN, FxHashSet::default()),
+fn rereads(
+    reread: &Reread,
+    expected: &Expected,
+    mut inodes: FxHashSet<u64>,
+) -> impl Fn(usize, &Stat) -> bool {
+    let since_ns = match reread {
+        Reread::Everything => i128::MIN,
         Reread::Since { ctime_ns, written } => {
             let files = expected.files.iter();
-            let written = files.filter(|file| written.contains(&file.path));
-            let inodes = written.map(|file| file.inode).collect();
-            (i128::from(*ctime_ns) - CLOCK_SLACK_NS, inodes)
+            let written = files.filter(|file| match &file.what {
+                What::File { content, .. } => written.contains(content),
+                What::Symlink { .. } => false,
+            });
+            inodes.extend(written.map(|file| file.inode));
+            i128::from(*ctime_ns) - CLOCK_SLACK_NS
         }
     };
     move |at, stat| {
         let changed_ns = i128::from(stat.st_ctime) * 1_000_000_000 + i128::from(stat.st_ctime_nsec);
-        changed_ns >= since_ns || written.contains(&expected.files[at].inode)
+        changed_ns >= since_ns || inodes.contains(&expected.files[at].inode)
     }
 }
 
 /// The findings in order of their paths, if nothing among them is beyond repair.
 fn explained(
     mut findings: Vec<Finding>,
-    allowed: &BTreeSet<Vec<u8>>,
+    wanted: &Wanted<'_>,
+    history: &History,
 ) -> Result<Vec<Finding>, RepairError> {
     findings.sort_by(|a, b| a.path.cmp(&b.path));
     let unreadable = |f: &Finding| matches!(f.fault, Fault::Unreadable(_) | Fault::Mounted);
@@ -212,7 +199,7 @@ fn explained(
     }
     let mut foreign = findings.iter().filter_map(|finding| match finding.fault {
         Fault::Foreign(kind) | Fault::Kind { found: kind, .. }
-            if !allowed.contains(&finding.path) =>
+            if !history.explains(wanted, &finding.path, kind) =>
         {
             Some((finding, kind))
         }
@@ -249,23 +236,38 @@ impl<'a> Repair<'a> {
         Err(RepairError::Interrupted)
     }
 
-    /// Tries all renames. What cannot be moved is removed and made again.
-    fn move_back(&mut self, wanted: &Wanted<'_>, moves: &[Move]) {
-        for Move {
-            found_at,
-            belongs_at,
-        } in moves
-        {
-            if wanted.expects(found_at) && !wanted.expects(belongs_at) {
-                continue;
-            }
-            let (from, to) = (split(found_at), split(belongs_at));
-            let moved = open_directory(self.root, from.0).and_then(|old| {
-                let new = open_directory(self.root, to.0)?;
-                renameat_with(old, from.1, new, to.1, RenameFlags::NOREPLACE)
-            });
-            self.done.moved += u64::from(moved.is_ok());
+    fn compare(
+        &mut self,
+        wanted: &Wanted<'_>,
+        reads: Reads<'_>,
+    ) -> Result<Vec<Finding>, RepairError> {
+        let mut findings = Vec::new();
+        wanted.compare(self.root, false, reads, &mut self.watch, &mut |finding| {
+            findings.push(finding);
+        });
+        self.goes_on()?;
+        Ok(findings)
+    }
+
+    /// Moves what is elsewhere to where it belongs, if nothing in the tree is foreign. Gives the paths of what may have
+    /// been taken for something else.
+    fn put_back(
+        &mut self,
+        wanted: &Wanted<'_>,
+        history: &History,
+    ) -> Result<Vec<Vec<u8>>, RepairError> {
+        let mut done = PutBack::default();
+        let mut found = Found::look(self.root, wanted, history);
+        if !found.misplaced().is_empty() {
+            let findings = self.compare(wanted, &|_, _| false)?;
+            explained(findings, wanted, history)?;
+            found.put_back_directories(&mut done);
         }
+        found.put_back_files(&mut done);
+        self.done.moved += done.moved;
+        self.done.made += done.made;
+        self.done.removed += done.removed;
+        Ok(done.guessed)
     }
 
     /// Removes what should not be there, what lies in a directory before it.

@@ -1,8 +1,8 @@
 //! Random trees with random damage.
 
-use crate::kit::{build, expected, file, link, path, repaired, see, verified, wanted};
+use crate::kit::{Left, build, expected, file, link, path, repaired, see, verified, wanted};
 use fsage_core::Rng;
-use fsage_target::directory::{Allowed, Data, Expected, ExpectedFile, Move, Repaired, Reread};
+use fsage_target::directory::{Data, Expected, ExpectedFile, Repaired, Reread};
 use std::fs::{self, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, symlink};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 struct Chaos {
     rng: Rng,
     root: PathBuf,
-    allowed: Allowed,
+    left: Left,
     news: u64,
 }
 
@@ -85,9 +85,7 @@ impl Chaos {
     }
 
     fn allow(&mut self, path: &Path) {
-        self.allowed
-            .paths
-            .insert(path.as_os_str().as_bytes().to_vec());
+        self.left.allow(path.as_os_str().as_bytes());
     }
 
     fn damage(&mut self, expected: &Expected) {
@@ -117,15 +115,7 @@ impl Chaos {
                     self.allow(path(&expected.directories[at]));
                 }
             } else if fs::rename(&directory, self.root.join("moved")).is_ok() {
-                self.allow(Path::new("moved"));
-                self.allowed.moves.push(Move {
-                    found_at: "moved".into(),
-                    belongs_at: expected.directories[at].clone(),
-                });
-                // What lies in it is in the way if it cannot be moved back.
-                for (below, _) in see(&self.root.join("moved")).0 {
-                    self.allow(&Path::new("moved").join(below));
-                }
+                self.left.moved(&expected.directories[at], &[b"moved"]);
             }
             return;
         }
@@ -147,10 +137,8 @@ impl Chaos {
             4 => fs::rename(&at, &target).unwrap(),
             5 => {
                 fs::rename(&at, &target).unwrap();
-                self.allowed.moves.push(Move {
-                    found_at: new.as_os_str().as_bytes().to_vec(),
-                    belongs_at: victim.path.clone(),
-                });
+                let new = new.as_os_str().as_bytes();
+                self.left.moved(&victim.path, &[new]);
             }
             6 => fs::hard_link(&at, &target).unwrap(),
             7 => {
@@ -195,10 +183,11 @@ fn after_a_repair_nothing_is_wrong_whatever_was_done() {
         let mut chaos = Chaos {
             rng: Rng::new(seed).stream("chaos", 0),
             root: root.clone(),
-            allowed: Allowed::default(),
+            left: Left::default(),
             news: 0,
         };
         let expected = chaos.tree();
+        chaos.left = Left::in_tree(&expected);
         build(&root, &expected);
         let verification = verified(&root, &expected, Data::Write);
         assert!(verification.is_sound(), "{seed}: {verification:?}");
@@ -215,7 +204,7 @@ fn after_a_repair_nothing_is_wrong_whatever_was_done() {
         let done = repaired(
             &root,
             &expected,
-            &chaos.allowed,
+            &chaos.left,
             &Reread::Everything,
             Data::Write,
         );

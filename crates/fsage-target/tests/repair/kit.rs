@@ -1,9 +1,9 @@
 //! Trees on disk, made and read back by the standard library.
 
-use fsage_core::FileId;
+use fsage_core::{DirId, FileId};
 use fsage_target::directory::{
-    Allowed, Content, Data, Expected, ExpectedFile, RepairError, Repaired, Reread, Verification,
-    What, repair, verify,
+    Content, Data, DirKey, Expected, ExpectedFile, History, Occupant, RepairError, Repaired,
+    Reread, Verification, What, repair, verify,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -168,19 +168,86 @@ pub fn sentences(verification: &Verification) -> Vec<String> {
 pub fn repaired(
     root: &Path,
     expected: &Expected,
-    allowed: &Allowed,
+    left: &Left,
     reread: &Reread,
     data: Data,
 ) -> Result<Repaired, RepairError> {
     let root = File::open(root).unwrap();
-    repair(root.as_fd(), expected, allowed, reread, data, &mut |_| true)
+    repair(
+        root.as_fd(),
+        expected,
+        &left.history,
+        reread,
+        data,
+        &mut |_| true,
+    )
 }
 
-pub fn paths<'a>(paths: impl IntoIterator<Item = &'a str>) -> Allowed {
-    Allowed {
-        paths: paths.into_iter().map(Into::into).collect(),
-        moves: Vec::new(),
+/// What a replay may have left, told by paths. Directories have numbers, by which a history knows them.
+#[derive(Default)]
+pub struct Left {
+    pub history: History,
+    ids: BTreeMap<Vec<u8>, u64>,
+    files: u64,
+}
+
+impl Left {
+    pub fn in_tree(expected: &Expected) -> Left {
+        let mut left = Left::default();
+        for path in &expected.directories {
+            let id = left.new_id(path);
+            left.history.directory_belongs_at(id, path);
+        }
+        left
     }
+
+    fn new_id(&mut self, path: &[u8]) -> DirId {
+        let id = self.ids.len() as u64 + 1;
+        self.ids.insert(path.to_vec(), id);
+        DirId(id)
+    }
+
+    fn place(&self, path: &[u8]) -> (DirKey, Vec<u8>) {
+        match path.iter().rposition(|byte| *byte == b'/') {
+            None => (None, path.to_vec()),
+            Some(slash) => (
+                Some(DirId(self.ids[&path[..slash]])),
+                path[slash + 1..].to_vec(),
+            ),
+        }
+    }
+
+    /// The replay may have made something at this path.
+    pub fn allow(&mut self, path: &[u8]) {
+        let dir = self.new_id(path);
+        let place = self.place(path);
+        self.history.had(place.clone(), Occupant::Directory(dir));
+        self.files += 1;
+        self.history.had(place, Occupant::File(FileId(self.files)));
+    }
+
+    /// What belongs at one path may be at others.
+    pub fn moved(&mut self, belongs_at: &[u8], found_at: &[&[u8]]) {
+        let occupant = if let Some(id) = self.ids.get(belongs_at) {
+            Occupant::Directory(DirId(*id))
+        } else {
+            self.files += 1;
+            let id = FileId(self.files);
+            self.history.file_belongs_at(id, belongs_at);
+            Occupant::File(id)
+        };
+        for path in [&[belongs_at], found_at].concat() {
+            self.history.had(self.place(path), occupant);
+        }
+    }
+}
+
+pub fn paths<'a>(expected: &Expected, paths: impl IntoIterator<Item = &'a str>) -> Left {
+    let mut left = Left::in_tree(expected);
+    for path in paths {
+        left.allow(path.as_bytes());
+    }
+    left
 }
 
 /// A small tree with one of everything.

@@ -5,11 +5,11 @@ mod kit;
 
 use fsage_core::FileId;
 use fsage_target::directory::{
-    Allowed, Content, Data, Expected, Fault, Move, RepairError, Repaired, Reread, repair, verify,
+    Content, Data, Expected, Fault, History, RepairError, Repaired, Reread, repair, verify,
 };
 use kit::{
-    Small, build, bytes_of, expected, file, link, mount, paths, repaired, sample, see, sentences,
-    verified, wanted,
+    Left, Small, build, bytes_of, expected, file, link, mount, paths, repaired, sample, see,
+    sentences, verified, wanted,
 };
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -32,7 +32,7 @@ fn a_tree_that_is_as_it_should_be_has_no_problem() {
     let nothing = repaired(
         root.path(),
         &expected,
-        &Allowed::default(),
+        &Left::default(),
         &Reread::Everything,
         Data::Write,
     );
@@ -95,7 +95,7 @@ fn verifying_and_repairing_stop_when_asked() {
     let stopped = repair(
         open.as_fd(),
         &sample(),
-        &Allowed::default(),
+        &History::default(),
         &Reread::Everything,
         Data::Write,
         &mut |_| false,
@@ -119,7 +119,7 @@ fn a_foreign_entry_is_named_and_nothing_is_touched() {
         let error = repaired(
             root.path(),
             &expected,
-            &paths(allowed),
+            &paths(&expected, allowed),
             &Reread::Everything,
             Data::Write,
         )
@@ -161,7 +161,7 @@ fn nothing_outside_the_tree_is_looked_at_or_changed() {
     repaired(
         &root,
         &sample(),
-        &paths(["a"]),
+        &paths(&sample(), ["a"]),
         &Reread::Everything,
         Data::Write,
     )
@@ -183,18 +183,15 @@ fn data_is_read_of_files_that_changed_since_the_last_sync_or_were_written() {
         let meta = open.metadata().unwrap();
         meta.ctime() * 1_000_000_000 + meta.ctime_nsec()
     };
-    let since = |ctime_ns, written: &[&str]| Reread::Since {
+    let since = |ctime_ns, written: &[u64]| Reread::Since {
         ctime_ns,
-        written: written
-            .iter()
-            .map(|path| path.as_bytes().to_vec())
-            .collect(),
+        written: written.iter().map(|&id| Content(id)).collect(),
     };
     let rewritten = |reread| {
         repaired(
             root.path(),
             &expected,
-            &Allowed::default(),
+            &Left::default(),
             &reread,
             Data::Write,
         )
@@ -203,7 +200,7 @@ fn data_is_read_of_files_that_changed_since_the_last_sync_or_were_written() {
     };
     let later = damage() + 2_000_000_000;
     assert_eq!(rewritten(since(later, &[])), 0);
-    assert_eq!(rewritten(since(later, &["f"])), 1);
+    assert_eq!(rewritten(since(later, &[7])), 1);
     let now = damage();
     assert_eq!(rewritten(since(now, &[])), 1);
     assert!(verified(root.path(), &expected, Data::Write).is_sound());
@@ -235,7 +232,7 @@ fn files_that_grew_or_shrank_keep_what_is_right() {
     let done = repaired(
         root.path(),
         &expected,
-        &Allowed::default(),
+        &Left::default(),
         &Reread::Everything,
         Data::Write,
     );
@@ -265,26 +262,19 @@ fn a_directory_goes_back_to_where_it_was() {
     fs::rename(at("a"), at("x")).unwrap();
     fs::rename(at("x"), at("y")).unwrap();
     fs::rename(at("tail"), at("old")).unwrap();
-    let moves = [("y", "x"), ("x", "a"), ("old", "tail"), ("sym", "gone")];
-    let allowed = Allowed {
-        paths: ["x", "y", "old"].into_iter().map(Into::into).collect(),
-        moves: moves
-            .into_iter()
-            .map(|(found_at, belongs_at)| Move {
-                found_at: found_at.into(),
-                belongs_at: belongs_at.into(),
-            })
-            .collect(),
-    };
+    let mut left = Left::in_tree(&expected);
+    left.moved(b"a", &[b"x", b"y"]);
+    left.moved(b"tail", &[b"old"]);
+    left.moved(b"sym", &[b"gone"]);
     let done = repaired(
         root.path(),
         &expected,
-        &allowed,
+        &left,
         &Reread::Everything,
         Data::Write,
     );
     let right = Repaired {
-        moved: 3,
+        moved: 2,
         ..Repaired::default()
     };
     assert_eq!(done.unwrap(), right);
@@ -300,7 +290,7 @@ fn data_that_was_only_allocated_reads_as_zeros() {
         let made = repaired(
             root.path(),
             &expected,
-            &Allowed::default(),
+            &Left::default(),
             &Reread::Everything,
             data,
         );
@@ -328,7 +318,7 @@ fn data_that_was_only_allocated_reads_as_zeros() {
         let done = repaired(
             root.path(),
             &expected,
-            &Allowed::default(),
+            &Left::default(),
             &Reread::Everything,
             data,
         );
@@ -360,7 +350,7 @@ fn a_tree_may_be_deep() {
     let made = repaired(
         root.path(),
         &expected,
-        &Allowed::default(),
+        &Left::default(),
         &Reread::Everything,
         Data::Write,
     );
@@ -380,7 +370,7 @@ fn a_symbolic_link_with_two_names_is_made_anew_if_its_target_is_wrong() {
     let done = repaired(
         root.path(),
         &expected,
-        &Allowed::default(),
+        &Left::default(),
         &Reread::Everything,
         Data::Write,
     );
@@ -409,13 +399,13 @@ fn a_full_file_system_is_repaired_once_there_is_room() {
     let ballast = small.at.join("ballast");
     fs::write(&ballast, vec![1; 100_000]).unwrap();
     let everything =
-        |allowed: &Allowed| repaired(&root, &expected, allowed, &Reread::Everything, Data::Write);
-    everything(&Allowed::default()).unwrap();
+        |left: &Left| repaired(&root, &expected, left, &Reread::Everything, Data::Write);
+    everything(&Left::default()).unwrap();
     assert_eq!(see(&root), wanted(&expected));
 
     fs::remove_file(root.join("a")).unwrap();
     assert!(fs::write(&ballast, vec![1; 1 << 20]).is_err());
-    let short = everything(&Allowed::default()).unwrap().short;
+    let short = everything(&Left::default()).unwrap().short;
     let found = fs::read(root.join("a")).unwrap();
     assert_eq!(short.len(), 1);
     assert_eq!(short[0].path, b"a");
@@ -425,7 +415,7 @@ fn a_full_file_system_is_repaired_once_there_is_room() {
             && found == bytes_of(Content::of(FileId(1)), 500_000, &[])[..found.len()]
     );
     fs::remove_file(&ballast).unwrap();
-    assert_eq!(everything(&Allowed::default()).unwrap().resized, 1);
+    assert_eq!(everything(&Left::default()).unwrap().resized, 1);
     assert_eq!(see(&root), wanted(&expected));
 }
 
@@ -447,7 +437,7 @@ fn another_file_system_within_the_tree_is_left_alone() {
     let error = repaired(
         &small.at,
         &expected,
-        &paths(["d"]),
+        &paths(&expected, ["d"]),
         &Reread::Everything,
         Data::Write,
     );

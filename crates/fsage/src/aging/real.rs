@@ -38,8 +38,6 @@ struct Identity {
     lenient: bool,
     /// The root directory of the tree: another one may be mounted in its place.
     root: RootId,
-    /// Started anew since, the system may have lost what was not synced.
-    boot: String,
     /// Space for data when the tree was empty.
     data_bytes: Option<u64>,
 }
@@ -93,7 +91,6 @@ pub fn begin(spec: &TargetSpec, run: &RunFacts<'_>, folder: &Path) -> anyhow::Re
         spec: spec.to_string(),
         lenient: run.lenient,
         root: root_id(directory.root())?,
-        boot: boot(),
         data_bytes: geometry(&directory).data_bytes,
     };
     fs::create_dir_all(folder.join(CHECKPOINT))?;
@@ -142,11 +139,10 @@ fn go_on(
     let mut directory = Directory::new(volume, real.options)?;
     know_sizes(&mut directory, real, folder);
     directory.adjust_geometry(|geometry| geometry.data_bytes = identity.data_bytes);
-    let power_failed = identity.boot != boot();
     let earlier = day_records(&recovered).map(days::from_json);
     let earlier = earlier.collect::<anyhow::Result<Vec<_>>>()?;
     Ok(Begun {
-        real: Real::resume(directory, journal_file, recovered, power_failed, stop()),
+        real: Real::resume(directory, journal_file, recovered, stop()),
         earlier,
         warnings: Vec::new(),
     })
@@ -154,11 +150,6 @@ fn go_on(
 
 fn stop() -> fsage_target::Stop {
     Box::new(|| ui::go_on().is_err())
-}
-
-fn boot() -> String {
-    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id");
-    id.map_or_else(|_| "unknown".to_owned(), |id| id.trim().to_owned())
 }
 
 fn root_id(root: BorrowedFd<'_>) -> anyhow::Result<RootId> {
