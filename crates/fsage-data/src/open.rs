@@ -7,7 +7,6 @@ use crate::workload::{WorkloadReader, WorkloadWriter};
 use flate2::write::GzEncoder;
 use fsage_core::{Event, EventSink, EventSource, SinkError, WorkloadHeader};
 use fsage_durable::PartialFile;
-use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -34,11 +33,12 @@ pub fn is_parquet(path: &Path) -> Result<bool, DataError> {
         return Ok(false);
     }
     let mut start = Vec::new();
-    let file = File::open(path).map_err(|e| DataError::io(path, "cannot open", e))?;
-    // A pipe cannot be read twice, so its form is that of text.
-    if !file.metadata().is_ok_and(|m| m.is_file()) {
+    let failed = |e| DataError::io(path, "cannot open", e);
+    // A pipe cannot be read twice, so its form is that of text; it is not even opened, which its writer would see.
+    if !path.metadata().map_err(failed)?.is_file() {
         return Ok(false);
     }
+    let file = fsage_input::file(path).map_err(failed)?;
     file.take(parquet_file::MAGIC.len() as u64)
         .read_to_end(&mut start)
         .map_err(|e| DataError::io(path, "cannot read", e))?;
@@ -226,7 +226,7 @@ pub fn hash_bytes(bytes: &[u8]) -> String {
 /// The file cannot be read.
 pub fn hash_file(path: impl AsRef<Path>) -> Result<String, DataError> {
     let path = path.as_ref();
-    let file = File::open(path).map_err(|e| DataError::io(path, "cannot open", e))?;
+    let file = fsage_input::file(path).map_err(|e| DataError::io(path, "cannot open", e))?;
     let mut hasher = blake3::Hasher::new();
     hasher
         .update_reader(file)

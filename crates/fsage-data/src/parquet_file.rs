@@ -37,7 +37,7 @@ pub(crate) struct TableFile {
 impl TableFile {
     /// Opens a file of any schema of ours.
     pub fn open(path: &Path) -> Result<TableFile, DataError> {
-        let file = File::open(path).map_err(|e| DataError::io(path, "cannot open", e))?;
+        let file = fsage_input::file(path).map_err(|e| DataError::io(path, "cannot open", e))?;
         // The columns say enough: an Arrow schema beside them would only be one more thing to distrust.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let builder =

@@ -1,7 +1,6 @@
 //! Input that may be compressed, with a count of what was read of it.
 
 use flate2::bufread::MultiGzDecoder;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -36,20 +35,12 @@ impl ReadProgress {
 /// The file cannot be opened or read.
 pub fn open(path: &Path) -> io::Result<(Box<dyn BufRead + Send>, ReadProgress)> {
     let read = Arc::new(AtomicU64::new(0));
-    let (input, total): (Box<dyn Read + Send>, _) = if path.as_os_str() == "-" {
-        (Box::new(io::stdin()), None)
+    let input = if path.as_os_str() == "-" {
+        fsage_input::stdin()?
     } else {
-        let file = File::open(path)?;
-        let metadata = file.metadata()?;
-        if metadata.is_dir() {
-            return Err(io::Error::new(
-                io::ErrorKind::IsADirectory,
-                "is a directory, not a file",
-            ));
-        }
-        let total = metadata.is_file().then_some(metadata.len());
-        (Box::new(file), total)
+        fsage_input::stream(path)?
     };
+    let total = input.len_bytes();
     let counting = Counting {
         input,
         read: Arc::clone(&read),

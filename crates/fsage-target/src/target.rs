@@ -7,10 +7,10 @@ use fsage_core::{
     DirId, FileId, FileSystem, FileView, Geometry, Inconsistency, Layout, Op, Outcome, Run, Space,
     StateError,
 };
-use fsage_models::cffs::Cffs;
-use fsage_models::ext3::Ext3;
-use fsage_models::ffs::Ffs;
-use fsage_models::lfs::Lfs;
+use fsage_models::cffs::{self, Cffs};
+use fsage_models::ext3::{self, Ext3};
+use fsage_models::ffs::{self, Ffs};
+use fsage_models::lfs::{self, Lfs};
 use fsage_models::rearrange::{self, Part, Rearranged, Settings};
 
 /// Something that a workload is replayed on.
@@ -66,6 +66,24 @@ impl Target {
                 spec,
                 "this is a real file system, and a model is expected here: ffs, ext3, lfs, cffs or null",
             )),
+        }
+    }
+
+    /// That a specification names a model which can be made, as [`make`](Target::make) does, without the memory and
+    /// the time that it takes.
+    ///
+    /// # Errors
+    /// As [`make`](Target::make).
+    pub fn can_be_made(spec: &TargetSpec) -> Result<(), SpecError> {
+        if spec.rearrangement()?.is_some() {
+            return Target::make(spec).map(drop);
+        }
+        match spec.kind.as_str() {
+            "ffs" => checked(spec, ffs::Geometry::newfs(&spec.ffs_params()?)),
+            "ext3" => checked(spec, ext3::Geometry::mke2fs(&spec.ext3_params()?)),
+            "lfs" => checked(spec, lfs::Geometry::newfs(&spec.lfs_params()?)),
+            "cffs" => checked(spec, cffs::Geometry::new(&spec.cffs_params()?)),
+            _ => Target::make(spec).map(drop),
         }
     }
 
@@ -129,6 +147,12 @@ impl Target {
             Target::Real(_) => Ok(()),
         }
     }
+}
+
+fn checked<G, E: ToString>(spec: &TargetSpec, geometry: Result<G, E>) -> Result<(), SpecError> {
+    geometry
+        .map(drop)
+        .map_err(|error| SpecError::new(spec, error.to_string()))
 }
 
 /// Makes a model of a specification with a layer over it, on a disk as large as its partition would be.

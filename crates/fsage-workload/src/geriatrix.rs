@@ -11,7 +11,6 @@ pub use files::{GeriatrixError, Rows, parse};
 use crate::distribution::Distribution;
 use crate::profile::{Activity, Mix, Profile};
 use crate::space::SpaceRule;
-use std::fs;
 use std::path::Path;
 
 /// Days of a workload made of a triple, which has none of its own.
@@ -45,7 +44,7 @@ impl Triple {
         let text = |name: &str| {
             let path = folder.join(name);
             let file = path.display().to_string();
-            match fs::read(&path) {
+            match fsage_input::bytes(&path, fsage_input::TEXT_BYTES) {
                 Ok(text) => Ok((file, text)),
                 Err(error) => Err(GeriatrixError::Read { file, error }),
             }

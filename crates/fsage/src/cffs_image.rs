@@ -40,7 +40,7 @@ impl ReadBlocks for Image {
 pub fn is_image(path: &Path) -> anyhow::Result<bool> {
     let failed = || format!("{}: cannot be read", path.display());
     let mut first = Vec::new();
-    let file = File::open(path).with_context(failed)?;
+    let file = fsage_input::file(path).with_context(failed)?;
     file.take(2 * BLOCK)
         .read_to_end(&mut first)
         .with_context(failed)?;
@@ -50,7 +50,7 @@ pub fn is_image(path: &Path) -> anyhow::Result<bool> {
 /// Reads an image, and checks it.
 pub fn read(path: &Path) -> anyhow::Result<Recovery> {
     let failed = || format!("{}: cannot be read", path.display());
-    let file = File::open(path).with_context(failed)?;
+    let file = fsage_input::file(path).with_context(failed)?;
     let bytes = file.metadata().with_context(failed)?.len();
     let recovery = image::recover(&Image { file, bytes });
     recovery.with_context(|| path.display().to_string())

@@ -17,7 +17,6 @@ use fsage_durable::PartialFile;
 use fsage_metrics::Recording;
 use fsage_metrics::block_map::{Grid, decode, encode};
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 
@@ -83,8 +82,8 @@ pub fn write(path: &Path, recording: &Recording, signatures: bool) -> anyhow::Re
 /// # Errors
 /// The file cannot be read, is of a newer version, or is damaged.
 pub fn read(path: &Path) -> anyhow::Result<Recording> {
-    let bytes =
-        fs::read(path).with_context(|| format!("{}: cannot read the block map", path.display()))?;
+    let bytes = fsage_input::bytes(path, MAX_BYTES as u64)
+        .with_context(|| format!("{}: cannot read the block map", path.display()))?;
     let damaged = || {
         format!(
             "{}: expected a block map, found a damaged one; age the target again",

@@ -195,7 +195,7 @@ impl Manifest {
     /// Reads the manifest of a run.
     pub fn read(run: &Path) -> anyhow::Result<Manifest> {
         let path = run.join(MANIFEST);
-        let text = fs::read_to_string(&path).with_context(|| {
+        let text = fsage_input::text(&path, fsage_input::MANIFEST_BYTES).with_context(|| {
             format!(
                 "{}: not a run: cannot read {MANIFEST}; `fsage age ... -o RUN` makes a run",
                 run.display()

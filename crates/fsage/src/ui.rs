@@ -1,15 +1,15 @@
 //! What a person sees while fsage works: progress and warnings on stderr, results on stdout.
 
+mod interrupt;
 mod plain;
 
+pub use interrupt::{Interruptible, Unfinished, catch_interrupts, go_on};
 pub use plain::{Plain, plain};
 
-use fsage_core::{Event, EventSink, SinkError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How talkative to be.
 #[derive(Clone, Copy, Debug)]
@@ -129,43 +129,6 @@ fn named(error: io::Error) -> io::Error {
         // Whoever writes tries again.
         ErrorKind::Interrupted => error,
         kind => io::Error::new(kind, format!("cannot write to standard output: {error}")),
-    }
-}
-
-/// Somebody pressed Ctrl-C, or the system wants us to end.
-static STOP: AtomicBool = AtomicBool::new(false);
-
-/// From now on an interrupt ends the work in order, so that nothing half-written stays; a second one ends the
-/// program at once.
-pub fn catch_interrupts() {
-    let caught = ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(3);
-        }
-    });
-    // Without a handler an interrupt ends the program as it always does.
-    drop(caught);
-}
-
-/// Fails once an interrupt has come. Long work asks it often.
-pub fn go_on() -> io::Result<()> {
-    if STOP.load(Ordering::Relaxed) {
-        Err(io::Error::new(
-            ErrorKind::Interrupted,
-            "interrupted; what was being written is removed",
-        ))
-    } else {
-        Ok(())
-    }
-}
-
-/// A sink that stops taking events once an interrupt has come.
-pub struct Interruptible<'a>(pub &'a mut dyn EventSink);
-
-impl EventSink for Interruptible<'_> {
-    fn event(&mut self, event: Event) -> Result<(), SinkError> {
-        go_on()?;
-        self.0.event(event)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::error::DataError;
 use fsage_core::Run;
 use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo, SnapshotRow};
 use fsage_durable::{CompleteFile, PartialFile, refuse_existing};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -210,7 +210,7 @@ fn remove_old(path: &Path) -> Result<(), DataError> {
 /// A copy that gets its name later.
 fn copy(from: &Path, to: &Path, force: bool) -> Result<CompleteFile, DataError> {
     let failed = |e| DataError::io(from, "cannot copy", e);
-    let mut input = File::open(from).map_err(failed)?;
+    let mut input = fsage_input::file(from).map_err(failed)?;
     let mut output = PartialFile::create(to, force)?;
     io::copy(&mut input, &mut output).map_err(failed)?;
     Ok(output.complete()?)

@@ -73,9 +73,14 @@ pub fn age(
     ui: Ui,
 ) -> anyhow::Result<Vec<Aged>> {
     let folders = folders(specs)?;
+    let mut unfinished = None;
     for spec in specs {
         // Before anything is made: a key may be wrong.
-        if spec.real()?.is_some() && workload == Path::new("-") {
+        let is_real = spec.real()?.is_some();
+        if is_real {
+            unfinished.get_or_insert_with(ui::Unfinished::begin);
+        }
+        if is_real && workload == Path::new("-") {
             bail!(
                 "`{spec}`: a run on a real file system may have to be resumed, so its workload must be a file"
             );

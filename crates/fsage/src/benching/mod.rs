@@ -13,7 +13,7 @@ pub use results::State;
 use crate::aging::again::{self, AgedModel};
 use crate::commands::disk;
 use crate::run_folder::{Manifest, State as RunState, TargetFacts};
-use crate::ui::Ui;
+use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use fsage_bench::real::may_drop_all;
@@ -171,6 +171,8 @@ fn measure(
     ui: Ui,
     reported: &mut Reported<'_>,
 ) -> anyhow::Result<Measured> {
+    let on_real = lanes.iter().any(Lane::is_real);
+    let _unfinished = on_real.then(ui::Unfinished::begin);
     // What would be refused in the end is refused before the work.
     if plan.drop_caches {
         may_drop_caches(lanes, ui)?;
@@ -253,7 +255,8 @@ fn host_params(name: &str) -> anyhow::Result<HostParams> {
         let names = presets::PRESETS.map(|(name, _)| name).join(", ");
         bail!("no host is called {name}; expected one of {names}, or a file that ends in .toml");
     }
-    let text = fs::read_to_string(name).with_context(|| name.to_owned())?;
+    let text = fsage_input::text(Path::new(name), fsage_input::TEXT_BYTES)
+        .with_context(|| name.to_owned())?;
     Ok(HostParams::parse(name, &text)?)
 }
 

@@ -10,7 +10,6 @@ use fsage_bench::{Benchmark, benchmarks};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
 use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
@@ -271,8 +270,8 @@ impl Rules {
                 names.join(", ")
             );
         }
-        let text =
-            fs::read_to_string(name).with_context(|| format!("{name}: cannot read the rules"))?;
+        let text = fsage_input::text(Path::new(name), fsage_input::TEXT_BYTES)
+            .with_context(|| format!("{name}: cannot read the rules"))?;
         Rules::parse(name, &text)
     }
 

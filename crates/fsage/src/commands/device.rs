@@ -8,7 +8,6 @@ use crate::ui::Ui;
 use anyhow::{Context, bail};
 use clap::Subcommand;
 use fsage_disk::{Disk, Drive, presets};
-use std::fs;
 use std::path::Path;
 
 /// Looks at simulated disks: what there is, what one is like, how long requests take on it.
@@ -75,6 +74,7 @@ fn plain_drive(name: &str) -> anyhow::Result<Drive> {
             names.join(", ")
         );
     }
-    let text = fs::read_to_string(name).with_context(|| name.to_owned())?;
+    let text = fsage_input::text(Path::new(name), fsage_input::TEXT_BYTES)
+        .with_context(|| name.to_owned())?;
     Ok(Drive::parse(name, &text)?)
 }

@@ -9,7 +9,6 @@ use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::{Context, anyhow};
 use serde::Serialize;
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -81,7 +80,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         .file
         .as_deref()
         .context("the experiment file is needed")?;
-    let text = fs::read_to_string(file).with_context(|| {
+    let text = fsage_input::text(file, fsage_input::TEXT_BYTES).with_context(|| {
         format!(
             "{}: cannot read it; `fsage run --show policies` prints an experiment file",
             file.display()

@@ -105,7 +105,8 @@ pub fn standing(
 
 /// How far a cell came; none if it never began.
 fn mark(experiment: &Path, id: &str) -> Option<Mark> {
-    serde_json::from_slice(&fs::read(mark_path(experiment, id)).ok()?).ok()
+    let mark = fsage_input::bytes(&mark_path(experiment, id), fsage_input::TEXT_BYTES);
+    serde_json::from_slice(&mark.ok()?).ok()
 }
 
 /// What a cell is made of.

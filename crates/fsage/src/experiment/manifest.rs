@@ -109,7 +109,7 @@ impl Manifest {
     /// Reads the manifest of an experiment.
     pub fn read(folder: &Path) -> anyhow::Result<Manifest> {
         let path = folder.join(MANIFEST);
-        let text = fs::read_to_string(&path).with_context(|| {
+        let text = fsage_input::text(&path, fsage_input::MANIFEST_BYTES).with_context(|| {
             format!(
                 "{}: not an experiment: cannot read {MANIFEST}; `fsage run experiment.toml` makes one",
                 folder.display()

@@ -64,6 +64,12 @@ impl Template {
         gaps
     }
 
+    /// How many texts there are.
+    pub fn count(&self, matrix: &Matrix) -> u64 {
+        let values = |gap: &&str| matrix.get(*gap).map_or(0, Vec::len) as u64;
+        self.gaps().iter().map(values).fold(1, u64::saturating_mul)
+    }
+
     /// The texts with every combination of values: the first gap varies slowest. A gap that the matrix does not know
     /// leaves none.
     pub fn expand(&self, matrix: &Matrix) -> Vec<String> {
@@ -143,7 +149,9 @@ mod tests {
                     product *= length;
                 }
             }
-            let mut texts = Template::parse(&text).expect("a template").expand(&lists);
+            let template = Template::parse(&text).expect("a template");
+            let mut texts = template.expand(&lists);
+            assert_eq!(template.count(&lists), product);
             texts.sort();
             texts.dedup();
             assert_eq!(texts.len() as u64, product, "{text} {lists:?}");

@@ -29,6 +29,7 @@ use fsage_durable::{FileError, TemporaryFolder, make_folders};
 use indicatif::ProgressBar;
 use manifest::{Manifest, State};
 use plan::CellPlan;
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::str::FromStr;
@@ -202,6 +203,7 @@ fn write_files(plan: &Plan, to: &Path, folder: &Path) -> anyhow::Result<()> {
 /// What there is; `hashes` are those of the workloads, where they are known.
 fn manifest(plan: &Plan, folder: &Path, hashes: &[Option<&str>]) -> anyhow::Result<Manifest> {
     let cells = plan.cells.iter().map(|cell| {
+        ui::go_on()?;
         let hash = hashes.get(cell.workload).copied().flatten();
         cells::standing(plan, cell, hash, folder)
     });
@@ -234,9 +236,10 @@ fn workloads(
     folder: &Path,
     ui: Ui,
 ) -> anyhow::Result<Vec<Readied>> {
+    let needed: HashSet<usize> = cells.iter().map(|cell| cell.workload).collect();
     let mut workloads = Vec::new();
     for (i, workload) in plan.workloads.iter().enumerate() {
-        let is_needed = cells.iter().any(|cell| cell.workload == i);
+        let is_needed = needed.contains(&i);
         let ready = is_needed.then(|| workloads::ready(workload, folder, ui));
         ui::go_on().context("stopped; the same command goes on")?;
         workloads.push(ready);

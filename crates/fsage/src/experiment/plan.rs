@@ -5,15 +5,19 @@ use super::matrix::{Matrix, Template};
 use crate::benching::{self, Machine};
 use crate::check::{self, Rules};
 use crate::commands::generate;
+use crate::ui;
+use fsage_input::TEXT_BYTES;
 use fsage_target::{Target, TargetSpec};
-use std::collections::BTreeSet;
-use std::fs;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 
 /// The longest name of an experiment or of a workload: it becomes part of names of files.
 const MAX_NAME: usize = 60;
+
+/// The most cells of an experiment: each is a run of its own, and takes a line of every table.
+const MAX_CELLS: u64 = 100_000;
 
 /// An experiment that can be run.
 pub struct Plan {
@@ -175,7 +179,9 @@ fn workloads(source: &Text<'_>, file: &File) -> anyhow::Result<Vec<WorkloadPlan>
         None => vec![1],
     };
     let mut workloads: Vec<WorkloadPlan> = Vec::new();
+    let (mut names, mut labels) = (HashSet::new(), HashSet::new());
     for table in &file.workload {
+        ui::go_on()?;
         let wrong = |what: String| source.wrong(&table.span(), &what);
         let workload = table.get_ref();
         let (default_name, recipe, is_drawn) = recipe(workload).map_err(wrong)?;
@@ -184,7 +190,7 @@ fn workloads(source: &Text<'_>, file: &File) -> anyhow::Result<Vec<WorkloadPlan>
             .clone()
             .unwrap_or_else(|| fitted(&default_name));
         fits_file_names(&name).map_err(wrong)?;
-        if workloads.iter().any(|other| other.name == name) {
+        if !names.insert(name.clone()) {
             return Err(wrong(format!(
                 "two workloads are called `{name}`; give this one a `name` of its own"
             )));
@@ -199,7 +205,9 @@ fn workloads(source: &Text<'_>, file: &File) -> anyhow::Result<Vec<WorkloadPlan>
             None if is_drawn => seeds.iter().copied().map(Some).collect(),
             None => vec![None],
         };
-        for seed in seeds {
+        too_many(workloads.len() as u64 + seeds.len() as u64)
+            .map_err(|why| source.wrong(&table.span(), &why))?;
+        for (i, seed) in seeds.into_iter().enumerate() {
             let recipe = match (&recipe, seed) {
                 (Recipe::File(path), _) => Recipe::File(path.clone()),
                 (Recipe::Call(words), None) => Recipe::Call(words.clone()),
@@ -208,12 +216,13 @@ fn workloads(source: &Text<'_>, file: &File) -> anyhow::Result<Vec<WorkloadPlan>
                     Recipe::Call(words.iter().cloned().chain(seed).collect())
                 }
             };
-            if let Recipe::Call(words) = &recipe {
+            // What is right with one seed is right with another.
+            if let (Recipe::Call(words), 0) = (&recipe, i) {
                 generate::check(words).map_err(|error| wrong(format!("{error:#}")))?;
             }
             let name = name.clone();
             let new = WorkloadPlan { name, seed, recipe };
-            if workloads.iter().any(|other| other.label() == new.label()) {
+            if !labels.insert(new.label()) {
                 return Err(wrong(format!(
                     "`{}` is the name of another workload with its seed; give this one a `name` of its own",
                     new.label()
@@ -285,6 +294,7 @@ fn targets(source: &Text<'_>, file: &File) -> anyhow::Result<Vec<TargetPlan>> {
     let matrix = matrix(source, file)?;
     let mut used = BTreeSet::new();
     let mut targets: Vec<TargetPlan> = Vec::new();
+    let mut folders = HashSet::new();
     for given in file.targets.get_ref() {
         let wrong = |what: String| source.wrong(&given.span(), &what);
         let template = Template::parse(given.get_ref())
@@ -304,12 +314,11 @@ fn targets(source: &Text<'_>, file: &File) -> anyhow::Result<Vec<TargetPlan>> {
             }
             used.insert(gap.to_owned());
         }
+        too_many(template.count(&matrix).saturating_add(targets.len() as u64)).map_err(wrong)?;
         for text in template.expand(&matrix) {
+            ui::go_on()?;
             let (spec, is_real) = checked(&text).map_err(|error| wrong(format!("{error:#}")))?;
-            if targets
-                .iter()
-                .any(|other| other.spec.folder() == spec.folder())
-            {
+            if !folders.insert(spec.folder()) {
                 return Err(wrong(format!("target `{spec}` is named twice")));
             }
             let span = given.span();
@@ -338,12 +347,23 @@ fn targets(source: &Text<'_>, file: &File) -> anyhow::Result<Vec<TargetPlan>> {
     Ok(targets)
 }
 
+/// That an experiment has no more cells than can be.
+fn too_many(cells: u64) -> Result<(), String> {
+    if cells <= MAX_CELLS {
+        return Ok(());
+    }
+    Err(format!(
+        "{cells} cells or more: an experiment has at most {MAX_CELLS}; shorten the lists of `seeds` and [matrix], or \
+         make several experiments of it"
+    ))
+}
+
 /// A target that can be made, and whether it is real.
 fn checked(text: &str) -> anyhow::Result<(TargetSpec, bool)> {
     let spec = TargetSpec::parse(text)?;
     let is_real = spec.real()?.is_some();
     if !is_real {
-        Target::make(&spec)?;
+        Target::can_be_made(&spec)?;
     }
     Ok((spec, is_real))
 }
@@ -386,6 +406,13 @@ fn cells(
             return Err(source.wrong(&given.span(), what));
         }
     }
+    let of_targets = targets
+        .iter()
+        .map(|target| u64::from(if target.is_real { repetitions } else { 1 }));
+    let count = of_targets
+        .sum::<u64>()
+        .saturating_mul(workloads.len() as u64);
+    too_many(count).map_err(|why| source.wrong(&file.targets.span(), &why))?;
     let mut cells = Vec::new();
     for (workload, of) in workloads.iter().enumerate() {
         for target in targets {
@@ -406,7 +433,8 @@ fn cells(
         }
     }
     for target in targets.iter().filter(|target| target.spec.kind == "dir") {
-        let times = cells.iter().filter(|cell| cell.spec == target.spec).count();
+        // No two targets are the same.
+        let times = workloads.len() as u64 * u64::from(repetitions);
         if times > 1 {
             let what = format!(
                 "target `{}`: a directory can be aged once, and this experiment would age it {times} times; take \
@@ -427,7 +455,7 @@ fn check_plan(source: &Text<'_>, check: file::Check) -> anyhow::Result<CheckPlan
         Some((_, text)) => (*text).to_owned(),
         // Line numbers in messages are those of the experiment file.
         None if is_text => "\n".repeat(source.lines_before_text(&check.rules.span())) + given,
-        None => fs::read_to_string(given).map_err(|error| {
+        None => fsage_input::text(Path::new(given), TEXT_BYTES).map_err(|error| {
             let names = check::PRESETS.map(|(name, _)| name).join(", ");
             let what = format!(
                 "rules: {given}: {error}; expected a file, one of {names}, or rules in several lines"

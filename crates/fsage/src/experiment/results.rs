@@ -1,11 +1,12 @@
 //! What an experiment says: a row for each workload on each target, over all seeds and repetitions.
 
 use super::cells::run_folder;
-use super::manifest::{Manifest, State};
+use super::manifest::{Cell, Manifest, State};
 use super::verdict::{self, Verdict, phases};
 use crate::benching::Ratio;
 use fsage_bench::Summary;
 use serde::Serialize;
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -75,17 +76,18 @@ impl Mean {
 /// The rows of an experiment, in the order of its cells.
 pub fn rows(experiment: &Path, manifest: &Manifest) -> anyhow::Result<Vec<Row>> {
     let mut pairs: Vec<(&str, &str)> = Vec::new();
+    let mut cells_of: HashMap<(&str, &str), Vec<&Cell>> = HashMap::new();
     for cell in &manifest.cells {
         let pair = (cell.workload.as_str(), cell.target.as_str());
-        if !pairs.contains(&pair) {
+        let cells = cells_of.entry(pair).or_default();
+        if cells.is_empty() {
             pairs.push(pair);
         }
+        cells.push(cell);
     }
-    let rows = pairs.into_iter().map(|(workload, target)| {
-        let of_pair = || {
-            let cells = manifest.cells.iter();
-            cells.filter(move |cell| cell.workload == workload && cell.target == target)
-        };
+    let rows = pairs.into_iter().map(|pair| {
+        let (workload, target) = pair;
+        let of_pair = || cells_of[&pair].iter().copied();
         let count = |state| of_pair().filter(|cell| cell.state == state).count();
         let mut verdicts = Vec::new();
         for cell in of_pair().filter(|cell| cell.state == State::Complete) {

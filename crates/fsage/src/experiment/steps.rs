@@ -5,10 +5,10 @@ use crate::aging;
 use crate::benching::{self, Existing, Machine};
 use crate::run_folder::{Manifest, State};
 use crate::ui::Ui;
-use anyhow::{anyhow, bail};
+use anyhow::{Context, anyhow, bail};
 use fsage_target::TargetSpec;
 use serde::{Deserialize, Serialize};
-use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// What makes a run what it is: the same gives the same results, on models byte for byte.
@@ -85,15 +85,20 @@ impl MadeOf {
     /// this is an error.
     pub fn keep(&self, run: &Path) -> anyhow::Result<()> {
         let path = run.join("made-of.json");
-        match fs::read(&path) {
-            Ok(earlier) => match self.differs_from(&serde_json::from_slice(&earlier)?) {
+        let failed = || format!("{}: cannot be read", path.display());
+        match fsage_input::bytes(&path, fsage_input::TEXT_BYTES) {
+            Err(error) if error.kind() == ErrorKind::NotFound => write_json(&path, self),
+            Err(error) => Err(error).with_context(failed),
+            Ok(earlier) => match self.differs_from(
+                &serde_json::from_slice(&earlier)
+                    .with_context(|| format!("{}: damaged; age the run again", path.display()))?,
+            ) {
                 Some(why) => bail!(
                     "{}: cannot go on with it: {why}; give the same command again, or start anew with --force",
                     run.display()
                 ),
                 None => Ok(()),
             },
-            Err(_) => write_json(&path, self),
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::commands::generate;
 use crate::ui::Ui;
 use anyhow::Context;
 use fsage_durable::make_folders;
+use fsage_input::TEXT_BYTES;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -69,7 +70,7 @@ pub fn ready(plan: &WorkloadPlan, experiment: &Path, ui: Ui) -> anyhow::Result<W
 /// had a part in it.
 fn as_it_was_made(words: &[String], path: &Path, facts: &Path) -> Option<String> {
     let reads_files = words.iter().any(|word| Path::new(word).exists());
-    let made: Made = serde_json::from_slice(&fs::read(facts).ok()?).ok()?;
+    let made: Made = serde_json::from_slice(&fsage_input::bytes(facts, TEXT_BYTES).ok()?).ok()?;
     let same = made.fsage == env!("CARGO_PKG_VERSION") && made.generate == words && !reads_files;
     let blake3 = fsage_data::hash_file(path).ok()?;
     (same && blake3 == made.blake3).then_some(blake3)

@@ -32,7 +32,6 @@ use crate::ui::Ui;
 use anyhow::{Context, bail};
 use fsage_durable::PartialFile;
 use fsage_report::{Command, Fact, Report, Section, Target};
-use std::fs::File;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::Path;
 
@@ -181,7 +180,7 @@ fn lacking(group: &Group) -> Vec<String> {
 
 /// That nothing of others is lost.
 fn may_be_replaced(to: &Path) -> anyhow::Result<()> {
-    let file = match File::open(to) {
+    let file = match fsage_input::file(to) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         other => other.with_context(|| format!("{}: cannot be replaced", to.display()))?,
     };

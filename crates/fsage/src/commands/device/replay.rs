@@ -2,7 +2,7 @@
 
 use crate::summary;
 use crate::ui::{self, Ui};
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::ValueEnum;
 use flate2::read::MultiGzDecoder;
 use fsage_disk::replay::{self, Agreement};
@@ -10,8 +10,7 @@ use fsage_disk::requests::{RequestFile, read_measured, read_vector};
 use fsage_disk::{Components, Counters, Scheduler, Service, scheduler};
 use fsage_durable::PartialFile;
 use serde::Serialize;
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 /// Says how long the requests of a file take on a drive, and where the time goes.
@@ -148,18 +147,12 @@ fn choose(wanted: Option<&str>, file: &RequestFile) -> anyhow::Result<&'static d
 
 fn read(args: &Args, sectors: u64) -> anyhow::Result<RequestFile> {
     let name = args.requests.display().to_string();
-    let raw: Box<dyn Read> = if name == "-" {
-        Box::new(std::io::stdin())
+    let raw = if name == "-" {
+        fsage_input::stdin()
     } else {
-        // A folder can be opened on some systems, and then not read.
-        if fs::metadata(&args.requests)
-            .with_context(|| name.clone())?
-            .is_dir()
-        {
-            bail!("{name} is a folder; expected a file of requests");
-        }
-        Box::new(File::open(&args.requests).with_context(|| name.clone())?)
+        fsage_input::stream(&args.requests)
     };
+    let raw = raw.with_context(|| format!("{name}: cannot open"))?;
     let mut input: Box<dyn BufRead> = Box::new(BufReader::new(raw));
     let is_gzip = input
         .fill_buf()

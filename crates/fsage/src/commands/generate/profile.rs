@@ -143,7 +143,8 @@ fn find(name: &str, ui: Ui) -> anyhow::Result<Preset> {
     if !path.exists() {
         return Err(unknown(name));
     }
-    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {name}"))?;
+    let text = fsage_input::text(&path, fsage_input::TEXT_BYTES)
+        .with_context(|| format!("cannot read {name}"))?;
     Ok(Preset::parse(name, &text)?)
 }
 

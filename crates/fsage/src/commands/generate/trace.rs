@@ -369,7 +369,7 @@ fn copy_of_stdin(output: &Path) -> anyhow::Result<Temporary> {
     let copy = Temporary::beside(output, "stdin")?;
     let mut file = fs::File::create_new(copy.path())
         .with_context(|| format!("{}: cannot create it", copy.path().display()))?;
-    io::copy(&mut io::stdin().lock(), &mut file).with_context(|| {
+    io::copy(&mut fsage_input::stdin()?, &mut file).with_context(|| {
         format!(
             "{}: cannot copy standard input to it",
             copy.path().display()
