@@ -221,7 +221,9 @@ proptest! {
                 (Op::Create { file, .. } | Op::Symlink { file, .. }, Ok(Outcome::NoSpace)) =>
                     i64::from(fs.file_size(file).is_some()),
                 (Op::Delete { .. }, Ok(Outcome::Done)) => -1,
-                (Op::Rename { file, replaced: Some(other), .. }, Ok(Outcome::Done)) if file != other => -1,
+                // A name that lack of space kept from being made is not there to be replaced.
+                (Op::Rename { file, replaced: Some(other), .. }, Ok(Outcome::Done)) if file != other =>
+                    -i64::from(before.file_size(other).is_some()),
                 _ => 0,
             };
             prop_assert_eq!(gained, expected, "names gained by {:?}: {:?}", op, got);

@@ -2,7 +2,11 @@
 //! the end where there is none, and the file system stays consistent.
 
 use fsage_core::{DirId, FileId, FileSystem, Op, Outcome, Rng, StateError};
+use fsage_models::cffs::{self, Cffs};
+use fsage_models::ext3::{self, Ext3};
 use fsage_models::ffs::{Ffs, Params, policy};
+use fsage_models::lfs::{self, Lfs, Variant};
+use fsage_models::rearrange::{self, Settings, Technique};
 use std::collections::BTreeMap;
 
 fn tiny(dirent_bytes: u64) -> Ffs {
@@ -69,6 +73,96 @@ fn a_rename_over_a_name_that_was_never_made_still_moves_the_file() {
     );
     assert_eq!(fs.apply(&Op::Rmdir { dir: DirId(1) }), Ok(Outcome::Done));
     fs.check().unwrap();
+}
+
+/// Nothing has room for a directory, so a link in it is not made either.
+fn no_name_goes_where_none_was(fs: &mut dyn FileSystem, what: &str) {
+    let names = |fs: &dyn FileSystem| {
+        (0..200)
+            .filter(|&id| fs.file_size(FileId(id)).is_some())
+            .count()
+    };
+    let (mut next, mut bytes) = (10, 4 << 20);
+    while bytes > 0 {
+        match fs.apply(&create(next, bytes)) {
+            Ok(Outcome::Done) => {}
+            Ok(_) => bytes /= 2,
+            Err(error) => panic!("{what}: {error}"),
+        }
+        next += 1;
+    }
+    let (dir, parent) = (DirId(5), None);
+    let mkdir = fs.apply(&Op::Mkdir { dir, parent });
+    assert!(
+        matches!(mkdir, Ok(Outcome::NoSpace | Outcome::NoInode)),
+        "{what}: {mkdir:?}"
+    );
+    let (never, bytes) = (FileId(2), 0);
+    let symlink = Op::Symlink {
+        file: never,
+        dir,
+        bytes,
+    };
+    assert_eq!(fs.apply(&symlink), Ok(Outcome::Absent), "{what}");
+    // Room for the change of the root, where a log needs some.
+    let delete = |id| Op::Delete { file: FileId(id) };
+    assert_eq!(fs.apply(&delete(11)), Ok(Outcome::Done), "{what}");
+    let before = names(fs);
+    let rename = Op::Rename {
+        file: FileId(10),
+        dir: DirId::ROOT,
+        replaced: Some(never),
+    };
+    assert_eq!(fs.apply(&rename), Ok(Outcome::Done), "{what}");
+    assert_eq!(names(fs), before, "{what}");
+    assert_eq!(fs.check(), Ok(()), "{what}");
+    // Now the workload and the file system agree: the name was replaced, and is free.
+    assert_eq!(
+        fs.apply(&delete(2)),
+        Err(StateError::NoFile(never)),
+        "{what}"
+    );
+}
+
+#[test]
+fn a_rename_over_a_link_that_was_never_made_takes_no_name_in_any_model() {
+    let disk = 20 << 20;
+    let ext3 = |size_bytes| {
+        Ext3::new(ext3::Params {
+            size_bytes,
+            block_bytes: 1024,
+            journal_bytes: Some(1 << 20),
+            ..ext3::Params::default()
+        })
+    };
+    no_name_goes_where_none_was(&mut tiny(0), "ffs");
+    no_name_goes_where_none_was(&mut ext3(disk).unwrap(), "ext3");
+    let cffs = cffs::Params {
+        size_bytes: disk,
+        ..cffs::Params::default()
+    };
+    no_name_goes_where_none_was(&mut Cffs::new(cffs).unwrap(), "cffs");
+    for variant in [Variant::Lite2, Variant::NetBsd] {
+        let params = lfs::Params {
+            size_bytes: disk,
+            segment_bytes: 256 << 10,
+            ..lfs::Params::of_variant(variant)
+        };
+        no_name_goes_where_none_was(&mut Lfs::new(params).unwrap(), "lfs");
+    }
+    for technique in [
+        Technique::None,
+        Technique::Files,
+        Technique::Blocks,
+        Technique::OrganPipe,
+    ] {
+        let settings = Settings {
+            reserved_ppm: 80_000,
+            ..Settings::new(technique)
+        };
+        let mut layer = rearrange::over(&settings, disk, |_, bytes| ext3(bytes)).unwrap();
+        no_name_goes_where_none_was(&mut *layer, &format!("{technique:?}"));
+    }
 }
 
 /// A directory that was removed over the heads of its subdirectories must not become its own ancestor.
