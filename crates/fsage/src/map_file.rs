@@ -149,6 +149,7 @@ fn recording(header: &Header, cells: &[u8]) -> Option<Recording> {
 mod tests {
     use super::*;
     use fsage_metrics::block_map::{Cell, Frame};
+    use std::fs;
 
     fn recording() -> Recording {
         let grid = Grid::cut(5 * 8192, 4096, 8192, 3 * 8192);

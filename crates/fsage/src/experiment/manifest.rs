@@ -16,7 +16,6 @@ use super::cells;
 use crate::run_folder::inside;
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::path::{Component, Path};
 
 /// The copy of the experiment file.

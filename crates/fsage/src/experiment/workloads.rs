@@ -8,7 +8,6 @@ use anyhow::Context;
 use fsage_durable::make_folders;
 use fsage_input::TEXT_BYTES;
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A workload that can be replayed.
