@@ -118,16 +118,17 @@ impl Recording {
     fn close(&self, there: &mut [There]) {
         let (mut needed, mut all_directories) = (HashSet::new(), false);
         for (i, step) in self.steps[..there.len()].iter().enumerate().rev() {
-            let Some((node, moves)) = step.moved() else {
-                continue;
-            };
-            let is_dir = self.is_directory(node);
-            if needed.contains(&node) || is_dir && all_directories {
-                there[i] = There::Yes;
+            let (nodes, moves) = step.moved();
+            for node in nodes.into_iter().flatten() {
+                if needed.contains(&node) || self.is_directory(node) && all_directories {
+                    there[i] = There::Yes;
+                }
             }
             if there[i] == There::Yes {
-                needed.insert(node);
-                all_directories |= is_dir && moves;
+                for node in nodes.into_iter().flatten() {
+                    needed.insert(node);
+                    all_directories |= self.is_directory(node) && moves;
+                }
             }
         }
     }
@@ -195,14 +196,13 @@ impl Step {
         }
     }
 
-    /// The file or directory whose place it changes, and whether it had one before.
-    fn moved(&self) -> Option<(Node, bool)> {
+    /// The files or directories whose places it changes, and whether they had one before.
+    fn moved(&self) -> ([Option<Node>; 2], bool) {
         match self {
-            Step::Make { node, .. } => Some((*node, false)),
-            Step::Link { node, .. } | Step::Remove { node, .. } | Step::Move { node, .. } => {
-                Some((*node, true))
-            }
-            _ => None,
+            Step::Make { node, .. } => ([Some(*node), None], false),
+            Step::Link { node, .. } | Step::Remove { node, .. } => ([Some(*node), None], true),
+            Step::Move { node, swapped, .. } => ([Some(*node), *swapped], true),
+            _ => ([None, None], false),
         }
     }
 }

@@ -30,7 +30,7 @@ fn cut_and_go_on(scenario: &Scenario, cases: u64) {
         "at the end",
         complete_means_on_disk(&place, scenario, &recording),
     );
-    for case in only(cases) {
+    for case in crash::only(cases) {
         let mut rng = Rng::new(seed()).stream(scenario.name, case);
         // Spread evenly, not quite regular.
         let after = (case * steps + rng.below(steps)) / cases;
@@ -70,14 +70,6 @@ fn nothing_is_lost(scenario: &Scenario, recording: &Recording, tree: &Tree) -> R
         Ok(())
     } else {
         Err("neither the old run nor the new one is there".to_owned())
-    }
-}
-
-/// One case where `FSAGE_CASE` says which, or all.
-fn only(cases: u64) -> std::ops::Range<u64> {
-    match number("FSAGE_CASE", u64::MAX) {
-        u64::MAX => 0..cases,
-        case => case..case + 1,
     }
 }
 

@@ -44,7 +44,7 @@ pub const DIRECTORY: Scenario = Scenario {
         "--resume",
     ],
     results: &["target", "run/dir_target/tree.parquet"],
-    gone: &["run/dir_target/checkpoint"],
+    gone: &[],
     can_verify: true,
 };
 
@@ -256,6 +256,14 @@ pub fn number(name: &str, default: u64) -> u64 {
 /// The seed of a test: always the same, unless `FSAGE_SEED` says another one.
 pub fn seed() -> u64 {
     number("FSAGE_SEED", 1)
+}
+
+/// One case where `FSAGE_CASE` says which, or all.
+pub fn only(cases: u64) -> std::ops::Range<u64> {
+    match number("FSAGE_CASE", u64::MAX) {
+        u64::MAX => 0..cases,
+        case => case..case + 1,
+    }
 }
 
 /// What went wrong, and how often, with the first ones in full.
