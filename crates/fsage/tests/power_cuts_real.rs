@@ -13,6 +13,7 @@ use fsage_core::Rng;
 use fsage_crash::{Program, with_new_boot, works_here};
 use real::{RealFs, program_exists};
 use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -129,6 +130,23 @@ fn begin(at: &Path) -> Child {
         .expect("fsage starts")
 }
 
+/// Waits, while somebody else on the file system now and then forces a file of theirs to disk. With it goes what is known
+/// of others so far: their names, but often not their bytes.
+fn wait_beside_others(at: &Path, until: Instant, rng: &mut Rng) {
+    let mut other = File::create(at.join("other")).expect("a file");
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        std::thread::sleep(left.min(Duration::from_millis(rng.below(150))));
+        if left.is_zero() {
+            return;
+        }
+        other
+            .write_all(b"more")
+            .and_then(|()| other.sync_all())
+            .expect("a file can be synced");
+    }
+}
+
 /// How long a whole run takes, and the table of what it leaves.
 fn whole(at: &Path) -> (Duration, Vec<u8>) {
     prepare(at);
@@ -204,7 +222,8 @@ fn a_run_goes_on_after_its_file_system_was_shut_down_at_any_moment() {
             let mut rng = Rng::new(seed()).stream(fs, case);
             prepare(&mounted.at);
             let mut child = begin(&mounted.at);
-            std::thread::sleep(moment(&mut rng, length));
+            let until = Instant::now() + moment(&mut rng, length);
+            wait_beside_others(&mounted.at, until, &mut rng);
             run(Command::new("xfs_io")
                 .args(["-x", "-c", "shutdown"])
                 .arg(&mounted.at));
@@ -253,7 +272,7 @@ fn a_run_goes_on_from_a_copy_of_the_disk_of_any_moment() {
             let mut child = begin(&mounted.at);
             let mut copies = Vec::new();
             for moment in moments {
-                std::thread::sleep(moment.saturating_sub(began.elapsed()));
+                wait_beside_others(&mounted.at, began + moment, &mut rng);
                 let copy = below.at.join(format!("copy-{}.img", copies.len()));
                 run(Command::new("cp")
                     .arg("--reflink=always")
