@@ -10,6 +10,7 @@ mod error;
 mod histogram;
 mod open;
 pub mod ops_text;
+mod pages;
 mod parquet_file;
 pub mod profiles;
 pub mod schema;

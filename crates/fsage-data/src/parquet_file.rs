@@ -2,6 +2,7 @@
 
 use crate::decoder_panic::guard;
 use crate::error::DataError;
+use crate::pages::Pages;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Schema, SchemaRef};
 use fsage_durable::{CompleteFile, PartialFile};
@@ -17,6 +18,7 @@ use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Key of the schema's name.
 const SCHEMA_KEY: &str = "fsage.schema";
@@ -30,6 +32,8 @@ pub(crate) const MAGIC: &[u8] = b"PAR1";
 /// A Parquet file of ours whose metadata were read.
 pub(crate) struct TableFile {
     path: PathBuf,
+    /// The same file as that of the builder.
+    file: Arc<File>,
     builder: ParquetRecordBatchReaderBuilder<File>,
     metadata: Vec<(String, String)>,
 }
@@ -38,6 +42,8 @@ impl TableFile {
     /// Opens a file of any schema of ours.
     pub fn open(path: &Path) -> Result<TableFile, DataError> {
         let file = fsage_input::file(path).map_err(|e| DataError::io(path, "cannot open", e))?;
+        let same = file.try_clone();
+        let same = same.map_err(|e| DataError::io(path, "cannot open", e))?;
         // The columns say enough: an Arrow schema beside them would only be one more thing to distrust.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let builder =
@@ -62,6 +68,7 @@ impl TableFile {
             .collect();
         let file = TableFile {
             path: path.to_owned(),
+            file: Arc::new(same),
             builder,
             metadata,
         };
@@ -198,6 +205,7 @@ impl TableFile {
             .map(|(i, _)| i)
             .collect();
         let mask = ProjectionMask::roots(self.builder.parquet_schema(), roots);
+        let batch_rows = self.rows_at_a_time(&mask, row_groups.as_deref(), batch_rows)?;
         let mut builder = self
             .builder
             .with_projection(mask)
@@ -217,6 +225,34 @@ impl TableFile {
             reader: Some(reader),
             rows: 0,
         })
+    }
+}
+
+impl TableFile {
+    /// How many rows may be decoded at a time, at most `batch_rows`.
+    fn rows_at_a_time(
+        &self,
+        mask: &ProjectionMask,
+        row_groups: Option<&[usize]>,
+        batch_rows: usize,
+    ) -> Result<usize, DataError> {
+        let metadata = self.builder.metadata();
+        let pages = Pages {
+            path: &self.path,
+            file: &self.file,
+        };
+        let leaves = self.builder.parquet_schema().num_columns();
+        let mut least = batch_rows;
+        let groups = metadata.row_groups();
+        let chosen: Vec<_> = match row_groups {
+            Some(numbers) => numbers.iter().filter_map(|&n| groups.get(n)).collect(),
+            None => groups.iter().collect(),
+        };
+        for group in chosen {
+            let columns = (0..leaves).filter(|&leaf| mask.leaf_included(leaf));
+            least = pages.rows_at_a_time(group, columns, least)?;
+        }
+        Ok(least)
     }
 }
 
