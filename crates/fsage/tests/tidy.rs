@@ -237,8 +237,10 @@ fn nothing_unfinished_stays() {
         ["TO", "DO"],
         ["XX", "X"],
     ];
+    // Lines of a trace that the specification quotes have one of the words.
+    let quotes = |file: &TextFile| file.path == "docs/spec/traces.md";
     let findings = faulty_lines(
-        |file| has_extension(&file.path, &["rs", "md", "toml", "sh"]),
+        |file| has_extension(&file.path, &["rs", "md", "toml", "sh"]) && !quotes(file),
         |line| first_of(line, &words),
     );
     assert_none(&findings, "finish it or take it out");
