@@ -2,7 +2,8 @@
 //!
 //! A [`Drive`] is the description of a disk, read from TOML; [`presets`] has the drives of the papers, and some that
 //! were measured. A [`RotatingDisk`] is such a drive at work: an address map, a seek curve, rotation, and a buffer
-//! that reads ahead. [`Queue`] holds requests of the host, and a [`scheduler`] decides which is next.
+//! that reads ahead. [`Queue`] holds requests of the host, and a [`scheduler`] decides which is next. Rule by rule:
+//! `docs/spec/disk.md`.
 //!
 //! Simulated time is in nanoseconds, integers throughout: the same requests take the same time on every machine.
 //!

@@ -2,7 +2,7 @@
 //!
 //! Expected times: DiskSim 4.0's. Some of its vectors are part of the project, in `tests/vectors` of this crate; all of
 //! them lie in `../shared/vectors/disk` beside the project, where that folder is present. The bounds are those of the
-//! specification of the model; nearly every request that does not agree differs by one revolution.
+//! docs/spec/disk.md, section 8; nearly every request that does not agree differs by one revolution.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What the papers say of their disks, and the worked examples of the model's specification.
+//! What the papers say of their disks, and the worked examples of docs/spec/disk.md.
 //!
 //! Expected values: printed in the papers, or computed from what they print; the comment beside each says which.
 

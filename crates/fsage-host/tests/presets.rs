@@ -24,7 +24,7 @@ fn every_preset_is_read_and_says_where_its_values_come_from() {
 
 #[test]
 fn the_figures_are_those_of_the_papers() {
-    // Specification of the host, sections 2 and 8: cache in MB, copying 4 KB in ms.
+    // docs/spec/host_io.md, sections 2 and 8: cache in MB, copying 4 KB in ms.
     let table = [
         ("pentium-120", 6.4, 0.14),
         ("pentium-pro-200", 3.2, 0.055),

@@ -18,7 +18,7 @@ fn close(found: f64, expected: f64, share: f64) {
 
 #[test]
 fn the_raw_disk_of_1996_is_as_fast_as_the_specification_says() {
-    // Specifications of the host, section 1, and of disks, section 10: 4.92 MB/s reading, 2.68 MB/s writing in the
+    // docs/spec/host_io.md, section 1, and docs/spec/disk.md, section 10: 4.92 MB/s reading, 2.68 MB/s writing in the
     // outer third of the ST32430N, from 300 requests of 64 KB at sector 1,313,824. DiskSim, of which these rates
     // are, takes 4017.587 and 7333.005 ms for all of them (the sets `seqr64` and `seqw64` of the test vectors of
     // fsage-disk).

@@ -35,7 +35,7 @@ fn clustering(flush_clustering: FlushClustering) -> HostParams {
 
 #[test]
 fn creating_files_leaves_what_the_table_says_to_sync() {
-    // Specification of the host, section 4.5, creating: what a model tells of it, and the two columns.
+    // docs/spec/host_io.md, section 4.5, creating: what a model tells of it, and the two columns.
     let blocks = |range: std::ops::Range<u32>| range.map(|lbn| fill(data(3, lbn)));
     let tail = |lbn, bytes| {
         fill(Buffer {
@@ -129,7 +129,7 @@ fn clustering_by_file_stops_at_other_files_and_by_device_does_not() {
     assert_eq!((all[0].start_bytes, all[0].bytes), (65_536, 4 * 8192));
 }
 
-/// Specification of C-FFS, section 8: up to 64 KB in a forced write, up to 256 KB in a sync of everything.
+/// docs/spec/cffs.md, section 8: up to 64 KB in a forced write, up to 256 KB in a sync of everything.
 #[test]
 fn a_forced_write_takes_dirty_neighbors_along_and_a_sync_writes_longer_ones() {
     let params = HostParams {

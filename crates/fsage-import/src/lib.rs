@@ -1,4 +1,6 @@
-//! Foreign histories and traces as workloads, foreign snapshots as snapshots, one file a format.
+//! Foreign histories and traces as workloads, foreign snapshots as snapshots, one file a format. Rule by
+//! rule: `docs/spec/traces.md`, for `playback` `docs/spec/workload.md`, section 4, for snapshots
+//! `docs/spec/snapshots.md`, section 5.
 //!
 //! - [`git`]: the history of a git repository, with exact sizes and committer times.
 //! - [`nfsdump`]: NFS traces, as those of Harvard.

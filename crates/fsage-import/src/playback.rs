@@ -1,4 +1,4 @@
-//! `playback`, the format of the aging workload that Smith and Seltzer published (workload format, section 4).
+//! `playback`, the format of the aging workload that Smith and Seltzer published (docs/spec/workload.md, section 4).
 //!
 //! | line | meaning |
 //! |---|---|

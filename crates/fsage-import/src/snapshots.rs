@@ -1,4 +1,4 @@
-//! Foreign snapshots of file systems, one file a format (snapshot format, section 5).
+//! Foreign snapshots of file systems, one file a format (docs/spec/snapshots.md, section 5).
 //!
 //! | format | what it is | one input holds |
 //! |---|---|---|

@@ -212,8 +212,8 @@ pub(crate) mod tests {
         (s.optimal, s.scored)
     }
 
-    /// The files of the specification's worked example 19.1: 30,000 bytes in four neighbors, and 9,000 bytes
-    /// whose fragment lies elsewhere; and what the definition says of holes and indirect blocks.
+    /// The files of the worked example in docs/spec/ffs.md, section 19.1: 30,000 bytes in four neighbors, and 9,000
+    /// bytes whose fragment lies elsewhere; and what the definition says of holes and indirect blocks.
     #[test]
     fn blocks_count_that_follow_their_predecessor() {
         const K: u64 = 1024;

@@ -1,9 +1,9 @@
 //! What each policy of the LFS cleaner costs: random overwrites of 4 KB, uniform and with hot and cold blocks.
 //!
-//! The system is that of lfs.md 17.2: `netbsd` with 512 segments of 1 MB, one file that fills so much of the disk, a
-//! flush every 115 writes, 24 clean segments kept, 8 segments at once. Hot and cold: nine of ten writes go to a tenth
-//! of the blocks. Sixteen times as many writes as the file has blocks come before as many that are measured. The test
-//! of policies measures in the same way, with fewer rounds.
+//! The system is that of docs/spec/lfs.md, section 17.2: `netbsd` with 512 segments of 1 MB, one file that fills so
+//! much of the disk, a flush every 115 writes, 24 clean segments kept, 8 segments at once. Hot and cold: nine of ten
+//! writes go to a tenth of the blocks. Sixteen times as many writes as the file has blocks come before as many that
+//! are measured. The test of policies measures in the same way, with fewer rounds.
 
 use fsage_core::{DirId, FileId, FileSystem, Op, Outcome, Rng};
 use fsage_models::lfs::cleaner::{self, Policy};

@@ -1,6 +1,6 @@
 //! The fast model against the naive reference: random operations, the same outcome of each, the same state.
 //!
-//! Expected values come from `reference`, which was written from the specification alone and gives the
+//! Expected values come from `reference`, which was written from docs/spec/ffs.md alone and gives the
 //! original's output on the vectors. What the two print of a state is compared byte for byte.
 //!
 //! Not compared, because the reference does not know it: rename, links, symbolic links, `fallocate`, `punch`

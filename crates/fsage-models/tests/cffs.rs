@@ -1,6 +1,6 @@
 //! What the rules of C-FFS say of single cases.
 //!
-//! Expected values are hand arithmetic on the rules of the specification. On the default disk cylinder group 0 has
+//! Expected values are hand arithmetic on the rules of docs/spec/cffs.md. On the default disk cylinder group 0 has
 //! less than the average of free blocks, since the superblock lies there, and each group with a directory has as well:
 //! so the root lies in group 1, the next directories in groups 2 and 3. These begin at blocks 3024 and 4536 with their
 //! bitmaps, and their first runs of 16 free blocks at multiples of 16, 3040 and 4544.

@@ -7,7 +7,7 @@
 //! at the last of them, and sectors from which a name or an inode goes change with the last write that waits: what
 //! goes from somewhere goes last. Such a block is not torn. Blocks that were never written, and data, are noise.
 //!
-//! What must hold is section 5 of the specification, and the paper's argument for it: name and inode lie in one sector,
+//! What must hold is docs/spec/cffs.md, section 5, and the paper's argument for it: name and inode lie in one sector,
 //! so that both are there or neither.
 
 mod steps;

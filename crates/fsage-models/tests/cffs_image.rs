@@ -1,6 +1,6 @@
 //! Images of a C-FFS: what is written is read back the same, and damage costs no more than it must.
 //!
-//! The size of what a block can cost is that of section 2 of the specification: 24 embedded inodes, or the names that
+//! The size of what a block can cost is that of docs/spec/cffs.md, section 2: 24 embedded inodes, or the names that
 //! stand in it.
 
 mod steps;

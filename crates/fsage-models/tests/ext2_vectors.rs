@@ -269,8 +269,8 @@ fn score(fs: &Ext3) -> (String, usize) {
     )
 }
 
-/// spec/ext3.md, section 15, point 2: an independent implementation of the rules, not a kernel. The journal lies on
-/// another device, so that the fresh file system is that of the vectors.
+/// docs/spec/ext3.md, section 15, point 2: an independent implementation of the rules, not a kernel. The journal lies
+/// on another device, so that the fresh file system is that of the vectors.
 #[test]
 fn ext3_differs_from_ext2_as_another_implementation_of_the_rules_does() {
     let table = [
@@ -325,7 +325,7 @@ fn ext3_differs_from_ext2_as_another_implementation_of_the_rules_does() {
     }
 }
 
-/// spec/ext3.md, section 15, point 3: another process id moves every file, and hardly changes the score.
+/// docs/spec/ext3.md, section 15, point 3: another process id moves every file, and hardly changes the score.
 #[test]
 fn another_process_id_moves_files_and_keeps_the_score() {
     let (Some(head), Some(script)) = (read("ext2_s50k.tsv.gz"), read("s50k.ops.gz")) else {
@@ -338,7 +338,7 @@ fn another_process_id_moves_files_and_keeps_the_score() {
     assert_eq!(score(&run(params, &script, 10_000)).0, "0.93236");
 }
 
-/// spec/ext3.md, section 14: without a commit the last file cannot have what the second one left.
+/// docs/spec/ext3.md, section 14: without a commit the last file cannot have what the second one left.
 #[test]
 fn the_worked_example_under_ext3_goes_behind_what_was_freed() {
     let (Some(head), Some(script)) = (read("ext2_s5.tsv.gz"), read("s5.ops.gz")) else {

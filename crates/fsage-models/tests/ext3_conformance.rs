@@ -1,6 +1,6 @@
 //! What Ext3 has to keep whatever is asked of it, and what its rules say of single cases.
 //!
-//! Expected values are what the contract of `FileSystem` says, and hand arithmetic on the rules of spec/ext3.md.
+//! Expected values are what the contract of `FileSystem` says, and hand arithmetic on the rules of docs/spec/ext3.md.
 
 mod steps;
 
@@ -183,7 +183,7 @@ fn files_of_a_full_group_go_on_in_steps_that_double() {
     assert_eq!(inodes[47], 65);
 }
 
-/// spec/ext3.md, section 7: a file without a break is `b0..b11 IND b12..b1035 DIND IND b1036..`.
+/// docs/spec/ext3.md, section 7: a file without a break is `b0..b11 IND b12..b1035 DIND IND b1036..`.
 #[test]
 fn indirect_blocks_lie_between_the_data_that_they_lead_to() {
     let mut fs = Ext3::new(params()).expect("mke2fs takes it");
@@ -197,7 +197,7 @@ fn indirect_blocks_lie_between_the_data_that_they_lead_to() {
     assert_eq!(found, [data, pointers].concat());
 }
 
-/// spec/ext3.md, section 11: an indirect block goes when its first block lies at or behind the new end.
+/// docs/spec/ext3.md, section 11: an indirect block goes when its first block lies at or behind the new end.
 #[test]
 fn cutting_a_file_frees_the_indirect_blocks_behind_its_end() {
     let mut fs = Ext3::new(params()).expect("mke2fs takes it");
@@ -214,7 +214,7 @@ fn cutting_a_file_frees_the_indirect_blocks_behind_its_end() {
     }
 }
 
-/// spec/ext3.md, section 12: what is freed waits for a commit, by time, by sync, or when there is nothing else.
+/// docs/spec/ext3.md, section 12: what is freed waits for a commit, by time, by sync, or when there is nothing else.
 #[test]
 fn freed_blocks_are_used_again_only_after_a_commit() {
     let ext3 = || {

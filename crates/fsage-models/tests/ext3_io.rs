@@ -1,8 +1,8 @@
 //! What the Ext3 model tells a host.
 //!
-//! Expected lists follow by hand from the rules of spec/ext3.md, section 12, and the layout of the fresh file system
-//! of the vectors, in blocks: the root's block is 579, the journal starts at 585; group 2 has its bitmaps at 65536 and
-//! 65537, its inodes from 65538 on and its first free block at 66050, which directory 1 gets.
+//! Expected lists follow by hand from the rules of docs/spec/ext3.md, section 12, and the layout of the fresh file
+//! system of the vectors, in blocks: the root's block is 579, the journal starts at 585; group 2 has its bitmaps at
+//! 65536 and 65537, its inodes from 65538 on and its first free block at 66050, which directory 1 gets.
 
 mod steps;
 mod told;

@@ -134,7 +134,8 @@ fn small(variant: Variant) -> Params {
     }
 }
 
-/// lfs.md, 20: the running state equals the recomputed one after many operations at 50, 80 and 95 % full.
+/// docs/spec/lfs.md, section 20: the running state equals the recomputed one after many operations at 50, 80 and 95 %
+/// full.
 fn accounting_never_drifts(params: Params, percent: u64, operations: u64) {
     let variant = params.variant;
     let mut mix = Mix::new(params, percent);
@@ -225,7 +226,8 @@ fn write_block(fs: &mut Lfs, block: u64) {
 
 #[test]
 fn newfs_of_lite2_leaves_what_the_specification_says() {
-    // lfs.md, 5, for 512 segments of 2048 sectors: two blocks of the usage table, ten superblocks behind the first.
+    // docs/spec/lfs.md, section 5, for 512 segments of 2048 sectors: two blocks of the usage table, ten superblocks
+    // behind the first.
     let params = Params {
         size_bytes: (512 << 20) + 8192,
         ..Params::of_variant(Variant::Lite2)
@@ -239,7 +241,8 @@ fn newfs_of_lite2_leaves_what_the_specification_says() {
 
 #[test]
 fn a_flush_of_115_blocks_below_57_singles_takes_two_partial_segments() {
-    // lfs.md, 7.5: 115 data and 2 indirect blocks, then 56 indirect blocks and an inode; 713,728 bytes.
+    // docs/spec/lfs.md, section 7.5: 115 data and 2 indirect blocks, then 56 indirect blocks and an inode; 713,728
+    // bytes.
     let mut fs = with_file(Params::of_variant(Variant::Lite2), 57 * 1024 + 12, 0);
     fs.watch();
     // The first flush ends somewhere in a segment where the second one fits.
@@ -272,7 +275,7 @@ fn a_flush_of_115_blocks_below_57_singles_takes_two_partial_segments() {
     assert_eq!(flushed, [(479_744, 117, vec![]), (233_984, 56, vec![ino])]);
 }
 
-/// TPC-B as the small model of lfs.md 15.4 has it, and what that gives.
+/// TPC-B as the small model of docs/spec/lfs.md, section 15.4 has it, and what that gives.
 #[derive(Clone, Copy)]
 struct SmallModel {
     /// The disk, in percent full.
@@ -292,7 +295,7 @@ struct SmallModel {
     rate: f64,
 }
 
-/// A row of lfs.md 15.4.
+/// A row of docs/spec/lfs.md, section 15.4.
 const fn row(percent: u64, utilization: f64, segments: f64, cleaner: f64, rate: f64) -> SmallModel {
     SmallModel {
         percent,
@@ -389,7 +392,7 @@ fn overwriting_a_database_on_a_disk_90_percent_full_costs_more_than_a_small_mode
     assert!((0.0..0.05).contains(&off), "{off}");
     let off = got.rate / expected.rate - 1.0;
     assert!((-0.20..-0.05).contains(&off), "{off}");
-    // lfs.md 15.4: 0.486 and 0.70.
+    // docs/spec/lfs.md, section 15.4: 0.486 and 0.70.
     for (percent, utilization) in [(48, 0.486), (80, 0.70)] {
         let greedy = SmallModel {
             policy: "greedy",
@@ -426,8 +429,8 @@ fn with_pauses(foreground_cleaning: bool, pause_s: i64) -> Lfs {
 
 #[test]
 fn pauses_are_enough_for_all_cleaning_if_they_are_long_enough() {
-    // lfs.md, 11.1 and 11.6: a minute without load, and the cleaner works in the idle time; Blackwell et al. 1995:
-    // nearly all cleaning can be done then.
+    // docs/spec/lfs.md, sections 11.1 and 11.6: a minute without load, and the cleaner works in the idle time;
+    // Blackwell et al. 1995: nearly all cleaning can be done then.
     let c = with_pauses(false, 120).counters();
     assert!(c.cleaned_segments > 30, "{c:?}");
     assert_eq!(c.idle_cleaned_segments, c.cleaned_segments);
@@ -442,7 +445,8 @@ fn pauses_are_enough_for_all_cleaning_if_they_are_long_enough() {
 
 #[test]
 fn a_pause_leaves_time_for_so_much_cleaning_and_no_more() {
-    // Reading a segment takes 0.45 s at least (lfs.md, 14): in the two seconds behind the first minute five at most.
+    // Reading a segment takes 0.45 s at least (docs/spec/lfs.md, section 14): in the two seconds behind the first
+    // minute five at most.
     let mut fs = with_pauses(false, 59);
     let before = fs.counters().cleaned_segments;
     // The last burst was after 61 pauses of 59 s.
@@ -454,7 +458,8 @@ fn a_pause_leaves_time_for_so_much_cleaning_and_no_more() {
 
 #[test]
 fn ages_of_youngest_blocks_survive_cleaning() {
-    // lfs.md, 11.3: segments of cold blocks that the cleaner has written are as old as these, and are cleaned sooner.
+    // docs/spec/lfs.md, section 11.3: segments of cold blocks that the cleaner has written are as old as these, and
+    // are cleaned sooner.
     let clean = |age_rule| {
         let params = Params {
             size_bytes: (64 << 20) + 8192,
@@ -499,7 +504,8 @@ fn ages_of_youngest_blocks_survive_cleaning() {
 
 #[test]
 fn the_leak_of_4_4bsd_makes_segments_look_fuller() {
-    // lfs.md, 4.3: 512 bytes a summary and 4096 an inode block, on top of 128 bytes an inode, which nothing subtracts.
+    // docs/spec/lfs.md, section 4.3: 512 bytes a summary and 4096 an inode block, on top of 128 bytes an inode, which
+    // nothing subtracts.
     let cleaned = |inode_leak| {
         let params = Params {
             size_bytes: (64 << 20) + 8192,

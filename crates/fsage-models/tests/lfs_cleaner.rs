@@ -52,8 +52,8 @@ fn cheaper([more, less]: [Cost; 2], share: f64) {
 
 #[test]
 fn with_hot_and_cold_blocks_ages_pay_and_declines_of_cost_pay_most() {
-    // lfs.md, 17.1 and 17.2: cost-benefit is much cheaper than greedy (0.412 for 0.612 at 70 %). Lomet and Luo 2021:
-    // the smallest decline of cost first is cheaper than both.
+    // docs/spec/lfs.md, sections 17.1 and 17.2: cost-benefit is much cheaper than greedy (0.412 for 0.612 at 70 %).
+    // Lomet and Luo 2021: the smallest decline of cost first is cheaper than both.
     for (percent, share) in [(70, 0.03), (80, 0.01)] {
         let [greedy, cost_benefit, declining] =
             costs(["greedy", "cb", "declining-cost"], percent, true);
@@ -64,13 +64,13 @@ fn with_hot_and_cold_blocks_ages_pay_and_declines_of_cost_pay_most() {
 
 #[test]
 fn where_all_blocks_are_equal_greedy_pays_most() {
-    // lfs.md, 17.2: 0.562 for 0.597 of cost-benefit at 70 %.
+    // docs/spec/lfs.md, section 17.2: 0.562 for 0.597 of cost-benefit at 70 %.
     for percent in [70, 80] {
         let [greedy, cost_benefit, declining] =
             costs(["greedy", "cb", "declining-cost"], percent, false);
         cheaper([cost_benefit, greedy], 0.03);
         cheaper([declining, greedy], 0.03);
-        // lfs.md, 17.2: greedy is worse with hot and cold blocks.
+        // docs/spec/lfs.md, section 17.2: greedy is worse with hot and cold blocks.
         let [hot] = costs(["greedy"], percent, true);
         assert!(hot.live > 1.01 * greedy.live, "{hot:?} {greedy:?}");
     }

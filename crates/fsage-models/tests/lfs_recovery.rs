@@ -160,8 +160,8 @@ fn recovered(fs: &Lfs, roll_forward: bool) -> Lfs {
     recovered
 }
 
-/// lfs.md, 8.4: fsync writes no checkpoint; roll-forward finds the inode. The first ten writes are those of the file's
-/// blocks.
+/// docs/spec/lfs.md, section 8.4: fsync writes no checkpoint; roll-forward finds the inode. The first ten writes are
+/// those of the file's blocks.
 #[test]
 fn what_was_flushed_behind_the_checkpoint_is_there_with_roll_forward_only() {
     for netbsd in [false, true] {
@@ -175,7 +175,7 @@ fn what_was_flushed_behind_the_checkpoint_is_there_with_roll_forward_only() {
     }
 }
 
-/// lfs.md, 9.1 and 10: a file that is new has its name on disk when it was flushed.
+/// docs/spec/lfs.md, sections 9.1 and 10: a file that is new has its name on disk when it was flushed.
 #[test]
 fn a_new_file_that_was_flushed_has_its_name() {
     let new = FileId(2);

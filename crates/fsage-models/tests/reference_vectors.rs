@@ -100,7 +100,7 @@ vectors! {
     m01_32MB
 }
 
-/// The check values of section 3.
+/// The check values of docs/spec/ffs.md, section 3.
 #[test]
 fn newfs_check_values() {
     let with_density = |preset: &str, density: u64| Params {

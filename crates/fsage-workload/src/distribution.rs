@@ -488,7 +488,7 @@ mod tests {
         mean2: 90_692.0,
     };
 
-    /// Ganger and Kaashoek 1997: 79 % under 8 KB, mean 21,018 B; workload format, section 9.2.
+    /// Ganger and Kaashoek 1997: 79 % under 8 KB, mean 21,018 B; docs/spec/workload.md, section 9.2.
     #[test]
     fn the_hyperexponential_fits_have_the_published_share_and_mean() {
         for (p, mean1, mean2) in [

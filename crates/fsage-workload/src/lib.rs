@@ -1,4 +1,5 @@
-//! Workloads, one file a generator. All are seeded, and say of every event where it comes from.
+//! Workloads, one file a generator. All are seeded, and say of every event where it comes from. What a workload is, and
+//! what the generators follow: `docs/spec/workload.md`.
 //!
 //! - [`from_snapshots`]: what leads from one snapshot of a file system to the next.
 //! - [`short_lived`]: profiles of short-lived files.

@@ -120,7 +120,7 @@ fn all_eight_have_the_figures_of_the_format() {
     }
 }
 
-/// Workload format, section 9.3: T = 76.918 K, and what the original program printed for two sizes.
+/// docs/spec/workload.md, section 9.3: T = 76.918 K, and what the original program printed for two sizes.
 #[test]
 fn agrawal_needs_as_many_ticks_as_the_original_says() {
     // Cutoffs and weights of the profile.

@@ -31,7 +31,7 @@ fn run(herrin: &Herrin, seed: u64) -> (Account, HerrinSummary) {
     (account, summary)
 }
 
-/// p[j] of the workload format, section 9.1, written as that table has it.
+/// p[j] of docs/spec/workload.md, section 9.1, written as that table has it.
 fn p(target: u64, j: u64) -> u64 {
     match (target, j) {
         (50, 0..20) | (70, 0..40) | (90, 0..90) => 100,

@@ -251,7 +251,7 @@ fn other_seeds_meet_them_too() {
     }
 }
 
-/// Published figures: workload format, section 8; 637 MB = 92.3 MB / 14.5 %.
+/// Published figures: docs/spec/workload.md, section 8; 637 MB = 92.3 MB / 14.5 %.
 #[test]
 fn home_1997_has_the_published_statistics() {
     let Some(Generator::Home(home)) = Preset::named("home-1997").map(|p| p.generator) else {

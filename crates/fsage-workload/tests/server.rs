@@ -25,7 +25,7 @@ fn run(server: &Server, seed: u64) -> (Account, ServerSummary) {
     (account, summary)
 }
 
-/// The parameters as filebench 3.0 publishes them; workload format, section 9.6.
+/// The parameters as filebench 3.0 publishes them; docs/spec/workload.md, section 9.6.
 #[test]
 fn the_presets_have_the_published_parameters() {
     let f = server("fileserver");

@@ -1,4 +1,5 @@
-//! Links between pages lead somewhere: in the repository, and on the site that is built of `docs`.
+//! Links between pages lead somewhere: in the repository, and on the site that is built of `docs`. So do sections of the
+//! specification that the sources cite.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,24 +14,31 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// All pages of the repository by their paths, but for test vectors.
-fn pages() -> BTreeMap<String, String> {
+/// Text files of the repository by their paths, but for test vectors.
+fn files(patterns: &[&str]) -> BTreeMap<String, String> {
     let listing = Command::new("git")
-        .args(["ls-files", "-z", "-c", "-o", "--exclude-standard", "*.md"])
+        .args(["ls-files", "-z", "-c", "-o", "--exclude-standard"])
+        .args(patterns)
         .current_dir(root())
         .output();
     let listing = listing.map_or(Vec::new(), |output| output.stdout);
     let listing = String::from_utf8(listing).expect("names are text");
-    let mut pages = BTreeMap::new();
+    let mut files = BTreeMap::new();
     for path in listing.split_terminator('\0') {
         if path.split('/').any(|part| part == "vectors") {
             continue;
         }
-        // A page that was just removed is still listed.
+        // A file that was just removed is still listed.
         if let Ok(text) = fs::read_to_string(root().join(path)) {
-            pages.insert(path.to_owned(), text);
+            files.insert(path.to_owned(), text);
         }
     }
+    files
+}
+
+/// All pages of the repository by their paths.
+fn pages() -> BTreeMap<String, String> {
+    let pages = files(&["*.md"]);
     if pages.is_empty() {
         let _ = writeln!(std::io::stderr(), "skipped: links: this is no git checkout");
     }
@@ -119,6 +127,107 @@ fn fault(pages: &BTreeMap<String, String>, page: &str, link: &str) -> Option<Str
         return None;
     }
     Some(format!("{target} has no heading #{heading}"))
+}
+
+/// Folder of the specification.
+const SPECIFICATION: &str = "docs/spec/";
+
+/// Pages of the specification that a source names, each with the sections that it cites there: `PAGE.md, section 12`,
+/// or `PAGE.md, sections 3 and 4.1`, in one line of a comment or over two.
+fn citations(source: &str) -> Vec<(String, Vec<String>)> {
+    let lines = source
+        .lines()
+        .map(|line| line.trim().trim_start_matches(['/', '!', '#']).trim());
+    let source = lines.collect::<Vec<_>>().join(" ");
+    let mut found = Vec::new();
+    for rest in source.split(SPECIFICATION).skip(1) {
+        let is_name = |page: &str| {
+            page.chars()
+                .all(|c| c.is_alphanumeric() || "-_".contains(c))
+        };
+        let Some((page, rest)) = rest.split_once(".md").filter(|(page, _)| is_name(page)) else {
+            continue;
+        };
+        let rest = rest.trim_start_matches('`').trim_start_matches(", ");
+        let sections = if let Some(rest) = rest.strip_prefix("sections ") {
+            let is_word = |word: &str| matches!(word, "and" | "to");
+            let words = rest.split([' ', ',']).filter(|word| !word.is_empty());
+            let words =
+                words.take_while(|word| is_word(word) || word.starts_with(char::is_numeric));
+            words.filter(|word| !is_word(word)).map(number).collect()
+        } else if let Some(rest) = rest.strip_prefix("section ") {
+            vec![number(rest)]
+        } else {
+            Vec::new()
+        };
+        found.push((format!("{SPECIFICATION}{page}.md"), sections));
+    }
+    found
+}
+
+/// `4.1` of `4.1: text`.
+fn number(text: &str) -> String {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
+    let number = &text[..end.unwrap_or(text.len())];
+    number.trim_end_matches('.').to_owned()
+}
+
+/// Numbers of the sections of a page: of headings, and of paragraphs that begin with a number in bold.
+fn sections(page: &str) -> BTreeSet<String> {
+    let starts = prose(page).filter_map(|(_, line)| {
+        line.strip_prefix("**").or(line
+            .starts_with('#')
+            .then(|| line.trim_start_matches('#').trim()))
+    });
+    starts.map(number).filter(|n| !n.is_empty()).collect()
+}
+
+/// What a source cites of the specification and is not there.
+fn faulty_citations(pages: &BTreeMap<String, String>, source: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (page, cited) in citations(source) {
+        let Some(text) = pages.get(&page) else {
+            faults.push(format!("there is no {page}"));
+            continue;
+        };
+        let there = sections(text);
+        let missing = cited.iter().filter(|section| !there.contains(*section));
+        faults.extend(missing.map(|section| format!("{page} has no section {section:?}")));
+    }
+    faults
+}
+
+#[test]
+fn every_section_of_the_specification_that_is_cited_is_there() {
+    let pages = pages();
+    let mut faults = Vec::new();
+    for (path, source) in files(&["*.rs", "*.toml", "*.sh", "*.md"]) {
+        let of_file = faulty_citations(&pages, &source);
+        faults.extend(of_file.iter().map(|fault| format!("{path}: {fault}")));
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn a_citation_of_a_section_that_is_not_there_is_found() {
+    let page =
+        "# A\n## 3. Three\n### 3.1 Part\n## 4. Four\n**4.2 Bold** text\n```\n# 5. code\n```\n";
+    let pages = BTreeMap::from([(format!("{SPECIFICATION}a.md"), page.to_owned())]);
+    for (cited, missing) in [
+        ("a.md, section 3.1: 8 blocks", ""),
+        ("a.md`, section 4.", ""),
+        ("a.md, sections 3, 3.1 and 4.2: text", ""),
+        ("a.md,\n/// section 4", ""),
+        ("a.md says it in 9 words", ""),
+        ("a.md, section 3.2", "3.2"),
+        ("a.md, sections 3 to 6.", "6"),
+        ("a.md,\n//! section 5", "5"),
+        ("b.md, section 3", "there is no"),
+    ] {
+        let faults = faulty_citations(&pages, &format!("/// By {SPECIFICATION}{cited}"));
+        assert_eq!(faults.is_empty(), missing.is_empty(), "{cited}: {faults:?}");
+        assert!(faults.concat().contains(missing), "{cited}: {faults:?}");
+    }
 }
 
 #[test]

@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn three_points_have_the_coefficients_of_the_published_table() {
-        // specification of the drives: a, b of st32430n and wren4.
+        // docs/spec/disk.md, section 2.2: a, b of st32430n and wren4.
         let (a, b) = three_points(1.7, 11.0, 23.0, 3991);
         assert!((a - 0.174_121).abs() < 1e-6 && (b - 0.002_580_81).abs() < 1e-8);
         let (a, b) = three_points(4.0, 17.5, 35.0, 1545);

@@ -1,4 +1,4 @@
-//! Snapshots by `find` (snapshot format, section 5.2):
+//! Snapshots by `find` (docs/spec/snapshots.md, section 5.2):
 //!
 //! ```text
 //! find ROOT -xdev -printf '%i\t%y\t%s\t%b\t%n\t%m\t%U\t%G\t%C@\t%T@\t%p\0'

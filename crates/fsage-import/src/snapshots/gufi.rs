@@ -1,4 +1,4 @@
-//! Traces of the Grand Unified File Index (snapshot format, section 5.3): a line an entry, fields ended by one
+//! Traces of the Grand Unified File Index (docs/spec/snapshots.md, section 5.3): a line an entry, fields ended by one
 //! delimiter byte. Names may hold the delimiter or a newline, so text is read by its length, which stands
 //! before it as four hexadecimal digits. The older form has no lengths and is split at the delimiter.
 //!

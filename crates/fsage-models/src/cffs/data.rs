@@ -1,4 +1,4 @@
-//! File data: blocks and their pointers, writing, truncating (section 6).
+//! File data: blocks and their pointers, writing, truncating (docs/spec/cffs.md, section 6).
 
 use super::geometry::{BLOCK, TREE};
 use super::grouping::Spot;

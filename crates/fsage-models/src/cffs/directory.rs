@@ -1,4 +1,5 @@
-//! Directories: their blocks (section 7), names and the inodes beside them (section 2), the directory map (section 3).
+//! Directories: their blocks (docs/spec/cffs.md, section 7), names and the inodes beside them (section 2), the
+//! directory map (section 3).
 
 use super::entries::{Entries, Name, Node, Place};
 use super::geometry::{BLOCK, INODES_PER_BLOCK, MAP_ENTRIES, SECTORS};

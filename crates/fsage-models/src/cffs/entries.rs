@@ -230,7 +230,7 @@ mod tests {
         n
     }
 
-    /// Section 2 of the specification: with `.` and `..` block 0 holds 23 inodes, later blocks 24. A sector then has no
+    /// docs/spec/cffs.md, section 2: with `.` and `..` block 0 holds 23 inodes, later blocks 24. A sector then has no
     /// place for an inode left, and one for a name, but for the first one.
     #[test]
     fn block_0_holds_23_embedded_inodes_and_later_blocks_24() {

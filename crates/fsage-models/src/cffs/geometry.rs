@@ -1,4 +1,4 @@
-//! Sizes of the disk format (section 2 of the specification), and where fixed metadata lie.
+//! Sizes of the disk format (docs/spec/cffs.md, section 2), and where fixed metadata lie.
 //!
 //! Block 0 is never used; block 1 is the superblock; each cylinder group begins with the block of its bitmap, and
 //! without embedded inodes with its inodes behind that. In group 0 these come after the superblock.
@@ -155,7 +155,7 @@ impl Geometry {
 mod tests {
     use super::*;
 
-    /// By hand from section 10 of the specification: one inode per 8 KB are 756 of 1512 blocks, 24 blocks of 32.
+    /// By hand from docs/spec/cffs.md, section 10: one inode per 8 KB are 756 of 1512 blocks, 24 blocks of 32.
     #[test]
     fn inodes_take_24_blocks_of_a_group_where_they_are_not_embedded() {
         let params = Params {

@@ -1,5 +1,5 @@
-//! Explicit grouping (section 6): first blocks of the files of a directory lie together, and where they do not fit the
-//! first group they make further ones.
+//! Explicit grouping (docs/spec/cffs.md, section 6): first blocks of the files of a directory lie together, and where
+//! they do not fit the first group they make further ones.
 //!
 //! A group is a window of blocks. Every member knows its start and its size; members in one directory agree on the
 //! size, which is kept here once for all of them. A file that leaves its directory takes start and size along.

@@ -3,7 +3,7 @@
 //! both off the same code is the paper's conventional baseline.
 //!
 //! Source: the paper, and where it is silent the release of 1998 for the exokernel system, which `inode_id=physical`
-//! and `start=random` follow; `docs/cffs.md` lists what is chosen here.
+//! and `start=random` follow; `docs/cffs.md` lists what is chosen here. Rule by rule: `docs/spec/cffs.md`.
 //!
 //! **Not modeled**: names that take more than 32 bytes (names stand for ids, as `f1` and `d1` for the ids 1); quotas;
 //! times of access; crash states; writers that take turns within one call.

@@ -1,4 +1,5 @@
-//! Names of files and directories: unlink, rename, links (section 4), and which writes wait (section 5).
+//! Names of files and directories: unlink, rename, links (docs/spec/cffs.md, section 4), and which writes wait
+//! (section 5).
 
 use super::directory::home_in;
 use super::entries::{Node, Place};

@@ -316,7 +316,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// spec/ext3.md, section 15, point 4: no block in a window of another file is taken by one that has a window.
+        /// docs/spec/ext3.md, section 15, point 4: no block in a window of another file is taken by one that has a
+        /// window.
         #[test]
         fn nobody_takes_from_the_window_of_another_file(
             ext2 in any::<bool>(),

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// spec/ext3.md, section 6: 8 + length of the name, rounded up to 4.
+    /// docs/spec/ext3.md, section 6: 8 + length of the name, rounded up to 4.
     #[test]
     fn an_entry_is_its_name_and_eight_bytes() {
         let bytes = |name| units_of(name) * 4;

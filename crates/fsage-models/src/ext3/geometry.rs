@@ -336,7 +336,7 @@ mod tests {
         Geometry::mke2fs(&params).unwrap()
     }
 
-    /// spec/ext3.md, section 2: a journal of 32 MB for 1 GB and of 128 MB for 40 GB; 1 GB / 8 KB inodes.
+    /// docs/spec/ext3.md, section 2: a journal of 32 MB for 1 GB and of 128 MB for 40 GB; 1 GB / 8 KB inodes.
     #[test]
     fn defaults_are_those_of_2006() {
         let g = geometry(1 << 30, 4096);

@@ -322,7 +322,7 @@ mod tests {
         groups
     }
 
-    /// spec/ext3.md, section 13: the unit test for point 2.
+    /// docs/spec/ext3.md, section 13: the unit test for point 2.
     #[test]
     fn ext3_scans_a_byte_less_and_takes_what_lies_behind_the_range() {
         let found = |mode| nearly_full(mode, 2246..2255).search(3, 2239, 2255);

@@ -3,6 +3,7 @@
 //!
 //! Source: `balloc.c`, `ialloc.c`, `inode.c`, `namei.c` of `fs/ext3` (2.6.18) and `fs/ext2` (6.1), `mke2fs` of
 //! e2fsprogs 1.38 and 1.39. In mode ext2 the same operations give the same address for every block as that driver.
+//! Rule by rule: `docs/spec/ext3.md`, sections 1 to 15.
 //!
 //! **Not modeled**: hashed directories (`dir_index`): entries are searched in order; extended attributes; quotas; the
 //! eviction of inodes from memory, except by `remount`; writers that take turns within one call; crash states; a log

@@ -1,6 +1,6 @@
 //! The allocator: block preference, search over cylinder groups, one piece, growing a fragment, inodes.
 //!
-//! Source: `ffs_alloc.c` 8.18 of 4.4BSD-Lite2. Section numbers are those of the specification of the original.
+//! Source: `ffs_alloc.c` 8.18 of 4.4BSD-Lite2. Section numbers are those of `docs/spec/ffs.md`.
 
 use super::Ffs;
 use super::geometry::DIRECT;

@@ -421,7 +421,7 @@ fn inodes_per_group(p: &Params, iblkno: u64, cpg: u64, spc: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Check values of the specification, section 3: what the original `newfs` makes of them.
+    /// Check values of docs/spec/ffs.md, section 3: what the original `newfs` makes of them.
     #[test]
     fn newfs_gives_the_original_sizes() {
         let with = |preset: &str, change: fn(&mut Params)| {
@@ -498,7 +498,7 @@ mod tests {
         );
     }
 
-    /// By hand after section 5: sector 30 of the first track of 32, interleave 2, 3 spare sectors.
+    /// By hand after docs/spec/ffs.md, section 5: sector 30 of the first track of 32, interleave 2, 3 spare sectors.
     #[test]
     fn spare_sectors_count_in_the_turn_but_hold_no_data() {
         let mut p = Params::preset("tiny").unwrap();

@@ -2,7 +2,8 @@
 //!
 //! The rules are those of 4.4BSD-Lite2 (`ffs_alloc.c` 8.18, `ffs_balloc.c`, `ffs_inode.c`, `ufs_readwrite.c`,
 //! `vfs_cluster.c`, `mkfs.c`) with the two modifications of Smith and Seltzer, "File System Aging", 1997, as
-//! [`policy`]s. The same operations give the same disk address for every block of every file as that code.
+//! [`policy`]s. The same operations give the same disk address for every block of every file as that code. Rule by
+//! rule they stand in `docs/spec/ffs.md`.
 //!
 //! **Not modeled**: quotas, soft updates, concurrent writers within one write call, buffer cache pressure,
 //! crash states, the directory slot search by name length, triple indirect blocks.

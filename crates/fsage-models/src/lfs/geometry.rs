@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn indirect_blocks_are_named_after_what_they_cover() {
-        // lfs.md 3.5, 1024 pointers.
+        // docs/spec/lfs.md, section 3.5, 1024 pointers.
         let g = geometry(64, Variant::Lite2);
         assert_eq!((g.single_over(12), g.single_over(1035)), (-12, -12));
         let singles: Vec<i32> = (1..4).map(|k| g.single_name(k)).collect();
@@ -346,7 +346,8 @@ mod tests {
 
     #[test]
     fn superblocks_lie_in_every_tenth_of_the_segments() {
-        // lfs.md 20: every 5, 5, 51 for 40, 48, 512 segments; 3.1: `newlfs` flags segment 510 as well.
+        // docs/spec/lfs.md, section 20: every 5, 5, 51 for 40, 48, 512 segments; 3.1: `newlfs` flags segment 510 as
+        // well.
         let steps: Vec<u32> = [40, 48, 512]
             .map(|nseg| geometry(nseg, Variant::Lite2).superblock_step)
             .into();
@@ -359,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_summary_has_room_for_117_or_112_blocks_of_one_file() {
-        // lfs.md 3.2.
+        // docs/spec/lfs.md, section 3.2.
         for (variant, alone, with_inode) in
             [(Variant::Lite2, 117, 116), (Variant::NetBsd, 112, 111)]
         {

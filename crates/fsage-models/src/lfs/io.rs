@@ -315,8 +315,9 @@ mod tests {
 
     #[test]
     fn a_partial_segment_goes_out_in_whole_blocks() {
-        // lfs.md 14: a full partial segment of 117 blocks of 4 KB has a first transfer of 512 + 15 * 4096 = 61,952
-        // bytes, that is 121 sectors, and further ones of 65,536 bytes, that is 128; 117 = 15 + 6 * 16 + 6.
+        // docs/spec/lfs.md, section 14: a full partial segment of 117 blocks of 4 KB has a first transfer of
+        // 512 + 15 * 4096 = 61,952 bytes, that is 121 sectors, and further ones of 65,536 bytes, that is 128;
+        // 117 = 15 + 6 * 16 + 6.
         let ends = (0..=117).map(|block| 1 + 8 * block);
         let lengths: Vec<u32> = transfers(ends).map(|(start, end)| end - start).collect();
         assert_eq!(lengths, [121, 128, 128, 128, 128, 128, 128, 48]);

@@ -2,7 +2,7 @@
 //!
 //! The rules are those of `lfs_segment.c`, `lfs_bio.c`, `lfs_inode.c`, `lfs_cleanerd` and `newlfs` (Seltzer et al. 1993
 //! and 1995), and for the variant `netbsd` those of NetBSD of August 2016, whose partial segments and choices of the
-//! cleaner come out exactly.
+//! cleaner come out exactly. Rule by rule: `docs/spec/lfs.md`.
 //!
 //! **Not modeled**: quotas, times of access, memory pressure other than the threshold of dirty blocks, log wrap
 //! control, values of checksums.

@@ -1,11 +1,11 @@
 //! Recovery after a crash: the last checkpoint, and with roll-forward what was written behind it.
 //!
 //! The superblock leads to the ifile, this to inodes and usage of segments, and these to everything else. Roll-forward
-//! (lfs.md, section 10) then follows the log from the checkpoint as long as summaries are valid and their numbers rise.
-//! A partial segment that starts a directory operation counts only if one that ends it follows; from the first that
-//! has none on everything is dropped. Of what counts, the inodes replace those that the map leads to, and data of
-//! files replace those at the same place. What belongs to the ifile is left out: it says nothing that is not counted
-//! anew. Inodes without a name are freed, as deletions leave them, and a checkpoint ends the recovery.
+//! (docs/spec/lfs.md, section 10) then follows the log from the checkpoint as long as summaries are valid and their
+//! numbers rise. A partial segment that starts a directory operation counts only if one that ends it follows; from
+//! the first that has none on everything is dropped. Of what counts, the inodes replace those that the map leads to,
+//! and data of files replace those at the same place. What belongs to the ifile is left out: it says nothing that is
+//! not counted anew. Inodes without a name are freed, as deletions leave them, and a checkpoint ends the recovery.
 
 use super::directory::{Directory, Entry};
 use super::disk::{Child, Contents, DirectoryEntry, Disk, Summary, Superblock};

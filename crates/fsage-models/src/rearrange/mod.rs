@@ -3,6 +3,7 @@
 //!
 //! Sources: Cheng et al., adaptive file rearrangement for Ext3 ([`adaptive_files`]); Akyurek & Salem, adaptive block
 //! rearrangement ([`block_rearrangement`]); Wong, and Grossman & Silverman, organ pipes ([`organ_pipe`]).
+//! The first, rule by rule: `docs/spec/ext3.md`, section 16.
 //!
 //! | where | what |
 //! |---|---|

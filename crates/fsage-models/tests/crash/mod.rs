@@ -1,8 +1,9 @@
 //! What a crash may leave of a log-structured file system, told by what the model looked like while it ran.
 //!
-//! The rules are those of the specification (lfs.md, 20): after recovery the check is clean, everything synced is
-//! there, an unfinished directory operation is wholly absent. So names are those that were there behind one of the
-//! operations since the last sync, and a block of a file has what was synced or was written into it since.
+//! The rules are those of the specification (docs/spec/lfs.md, section 20): after recovery the check is clean,
+//! everything synced is there, an unfinished directory operation is wholly absent. So names are those that were there
+//! behind one of the operations since the last sync, and a block of a file has what was synced or was written into it
+//! since.
 
 pub mod world;
 

@@ -1,4 +1,4 @@
-//! Sections 3 and 4: parameters, and what newfs makes of them.
+//! docs/spec/ffs.md, sections 3 and 4: parameters, and what newfs makes of them.
 
 /// Section 3. Plain numbers, in the units of its table.
 #[derive(Clone, Debug)]

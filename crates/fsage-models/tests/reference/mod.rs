@@ -1,10 +1,10 @@
 //! A naive 4.4BSD FFS allocator: the oracle of the property tests.
 //!
-//! Written from the text of the specification alone, section by section, and from nothing else: no code is
+//! Written from the text of docs/spec/ffs.md alone, section by section, and from nothing else: no code is
 //! shared with the real model. One `bool` a fragment, block addresses in plain maps, and a rescan of the
 //! bitmap for everything that can be found there. Slow, and meant to be read next to the text.
 //!
-//! Section numbers refer to the specification of the FFS model.
+//! Section numbers refer to `docs/spec/ffs.md`.
 
 #![allow(dead_code)] // every test that includes this module uses another part of it
 #![allow(clippy::too_many_lines)]
@@ -1388,7 +1388,7 @@ impl Reference {
         }
     }
 
-    // ---- Output lines (the vectors' INDEX, section 4) ----
+    // ---- Output lines (docs/spec/ffs-vectors.md, section 4) ----
 
     fn optim_word(&self) -> &'static str {
         match self.optim {

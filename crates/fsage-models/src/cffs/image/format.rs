@@ -1,4 +1,4 @@
-//! The bytes of an image (section 2 of the specification): superblock, inodes, names, entries of the directory map. All
+//! The bytes of an image (docs/spec/cffs.md, section 2): superblock, inodes, names, entries of the directory map. All
 //! numbers are little-endian.
 //!
 //! Names stand for ids: `f` and the number of a file's name, `d` and that of a directory. None has more than 21

@@ -1,5 +1,5 @@
-//! Images: the metadata of a C-FFS as they lie on its disk (section 2 of the specification), the way back from them,
-//! and the recovery check (section 9).
+//! Images: the metadata of a C-FFS as they lie on its disk (docs/spec/cffs.md, section 2), the way back from them,
+//! and the recovery check (docs/spec/cffs.md, section 9).
 //!
 //! Data are not written: an image is a sparse file of the size of the partition. Block 0, which is never allocated, has
 //! a copy of the superblock.

@@ -1,4 +1,5 @@
-//! Directories and inodes of an image, as far as they can be found: the walk through the hierarchy (section 9).
+//! Directories and inodes of an image, as far as they can be found: the walk through the hierarchy
+//! (docs/spec/cffs.md, section 9).
 //!
 //! Directories get their blocks before files do, so that no damaged pointer of a file takes one away. What does not fit
 //! is left out, and told.

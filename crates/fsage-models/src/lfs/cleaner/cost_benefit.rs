@@ -70,8 +70,8 @@ mod tests {
 
     #[test]
     fn whole_blocks_and_seconds_as_in_the_original() {
-        // By hand from lfs.md 11.3 for 1 MB: ((256 - 128) * 10) / (256 + 128) = 1280 / 384 = 3 blocks; 4095 more live
-        // bytes round to (127 * 10) / 384 = 3; age 0 is worth nothing.
+        // By hand from docs/spec/lfs.md, section 11.3 for 1 MB: ((256 - 128) * 10) / (256 + 128) = 1280 / 384 = 3
+        // blocks; 4095 more live bytes round to (127 * 10) / 384 = 3; age 0 is worth nothing.
         let candidate = |live: u32, age: u64| Candidate {
             segment_bytes: 1 << 20,
             live,

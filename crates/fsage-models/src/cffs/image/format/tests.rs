@@ -1,4 +1,4 @@
-//! Bytes laid out by hand from section 2 of the specification.
+//! Bytes laid out by hand from docs/spec/cffs.md, section 2.
 
 use super::*;
 
