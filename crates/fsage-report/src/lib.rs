@@ -11,6 +11,7 @@ pub mod map;
 pub mod model;
 mod payload;
 mod render;
+mod sha256;
 mod text;
 
 pub use charts::{Axis, Bars, Format, Lines, Scale, Stacks};

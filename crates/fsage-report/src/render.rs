@@ -1,7 +1,7 @@
 //! From a [`Report`] to a page.
 
 use crate::model::{Exhibit, Report, Term};
-use crate::{assets, payload, text};
+use crate::{assets, payload, sha256, text};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, context};
@@ -41,11 +41,19 @@ pub fn render(report: &Report) -> Result<String, RenderError> {
             report => Value::from(Serde(report)),
             style => assets::STYLE,
             scripts => assets::SCRIPTS,
+            script_sources => script_sources(),
             licenses => assets::LICENSES,
             payload => payload::json(report)?,
             version => env!("CARGO_PKG_VERSION"),
         })?;
     Ok(page)
+}
+
+/// What may run, for the policy of the page: its own scripts, each by its hash. Nothing else can, wherever it comes
+/// from.
+fn script_sources() -> String {
+    let sources = assets::SCRIPTS.map(|script| format!("'sha256-{}'", sha256::base64(script)));
+    sources.join(" ")
 }
 
 fn environment(terms: &[Term]) -> Result<Environment<'static>, RenderError> {

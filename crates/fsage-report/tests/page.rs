@@ -6,6 +6,8 @@ use fsage_report::{
     RenderError, Report, Scale, Section, Sheet, Stacks, Target, Term, Tone, render,
 };
 use serde_json::Value;
+use std::io::Write as _;
+use std::process::Stdio;
 
 /// Names as they may stand in a workload or on a command line.
 const HOSTILE: [&str; 7] = [
@@ -229,6 +231,9 @@ fn a_page_asks_nothing_of_any_network() {
     }
     assert!(markup.contains("default-src 'none'"));
     assert!(!page.contains("unsafe-eval"));
+    let sources = markup.split_once("script-src ").expect("a policy").1;
+    let (sources, _) = sources.split_once(';').expect("more of it");
+    assert!(!sources.contains("unsafe"), "{sources}");
     let style = page
         .split_once("<style>")
         .and_then(|(_, rest)| rest.split_once("</style>"));
@@ -533,4 +538,52 @@ fn cells_are_what_they_are() {
     );
     assert!(markup.contains("<td class=\"short\">a</td><td class=\"number\">1,234,567</td>"));
     assert!(markup.contains("<td>\u{2013}</td><td>\u{2013}</td>"));
+}
+
+/// A browser runs a script only if the policy has the hash of exactly what stands in the element.
+#[test]
+fn every_script_of_a_page_is_named_by_its_hash_and_nothing_else_is() {
+    let page = render(&full("plain")).expect("a page");
+    let policy = page.split_once("script-src ").expect("a policy").1;
+    let policy = policy.split_once(';').expect("more of it").0;
+    let named: Vec<String> = policy.split(' ').map(hex_of_source).collect();
+    let scripts = page.split("<script>").skip(1).map(|rest| {
+        let (script, _) = rest.split_once("</script>").expect("an end");
+        assert!(
+            !script.contains(['\r', '\0']),
+            "a browser reads it otherwise"
+        );
+        sha256sum(script)
+    });
+    assert_eq!(named, scripts.collect::<Vec<_>>());
+}
+
+/// The hash by the system's own program.
+fn sha256sum(text: &str) -> String {
+    let mut child = std::process::Command::new("sha256sum")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("sha256sum runs");
+    let mut input = child.stdin.take().expect("its input");
+    input.write_all(text.as_bytes()).expect("it reads");
+    drop(input);
+    let output = child.wait_with_output().expect("it ends");
+    String::from_utf8_lossy(&output.stdout)[..64].to_owned()
+}
+
+/// `'sha256-BASE64'` in hexadecimal digits.
+fn hex_of_source(source: &str) -> String {
+    let base64 = source.strip_prefix("'sha256-").expect("a hash");
+    let base64 = base64.strip_suffix("='").expect("32 bytes end so");
+    let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let bits: String = base64
+        .chars()
+        .map(|c| format!("{:06b}", letters.find(c).expect("base64")))
+        .collect();
+    bits.as_bytes()[..256]
+        .chunks(4)
+        .map(|four| four.iter().fold(0, |n, bit| n * 2 + u32::from(bit - b'0')))
+        .map(|digit| char::from_digit(digit, 16).expect("a digit"))
+        .collect()
 }

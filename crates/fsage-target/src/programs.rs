@@ -23,18 +23,31 @@ pub fn find(name: &str) -> Option<PathBuf> {
         })
 }
 
-/// The first line that a program prints about its version.
-pub fn version(program: &Path, argument: &str) -> Option<String> {
+/// The first line that a program prints about its version; empty if it prints none.
+///
+/// # Errors
+/// Why it cannot be started: a library that it needs is not there, say.
+pub fn version(program: &Path, argument: &str) -> Result<String, String> {
     let output = Command::new(program)
         .arg(argument)
         .stdin(Stdio::null())
         .env("LC_ALL", "C")
         .output()
-        .ok()?;
+        .map_err(|error| error.to_string())?;
     // mke2fs and its family print it to stderr.
-    [output.stdout, output.stderr].iter().find_map(|text| {
+    let line = [output.stdout, output.stderr].iter().find_map(|text| {
         let text = String::from_utf8_lossy(text);
         let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
         Some(line.to_owned())
-    })
+    });
+    // What the loader ends with, and the shell. Programs that know no such option end with other ones.
+    let is_started = output
+        .status
+        .code()
+        .is_some_and(|code| !matches!(code, 126 | 127));
+    match (is_started, line) {
+        (true, line) => Ok(line.unwrap_or_default()),
+        (false, Some(line)) => Err(line),
+        (false, None) => Err(output.status.to_string()),
+    }
 }

@@ -335,3 +335,41 @@ fn an_output_is_never_one_of_the_inputs() {
         &["--allocation-delay", "seconds"],
     );
 }
+
+#[test]
+fn a_report_that_finds_no_room_names_its_file() {
+    let folder = Folder::new();
+    folder.write("w.ops", b"create 1 0 5000\nday 0\n");
+    assert!(
+        folder
+            .fsage("age w.ops --on ffs:preset=tiny -o run")
+            .status
+            .success()
+    );
+    // A limit on the size of files is as good as a full disk.
+    let run = Command::new("bash")
+        .args([
+            "-c",
+            "trap '' XFSZ; ulimit -f 100; exec \"$FSAGE\" report run -o page.html",
+        ])
+        .env("FSAGE", env!("CARGO_BIN_EXE_fsage"))
+        .current_dir(folder.path())
+        .output()
+        .expect("bash runs");
+    let message = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(3), "{message}");
+    assert!(message.contains("page.html: cannot write"), "{message}");
+    assert_eq!(folder.names(), ["run", "w.ops"]);
+}
+
+#[test]
+fn damaged_facts_of_a_run_are_named() {
+    let folder = Folder::new();
+    folder.write("w.ops", b"create 1 0 5000\nday 0\n");
+    let compare = "compare w.ops --on ffs:preset=tiny --on lfs -o run";
+    let made = folder.fsage(compare);
+    assert!(folder.path().join("run/made-of.json").exists(), "{made:?}");
+    folder.write("run/made-of.json", b"{ \"fsage\": 1");
+    let resume = format!("{compare} --resume");
+    folder.fails(&resume, 2, &["run/made-of.json: damaged"]);
+}

@@ -158,3 +158,29 @@ fn without_root_it_says_what_is_needed() {
     let text = String::from_utf8(output.stdout).expect("text");
     assert!(text.contains("run fsage with sudo"), "{text}");
 }
+
+/// As the loader of shared libraries ends it.
+#[test]
+fn a_program_that_cannot_start_is_no_program() {
+    let folder = folder();
+    let script =
+        "#!/bin/sh\necho 'error while loading shared libraries: libx.so.1' >&2\nexit 127\n";
+    for name in ["mkfs.btrfs", "strace"] {
+        let path = folder.path().join(name);
+        fs::write(&path, script).expect("a file");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("permissions");
+    }
+    let mut command = fsage();
+    let path = std::env::var("PATH").expect("a PATH");
+    command.env("PATH", format!("{}:{path}", folder.path().display()));
+    let output = run(command, folder.path(), "--json");
+    let checks = serde_json::from_slice(&output.stdout).expect("JSON");
+    for name in ["btrfs", "strace"] {
+        assert_eq!(works(&checks, name), Some(false), "{checks}");
+    }
+    assert!(
+        checks
+            .to_string()
+            .contains("cannot start: error while loading")
+    );
+}

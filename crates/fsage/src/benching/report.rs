@@ -7,6 +7,7 @@ use super::{HOT_FILES, Plan};
 use crate::chart::{self, Series, size_text};
 use crate::summary;
 use crate::svg::{self, Axis, Panel};
+use anyhow::Context;
 use fsage_bench::{Measurement, Summary};
 use fsage_durable::PartialFile;
 use serde::Serialize;
@@ -316,7 +317,8 @@ impl Report {
             .collect();
         let title = format!("{} on {}", self.suite, self.target);
         let mut file = PartialFile::create(&path, force)?;
-        file.write_all(svg::draw(&title, &panels).as_bytes())?;
+        file.write_all(svg::draw(&title, &panels).as_bytes())
+            .with_context(|| format!("{}: cannot write the chart", path.display()))?;
         Ok(file.finish()?)
     }
 

@@ -51,7 +51,8 @@ pub fn write(of: &Path, to: &Path, ui: Ui) -> anyhow::Result<()> {
     let page = fsage_report::render(&page(material))
         .with_context(|| format!("{}: its report cannot be made", of.display()))?;
     let mut file = PartialFile::create(to, true)?;
-    file.write_all(page.as_bytes())?;
+    file.write_all(page.as_bytes())
+        .with_context(|| format!("{}: cannot write the report", to.display()))?;
     Ok(file.finish()?)
 }
 

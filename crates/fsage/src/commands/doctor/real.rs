@@ -73,7 +73,20 @@ pub fn file_system(kind: Kind, folder: &Path) -> Check {
         let next = format!("apt-get install {}", kind.package());
         return check.no(format!("no {}", kind.mkfs()), next);
     };
-    let version = programs::version(&program, "-V").unwrap_or_else(|| kind.mkfs());
+    let checker = kind
+        .check()
+        .and_then(|(checker, _)| programs::find(checker));
+    let mut version = kind.mkfs();
+    for program in checker.iter().chain([&program]) {
+        match programs::version(program, "-V") {
+            Ok(said) if said.is_empty() => {}
+            Ok(said) => version = said,
+            Err(why) => {
+                let next = format!("apt-get install --reinstall {}", kind.package());
+                return check.no(format!("{} cannot start: {why}", program.display()), next);
+            }
+        }
+    }
     if !is_in_kernel(kind) {
         // A module is not loaded just to look at it.
         return if has_module(kind) {

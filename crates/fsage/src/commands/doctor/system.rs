@@ -96,10 +96,14 @@ fn of_program(program: &Program) -> Check {
     let names = [program.name];
     let mut names = names.iter().chain(program.others);
     match names.find_map(|name| programs::find(name)) {
-        Some(path) => {
-            let version = programs::version(&path, program.version);
-            check.yes(version.unwrap_or_else(|| path.display().to_string()))
-        }
+        Some(path) => match programs::version(&path, program.version) {
+            Ok(version) if version.is_empty() => check.yes(path.display().to_string()),
+            Ok(version) => check.yes(version),
+            Err(why) => check.no(
+                format!("{} cannot start: {why}", path.display()),
+                format!("apt-get install --reinstall {}", program.package),
+            ),
+        },
         None => check.no("not there", format!("apt-get install {}", program.package)),
     }
 }
