@@ -6,7 +6,6 @@
 //! - [`Recording::cut`] says what may be on the disk when the power fails after so many of these steps: what was synced
 //!   is there, anything else may be lost, torn or reordered ([`Cut`]);
 //! - [`Tree::lay_out`] makes the folder look so;
-//! - [`with_new_boot`] runs a program on it that takes the machine to have been started anew;
 //! - [`with_fault`] runs a program one call of which fails.
 //!
 //! Nothing in the program knows of it. Registers are named as on x86-64; elsewhere [`works_here`] says no.
@@ -25,5 +24,5 @@ mod tree;
 pub use cut::Cut;
 pub use fault::{Fault, Kind, Place, calls, with_fault};
 pub use recording::{Recording, record};
-pub use tracer::{Ended, Program, with_new_boot, works_here};
+pub use tracer::{Ended, Program, works_here};
 pub use tree::Tree;

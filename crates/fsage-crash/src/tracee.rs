@@ -53,12 +53,6 @@ impl Tracee {
         Ok(buffer)
     }
 
-    /// Puts bytes into memory.
-    pub fn write(self, address: u64, bytes: &[u8]) -> io::Result<()> {
-        let memory = File::options().write(true).open(self.proc("mem"))?;
-        memory.write_all_at(bytes, address)
-    }
-
     /// A text that ends with a zero.
     pub fn text(self, address: u64) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();

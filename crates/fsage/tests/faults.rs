@@ -80,7 +80,7 @@ fn after_fault(
     if !names_it(&ended.message, path) {
         return Err(format!("the message does not name it: {ended:?}"));
     }
-    goes_on(place, scenario, expected, None).map_err(|why| format!("after {ended:?}: {why}"))
+    goes_on(place, scenario, expected).map_err(|why| format!("after {ended:?}: {why}"))
 }
 
 /// Whether a message names a path, or a folder that it is in. What is in the making has a name around that it will get:

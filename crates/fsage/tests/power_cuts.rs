@@ -34,25 +34,37 @@ fn cut_and_go_on(scenario: &Scenario, cases: u64) {
         let mut rng = Rng::new(seed()).stream(scenario.name, case);
         // Spread evenly, not quite regular.
         let after = (case * steps + rng.below(steps)) / cases;
-        let cut = Cut::ALL[rng.below(Cut::ALL.len() as u64) as usize];
-        let tree = recording.cut(after as usize, cut, &mut rng);
+        let (words, tree) = cut_after(&recording, after as usize, &mut rng);
+        let mut story = words;
         tree.lay_out(&at).expect("a folder can be laid out");
-        // Where nothing is lost it may also have been killed, on the same day of the same machine.
-        let killed = cut == Cut::Kept && rng.below(2) == 0;
-        let boot = (!killed).then_some(case as u32);
-        let result = nothing_is_lost(scenario, &recording, &tree)
-            .and_then(|()| goes_on(&place, scenario, &expected, boot));
-        let result = result.map_err(|why| {
-            let from = (after as usize).saturating_sub(5);
-            let (words, listing) = (recording.words(from..after as usize), tree.listing());
-            format!("{why}\nthe last steps:\n{words}what was there:\n{listing}")
-        });
-        tally.count(
-            &format!("case {case}: cut after step {after} of {steps}, {cut:?}"),
-            result,
-        );
+        let mut result = nothing_is_lost(scenario, &recording, &tree);
+        // The power may fail again while the command goes on.
+        for _ in 0..rng.below(3) {
+            let again = record(&place.program(scenario.again), &at).expect("it can be recorded");
+            let after = rng.below(again.len() as u64 + 1);
+            let (words, tree) = cut_after(&again, after as usize, &mut rng);
+            story += &words;
+            tree.lay_out(&at).expect("a folder can be laid out");
+            result = result.and_then(|()| nothing_is_lost(scenario, &recording, &tree));
+        }
+        let result = result.and_then(|()| goes_on(&place, scenario, &expected));
+        let result = result.map_err(|why| format!("{why}\n{story}"));
+        let what = format!("case {case} (the same again: FSAGE_CUTS={cases} FSAGE_CASE={case})");
+        tally.count(&what, result);
     }
     tally.end(&test);
+}
+
+/// A folder after a power cut, and what to say of it.
+fn cut_after(recording: &Recording, after: usize, rng: &mut Rng) -> (String, Tree) {
+    let cut = Cut::ALL[rng.below(Cut::ALL.len() as u64) as usize];
+    let tree = recording.cut(after, cut, rng);
+    let last = recording.words(after.saturating_sub(5)..after);
+    let (steps, listing) = (recording.len(), tree.listing());
+    let words = format!(
+        "cut after step {after} of {steps}, {cut:?}; the last steps:\n{last}what was there:\n{listing}"
+    );
+    (words, tree)
 }
 
 /// Whatever happens to a run that replaces another, one of the two is there, complete.

@@ -10,7 +10,6 @@ mod real;
 
 use crash::{DIRECTORY, Scenario, Tally, number, plain_ended, seed, skip};
 use fsage_core::Rng;
-use fsage_crash::{Program, with_new_boot, works_here};
 use real::{RealFs, program_exists};
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -159,17 +158,9 @@ fn table(at: &Path) -> Vec<u8> {
     fs::read(at.join("run/dir_target/tree.parquet")).unwrap_or_default()
 }
 
-/// Goes on with a run, which then must be right. A new boot has a number.
-fn goes_on(at: &Path, expected: &[u8], boot: Option<u32>) -> Result<(), String> {
-    let again = scenario().again;
-    let ended = match boot {
-        None => plain_ended(at, again),
-        Some(boot) => {
-            let output = tempfile::tempdir().expect("a folder");
-            let program = Program::new(env!("CARGO_BIN_EXE_fsage"), again, at, output.path());
-            with_new_boot(&program, boot).map_err(|e| e.to_string())?
-        }
-    };
+/// Goes on with a run, which then must be right.
+fn goes_on(at: &Path, expected: &[u8]) -> Result<(), String> {
+    let ended = plain_ended(at, scenario().again);
     let was_complete = ended.status == Some(2) && ended.message.contains("the run is complete");
     if !ended.is_done() && !was_complete {
         return Err(format!("it does not go on: {ended:?}"));
@@ -190,10 +181,7 @@ fn not_here(fs: &'static str, programs: &[&str]) -> Option<String> {
     let needed = ["mount", "umount"].iter().chain(programs);
     let missing = needed.into_iter().find(|program| !program_exists(program));
     let missing = missing.map(|program| format!("`{program}` is not installed"));
-    RealFs::usable(fs)
-        .err()
-        .or(missing)
-        .or_else(|| works_here().err())
+    RealFs::usable(fs).err().or(missing)
 }
 
 fn moment(rng: &mut Rng, length: Duration) -> Duration {
@@ -232,10 +220,7 @@ fn a_run_goes_on_after_its_file_system_was_shut_down_at_any_moment() {
             let at = mounted.at.clone();
             let image = mounted.unmount();
             mounted = Mounted::again(image, &at);
-            tally.count(
-                &format!("{fs}, shutdown {case}"),
-                goes_on(&at, &expected, Some(case as u32)),
-            );
+            tally.count(&format!("{fs}, shutdown {case}"), goes_on(&at, &expected));
             let image = unmount_and_check(fs, mounted);
             mounted = Mounted::again(image, &at);
         }
@@ -286,10 +271,7 @@ fn a_run_goes_on_from_a_copy_of_the_disk_of_any_moment() {
             for (i, copy) in copies.into_iter().enumerate() {
                 let case = first + i as u64;
                 let mounted = Mounted::again(copy, &at);
-                tally.count(
-                    &format!("{fs}, copy {case}"),
-                    goes_on(&at, &expected, Some(case as u32)),
-                );
+                tally.count(&format!("{fs}, copy {case}"), goes_on(&at, &expected));
                 let image = unmount_and_check(fs, mounted);
                 fs::remove_file(image).expect("the copy goes");
             }
@@ -311,10 +293,7 @@ fn a_run_goes_on_after_a_kill_at_any_moment() {
             std::thread::sleep(moment(&mut rng, length));
             let _ = child.kill();
             let _ = child.wait();
-            tally.count(
-                &format!("{name}, kill {case}"),
-                goes_on(at, &expected, None),
-            );
+            tally.count(&format!("{name}, kill {case}"), goes_on(at, &expected));
         }
     };
     let plain = folder();

@@ -2,7 +2,7 @@
 #![allow(dead_code)] // Each test program uses a part of it.
 
 use fsage_core::Rng;
-use fsage_crash::{Ended, Program, Tree, with_new_boot};
+use fsage_crash::{Ended, Program, Tree};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
@@ -174,18 +174,9 @@ impl Place {
 }
 
 /// Whether `expected` came of it, after a cut or a failed call; or what is wrong.
-pub fn goes_on(
-    place: &Place,
-    scenario: &Scenario,
-    expected: &Tree,
-    boot: Option<u32>,
-) -> Result<(), String> {
+pub fn goes_on(place: &Place, scenario: &Scenario, expected: &Tree) -> Result<(), String> {
     let at = place.at();
-    let again = place.program(scenario.again);
-    let ended = match boot {
-        Some(boot) => with_new_boot(&again, boot).map_err(|e| e.to_string())?,
-        None => plain_ended(&at, scenario.again),
-    };
+    let ended = plain_ended(&at, scenario.again);
     if ended.is_done() {
         return is_right(place, scenario, expected);
     }
@@ -302,10 +293,10 @@ impl Tally {
 }
 
 /// A sound workload of many days: files of all kinds come, change, move and go, and so do directories.
-pub fn workload(seed: u64, days: u64, operations: u64) -> String {
+pub fn workload(number: u64, days: u64, operations: u64) -> String {
     let mut script = Script {
         text: String::new(),
-        rng: Rng::new(seed),
+        rng: Rng::new(seed()).stream("workload", number),
         files: Vec::new(),
         dirs: vec![0],
         next: 0,
