@@ -11,7 +11,6 @@ pub mod map;
 pub mod model;
 mod payload;
 mod render;
-mod sha256;
 mod text;
 
 pub use charts::{Axis, Bars, Format, Lines, Scale, Stacks};

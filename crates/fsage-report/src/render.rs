@@ -1,10 +1,13 @@
 //! From a [`Report`] to a page.
 
 use crate::model::{Exhibit, Report, Term};
-use crate::{assets, payload, sha256, text};
+use crate::{assets, payload, text};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, context};
+use sha2::{Digest, Sha256};
 
 /// Files of `templates/`. Their names end in `.html`: what stands in them is escaped.
 const TEMPLATES: [(&str, &str); 3] = [
@@ -52,7 +55,10 @@ pub fn render(report: &Report) -> Result<String, RenderError> {
 /// What may run, for the policy of the page: its own scripts, each by its hash. Nothing else can, wherever it comes
 /// from.
 fn script_sources() -> String {
-    let sources = assets::SCRIPTS.map(|script| format!("'sha256-{}'", sha256::base64(script)));
+    let sources = assets::SCRIPTS.map(|script| {
+        let hash = Sha256::digest(script.as_bytes());
+        format!("'sha256-{}'", STANDARD.encode(hash))
+    });
     sources.join(" ")
 }
 
