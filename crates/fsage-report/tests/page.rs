@@ -1,11 +1,14 @@
 //! What must hold for every page: it is whole, it is harmless, and its data is what the report says.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use fsage_report::charts::{Bar, Point, Published, Series, Stack};
 use fsage_report::{
     Axis, Bars, Cell, Chart, Command, DataTable, Exhibit, Fact, Finding, Format, Lines,
     RenderError, Report, Scale, Section, Sheet, Stacks, Target, Term, Tone, render,
 };
 use serde_json::Value;
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::Stdio;
 
@@ -575,15 +578,10 @@ fn sha256sum(text: &str) -> String {
 /// `'sha256-BASE64'` in hexadecimal digits.
 fn hex_of_source(source: &str) -> String {
     let base64 = source.strip_prefix("'sha256-").expect("a hash");
-    let base64 = base64.strip_suffix("='").expect("32 bytes end so");
-    let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let bits: String = base64
-        .chars()
-        .map(|c| format!("{:06b}", letters.find(c).expect("base64")))
-        .collect();
-    bits.as_bytes()[..256]
-        .chunks(4)
-        .map(|four| four.iter().fold(0, |n, bit| n * 2 + u32::from(bit - b'0')))
-        .map(|digit| char::from_digit(digit, 16).expect("a digit"))
-        .collect()
+    let base64 = base64.strip_suffix("'").expect("a quote");
+    let bytes = STANDARD.decode(base64).expect("base64");
+    bytes.iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }
