@@ -1,5 +1,5 @@
-//! Links between pages lead somewhere: in the repository, and on the site that is built of `docs`. So do sections of the
-//! specification that the sources cite.
+//! Links between pages lead somewhere: in the repository, and on the site that is built of `docs`. So do sections of
+//! the specification that the sources cite.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
