@@ -1,8 +1,8 @@
 //! What may be on a disk when the power fails.
 //!
-//! Promised is what POSIX and the file systems of Linux say: after `fsync` of a file its bytes and length are there, after
-//! `fsync` of a directory the names in it are, after `syncfs` all is. Of anything else nothing is known, but that a name
-//! moves as a whole, and that what happened to one file or directory happened in its order.
+//! Promised is what POSIX and the file systems of Linux say: after `fsync` of a file its bytes and length are there,
+//! after `fsync` of a directory the names in it are, after `syncfs` all is. Of anything else nothing is known, but
+//! that a name moves as a whole, and that what happened to one file or directory happened in its order.
 
 use crate::recording::{Recording, Step};
 use crate::tree::{Node, Tree};

@@ -10,12 +10,12 @@
 //!
 //! Nothing in the program knows of it. Registers are named as on x86-64; elsewhere [`works_here`] says no.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod changes;
 mod cut;
 mod fault;
 mod recording;
-#[cfg_attr(target_arch = "x86_64", path = "registers_x86_64.rs")]
-#[cfg_attr(not(target_arch = "x86_64"), path = "registers_other.rs")]
 mod registers;
 mod tracee;
 mod tracer;

@@ -1,8 +1,9 @@
 //! What the pages of a Parquet file would take in memory, before any of them is decoded.
 //!
-//! A few kilobytes can say that they are gigabytes: a page that decompresses to anything, a text that a dictionary holds
-//! once and a million rows repeat, a list of a billion items of one run length. So the headers of all pages that will be
-//! read are looked at first. What no honest writer makes is refused, and rows that are long are read fewer at a time.
+//! A few kilobytes can say that they are gigabytes: a page that decompresses to anything, a text that a dictionary
+//! holds once and a million rows repeat, a list of a billion items of one run length. So the headers of all pages
+//! that will be read are looked at first. What no honest writer makes is refused, and rows that are long are read
+//! fewer at a time.
 
 mod header;
 

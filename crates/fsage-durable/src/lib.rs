@@ -8,6 +8,8 @@
 //!
 //! Uses rustix alone, and no other crate of the workspace. Nothing here prints or asks a clock.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod error;
 mod file;
 mod folder;

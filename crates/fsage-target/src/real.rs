@@ -82,8 +82,8 @@ impl Real {
     }
 
     /// A run that goes on, on a directory that has been applied nothing to. It is to be given the workload from its
-    /// start. Tree and journal may both lack what was not synced: after the death of the program nothing does, but nobody
-    /// can tell that from a power failure, or from a file system that was shut down after an error.
+    /// start. Tree and journal may both lack what was not synced: after the death of the program nothing does, but
+    /// nobody can tell that from a power failure, or from a file system that was shut down after an error.
     pub fn resume(
         directory: Directory,
         journal: Journal,

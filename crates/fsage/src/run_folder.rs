@@ -170,7 +170,9 @@ pub fn way(from: &Path, to: &Path) -> anyhow::Result<PathBuf> {
 /// whoever made the manifest does not say where else is read and written.
 pub fn inside(above: &Path, name: &Path) -> anyhow::Result<()> {
     let mut parts = name.components();
-    let plain = matches!((parts.next(), parts.next()), (Some(Component::Normal(only)), None) if only == name.as_os_str());
+    let first_and_more = (parts.next(), parts.next());
+    let plain =
+        matches!(first_and_more, (Some(Component::Normal(only)), None) if only == name.as_os_str());
     if !plain {
         bail!(
             "the folder `{}`: expected one plain name, without `/` and not `..`",

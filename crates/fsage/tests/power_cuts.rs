@@ -1,5 +1,5 @@
-//! A power cut at any step: what was synced is on the disk, anything else may be lost, torn or reordered. The run goes on,
-//! and ends as if nothing had happened; what was complete stays complete.
+//! A power cut at any step: what was synced is on the disk, anything else may be lost, torn or reordered. The run
+//! goes on, and ends as if nothing had happened; what was complete stays complete.
 
 mod crash;
 

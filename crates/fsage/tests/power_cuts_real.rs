@@ -1,9 +1,10 @@
-//! Power cuts and kills at random moments on real file systems that hold the run and its target together: after the log was
-//! replayed the run goes on, its files are right, and the file system's own check finds nothing.
+//! Power cuts and kills at random moments on real file systems that hold the run and its target together: after the
+//! log was replayed the run goes on, its files are right, and the file system's own check finds nothing.
 //!
-//! The power is cut in two ways. `xfs_io -x -c shutdown` has ext4 and XFS stop at once, with all that is in memory lost.
-//! And the image below any file system is copied in one instant while it is written to (a reflink on XFS): what is in the
-//! copy is what a disk without a cache would hold. What happens depends on the moment; the seed says only when that is.
+//! The power is cut in two ways. `xfs_io -x -c shutdown` has ext4 and XFS stop at once, with all that is in memory
+//! lost. And the image below any file system is copied in one instant while it is written to (a reflink on XFS): what
+//! is in the copy is what a disk without a cache would hold. What happens depends on the moment; the seed says only
+//! when that is.
 
 mod crash;
 mod real;
@@ -129,8 +130,8 @@ fn begin(at: &Path) -> Child {
         .expect("fsage starts")
 }
 
-/// Waits, while somebody else on the file system now and then forces a file of theirs to disk. With it goes what is known
-/// of others so far: their names, but often not their bytes.
+/// Waits, while somebody else on the file system now and then forces a file of theirs to disk. With it goes what is
+/// known of others so far: their names, but often not their bytes.
 fn wait_beside_others(at: &Path, until: Instant, rng: &mut Rng) {
     let mut other = File::create(at.join("other")).expect("a file");
     loop {

@@ -1,16 +1,16 @@
 //! A folder that git takes for a repository, with the objects of another one and nothing else of it.
 
 use super::error::{GitError, corrupt, shown};
+use fsage_durable::TemporaryFolder;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tempfile::TempDir;
 
 /// The folder; it goes when it is dropped. Nobody but the user can look into it.
 #[derive(Debug)]
 pub(super) struct PrivateFolder {
-    folder: TempDir,
+    folder: TemporaryFolder,
     /// The objects of the repository.
     objects: PathBuf,
     /// Where the history of a shallow clone ends, if it is one.
@@ -32,7 +32,8 @@ impl PrivateFolder {
         let config =
             format!("[core]\n\trepositoryFormatVersion = {version}\n\tbare = true\n{extension}");
         let make = || -> io::Result<PrivateFolder> {
-            let folder = tempfile::Builder::new().prefix("fsage-git-").tempdir()?;
+            let folder = TemporaryFolder::private(&std::env::temp_dir().join("fsage-git"))
+                .map_err(io::Error::other)?;
             fs::write(folder.path().join("config"), config)?;
             fs::write(folder.path().join("HEAD"), "ref: refs/heads/none\n")?;
             fs::create_dir(folder.path().join("refs"))?;
