@@ -146,7 +146,10 @@ pub fn refuse_existing(path: &Path, force: bool) -> Result<(), FileError> {
 }
 
 /// Renames where nothing of the new name may be there.
-pub(crate) fn rename_new(from: &Path, to: &Path) -> Result<(), Errno> {
+///
+/// # Errors
+/// Something is there (`EXIST`); the system refuses.
+pub fn rename_new(from: &Path, to: &Path) -> Result<(), Errno> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         // File systems that know no flags, some network ones among them; a hard link replaces nothing either.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {

@@ -17,6 +17,6 @@ mod lock;
 mod names;
 
 pub use error::FileError;
-pub use file::{CompleteFile, PartialFile, refuse_existing, write};
+pub use file::{CompleteFile, PartialFile, refuse_existing, rename_new, write};
 pub use folder::{TemporaryFolder, exchange, make_folders, parent_of, remove_folder, sync_folder};
 pub use lock::{FolderLock, Holder, LockError};

@@ -103,8 +103,6 @@ pub struct AttachOptions {
 pub struct LoopDevice {
     device: OwnedFd,
     number: u32,
-    /// The image as the kernel names it, to tell it from what may be attached here later.
-    backing: Vec<u8>,
 }
 
 /// Whether this process may ask for a loop device: none is taken.
@@ -169,17 +167,12 @@ impl LoopDevice {
                 open(Path::new(&path), access).map_err(|e| failed("opening the device", e))?;
             match configure(device.as_fd(), file.as_fd(), image, options) {
                 Ok(()) => {
-                    let backing = backing_file(number).unwrap_or_default();
                     if options.direct_io && !has_direct_io(number) {
                         return Err(LoopError::NoDirectIo {
                             path: image.to_owned(),
                         });
                     }
-                    return Ok(LoopDevice {
-                        device,
-                        number,
-                        backing,
-                    });
+                    return Ok(LoopDevice { device, number });
                 }
                 // Somebody else took the device in between.
                 Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
@@ -225,11 +218,9 @@ impl LoopDevice {
     /// closed.
     pub fn detach(self, timeout: Duration) -> Result<(), LoopError> {
         self.wait_unmounted(timeout)?;
-        let LoopDevice {
-            device,
-            number,
-            backing,
-        } = self;
+        let LoopDevice { device, number } = self;
+        // The image as the kernel names it now, to tell it from what may be attached here later.
+        let backing = backing_file(number).unwrap_or_default();
         drop(device);
         wait(number, timeout, || {
             Ok(backing_file(number).is_none_or(|now| !now.starts_with(&backing)))

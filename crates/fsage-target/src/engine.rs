@@ -7,6 +7,7 @@ use crate::directory::{JournalError, RepairError, TargetError};
 use crate::real::DayIs;
 use crate::stamps::Stamps;
 use crate::target::Target;
+use fsage_core::size;
 use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo};
 use fsage_core::{
     Event, EventSource, FileId, FileSystem, Inconsistency, Op, Outcome, SinkError, StateError, Verb,
@@ -102,7 +103,8 @@ pub struct Day {
     pub counts: OpCounts,
     /// The layout.
     pub measures: Measures,
-    /// Of a real target: bytes of files that would be alive had no operation been skipped, rounded up to blocks.
+    /// Of a real target: what the data of live files would need had no operation been skipped, by the same measure as
+    /// what they do need.
     pub planned_bytes: Option<u64>,
 }
 
@@ -189,8 +191,8 @@ pub enum ReplayError {
     },
     /// A system call failed, for another reason than lack of space.
     #[error(
-        "line {line}: {verb} `{path}`: {call} failed; {advice}. Nothing is lost: the run can be resumed once the cause \
-         is removed"
+        "line {line}: {verb} `{path}`: {call} failed; {advice}. The run can be resumed once the cause is \
+         removed"
     )]
     Io {
         /// Line or row of the workload.
@@ -204,6 +206,27 @@ pub enum ReplayError {
         /// What to look at.
         advice: &'static str,
         /// What it failed with.
+        source: std::io::Error,
+    },
+    /// The file system below an image is nearly full.
+    #[error(
+        "the file system below the image has {} left, and up to {} are needed for what comes next: make room there, \
+         then resume the run; all that was done is in the image",
+        size::human(*free_bytes),
+        size::human(*needed_bytes)
+    )]
+    RoomBelow {
+        /// Bytes that are free there.
+        free_bytes: u64,
+        /// Bytes that the next operations may take.
+        needed_bytes: u64,
+        /// That this is a full disk.
+        source: std::io::Error,
+    },
+    /// The file system below an image does not say how much is free.
+    #[error("cannot ask the file system below the image how much is free")]
+    Room {
+        /// Why.
         source: std::io::Error,
     },
     /// Data was to be stored by `fallocate`, which the file system does not have.
@@ -448,16 +471,20 @@ impl Aging {
                 grows(recording).map_err(ReplayError::Map)?;
             }
         }
+        let planned_bytes = match &self.target {
+            Target::Real(real) => {
+                let left_out = real.directory().left_out_bytes();
+                Some(measures.pieces.live_bytes.saturating_add_signed(left_out))
+            }
+            _ => None,
+        };
         let day = Day {
             number,
             label: label.to_owned(),
             t_ns: self.t_ns,
             counts: std::mem::take(&mut self.today),
             measures,
-            planned_bytes: match &self.target {
-                Target::Real(real) => Some(real.directory().planned_bytes()),
-                _ => None,
-            },
+            planned_bytes,
         };
         self.target.begin_day();
         let record = self.day_ends.as_mut().map(|day_ends| day_ends(&day));

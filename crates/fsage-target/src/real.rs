@@ -4,12 +4,15 @@
 //! workload from its start: up to that count the tables follow the events without touching the disk. Then the tree is
 //! brought to what the tables say, see [`repair`](crate::directory::repair), and the replay is live.
 
+mod room;
+
 use crate::directory::{
     Content, Directory, History, Journal, Recovered, RepairError, Repaired, Reread, Sync, UNSAID,
     UNSYNCED, repair,
 };
 use crate::engine::{OpCounts, ReplayError};
 use fsage_core::{Event, FileId, Op};
+use room::Unwritten;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::iter::Peekable;
@@ -38,6 +41,7 @@ pub struct Real {
     catching_up: Option<Box<CatchingUp>>,
     /// A day has ended in the tree, and the journal does not know yet.
     day_is_unrecorded: bool,
+    unwritten: Unwritten,
     repaired: Option<Repaired>,
     stop: Stop,
 }
@@ -76,6 +80,7 @@ impl Real {
             journal,
             catching_up: None,
             day_is_unrecorded: false,
+            unwritten: Unwritten::default(),
             repaired: None,
             stop,
         }
@@ -227,6 +232,7 @@ impl Real {
             if (self.stop)() {
                 return Err(ReplayError::Interrupted);
             }
+            self.unwritten.make_sure(&mut self.directory, events)?;
             let applied = self.directory.apply(events, counts, lenient);
             let noted = self.note_progress();
             applied?;
@@ -266,6 +272,9 @@ impl Real {
         }
         self.directory.end_day()?;
         self.day_is_unrecorded = true;
+        if self.directory.options().sync != Sync::End {
+            self.unwritten.is_synced();
+        }
         Ok(DayIs::New)
     }
 

@@ -6,10 +6,11 @@ mod tree;
 
 use fsage_core::{DirId, Event, FileId, FileSystem, FileView, Layout, Op, Outcome, StateError};
 use fsage_models::ffs::{Ffs, Params};
-use fsage_target::directory::{Data, Deviation, Directory, Options, PlainDirectory, Sync};
-use fsage_target::{OpCounts, ReplayError};
+use fsage_target::directory::{Data, Deviation, Directory, Options, PlainDirectory, Sync, Volume};
+use fsage_target::{Aging, OpCounts, Real, ReplayError, Target, replay};
 use proptest::prelude::*;
-use std::fs;
+use std::fs::{self, File};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use tree::{Mounted, check, create, delete, mkdir, open, paths, skip};
 
@@ -111,9 +112,31 @@ fn outcome(directory: &mut Directory, event: &Event) -> Result<Outcome, StateErr
     })
 }
 
+/// A tree that something else has open and locked.
+#[derive(Debug)]
+struct SameTree(File);
+
+impl Volume for SameTree {
+    fn root(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+
+    fn remount(&mut self) -> std::io::Result<bool> {
+        Ok(false)
+    }
+
+    fn close(self: Box<Self>) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+}
+
 /// Brings fresh tables to where the events lead, without touching the disk.
 fn known(root: &Path, events: &[Event], deviations: &[Deviation], options: Options) -> Directory {
-    let volume = PlainDirectory::open_again(root).unwrap();
+    let volume = SameTree(File::open(root).unwrap());
     let mut directory = Directory::new(Box::new(volume), options).unwrap();
     let mut counts = OpCounts::default();
     let mut deviations = deviations.iter().peekable();
@@ -350,6 +373,29 @@ fn an_entry_whose_name_is_taken_gets_another_and_says_so() {
         .collect();
     assert_eq!(numbers, [(1, true), (2, true)]);
     check(folder.path(), &directory.expected());
+}
+
+/// Holes are no shortfall: nothing was left out.
+#[test]
+fn a_file_with_holes_is_what_was_planned() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = open(folder.path(), Options::default());
+    let real = Real::begin(directory, None, Box::new(|| false));
+    let mut agings = [Aging::new(Target::Real(Box::new(real)), false)];
+    let far = Op::Write {
+        file: FileId(1),
+        offset: 13_000 * 4096,
+        bytes: 4096,
+    };
+    let events = vec![create(1, 0, 4096), Event::new(far), Event::day("0")];
+    let mut source = fsage_core::EventsInMemory::new(events);
+    replay(&mut source, &mut agings, 1, |_| true).unwrap();
+    let day = &agings[0].days()[0];
+    if day.measures.pieces.files_with_extents == 0 {
+        return skip("the file system here does not say where files lie");
+    }
+    assert_eq!(day.measures.pieces.live_bytes, 8192);
+    assert_eq!(day.planned_bytes, Some(8192));
 }
 
 /// A link that somebody puts where a directory was is not followed.

@@ -362,6 +362,50 @@ fn what_cannot_be_made_leaves_nothing() {
     }
 }
 
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Whoever dies while an image is made leaves nothing under its name, and nothing that stays.
+#[test]
+fn an_image_has_its_name_when_it_is_whole() {
+    if !is_possible(Kind::Ext4) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("i");
+    let dead = folder.path().join(".i.0123456789abcdef.partial");
+    fs::create_dir(&dead).unwrap();
+    fs::write(dead.join("image"), "half").unwrap();
+    let (volume, unpublished) = LoopImage::make(&options(Kind::Ext4), &image).unwrap();
+    assert!(!image.exists() && !dead.exists());
+    write(&volume, "f", b"kept").unwrap();
+    unpublished.publish().unwrap();
+    assert_eq!(names(folder.path()), ["i"]);
+    let facts = volume.facts();
+    let named = facts.iter().filter(|(_, said)| said.contains("/i"));
+    assert_eq!(named.count(), 2, "{facts:?}");
+    close(volume);
+    let volume = LoopImage::open(&options(Kind::Ext4), &image, true).unwrap();
+    assert_eq!(read(&volume, "f").unwrap(), b"kept");
+    close(volume);
+
+    let other = folder.path().join("j");
+    let (volume, unpublished) = LoopImage::make(&options(Kind::Ext4), &other).unwrap();
+    fs::write(&other, "somebody's").unwrap();
+    let error = unpublished.publish().unwrap_err();
+    assert!(matches!(error, ImageError::Exists { .. }), "{error}");
+    close(volume);
+    assert_eq!(fs::read(&other).unwrap(), b"somebody's");
+    assert_eq!(names(folder.path()), ["i", "j"]);
+    wait_until_gone(folder.path());
+}
+
 #[test]
 fn nothing_that_is_there_is_written_to() {
     if !is_possible(Kind::Ext4) {

@@ -229,7 +229,7 @@ impl<'a> Fillers<'a> {
             let file = match self.open(&path, OFlags::CREATE | OFlags::EXCL | OFlags::RDWR) {
                 Ok(file) => file,
                 // Not even an inode more.
-                Err(Errno::NOSPC) => return Ok(()),
+                Err(Errno::NOSPC | Errno::DQUOT) => return Ok(()),
                 Err(errno) => return Err(self.failed("create")(errno.into())),
             };
             self.paths.push(path);
@@ -246,10 +246,10 @@ impl<'a> Fillers<'a> {
             let length = piece.min(filler_bytes - filled);
             match retry_on_intr(|| fallocate(file, FallocateFlags::empty(), filled, length)) {
                 Ok(()) => filled += length,
-                Err(Errno::NOSPC) if piece > self.block_bytes => {
+                Err(Errno::NOSPC | Errno::DQUOT) if piece > self.block_bytes => {
                     piece = (piece / 2).next_multiple_of(self.block_bytes);
                 }
-                Err(Errno::NOSPC) => break,
+                Err(Errno::NOSPC | Errno::DQUOT) => break,
                 Err(errno) => return Err(self.failed("fallocate")(errno.into())),
             }
         }
@@ -296,8 +296,8 @@ impl<'a> Fillers<'a> {
         let punch = || retry_on_intr(|| fallocate(file, flags, at, length));
         match punch() {
             // What was freed before can be had after the next commit.
-            Err(Errno::NOSPC) => syncfs(self.root()).and_then(|()| match punch() {
-                Err(Errno::NOSPC) => Ok(()),
+            Err(Errno::NOSPC | Errno::DQUOT) => syncfs(self.root()).and_then(|()| match punch() {
+                Err(Errno::NOSPC | Errno::DQUOT) => Ok(()),
                 other => other,
             }),
             other => other,

@@ -26,6 +26,7 @@
 
 use super::deviation::Deviation;
 use fsage_core::Outcome;
+use fsage_durable::FileError;
 use rustix::fs::{FlockOperation, flock};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -209,20 +210,12 @@ pub struct Journal {
 
 impl Journal {
     /// Makes the journal of a new run. `identity` is whatever tells the caller later that workload, target and options
-    /// are the same. The file is on disk when this returns.
+    /// are the same. The file is on disk when this returns; whatever happens before, there is none, or a whole one.
     ///
     /// # Errors
     /// The file exists or cannot be written.
     pub fn create(path: &Path, identity: &str) -> Result<Journal, JournalError> {
         let failed = |source| JournalError::io(path, "make", source);
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(path)
-            .map_err(failed)?;
-        lock(&file, path)?;
-        let mut journal = Journal::at(file, path, 0, 0);
         let mut header = Vec::with_capacity(HEADER + identity.len() + CRC);
         header.extend_from_slice(MAGIC);
         header.extend_from_slice(&VERSION.to_le_bytes());
@@ -230,18 +223,14 @@ impl Journal {
         header.extend_from_slice(identity.as_bytes());
         let crc = crc32fast::hash(&header);
         header.extend_from_slice(&crc.to_le_bytes());
-        journal.buffer = header;
-        journal.write()?;
-        journal.sync()?;
-        // The name of the file is on disk when its folder is.
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
-        File::open(folder)
-            .and_then(|folder| folder.sync_all())
-            .map_err(failed)?;
-        Ok(journal)
+        // It has its name when it is complete.
+        fsage_durable::write(path, &header, false).map_err(|error| match error {
+            FileError::Io { source, .. } => failed(source),
+            FileError::Exists { .. } | FileError::Unsuitable { .. } => {
+                failed(io::ErrorKind::AlreadyExists.into())
+            }
+        })?;
+        Ok(Journal::open(path)?.0)
     }
 
     /// Opens the journal of a run that is to be resumed, and cuts off what is not intact at its end.

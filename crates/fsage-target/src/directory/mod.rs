@@ -86,8 +86,27 @@ pub trait Volume: std::fmt::Debug + Send {
         false
     }
 
+    /// What the file system below has for this one to grow; `None` where none is below, or all is taken.
+    ///
+    /// # Errors
+    /// It does not say.
+    fn room_below(&self) -> io::Result<Option<RoomBelow>> {
+        Ok(None)
+    }
+
     /// What stands in the manifest of a run: kernel, type of file system, `mkfs` line, mount options, ...
     fn facts(&self) -> Vec<(&'static str, String)>;
+}
+
+/// Room on the file system that an image lies on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoomBelow {
+    /// Bytes that are free there.
+    pub free_bytes: u64,
+    /// Bytes that the image may still take; `None` where every write takes some.
+    pub growth_bytes: Option<u64>,
+    /// Size of the image.
+    pub size_bytes: u64,
 }
 
 /// When data is forced to disk. It changes the layout as much as the allocator does.

@@ -69,7 +69,7 @@ impl PlainDirectory {
                 let advice = "name a new directory, or resume the run that made it";
                 Err(directory.refused(reason, advice))
             }
-            Err(errno) => Err(directory.refused(errno, "see to the file system")),
+            Err(errno) => Err(failed(&directory.path, "getdents", errno.into())),
         }
     }
 
@@ -84,8 +84,14 @@ impl PlainDirectory {
             reason,
             advice,
         };
-        let path = std::fs::canonicalize(given)
-            .map_err(|error| refused(error.to_string(), "make the directory first"))?;
+        let path = std::fs::canonicalize(given).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound
+            | io::ErrorKind::NotADirectory
+            | io::ErrorKind::PermissionDenied => {
+                refused(error.to_string(), "make the directory first")
+            }
+            _ => failed(given, "stat", error),
+        })?;
         if SYSTEM.iter().any(|system| Path::new(system) == path) {
             let reason = "it is a directory of the running system".to_owned();
             return Err(refused(reason, "name an empty directory in it"));
@@ -93,10 +99,13 @@ impl PlainDirectory {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let root = open(&path, flags, Mode::empty()).map_err(|errno| match errno {
             Errno::NOTDIR => refused("it is no directory".to_owned(), "name a directory"),
-            errno => refused(errno.to_string(), "name a directory that you may use"),
+            Errno::ACCESS | Errno::PERM | Errno::LOOP | Errno::NOENT => {
+                refused(errno.to_string(), "name a directory that you may use")
+            }
+            errno => failed(given, "open", errno.into()),
         })?;
         let is_root = is_root_of_file_system(root.as_fd())
-            .map_err(|errno| refused(errno.to_string(), "see to the file system"))?;
+            .map_err(|errno| failed(given, "stat", errno.into()))?;
         let directory = PlainDirectory {
             _alone: FolderLock::of_open(root.as_fd(), &path)?,
             root,
@@ -116,14 +125,17 @@ impl PlainDirectory {
     }
 
     fn check_usable(&self) -> Result<(), TargetError> {
-        let stat = fstatvfs(&self.root)
-            .map_err(|errno| self.refused(errno, "name a directory of a mounted file system"))?;
+        let stat =
+            fstatvfs(&self.root).map_err(|errno| failed(&self.path, "fstatvfs", errno.into()))?;
         if stat.f_flag.contains(StatVfsMountFlags::RDONLY) {
             let advice = "mount it writable, or name another directory";
             return Err(self.refused("its file system is read-only", advice));
         }
         let access = Access::WRITE_OK | Access::EXEC_OK;
         if let Err(errno) = accessat(&self.root, ".", access, AtFlags::EACCESS) {
+            if !matches!(errno, Errno::ACCESS | Errno::PERM | Errno::ROFS) {
+                return Err(failed(&self.path, "access", errno.into()));
+            }
             let reason = format!("it cannot be written: {errno}");
             return Err(self.refused(reason, "name a directory of your own"));
         }
@@ -132,7 +144,7 @@ impl PlainDirectory {
 
     fn check_room(&self) -> Result<(), TargetError> {
         let stat =
-            fstatvfs(&self.root).map_err(|errno| self.refused(errno, "see to the file system"))?;
+            fstatvfs(&self.root).map_err(|errno| failed(&self.path, "fstatvfs", errno.into()))?;
         let free = stat.f_bavail.saturating_mul(stat.f_frsize);
         if free < LEAST_BYTES {
             let reason = format!("its file system has {free} bytes available, under 1 MiB");
@@ -151,6 +163,15 @@ impl PlainDirectory {
             }
         }
         Ok(None)
+    }
+}
+
+/// A call on the directory failed for another reason than what was asked for.
+fn failed(path: &Path, call: &'static str, source: io::Error) -> TargetError {
+    TargetError::Io {
+        call,
+        path: path.display().to_string(),
+        source,
     }
 }
 

@@ -89,7 +89,15 @@ pub enum RepairError {
         /// How many others there are.
         others: u64,
     },
-    /// Something in the tree cannot be looked at.
+    /// Something in the tree cannot be read.
+    #[error("{} cannot be read: see to the file system, then resume", Shown(.path))]
+    Unreadable {
+        /// Path relative to the root of the tree.
+        path: Vec<u8>,
+        /// Why.
+        source: io::Error,
+    },
+    /// Something in the tree is not to be touched.
     #[error("{problem}: see to that, then resume")]
     Problem {
         /// What and why.
@@ -191,11 +199,21 @@ fn explained(
     history: &History,
 ) -> Result<Vec<Finding>, RepairError> {
     findings.sort_by(|a, b| a.path.cmp(&b.path));
-    let unreadable = |f: &Finding| matches!(f.fault, Fault::Unreadable(_) | Fault::Mounted);
-    if let Some(at) = findings.iter().position(unreadable) {
+    // A file whose data cannot be read is one whose data is lost.
+    let beyond_repair = |f: &Finding| match f.fault {
+        Fault::Unreadable(_) => !matches!(f.entry, Some(Entry::File(_))),
+        Fault::Mounted => true,
+        _ => false,
+    };
+    if let Some(at) = findings.iter().position(beyond_repair) {
         let Finding { path, fault, .. } = findings.swap_remove(at);
-        let problem = Problem { path, fault };
-        return Err(RepairError::Problem { problem });
+        return Err(match fault {
+            Fault::Unreadable(source) => RepairError::Unreadable { path, source },
+            fault => {
+                let problem = Problem { path, fault };
+                RepairError::Problem { problem }
+            }
+        });
     }
     let mut foreign = findings.iter().filter_map(|finding| match finding.fault {
         Fault::Foreign(kind) | Fault::Kind { found: kind, .. }
@@ -277,7 +295,7 @@ impl<'a> Repair<'a> {
                 Fault::Foreign(kind) | Fault::Kind { found: kind, .. } => Some(kind),
                 Fault::OtherInode => Some(Kind::File),
                 Fault::Missing => None,
-                Fault::Size { .. } | Fault::Data { .. } | Fault::Target => {
+                Fault::Size { .. } | Fault::Data { .. } | Fault::Target | Fault::Unreadable(_) => {
                     if let Some(Entry::File(at)) = finding.entry {
                         let shrinks =
                             matches!(finding.fault, Fault::Size { found, right } if found > right);
@@ -286,7 +304,7 @@ impl<'a> Repair<'a> {
                     }
                     continue;
                 }
-                Fault::Names { .. } | Fault::Mounted | Fault::Unreadable(_) => continue,
+                Fault::Names { .. } | Fault::Mounted => continue,
             };
             if let Some(Entry::File(at)) = finding.entry {
                 self.gone.insert(at);
@@ -463,8 +481,8 @@ impl<'a> Repair<'a> {
             let right = found != content.size_bytes
                 && (data != Data::Write
                     || content
-                        .first_difference(open.as_fd(), kept, buffer, watch)?
-                        .is_none())
+                        .first_difference(open.as_fd(), kept, buffer, watch)
+                        .is_ok_and(|difference| difference.is_none()))
                 && watch.goes_on();
             let from = if right { kept } else { 0 };
             ftruncate(&open, from)?;

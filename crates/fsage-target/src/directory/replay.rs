@@ -215,6 +215,13 @@ impl Directory {
         u64::try_from((there + absent).max(0)).unwrap_or(u64::MAX)
     }
 
+    /// Bytes that lack of space keeps from being there: [`planned_bytes`](Self::planned_bytes) less
+    /// [`live_bytes`](Self::live_bytes).
+    pub fn left_out_bytes(&self) -> i64 {
+        let left_out = i128::from(self.planned_bytes()) - i128::from(self.live_bytes());
+        i64::try_from(left_out).unwrap_or(if left_out < 0 { i64::MIN } else { i64::MAX })
+    }
+
     /// Everything that should be in the tree now.
     pub fn expected(&self) -> Expected {
         let paths: FxHashMap<u32, Vec<u8>> = {

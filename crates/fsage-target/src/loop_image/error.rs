@@ -2,6 +2,7 @@
 
 use super::Kind;
 use fsage_core::size;
+use fsage_durable::FileError;
 use fsage_linux::loop_device::LoopError;
 use fsage_linux::mount::MountError;
 use std::io;
@@ -71,6 +72,23 @@ pub enum ImageError {
         /// What it said, or how it ended.
         said: String,
     },
+    /// Writing to it has failed once, and nothing can be done about what is lost.
+    #[error(
+        "{}: the {kind} in it was damaged when it could not be written, and is lost ({how}); --force starts the run \
+         anew",
+        path.display()
+    )]
+    Lost {
+        /// The path of the image.
+        path: PathBuf,
+        /// The type of file system.
+        kind: Kind,
+        /// What says so.
+        how: String,
+    },
+    /// The folder that it is made in cannot be made.
+    #[error(transparent)]
+    Folder(#[from] FileError),
     /// A system call failed.
     #[error("{}: {action}: {source}", path.display())]
     Io {
@@ -102,9 +120,15 @@ impl ImageError {
             ImageError::TooSmall { .. }
             | ImageError::NotAFile { .. }
             | ImageError::MkfsWord { .. }
-            | ImageError::Mkfs { .. } => io::ErrorKind::InvalidInput,
+            | ImageError::Mkfs { .. }
+            | ImageError::Folder(FileError::Exists { .. } | FileError::Unsuitable { .. }) => {
+                io::ErrorKind::InvalidInput
+            }
+            ImageError::Lost { .. } => io::ErrorKind::Other,
             ImageError::NoFileSystem { .. } => io::ErrorKind::InvalidData,
-            ImageError::Io { source, .. } => source.kind(),
+            ImageError::Folder(FileError::Io { source, .. }) | ImageError::Io { source, .. } => {
+                source.kind()
+            }
         }
     }
 }

@@ -6,20 +6,25 @@
 
 mod error;
 mod kind;
+mod mend;
 mod mkfs_words;
 mod options;
+mod unpublished;
 mod uuid;
 
 pub use error::ImageError;
 pub use kind::Kind;
 pub use options::{DEFAULT_SIZE, LoopOptions};
+pub use unpublished::Unpublished;
 pub use uuid::Uuid;
 
-use crate::directory::Volume;
+use crate::directory::{RoomBelow, Volume};
 use crate::programs;
 use fsage_core::size;
+use fsage_durable::parent_of;
 use fsage_linux::loop_device::{self, AttachOptions, LoopDevice};
 use fsage_linux::mount::{DetachedMount, MountError};
+use rustix::fs::{fstat, fstatfs, fstatvfs};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -33,6 +38,9 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// How often another UUID is tried.
 const UUID_ATTEMPTS: usize = 100;
 
+/// `f_type` of btrfs, which never writes over what is there.
+const BTRFS_MAGIC: rustix::fs::FsWord = 0x9123_683E;
+
 /// A mounted image.
 #[derive(Debug)]
 pub struct LoopImage {
@@ -40,6 +48,8 @@ pub struct LoopImage {
     mount: Option<DetachedMount>,
     device: LoopDevice,
     image: PathBuf,
+    /// Its file, whatever its name is.
+    file: File,
     options: LoopOptions,
     read_only: bool,
     /// The command that made it, and its version, if it was made now.
@@ -53,6 +63,20 @@ impl LoopImage {
     /// # Errors
     /// No right to mount, no `mkfs`, a size that is too small, a path where something is already; see [`ImageError`].
     pub fn create(options: &LoopOptions, image: &Path) -> Result<LoopImage, ImageError> {
+        let (made, unpublished) = LoopImage::make(options, image)?;
+        unpublished.publish()?;
+        Ok(made)
+    }
+
+    /// The same, and the image gets its name only when it is [published](Unpublished::publish). If this process dies
+    /// before, the next one that makes an image of that name removes what it left.
+    ///
+    /// # Errors
+    /// As for [`create`](Self::create).
+    pub fn make(
+        options: &LoopOptions,
+        image: &Path,
+    ) -> Result<(LoopImage, Unpublished), ImageError> {
         is_possible(options.kind)?;
         // Before anything is written: an option may be wrong.
         options.mount_options(false)?;
@@ -73,18 +97,19 @@ impl LoopImage {
             program: options.kind.mkfs(),
             package: options.kind.package(),
         })?;
-        let unfinished = Unfinished::new(image, options.size_bytes)?;
+        let unpublished = Unpublished::new(image, options.size_bytes)?;
         let warning = lack_of_room(options, image);
-        let (options, line) = make_file_system(options, &program, image)?;
+        let (options, line) = make_file_system(options, &program, &unpublished.path(), image)?;
         let version = programs::version(&program, "-V").unwrap_or_default();
         let mut made = LoopImage {
             made_by: Some((line, version)),
             warning,
-            ..LoopImage::mount(&options, image, false, false)?
+            ..LoopImage::mount(&options, &unpublished.path(), false, false)?
         };
+        image.clone_into(&mut made.image);
         made.give_root_to_user()?;
-        unfinished.keep();
-        Ok(made)
+        made.sync().map_err(ImageError::io(image, "syncing it"))?;
+        Ok((made, unpublished))
     }
 
     /// Mounts an image that is there, as it was made: with the options of its run, or [`LoopOptions::of_image`]. The
@@ -126,6 +151,7 @@ impl LoopImage {
             read_only: read_only_device,
             direct_io: options.direct,
         };
+        let file = File::open(image).map_err(ImageError::io(image, "opening the image"))?;
         let device = LoopDevice::attach(image, attach)?;
         let mount_options = options.mount_options(read_only)?;
         let mount = DetachedMount::new(options.kind.name(), &device.path(), &mount_options)?;
@@ -133,6 +159,7 @@ impl LoopImage {
             mount: Some(mount),
             device,
             image: image.to_owned(),
+            file,
             options: options.clone(),
             read_only,
             made_by: None,
@@ -203,7 +230,7 @@ impl Volume for LoopImage {
         let LoopImage {
             mount,
             device,
-            image,
+            file,
             read_only,
             ..
         } = *self;
@@ -211,9 +238,21 @@ impl Volume for LoopImage {
         device.detach(TIMEOUT)?;
         synced?;
         if !read_only {
-            File::open(image)?.sync_all()?;
+            file.sync_all()?;
         }
         Ok(())
+    }
+
+    fn room_below(&self) -> io::Result<Option<RoomBelow>> {
+        let below = fstatvfs(&self.file)?;
+        let taken_bytes = (fstat(&self.file)?.st_blocks as u64).saturating_mul(512);
+        let size_bytes = self.options.size_bytes;
+        let copies = fstatfs(&self.file)?.f_type == BTRFS_MAGIC;
+        Ok(Some(RoomBelow {
+            free_bytes: below.f_bavail.saturating_mul(below.f_frsize),
+            growth_bytes: (!copies).then(|| size_bytes.saturating_sub(taken_bytes)),
+            size_bytes,
+        }))
     }
 
     fn facts(&self) -> Vec<(&'static str, String)> {
@@ -271,52 +310,14 @@ fn foreign_driver(kind: Kind, device: &LoopDevice) -> Option<String> {
         .then(|| format!("ext4 driver, {kind} format"))
 }
 
-/// An image file that is removed again unless it is kept.
-struct Unfinished<'a>(Option<&'a Path>);
-
-impl<'a> Unfinished<'a> {
-    /// Makes the sparse file. Nothing that is there is touched.
-    fn new(path: &'a Path, size_bytes: u64) -> Result<Unfinished<'a>, ImageError> {
-        let file = File::create_new(path).map_err(|source| {
-            let is_there = source.kind() == io::ErrorKind::AlreadyExists;
-            match fs::symlink_metadata(path) {
-                Ok(meta) if is_there && meta.is_file() => ImageError::Exists {
-                    path: path.to_owned(),
-                },
-                Ok(_) if is_there => ImageError::NotAFile {
-                    path: path.to_owned(),
-                },
-                _ => ImageError::io(path, "making the image")(source),
-            }
-        })?;
-        let unfinished = Unfinished(Some(path));
-        file.set_len(size_bytes)
-            .map_err(ImageError::io(path, "making the image"))?;
-        Ok(unfinished)
-    }
-
-    fn keep(mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for Unfinished<'_> {
-    fn drop(&mut self) {
-        if let Some(path) = self.0 {
-            // There is already an error to tell, and the next run says that the file is there.
-            let _ = fs::remove_file(path);
-        }
-    }
-}
-
 /// A sparse image may be larger than what is free below it; then writing to it fails one day.
 fn lack_of_room(options: &LoopOptions, image: &Path) -> Option<String> {
-    let stat = rustix::fs::statvfs(image).ok()?;
+    let stat = rustix::fs::statvfs(parent_of(image)).ok()?;
     let free_bytes = stat.f_bavail.saturating_mul(stat.f_frsize);
     (free_bytes < options.size_bytes).then(|| {
         format!(
-            "{}: the image may grow to {}, and {} are free below it; when they are used up, writing fails with \
-             EIO and the run stops",
+            "{}: the image may grow to {}, and {} are free below it; the run stops before they are used up, and can be \
+             resumed when there is room",
             image.display(),
             size::human(options.size_bytes),
             size::human(free_bytes)
@@ -330,11 +331,13 @@ fn is_in_use(kind: Kind, uuid: Uuid) -> bool {
     kind == Kind::Btrfs && Path::new("/sys/fs/btrfs").join(uuid.to_string()).exists()
 }
 
-/// Runs `mkfs` and gives the options with the UUID it took, and its command line.
+/// Runs `mkfs` and gives the options with the UUID it took, and its command line, in which the image has the name that
+/// it will get.
 fn make_file_system(
     options: &LoopOptions,
     program: &Path,
     image: &Path,
+    called: &Path,
 ) -> Result<(LoopOptions, String), ImageError> {
     let mut options = options.clone();
     let mut attempt = 0;
@@ -343,7 +346,7 @@ fn make_file_system(
     }
     loop {
         let words = options.kind.mkfs_words(options.uuid, &options.mkfs);
-        let line = command_line(program, &words, image);
+        let line = command_line(program, &words, called);
         let failed = |said: String| ImageError::Mkfs {
             line: line.clone(),
             said,

@@ -1,6 +1,8 @@
 //! Aging targets: from a workload and target specifications to a run.
 
 pub mod again;
+mod apart;
+pub mod control;
 mod origins;
 pub mod real;
 mod snapshots;
@@ -15,6 +17,7 @@ use fsage_core::size::human;
 use fsage_core::{EventSource, EventsInMemory, FileId};
 use fsage_data::WorkloadSummary;
 use fsage_metrics::Recorder;
+use fsage_target::loop_image::Unpublished;
 use fsage_target::{Aging, Progress, ReplayError, Target, TargetSpec, replay};
 use origins::Counted;
 use snapshots::Series;
@@ -62,6 +65,10 @@ pub struct RunFacts<'a> {
     pub lenient: bool,
     /// The run goes on after an interruption.
     pub resumed: bool,
+    /// A snapshot is taken every so many days.
+    pub snapshots: Option<u32>,
+    /// A block map is kept.
+    pub map: bool,
 }
 
 /// Replays `workload` on every target and writes the run.
@@ -86,6 +93,7 @@ pub fn age(
             );
         }
     }
+    apart::check(specs)?;
     let mut source = fsage_data::open_workload(workload)?;
     let mut manifest = begun(workload, &*source, specs, &folders, output, options)?;
     let mut run = Run::begin(output, options.force, options.resume, &manifest)?;
@@ -93,6 +101,8 @@ pub fn age(
         workload: manifest.workload.blake3.as_deref(),
         lenient: options.lenient,
         resumed: run.is_resumed(),
+        snapshots: options.snapshots,
+        map: !options.no_map,
     };
     let epoch_s = source.header().epoch_unix_s.unwrap_or(0);
     let epoch_ns = epoch_s.saturating_mul(1_000_000_000);
@@ -108,6 +118,11 @@ pub fn age(
     if any_real {
         // What is done to a real file system now is done.
         run.stay();
+        for lane in &mut lanes {
+            if let Some(image) = lane.image.take() {
+                image.publish().map_err(Error::from)?;
+            }
+        }
         let peak_bytes = peak_bytes(workload, ui)?;
         for (lane, aging) in lanes.iter().zip(&agings).filter(|(lane, _)| lane.is_real) {
             warn_of_small_target(lane.spec, aging, peak_bytes, ui);
@@ -116,6 +131,11 @@ pub fn age(
     let mut counted = Counted::new(&mut *source);
     if let Err(error) = replay_all(workload, &mut counted, &mut agings, options, ui) {
         let interrupted = ui::go_on().is_err();
+        if writing_failed(&error) {
+            for lane in &lanes {
+                real::doubt(&lane.path);
+            }
+        }
         // What came through a pipe does not come again.
         let again = workload != Path::new("-");
         if interrupted && again {
@@ -137,7 +157,11 @@ pub fn age(
     manifest.targets.clear();
     for ((lane, folder), aging) in lanes.into_iter().zip(&folders).zip(agings) {
         let data_bytes = aging.target().layout().geometry().data_bytes;
+        let path = lane.path.clone();
         let finished = lane.finish(aging, epoch_ns, options, ui);
+        if finished.as_ref().is_err_and(writing_failed) {
+            real::doubt(&path);
+        }
         let (done, facts) = finished.with_context(|| {
             format!(
                 "stopped while it ended; the same command with --resume goes on with {}",
@@ -164,6 +188,15 @@ pub fn age(
     }
     drop(run);
     Ok(aged)
+}
+
+/// Whether an error may mean that a file system has lost what was written to it. One that was stopped because the disk
+/// below is nearly full may have been too late, if another process was filling it.
+fn writing_failed(error: &anyhow::Error) -> bool {
+    let io = error
+        .chain()
+        .find_map(|cause| cause.downcast_ref::<Error>());
+    io.is_some_and(|error| error.kind() != ErrorKind::Interrupted)
 }
 
 /// The manifest of a run that begins.
@@ -219,6 +252,8 @@ struct Lane<'a> {
     path: PathBuf,
     /// Days before an interruption.
     earlier: Vec<DayRow>,
+    /// An image that has no name yet.
+    image: Option<Unpublished>,
     series: Option<Series>,
 }
 
@@ -233,6 +268,7 @@ impl<'a> Lane<'a> {
     ) -> anyhow::Result<(Aging, Lane<'a>)> {
         let is_real = spec.real()?.is_some();
         let mut earlier = Vec::new();
+        let mut image = None;
         let mut map = (Recorder::new(), None);
         let target = if is_real {
             let begun = real::begin(spec, run, &path)?;
@@ -240,6 +276,7 @@ impl<'a> Lane<'a> {
                 ui.warn(&warning);
             }
             earlier = begun.earlier;
+            image = begun.image;
             if !options.no_map {
                 map = real::map(&path, &earlier, ui);
             }
@@ -266,6 +303,7 @@ impl<'a> Lane<'a> {
             is_real,
             path,
             earlier,
+            image,
             series,
         };
         Ok((aging, lane))

@@ -1,25 +1,23 @@
 //! Real targets of a run: how one begins, goes on and ends.
 
-use super::RunFacts;
+use super::{RunFacts, control};
 use crate::collect;
 use crate::days::{self, DayRow};
 use crate::map_file;
 use crate::tree_table;
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
+use fsage_collect::WalkOptions;
 use fsage_collect::ext_image::Superblock;
-use fsage_collect::{Memory, WalkOptions};
+use fsage_core::Geometry;
 use fsage_core::snapshot::SnapshotInfo;
-use fsage_core::{Geometry, LayoutInMemory};
 use fsage_data::snapshot::{Form, SnapshotOutput};
 use fsage_linux::facts::facts;
 use fsage_linux::fsmap::free_map;
 use fsage_metrics::{Measures, Recorder};
 use fsage_target::directory::{Directory, Journal, PlainDirectory, Recovered, Volume};
-use fsage_target::loop_image::{LoopImage, LoopOptions};
-use fsage_target::{
-    MapGrows, OpCounts, Place, Real, RealSpec, TargetSpec, control_workload, day_records,
-};
+use fsage_target::loop_image::{LoopImage, Unpublished};
+use fsage_target::{MapGrows, Place, Real, RealSpec, TargetSpec, day_records};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -27,7 +25,10 @@ use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 
 /// Folder of what is needed to go on, in the folder of the target.
-const CHECKPOINT: &str = "checkpoint";
+pub(super) const CHECKPOINT: &str = "checkpoint";
+
+/// A file in it, as long as nothing that was written to the target is known to be lost.
+const SOUND: &str = "sound";
 
 /// What the journal of a run says of it.
 #[derive(Serialize, Deserialize)]
@@ -40,6 +41,27 @@ struct Identity {
     root: RootId,
     /// Space for data when the tree was empty.
     data_bytes: Option<u64>,
+    /// What is kept of every day, and cannot be had of days that are over.
+    snapshots: Option<u32>,
+    map: bool,
+}
+
+impl Identity {
+    /// That a run is resumed with the options that it was begun with, as far as these cannot change.
+    fn is_resumed_so(&self, run: &RunFacts<'_>) -> anyhow::Result<()> {
+        let begun = |how: &str| bail!("the run was begun {how}; resume it so");
+        match (self.snapshots, run.snapshots) {
+            _ if self.lenient && !run.lenient => begun("with --lenient"),
+            _ if !self.lenient && run.lenient => begun("without --lenient"),
+            _ if self.map && !run.map => begun("without --no-map"),
+            _ if !self.map && run.map => begun("with --no-map"),
+            (None, Some(_)) => begun("without --snapshots"),
+            (Some(days), resumed) if resumed != Some(days) => {
+                begun(&format!("with --snapshots {days}"))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A directory, as long as it is there.
@@ -58,6 +80,8 @@ pub struct Begun {
     pub earlier: Vec<DayRow>,
     /// What somebody should know.
     pub warnings: Vec<String>,
+    /// An image that was made now, and gets its name when all targets of the run have begun.
+    pub image: Option<Unpublished>,
 }
 
 /// Starts a target in the folder of its results, or goes on with it.
@@ -66,40 +90,60 @@ pub fn begin(spec: &TargetSpec, run: &RunFacts<'_>, folder: &Path) -> anyhow::Re
         bail!("`{spec}` is no real file system");
     };
     let journal = folder.join(CHECKPOINT).join("journal");
-    if run.resumed && journal.exists() {
+    if run.resumed && journal.exists() && !forget_beginning(&real, folder, &journal)? {
         return go_on(spec, &real, run, folder, &journal);
     }
     let mut warnings = Vec::new();
+    let mut unpublished = None;
     let volume: Box<dyn Volume> = match &real.place {
         Place::Dir(path) => Box::new(PlainDirectory::open(path)?),
         Place::Loop(options) => {
             let path = options.image_in(folder);
-            if run.resumed && options.image.is_none() && path.exists() {
-                // The run was stopped before its journal was there: nothing was done to the image yet.
-                fs::remove_file(&path)
-                    .with_context(|| format!("{}: cannot make it anew", path.display()))?;
-            }
-            let image = LoopImage::create(options, &path).map_err(io::Error::from)?;
+            let (image, its_name) = LoopImage::make(options, &path).map_err(io::Error::from)?;
+            unpublished = Some(its_name);
             warnings.extend(image.warning().map(str::to_owned));
             Box::new(image)
         }
     };
     let mut directory = Directory::new(volume, real.options)?;
-    know_sizes(&mut directory, &real, folder);
+    let image = unpublished.as_ref().map(Unpublished::path);
+    know_sizes(&mut directory, &real, image.as_deref());
     let identity = Identity {
         workload: run.workload.map(str::to_owned),
         spec: spec.to_string(),
         lenient: run.lenient,
         root: root_id(directory.root())?,
         data_bytes: geometry(&directory).data_bytes,
+        snapshots: run.snapshots,
+        map: run.map,
     };
-    fs::create_dir_all(folder.join(CHECKPOINT))?;
+    fsage_durable::make_folders(&folder.join(CHECKPOINT))?;
+    fsage_durable::write(&folder.join(CHECKPOINT).join(SOUND), "", true)?;
     let journal = Journal::create(&journal, &serde_json::to_string(&identity)?)?;
     Ok(Begun {
         real: Real::begin(directory, Some(journal), stop()),
         earlier: Vec::new(),
         warnings,
+        image: unpublished,
     })
+}
+
+/// A run that was stopped before its image had a name has done nothing, and begins anew: its journal goes.
+fn forget_beginning(real: &RealSpec, folder: &Path, journal: &Path) -> anyhow::Result<bool> {
+    let Place::Loop(options) = &real.place else {
+        return Ok(false);
+    };
+    if options.image_in(folder).symlink_metadata().is_ok() {
+        return Ok(false);
+    }
+    let (file, recovered) = Journal::open(journal)?;
+    let has_begun = recovered.events_done > 0 || !recovered.days.is_empty();
+    if !has_begun {
+        drop(file);
+        fs::remove_file(journal)
+            .with_context(|| format!("{}: cannot begin the run anew", journal.display()))?;
+    }
+    Ok(!has_begun)
 }
 
 fn go_on(
@@ -119,17 +163,18 @@ fn go_on(
             identity.spec
         );
     }
-    if identity.lenient != run.lenient {
-        bail!(
-            "the run was begun {} --lenient; resume it so",
-            if identity.lenient { "with" } else { "without" }
-        );
-    }
+    identity.is_resumed_so(run)?;
     let volume: Box<dyn Volume> = match &real.place {
         Place::Dir(path) => Box::new(PlainDirectory::open_again(path)?),
-        Place::Loop(options) => Box::new(
-            LoopImage::open(options, &options.image_in(folder), false).map_err(io::Error::from)?,
-        ),
+        Place::Loop(options) => {
+            let image = options.image_in(folder);
+            let sound = folder.join(CHECKPOINT).join(SOUND);
+            if !sound.exists() {
+                LoopImage::mend(options, &image).map_err(io::Error::from)?;
+                fsage_durable::write(&sound, "", true)?;
+            }
+            Box::new(LoopImage::open(options, &image, false).map_err(io::Error::from)?)
+        }
     };
     if root_id(volume.root())? != identity.root {
         bail!(
@@ -137,7 +182,11 @@ fn go_on(
         );
     }
     let mut directory = Directory::new(volume, real.options)?;
-    know_sizes(&mut directory, real, folder);
+    know_sizes(
+        &mut directory,
+        real,
+        image_of(&real.place, folder).as_deref(),
+    );
     directory.adjust_geometry(|geometry| geometry.data_bytes = identity.data_bytes);
     let earlier = day_records(&recovered).map(days::from_json);
     let earlier = earlier.collect::<anyhow::Result<Vec<_>>>()?;
@@ -145,6 +194,7 @@ fn go_on(
         real: Real::resume(directory, journal_file, recovered, stop()),
         earlier,
         warnings: Vec::new(),
+        image: None,
     })
 }
 
@@ -166,12 +216,12 @@ fn geometry(directory: &Directory) -> Geometry {
 }
 
 /// Tells a directory what it cannot see itself: free space run by run, groups, the type of file system in an image.
-fn know_sizes(directory: &mut Directory, real: &RealSpec, folder: &Path) {
+pub(super) fn know_sizes(directory: &mut Directory, real: &RealSpec, image: Option<&Path>) {
     directory.read_free_space_by(Box::new(|root| {
         let device = facts(root).ok()?.device;
         Some(free_map(root, device.0, device.1).ok()?.free)
     }));
-    let info = sizes(directory.root(), &real.place, folder);
+    let info = sizes(directory.root(), &real.place, image);
     directory.adjust_geometry(|geometry| {
         let known = info.geometry();
         geometry.size_bytes = known.size_bytes.max(geometry.size_bytes);
@@ -185,7 +235,7 @@ fn know_sizes(directory: &mut Directory, real: &RealSpec, folder: &Path) {
 }
 
 /// The sizes of a file system as far as they can be known: its groups from the superblock of an image or from XFS.
-fn sizes(root: BorrowedFd<'_>, place: &Place, folder: &Path) -> SnapshotInfo {
+pub(super) fn sizes(root: BorrowedFd<'_>, place: &Place, image: Option<&Path>) -> SnapshotInfo {
     let mut info = facts(root).map_or_else(
         |_| SnapshotInfo::default(),
         |facts| fsage_collect::sizes(&facts),
@@ -193,7 +243,8 @@ fn sizes(root: BorrowedFd<'_>, place: &Place, folder: &Path) -> SnapshotInfo {
     if let Place::Loop(options) = place {
         info.fs_type = Some(options.kind.to_string());
         if options.kind.name().starts_with("ext")
-            && let Ok(superblock) = Superblock::read(&options.image_in(folder))
+            && let Some(image) = image
+            && let Ok(superblock) = Superblock::read(image)
         {
             let known = superblock.geometry();
             let block = u64::from(known.block_bytes).max(1);
@@ -255,7 +306,23 @@ pub fn known_sizes(real: &Real, spec: &TargetSpec, folder: &Path) -> anyhow::Res
     let Some(place) = spec.real()?.map(|real| real.place) else {
         bail!("`{spec}` is no real file system");
     };
-    Ok(sizes(real.directory().root(), &place, folder))
+    let image = image_of(&place, folder);
+    Ok(sizes(real.directory().root(), &place, image.as_deref()))
+}
+
+/// Where the image of a target is, if it is one.
+fn image_of(place: &Place, folder: &Path) -> Option<PathBuf> {
+    match place {
+        Place::Loop(options) => Some(options.image_in(folder)),
+        Place::Dir(_) => None,
+    }
+}
+
+/// Writing to a target has failed: what its file system believes to be there may not be. It is checked when the run is
+/// resumed.
+pub fn doubt(folder: &Path) {
+    // Removing takes no room. Where even that fails, a damaged tree is found when it is read.
+    let _ = fs::remove_file(folder.join(CHECKPOINT).join(SOUND));
 }
 
 /// Stores the last snapshot and what should be in the tree, measures the control, and lets go of the file system.
@@ -283,7 +350,7 @@ pub fn end(
     )?;
     // Walked while it is mounted; the control is made when it no longer is.
     let layout = with_control
-        .then(|| walk_to_memory(directory.root(), folder))
+        .then(|| control::walk_to_memory(directory.root(), folder))
         .transpose()?;
     let facts = directory.volume().facts();
     let volume = directory.finish()?;
@@ -297,7 +364,7 @@ pub fn end(
         warnings: Vec::new(),
     };
     if let Some(layout) = layout {
-        match measure_control(&layout, &real_spec, folder, day, taken_at_ns, ui) {
+        match control::measure(&layout, &real_spec, folder, day, taken_at_ns, ui) {
             Ok(control) => ended.control = control,
             Err(error) if ui::go_on().is_err() => return Err(error),
             Err(error) => ended.warnings.push(format!(
@@ -353,75 +420,4 @@ pub fn days_so_far(folder: &Path) -> anyhow::Result<Vec<DayRow>> {
     let recovered =
         Recovered::read(&fs::read(&path)?).with_context(|| path.display().to_string())?;
     day_records(&recovered).map(days::from_json).collect()
-}
-
-fn walk_to_memory(root: BorrowedFd<'_>, name: &Path) -> anyhow::Result<LayoutInMemory> {
-    let mut memory = Memory::default();
-    let mut go_on = |_, _| Ok(ui::go_on()?);
-    let report = fsage_collect::walk(root, name, &WalkOptions::default(), &mut memory, &mut go_on);
-    let report = report.map_err(collect::failed)?;
-    Ok(memory.layout(&report))
-}
-
-/// Copies the live files in tree order to a fresh file system of the same kind, and measures that.
-fn measure_control(
-    layout: &LayoutInMemory,
-    spec: &RealSpec,
-    folder: &Path,
-    day: u32,
-    taken_at_ns: i64,
-    ui: Ui,
-) -> anyhow::Result<Option<Measures>> {
-    let (volume, place): (Box<dyn Volume>, Place) = match (&spec.place, &spec.control) {
-        (Place::Loop(options), path) => {
-            let path = path.clone().unwrap_or_else(|| control_image(folder));
-            if spec.control.is_none() && path.exists() {
-                // Half a control of an interrupted run.
-                fs::remove_file(&path)?;
-            }
-            let options: LoopOptions = options.control(path.clone());
-            let image = LoopImage::create(&options, &path).map_err(io::Error::from)?;
-            (Box::new(image), Place::Loop(options))
-        }
-        (Place::Dir(_), Some(path)) => (
-            Box::new(PlainDirectory::open(path)?),
-            Place::Dir(path.clone()),
-        ),
-        (Place::Dir(_), None) => return Ok(None),
-    };
-    let mut directory = Directory::new(volume, spec.options)?;
-    let spec = RealSpec {
-        place,
-        ..spec.clone()
-    };
-    know_sizes(&mut directory, &spec, folder);
-    let control = control_workload(layout);
-    let bar = ui.bar_count(Some(control.events.len() as u64), "control");
-    let mut counts = OpCounts::default();
-    for events in control.events.chunks(4096) {
-        ui::go_on()?;
-        directory.apply(events, &mut counts, false)?;
-        bar.inc(events.len() as u64);
-    }
-    bar.finish_and_clear();
-    if counts.skipped() > 0 {
-        ui.warn(&format!(
-            "{} of the {} operations of the unaged control did not fit on a fresh file system: it lacks some files",
-            counts.skipped(),
-            counts.operations()
-        ));
-    }
-    directory.end_day()?;
-    let measures = fsage_metrics::measure(&directory);
-    let known = sizes(directory.root(), &spec.place, folder);
-    let path = folder.join("control.parquet");
-    store_snapshot(directory.root(), &path, day, taken_at_ns, &known)?;
-    let volume = directory.finish()?;
-    volume.close().context("cannot unmount the control")?;
-    Ok(Some(measures))
-}
-
-/// Where the image of the control lies, if nothing else was said.
-pub fn control_image(folder: &Path) -> PathBuf {
-    folder.join("control.img")
 }

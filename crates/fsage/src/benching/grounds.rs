@@ -1,7 +1,7 @@
 //! What a suite runs on: a model, or a place of a real file system, and its hot files.
 
 use super::results::State;
-use crate::aging::real::control_image;
+use crate::aging::control::control_image;
 use crate::tree_table;
 use anyhow::Context;
 use fsage_bench::real::{ExistingFile, RealPlace};

@@ -1,17 +1,11 @@
-//! What a power failure may leave of tree and journal, made by hand, and runs that go on from there.
-//!
-//! Nothing here cuts a power line. A file system that commits its metadata in order leaves the tree as it was at some
-//! moment since the last sync. One that does not may leave each directory, and each file, as it was at a moment of its
-//! own. The journal may be behind any of that, or ahead of it.
+//! Days, the trees that they leave at every moment, and what a power failure makes of these.
 
-mod tree;
-
+use crate::tree::{self, check, create, mkdir};
 use fsage_core::{DirId, Event, EventSource, EventsInMemory, FileId, Op, Rng};
 use fsage_target::directory::{
     Directory, Expected, Journal, Options, PlainDirectory, Verification, What, verify,
 };
 use fsage_target::{Aging, OpCounts, Real, Target, replay};
-use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
@@ -19,10 +13,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use tree::{check, create, delete, mkdir};
 
 /// An operation as numbers, of which any make sense.
-type Word = (u8, u8, u8, u8, u8);
+pub type Word = (u8, u8, u8, u8, u8);
 
 const DIRS: u8 = 7;
 const FILES: u8 = 10;
@@ -84,14 +77,14 @@ fn event((verb, a, b, c, name): Word) -> Event {
 
 /// A tree at a moment: what each directory holds, by numbers, and what files hold.
 #[derive(Clone, Default)]
-struct Moment {
+pub struct Moment {
     expected: Expected,
     /// Entries of directories; the root is `None`.
     entries: BTreeMap<Option<u64>, BTreeMap<Vec<u8>, Entry>>,
 }
 
 #[derive(Clone, PartialEq)]
-enum Entry {
+pub enum Entry {
     Directory(u64),
     File(What),
 }
@@ -123,15 +116,15 @@ impl Moment {
 }
 
 /// A day that is safe, and the day that was cut.
-struct Case {
+pub struct Case {
     before: Vec<Event>,
-    day: Vec<Event>,
+    pub day: Vec<Event>,
     /// The tree before each event of the day, and behind the last.
-    moments: Vec<Moment>,
+    pub moments: Vec<Moment>,
     deviations: Vec<fsage_target::directory::Deviation>,
 }
 
-fn fast_folder() -> tempfile::TempDir {
+pub fn fast_folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() {
         return tempfile::tempdir_in(memory).unwrap();
@@ -140,7 +133,7 @@ fn fast_folder() -> tempfile::TempDir {
 }
 
 impl Case {
-    fn new(before: Vec<Event>, day: Vec<Event>) -> Case {
+    pub fn new(before: Vec<Event>, day: Vec<Event>) -> Case {
         let folder = fast_folder();
         let mut directory = tree::open(folder.path(), Options::default());
         let mut counts = OpCounts::default();
@@ -161,13 +154,13 @@ impl Case {
         }
     }
 
-    fn of_words(before: &[Word], day: &[Word]) -> Case {
+    pub fn of_words(before: &[Word], day: &[Word]) -> Case {
         let mut tree = some_tree();
         tree.extend(before.iter().copied().map(event));
         Case::new(tree, day.iter().copied().map(event).collect())
     }
 
-    fn random(seed: u64) -> Case {
+    pub fn random(seed: u64) -> Case {
         let mut rng = Rng::new(seed).stream("power cut", 0);
         let mut words = |most: u64| -> Vec<Word> {
             let count = 1 + rng.below(most);
@@ -179,7 +172,7 @@ impl Case {
     }
 
     /// Goes on with a tree of which `done` events of the day are said to be done, and checks where that ends.
-    fn resume(&self, tree: &Path, folder: &Path, done: usize) {
+    pub fn resume(&self, tree: &Path, folder: &Path, done: usize) {
         let path = folder.join("journal");
         let mut journal = Journal::create(&path, "run").unwrap();
         let before = self.before.len() as u64;
@@ -254,14 +247,14 @@ impl Case {
     }
 
     /// The tree as it was at a moment.
-    fn in_order(&self, at: usize) -> Built {
+    pub fn in_order(&self, at: usize) -> Built {
         let all = |_: Option<u64>| at;
         self.build(&all, &|_| at, None)
     }
 
     /// Each directory as it was at a moment of its own, and so each file. Half of those that were written lack their
     /// end, or have zeros there.
-    fn mixed(&self, seed: u64, last: usize) -> Built {
+    pub fn mixed(&self, seed: u64, last: usize) -> Built {
         let moment = |kind: &str, id: u64| {
             let mut rng = Rng::new(seed).stream(kind, id);
             rng.below(last as u64 + 1) as usize
@@ -348,7 +341,7 @@ impl Case {
 
 /// What is to be on disk.
 #[derive(Default)]
-struct Built {
+pub struct Built {
     directories: Vec<Vec<u8>>,
     files: Vec<BuiltFile>,
 }
@@ -361,7 +354,7 @@ struct BuiltFile {
 }
 
 impl Built {
-    fn on_disk(&self, root: &Path) {
+    pub fn on_disk(&self, root: &Path) {
         let at = |path: &[u8]| root.join(OsStr::from_bytes(path));
         for dir in &self.directories {
             fs::create_dir(at(dir)).unwrap();
@@ -417,50 +410,8 @@ fn bytes(what: &What, torn: Option<u64>, id: u64) -> Vec<u8> {
     bytes
 }
 
-/// Builds a state in a new folder and resumes.
-fn goes_on(case: &Case, built: &Built, done: usize) {
-    let folder = fast_folder();
-    let root = folder.path().join("tree");
-    fs::create_dir(&root).unwrap();
-    built.on_disk(&root);
-    case.resume(&root, folder.path(), done);
-}
-
-fn rename_dir(dir: u64, parent: u64) -> Event {
-    Event::new(Op::RenameDir {
-        dir: DirId(dir),
-        parent: DirId(parent),
-    })
-}
-
-fn named(event: Event, name: &str) -> Event {
-    Event {
-        name: Some(name.as_bytes().into()),
-        ..event
-    }
-}
-
-/// Every moment of the tree with every count of the journal.
-fn all_in_order(case: &Case) {
-    for at in 0..case.moments.len() {
-        let built = case.in_order(at);
-        for done in 0..=case.day.len() {
-            goes_on(case, &built, done);
-        }
-    }
-}
-
-fn some_mixed(case: &Case, seeds: std::ops::Range<u64>) {
-    for seed in seeds {
-        let mut rng = Rng::new(seed).stream("count", 0);
-        let last = rng.below(case.moments.len() as u64) as usize;
-        let done = rng.below(case.day.len() as u64 + 1) as usize;
-        goes_on(case, &case.mixed(seed, last), done);
-    }
-}
-
 /// Four directories, with files of the same names and lengths.
-fn some_tree() -> Vec<Event> {
+pub fn some_tree() -> Vec<Event> {
     let mut events: Vec<Event> = [1, 2, 3].map(|dir| mkdir(dir, None)).to_vec();
     events.push(mkdir(4, Some(1)));
     for dir in 1..=4 {
@@ -470,126 +421,9 @@ fn some_tree() -> Vec<Event> {
     events
 }
 
-/// Directories and files that change places all the ways there are.
-fn hard_days() -> Vec<Case> {
-    let days = vec![
-        // Into a directory that is made the same day: the smallest day that used to be lost.
-        vec![mkdir(6, Some(3)), rename_dir(2, 6)],
-        vec![
-            mkdir(6, Some(3)),
-            rename_dir(2, 6),
-            delete(4),
-            rename_dir(6, 1),
-        ],
-        // A swap, and there and back.
-        vec![
-            named(rename_dir(1, 0), "t"),
-            named(rename_dir(2, 0), "d1"),
-            named(rename_dir(1, 0), "d2"),
-        ],
-        vec![
-            rename_dir(2, 3),
-            rename_dir(2, 0),
-            named(rename_dir(2, 0), "z"),
-        ],
-        // What was above is below.
-        vec![rename_dir(4, 0), rename_dir(1, 4)],
-        // A chain of names passed on.
-        vec![
-            named(rename_dir(3, 0), "new"),
-            named(rename_dir(2, 0), "d3"),
-            named(rename_dir(1, 0), "d2"),
-        ],
-        // Content moves out, the directory goes, and its name and number come again.
-        vec![
-            rename_dir(4, 0),
-            named(rename_file(2, 2, None), "z"),
-            rename_file(3, 0, None),
-            Event::new(Op::Rmdir { dir: DirId(1) }),
-            mkdir(1, Some(4)),
-            rename_dir(2, 1),
-        ],
-        // Files over files.
-        vec![
-            rename_file(2, 2, Some(4)),
-            rename_file(3, 2, Some(5)),
-            named(create(0, 1, 100), "x"),
-            rename_file(0, 2, Some(2)),
-        ],
-    ];
-    days.into_iter()
-        .map(|day| Case::new(some_tree(), day))
-        .collect()
-}
-
-fn rename_file(file: u64, dir: u64, replaced: Option<u64>) -> Event {
-    Event::new(Op::Rename {
-        file: FileId(file),
-        dir: DirId(dir),
-        replaced: replaced.map(FileId),
-    })
-}
-
-#[test]
-fn a_directory_moved_into_one_that_was_made_the_same_day_goes_there_again() {
-    let case = &hard_days()[0];
-    let folder = fast_folder();
-    let root = folder.path().join("tree");
-    fs::create_dir(&root).unwrap();
-    case.in_order(0).on_disk(&root);
-    let inode = |path: &str| {
-        use std::os::unix::fs::MetadataExt as _;
-        fs::metadata(root.join(path)).unwrap().ino()
-    };
-    let before = inode("d2/x");
-    case.resume(&root, folder.path(), 2);
-    assert_eq!(inode("d3/d6/d2/x"), before);
-}
-
-#[test]
-fn whatever_moved_in_a_day_every_moment_of_it_goes_on() {
-    for case in hard_days() {
-        all_in_order(&case);
-    }
-}
-
-#[test]
-fn whatever_moved_in_a_day_directories_of_different_moments_go_on() {
-    for case in hard_days() {
-        some_mixed(&case, 0..40);
-    }
-}
-
-#[test]
-fn random_days_go_on_from_every_moment() {
-    for seed in 0..24 {
-        all_in_order(&Case::random(seed));
-    }
-}
-
-#[test]
-fn random_days_go_on_from_directories_of_different_moments() {
-    for seed in 0..60 {
-        some_mixed(&Case::random(seed), 0..20);
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn any_day_goes_on_from_anything_that_a_power_failure_leaves(
-        before in prop::collection::vec(any::<Word>(), 0..6),
-        day in prop::collection::vec(any::<Word>(), 1..12),
-        seed in 0..1000_u64,
-        mixed in any::<bool>(),
-    ) {
-        let case = Case::of_words(&before, &day);
-        if mixed {
-            some_mixed(&case, seed..seed + 4);
-        } else {
-            let at = seed as usize % case.moments.len();
-            goes_on(&case, &case.in_order(at), (seed / 31) as usize % (day.len() + 1));
-        }
+pub fn named(event: Event, name: &str) -> Event {
+    Event {
+        name: Some(name.as_bytes().into()),
+        ..event
     }
 }
