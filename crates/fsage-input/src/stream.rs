@@ -119,7 +119,7 @@ mod tests {
         let writer = std::thread::spawn(move || {
             let mut file = fs::OpenOptions::new().write(true).open(&path).unwrap();
             for _ in 0..3 {
-                file.write_all(&[7; 100_000]).unwrap();
+                file.write_all(&vec![7; 100_000]).unwrap();
             }
         });
         let mut read = Vec::new();

@@ -41,7 +41,7 @@ impl PageHeader {
                         match (inner, kind) {
                             (1, I32) => header.values = input.number()?,
                             (inner, I32) if inner == encoding => {
-                                header.encoding = input.number()?
+                                header.encoding = input.number()?;
                             }
                             _ => input.skip(kind, 2)?,
                         }
@@ -213,8 +213,8 @@ mod tests {
 
     #[test]
     fn no_bytes_make_it_go_deep_or_long() {
-        assert_eq!(PageHeader::parse(&[0x1c; 100_000]), None);
-        assert_eq!(PageHeader::parse(&[0x19; 100_000]), None);
+        assert_eq!(PageHeader::parse(&vec![0x1c; 100_000]), None);
+        assert_eq!(PageHeader::parse(&vec![0x19; 100_000]), None);
         let endless = [
             0x99, 0xf9, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01,
         ];
