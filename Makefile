@@ -7,12 +7,14 @@ export PATH := $(CURDIR)/target/tools/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 CARGO_FLAGS ?=
 ARGS ?=
 FUZZ_SECONDS ?= 20
+# What `make soak` draws; nothing for a new one.
+SEED ?=
 # Where fsage is installed; DESTDIR before it, for packages.
 PREFIX ?= $(HOME)/.local
 DESTDIR ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build install uninstall man test bench lint format-check clippy deny spelling fmt doc site fuzz clean setup
+.PHONY: help demo build install uninstall man test bench lint format-check clippy deny spelling fmt doc site fuzz soak clean setup
 
 help: ## Show this list
 	@echo "make TARGET, where TARGET is"
@@ -69,10 +71,15 @@ site: setup ## Build target/site: the guide and the reference, to be opened in a
 	@scripts/tools.sh mdbook
 	mdbook build docs
 
-fuzz: ## Run each fuzz target for FUZZ_SECONDS seconds
+fuzz: ## Run each fuzz target, and all properties on new cases, for FUZZ_SECONDS seconds
 	@scripts/setup.sh fuzz
 	@scripts/tools.sh cargo-fuzz
 	scripts/fuzz.sh $(FUZZ_SECONDS)
+	scripts/properties.sh $(FUZZ_SECONDS)
+
+soak: setup ## Cut the power, kill, and let calls fail, hundreds of times; all properties on new cases (SEED=...)
+	@scripts/setup.sh realfs
+	scripts/soak.sh $(SEED)
 
 clean: ## Remove all that was built
 	cargo clean

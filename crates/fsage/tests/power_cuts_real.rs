@@ -9,7 +9,7 @@
 mod crash;
 mod real;
 
-use crash::{DIRECTORY, Scenario, Tally, number, plain_ended, seed, skip};
+use crash::{Tally, number, plain_ended, seed, skip};
 use fsage_core::Rng;
 use real::{RealFs, program_exists};
 use std::fs::{self, File};
@@ -92,17 +92,68 @@ fn folder() -> tempfile::TempDir {
     .expect("a folder")
 }
 
-const SIZES: [(&str, u64); 3] = [("ext4", 128), ("xfs", 320), ("btrfs", 192)];
+/// A file system, and what a run on it is aged on: a directory of it, or an image in the folder of the run.
+#[derive(Clone, Copy, Debug)]
+struct Disk {
+    fs: &'static str,
+    megabytes: u64,
+    on: &'static str,
+}
 
-fn scenario() -> Scenario {
-    Scenario {
-        prepare: |at| {
-            fs::create_dir(at.join("target")).expect("a folder");
-            fs::write(at.join("w.ops"), crash::workload(7, 6, 250)).expect("a file");
-        },
-        results: &["run/dir_target/tree.parquet"],
-        ..DIRECTORY
+const fn disk(fs: &'static str, megabytes: u64, on: &'static str) -> Disk {
+    Disk { fs, megabytes, on }
+}
+
+const DIRECTORIES: [Disk; 3] = [
+    disk("ext4", 128, "dir:target"),
+    disk("xfs", 320, "dir:target"),
+    disk("btrfs", 192, "dir:target"),
+];
+
+impl Disk {
+    fn name(&self) -> String {
+        format!(
+            "{} on {}",
+            self.on.split(',').next().expect("a target"),
+            self.fs
+        )
     }
+
+    /// Why it cannot be tried here; says so.
+    fn is_left_out(&self, test: &str, programs: &[&str]) -> bool {
+        let inner = self
+            .on
+            .strip_prefix("loop:")
+            .and_then(|on| on.split(',').next());
+        let systems = [Some(self.fs), inner].into_iter().flatten();
+        let unusable = systems
+            .filter_map(|fs| RealFs::usable(fs_name(fs)).err())
+            .next();
+        let needed = ["mount", "umount"].iter().chain(programs);
+        let missing = needed.into_iter().find(|program| !program_exists(program));
+        let missing = missing.map(|program| format!("`{program}` is not installed"));
+        let why = unusable.or(missing);
+        if let Some(why) = &why {
+            skip(&format!("{test}, {}", self.name()), why);
+        }
+        why.is_some()
+    }
+
+    fn mount_new(&self, folder: &Path) -> Mounted {
+        Mounted::new(self.fs, folder, self.megabytes)
+    }
+
+    fn rng(&self, case: u64) -> Rng {
+        Rng::new(seed()).stream(&self.name(), case)
+    }
+}
+
+fn fs_name(name: &str) -> &'static str {
+    let known = ["ext4", "xfs", "btrfs"];
+    known
+        .into_iter()
+        .find(|fs| *fs == name)
+        .expect("one of these")
 }
 
 /// A new workload and an empty target, on disk.
@@ -115,13 +166,18 @@ fn prepare(at: &Path) {
             _ => fs::remove_file(path).expect("it goes"),
         }
     }
-    (scenario().prepare)(at);
+    fs::create_dir(at.join("target")).expect("a folder");
+    fs::write(at.join("w.ops"), crash::workload(7, 6, 250)).expect("a file");
     run(Command::new("sync").arg("-f").arg(at));
 }
 
-fn begin(at: &Path) -> Child {
+fn age(on: &str) -> Vec<&str> {
+    vec!["age", "w.ops", "--on", on, "-o", "run", "--no-control"]
+}
+
+fn begin(at: &Path, on: &str) -> Child {
     Command::new(env!("CARGO_BIN_EXE_fsage"))
-        .args(scenario().command)
+        .args(age(on))
         .current_dir(at)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -148,20 +204,21 @@ fn wait_beside_others(at: &Path, until: Instant, rng: &mut Rng) {
 }
 
 /// How long a whole run takes, and the table of what it leaves.
-fn whole(at: &Path) -> (Duration, Vec<u8>) {
+fn whole(at: &Path, on: &str) -> (Duration, Vec<u8>) {
     prepare(at);
     let began = Instant::now();
-    assert!(begin(at).wait().expect("it ends").success());
+    assert!(begin(at, on).wait().expect("it ends").success());
     (began.elapsed(), table(at))
 }
 
 fn table(at: &Path) -> Vec<u8> {
-    fs::read(at.join("run/dir_target/tree.parquet")).unwrap_or_default()
+    fs::read(real::target_folder(at, "run").join("tree.parquet")).expect("a table")
 }
 
 /// Goes on with a run, which then must be right.
-fn goes_on(at: &Path, expected: &[u8]) -> Result<(), String> {
-    let ended = plain_ended(at, scenario().again);
+fn goes_on(at: &Path, on: &str, expected: &[u8]) -> Result<(), String> {
+    let again = [age(on), vec!["--resume"]].concat();
+    let ended = plain_ended(at, &again);
     let was_complete = ended.status == Some(2) && ended.message.contains("the run is complete");
     if !ended.is_done() && !was_complete {
         return Err(format!("it does not go on: {ended:?}"));
@@ -170,19 +227,19 @@ fn goes_on(at: &Path, expected: &[u8]) -> Result<(), String> {
     if !verified.is_done() {
         return Err(format!("verify: {verified:?}"));
     }
+    if on.starts_with("loop:") {
+        let image = real::image_of(at, "run");
+        let fs = image
+            .file_stem()
+            .and_then(|name| name.to_str())
+            .expect("a name");
+        RealFs { name: fs_name(fs) }.check(&image);
+    }
     if table(at) == expected {
         Ok(())
     } else {
         Err("another tree".to_owned())
     }
-}
-
-/// Why this cannot be tried on a file system here.
-fn not_here(fs: &'static str, programs: &[&str]) -> Option<String> {
-    let needed = ["mount", "umount"].iter().chain(programs);
-    let missing = needed.into_iter().find(|program| !program_exists(program));
-    let missing = missing.map(|program| format!("`{program}` is not installed"));
-    RealFs::usable(fs).err().or(missing)
 }
 
 fn moment(rng: &mut Rng, length: Duration) -> Duration {
@@ -199,31 +256,38 @@ fn unmount_and_check(fs: &'static str, mounted: Mounted) -> PathBuf {
 #[test]
 fn a_run_goes_on_after_its_file_system_was_shut_down_at_any_moment() {
     let mut tally = Tally::default();
-    for (fs, megabytes) in &SIZES[..2] {
-        if let Some(why) = not_here(fs, &["xfs_io"]) {
-            skip(&format!("shutdowns, {fs}"), &why);
+    let images = [
+        disk("ext4", 640, "loop:xfs,size=320M"),
+        disk("xfs", 320, "loop:ext4,size=96M"),
+        disk(
+            "ext4",
+            384,
+            "loop:btrfs,size=128M,uuid=66736167-6500-4000-8000-0000000000a1",
+        ),
+    ];
+    for disk in DIRECTORIES[..2].iter().chain(&images) {
+        if disk.is_left_out("shutdowns", &["xfs_io"]) {
             continue;
         }
         let folder = folder();
-        let mut mounted = Mounted::new(fs, folder.path(), *megabytes);
-        let (length, expected) = whole(&mounted.at);
-        for case in 0..number("FSAGE_SHUTDOWNS", 4) {
-            let mut rng = Rng::new(seed()).stream(fs, case);
-            prepare(&mounted.at);
-            let mut child = begin(&mounted.at);
+        let mut mounted = disk.mount_new(folder.path());
+        let at = mounted.at.clone();
+        let (length, expected) = whole(&at, disk.on);
+        for case in 0..number("FSAGE_SHUTDOWNS", 2) {
+            let mut rng = disk.rng(case);
+            prepare(&at);
+            let mut child = begin(&at, disk.on);
             let until = Instant::now() + moment(&mut rng, length);
-            wait_beside_others(&mounted.at, until, &mut rng);
+            wait_beside_others(&at, until, &mut rng);
             run(Command::new("xfs_io")
                 .args(["-x", "-c", "shutdown"])
-                .arg(&mounted.at));
+                .arg(&at));
             let _ = child.kill();
             let _ = child.wait();
-            let at = mounted.at.clone();
-            let image = mounted.unmount();
-            mounted = Mounted::again(image, &at);
-            tally.count(&format!("{fs}, shutdown {case}"), goes_on(&at, &expected));
-            let image = unmount_and_check(fs, mounted);
-            mounted = Mounted::again(image, &at);
+            mounted = Mounted::again(mounted.unmount(), &at);
+            let what = format!("{}, shutdown {case}", disk.name());
+            tally.count(&what, goes_on(&at, disk.on, &expected));
+            mounted = Mounted::again(unmount_and_check(disk.fs, mounted), &at);
         }
     }
     tally.end("shutdowns");
@@ -232,82 +296,105 @@ fn a_run_goes_on_after_its_file_system_was_shut_down_at_any_moment() {
 #[test]
 fn a_run_goes_on_from_a_copy_of_the_disk_of_any_moment() {
     let mut tally = Tally::default();
-    for (fs, megabytes) in SIZES {
-        let programs = ["mkfs.xfs"];
-        if let Some(why) = not_here(fs, &programs).or_else(|| not_here("xfs", &programs)) {
-            skip(&format!("copies, {fs}"), &why);
+    let images = [
+        disk("xfs", 320, "loop:ext4,size=96M"),
+        disk(
+            "ext4",
+            384,
+            "loop:btrfs,size=128M,uuid=66736167-6500-4000-8000-0000000000a2",
+        ),
+    ];
+    for disk in DIRECTORIES.iter().chain(&images) {
+        if disk.is_left_out("copies", &["mkfs.xfs"]) {
             continue;
         }
         let folder = folder();
-        let below = Mounted::new("xfs", folder.path(), 4096);
+        let below = Mounted::new("xfs", folder.path(), 8192);
         let (mut length, mut expected) = (Duration::ZERO, Vec::new());
-        let cases = number("FSAGE_COPIES", 4);
+        let cases = number("FSAGE_COPIES", 2);
         // Some of one run.
         for first in (0..cases).step_by(8) {
-            let mounted = Mounted::new(fs, &below.at, megabytes);
-            if first == 0 {
-                (length, expected) = whole(&mounted.at);
-            }
-            prepare(&mounted.at);
-            let mut rng = Rng::new(seed()).stream(fs, first);
-            let mut moments: Vec<Duration> = (first..cases.min(first + 8))
-                .map(|_| moment(&mut rng, length))
-                .collect();
-            moments.sort();
-            let began = Instant::now();
-            let mut child = begin(&mounted.at);
-            let mut copies = Vec::new();
-            for moment in moments {
-                wait_beside_others(&mounted.at, began + moment, &mut rng);
-                let copy = below.at.join(format!("copy-{}.img", copies.len()));
-                run(Command::new("cp")
-                    .arg("--reflink=always")
-                    .arg(&mounted.image)
-                    .arg(&copy));
-                copies.push(copy);
-            }
-            assert!(child.wait().expect("it ends").success());
+            let mounted = disk.mount_new(&below.at);
             let at = mounted.at.clone();
+            if first == 0 {
+                (length, expected) = whole(&at, disk.on);
+            }
+            prepare(&at);
+            let copies = copies_of_a_run(disk, &mounted, first..cases.min(first + 8), length);
             mounted.unmount();
-            for (i, copy) in copies.into_iter().enumerate() {
-                let case = first + i as u64;
+            for (case, copy) in copies {
                 let mounted = Mounted::again(copy, &at);
-                tally.count(&format!("{fs}, copy {case}"), goes_on(&at, &expected));
-                let image = unmount_and_check(fs, mounted);
-                fs::remove_file(image).expect("the copy goes");
+                let what = format!("{}, copy {case}", disk.name());
+                tally.count(&what, goes_on(&at, disk.on, &expected));
+                fs::remove_file(unmount_and_check(disk.fs, mounted)).expect("the copy goes");
             }
         }
     }
     tally.end("copies");
 }
 
+/// Runs to the end, and copies the disk below at some moments, each in one instant.
+fn copies_of_a_run(
+    disk: &Disk,
+    mounted: &Mounted,
+    cases: std::ops::Range<u64>,
+    length: Duration,
+) -> Vec<(u64, PathBuf)> {
+    let mut rng = disk.rng(cases.start);
+    let mut moments: Vec<Duration> = cases.clone().map(|_| moment(&mut rng, length)).collect();
+    moments.sort();
+    let began = Instant::now();
+    let mut child = begin(&mounted.at, disk.on);
+    let mut copies = Vec::new();
+    for (case, moment) in cases.zip(moments) {
+        wait_beside_others(&mounted.at, began + moment, &mut rng);
+        let copy = mounted.image.with_file_name(format!("copy-{case}.img"));
+        let mut command = Command::new("cp");
+        run(command
+            .arg("--reflink=always")
+            .arg(&mounted.image)
+            .arg(&copy));
+        copies.push((case, copy));
+    }
+    assert!(child.wait().expect("it ends").success());
+    copies
+}
+
 #[test]
 fn a_run_goes_on_after_a_kill_at_any_moment() {
     let mut tally = Tally::default();
-    let cases = number("FSAGE_KILLS", 4);
-    let mut kill_on = |name: &'static str, at: &Path| {
-        let (length, expected) = whole(at);
+    let cases = number("FSAGE_KILLS", 2);
+    let mut kill_on = |name: &str, at: &Path, on: &str| {
+        let (length, expected) = whole(at, on);
         for case in 0..cases {
-            let mut rng = Rng::new(seed()).stream("kills", case);
+            let mut rng = Rng::new(seed()).stream(name, case);
             prepare(at);
-            let mut child = begin(at);
+            let mut child = begin(at, on);
             std::thread::sleep(moment(&mut rng, length));
             let _ = child.kill();
             let _ = child.wait();
-            tally.count(&format!("{name}, kill {case}"), goes_on(at, &expected));
+            tally.count(&format!("{name}, kill {case}"), goes_on(at, on, &expected));
         }
     };
     let plain = folder();
-    kill_on("dir", plain.path());
-    for (fs, megabytes) in SIZES {
-        if let Some(why) = not_here(fs, &[]) {
-            skip(&format!("kills, {fs}"), &why);
+    kill_on("dir", plain.path(), "dir:target");
+    let images = [
+        disk("ext4", 640, "loop:xfs,size=320M"),
+        disk("xfs", 320, "loop:ext4,size=96M"),
+        disk(
+            "ext4",
+            384,
+            "loop:btrfs,size=128M,uuid=66736167-6500-4000-8000-0000000000a3",
+        ),
+    ];
+    for disk in DIRECTORIES.iter().chain(&images) {
+        if disk.is_left_out("kills", &[]) {
             continue;
         }
         let folder = folder();
-        let mounted = Mounted::new(fs, folder.path(), megabytes);
-        kill_on(fs, &mounted.at);
-        unmount_and_check(fs, mounted);
+        let mounted = disk.mount_new(folder.path());
+        kill_on(&disk.name(), &mounted.at, disk.on);
+        unmount_and_check(disk.fs, mounted);
     }
     tally.end("kills");
 }
