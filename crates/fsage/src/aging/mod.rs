@@ -153,31 +153,16 @@ pub fn age(
         });
     }
 
-    let mut aged = Vec::new();
     manifest.targets.clear();
+    let mut aged = Vec::new();
     for ((lane, folder), aging) in lanes.into_iter().zip(&folders).zip(agings) {
-        let data_bytes = aging.target().layout().geometry().data_bytes;
-        let path = lane.path.clone();
-        let finished = lane.finish(aging, epoch_ns, options, ui);
-        if finished.as_ref().is_err_and(writing_failed) {
-            real::doubt(&path);
-        }
-        let (done, facts) = finished.with_context(|| {
+        let (done, facts) = end(lane, folder, aging, epoch_ns, options, ui).with_context(|| {
             format!(
                 "stopped while it ended; the same command with --resume goes on with {}",
                 output.display()
             )
         })?;
-        say_how_the_plan_was_held(&done, data_bytes, ui);
-        manifest.targets.push(TargetFacts {
-            spec: done.spec.clone(),
-            folder: folder.clone(),
-            days: done.rows.len() as u64,
-            operations: done.rows.iter().map(|d| d.operations).sum(),
-            skipped: done.rows.iter().map(|d| d.skipped).sum(),
-            facts,
-        });
-        warn_of_skipped(&done, ui);
+        manifest.targets.push(facts);
         aged.push(done);
     }
     manifest.workload.origins = counted.origins();
@@ -188,6 +173,35 @@ pub fn age(
     }
     drop(run);
     Ok(aged)
+}
+
+/// Ends a target, and says what the manifest has of it.
+fn end(
+    lane: Lane<'_>,
+    folder: &str,
+    aging: Aging,
+    epoch_ns: i64,
+    options: &Options,
+    ui: Ui,
+) -> anyhow::Result<(Aged, TargetFacts)> {
+    let data_bytes = aging.target().layout().geometry().data_bytes;
+    let path = lane.path.clone();
+    let finished = lane.finish(aging, epoch_ns, options, ui);
+    if finished.as_ref().is_err_and(writing_failed) {
+        real::doubt(&path);
+    }
+    let (done, facts) = finished?;
+    say_how_the_plan_was_held(&done, data_bytes, ui);
+    warn_of_skipped(&done, ui);
+    let facts = TargetFacts {
+        spec: done.spec.clone(),
+        folder: folder.to_owned(),
+        days: done.rows.len() as u64,
+        operations: done.rows.iter().map(|d| d.operations).sum(),
+        skipped: done.rows.iter().map(|d| d.skipped).sum(),
+        facts,
+    };
+    Ok((done, facts))
 }
 
 /// Whether an error may mean that a file system has lost what was written to it. One that was stopped because the disk
