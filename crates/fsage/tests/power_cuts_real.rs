@@ -125,10 +125,10 @@ impl Disk {
             .on
             .strip_prefix("loop:")
             .and_then(|on| on.split(',').next());
-        let systems = [Some(self.fs), inner].into_iter().flatten();
+        let systems: Vec<&str> = [Some(self.fs), inner].into_iter().flatten().collect();
         let unusable = systems
-            .filter_map(|fs| RealFs::usable(fs_name(fs)).err())
-            .next();
+            .into_iter()
+            .find_map(|fs| RealFs::usable(fs_name(fs)).err());
         let needed = ["mount", "umount"].iter().chain(programs);
         let missing = needed.into_iter().find(|program| !program_exists(program));
         let missing = missing.map(|program| format!("`{program}` is not installed"));
