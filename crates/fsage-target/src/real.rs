@@ -213,6 +213,10 @@ impl Real {
             RepairError::Interrupted => ReplayError::Interrupted,
             error => ReplayError::Repair(error),
         })?;
+        if repaired != Repaired::default() {
+            // The next failure finds what the events explain, and nothing half repaired.
+            self.directory.sync()?;
+        }
         // The journal need not know: should the run be interrupted again, these files are found to be short again.
         self.directory.shorten(&repaired.short);
         self.repaired = Some(repaired);

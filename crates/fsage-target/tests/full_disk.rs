@@ -533,11 +533,13 @@ fn a_file_system_that_others_use_is_not_filled_to_the_last_block() {
         assert_eq!(counts.no_space, 2);
         assert_eq!(available(directory.root()), free, "{name}");
         check_tree(&directory);
-        // A run that has filled its disk is resumed.
-        PlainDirectory::open_again(&path).unwrap();
         overfill(&mut directory, &[delete(1), create(3, 0, 5000)]);
         assert_eq!(directory.file_size(FileId(3)), Some(5000));
+        // A run that has filled its disk is resumed.
+        overfill(&mut directory, &[create(4, 0, 1 << 40)]);
+        assert_eq!(available(directory.root()), free, "{name}");
         drop(directory);
+        PlainDirectory::open_again(&path).unwrap();
         fs::remove_dir_all(path).unwrap();
     }
     // A file system of one's own may be full.

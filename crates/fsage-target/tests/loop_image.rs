@@ -371,6 +371,49 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
+/// A file system without a journal is checked after a power failure, one with a journal replays that.
+#[test]
+fn what_was_not_unmounted_is_mended_where_it_has_no_journal() {
+    for (kind, doubtful) in [(Kind::Ext2, true), (Kind::Ext4, false)] {
+        if !is_possible(kind) {
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let image = folder.path().join("i");
+        let cut = folder.path().join("cut");
+        let is_doubtful = |image| LoopImage::is_doubtful(&options(kind), image).unwrap();
+        let volume = create(kind, &image);
+        write(&volume, "f", b"kept").unwrap();
+        rustix::fs::syncfs(volume.root()).unwrap();
+        fs::copy(&image, &cut).unwrap();
+        close(volume);
+        assert!(!is_doubtful(&image));
+        assert_eq!(is_doubtful(&cut), doubtful, "{kind}");
+        LoopImage::mend(&options(kind), &cut).unwrap();
+        assert!(!is_doubtful(&cut), "{kind}");
+        let volume = LoopImage::open(&options(kind), &cut, true).unwrap();
+        assert_eq!(read(&volume, "f").unwrap(), b"kept");
+        close(volume);
+        wait_until_gone(folder.path());
+    }
+}
+
+#[test]
+fn what_cannot_be_mended_is_said_to_be_lost() {
+    if !is_possible(Kind::Btrfs) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let image = folder.path().join("i");
+    File::create(&image).unwrap().set_len(64 << 20).unwrap();
+    let error = LoopImage::mend(&options(Kind::Btrfs), &image).unwrap_err();
+    assert!(
+        error.to_string().contains("--force starts the run anew"),
+        "{error}"
+    );
+    wait_until_gone(folder.path());
+}
+
 /// Whoever dies while an image is made leaves nothing under its name, and nothing that stays.
 #[test]
 fn an_image_has_its_name_when_it_is_whole() {

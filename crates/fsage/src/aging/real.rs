@@ -169,7 +169,8 @@ fn go_on(
         Place::Loop(options) => {
             let image = options.image_in(folder);
             let sound = folder.join(CHECKPOINT).join(SOUND);
-            if !sound.exists() {
+            let doubtful = LoopImage::is_doubtful(options, &image).map_err(io::Error::from)?;
+            if doubtful || !sound.exists() {
                 LoopImage::mend(options, &image).map_err(io::Error::from)?;
                 fsage_durable::write(&sound, "", true)?;
             }
