@@ -69,7 +69,7 @@ impl Pages<'_> {
     ) -> Result<u64, DataError> {
         let wrong = |what: String| {
             let column = chunk.column_path().string();
-            let text = format!("column `{column}`: {what}; is it damaged? copy or make it again");
+            let text = format!("column `{column}`: {what}; make the file again");
             DataError::unsuitable(self.path, text)
         };
         let is_text = chunk.column_type() == Type::BYTE_ARRAY;

@@ -151,12 +151,20 @@ pub fn refuse_existing(path: &Path, force: bool) -> Result<(), FileError> {
 /// Something is there (`EXIST`); the system refuses.
 pub fn rename_new(from: &Path, to: &Path) -> Result<(), Errno> {
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // File systems that know no flags, some network ones among them; a hard link replaces nothing either.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-            linkat(CWD, from, CWD, to, AtFlags::empty())?;
-            rustix::fs::unlink(from)
-        }
+        // File systems that know no flags, some network ones among them.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => rename_new_in_steps(from, to),
         renamed => renamed,
+    }
+}
+
+/// A hard link replaces nothing either. Where there are none, and for folders, it is looked at first whether something
+/// is there; a folder then still replaces nothing but an empty one.
+fn rename_new_in_steps(from: &Path, to: &Path) -> Result<(), Errno> {
+    match linkat(CWD, from, CWD, to, AtFlags::empty()) {
+        Ok(()) => rustix::fs::unlink(from),
+        Err(Errno::EXIST) => Err(Errno::EXIST),
+        Err(_) if to.symlink_metadata().is_ok() => Err(Errno::EXIST),
+        Err(_) => rustix::fs::rename(from, to),
     }
 }
 

@@ -73,16 +73,15 @@ pub fn make_folders(path: &Path) -> Result<(), FileError> {
 /// The system refuses. What is left then has a temporary name.
 pub fn remove_folder(path: &Path) -> Result<(), FileError> {
     let failed = FileError::io(path, "cannot remove the folder");
-    let mut aside = TemporaryFolder::create(path)?;
-    match exchange(path, &aside.path) {
-        Ok(()) => {}
-        Err(FileError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-            return Ok(());
-        }
-        Err(error) => return Err(error),
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        // A link to one goes, and not what it leads to.
+        Ok(found) if found.is_symlink() => return fs::remove_file(path).map_err(failed),
+        _ => {}
     }
-    // The empty one that stands there now.
-    fs::remove_dir(path).map_err(&failed)?;
+    let mut aside = TemporaryFolder::create(path)?;
+    // In the place of the empty one.
+    fs::rename(path, &aside.path).map_err(&failed)?;
     sync_parent(path).map_err(&failed)?;
     aside.lock = None;
     remove_all(&aside.path).map_err(failed)
@@ -96,26 +95,18 @@ fn remove_all(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives each of two files or folders the name of the other, in one step.
+/// Gives each of two files or folders the name of the other, in one step. Says whether the file system can do that.
 ///
 /// # Errors
 /// One of them is not there; the system refuses.
-pub fn exchange(a: &Path, b: &Path) -> Result<(), FileError> {
-    let failed = FileError::io(a, "cannot put another in its place");
+pub fn exchange(a: &Path, b: &Path) -> Result<bool, FileError> {
     match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
-        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => exchange_in_steps(a, b),
-        exchanged => exchanged.map_err(io::Error::from),
+        Ok(()) => Ok(true),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Ok(false),
+        Err(errno) => Err(FileError::io(a, "cannot put another in its place")(
+            errno.into(),
+        )),
     }
-    .map_err(failed)
-}
-
-/// On file systems that know no exchange. A kill between the steps leaves `a` without its name.
-fn exchange_in_steps(a: &Path, b: &Path) -> io::Result<()> {
-    let mut between = b.as_os_str().to_owned();
-    between.push(".exchange");
-    fs::rename(b, &between)?;
-    fs::rename(a, b)?;
-    fs::rename(&between, a)
 }
 
 /// A folder under a temporary name beside the one that it will be, locked. It goes with all that is in it when it is
@@ -203,7 +194,10 @@ impl TemporaryFolder {
     /// The system refuses.
     pub fn replace(mut self) -> Result<FolderLock, FileError> {
         sync_folder(&self.path).map_err(FileError::io(&self.to, "cannot sync it"))?;
-        exchange(&self.path, &self.to)?;
+        if !exchange(&self.path, &self.to)? {
+            remove_folder(&self.to)?;
+            return self.publish();
+        }
         let lock = self.published()?;
         remove_all(&self.path)
             .map_err(FileError::io(&self.path, "cannot remove what was replaced"))?;

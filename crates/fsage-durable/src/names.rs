@@ -13,6 +13,7 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -123,6 +124,10 @@ fn sweep_one(path: &Path) -> Option<OwnedFd> {
     if !is_ours || !matches!(kind, FileType::RegularFile | FileType::Directory) {
         return None;
     }
+    // Where others may rename what is ours, a folder of this name need not have been a temporary one.
+    if kind == FileType::Directory && others_may_rename_in(parent_of(path)) {
+        return None;
+    }
     match lock::try_lock(&found) {
         Ok(Lock::Taken) if lock::is_at(&found, path) => {
             let removed = match kind {
@@ -137,6 +142,15 @@ fn sweep_one(path: &Path) -> Option<OwnedFd> {
         // Without locks nobody can say whether its maker lives.
         _ => None,
     }
+}
+
+/// Whether other users may give names in a folder to what is not theirs.
+fn others_may_rename_in(folder: &Path) -> bool {
+    const STICKY: u32 = 0o1000;
+    const OTHERS_WRITE: u32 = 0o022;
+    fs::metadata(folder).map_or(true, |meta| {
+        meta.mode() & STICKY == 0 && meta.mode() & OTHERS_WRITE != 0
+    })
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@
 use anyhow::{Context, bail};
 use fsage_durable::{
     FileError, FolderLock, LockError, TemporaryFolder, exchange, make_folders, parent_of,
-    remove_folder, sync_folder,
+    remove_folder, rename_new, sync_folder,
 };
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -363,9 +363,31 @@ impl Run {
         fs::create_dir(&aside).with_context(failed)?;
         let lock = FolderLock::alone(&aside)?;
         manifest.write(&aside)?;
-        exchange(&aside, to)?;
+        if !exchange(&aside, to)? {
+            drop(lock);
+            return Run::replace_in_steps(to, aside, manifest);
+        }
         sync_folder(parent_of(to)).with_context(failed)?;
         Ok(Run::new(to, lock, Some(aside)))
+    }
+
+    /// On file systems that exchange no names. After a kill between the steps the old run stands aside, complete, and
+    /// the next one that begins gives it its name back.
+    fn replace_in_steps(to: &Path, aside: PathBuf, manifest: &Manifest) -> anyhow::Result<Run> {
+        let failed = || format!("{}: cannot make the folder of the run", to.display());
+        remove_folder(&aside)?;
+        fs::rename(to, &aside).with_context(failed)?;
+        sync_folder(parent_of(to)).with_context(failed)?;
+        match Run::publish(to, manifest) {
+            Ok(mut run) => {
+                run.replaced = Some(aside);
+                Ok(run)
+            }
+            Err(error) => {
+                fs::rename(&aside, to).with_context(failed)?;
+                Err(error)
+            }
+        }
     }
 
     fn resume(
@@ -435,9 +457,15 @@ impl Run {
     /// Takes a run that is going under its name away, and gives the name back to the one that it would have replaced.
     fn undo(&self) -> Result<(), FileError> {
         match &self.replaced {
+            Some(old) if exchange(old, &self.path)? => remove_folder(old),
+            // Where it stands aside alone it gets its name back, if not now then by the next one.
             Some(old) => {
-                exchange(old, &self.path)?;
-                remove_folder(old)
+                remove_folder(&self.path)?;
+                rename_new(old, &self.path).map_err(|errno| FileError::Io {
+                    path: old.clone(),
+                    action: "cannot give it its name back",
+                    source: errno.into(),
+                })
             }
             None => remove_folder(&self.path),
         }

@@ -95,9 +95,11 @@ impl LoopOptions {
     /// The options as they are given, in order. Nothing of an image is run, and nobody else sees it.
     pub(super) fn mount_words(&self, read_only: bool) -> Vec<String> {
         let always = ["nosuid", "nodev", "noexec"];
-        let own = self.kind.mount_options().iter().copied().chain(always);
+        let own = self.kind.mount_options().iter().copied();
         let users = self.mount.split(',').filter(|_| !self.mount.is_empty());
+        // Last: what the kernel is told last holds.
         own.chain(users)
+            .chain(always)
             .chain(read_only.then_some("ro"))
             .map(str::to_owned)
             .collect()

@@ -15,12 +15,20 @@ pub fn plain(text: &str) -> String {
 }
 
 fn push(plain: &mut String, c: char) {
-    if c.is_control() && !matches!(c, '\n' | '\t') {
+    if c.is_control() && !matches!(c, '\n' | '\t') || turns_or_hides(c) {
         // Writing to memory does not fail.
         let _ = write!(plain, "\\u{:04x}", u32::from(c));
     } else {
         plain.push(c);
     }
+}
+
+/// Characters that nobody sees, and that have others read in another order (Unicode, annex 9) or not at all.
+fn turns_or_hides(c: char) -> bool {
+    matches!(
+        c,
+        '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}'
+    )
 }
 
 /// Writes the same to something else. What is no UTF-8 passes, but for bytes that old terminals take for control
