@@ -1,5 +1,5 @@
-//! Runs on real file systems that end at bad moments: in their first instants, right behind the record of a day, when the
-//! disk below an image is full; and what they do not take when they go on.
+//! Runs on real file systems that end at bad moments: in their first instants, right behind the record of a day, when
+//! the disk below an image is full; and what they do not take when they go on.
 
 mod real;
 
