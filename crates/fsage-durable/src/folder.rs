@@ -233,7 +233,11 @@ fn turn_in(folder: &Path) -> Option<FolderLock> {
 fn make_folder(path: &Path, mode: u32) -> io::Result<OwnedFd> {
     mkdirat(CWD, path, Mode::from_raw_mode(mode))?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(openat(CWD, path, flags, Mode::empty())?)
+    match openat(CWD, path, flags, Mode::empty()) {
+        // Before it was locked another process took it for what a dead one left: another name will do.
+        Err(Errno::NOENT) => Err(io::ErrorKind::AlreadyExists.into()),
+        opened => Ok(opened?),
+    }
 }
 
 #[cfg(test)]

@@ -54,6 +54,9 @@ pub(crate) fn make_locked(
         if lock::try_lock(&made)? != Lock::Held && lock::is_at(&made, &temporary) {
             return Ok((temporary, made));
         }
+        // Whoever has it locked shall not keep it there.
+        let removed = fs::remove_file(&temporary).or_else(|_| fs::remove_dir(&temporary));
+        drop(removed);
     }
     Err(io::Error::new(
         io::ErrorKind::AlreadyExists,
