@@ -1,4 +1,4 @@
-//! Read-ahead, against the worked examples of docs/spec/host_io.md, which were made by hand from the original's code.
+//! Read-ahead, against the worked examples of `docs/spec/host_io.md`, which were made by hand from the original's code.
 
 mod common;
 
@@ -27,7 +27,7 @@ fn requests(params: &HostParams, file: TestFile) -> String {
     notation(host.recorded())
 }
 
-/// docs/spec/host_io.md, section 5.3: contiguous blocks of 8 KB.
+/// `docs/spec/host_io.md`, section 5.3: contiguous blocks of 8 KB.
 const CONTIGUOUS: [(u64, &str); 14] = [
     (8, "S[0]"),
     (16, "S[0] S[1]"),

@@ -115,7 +115,7 @@ impl TestFile {
     }
 }
 
-/// Requests as docs/spec/host_io.md writes them: `S[0] A@2[3-5]` is a synchronous request for block 0 and an
+/// Requests as `docs/spec/host_io.md` writes them: `S[0] A@2[3-5]` is a synchronous request for block 0 and an
 /// asynchronous one for the blocks 3 to 5, issued when block 2 is asked for.
 pub fn notation(requests: &[IoRequest]) -> String {
     let one = |request: &IoRequest| {
