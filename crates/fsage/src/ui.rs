@@ -93,7 +93,7 @@ pub fn tell(text: &str) {
     let _ = stderr.write_all(line.as_bytes());
 }
 
-/// Standard output for text, buffered. Control characters are written out, see [`plain`]. Whoever writes to it has to
+/// Standard output for text, buffered. Control characters are written out, see [`plain()`]. Whoever writes to it has to
 /// flush it, and gets an error where it cannot be written.
 pub fn stdout() -> BufWriter<Plain<Stdout>> {
     BufWriter::with_capacity(1 << 16, Plain::new(Stdout(io::stdout().lock())))
