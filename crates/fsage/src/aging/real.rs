@@ -358,7 +358,7 @@ pub fn end(
     // Before the control: some file systems do not mount two with one UUID.
     volume
         .close()
-        .context("cannot unmount the aged file system")?;
+        .with_context(|| format!("cannot sync and close `{spec}`"))?;
     let mut ended = Ended {
         control: None,
         facts,
