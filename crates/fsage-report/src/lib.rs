@@ -5,12 +5,14 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod assets;
+pub mod chart;
 pub mod charts;
 pub mod data;
 pub mod map;
 pub mod model;
 mod payload;
 mod render;
+pub mod svg;
 mod text;
 
 pub use charts::{Axis, Bars, Format, Lines, Scale, Stacks};

@@ -3,18 +3,10 @@
 use crate::ui;
 use anyhow::Context;
 use clap::Parser;
-use fsage_core::SinkError;
+use fsage_lab::error::Kind;
 use std::fmt;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
-
-/// An error of a source or sink of events. What the system refused is still seen as that, and gets its status.
-pub fn boxed(error: SinkError) -> anyhow::Error {
-    match error.downcast::<io::Error>() {
-        Ok(error) => (*error).into(),
-        Err(error) => anyhow::Error::from_boxed(error),
-    }
-}
 
 /// The answer of a command is "no", and this is why.
 #[derive(Debug)]
@@ -57,23 +49,6 @@ pub fn status_of(error: &anyhow::Error) -> u8 {
     if error.is::<No>() {
         return 1;
     }
-    let io_kind = error
-        .chain()
-        .find_map(|cause| cause.downcast_ref::<io::Error>())
-        .map(io::Error::kind);
-    match io_kind {
-        // The reader of our output went away, as `head` does: nothing is wrong.
-        Some(ErrorKind::BrokenPipe) => 0,
-        None
-        | Some(
-            ErrorKind::NotFound
-            | ErrorKind::AlreadyExists
-            | ErrorKind::InvalidData
-            | ErrorKind::InvalidInput
-            | ErrorKind::IsADirectory
-            | ErrorKind::NotADirectory
-            | ErrorKind::UnexpectedEof,
-        ) => 2,
-        Some(_) => 3,
-    }
+    // Of a closed pipe 0: its reader went away, as `head` does, and nothing is wrong.
+    Kind::of(error.chain()).exit_status()
 }

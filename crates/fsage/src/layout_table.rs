@@ -1,10 +1,10 @@
 //! One layout in full: a table by sections, with the unaged control beside it where there is one.
 
-use crate::chart;
-use crate::days::{DayRow, ratio};
 use crate::summary::{percent, table};
 use fsage_core::size::human;
+use fsage_lab::days::{DayRow, ratio};
 use fsage_metrics::LayoutScore;
+use fsage_report::chart;
 use std::io::{self, Write};
 
 /// Prints a layout: files, layout, directory order and free space; then the layout score by file size, and free space

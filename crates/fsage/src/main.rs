@@ -2,27 +2,12 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-mod aging;
-mod benching;
-mod cffs_image;
-mod chart;
-mod check;
-mod collect;
 mod commands;
-mod days;
 mod directory_table;
 mod exit;
-mod experiment;
 mod layout_table;
-mod map_file;
-mod report;
-mod reproduce;
-mod run_folder;
 mod summary;
-mod svg;
-mod tree_table;
 mod ui;
-mod verify;
 
 use std::process::ExitCode;
 

@@ -1,8 +1,8 @@
 //! Tables of results: one row a target, and the decay over days.
 
-use crate::chart::{self, Series};
-use crate::days::DayRow;
-use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
+use fsage_lab::days::DayRow;
+pub use fsage_lab::table::{digits, percent, print_json, table};
+use fsage_report::chart::{self, Series};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -35,21 +35,6 @@ impl Row {
             last: days.last().cloned().unwrap_or_default(),
         }
     }
-}
-
-/// A table with a line below its header and nothing else; numbers stand right.
-pub fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_preset(presets::NOTHING)
-        .set_style(TableComponent::HeaderLines, '─')
-        .set_style(TableComponent::MiddleHeaderIntersections, '─')
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(header.to_vec());
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
 }
 
 /// One row a target.
@@ -93,23 +78,6 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
         table.add_row(cells);
     }
     writeln!(out, "{table}")
-}
-
-/// The same as JSON.
-pub fn print_json(out: &mut impl Write, rows: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, rows)?;
-    writeln!(out)?;
-    out.flush()
-}
-
-/// A share as percent; a dash where it is not known.
-pub fn percent(share: Option<f64>) -> String {
-    share.map_or_else(|| "-".to_owned(), |s| format!("{:.1} %", s * 100.0))
-}
-
-/// A score; a dash where it is not known.
-pub fn digits(score: Option<f64>) -> String {
-    score.map_or_else(|| "-".to_owned(), |score| format!("{score:.3}"))
 }
 
 /// The decay of the layout score over days: one curve a target, and one of its control where there is one.

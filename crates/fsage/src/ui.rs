@@ -3,9 +3,11 @@
 mod interrupt;
 mod plain;
 
-pub use interrupt::{Interruptible, Unfinished, catch_interrupts, go_on};
+pub use fsage_lab::interrupt::{Interruptible, go_on};
+pub use interrupt::catch_interrupts;
 pub use plain::{Plain, plain};
 
+use fsage_lab::{Progress, Unit, Watch};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -66,6 +68,50 @@ impl Ui {
         if !self.quiet {
             tell(text);
         }
+    }
+}
+
+impl Watch for Ui {
+    fn begin(&self, what: &str, total: Option<u64>, unit: Unit) -> Box<dyn Progress> {
+        let bar = match unit {
+            Unit::Bytes => self.bar_bytes(total, what),
+            Unit::Things => self.bar_count(total, what),
+        };
+        Box::new(Bar { bar, ui: *self })
+    }
+
+    fn warn(&self, text: &str) {
+        Ui::warn(*self, text);
+    }
+
+    fn note(&self, text: &str) {
+        Ui::note(*self, text);
+    }
+}
+
+/// A bar of the laboratory's work; it goes when the work is over.
+struct Bar {
+    bar: ProgressBar,
+    ui: Ui,
+}
+
+impl Progress for Bar {
+    fn set_position(&self, done: u64) {
+        self.bar.set_position(done);
+    }
+
+    fn inc(&self, more: u64) {
+        self.bar.inc(more);
+    }
+
+    fn note(&self, text: &str) {
+        self.bar.suspend(|| self.ui.note(text));
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
     }
 }
 

@@ -1,11 +1,11 @@
 //! `fsage age`: replays a workload on one or more targets and measures them day by day.
 
-use crate::aging::{self, Options};
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
 use fsage_core::Op;
 use fsage_data::{OpsReader, stream};
+use fsage_lab::aging::{self, Options};
 use fsage_models::lfs::{self, Lfs};
 use fsage_models::{
     ext3,
@@ -91,7 +91,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         no_control: args.no_control,
         no_map: args.no_map,
     };
-    let aged = aging::age(&args.workload, &specs, output, &options, ui)?;
+    let aged = aging::age(&args.workload, &specs, output, &options, &ui)?;
     let rows: Vec<summary::Row> = aged
         .iter()
         .map(|aged| summary::Row::new(&aged.spec, &aged.rows))

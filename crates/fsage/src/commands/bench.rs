@@ -1,10 +1,10 @@
 //! `fsage bench`: how fast aged file systems are beside their unaged controls and empty ones.
 
-use crate::benching::{self, Existing, Machine, Plan, State};
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::bail;
 use fsage_bench::benchmarks;
+use fsage_lab::benching::{self, Existing, Machine, Plan, State};
 use fsage_target::TargetSpec;
 use serde::Serialize;
 use std::io::Write;
@@ -107,7 +107,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         .collect::<Result<Vec<_>, _>>()?;
     let mut out = ui::stdout();
     let mut suites: Vec<SuiteJson> = Vec::new();
-    let mut reported = |report: benching::Report| -> anyhow::Result<()> {
+    let mut reported = |report: benching::Report| -> fsage_lab::Result<()> {
         if !args.json {
             report.print(&mut out)?;
             return Ok(out.flush()?);
@@ -123,8 +123,8 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         Ok(())
     };
     let measured = match (&args.run, &args.output) {
-        (Some(run), _) => benching::measure_run(run, &specs, &plan, ui, &mut reported)?,
-        (None, Some(output)) => benching::measure_empty(&specs, output, &plan, ui, &mut reported)?,
+        (Some(run), _) => benching::measure_run(run, &specs, &plan, &ui, &mut reported)?,
+        (None, Some(output)) => benching::measure_empty(&specs, output, &plan, &ui, &mut reported)?,
         (None, None) => {
             bail!("-o FOLDER is needed where there is no run: the folder for the results")
         }

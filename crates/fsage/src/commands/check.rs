@@ -1,12 +1,12 @@
 //! `fsage check`: whether a run keeps to rules, or has become worse than another one.
 
-use crate::check::{self, DEFAULT, Matching, Outcome, PRESETS, Rules};
 use crate::exit;
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::Context;
 use clap::{ValueEnum, ValueHint};
 use fsage_durable::PartialFile;
+use fsage_lab::check::{self, DEFAULT, Matching, Outcome, PRESETS, Rules};
 use std::io::Write;
 use std::path::PathBuf;
 

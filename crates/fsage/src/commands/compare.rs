@@ -1,13 +1,14 @@
 //! `fsage compare`: one workload on several targets, aged, benchmarked and reported on.
 
-use super::generate;
-use crate::benching;
-use crate::experiment::{Bench, MadeOf, Steps, Verdict, print_verdict};
-use crate::report;
-use crate::run_folder::{Manifest, State};
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::{Context, anyhow, bail};
+use fsage_lab::benching;
+use fsage_lab::experiment::{Bench, MadeOf, Steps, Verdict, print_verdict};
+use fsage_lab::generate;
+use fsage_lab::report;
+use fsage_lab::run_folder::{Manifest, State};
+use fsage_papers::Papers;
 use fsage_target::{SpecError, TargetSpec};
 use serde::Serialize;
 use std::io::Write;
@@ -134,10 +135,10 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     };
     let step = |number: u32, what: &str| ui.note(&format!("Step {number} of 3: {what}"));
     step(1, "aging");
-    steps.age(ui)?;
+    steps.age(&ui)?;
     made_of.keep(&args.output)?;
     step(2, "benchmarks");
-    let left_out = steps.measure(ui).map_err(|error| match ui::go_on() {
+    let left_out = steps.measure(&ui).map_err(|error| match ui::go_on() {
         Err(_) => error.context("stopped; the same command with --resume goes on"),
         Ok(()) => error,
     })?;
@@ -145,7 +146,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     step(3, "report");
     let verdicts = Verdict::of_run(&args.output, &suites)?;
     let page = args.output.join(report::PAGE);
-    report::write(&args.output, &page, ui)?;
+    report::write(&args.output, &page, Some(&Papers), &ui)?;
     let mut out = ui::stdout();
     if args.json {
         let json = Json {
@@ -220,7 +221,7 @@ fn workload(args: &Args, ui: Ui) -> anyhow::Result<PathBuf> {
         format!("--seed={}", args.seed),
     ];
     words.extend(args.days.map(|days| format!("--days={days}")));
-    generate::into_file(&words, &path, ui)?;
+    generate::into_file(&words, &path, &ui)?;
     ui.note(&format!("The workload is {}.", path.display()));
     Ok(path)
 }

@@ -6,14 +6,13 @@ mod profiles;
 mod snapshots;
 mod workload;
 
-use super::generate::output::Output;
-use super::generate::playback::{self as generate_playback, GroupOptions};
 use crate::ui::Ui;
 use anyhow::bail;
 use clap::ValueEnum;
 use fsage_data::profiles::{PROFILES, is_profiles_csv};
 use fsage_data::snapshot::INODES;
 use fsage_data::{is_parquet, table};
+use fsage_lab::generate::{self, GroupOptions, Output};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -113,9 +112,9 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
                 path: to.clone(),
                 force: args.force,
                 json: args.json,
-                no_summary: false,
             };
-            generate_playback::import(only(from)?, args.groups, &output, ui)
+            let made = generate::import_playback(only(from)?, args.groups, &output, &ui)?;
+            super::generate::report(&output.path, output.json, &made, ui)
         }
         foreign::Inputs::Ops => workload::convert(only(from)?, to, args.force, ui),
     }

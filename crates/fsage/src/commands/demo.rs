@@ -1,11 +1,5 @@
 //! `fsage demo`: the whole pipeline on two workloads, what the papers found beside it, and its report.
 
-use crate::benching;
-use crate::days;
-use crate::exit;
-use crate::experiment::{Bench, MadeOf, Steps, Verdict, print_verdict};
-use crate::report;
-use crate::run_folder::Manifest;
 use crate::summary;
 use crate::ui::{self, Interruptible, Ui, file_url};
 use anyhow::bail;
@@ -13,6 +7,12 @@ use fsage_core::WorkloadHeader;
 use fsage_core::size::human;
 use fsage_durable::{FolderLock, make_folders};
 use fsage_import::git::{self, GitOptions, GitSummary};
+use fsage_lab::benching;
+use fsage_lab::days;
+use fsage_lab::experiment::{Bench, MadeOf, Steps, Verdict, print_verdict};
+use fsage_lab::report;
+use fsage_lab::run_folder::Manifest;
+use fsage_papers::Papers;
 use fsage_target::TargetSpec;
 use fsage_workload::home::Home;
 use std::fs;
@@ -133,15 +133,15 @@ fn compare(
         resume: false,
     };
     ui.note("  replaying");
-    steps.age(ui)?;
+    steps.age(&ui)?;
     if made_of.bench.is_some() {
         ui.note("  benchmarking, aged and unaged");
     }
-    steps.measure(ui)?;
+    steps.measure(&ui)?;
     ui.note("  writing the report\n");
     let page = run.join(report::PAGE);
     // What is missing stands on the page.
-    report::write(run, &page, Ui { quiet: true })?;
+    report::write(run, &page, Some(&Papers), &Ui { quiet: true })?;
     let suites = made_of.bench.map(|bench| bench.suites).unwrap_or_default();
     let verdicts = Verdict::of_run(run, &suites)?.into_iter().zip(POLICIES);
     // The policy tells the targets apart: all else is the same for both.
@@ -176,7 +176,7 @@ fn home_directories(args: &Args, ui: Ui, out: &mut impl Write) -> anyhow::Result
     let mut workload = fsage_data::create_workload(&path, &header, true)?;
     let made = preset
         .generate(args.seed, &mut Interruptible(&mut workload))
-        .map_err(exit::boxed)?;
+        .map_err(fsage_lab::error::boxed)?;
     workload.finish()?;
     writeln!(
         out,

@@ -1,12 +1,12 @@
 //! `fsage export`: an aged model as an image.
 
-use crate::aging::again;
-use crate::cffs_image::{self, FileSystem};
-use crate::run_folder::{Manifest, State, TargetFacts};
 use crate::ui::{self, Ui};
 use anyhow::bail;
 use fsage_core::Layout as _;
 use fsage_core::size::human;
+use fsage_lab::aging;
+use fsage_lab::cffs_image::{self, FileSystem};
+use fsage_lab::run_folder::{Manifest, State, TargetFacts};
 use fsage_models::cffs::Cffs;
 use fsage_target::{Target, TargetSpec};
 use std::io::Write;
@@ -52,7 +52,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         Some(spec) => {
             let spec = TargetSpec::parse(spec)?;
             is_cffs(&spec.to_string())?;
-            again::aged(&spec, &args.from, false, ui)?.into_target()
+            aging::aged(&spec, &args.from, false, &ui)?.into_target()
         }
         None => of_run(&args.from, args.workload.as_deref(), ui)?,
     };
@@ -122,5 +122,5 @@ fn of_run(path: &Path, workload: Option<&Path>, ui: Ui) -> anyhow::Result<Target
     };
     is_cffs(&target.spec)?;
     let workload = manifest.workload.find(run, workload)?;
-    again::model_of(run, &manifest, target, &workload, ui)
+    Ok(aging::model_of(run, &manifest, target, &workload, &ui)?)
 }

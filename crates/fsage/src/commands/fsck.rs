@@ -1,10 +1,10 @@
 //! `fsage fsck`: checks an image, and repairs it.
 
-use crate::cffs_image::{self, FileSystem};
 use crate::exit::No;
 use crate::summary::print_json;
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
+use fsage_lab::cffs_image::{self, FileSystem};
 use fsage_models::cffs::image::{Kind, Recovery};
 use serde_json::json;
 use std::fs;
@@ -85,7 +85,7 @@ fn repair(image: &Path, recovery: &Recovery) -> anyhow::Result<()> {
     fs::hard_link(image, &kept).with_context(failed)?;
     if let Err(e) = cffs_image::write(image, &recovery.fs, true) {
         fs::remove_file(&kept).with_context(failed)?;
-        return Err(e);
+        return Err(e.into());
     }
     Ok(())
 }

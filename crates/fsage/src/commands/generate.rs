@@ -1,127 +1,137 @@
 //! `fsage generate`: makes a workload from snapshots, a git history, traces, playback text or published statistics.
 
-mod git;
-mod nfsdump;
-mod oplog;
-pub mod output;
-pub mod playback;
-mod profile;
-pub mod profile_pool;
-pub mod snapshots;
-mod strace;
-mod tally;
-mod trace;
-
-pub use profile::again;
-
-use crate::ui::Ui;
-use anyhow::{anyhow, bail};
-use clap::{Args as _, FromArgMatches as _, Subcommand};
+use crate::summary;
+use crate::ui::{self, Ui};
+use fsage_lab::generate::{self, Generated, Question, Tally};
+use fsage_workload::preset::{ALIASES, PRESETS, Preset};
+use serde_json::{Map, Value, json};
+use std::io::{self, Write};
 use std::path::Path;
 
-/// Makes a workload.
-///
-/// The ending of the output says its form: .parquet, or .ops, .ops.gz, .ops.zst; `-` is text to stdout.
-#[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  fsage generate snapshots nightly/ -o mine.parquet\n  \
-                  fsage generate profile home-1996 -o home.parquet\n  \
-                  fsage generate git ~/src/redis --clones 20 --stagger 365 -o redis20.parquet\n  \
-                  fsage generate strace build.strace.zst --window trace --profiles pool.parquet -o build.parquet"
-)]
-pub struct Args {
-    #[command(subcommand)]
-    source: Source,
-}
-
-#[derive(Debug, Subcommand)]
-enum Source {
-    Snapshots(snapshots::Args),
-    Git(git::Args),
-    Strace(strace::Args),
-    Nfsdump(nfsdump::Args),
-    Oplog(oplog::Args),
-    Playback(playback::Args),
-    Profile(profile::Args),
-}
-
-impl Source {
-    /// The pool of profiles that it writes beside the workload.
-    fn pool(&self) -> Option<&Path> {
-        match self {
-            Source::Strace(args) => args.trace.pool(),
-            Source::Nfsdump(args) => args.trace.pool(),
-            Source::Oplog(args) => args.trace.pool(),
-            Source::Snapshots(_) | Source::Git(_) | Source::Playback(_) | Source::Profile(_) => {
-                None
-            }
-        }
-    }
-}
+pub use generate::Args;
 
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
-    match &args.source {
-        Source::Snapshots(args) => snapshots::run(args, ui),
-        Source::Git(args) => git::run(args, ui),
-        Source::Strace(args) => strace::run(args, ui),
-        Source::Nfsdump(args) => nfsdump::run(args, ui),
-        Source::Oplog(args) => oplog::run(args, ui),
-        Source::Playback(args) => playback::run(args, ui),
-        Source::Profile(args) => profile::run(args, ui),
+    match args.question() {
+        Some(Question::List { json }) => return list(json),
+        Some(Question::Show(name)) => return Ok(ui::print(generate::text_of(name)?)?),
+        None => {}
+    }
+    let made = generate::generate(args, &ui)?;
+    match args.output() {
+        Some(path) => report(path, args.json(), &made, ui),
+        None => Ok(()),
     }
 }
 
-/// Makes a workload file by a call of this command in words, without the output: `profile`, `home-1996`, `--days`,
-/// `30`. Replaces a file of that name and prints no summary.
-pub fn into_file(words: &[String], output: &Path, ui: Ui) -> anyhow::Result<()> {
-    run(&parsed(words, output)?, ui)
-}
-
-/// That such a call is one: a known source, with options that it knows, and a profile that there is.
-pub fn check(words: &[String]) -> anyhow::Result<()> {
-    match parsed(words, Path::new("-"))?.source {
-        Source::Profile(args) => profile::check(&args),
-        _ => Ok(()),
+/// The presets with one line each.
+fn list(as_json: bool) -> anyhow::Result<()> {
+    let mut out = ui::stdout();
+    let presets = PRESETS
+        .iter()
+        .filter_map(|(name, _)| Some((*name, Preset::named(name)?)));
+    if as_json {
+        let all: Vec<Value> = presets
+            .map(|(name, preset)| {
+                let table = preset.generator.table();
+                json!({ "name": name, "generator": table, "summary": preset.summary })
+            })
+            .collect();
+        return Ok(summary::print_json(&mut out, &all)?);
     }
-}
-
-/// Whether a source draws at random, by the seed of `--seed`.
-pub fn takes_seed(source: &str) -> bool {
-    let command = Args::augment_args(clap::Command::new("generate"));
-    let source = command.find_subcommand(source);
-    source.is_some_and(|source| {
-        source
-            .get_arguments()
-            .any(|arg| arg.get_long() == Some("seed"))
-    })
-}
-
-fn parsed(words: &[String], output: &Path) -> anyhow::Result<Args> {
-    let output = ["-o".as_ref(), output.as_os_str()];
-    let own = ["--force", "--no-summary"].map(AsRef::as_ref);
-    let words = words.iter().map(AsRef::as_ref).chain(output).chain(own);
-    let command = Args::augment_args(clap::Command::new("generate").no_binary_name(true));
-    let matches = command.try_get_matches_from(words);
-    let args = matches.and_then(|matches| Args::from_arg_matches(&matches));
-    let args = args.map_err(|error| {
-        let text = error.to_string();
-        // What follows is how to use it, which is long.
-        let text = text.split("\n\n").next().unwrap_or_default();
-        anyhow!(
-            "{}",
-            text.strip_prefix("error: ")
-                .unwrap_or(text)
-                .replace('\n', " ")
-        )
-    })?;
-    // It may be there already, be it another's, and nobody said --force.
-    if let Some(pool) = args.source.pool() {
-        bail!(
-            "--profiles {}: here a call makes a workload and no other file; make the pool first, with `fsage generate` \
-             itself",
-            pool.display()
-        );
+    for (name, preset) in presets {
+        writeln!(out, "{name:<18}{}", preset.summary)?;
     }
-    Ok(args)
+    for (alias, name) in ALIASES {
+        writeln!(out, "{alias:<18}another name of {name}")?;
+    }
+    Ok(out.flush()?)
+}
+
+/// The summary on stdout; on stderr when the workload itself went to stdout.
+pub fn report(path: &Path, json: bool, made: &Generated, ui: Ui) -> anyhow::Result<()> {
+    let mut text = Vec::new();
+    if json {
+        let facts: serde_json::Map<String, Value> = made
+            .rows
+            .iter()
+            .map(|(_, _, key, value)| ((*key).to_owned(), value.clone()))
+            .collect();
+        let mut all = json!({
+            "workload": path.to_string_lossy(),
+            "summary": facts,
+            "counts": tally_json(&made.tally),
+        });
+        for (_, key, published, generated) in &made.published {
+            all["published"][key] = json!({ "published": published, "generated": generated });
+        }
+        summary::print_json(&mut text, &all)?;
+    } else {
+        let mut table = summary::table(&["", ""]);
+        for (name, value, _, _) in made.rows.iter().filter(|row| !row.1.is_empty()) {
+            table.add_row([name, value]);
+        }
+        writeln!(text, "{table}\n")?;
+        if !made.published.is_empty() {
+            let mut table = summary::table(&["", "published", "generated", ""]);
+            for (name, _, published, generated) in &made.published {
+                let percent = (generated / published - 1.0) * 100.0;
+                table.add_row([
+                    (*name).to_owned(),
+                    published.to_string(),
+                    format!("{generated:.1}").trim_end_matches(".0").to_owned(),
+                    if percent.is_finite() {
+                        format!("{percent:+.1} %")
+                    } else {
+                        String::new()
+                    },
+                ]);
+            }
+            writeln!(text, "{table}\n")?;
+        }
+        print_tally(&made.tally, &mut text)?;
+    }
+    if path.as_os_str() == "-" {
+        ui.note(String::from_utf8_lossy(&text).trim_end());
+    } else {
+        let mut out = ui::stdout();
+        out.write_all(&text)?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+/// As a table with shares.
+fn print_tally(tally: &Tally, out: &mut impl Write) -> io::Result<()> {
+    let share = |part: u64, all: u64| {
+        if all == 0 {
+            return String::new();
+        }
+        format!("{:.1} %", part as f64 * 100.0 / all as f64)
+    };
+    let mut table = summary::table(&["", "operations", "", "bytes written", ""]);
+    for (kind, name, count) in tally.rows() {
+        table.add_row([
+            format!("{kind} {name}").trim_end().to_owned(),
+            count.ops.to_string(),
+            share(count.ops, tally.total().ops),
+            count.bytes.to_string(),
+            share(count.bytes, tally.total().bytes),
+        ]);
+    }
+    writeln!(out, "{table}")
+}
+
+/// The same as JSON.
+fn tally_json(tally: &Tally) -> Value {
+    let mut all = Map::new();
+    for (kind, name, count) in tally.rows() {
+        let value = json!({ "operations": count.ops, "bytes": count.bytes });
+        if name.is_empty() {
+            all.insert(kind.into(), value);
+        } else {
+            all.entry(kind).or_insert_with(|| json!({}))[name] = value;
+        }
+    }
+    Value::Object(all)
 }

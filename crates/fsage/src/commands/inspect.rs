@@ -6,13 +6,12 @@ mod profiles;
 mod snapshot;
 mod workload;
 
-use crate::cffs_image;
-use crate::exit;
 use crate::ui::{Ui, go_on};
 use fsage_core::{Event, EventSource};
 use fsage_data::profiles::{PROFILES, is_profiles_csv};
 use fsage_data::snapshot::INODES;
 use fsage_data::{is_parquet, table};
+use fsage_lab::cffs_image;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -71,7 +70,7 @@ pub fn for_each_event(
     mut f: impl FnMut(&Event) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let mut progress = Progress::new(ui, what);
-    while let Some(event) = source.next_event().map_err(exit::boxed)? {
+    while let Some(event) = source.next_event().map_err(fsage_lab::error::boxed)? {
         go_on()?;
         f(&event)?;
         progress.step(|| source.progress());

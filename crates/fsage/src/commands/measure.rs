@@ -1,17 +1,16 @@
 //! `fsage measure`: layout and free-space metrics of a run or a snapshot.
 
-use crate::aging::real;
-use crate::collect::collect_layout;
-use crate::days::{self, DayRow};
 use crate::directory_table;
 use crate::layout_table::print_layout;
-use crate::run_folder::{Manifest, State};
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::bail;
 use fsage_core::names::unescape;
 use fsage_core::{FileView, Layout};
-use fsage_data::SnapshotFile;
+use fsage_lab::collect::collect_layout;
+use fsage_lab::days::DayRow;
+use fsage_lab::measure::{self, MeasuredRun};
+use fsage_lab::run_folder::{Manifest, State};
 use fsage_metrics::DirectoryStatistics;
 use fsage_metrics::directory_statistics::INODES_PER_BLOCK;
 use serde::Serialize;
@@ -49,7 +48,7 @@ pub struct Args {
 
 #[derive(Serialize)]
 struct RunJson {
-    workload: crate::run_folder::WorkloadFacts,
+    workload: fsage_lab::run_folder::WorkloadFacts,
     targets: Vec<TargetJson>,
 }
 
@@ -90,17 +89,14 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     if !fsage_data::is_parquet(&args.path)? {
         return measure_path(args, ui);
     }
-    let snapshot = match args.snap_id {
-        Some(snap_id) => SnapshotFile::open_snapshot(&args.path, snap_id)?,
-        None => SnapshotFile::open(&args.path)?,
-    };
+    let snapshot = measure::snapshot(&args.path, args.snap_id)?;
     let name = args.path.file_name().unwrap_or(args.path.as_os_str());
     measure_layout(args, &snapshot, &name.to_string_lossy(), &mut |_| None)
 }
 
 /// Measures a directory or an image as it is now.
 fn measure_path(args: &Args, ui: Ui) -> anyhow::Result<()> {
-    let (layout, report) = collect_layout(&args.path, ui)?;
+    let (layout, report) = collect_layout(&args.path, &ui)?;
     for warning in &report.warnings {
         ui.warn(warning);
     }
@@ -152,7 +148,7 @@ fn measure_layout(
 }
 
 fn measure_run(run: &Path, json: bool, ui: Ui) -> anyhow::Result<()> {
-    let manifest = Manifest::read(run)?;
+    let MeasuredRun { manifest, targets } = measure::run(run)?;
     if manifest.state == State::Incomplete {
         ui.warn(&format!(
             "{}: the run goes on or was interrupted: these are the days of its real targets so far; \
@@ -160,7 +156,6 @@ fn measure_run(run: &Path, json: bool, ui: Ui) -> anyhow::Result<()> {
             run.display()
         ));
     }
-    let targets = read_days(run, &manifest)?;
     let mut out = ui::stdout();
     if json {
         let targets = targets
@@ -185,22 +180,4 @@ fn measure_run(run: &Path, json: bool, ui: Ui) -> anyhow::Result<()> {
     writeln!(out)?;
     summary::print_table(&mut out, &rows)?;
     Ok(out.flush()?)
-}
-
-/// The days of every target of a run.
-fn read_days(run: &Path, manifest: &Manifest) -> anyhow::Result<Vec<(String, Vec<DayRow>)>> {
-    manifest
-        .targets
-        .iter()
-        .map(|target| {
-            let folder = run.join(&target.folder);
-            let path = folder.join("days.parquet");
-            let days = if manifest.state == State::Complete || path.exists() {
-                days::read(&path)?
-            } else {
-                real::days_so_far(&folder)?
-            };
-            Ok((target.spec.clone(), days))
-        })
-        .collect()
 }

@@ -12,7 +12,7 @@ mod diff;
 mod doctor;
 mod export;
 mod fsck;
-pub mod generate;
+mod generate;
 mod inspect;
 mod man;
 mod measure;
@@ -22,9 +22,6 @@ mod run;
 mod snapshot;
 mod verify;
 mod verify_method;
-
-pub use device::disk;
-pub use generate::again as generate_again;
 
 use crate::ui::Ui;
 use clap::{Parser, Subcommand};

@@ -1,8 +1,9 @@
 //! `fsage report`: the page of a run or an experiment.
 
-use crate::report;
 use crate::ui::Ui;
 use anyhow::bail;
+use fsage_lab::report;
+use fsage_papers::Papers;
 use std::path::PathBuf;
 
 /// Writes the report of a run or an experiment: one HTML file that needs no network and no other file.
@@ -30,7 +31,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     }
     let default = || args.folder.join(report::PAGE);
     let to = args.output.clone().unwrap_or_else(default);
-    report::write(&args.folder, &to, ui)?;
+    report::write(&args.folder, &to, Some(&Papers), &ui)?;
     ui.note(&format!(
         "The report is {}; open it with a browser.",
         to.display()

@@ -1,15 +1,15 @@
 //! `fsage reproduce`: the experiments of a paper, its numbers beside ours.
 
-use crate::chart;
 use crate::exit::No;
-use crate::reproduce::comparison::{self, Line};
-use crate::reproduce::figure::{Exhibit, Figure};
-use crate::reproduce::folder::{Folder, Report};
-use crate::reproduce::paper::{Bytes, PAPERS, Paper};
-use crate::reproduce::{self, Reproduction};
 use crate::summary;
-use crate::svg::Axis;
 use crate::ui::{self, Ui};
+use fsage_papers::Reproduction;
+use fsage_papers::comparison::{self, Line};
+use fsage_papers::figure::{Exhibit, Figure};
+use fsage_papers::folder::{Folder, Report};
+use fsage_papers::paper::{Bytes, PAPERS, Paper};
+use fsage_report::chart;
+use fsage_report::svg::Axis;
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
@@ -95,7 +95,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let folder = Folder::begin(&to, args.force)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = args.threads.map_or(cores, usize::from);
-    let made = reproduce::reproduce(&paper, &folder.workload(), threads, ui)?;
+    let made = fsage_papers::reproduce(&paper, &folder.workload(), threads, &ui)?;
     folder.finish(&paper, &made)?;
     let mut out = ui::stdout();
     if args.json {
@@ -201,7 +201,7 @@ fn print(out: &mut impl Write, paper: &Paper, made: &Reproduction) -> anyhow::Re
         "{}\n{}\n\n{}",
         paper.run.title,
         paper.run.question,
-        reproduce::facts(paper)
+        fsage_papers::facts(paper)
     )?;
     for slug in &made.terminal {
         let figure = made.exhibits.iter().find_map(|exhibit| match exhibit {
@@ -219,7 +219,7 @@ fn print(out: &mut impl Write, paper: &Paper, made: &Reproduction) -> anyhow::Re
     for line in &made.lines {
         table.add_row(line.cells());
     }
-    writeln!(out, "{table}\n\n{}", reproduce::tally(&made.lines))?;
+    writeln!(out, "{table}\n\n{}", fsage_papers::tally(&made.lines))?;
     Ok(())
 }
 

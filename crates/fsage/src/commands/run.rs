@@ -1,13 +1,14 @@
 //! `fsage run`: an experiment file, from its workloads to its report.
 
-use crate::check::{self, Outcome};
 use crate::exit::No;
-use crate::experiment::manifest::{self, Cell, Manifest, State};
-use crate::experiment::{self, Options, Plan, Shard};
-use crate::report;
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::{Context, anyhow};
+use fsage_lab::check::{self, Outcome};
+use fsage_lab::experiment::manifest::{self, Cell, Manifest, State};
+use fsage_lab::experiment::{self, Options, Plan, Shard};
+use fsage_lab::report;
+use fsage_papers::Papers;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -107,7 +108,8 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         return Ok(out.flush()?);
     }
     let go_on = || format!("{}: the same command goes on", shown.display());
-    let ran = experiment::run(&plan, &folder, &options, ui).with_context(go_on)?;
+    let ran =
+        experiment::run(&plan, &folder, &options, &ui).map_err(|error| error.context(go_on()))?;
     let rows = experiment::rows(&folder, &ran.manifest)?;
     if !args.json {
         experiment::print_results(&mut out, &rows)?;
@@ -122,7 +124,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         // The page and its warnings name the folder as the user does.
         std::env::set_current_dir(start)?;
         let path = shown.join(report::PAGE);
-        report::write(&shown, &path, ui)?;
+        report::write(&shown, &path, Some(&Papers), &ui)?;
         page = Some(path.display().to_string());
     }
     if args.json {

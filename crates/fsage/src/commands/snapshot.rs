@@ -3,7 +3,6 @@
 mod tally;
 mod timer;
 
-use crate::collect::{How, collect};
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::Context;
@@ -11,6 +10,7 @@ use fsage_collect::{Anonymous, Report, Salt};
 use fsage_core::SnapshotSink;
 use fsage_core::size::human;
 use fsage_data::snapshot::{Form, SnapshotCounts, SnapshotOutput};
+use fsage_lab::collect::{How, collect};
 use serde_json::json;
 use std::io::Write;
 use std::num::NonZero;
@@ -107,7 +107,7 @@ fn collect_counting(
         threads: args.threads,
         stale: args.stale,
     };
-    let report = collect(&args.path, how, &mut counting, ui)?;
+    let report = collect(&args.path, how, &mut counting, &ui)?;
     Ok((report, counting.done()))
 }
 

@@ -1,12 +1,12 @@
 //! `fsage verify`: whether the files of a run on a real file system hold what was written.
 
 use crate::exit;
-use crate::run_folder::{Manifest, State};
 use crate::summary;
-use crate::tree_table;
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
 use fsage_core::size::human;
+use fsage_lab::run_folder::{Manifest, State};
+use fsage_lab::tree_table;
 use fsage_target::directory::{PlainDirectory, Verification, Volume, verify};
 use fsage_target::loop_image::LoopImage;
 use fsage_target::{Place, TargetSpec};

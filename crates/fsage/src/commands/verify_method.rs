@@ -1,16 +1,14 @@
 //! `fsage verify-method`: how well workloads made from snapshots stand for the ones that made the snapshots.
 
-use super::generate::output::may_write;
-use super::generate::profile_pool;
-use super::generate::snapshots::GrowthName;
-use crate::chart::{self, Series};
 use crate::summary;
 use crate::ui::{self, Ui};
-use crate::verify::{self, Distance, Loss, Matches, Operations, Truth};
 use anyhow::bail;
 use fsage_core::short_lived::Profile;
 use fsage_data::open_workload;
 use fsage_data::table::{Column, ColumnKind, TableWriter, Value};
+use fsage_lab::generate::{GrowthName, may_write, read_pool};
+use fsage_lab::verify::{self, Distance, Loss, Matches, Operations, Truth};
+use fsage_report::chart::{self, Series};
 use fsage_target::{Target, TargetSpec};
 use fsage_workload::from_snapshots::{DeleteTimes, Draws, Options, ShortLived};
 use serde::Serialize;
@@ -216,7 +214,7 @@ fn pool(args: &Args, truth: &Truth) -> anyhow::Result<(Vec<Profile>, Option<u64>
         let (pool, a_day) = verify::week_of_profiles(truth);
         return Ok((pool, args.profiles_a_day.or(Some(a_day))));
     }
-    Ok((profile_pool::read(&args.profiles)?, args.profiles_a_day))
+    Ok((read_pool(&args.profiles)?, args.profiles_a_day))
 }
 
 fn attempt(

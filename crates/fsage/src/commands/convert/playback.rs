@@ -1,7 +1,6 @@
 //! A workload as `playback` text.
 
 use super::Args;
-use crate::commands::generate::output::{Row, row};
 use crate::commands::inspect::for_each_event;
 use crate::summary;
 use crate::ui::{self, Ui};
@@ -10,6 +9,7 @@ use fsage_core::EventSource;
 use fsage_data::open_workload;
 use fsage_durable::PartialFile;
 use fsage_import::playback::{ExportSummary, Exporter, Groups};
+use fsage_lab::generate::{Row, row};
 use serde_json::{Map, Value, json};
 use std::io::Write;
 use std::path::Path;

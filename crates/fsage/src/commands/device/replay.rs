@@ -78,7 +78,7 @@ struct JsonRequest {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
-    let mut device = super::disk(&args.drive)?.device(0);
+    let mut device = fsage_lab::device::disk(&args.drive)?.device(0);
     // An output that may not be written is refused before the work.
     let output = match &args.output {
         Some(path) => Some(PartialFile::create(path, args.force)?),

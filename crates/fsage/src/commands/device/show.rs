@@ -1,13 +1,13 @@
 //! `fsage device show`: what a drive is like.
 
-use crate::chart::{self, Series};
 use crate::summary;
-use crate::svg::{self, Axis, Panel};
 use crate::ui;
 use fsage_core::Rng;
 use fsage_core::size::human;
 use fsage_disk::{Access, Device, Drive, Request, RotatingDisk, SECTOR_BYTES};
 use fsage_durable::PartialFile;
+use fsage_report::chart::{self, Series};
+use fsage_report::svg::{self, Axis, Panel};
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ struct SizeRow {
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let drive = super::drive(&args.drive)?;
+    let drive = fsage_lab::device::drive(&args.drive)?;
     let chart = match &args.chart {
         Some(path) => Some(PartialFile::create(path, args.force)?),
         None => None,

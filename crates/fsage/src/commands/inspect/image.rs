@@ -1,11 +1,11 @@
 //! Images of a C-FFS.
 
 use super::snapshot::extents_of_layout;
-use crate::cffs_image;
 use crate::summary::{percent, print_json};
 use crate::ui;
 use fsage_core::Layout as _;
 use fsage_core::size::human;
+use fsage_lab::cffs_image;
 use fsage_models::cffs::{InodeId, Start};
 use serde_json::json;
 use std::io::Write;

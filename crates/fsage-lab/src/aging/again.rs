@@ -1,0 +1,248 @@
+//! The aged models of a run, made again: a run keeps results and no state of a model, and the same workload gives the
+//! same model to the last block.
+
+use super::{Options, model_control, replay_all};
+use crate::days::{self, DayRow};
+use crate::error;
+use crate::error::{Context, bail};
+use crate::interrupt;
+use crate::run_folder::{Manifest, TargetFacts};
+use crate::watch::Watch;
+use fsage_core::io::AnyHosted;
+use fsage_core::{Event, EventSource, FileId, Op, SinkError, WorkloadHeader};
+use fsage_target::{Aging, HotFile, HotFiles, Target, TargetSpec, in_directory_order};
+use std::path::Path;
+
+/// What came of aging models again.
+pub struct Again {
+    /// The models, in the order of their targets.
+    pub models: Vec<AgedModel>,
+    /// The hot files of the workload, wherever it is replayed.
+    pub hot_files: Vec<HotFile>,
+}
+
+/// A model of a run.
+pub struct AgedModel {
+    /// As it stands at the end of the workload.
+    pub aged: Box<dyn AnyHosted>,
+    /// Its live files, copied to a fresh file system of the same kind.
+    pub control: Box<dyn AnyHosted>,
+    /// The hot files of the aged one, in the order in which they are read.
+    pub hot_files: Vec<FileId>,
+    /// The same files on the control, in the order in which they are read there.
+    pub control_hot_files: Vec<FileId>,
+    /// No file or directory of either ever had this number, or a higher one.
+    pub first_free_id: u64,
+}
+
+/// Ages targets of a run again, all of which are models, and makes their controls. `hot_days` is how many days before
+/// the end of the workload a file must have been changed to be hot.
+pub fn models(
+    run: &Path,
+    manifest: &Manifest,
+    targets: &[&TargetFacts],
+    workload: &Path,
+    hot_days: u32,
+    threads: Option<usize>,
+    ui: &dyn Watch,
+) -> crate::Result<Again> {
+    let specs = targets
+        .iter()
+        .map(|target| TargetSpec::parse(&target.spec))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut agings = Vec::new();
+    for spec in &specs {
+        agings.push(Aging::new(Target::make(spec)?, manifest.lenient));
+    }
+    let mut source = fsage_data::open_workload(workload)?;
+    let mut watched = Watched {
+        source: &mut *source,
+        hot: HotFiles::new(),
+        highest_id: 0,
+    };
+    let options = Options {
+        threads,
+        ..Options::default()
+    };
+    replay_all(workload, &mut watched, &mut agings, &options, ui)?;
+    let hot_files = watched.hot.of_last_days(hot_days);
+    let highest_id = watched.highest_id;
+    let mut models = Vec::new();
+    for ((facts, spec), aging) in targets.iter().zip(&specs).zip(agings) {
+        let days = run.join(&facts.folder).join("days.parquet");
+        is_as_it_was(&aging, &days, &facts.spec)?;
+        interrupt::go_on()?;
+        models.push(with_control(
+            spec,
+            aging.into_target(),
+            &hot_files,
+            highest_id,
+            ui,
+        )?);
+    }
+    Ok(Again { models, hot_files })
+}
+
+/// One model of a run, as it stands at the end of its workload.
+///
+/// # Errors
+/// The run or its workload is not there, or no longer what it was; the target is no model; an interrupt.
+pub fn model_of(
+    run: &Path,
+    manifest: &Manifest,
+    target: &TargetFacts,
+    workload: &Path,
+    ui: &dyn Watch,
+) -> crate::Result<Target> {
+    let spec = TargetSpec::parse(&target.spec)?;
+    let aging = aged(&spec, workload, manifest.lenient, ui)?;
+    let days = run.join(&target.folder).join("days.parquet");
+    is_as_it_was(&aging, &days, &target.spec)?;
+    Ok(aging.into_target())
+}
+
+/// A model that a workload has aged.
+///
+/// # Errors
+/// The target is no model, or cannot be made; the workload cannot be read, or does not fit the state; an interrupt.
+pub fn aged(
+    spec: &TargetSpec,
+    workload: &Path,
+    lenient: bool,
+    ui: &dyn Watch,
+) -> crate::Result<Aging> {
+    let mut agings = vec![Aging::new(Target::make(spec)?, lenient)];
+    let mut source = fsage_data::open_workload(workload)?;
+    replay_all(workload, &mut *source, &mut agings, &Options::default(), ui)?;
+    agings.pop().context("one target was aged")
+}
+
+/// The hot files of a workload.
+///
+/// # Errors
+/// The workload cannot be read; an interrupt.
+pub fn hot_files(workload: &Path, days: u32, ui: &dyn Watch) -> crate::Result<Vec<HotFile>> {
+    let mut source = fsage_data::open_workload(workload)?;
+    let mut hot = HotFiles::new();
+    let bar = ui.bar_bytes(source.progress().map(|(_, of)| of), "hot files");
+    let mut events = 0_u64;
+    while let Some(event) = source.next_event().map_err(error::boxed)? {
+        hot.observe(&event);
+        events += 1;
+        if events.is_multiple_of(8192) {
+            interrupt::go_on()?;
+            bar.set_position(source.progress().map_or(events, |(at, _)| at));
+        }
+    }
+    drop(bar);
+    Ok(hot.of_last_days(days))
+}
+
+fn with_control(
+    spec: &TargetSpec,
+    aged: Target,
+    hot: &[HotFile],
+    highest_id: u64,
+    ui: &dyn Watch,
+) -> crate::Result<AgedModel> {
+    let (control, copied) = model_control(spec, &aged, ui)
+        .with_context(|| format!("{spec}: the unaged control could not be made"))?;
+    let (Some(aged), Some(control)) = (aged.into_hosted(), control.into_hosted()) else {
+        bail!("`{spec}`: there is nothing to benchmark; expected a model or a real file system");
+    };
+    let hot_files = in_directory_order(&*aged, hot.iter().map(|hot| hot.file));
+    let copies = hot_files
+        .iter()
+        .filter_map(|&file| copied.get(&aged.inode(file)?).copied());
+    let control_hot_files = in_directory_order(&*control, copies);
+    // The control is numbered from 1, without gaps, and has no more files than the workload made.
+    let first_free_id = highest_id.checked_add(2).filter(|&id| id < 1 << 63);
+    let first_free_id = first_free_id.with_context(|| {
+        format!(
+            "the workload numbers files up to {highest_id}: none is left for a benchmark; expected less than 2^63"
+        )
+    })?;
+    Ok(AgedModel {
+        aged,
+        control,
+        hot_files,
+        control_hot_files,
+        first_free_id,
+    })
+}
+
+/// The last day is the one that the run has on record: another version of fsage may place blocks otherwise.
+fn is_as_it_was(aging: &Aging, days: &Path, spec: &str) -> crate::Result<()> {
+    let recorded = days::read(days)?;
+    let again = days::rows(aging.days());
+    let facts = |row: Option<&DayRow>| {
+        row.map(|row| {
+            (
+                row.day,
+                row.files,
+                row.file_bytes,
+                row.utilization,
+                row.layout_optimal,
+                row.layout_scored,
+            )
+        })
+    };
+    let (recorded, again) = (recorded.last(), again.last());
+    if facts(recorded) == facts(again) {
+        return Ok(());
+    }
+    let said = |row: Option<&DayRow>| {
+        row.map_or_else(
+            || "no day".to_owned(),
+            |row| {
+                format!(
+                    "{} files, layout score {:.6}, used {:.6}",
+                    row.files,
+                    row.layout_score,
+                    row.utilization.unwrap_or_default()
+                )
+            },
+        )
+    };
+    bail!(
+        "{}: {spec} ends with {}, and its workload leads to {}: the run was made by another version of fsage, \
+         or it was changed; make it again",
+        days.display(),
+        said(recorded),
+        said(again)
+    )
+}
+
+/// A workload of which is noted what benchmarks need to know, as it goes by.
+struct Watched<'a> {
+    source: &'a mut dyn EventSource,
+    hot: HotFiles,
+    /// Of files and directories.
+    highest_id: u64,
+}
+
+impl EventSource for Watched<'_> {
+    fn header(&self) -> &WorkloadHeader {
+        self.source.header()
+    }
+
+    fn next_event(&mut self) -> Result<Option<Event>, SinkError> {
+        let event = self.source.next_event()?;
+        if let Some(event) = &event {
+            self.hot.observe(event);
+            let id = match event.op {
+                Op::Create { file, .. } | Op::Link { file, .. } | Op::Symlink { file, .. } => {
+                    file.0
+                }
+                Op::Mkdir { dir, .. } => dir.0,
+                _ => 0,
+            };
+            self.highest_id = self.highest_id.max(id);
+        }
+        Ok(event)
+    }
+
+    fn progress(&self) -> Option<(u64, u64)> {
+        self.source.progress()
+    }
+}

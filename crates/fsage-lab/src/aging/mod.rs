@@ -1,0 +1,560 @@
+//! Aging targets: from a workload and target specifications to a run.
+
+pub(crate) mod again;
+mod apart;
+pub(crate) mod control;
+mod origins;
+pub(crate) mod real;
+mod snapshots;
+
+pub use again::{aged, hot_files, model_of};
+pub use real::days_so_far;
+
+use crate::days::{self, DayRow};
+use crate::error;
+use crate::error::{Context, bail};
+use crate::interrupt;
+use crate::map_file;
+use crate::run_folder::{Manifest, Run, State, TargetFacts, WorkloadFacts, way};
+use crate::watch::Watch;
+use fsage_core::size::human;
+use fsage_core::{EventSource, EventsInMemory, FileId};
+use fsage_data::WorkloadSummary;
+use fsage_metrics::Recorder;
+use fsage_target::loop_image::Unpublished;
+use fsage_target::{Aging, Progress, ReplayError, Target, TargetSpec, replay};
+use origins::Counted;
+use snapshots::Series;
+use std::collections::BTreeMap;
+use std::io::{Error, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// How to age.
+// Each is a switch of the command line.
+#[allow(clippy::struct_excessive_bools)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Skip and count what does not fit the state.
+    pub lenient: bool,
+    /// Check the target every day.
+    pub check: bool,
+    /// Threads; `None` is one a target, at most one a core.
+    pub threads: Option<usize>,
+    /// A snapshot every so many days.
+    pub snapshots: Option<u32>,
+    /// Replace an existing run.
+    pub force: bool,
+    /// Go on with an interrupted run.
+    pub resume: bool,
+    /// Do not measure the unaged control.
+    pub no_control: bool,
+    /// Do not keep the block map.
+    pub no_map: bool,
+}
+
+/// A target that was aged.
+#[derive(Debug)]
+pub struct Aged {
+    /// Its specification.
+    pub spec: String,
+    /// Its days.
+    pub rows: Vec<DayRow>,
+}
+
+/// What the targets of a run need to know of it.
+pub struct RunFacts<'a> {
+    /// Hash of the workload.
+    pub workload: Option<&'a str>,
+    /// Operations that do not fit the state are skipped.
+    pub lenient: bool,
+    /// The run goes on after an interruption.
+    pub resumed: bool,
+    /// A snapshot is taken every so many days.
+    pub snapshots: Option<u32>,
+    /// A block map is kept.
+    pub map: bool,
+}
+
+/// Replays `workload` on every target and writes the run.
+///
+/// # Errors
+/// A specification that makes no sense; a workload that cannot be read, or does not fit the state; a run of that name
+/// is there, or at work; the system refused something; an interrupt. What was there before is untouched.
+pub fn age(
+    workload: &Path,
+    specs: &[TargetSpec],
+    output: &Path,
+    options: &Options,
+    ui: &dyn Watch,
+) -> crate::Result<Vec<Aged>> {
+    let folders = folders(specs)?;
+    let mut unfinished = None;
+    for spec in specs {
+        // Before anything is made: a key may be wrong.
+        let is_real = spec.real()?.is_some();
+        if is_real {
+            unfinished.get_or_insert_with(interrupt::Unfinished::begin);
+        }
+        if is_real && workload == Path::new("-") {
+            bail!(
+                "`{spec}`: a run on a real file system may have to be resumed, so its workload must be a file"
+            );
+        }
+    }
+    apart::check(specs)?;
+    let mut source = fsage_data::open_workload(workload)?;
+    let mut manifest = begun(workload, &*source, specs, &folders, output, options)?;
+    let mut run = Run::begin(output, options.force, options.resume, &manifest)?;
+    let facts = RunFacts {
+        workload: manifest.workload.blake3.as_deref(),
+        lenient: options.lenient,
+        resumed: run.is_resumed(),
+        snapshots: options.snapshots,
+        map: !options.no_map,
+    };
+    let epoch_s = source.header().epoch_unix_s.unwrap_or(0);
+    let epoch_ns = epoch_s.saturating_mul(1_000_000_000);
+    let mut lanes = Vec::new();
+    let mut agings = Vec::new();
+    for (spec, folder) in specs.iter().zip(&folders) {
+        let path = run.target(folder)?;
+        let (aging, lane) = Lane::begin(spec, path, &facts, options, epoch_ns, ui)?;
+        lanes.push(lane);
+        agings.push(aging);
+    }
+    let any_real = lanes.iter().any(|lane| lane.is_real);
+    if any_real {
+        // What is done to a real file system now is done.
+        run.stay();
+        for lane in &mut lanes {
+            if let Some(image) = lane.image.take() {
+                image.publish().map_err(Error::from)?;
+            }
+        }
+        let peak_bytes = peak_bytes(workload, ui)?;
+        for (lane, aging) in lanes.iter().zip(&agings).filter(|(lane, _)| lane.is_real) {
+            warn_of_small_target(lane.spec, aging, peak_bytes, ui);
+        }
+    }
+    let mut counted = Counted::new(&mut *source);
+    if let Err(error) = replay_all(workload, &mut counted, &mut agings, options, ui) {
+        let interrupted = interrupt::go_on().is_err();
+        if writing_failed(&error) {
+            for lane in &lanes {
+                real::doubt(&lane.path);
+            }
+        }
+        // What came through a pipe does not come again.
+        let again = workload != Path::new("-");
+        if interrupted && again {
+            run.stay();
+        }
+        return Err(if any_real || interrupted && again {
+            error.context(format!(
+                "stopped; the same command with --resume goes on with {}",
+                output.display()
+            ))
+        } else if interrupted {
+            error.context("stopped; nothing was written")
+        } else {
+            error
+        });
+    }
+
+    manifest.targets.clear();
+    let mut aged = Vec::new();
+    for ((lane, folder), aging) in lanes.into_iter().zip(&folders).zip(agings) {
+        let (done, facts) = end(lane, folder, aging, epoch_ns, options, ui).with_context(|| {
+            format!(
+                "stopped while it ended; the same command with --resume goes on with {}",
+                output.display()
+            )
+        })?;
+        manifest.targets.push(facts);
+        aged.push(done);
+    }
+    manifest.workload.origins = counted.origins();
+    manifest.state = State::Complete;
+    run.complete(&manifest)?;
+    for folder in &folders {
+        real::forget_checkpoint(&output.join(folder))?;
+    }
+    drop(run);
+    Ok(aged)
+}
+
+/// Ends a target, and says what the manifest has of it.
+fn end(
+    lane: Lane<'_>,
+    folder: &str,
+    aging: Aging,
+    epoch_ns: i64,
+    options: &Options,
+    ui: &dyn Watch,
+) -> crate::Result<(Aged, TargetFacts)> {
+    let data_bytes = aging.target().layout().geometry().data_bytes;
+    let path = lane.path.clone();
+    let finished = lane.finish(aging, epoch_ns, options, ui);
+    if finished.as_ref().is_err_and(writing_failed) {
+        real::doubt(&path);
+    }
+    let (done, facts) = finished?;
+    say_how_the_plan_was_held(&done, data_bytes, ui);
+    warn_of_skipped(&done, ui);
+    let facts = TargetFacts {
+        spec: done.spec.clone(),
+        folder: folder.to_owned(),
+        days: done.rows.len() as u64,
+        operations: done.rows.iter().map(|d| d.operations).sum(),
+        skipped: done.rows.iter().map(|d| d.skipped).sum(),
+        facts,
+    };
+    Ok((done, facts))
+}
+
+/// Whether an error may mean that a file system has lost what was written to it. One that was stopped because the disk
+/// below is nearly full may have been too late, if another process was filling it.
+fn writing_failed(error: &crate::Error) -> bool {
+    let io = error
+        .chain()
+        .find_map(|cause| cause.downcast_ref::<Error>());
+    io.is_some_and(|error| error.kind() != ErrorKind::Interrupted)
+}
+
+/// The manifest of a run that begins.
+fn begun(
+    workload: &Path,
+    source: &dyn EventSource,
+    specs: &[TargetSpec],
+    folders: &[String],
+    output: &Path,
+    options: &Options,
+) -> crate::Result<Manifest> {
+    let header = source.header();
+    let name = workload.file_name().unwrap_or(workload.as_os_str());
+    let hash = || fsage_data::hash_file(workload);
+    let place = if workload.is_file() {
+        way(output, workload)?.to_str().map(str::to_owned)
+    } else {
+        None
+    };
+    Ok(Manifest {
+        fsage: env!("CARGO_PKG_VERSION").to_owned(),
+        schema_version: 1,
+        state: State::Incomplete,
+        workload: WorkloadFacts {
+            file: name.to_string_lossy().into_owned(),
+            path: place,
+            blake3: workload.is_file().then(hash).transpose()?,
+            generator: header.generator.clone(),
+            seed: header.seed,
+            source: header.source.clone(),
+            origins: Vec::new(),
+        },
+        lenient: options.lenient,
+        targets: specs
+            .iter()
+            .zip(folders)
+            .map(|(spec, folder)| TargetFacts {
+                spec: spec.to_string(),
+                folder: folder.clone(),
+                days: 0,
+                operations: 0,
+                skipped: 0,
+                facts: serde_json::Map::new(),
+            })
+            .collect(),
+    })
+}
+
+/// A target of the run and where its results go.
+struct Lane<'a> {
+    spec: &'a TargetSpec,
+    is_real: bool,
+    path: PathBuf,
+    /// Days before an interruption.
+    earlier: Vec<DayRow>,
+    /// An image that has no name yet.
+    image: Option<Unpublished>,
+    series: Option<Series>,
+}
+
+impl<'a> Lane<'a> {
+    fn begin(
+        spec: &'a TargetSpec,
+        path: PathBuf,
+        run: &RunFacts<'_>,
+        options: &Options,
+        epoch_ns: i64,
+        ui: &dyn Watch,
+    ) -> crate::Result<(Aging, Lane<'a>)> {
+        let is_real = spec.real()?.is_some();
+        let mut earlier = Vec::new();
+        let mut image = None;
+        let mut map = (Recorder::new(), None);
+        let target = if is_real {
+            let begun = real::begin(spec, run, &path)?;
+            for warning in begun.warnings {
+                ui.warn(&warning);
+            }
+            earlier = begun.earlier;
+            image = begun.image;
+            if !options.no_map {
+                map = real::map(&path, &earlier, ui);
+            }
+            Target::Real(Box::new(begun.real))
+        } else {
+            Target::make(spec)?
+        };
+        let mut aging = Aging::new(target, options.lenient);
+        if is_real {
+            aging.when_day_ends(Box::new(days::to_json));
+        }
+        if !options.no_map && spec.kind != "null" {
+            aging.record_map(map.0, map.1);
+        }
+        if options.check {
+            aging.check_every_day();
+        }
+        let series = match options.snapshots {
+            Some(every_days) => snapshots::take(&mut aging, spec, &path, every_days, epoch_ns)?,
+            None => None,
+        };
+        let lane = Lane {
+            spec,
+            is_real,
+            path,
+            earlier,
+            image,
+            series,
+        };
+        Ok((aging, lane))
+    }
+
+    /// Writes what a target that is done leaves.
+    fn finish(
+        self,
+        mut aging: Aging,
+        epoch_ns: i64,
+        options: &Options,
+        ui: &dyn Watch,
+    ) -> crate::Result<(Aged, serde_json::Map<String, serde_json::Value>)> {
+        // A day that ended in the last moment before an interruption is measured again.
+        let mut rows: Vec<DayRow> = self.earlier;
+        rows.truncate(aging.earlier_days() as usize);
+        rows.extend(days::rows(aging.days()));
+        if let Some(series) = self.series {
+            series.finish()?;
+        }
+        if let Some(map) = aging.take_map() {
+            map_file::write(&self.path.join(map_file::NAME), &map, false)?;
+        }
+        let day = rows.len().saturating_sub(1) as u32;
+        let last_ns = rows.last().and_then(|row| row.t_s);
+        let last_ns = aging
+            .days()
+            .last()
+            .and_then(|day| day.t_ns)
+            .or(last_ns.map(|s| (s * 1e9) as i64));
+        let taken_at_ns = epoch_ns.saturating_add(last_ns.unwrap_or(0));
+        let with_control = !options.no_control;
+        let mut facts = serde_json::Map::new();
+        let control = match aging.into_target() {
+            Target::Real(real) => {
+                if let Some(repaired) = real.repaired() {
+                    ui.note(&format!(
+                        "{}: resumed; {} names removed, {} made, {} moved, {} files written again",
+                        self.spec,
+                        repaired.removed,
+                        repaired.made,
+                        repaired.moved,
+                        repaired.rewritten + repaired.resized,
+                    ));
+                    if !repaired.short.is_empty() {
+                        ui.warn(&format!(
+                            "{}: the file system is full: {} files are shorter than before, or missing",
+                            self.spec,
+                            repaired.short.len(),
+                        ));
+                    }
+                }
+                let ended = real::end(
+                    *real,
+                    self.spec,
+                    &self.path,
+                    day,
+                    taken_at_ns,
+                    with_control,
+                    ui,
+                )?;
+                for warning in ended.warnings {
+                    ui.warn(&warning);
+                }
+                for (key, value) in ended.facts {
+                    facts.insert(key.to_owned(), value.into());
+                }
+                ended.control
+            }
+            model => {
+                let path = self.path.join("final.parquet");
+                days::write_final(&path, model.layout(), day, taken_at_ns)?;
+                let control = match (with_control && self.spec.kind != "null")
+                    .then(|| model_control(self.spec, &model, ui))
+                {
+                    Some(Ok((control, _))) => {
+                        let path = self.path.join("control.parquet");
+                        days::write_final(&path, control.layout(), day, taken_at_ns)?;
+                        Some(control)
+                    }
+                    Some(Err(error)) => {
+                        // A run without its control is complete only if it cannot have one.
+                        interrupt::go_on()?;
+                        ui.warn(&format!(
+                            "{}: the unaged control could not be made: {error:#}",
+                            self.spec
+                        ));
+                        None
+                    }
+                    None => None,
+                };
+                control.map(|control| fsage_metrics::measure(control.layout()))
+            }
+        };
+        if let (Some(control), Some(last)) = (&control, rows.last_mut()) {
+            last.set_control(control);
+        }
+        days::write(&self.path.join("days.parquet"), &rows)?;
+        let spec = self.spec.to_string();
+        Ok((Aged { spec, rows }, facts))
+    }
+}
+
+/// The live files of a model, copied in tree order to a fresh one, and their ids there by their inodes here.
+fn model_control(
+    spec: &TargetSpec,
+    aged: &Target,
+    ui: &dyn Watch,
+) -> crate::Result<(Target, BTreeMap<u64, FileId>)> {
+    let copy = fsage_target::control_workload(aged.layout());
+    let mut source = EventsInMemory::new(copy.events);
+    let mut fresh = [Aging::new(Target::make(spec)?, false)];
+    replay(&mut source, &mut fresh, 1, |_| interrupt::go_on().is_ok())?;
+    let [fresh] = fresh;
+    if fresh.total().skipped() > 0 {
+        ui.warn(&format!(
+            "{spec}: not all files of the unaged control fit on a fresh file system"
+        ));
+    }
+    Ok((fresh.into_target(), copy.files))
+}
+
+/// One folder a target; the same target twice would be the same results twice.
+fn folders(specs: &[TargetSpec]) -> crate::Result<Vec<String>> {
+    let mut folders: Vec<String> = Vec::new();
+    for spec in specs {
+        let folder = spec.folder();
+        if folders.contains(&folder) {
+            bail!("target `{spec}` is named twice; every --on needs a target of its own");
+        }
+        folders.push(folder);
+    }
+    Ok(folders)
+}
+
+fn replay_all(
+    workload: &Path,
+    source: &mut dyn EventSource,
+    agings: &mut [Aging],
+    options: &Options,
+    ui: &dyn Watch,
+) -> crate::Result<()> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = options.threads.unwrap_or(cores.min(agings.len()));
+    let real = agings
+        .iter()
+        .any(|aging| matches!(aging.target(), Target::Real(_)));
+    let bar = ui.bar_bytes(source.progress().map(|(_, of)| of), "aging");
+    let result = replay(source, agings, threads, |progress: Progress| {
+        bar.set_position(progress.bytes.map_or(progress.events, |(at, _)| at));
+        interrupt::go_on().is_ok()
+    });
+    drop(bar);
+    match result {
+        Ok(()) => Ok(()),
+        Err(ReplayError::Source(error)) => Err(error::boxed(error)),
+        Err(error @ (ReplayError::State { .. } | ReplayError::Name { .. })) => {
+            let advice = if real {
+                "--lenient, from the start, skips such lines"
+            } else {
+                "nothing was written (--lenient skips such lines)"
+            };
+            let text = error.to_string();
+            let text = text.strip_prefix("line ").unwrap_or(&text);
+            bail!("{}:{text}; {advice}", workload.display())
+        }
+        Err(ReplayError::Interrupted) => Err(Error::from(ErrorKind::Interrupted).into()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// That a workload needs more room than there is, is worth a word before it runs for hours.
+fn warn_of_small_target(spec: &TargetSpec, aging: &Aging, peak_bytes: u64, ui: &dyn Watch) {
+    let data_bytes = aging.target().layout().geometry().data_bytes;
+    if let Some(data_bytes) = data_bytes
+        && data_bytes < peak_bytes
+    {
+        ui.warn(&format!(
+            "{spec}: has room for {}, and the workload keeps up to {} at a time; what does not fit is skipped \
+             and counted",
+            human(data_bytes),
+            human(peak_bytes)
+        ));
+    }
+}
+
+/// The most bytes that a workload keeps in files at a time, by what it says.
+fn peak_bytes(workload: &Path, ui: &dyn Watch) -> crate::Result<u64> {
+    let mut source = fsage_data::open_workload(workload)?;
+    let mut summary = WorkloadSummary::default();
+    let bar = ui.bar_bytes(source.progress().map(|(_, of)| of), "reading");
+    let mut events = 0_u64;
+    while let Some(event) = source.next_event().map_err(error::boxed)? {
+        summary.add(&event);
+        events += 1;
+        if events.is_multiple_of(8192) {
+            interrupt::go_on()?;
+            bar.set_position(source.progress().map_or(events, |(at, _)| at));
+        }
+    }
+    drop(bar);
+    Ok(summary.live_bytes_most)
+}
+
+/// How far a real target was from the plan of the workload on its worst day.
+fn say_how_the_plan_was_held(aged: &Aged, data_bytes: Option<u64>, ui: &dyn Watch) {
+    let off = aged
+        .rows
+        .iter()
+        .filter_map(|row| Some(row.planned_bytes?.abs_diff(row.live_bytes?)))
+        .max();
+    if let (Some(off), Some(data_bytes)) = (off, data_bytes.filter(|&bytes| bytes > 0)) {
+        ui.note(&format!(
+            "{}: live data at most {:.2} % of the file system off the plan",
+            aged.spec,
+            off as f64 / data_bytes as f64 * 100.0
+        ));
+    }
+}
+
+fn warn_of_skipped(aged: &Aged, ui: &dyn Watch) {
+    for (_, reason, of_day) in days::REASONS {
+        let count: u64 = aged.rows.iter().map(of_day).sum();
+        if count == 0 {
+            continue;
+        }
+        ui.warn(&format!(
+            "{}: {count} operations were not done {reason}",
+            aged.spec
+        ));
+    }
+}

@@ -1,0 +1,438 @@
+//! Benchmarking targets: those of a run, aged and beside their unaged controls, or empty ones.
+
+mod grounds;
+mod lane;
+mod ratios;
+mod report;
+pub(crate) mod results;
+
+pub use ratios::{Ratio, ratios};
+pub use report::{Line, Report, TargetJson, lines, spread};
+pub use results::State;
+
+use crate::aging::again::{self, AgedModel};
+use crate::device::disk;
+use crate::error::{Context, bail};
+use crate::interrupt;
+use crate::run_folder::{Manifest, State as RunState, TargetFacts};
+use crate::watch::Watch;
+use clap::ValueEnum;
+use fsage_bench::real::may_drop_all;
+use fsage_bench::{Benchmark, benchmarks};
+use fsage_core::size;
+use fsage_disk::Disk;
+use fsage_durable::{FolderLock, make_folders};
+use fsage_host::{HostParams, presets};
+use fsage_target::TargetSpec;
+use grounds::RunFiles;
+use lane::Lane;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Repetitions where none are asked for.
+const SIMULATED_REPETITIONS: u32 = 10;
+const REAL_REPETITIONS: u32 = 5;
+/// Repetitions of a case, at most.
+pub const MAX_REPETITIONS: u32 = 10_000;
+/// The disk of simulated targets where none is named.
+pub const DEVICE: &str = "st32430n";
+/// The machine of simulated targets where none is named.
+pub const HOST: &str = "pentium-120";
+/// How long before the end of the workload a file must have been changed to be hot, in days, where nobody says so.
+pub const HOT_DAYS: u32 = 30;
+
+/// The simulated machine and its disk.
+pub struct Machine {
+    device: String,
+    disk: Disk,
+    host: String,
+    params: HostParams,
+}
+
+impl Machine {
+    /// A drive and a machine by the names of presets, or of TOML files.
+    ///
+    /// # Errors
+    /// There is no such disk or machine.
+    pub fn named(device: &str, host: &str) -> crate::Result<Machine> {
+        Ok(Machine {
+            device: device.to_owned(),
+            disk: disk(device)?,
+            host: host.to_owned(),
+            params: host_params(host)?,
+        })
+    }
+}
+
+/// What becomes of results that are there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// They are refused, before any work.
+    Refused,
+    /// They are replaced.
+    Replaced,
+    /// They stay, and are not measured again.
+    Kept,
+}
+
+/// What is measured, and how.
+pub struct Plan {
+    /// The suites, in this order.
+    pub suites: Vec<&'static dyn Benchmark>,
+    /// Below simulated targets.
+    pub machine: Machine,
+    /// Sizes of files instead of the suites' own.
+    pub sizes: Vec<u64>,
+    /// Of every case; none for as many as suit the target.
+    pub repetitions: Option<u32>,
+    /// Which states; none for those that a run, or an empty target, has.
+    pub states: Vec<State>,
+    /// Seed of where the spindle stands when a repetition begins.
+    pub seed: u64,
+    /// Hot files are those that were changed so many days before the workload ends, or later.
+    pub hot_days: u32,
+    /// Where the workload of a run is, if it has moved.
+    pub workload: Option<PathBuf>,
+    /// Threads that share the repetitions of simulated targets.
+    pub threads: usize,
+    /// Drop all caches of this machine where a directory is measured.
+    pub drop_caches: bool,
+    /// What becomes of results of these suites.
+    pub existing: Existing,
+}
+
+impl Plan {
+    /// Whether the results of all suites on targets of a run are there.
+    pub fn all_are_there(&self, run: &Path, specs: &[TargetSpec]) -> bool {
+        let folders = specs.iter().map(|spec| run.join(spec.folder()));
+        let mut pairs =
+            folders.flat_map(|folder| self.suites.iter().map(move |s| (folder.clone(), s.name())));
+        pairs.all(|(folder, suite)| results::are_there(&folder, suite))
+    }
+
+    /// Repetitions of every case.
+    fn repetitions(&self, is_real: bool) -> u32 {
+        let default = if is_real {
+            REAL_REPETITIONS
+        } else {
+            SIMULATED_REPETITIONS
+        };
+        self.repetitions.unwrap_or(default)
+    }
+}
+
+/// What came of measuring.
+#[derive(Default)]
+pub struct Measured {
+    /// Folders with results.
+    pub folders: BTreeSet<PathBuf>,
+    /// What was left out, and why.
+    pub left_out: Vec<String>,
+}
+
+/// Takes the report of a suite on a target as soon as it is written.
+pub type Reported<'a> = dyn FnMut(Report) -> crate::Result<()> + 'a;
+
+/// Runs every suite on targets of a run, on all that can be measured if `only` names none.
+///
+/// # Errors
+/// The run is not complete, or at work; a target of it cannot be made again; a benchmark cannot run; an interrupt.
+pub fn measure_run(
+    run: &Path,
+    only: &[TargetSpec],
+    plan: &Plan,
+    ui: &dyn Watch,
+    reported: &mut Reported<'_>,
+) -> crate::Result<Measured> {
+    let _alone = Manifest::is_run(run)
+        .then(|| FolderLock::alone(run))
+        .transpose()?;
+    measure(&aged_lanes(run, only, plan, ui)?, plan, ui, reported)
+}
+
+/// Makes targets and runs every suite on them, empty as they are.
+///
+/// # Errors
+/// A target cannot be made; a benchmark cannot run; the results cannot be written; an interrupt.
+pub fn measure_empty(
+    specs: &[TargetSpec],
+    output: &Path,
+    plan: &Plan,
+    ui: &dyn Watch,
+    reported: &mut Reported<'_>,
+) -> crate::Result<Measured> {
+    let lanes = empty_lanes(specs, output, plan)?;
+    make_folders(output)?;
+    let _alone = FolderLock::alone(output)?;
+    let measured = measure(&lanes, plan, ui, reported);
+    if !measured.as_ref().is_ok_and(|m| !m.folders.is_empty()) {
+        // Folders that stayed empty go again; no other can be removed so.
+        let folders = lanes.iter().map(|lane| lane.folder.as_path());
+        for folder in folders.chain([output]) {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+    measured
+}
+
+fn measure(
+    lanes: &[Lane],
+    plan: &Plan,
+    ui: &dyn Watch,
+    reported: &mut Reported<'_>,
+) -> crate::Result<Measured> {
+    let on_real = lanes.iter().any(Lane::is_real);
+    let _unfinished = on_real.then(interrupt::Unfinished::begin);
+    // What would be refused in the end is refused before the work.
+    if plan.drop_caches {
+        may_drop_caches(lanes, ui)?;
+    }
+    let mut measured = Measured::default();
+    for lane in lanes {
+        lane.check(plan)?;
+        if plan.existing == Existing::Refused {
+            for suite in &plan.suites {
+                results::may_be_written(&lane.folder, suite.name())?;
+            }
+        }
+    }
+    for &suite in &plan.suites {
+        for lane in lanes {
+            if plan.existing == Existing::Kept && results::are_there(&lane.folder, suite.name()) {
+                measured.folders.insert(results::bench_folder(&lane.folder));
+                continue;
+            }
+            let suited = lane.run(suite, plan, ui)?;
+            let report = Report::new(lane, suite.name(), plan, suited);
+            let why = report.left_out();
+            for line in &why {
+                ui.warn(line);
+            }
+            if report.is_empty() {
+                ui.warn(&format!(
+                    "{}: {}: nothing was measured, and no results are written",
+                    lane.spec,
+                    suite.name()
+                ));
+            } else {
+                measured.folders.insert(results::bench_folder(&lane.folder));
+            }
+            measured.left_out.extend(why);
+            report.write(&lane.folder, plan.seed, plan.existing != Existing::Refused)?;
+            reported(report)?;
+        }
+    }
+    Ok(measured)
+}
+
+/// A size of files, at least one byte.
+///
+/// # Errors
+/// It is no size, or no file can have it.
+pub fn file_size(text: &str) -> Result<u64, String> {
+    match size::parse(text) {
+        Ok(0) => Err("a file of 0 bytes has nothing to read or write".to_owned()),
+        Ok(bytes) => Ok(bytes),
+        Err(error) => Err(format!("{error}; expected a size, as in 16K or 1M")),
+    }
+}
+
+/// Suites by name, each once, in the order in which they were named; `all` are all.
+///
+/// # Errors
+/// There is no such suite.
+pub fn suites(names: &[String]) -> crate::Result<Vec<&'static dyn Benchmark>> {
+    let mut suites: Vec<&'static dyn Benchmark> = Vec::new();
+    for name in names {
+        let named: Vec<&'static dyn Benchmark> = if name == "all" {
+            benchmarks::ALL.to_vec()
+        } else {
+            let suite = benchmarks::by_name(name).with_context(|| {
+                let known = benchmarks::ALL.map(Benchmark::name).join(", ");
+                format!("no suite is called `{name}`; expected all, or some of {known}")
+            })?;
+            vec![suite]
+        };
+        for suite in named {
+            if suites.iter().all(|known| known.name() != suite.name()) {
+                suites.push(suite);
+            }
+        }
+    }
+    Ok(suites)
+}
+
+/// The machine of a preset's name, or of a TOML file.
+fn host_params(name: &str) -> crate::Result<HostParams> {
+    if let Some(params) = HostParams::preset(name) {
+        return Ok(params);
+    }
+    if Path::new(name).extension().is_none_or(|e| e != "toml") {
+        let names = presets::PRESETS.map(|(name, _)| name).join(", ");
+        bail!("no host is called {name}; expected one of {names}, or a file that ends in .toml");
+    }
+    let text = fsage_input::text(Path::new(name), fsage_input::TEXT_BYTES)
+        .with_context(|| name.to_owned())?;
+    Ok(HostParams::parse(name, &text)?)
+}
+
+/// That all caches of the machine may be dropped, where that makes a difference.
+fn may_drop_caches(lanes: &[Lane], ui: &dyn Watch) -> crate::Result<()> {
+    if lanes.iter().any(Lane::measures_directory) {
+        return may_drop_all().context("--drop-caches takes root: become root, or leave it out");
+    }
+    ui.warn(
+        "--drop-caches has no effect: caches of simulated targets and of images are always emptied, and no directory \
+         is measured",
+    );
+    Ok(())
+}
+
+/// The targets of a run, in the states that are asked for.
+fn aged_lanes(
+    run: &Path,
+    only: &[TargetSpec],
+    plan: &Plan,
+    ui: &dyn Watch,
+) -> crate::Result<Vec<Lane>> {
+    let manifest = Manifest::read(run)?;
+    if manifest.state == RunState::Incomplete {
+        bail!(
+            "{}: the run is not complete: `fsage age ... --resume` goes on with it",
+            run.display()
+        );
+    }
+    let chosen = chosen(run, &manifest, only)?;
+    let states = if plan.states.is_empty() {
+        vec![State::Aged, State::Control]
+    } else {
+        distinct(&plan.states)
+    };
+    let mut specs = Vec::new();
+    for target in &chosen {
+        let spec = TargetSpec::parse(&target.spec)?;
+        let is_real = spec.real()?.is_some();
+        specs.push((spec, is_real));
+    }
+    let lived = states.iter().any(|&state| state != State::Empty);
+    let hot_is_asked = plan.suites.iter().any(|suite| suite.name() == HOT_FILES);
+    let any_model = specs.iter().any(|(_, is_real)| !is_real);
+    let needs_workload = lived && (any_model || hot_is_asked);
+    let workload = needs_workload
+        .then(|| manifest.workload.find(run, plan.workload.as_deref()))
+        .transpose()?;
+    let mut models = Vec::new();
+    let mut hot = Vec::new();
+    if let Some(workload) = &workload {
+        let facts: Vec<&TargetFacts> = chosen
+            .iter()
+            .zip(&specs)
+            .filter(|(_, (_, is_real))| !is_real)
+            .map(|(facts, _)| *facts)
+            .collect();
+        if facts.is_empty() {
+            hot = again::hot_files(workload, plan.hot_days, ui)?;
+        } else {
+            let again = again::models(
+                run,
+                &manifest,
+                &facts,
+                workload,
+                plan.hot_days,
+                Some(plan.threads),
+                ui,
+            )?;
+            models = again.models;
+            hot = again.hot_files;
+        }
+    }
+    let mut models = models.into_iter();
+    let mut lanes = Vec::new();
+    for (facts, (spec, is_real)) in chosen.into_iter().zip(specs) {
+        let folder = run.join(&facts.folder);
+        lanes.push(if is_real {
+            let files = RunFiles {
+                folder: &folder,
+                hot: hot_is_asked.then_some(&*hot),
+            };
+            Lane::real(&spec, &folder, &states, Some(&files), ui)?
+        } else {
+            let model: Option<AgedModel> = if lived { models.next() } else { None };
+            Lane::model(&spec, &folder, &states, model)?
+        });
+    }
+    Ok(lanes)
+}
+
+/// The suite that needs to know which files are hot.
+const HOT_FILES: &str = "hot-files";
+
+/// Whether benchmarks run on a target.
+pub fn is_benchmarked(spec: &str) -> bool {
+    let kind = spec.split(':').next();
+    kind != Some("null")
+}
+
+/// The targets of a run that are asked for; all that have files if none is named.
+fn chosen<'a>(
+    run: &Path,
+    manifest: &'a Manifest,
+    only: &[TargetSpec],
+) -> crate::Result<Vec<&'a TargetFacts>> {
+    let mut chosen: Vec<&TargetFacts> = Vec::new();
+    if only.is_empty() {
+        let all = manifest.targets.iter();
+        chosen.extend(all.filter(|target| is_benchmarked(&target.spec)));
+        if chosen.is_empty() {
+            bail!(
+                "{}: no target of the run can be benchmarked; expected a model or a real file system",
+                run.display()
+            );
+        }
+    }
+    for spec in only {
+        let name = spec.to_string();
+        let found = manifest.targets.iter().find(|target| target.spec == name);
+        let found = found.with_context(|| {
+            let known: Vec<&str> = manifest.targets.iter().map(|t| t.spec.as_str()).collect();
+            format!(
+                "{}: the run has no target `{name}`; it has {}",
+                run.display(),
+                known.join(" and ")
+            )
+        })?;
+        if chosen.iter().all(|known| known.folder != found.folder) {
+            chosen.push(found);
+        }
+    }
+    Ok(chosen)
+}
+
+/// Targets that are made, and measured empty.
+fn empty_lanes(specs: &[TargetSpec], output: &Path, plan: &Plan) -> crate::Result<Vec<Lane>> {
+    if plan.states.iter().any(|&state| state != State::Empty) {
+        bail!(
+            "without a run there is neither an aged file system nor its control; leave --state out"
+        );
+    }
+    let states = [State::Empty];
+    let mut lanes: Vec<Lane> = Vec::new();
+    for spec in specs {
+        let folder = output.join(spec.folder());
+        if lanes.iter().any(|lane| lane.folder == folder) {
+            bail!("target `{spec}` is named twice");
+        }
+        lanes.push(if spec.real()?.is_some() {
+            Lane::real(spec, &folder, &states, None, &crate::Unwatched)?
+        } else {
+            Lane::model(spec, &folder, &states, None)?
+        });
+    }
+    Ok(lanes)
+}
+
+fn distinct(states: &[State]) -> Vec<State> {
+    let all = State::value_variants().iter().copied();
+    all.filter(|state| states.contains(state)).collect()
+}

@@ -1,0 +1,598 @@
+//! What the measurements of a suite on a target say: a table, charts, and JSON.
+
+use super::grounds::Files;
+use super::lane::{Lane, NotRun, Suited};
+use super::results::{self, Row, State};
+use super::{HOT_FILES, Plan};
+use crate::error::Context;
+use crate::table;
+use fsage_bench::{Measurement, Summary};
+use fsage_durable::PartialFile;
+use fsage_report::chart::{self, Series, size_text};
+use fsage_report::svg::{self, Axis, Panel};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Characters of a chart in the terminal.
+const WIDTH: usize = 72;
+/// Bytes of a megabyte, as disks are sold, and as memory is.
+const MB: f64 = 1e6;
+const MIB: f64 = 1_048_576.0;
+
+/// A suite on a target.
+pub struct Report {
+    target: String,
+    suite: &'static str,
+    /// The simulated disk and machine; none of a real file system.
+    device: Option<String>,
+    host: Option<String>,
+    /// How the caches of a real file system were emptied.
+    caches: Option<&'static str>,
+    /// How far copied free maps are from those that were to be copied.
+    free_map_off_percent: BTreeMap<State, f64>,
+    /// Of hot files, all files among which they are.
+    all_files: Option<Files>,
+    repetitions: u32,
+    rows: Vec<Row>,
+    left_out: Vec<NotRun>,
+    lines: Vec<Line>,
+}
+
+/// A phase with files of one size, in every state.
+#[derive(Serialize)]
+pub struct Line {
+    /// The phase.
+    pub phase: String,
+    /// Size of each file, where all have the same.
+    pub file_bytes: Option<u64>,
+    /// By state, in the order of the command line.
+    states: BTreeMap<State, Cell>,
+    /// Throughput of the aged file system as a multiple of that of the control, repetition by repetition.
+    pub ratio: Option<Summary>,
+}
+
+/// What the repetitions of a phase say in one state.
+#[derive(Serialize)]
+struct Cell {
+    /// Throughput in 10^6 bytes a second; none where files are counted only.
+    mb_per_s: Option<Summary>,
+    /// The same in 2^20 bytes.
+    mib_per_s: Option<Summary>,
+    /// Files a second.
+    files_per_s: Option<Summary>,
+    /// Of the files that the phase went over, in all repetitions together.
+    layout_score: Option<f64>,
+}
+
+/// A suite on a target, for a program.
+#[derive(Serialize)]
+pub struct TargetJson {
+    target: String,
+    device: Option<String>,
+    host: Option<String>,
+    caches: Option<&'static str>,
+    free_map_off_percent: BTreeMap<State, f64>,
+    all_files: Option<Files>,
+    repetitions: u32,
+    phases: Vec<Line>,
+    left_out: Vec<NotRun>,
+    measurements: Vec<Row>,
+}
+
+impl Report {
+    /// Sums up the measurements of a suite.
+    pub fn new(lane: &Lane, suite: &'static str, plan: &Plan, suited: Suited) -> Report {
+        let machine = (!lane.is_real()).then_some(&plan.machine);
+        Report {
+            target: lane.spec.clone(),
+            suite,
+            device: machine.map(|machine| machine.device.clone()),
+            host: machine.map(|machine| machine.host.clone()),
+            all_files: lane.all_files.filter(|_| suite == HOT_FILES),
+            repetitions: plan.repetitions(lane.is_real()),
+            caches: suited.caches,
+            free_map_off_percent: suited.free_map_off_percent,
+            left_out: suited.left_out,
+            lines: lines(&suited.rows),
+            rows: suited.rows,
+        }
+    }
+
+    /// The suite.
+    pub fn suite(&self) -> &'static str {
+        self.suite
+    }
+
+    /// Whether there is any measurement.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Which cases were left out, and why: a line for neighbors with one reason.
+    pub fn left_out(&self) -> Vec<String> {
+        let same = |a: &NotRun, b: &NotRun| (a.state, &a.why) == (b.state, &b.why);
+        let groups = self.left_out.chunk_by(same).map(|same| {
+            let sizes: Vec<u64> = same.iter().filter_map(|left| left.file_bytes).collect();
+            let files = match sizes[..] {
+                [] => String::new(),
+                [one] => format!(", files of {}", size_text(one)),
+                [first, .., last] => format!(
+                    ", {} sizes of files from {} to {}",
+                    sizes.len(),
+                    size_text(first),
+                    size_text(last)
+                ),
+            };
+            format!(
+                "{}: {}, {}{files}: left out: {}",
+                self.target,
+                self.suite,
+                same[0].state.as_str(),
+                same[0].why
+            )
+        });
+        groups.collect()
+    }
+
+    /// Writes the measurements and a chart of them; nothing where nothing was measured.
+    ///
+    /// # Errors
+    /// Results are there without `force`, or cannot be written.
+    pub fn write(&self, folder: &Path, seed: u64, force: bool) -> crate::Result<()> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        results::write(folder, self.suite, seed, &self.rows, force)?;
+        self.write_chart(folder, force)
+    }
+
+    /// Prints a table, and a chart of each phase that has several sizes.
+    ///
+    /// # Errors
+    /// `out` fails.
+    pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        if self.lines.is_empty() {
+            return Ok(());
+        }
+        write!(out, "\n{} on {}", self.suite, self.target)?;
+        if let (Some(device), Some(host)) = (&self.device, &self.host) {
+            write!(out, ", simulated: disk {device}, host {host}")?;
+        }
+        if let Some(caches) = self.caches {
+            write!(out, "; between phases: {caches}")?;
+        }
+        writeln!(out)?;
+        for (state, percent) in &self.free_map_off_percent {
+            let state = state.as_str();
+            writeln!(
+                out,
+                "Free map of {state}: {percent:.2} % off the one that it is a copy of."
+            )?;
+        }
+        if let (Some(all), Some(row)) = (self.all_files, self.rows.first()) {
+            let mb = |bytes: u64| digits(bytes as f64 / MB);
+            let (hot, hot_bytes) = (row.measurement.files, mb(row.measurement.bytes));
+            writeln!(
+                out,
+                "Hot files: {hot} of {} files, {hot_bytes} of {} MB.",
+                all.files,
+                mb(all.bytes)
+            )?;
+        }
+        writeln!(out, "{}\n", self.what_is_shown())?;
+        writeln!(out, "{}", self.table())?;
+        for (phase, series) in self.curves() {
+            let sizes = series.iter().flat_map(|s| s.points.iter().map(|p| p.0));
+            let (least, most) = sizes.fold((f64::INFINITY, 0.0), |(least, most), x| {
+                (x.min(least), x.max(most))
+            });
+            if least >= most {
+                continue;
+            }
+            writeln!(out, "\n{phase}: {}", self.unit_of(&phase).as_str())?;
+            write!(out, "{}", chart::curves_by_size(&series, WIDTH))?;
+        }
+        Ok(())
+    }
+
+    fn what_is_shown(&self) -> String {
+        let spread = match self.repetitions {
+            1 => return "One repetition.".to_owned(),
+            2..6 => "the smallest and the largest value",
+            _ => "the 95 % interval of the median",
+        };
+        format!(
+            "Medians of {} repetitions, and {spread} where it shows.",
+            self.repetitions
+        )
+    }
+
+    fn states(&self) -> Vec<State> {
+        let all = [State::Aged, State::Control, State::Empty];
+        let measured = |state: &State| {
+            self.lines
+                .iter()
+                .any(|line| line.states.contains_key(state))
+        };
+        all.into_iter().filter(measured).collect()
+    }
+
+    fn table(&self) -> comfy_table::Table {
+        let states = self.states();
+        let has_ratio = self.lines.iter().any(|line| line.ratio.is_some());
+        let mut header = vec!["phase".to_owned(), "size".to_owned(), "unit".to_owned()];
+        for state in &states {
+            header.push(state.as_str().to_owned());
+        }
+        if has_ratio {
+            header.push("aged / control".to_owned());
+        }
+        for state in &states {
+            header.push(format!("layout\n{}", state.as_str()));
+        }
+        let header: Vec<&str> = header.iter().map(String::as_str).collect();
+        let mut table = table::table(&header);
+        for line in &self.lines {
+            let unit = line.unit();
+            let mut cells = vec![
+                line.phase.clone(),
+                line.file_bytes.map_or_else(|| "-".to_owned(), size_text),
+                unit.as_str().to_owned(),
+            ];
+            for state in &states {
+                let cell = line.states.get(state);
+                cells.push(shown(cell.and_then(|cell| cell.throughput(unit))));
+            }
+            if has_ratio {
+                cells.push(shown(line.ratio.as_ref()));
+            }
+            for state in &states {
+                let score = line.states.get(state).and_then(|cell| cell.layout_score);
+                cells.push(score.map_or_else(|| "-".to_owned(), |score| format!("{score:.3}")));
+            }
+            table.add_row(cells);
+        }
+        table
+    }
+
+    /// Of every phase, by size of files, a curve of medians for each state. In the order of the phases.
+    fn curves(&self) -> Vec<(String, Vec<Series>)> {
+        self.phases()
+            .into_iter()
+            .map(|phase| {
+                let lines = || self.lines.iter().filter(|line| line.phase == phase);
+                let series = self.states().into_iter().map(|state| Series {
+                    name: state.as_str().to_owned(),
+                    points: lines()
+                        .filter_map(|line| {
+                            let summary = line.states.get(&state)?.throughput(line.unit())?;
+                            Some((line.file_bytes? as f64, summary.median))
+                        })
+                        .collect(),
+                });
+                (phase.clone(), series.collect())
+            })
+            .collect()
+    }
+
+    fn phases(&self) -> Vec<String> {
+        let mut phases: Vec<String> = Vec::new();
+        for line in &self.lines {
+            if !phases.contains(&line.phase) {
+                phases.push(line.phase.clone());
+            }
+        }
+        phases
+    }
+
+    fn unit_of(&self, phase: &str) -> Unit {
+        let line = self.lines.iter().find(|line| line.phase == phase);
+        line.map_or(Unit::Bytes, Line::unit)
+    }
+
+    /// Writes the chart: throughput by size of files; where there is one size, by repetition.
+    fn write_chart(&self, folder: &Path, force: bool) -> crate::Result<()> {
+        let path = results::path(folder, self.suite, "svg");
+        let by_size = self.curves().into_iter().any(|(_, series)| {
+            let mut sizes = series.iter().flat_map(|s| s.points.iter().map(|p| p.0));
+            let first = sizes.next();
+            sizes.any(|size| Some(size) != first)
+        });
+        let curves = if by_size {
+            self.curves()
+        } else {
+            self.curves_by_repetition()
+        };
+        let panels: Vec<Panel> = curves
+            .into_iter()
+            .map(|(phase, series)| Panel {
+                y_label: self.unit_of(&phase).as_str().to_owned(),
+                title: phase,
+                x_label: if by_size {
+                    "size of files"
+                } else {
+                    "repetition"
+                }
+                .to_owned(),
+                axis: if by_size { Axis::Bytes } else { Axis::Linear },
+                series,
+                marks: Vec::new(),
+            })
+            .collect();
+        let title = format!("{} on {}", self.suite, self.target);
+        let mut file = PartialFile::create(&path, force)?;
+        file.write_all(svg::draw(&title, &panels).as_bytes())
+            .with_context(|| format!("{}: cannot write the chart", path.display()))?;
+        Ok(file.finish()?)
+    }
+
+    fn curves_by_repetition(&self) -> Vec<(String, Vec<Series>)> {
+        let curve = |phase: &str, state: State| {
+            let rows = self.rows.iter();
+            let rows = rows.filter(|row| row.state == state && row.measurement.phase == phase);
+            let unit = self.unit_of(phase);
+            Series {
+                name: state.as_str().to_owned(),
+                points: rows
+                    .filter_map(|row| {
+                        let repetition = f64::from(row.measurement.repetition + 1);
+                        Some((repetition, unit.of(&row.measurement)?))
+                    })
+                    .collect(),
+            }
+        };
+        let phases = self.phases().into_iter();
+        phases
+            .map(|phase| {
+                let states = self.states().into_iter();
+                let series = states.map(|state| curve(&phase, state)).collect();
+                (phase, series)
+            })
+            .collect()
+    }
+
+    /// All of it, for a program.
+    pub fn into_json(self) -> TargetJson {
+        TargetJson {
+            target: self.target,
+            device: self.device,
+            host: self.host,
+            caches: self.caches,
+            free_map_off_percent: self.free_map_off_percent,
+            all_files: self.all_files,
+            repetitions: self.repetitions,
+            phases: self.lines,
+            left_out: self.left_out,
+            measurements: self.rows,
+        }
+    }
+}
+
+/// What a phase is counted in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Bytes,
+    Files,
+}
+
+impl Unit {
+    fn as_str(self) -> &'static str {
+        match self {
+            Unit::Bytes => "MB/s",
+            Unit::Files => "files/s",
+        }
+    }
+
+    fn of(self, measurement: &Measurement) -> Option<f64> {
+        match self {
+            Unit::Bytes => measurement.throughput().map(|throughput| throughput / MB),
+            Unit::Files => measurement.file_rate(),
+        }
+    }
+}
+
+impl Line {
+    /// What its values are counted in: `MB/s` or `files/s`.
+    pub fn unit_name(&self) -> &'static str {
+        self.unit().as_str()
+    }
+
+    /// How fast each state is, in that unit.
+    pub fn speeds(&self) -> impl Iterator<Item = (State, &Summary)> {
+        let states = self.states.iter();
+        states.filter_map(|(&state, cell)| Some((state, cell.throughput(self.unit())?)))
+    }
+
+    /// Bytes where the phase moves any.
+    fn unit(&self) -> Unit {
+        if self.states.values().any(|cell| cell.mb_per_s.is_some()) {
+            Unit::Bytes
+        } else {
+            Unit::Files
+        }
+    }
+}
+
+impl Cell {
+    fn of(measurements: &[&Measurement]) -> Cell {
+        let throughput = |unit_bytes: f64| {
+            let values = measurements
+                .iter()
+                .map(|m| Some(m.throughput()? / unit_bytes));
+            Summary::of(&values.collect::<Option<Vec<f64>>>()?)
+        };
+        let rates = measurements.iter().map(|m| m.file_rate());
+        let sum = |of: fn(&Measurement) -> Option<u64>| -> Option<u64> {
+            measurements.iter().map(|m| of(m)).sum()
+        };
+        let layout = sum(|m| m.optimal).zip(sum(|m| m.countable).filter(|&pairs| pairs > 0));
+        Cell {
+            mb_per_s: throughput(MB),
+            mib_per_s: throughput(MIB),
+            files_per_s: rates
+                .collect::<Option<Vec<f64>>>()
+                .and_then(|r| Summary::of(&r)),
+            layout_score: layout.map(|(optimal, pairs)| optimal as f64 / pairs as f64),
+        }
+    }
+
+    fn throughput(&self, unit: Unit) -> Option<&Summary> {
+        match unit {
+            Unit::Bytes => self.mb_per_s.as_ref(),
+            Unit::Files => self.files_per_s.as_ref(),
+        }
+    }
+}
+
+/// The repetitions of a phase with files of one size, in every state.
+type ByState<'a> = BTreeMap<State, Vec<&'a Measurement>>;
+
+/// A line for each phase and size, by phase as they come first, then by size.
+pub fn lines(rows: &[Row]) -> Vec<Line> {
+    let mut phases: Vec<&str> = Vec::new();
+    let mut groups: BTreeMap<(usize, Option<u64>), ByState<'_>> = BTreeMap::new();
+    for row in rows {
+        let phase = row.measurement.phase.as_str();
+        let known = phases.iter().position(|known| *known == phase);
+        let at = known.unwrap_or_else(|| {
+            phases.push(phase);
+            phases.len() - 1
+        });
+        let group = groups.entry((at, row.measurement.file_bytes)).or_default();
+        group.entry(row.state).or_default().push(&row.measurement);
+    }
+    let groups = groups.into_iter();
+    groups
+        .map(|((phase, file_bytes), states)| Line {
+            phase: phases[phase].to_owned(),
+            file_bytes,
+            ratio: ratio(&states),
+            states: states
+                .into_iter()
+                .map(|(state, measurements)| (state, Cell::of(&measurements)))
+                .collect(),
+        })
+        .collect()
+}
+
+/// Aged against control, each repetition with the one of the same number: on simulated disks both begin with the
+/// spindle at the same angle.
+fn ratio(states: &ByState<'_>) -> Option<Summary> {
+    let (aged, control) = (states.get(&State::Aged)?, states.get(&State::Control)?);
+    let speed = |m: &Measurement| m.throughput().or_else(|| m.file_rate());
+    let mut ratios = Vec::new();
+    for aged in aged {
+        let same = control.iter().find(|c| c.repetition == aged.repetition);
+        ratios.extend(same.and_then(|control| Some(speed(aged)? / speed(control)?)));
+    }
+    Summary::of(&ratios)
+}
+
+/// The interval of the median; the smallest and the largest value where there are too few for one.
+pub fn spread(summary: &Summary) -> (f64, f64) {
+    let interval = summary.median_interval;
+    interval.map_or((summary.min, summary.max), |i| (i.low, i.high))
+}
+
+/// The median with its interval; with the smallest and the largest value where there are too few for one. Alone, where
+/// both ends look the same.
+fn shown(summary: Option<&Summary>) -> String {
+    let Some(summary) = summary else {
+        return "-".to_owned();
+    };
+    let median = digits(summary.median);
+    let (low, high) = spread(summary);
+    let (low, high) = (digits(low), digits(high));
+    if low == high {
+        return median;
+    }
+    format!("{median} ({low}..{high})")
+}
+
+/// Three digits that mean something, or all before the point.
+fn digits(value: f64) -> String {
+    match value {
+        value if value >= 99.95 => format!("{value:.0}"),
+        value if value >= 9.995 => format!("{value:.1}"),
+        value => format!("{value:.2}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A measurement of so many bytes in a second, with 3 of 4 pairs of blocks contiguous.
+    fn row(state: State, repetition: u32, file_bytes: u64, bytes: u64) -> Row {
+        Row {
+            target: "ffs".to_owned(),
+            state,
+            device: None,
+            host: None,
+            measurement: Measurement {
+                benchmark: "sequential".to_owned(),
+                phase: if bytes == 0 { "delete" } else { "read" }.to_owned(),
+                file_bytes: Some(file_bytes),
+                repetition,
+                files: 50,
+                bytes,
+                elapsed_ns: 1_000_000_000,
+                cpu_ns: None,
+                optimal: Some(3),
+                countable: Some(4),
+                requests: None,
+            },
+        }
+    }
+
+    /// By hand: 2, 4 and 3 million bytes in a second against 4, 4 and 12 million are ratios of 0.5, 1 and 0.25.
+    #[test]
+    fn aged_stands_beside_control_with_the_ratio_of_each_repetition() {
+        let mut rows = Vec::new();
+        for (repetition, (aged, control)) in [(2, 4), (4, 4), (3, 12)].into_iter().enumerate() {
+            let repetition = repetition as u32;
+            rows.push(row(State::Control, repetition, 8192, control * 1_000_000));
+            rows.push(row(State::Aged, repetition, 8192, aged * 1_000_000));
+        }
+        rows.push(row(State::Aged, 0, 4096, 1_048_576));
+        rows.push(row(State::Aged, 0, 8192, 0));
+        let lines = lines(&rows);
+        let at = |line: &Line| (line.phase.clone(), line.file_bytes);
+        let order: Vec<_> = lines.iter().map(at).collect();
+        let read = "read".to_owned();
+        let expected = [
+            (read.clone(), Some(4096)),
+            (read, Some(8192)),
+            ("delete".to_owned(), Some(8192)),
+        ];
+        assert_eq!(order, expected);
+        let ratio = lines[1].ratio.expect("both states");
+        assert_eq!((ratio.median, ratio.min, ratio.max), (0.5, 0.25, 1.0));
+        assert_eq!(shown(Some(&ratio)), "0.50 (0.25..1.00)");
+        let aged = &lines[1].states[&State::Aged];
+        assert_eq!(aged.mb_per_s.map(|s| s.median), Some(3.0));
+        assert_eq!(aged.layout_score, Some(0.75));
+        let small = &lines[0].states[&State::Aged];
+        assert_eq!(small.mib_per_s.map(|s| s.median), Some(1.0));
+        assert!(lines[0].ratio.is_none() && lines[1].unit() == Unit::Bytes);
+        let delete = &lines[2];
+        assert!(delete.unit() == Unit::Files);
+        let rate = delete.states[&State::Aged].throughput(Unit::Files);
+        assert_eq!(shown(rate), "50.0", "no interval where there is one value");
+        assert_eq!(shown(None), "-");
+    }
+
+    #[test]
+    fn numbers_have_the_digits_that_mean_something() {
+        for (value, text) in [
+            (0.126, "0.13"),
+            (9.994, "9.99"),
+            (9.996, "10.0"),
+            (123.4, "123"),
+        ] {
+            assert_eq!(digits(value), text);
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Checks of runs against rules and against other runs, for continuous integration.
+//!
+//! A check that looks at nothing fails: a run that is not complete, a target or benchmark that the baseline has and
+//! the run has not, a metric that nobody measured. So do operations that were skipped: a target that did less work is
+//! no fair comparison. The rules say what of this is allowed.
+
+mod judge;
+mod outcome;
+mod results;
+mod rules;
+mod words;
+
+pub use outcome::Outcome;
+pub use rules::{DEFAULT, Matching, PRESETS, Rules};
+
+use crate::error::bail;
+use judge::{Pair, judge};
+use outcome::Verdict;
+use results::TargetResults;
+use rules::Allow;
+use std::path::Path;
+
+/// Checks a run or an experiment, beside a baseline of the same kind where there is one.
+///
+/// # Errors
+/// The folder or the baseline cannot be read; a rule needs a baseline where there is none; a rule or a pair of targets
+/// names a target that is not there. That a rule does not hold is no error but an outcome.
+pub fn check(run: &Path, rules: &Rules, baseline: Option<&Path>) -> crate::Result<Outcome> {
+    if baseline.is_none() {
+        let compares =
+            |rule: &&rules::Rule| rule.bounds.iter().any(|bound| bound.kind.is_relative());
+        if let Some(rule) = rules.list.iter().find(compares) {
+            bail!(
+                "{}:{}: `{}` compares with a baseline; name one with --baseline OLD, or give the rule min or max",
+                rules.file,
+                rule.line,
+                rule.name
+            );
+        }
+    }
+    let new = results::read(run)?;
+    let old = baseline.map(results::read).transpose()?;
+    let pairs = pairs(rules, &new, old.as_deref())?;
+    check_patterns(rules, &new, old.as_deref().unwrap_or_default())?;
+
+    let mut verdicts = Vec::new();
+    for pair in &pairs {
+        verdicts.extend(always(&rules.allow, pair, old.is_some()));
+        let asked = rules.list.iter().filter(|rule| {
+            let pattern = rule.target.as_deref();
+            pattern.is_none_or(|pattern| pair.new.is_called(pattern))
+        });
+        verdicts.extend(asked.filter_map(|rule| judge(rule, pair)));
+    }
+    if let (Some(old), false) = (&old, rules.allow.missing_targets) {
+        for lost in old.iter().filter(|old| !is_paired(old, &pairs)) {
+            let mut verdict = Verdict::new("target", lost);
+            verdict.fail(format!(
+                "the baseline has this target, the run has not: {}; where it has another name, `--match position` sets \
+                 the targets beside each other in their order, and [targets] in the rules by name",
+                names(&new)
+            ));
+            verdicts.push(verdict);
+        }
+    }
+    Ok(Outcome {
+        run: run.display().to_string(),
+        baseline: baseline.map(|path| path.display().to_string()),
+        rules: rules.file.clone(),
+        passed: !verdicts.is_empty() && verdicts.iter().all(|verdict| verdict.failures.is_empty()),
+        verdicts,
+    })
+}
+
+/// What must hold whatever the rules are about.
+fn always(allow: &Allow, pair: &Pair<'_>, compares: bool) -> Vec<Verdict> {
+    let new = pair.new;
+    let mut complete = Verdict::new("complete", new);
+    complete.checked = 1;
+    complete.found = counted(new.days.len() as u64, "day");
+    if let Some(why) = &new.unfinished {
+        complete.fail(why.clone());
+    }
+    let mut verdicts = vec![complete];
+    let totals = [
+        (
+            "skipped",
+            new.days.iter().map(|day| day.skipped).sum(),
+            allow.skipped,
+        ),
+        (
+            "no_space",
+            new.days.iter().map(|day| day.no_space).sum::<u64>(),
+            allow.no_space,
+        ),
+    ];
+    for (name, count, most) in totals {
+        let mut verdict = Verdict::new(name, new);
+        verdict.checked = new.days.len();
+        verdict.found = counted(count, "operation");
+        if count > most {
+            verdict.fail(format!(
+                "{} skipped; [allow] {name} = {most}",
+                counted(count, "operation")
+            ));
+        }
+        verdicts.push(verdict);
+    }
+    let Some(old) = pair.old else {
+        if compares {
+            let mut verdict = Verdict::new("baseline", new);
+            verdict.fail(
+                "the baseline has no such target; `--match position` or [targets] in the rules name one".into(),
+            );
+            verdicts.push(verdict);
+        }
+        return verdicts;
+    };
+    if !allow.other_workload {
+        let mut verdict = Verdict::new("workload", new);
+        verdict.checked = 1;
+        verdict.found = String::from("the same as the baseline's");
+        if new.workload.is_none() || old.workload.is_none() {
+            verdict.fail("not known: it came through a pipe; age a file".to_owned());
+        } else if new.workload != old.workload {
+            verdict
+                .fail("not that of the baseline: their days are of different histories".to_owned());
+        }
+        verdicts.push(verdict);
+    }
+    if !allow.missing_benchmarks && !old.cases.is_empty() {
+        let mut verdict = Verdict::new("benchmarks", new);
+        verdict.checked = old.cases.len();
+        verdict.found = format!("all {} of the baseline", old.cases.len());
+        let missing: Vec<_> = old
+            .cases
+            .iter()
+            .filter(|case| new.same_case(case).is_none())
+            .collect();
+        if let Some(first) = missing.first() {
+            verdict.fail(format!(
+                "{} of {} in the baseline are not in the run, the first is {first}; `fsage bench RUN --suite {}` \
+                 measures it",
+                missing.len(),
+                old.cases.len(),
+                first.suite()
+            ));
+        }
+        verdicts.push(verdict);
+    }
+    verdicts
+}
+
+/// Every target of the run with its own of the baseline.
+fn pairs<'a>(
+    rules: &Rules,
+    new: &'a [TargetResults],
+    old: Option<&'a [TargetResults]>,
+) -> crate::Result<Vec<Pair<'a>>> {
+    let Some(old) = old else {
+        return Ok(new.iter().map(|new| Pair { new, old: None }).collect());
+    };
+    for (pattern, spec) in &rules.pairs {
+        for (what, name, targets) in [("the run", pattern, new), ("the baseline", spec, old)] {
+            if !targets.iter().any(|target| target.is_called(name)) {
+                bail!(
+                    "{}: [targets]: {what} has no target `{name}`{}; it has {}",
+                    rules.file,
+                    rules::did_you_mean(name, targets.iter().map(|target| target.spec.as_str())),
+                    names(targets)
+                );
+            }
+        }
+    }
+    let paired = new.iter().enumerate().map(|(at, target)| {
+        let mut same_cell = old.iter().filter(|old| old.cell == target.cell);
+        let named = rules
+            .pairs
+            .iter()
+            .find(|(pattern, _)| target.is_called(pattern));
+        let old = match (named, rules.matching) {
+            (Some((_, name)), _) => same_cell.find(|old| old.is_called(name)),
+            (None, Matching::Name) => same_cell.find(|old| old.spec == target.spec),
+            (None, Matching::Position) => {
+                let before = new[..at].iter().filter(|other| other.cell == target.cell);
+                same_cell.nth(before.count())
+            }
+        };
+        Pair { new: target, old }
+    });
+    Ok(paired.collect())
+}
+
+fn is_paired(old: &TargetResults, pairs: &[Pair<'_>]) -> bool {
+    pairs
+        .iter()
+        .any(|pair| pair.old.is_some_and(|paired| std::ptr::eq(paired, old)))
+}
+
+/// Every pattern fits a target of the run, or one that the baseline has and the run has lost.
+fn check_patterns(
+    rules: &Rules,
+    new: &[TargetResults],
+    old: &[TargetResults],
+) -> crate::Result<()> {
+    for rule in &rules.list {
+        let Some(pattern) = &rule.target else {
+            continue;
+        };
+        if !new
+            .iter()
+            .chain(old)
+            .any(|target| target.is_called(pattern))
+        {
+            bail!(
+                "{}:{}: no target is called `{pattern}`{}; there are {}",
+                rules.file,
+                rule.line,
+                rules::did_you_mean(pattern, new.iter().map(|target| target.spec.as_str())),
+                names(new)
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The specifications of targets, each once.
+fn names(targets: &[TargetResults]) -> String {
+    let mut specs: Vec<&str> = Vec::new();
+    for target in targets {
+        if !specs.contains(&target.spec.as_str()) {
+            specs.push(&target.spec);
+        }
+    }
+    specs.join(", ")
+}
+
+/// How many of something, in words.
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A number for people: whole ones as they are, others with four digits that mean something.
+fn number(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        return format!("{value:.0}");
+    }
+    match value.abs() {
+        size if size >= 1000.0 => format!("{value:.0}"),
+        size if size >= 100.0 => format!("{value:.1}"),
+        size if size >= 10.0 => format!("{value:.2}"),
+        size if size >= 1.0 => format!("{value:.3}"),
+        size if size >= 1e-3 => format!("{value:.4}"),
+        _ => format!("{value:e}"),
+    }
+}

@@ -1,0 +1,227 @@
+//! What a run or an experiment has to show: days and benchmarks of every target.
+
+use super::rules::Of;
+use super::words::matches;
+use crate::benching::{self, Line, State, results};
+use crate::days::{self, DayRow};
+use crate::error::Context;
+use crate::experiment::manifest as experiment;
+use crate::report::names;
+use crate::run_folder::{Manifest, State as RunState};
+use fsage_bench::Summary;
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+/// A target of a run.
+pub struct TargetResults {
+    /// The cell of an experiment: workload, seed and repetition; none of a run.
+    pub cell: Option<String>,
+    /// Its specification.
+    pub spec: String,
+    /// Its name in reports of the run: what tells it from the other targets.
+    pub short: String,
+    /// Why it is not complete.
+    pub unfinished: Option<String>,
+    /// Hash of the workload; none if it came through a pipe.
+    pub workload: Option<String>,
+    /// Its days.
+    pub days: Vec<DayRow>,
+    /// Its benchmarks.
+    pub cases: Vec<Case>,
+}
+
+/// The repetitions of a phase with files of one size, in a state or in two against each other.
+pub struct Case {
+    /// Which measurements.
+    pub of: Of,
+    /// SUITE/PHASE/SIZE.
+    pub name: String,
+    /// What the repetitions say.
+    pub summary: Summary,
+    /// What they are counted in.
+    pub unit: &'static str,
+}
+
+impl TargetResults {
+    /// Whether a pattern fits one of its names: the specification, or the one in reports.
+    pub fn is_called(&self, pattern: &str) -> bool {
+        matches(pattern, &self.spec) || matches(pattern, &self.short)
+    }
+
+    /// The measurements of the same benchmark.
+    pub fn same_case(&self, other: &Case) -> Option<&Case> {
+        let mut cases = self.cases.iter();
+        cases.find(|case| case.name == other.name && case.of == other.of)
+    }
+}
+
+impl Case {
+    /// Whether it is SUITE/PHASE/SIZE, each a pattern, from the left as many as there are.
+    pub fn fits(&self, pattern: &str) -> bool {
+        let mut parts = self.name.split('/');
+        pattern
+            .split('/')
+            .all(|pattern| parts.next().is_some_and(|part| matches(pattern, part)))
+    }
+
+    /// Its suite.
+    pub fn suite(&self) -> &str {
+        self.name.split('/').next().unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}", self.name, self.of.as_str())
+    }
+}
+
+impl fmt::Display for TargetResults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.spec)?;
+        match &self.cell {
+            Some(cell) => write!(f, " ({cell})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// All targets of a run, or of every cell of an experiment.
+pub fn read(of: &Path) -> crate::Result<Vec<TargetResults>> {
+    if !experiment::Manifest::is_experiment(of) {
+        return of_run(of);
+    }
+    let manifest = experiment::Manifest::read(of)?;
+    let mut all = Vec::new();
+    for cell in manifest.cells {
+        let mut name = vec![cell.workload.clone()];
+        name.extend(cell.seed.map(|seed| format!("seed {seed}")));
+        if cell.repetition > 1 {
+            name.push(format!("repetition {}", cell.repetition));
+        }
+        let name = name.join(", ");
+        let unfinished = match cell.state {
+            experiment::State::Complete => None,
+            experiment::State::Failed => Some(format!(
+                "the cell failed: {}",
+                cell.error.as_deref().unwrap_or("no reason is on record")
+            )),
+            experiment::State::Missing => {
+                Some("the cell was not run yet; `fsage run` goes on with the experiment".to_owned())
+            }
+        };
+        if unfinished.is_some() {
+            all.push(TargetResults {
+                cell: Some(name),
+                short: cell.target.clone(),
+                spec: cell.target,
+                unfinished,
+                workload: None,
+                days: Vec::new(),
+                cases: Vec::new(),
+            });
+            continue;
+        }
+        let run = of_run(&of.join(&cell.run)).with_context(|| format!("cell {}", cell.id))?;
+        all.extend(run.into_iter().map(|target| TargetResults {
+            cell: Some(name.clone()),
+            ..target
+        }));
+    }
+    Ok(all)
+}
+
+fn of_run(run: &Path) -> crate::Result<Vec<TargetResults>> {
+    let manifest = Manifest::read(run)?;
+    let is_complete = manifest.state == RunState::Complete;
+    let specs: Vec<&str> = manifest
+        .targets
+        .iter()
+        .map(|target| target.spec.as_str())
+        .collect();
+    let names = names::short(&specs);
+    let targets = manifest.targets.iter().zip(names).map(|(target, short)| {
+        let folder = run.join(&target.folder);
+        let path = folder.join("days.parquet");
+        let days = if is_complete || path.exists() {
+            days::read(&path)?
+        } else {
+            Vec::new()
+        };
+        Ok(TargetResults {
+            cell: None,
+            spec: target.spec.clone(),
+            short,
+            unfinished: (!is_complete).then(|| {
+                "the run is not complete; `fsage age ... --resume` goes on with it".to_owned()
+            }),
+            workload: manifest.workload.blake3.clone(),
+            days,
+            cases: cases(&folder)?,
+        })
+    });
+    targets.collect()
+}
+
+/// The benchmarks in the folder of a target, by the names of their suites.
+fn cases(folder: &Path) -> crate::Result<Vec<Case>> {
+    let Ok(entries) = fs::read_dir(results::bench_folder(folder)) else {
+        return Ok(Vec::new());
+    };
+    let mut suites = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        if path.extension().is_some_and(|e| e == "parquet") {
+            suites.extend(
+                path.file_stem()
+                    .and_then(|name| name.to_str())
+                    .map(str::to_owned),
+            );
+        }
+    }
+    suites.sort();
+    let mut cases = Vec::new();
+    for suite in suites {
+        for line in benching::lines(&results::read(folder, &suite)?) {
+            cases.extend(of_line(&suite, &line));
+        }
+    }
+    Ok(cases)
+}
+
+fn of_line(suite: &str, line: &Line) -> Vec<Case> {
+    let size = line
+        .file_bytes
+        .map_or_else(String::new, |bytes| format!("/{}", short_size(bytes)));
+    let name = format!("{suite}/{}{size}", line.phase);
+    let in_states = line.speeds().map(|(state, summary)| {
+        let of = match state {
+            State::Aged => Of::Aged,
+            State::Control => Of::Control,
+            State::Empty => Of::Empty,
+        };
+        (of, *summary, line.unit_name())
+    });
+    let ratio = line.ratio.map(|ratio| (Of::Ratio, ratio, "of control"));
+    let all = in_states.chain(ratio);
+    let case = |(of, summary, unit)| Case {
+        of,
+        name: name.clone(),
+        summary,
+        unit,
+    };
+    all.map(case).collect()
+}
+
+/// A size as the command line takes it: 64K.
+fn short_size(bytes: u64) -> String {
+    let units = [(30, "G"), (20, "M"), (10, "K")];
+    let unit = units
+        .into_iter()
+        .find(|&(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift));
+    unit.map_or_else(
+        || bytes.to_string(),
+        |(shift, name)| format!("{}{name}", bytes >> shift),
+    )
+}

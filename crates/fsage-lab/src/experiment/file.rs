@@ -1,0 +1,185 @@
+//! The experiment file: what may stand in it, and where something wrong stands.
+
+use crate::benching;
+use crate::error::error;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::ops::Range;
+use toml::Spanned;
+
+/// The file as it stands.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct File {
+    /// Name of the experiment; that of the file if it has none.
+    pub name: Option<Spanned<String>>,
+    /// What it asks, in a line.
+    #[serde(default)]
+    pub summary: String,
+    /// Seeds of the workloads that are drawn at random.
+    pub seeds: Option<Spanned<Vec<u64>>>,
+    /// How often a cell of a real file system is run; models give the same every time.
+    pub repetitions: Option<Spanned<u32>>,
+    /// What is aged, with gaps for the values of the matrix.
+    pub targets: Spanned<Vec<Spanned<String>>>,
+    /// Values of the gaps.
+    #[serde(default)]
+    pub matrix: BTreeMap<Spanned<String>, Vec<toml::Value>>,
+    /// The workloads.
+    #[serde(default)]
+    pub workload: Vec<Spanned<Workload>>,
+    /// How they are aged.
+    #[serde(default)]
+    pub age: Age,
+    /// What is benchmarked; without it nothing is.
+    pub bench: Option<Spanned<Bench>>,
+    /// What must hold; without it nothing is checked.
+    pub check: Option<Check>,
+    /// The report.
+    #[serde(default)]
+    pub report: Report,
+}
+
+/// A workload: a file, a preset or a call of `fsage generate`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// Its name [default: that of the file, the preset or the source].
+    pub name: Option<String>,
+    /// A workload that is there.
+    pub file: Option<String>,
+    /// A preset of `fsage generate profile`, or a TOML file of one's own.
+    pub preset: Option<String>,
+    /// Of a preset, so many days.
+    pub days: Option<u64>,
+    /// Of a preset, another size of the file system.
+    pub capacity: Option<String>,
+    /// Of a preset, another utilization, in percent.
+    pub utilization: Option<u8>,
+    /// The words behind `fsage generate`, without the output.
+    pub generate: Option<Vec<String>>,
+    /// A seed of its own instead of the seeds of the experiment.
+    pub seed: Option<u64>,
+}
+
+/// How workloads are aged; the options of `fsage age`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Age {
+    /// Skip and count operations that do not fit the state.
+    pub lenient: bool,
+    /// Check models at the end of every day.
+    pub check: bool,
+    /// A snapshot every so many days.
+    pub snapshots: Option<u32>,
+    /// Measure the unaged control.
+    pub control: bool,
+}
+
+impl Default for Age {
+    fn default() -> Age {
+        Age {
+            lenient: false,
+            check: false,
+            snapshots: None,
+            control: true,
+        }
+    }
+}
+
+/// What is benchmarked; the options of `fsage bench`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Bench {
+    /// Suites by name.
+    pub suites: Vec<String>,
+    /// Sizes of files instead of the suites' own.
+    pub sizes: Vec<String>,
+    /// Of every case.
+    pub repetitions: Option<u32>,
+    /// The disk below models.
+    pub device: String,
+    /// The machine of models.
+    pub host: String,
+}
+
+impl Default for Bench {
+    fn default() -> Bench {
+        Bench {
+            suites: vec!["sequential".to_owned(), "hot-files".to_owned()],
+            sizes: Vec::new(),
+            repetitions: None,
+            device: benching::DEVICE.to_owned(),
+            host: benching::HOST.to_owned(),
+        }
+    }
+}
+
+/// What must hold; the options of `fsage check`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// A file of rules, the name of rules that come with fsage, or rules themselves, in several lines.
+    pub rules: Spanned<String>,
+    /// A run or an experiment to compare with.
+    pub baseline: Option<String>,
+}
+
+/// The report.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Report {
+    /// Write it.
+    pub write: bool,
+}
+
+impl Default for Report {
+    fn default() -> Report {
+        Report { write: true }
+    }
+}
+
+/// A file that is read, to say where in it something is wrong.
+pub struct Text<'a> {
+    /// Its name in messages.
+    pub name: &'a str,
+    /// Its content.
+    pub text: &'a str,
+}
+
+impl Text<'_> {
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// No TOML, or no experiment; the message names the line.
+    pub fn parse(&self) -> crate::Result<File> {
+        toml::from_str(self.text).map_err(|error| {
+            let what = error.message().replace('\n', "; ");
+            self.wrong(
+                &error.span().unwrap_or(0..0),
+                format!("{what}; `fsage run --show policies` prints an example"),
+            )
+        })
+    }
+
+    /// An error at a place in the file.
+    pub fn wrong(&self, at: &Range<usize>, what: impl Display) -> crate::Error {
+        error!("{}:{}: {what}", self.name, 1 + self.lines_before(at))
+    }
+
+    /// How many lines come before the one of a place.
+    pub fn lines_before(&self, at: &Range<usize>) -> usize {
+        let before = self.text.bytes().take(at.start);
+        before.filter(|&byte| byte == b'\n').count()
+    }
+
+    /// How many lines come before the text in quotes at a place. A line that ends behind the quotes is not part of it.
+    pub fn lines_before_text(&self, at: &Range<usize>) -> usize {
+        let quoted = self.text.get(at.clone()).unwrap_or_default();
+        let text = quoted
+            .trim_start_matches(['"', '\''])
+            .trim_start_matches('\r');
+        self.lines_before(at) + usize::from(text.starts_with('\n'))
+    }
+}

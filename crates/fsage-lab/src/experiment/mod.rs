@@ -1,0 +1,344 @@
+//! Experiments: one file that says what is aged on what, and the folder of its results.
+//!
+//! A plan is a list of cells: a workload with a seed on a target, once. Each is an ordinary run, and stands for itself:
+//! cells of models run side by side, those of real file systems one after another, and what is done is not done again.
+
+mod at_work;
+mod cells;
+mod file;
+pub mod manifest;
+mod matrix;
+mod plan;
+mod results;
+mod steps;
+mod verdict;
+mod workloads;
+
+pub use file::Text;
+pub use plan::Plan;
+pub use results::{Row, print_table as print_results, rows};
+pub use steps::{Bench, MadeOf, Steps};
+pub use verdict::{Verdict, print_table as print_verdict};
+
+use crate::error::{Context, bail};
+use crate::interrupt;
+use crate::run_folder::way;
+use crate::watch::Progress;
+use crate::watch::{Unwatched, Watch};
+use at_work::AtWork;
+use cells::{Outcome, Place};
+use fsage_durable::{FileError, TemporaryFolder, make_folders};
+use manifest::{Manifest, State};
+use plan::CellPlan;
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use workloads::Workload;
+
+/// The rules that the experiment must keep to, in its folder.
+const RULES: &str = "rules.toml";
+
+/// One machine's share of the cells of an experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Which one, from 0.
+    number: u64,
+    /// Of how many.
+    of: u64,
+}
+
+impl Shard {
+    /// Whether it has the cell of this name. A cell belongs to the same shard whatever other cells there are.
+    fn has(self, id: &str) -> bool {
+        let hash = fsage_data::hash_bytes(id.as_bytes());
+        let first = hash.bytes().take(15);
+        let number = first.fold(0, |number, digit| {
+            number * 16 + u64::from(char::from(digit).to_digit(16).unwrap_or(0))
+        });
+        number % self.of == self.number
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Shard, String> {
+        let parts = text.split_once('/');
+        let numbers =
+            parts.and_then(|(i, n)| Some((i.parse::<u64>().ok()?, n.parse::<u64>().ok()?)));
+        match numbers {
+            Some((number, of)) if (1..=of).contains(&number) => Ok(Shard {
+                number: number - 1,
+                of,
+            }),
+            _ => Err("expected I/N, as in 1/4 to 4/4".to_owned()),
+        }
+    }
+}
+
+/// How to run an experiment.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Cells of models that run at the same time; none for one a core.
+    pub threads: Option<usize>,
+    /// Only these cells.
+    pub shard: Option<Shard>,
+}
+
+impl Options {
+    /// Whether the cell of this name is among those to run.
+    pub fn has(&self, id: &str) -> bool {
+        self.shard.is_none_or(|shard| shard.has(id))
+    }
+}
+
+/// What came of running an experiment.
+pub struct Ran {
+    /// All cells as they stand now, those of other shards included.
+    pub manifest: Manifest,
+    /// Cells that were done before.
+    pub skipped: usize,
+    /// The highest exit status of a cell that failed now; none if none did.
+    pub failed: Option<u8>,
+    /// Nobody else works on it until the report is written, too.
+    _at_work: AtWork,
+}
+
+impl Ran {
+    /// Whether there is something to report: a share of the cells is not until the last one is there.
+    pub fn is_over(&self) -> bool {
+        let mut cells = self.manifest.cells.iter();
+        cells.all(|cell| cell.state != State::Missing)
+    }
+}
+
+/// The experiment as it stands in its folder, which need not be there.
+///
+/// # Errors
+/// The folder holds another experiment, or cannot be read.
+pub fn standing(plan: &Plan, folder: &Path, options: &Options) -> crate::Result<Manifest> {
+    let mut manifest = manifest(plan, folder, &[])?;
+    manifest.cells.retain(|cell| options.has(&cell.id));
+    Ok(manifest)
+}
+
+/// Runs the cells that are not done, and writes the manifest. An interruption is an error; what is done stays.
+///
+/// # Errors
+/// The folder holds another experiment, or is at work; a workload cannot be made; the system refused something; an
+/// interrupt. A cell that fails is no error: it is told.
+pub fn run(plan: &Plan, folder: &Path, options: &Options, ui: &dyn Watch) -> crate::Result<Ran> {
+    let cells: Vec<&CellPlan> = plan
+        .cells
+        .iter()
+        .filter(|cell| options.has(&cell.id))
+        .collect();
+    let at_work = begin(plan, folder, options.shard)?;
+    let workloads = workloads(plan, &cells, folder, ui)?;
+    let ran = run_cells(plan, &cells, &workloads, folder, options, ui);
+    let hashes: Vec<Option<&str>> = workloads
+        .iter()
+        .map(|workload| Some(workload.as_ref()?.as_ref().ok()?.blake3.as_str()))
+        .collect();
+    let manifest = manifest(plan, folder, &hashes)?;
+    manifest.write(folder)?;
+    let outcomes = ran?;
+    interrupt::go_on().context("stopped; the same command goes on")?;
+    let failed = outcomes.iter().filter_map(|outcome| match outcome {
+        Outcome::Failed(status) => Some(*status),
+        _ => None,
+    });
+    let skipped = outcomes
+        .iter()
+        .filter(|outcome| matches!(outcome, Outcome::Skipped));
+    Ok(Ran {
+        manifest,
+        skipped: skipped.count(),
+        failed: failed.max(),
+        _at_work: at_work,
+    })
+}
+
+/// Makes the folder of an experiment, or finds it, and locks it.
+fn begin(plan: &Plan, folder: &Path, shard: Option<Shard>) -> crate::Result<AtWork> {
+    if folder.symlink_metadata().is_err() {
+        if let Some(parent) = folder.parent() {
+            make_folders(parent)?;
+        }
+        let new = TemporaryFolder::create(folder)?;
+        write_files(plan, new.path(), folder)?;
+        match new.publish() {
+            // Another process was quicker: both may be shards of it.
+            Ok(_) | Err(FileError::Exists { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let is_empty = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
+    let at_work = AtWork::begin(folder, shard)?;
+    if Manifest::is_experiment(folder) {
+        let begun = Manifest::read(folder)?;
+        if begun.name != plan.name {
+            bail!(
+                "{}: holds the experiment `{}`, and this one is `{}`; name another folder with -o",
+                folder.display(),
+                begun.name,
+                plan.name
+            );
+        }
+    } else if !is_empty {
+        bail!(
+            "{}: exists and is no experiment, so it is left alone; name another folder with -o",
+            folder.display()
+        );
+    }
+    write_files(plan, folder, folder)?;
+    Ok(at_work)
+}
+
+/// Writes what makes a folder that of an experiment, the manifest last; `folder` is where it will stand.
+fn write_files(plan: &Plan, to: &Path, folder: &Path) -> crate::Result<()> {
+    make_folders(&to.join("cells"))?;
+    fsage_durable::write(&to.join(manifest::FILE), &plan.text, true)?;
+    if let Some(check) = &plan.check {
+        fsage_durable::write(&to.join(RULES), &check.text, true)?;
+    }
+    manifest(plan, folder, &[])?.write(to)
+}
+
+/// What there is; `hashes` are those of the workloads, where they are known.
+fn manifest(plan: &Plan, folder: &Path, hashes: &[Option<&str>]) -> crate::Result<Manifest> {
+    let cells = plan.cells.iter().map(|cell| {
+        interrupt::go_on()?;
+        let hash = hashes.get(cell.workload).copied().flatten();
+        cells::standing(plan, cell, hash, folder)
+    });
+    Ok(Manifest {
+        fsage: env!("CARGO_PKG_VERSION").to_owned(),
+        schema_version: manifest::SCHEMA_VERSION,
+        name: plan.name.clone(),
+        summary: plan.summary.clone(),
+        blake3: fsage_data::hash_bytes(plan.text.as_bytes()),
+        paths_from: way(folder, &std::env::current_dir()?)?
+            .to_string_lossy()
+            .into_owned(),
+        suites: plan
+            .bench
+            .as_ref()
+            .map(|bench| bench.suites.clone())
+            .unwrap_or_default(),
+        rules: plan.check.as_ref().map(|_| RULES.to_owned()),
+        cells: cells.collect::<crate::Result<_>>()?,
+    })
+}
+
+/// A workload, or why there is none.
+type Readied = Option<crate::Result<Workload>>;
+
+/// The workloads of these cells, by their place in the plan. One that cannot be made is no reason to stop.
+fn workloads(
+    plan: &Plan,
+    cells: &[&CellPlan],
+    folder: &Path,
+    ui: &dyn Watch,
+) -> crate::Result<Vec<Readied>> {
+    let needed: HashSet<usize> = cells.iter().map(|cell| cell.workload).collect();
+    let mut workloads = Vec::new();
+    for (i, workload) in plan.workloads.iter().enumerate() {
+        let is_needed = needed.contains(&i);
+        let ready = is_needed.then(|| workloads::ready(workload, folder, ui));
+        interrupt::go_on().context("stopped; the same command goes on")?;
+        workloads.push(ready);
+    }
+    Ok(workloads)
+}
+
+fn run_cells(
+    plan: &Plan,
+    cells: &[&CellPlan],
+    workloads: &[Readied],
+    folder: &Path,
+    options: &Options,
+    ui: &dyn Watch,
+) -> crate::Result<Vec<Outcome>> {
+    let (real, models): (Vec<&CellPlan>, Vec<&CellPlan>) =
+        cells.iter().partition(|cell| cell.is_real);
+    let bar = ui.bar_count(Some(models.len() as u64), "cells");
+    let mut outcomes = run_models(plan, &models, workloads, folder, options, &*bar);
+    drop(bar);
+    let say = |line: &str| ui.note(line);
+    let place = Place {
+        plan,
+        folder,
+        say: &say,
+    };
+    for (i, cell) in real.iter().enumerate() {
+        if outcomes.is_err() || interrupt::go_on().is_err() {
+            break;
+        }
+        say(&format!("cell {} of {}: {}", i + 1, real.len(), cell.id));
+        let outcome = run_cell(&place, cell, workloads, options.threads, ui);
+        outcomes = outcomes.and_then(|mut all| {
+            all.push(outcome?);
+            Ok(all)
+        });
+    }
+    outcomes
+}
+
+/// Cells that share nothing: threads take one after another.
+fn run_models(
+    plan: &Plan,
+    cells: &[&CellPlan],
+    workloads: &[Readied],
+    folder: &Path,
+    options: &Options,
+    bar: &dyn Progress,
+) -> crate::Result<Vec<Outcome>> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = options.threads.unwrap_or(cores).min(cells.len());
+    let say = |line: &str| bar.note(line);
+    let place = Place {
+        plan,
+        folder,
+        say: &say,
+    };
+    let next = AtomicUsize::new(0);
+    let outcomes = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed))
+                    && interrupt::go_on().is_ok()
+                {
+                    let outcome = run_cell(&place, cell, workloads, Some(1), &Unwatched);
+                    bar.inc(1);
+                    outcomes
+                        .lock()
+                        .unwrap_or_else(std::sync::PoisonError::into_inner)
+                        .push(outcome);
+                }
+            });
+        }
+    });
+    let outcomes = outcomes
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    outcomes.into_iter().collect()
+}
+
+fn run_cell(
+    place: &Place<'_>,
+    cell: &CellPlan,
+    workloads: &[Readied],
+    threads: Option<usize>,
+    ui: &dyn Watch,
+) -> crate::Result<Outcome> {
+    match &workloads[cell.workload] {
+        Some(Ok(workload)) => place.run(cell, workload, threads, ui),
+        Some(Err(error)) => place.failed(cell, error, None),
+        None => bail!("{}: its workload was not made", cell.id),
+    }
+}

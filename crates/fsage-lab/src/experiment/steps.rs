@@ -1,0 +1,224 @@
+//! Aging and benchmarking in one run. What is done already is not done again, so that an interrupted run goes on.
+
+use super::manifest::write_json;
+use crate::aging;
+use crate::benching::{self, Existing, Machine};
+use crate::error::{Context, bail, error};
+use crate::run_folder::{Manifest, State};
+use crate::watch::Watch;
+use fsage_target::TargetSpec;
+use serde::{Deserialize, Serialize};
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// What makes a run what it is: the same gives the same results, on models byte for byte.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadeOf {
+    /// Version of fsage.
+    pub fsage: String,
+    /// BLAKE3 hash of the workload.
+    pub workload: String,
+    /// Specifications of the targets.
+    pub targets: Vec<String>,
+    /// Which repetition it is, from 1.
+    pub repetition: u32,
+    /// Operations that do not fit the state are skipped.
+    pub lenient: bool,
+    /// Models are checked every day.
+    pub check: bool,
+    /// A snapshot every so many days.
+    pub snapshots: Option<u32>,
+    /// The unaged control is measured.
+    pub control: bool,
+    /// What is benchmarked.
+    pub bench: Option<Bench>,
+}
+
+/// What is benchmarked, and on what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bench {
+    /// Suites by name.
+    pub suites: Vec<String>,
+    /// Sizes of files instead of the suites' own.
+    pub sizes: Vec<u64>,
+    /// Of every case.
+    pub repetitions: Option<u32>,
+    /// The disk below models.
+    pub device: String,
+    /// The machine of models.
+    pub host: String,
+    /// BLAKE3 hashes of these two, where they are files.
+    pub files: Vec<String>,
+    /// Seed of where the spindle stands.
+    pub seed: u64,
+}
+
+impl MadeOf {
+    /// What is not as it was, in a few words; none if all is.
+    pub fn differs_from(&self, earlier: &MadeOf) -> Option<String> {
+        let reasons = [
+            (
+                self.workload != earlier.workload,
+                "its workload has other content".to_owned(),
+            ),
+            (
+                self.targets != earlier.targets,
+                "its target is another one".to_owned(),
+            ),
+            (
+                self.bench != earlier.bench,
+                "its benchmarks are others".to_owned(),
+            ),
+            (
+                self.fsage != earlier.fsage,
+                format!("it was made by fsage {}", earlier.fsage),
+            ),
+            (self != earlier, "it is aged in another way".to_owned()),
+        ];
+        let mut reasons = reasons.into_iter();
+        reasons.find_map(|(differs, why)| differs.then_some(why))
+    }
+}
+
+impl MadeOf {
+    /// Keeps it in the folder of a run that is aged, for when that goes on. One that is there is of the same kind, or
+    /// this is an error.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn keep(&self, run: &Path) -> crate::Result<()> {
+        let path = run.join("made-of.json");
+        let failed = || format!("{}: cannot be read", path.display());
+        match fsage_input::bytes(&path, fsage_input::TEXT_BYTES) {
+            Err(error) if error.kind() == ErrorKind::NotFound => write_json(&path, self),
+            Err(error) => Err(error).with_context(failed),
+            Ok(earlier) => match self.differs_from(
+                &serde_json::from_slice(&earlier)
+                    .with_context(|| format!("{}: damaged; age the run again", path.display()))?,
+            ) {
+                Some(why) => bail!(
+                    "{}: cannot go on with it: {why}; give the same command again, or start anew with --force",
+                    run.display()
+                ),
+                None => Ok(()),
+            },
+        }
+    }
+}
+
+impl Bench {
+    /// Hashes of the drive and the machine, as far as they are files.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn hashes(names: [&str; 2]) -> crate::Result<Vec<String>> {
+        let files = names.into_iter().filter(|name| Path::new(name).is_file());
+        files.map(|file| Ok(fsage_data::hash_file(file)?)).collect()
+    }
+}
+
+/// The steps of a run.
+pub struct Steps<'a> {
+    /// The workload.
+    pub workload: &'a Path,
+    /// The targets.
+    pub specs: &'a [TargetSpec],
+    /// The folder of the run.
+    pub run: &'a Path,
+    /// What the run is made of.
+    pub made_of: &'a MadeOf,
+    /// Threads that share targets and repetitions; none for as many as there are cores.
+    pub threads: Option<usize>,
+    /// Replace a run of that name.
+    pub force: bool,
+    /// Go on with a run of that name, if there is one.
+    pub resume: bool,
+}
+
+impl Steps<'_> {
+    /// Ages, if that is not done. A run that is there and is made of something else is refused.
+    ///
+    /// # Errors
+    /// As [`age`](crate::aging::age).
+    pub fn age(&self, ui: &dyn Watch) -> crate::Result<()> {
+        let done = self.resume && Manifest::is_run(self.run) && !self.force;
+        if done {
+            let manifest = Manifest::read(self.run)?;
+            if manifest.state == State::Complete {
+                return manifest
+                    .is_of(Some(&self.made_of.workload), &self.made_of.targets)
+                    .map_err(|why| {
+                        error!(
+                            "{}: a run of another kind: {why}; give the command it was begun with, or name another \
+                             folder",
+                            self.run.display()
+                        )
+                    });
+            }
+        }
+        let options = aging::Options {
+            lenient: self.made_of.lenient,
+            check: self.made_of.check,
+            threads: self.threads,
+            snapshots: self.made_of.snapshots,
+            force: self.force,
+            resume: self.resume,
+            no_control: !self.made_of.control,
+            no_map: false,
+        };
+        aging::age(self.workload, self.specs, self.run, &options, ui).map(drop)
+    }
+
+    /// Benchmarks what is not benchmarked yet; gives what was left out, and why.
+    ///
+    /// # Errors
+    /// As [`measure_run`](crate::benching::measure_run).
+    pub fn measure(&self, ui: &dyn Watch) -> crate::Result<Vec<String>> {
+        let Some(bench) = &self.made_of.bench else {
+            return Ok(Vec::new());
+        };
+        self.measure_by(bench, ui)
+    }
+
+    fn measure_by(&self, bench: &Bench, ui: &dyn Watch) -> crate::Result<Vec<String>> {
+        let (fit, unfit): (Vec<TargetSpec>, Vec<TargetSpec>) = self
+            .specs
+            .iter()
+            .cloned()
+            .partition(|spec| benching::is_benchmarked(&spec.to_string()));
+        let mut left_out: Vec<String> = unfit
+            .iter()
+            .map(|spec| format!("{spec}: there is nothing to benchmark"))
+            .collect();
+        for line in &left_out {
+            ui.warn(line);
+        }
+        if fit.is_empty() {
+            return Ok(left_out);
+        }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let plan = benching::Plan {
+            suites: benching::suites(&bench.suites)?,
+            machine: Machine::named(&bench.device, &bench.host)?,
+            sizes: bench.sizes.clone(),
+            repetitions: bench.repetitions,
+            states: Vec::new(),
+            seed: bench.seed,
+            hot_days: benching::HOT_DAYS,
+            workload: None,
+            threads: self.threads.unwrap_or(cores),
+            drop_caches: false,
+            existing: if self.resume {
+                Existing::Kept
+            } else {
+                Existing::Refused
+            },
+        };
+        if plan.all_are_there(self.run, &fit) {
+            return Ok(left_out);
+        }
+        let measured = benching::measure_run(self.run, &fit, &plan, ui, &mut |_| Ok(()))?;
+        left_out.extend(measured.left_out);
+        Ok(left_out)
+    }
+}

@@ -1,0 +1,143 @@
+//! What a run says of its targets, in a few figures each.
+
+use crate::benching::{self, Ratio};
+use crate::days::{self, DayRow};
+use crate::run_folder::Manifest;
+use crate::table::{self, digits};
+use comfy_table::Table;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// A target of a run, from the first day to the benchmarks.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verdict {
+    /// Its specification.
+    pub target: String,
+    /// Days.
+    pub days: u64,
+    /// Operations, those skipped included.
+    pub operations: u64,
+    /// Operations that were not done.
+    pub skipped: u64,
+    /// Layout score at the end of the first day; `None` where no block is scored, here and below.
+    pub layout_first_day: Option<f64>,
+    /// Layout score at the end.
+    pub layout_end: Option<f64>,
+    /// From the end of the first day to the end of the last, in 100 days: below 0 where it decays. `None` of a single
+    /// day.
+    pub change_per_100_days: Option<f64>,
+    /// Layout score of the unaged control.
+    pub layout_control: Option<f64>,
+    /// The layout score at the end as a multiple of that of the control.
+    pub layout_ratio: Option<f64>,
+    /// Throughput of the aged file system as a multiple of that of the control.
+    pub throughput: Vec<Ratio>,
+}
+
+impl Verdict {
+    /// Reads what a complete run and its benchmarks say of each target.
+    ///
+    /// # Errors
+    /// The run, or its results, cannot be read.
+    pub fn of_run(run: &Path, suites: &[String]) -> crate::Result<Vec<Verdict>> {
+        let manifest = Manifest::read(run)?;
+        let targets = manifest.targets.iter().map(|target| {
+            let folder = run.join(&target.folder);
+            let rows = days::read(&folder.join("days.parquet"))?;
+            let last = rows.last().cloned().unwrap_or_default();
+            Ok(Verdict {
+                target: target.spec.clone(),
+                days: target.days,
+                operations: target.operations,
+                skipped: target.skipped,
+                layout_first_day: rows.first().and_then(DayRow::score),
+                layout_end: last.score(),
+                change_per_100_days: change_per_100_days(&rows),
+                layout_control: last.control_layout_score,
+                layout_ratio: last.layout_ratio,
+                throughput: benching::ratios(&folder, suites)?,
+            })
+        });
+        targets.collect()
+    }
+}
+
+/// How far the layout score moves in 100 days, from the end of the first day to the end of the last.
+fn change_per_100_days(rows: &[DayRow]) -> Option<f64> {
+    let (first, last) = (rows.first()?, rows.last()?);
+    let days = rows.len() - 1;
+    let change = last.score()? - first.score()?;
+    (days > 0).then(|| change / days as f64 * 100.0)
+}
+
+/// Suites and phases, each once, in their order.
+pub fn phases<'a>(of: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<(&'a str, &'a str)> {
+    let mut phases = Vec::new();
+    for phase in of {
+        if !phases.contains(&phase) {
+            phases.push(phase);
+        }
+    }
+    phases
+}
+
+/// An empty table: columns with these titles, the layout, and a column a phase.
+pub fn table(titles: &[&str], phases: &[(&str, &str)]) -> Table {
+    let layout = [
+        "layout\nend",
+        "change in\n100 days",
+        "layout\naged / control",
+    ];
+    let phases = phases
+        .iter()
+        .map(|(suite, phase)| format!("{suite}\n{phase}"));
+    let phases: Vec<String> = phases.collect();
+    let phases = phases.iter().map(String::as_str);
+    let header: Vec<&str> = titles.iter().copied().chain(layout).chain(phases).collect();
+    table::table(&header)
+}
+
+/// What the columns of the phases are, below a table that has any.
+pub fn print_note(out: &mut impl Write, phases: &[(&str, &str)]) -> io::Result<()> {
+    if phases.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "The columns behind the layout are throughput, aged over control: below 1 the aged file system is slower."
+    )
+}
+
+/// A row a target: layout, then throughput aged over control, a column a phase.
+///
+/// # Errors
+/// `out` fails.
+pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()> {
+    let of_all = verdicts.iter().flat_map(|verdict| &verdict.throughput);
+    let phases = phases(of_all.map(Ratio::of));
+    let mut table = table(&["target", "days", "skipped"], &phases);
+    for verdict in verdicts {
+        let mut cells = vec![
+            verdict.target.clone(),
+            verdict.days.to_string(),
+            verdict.skipped.to_string(),
+            digits(verdict.layout_end),
+            verdict
+                .change_per_100_days
+                .map_or_else(|| "-".to_owned(), |change| format!("{change:+.3}")),
+            digits(verdict.layout_ratio),
+        ];
+        for phase in &phases {
+            let mut ratios = verdict.throughput.iter();
+            let ratio = ratios.find(|ratio| ratio.of() == *phase);
+            cells.push(digits(ratio.map(|ratio| ratio.aged_by_control)));
+        }
+        table.add_row(cells);
+    }
+    writeln!(out, "{table}")?;
+    if !phases.is_empty() {
+        writeln!(out)?;
+    }
+    print_note(out, &phases)
+}

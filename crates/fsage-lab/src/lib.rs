@@ -1,0 +1,65 @@
+//! The laboratory as a library: what the `fsage` program does, from a typed request to a typed result.
+//!
+//! | to | call | and get |
+//! |---|---|---|
+//! | make a workload | [`generate()`] | what it consists of |
+//! | age targets by it | [`age`] | their days, and a run: a folder with everything |
+//! | measure a run, a snapshot, a directory or an image | [`measure`] | metrics |
+//! | benchmark what was aged against what was not | [`bench_run`], [`bench_empty`] | measurements with their spread |
+//! | do all of that over a matrix of targets, workloads and seeds | [`experiment`] | its cells and verdicts |
+//! | judge a run by rules, or against another | [`check()`] | pass or fail, rule by rule |
+//! | ask how well snapshots stand for the truth | [`verify`] | differences, day by day |
+//! | look at it | [`write_report`] | one HTML page |
+//!
+//! Nothing here prints. Whoever wants to see how work goes on hands in a [`Watch`]; [`Unwatched`] sees nothing. Long
+//! work ends in order after [`interrupt::stop`]. An [`Error`] names the file and what was expected, and tells bad input
+//! from a system that refused. What was written is whole and on disk when a function returns, or is not there at all.
+//!
+//! It may use every crate below: workloads, models, real file systems, metrics, devices, the page. It knows nothing of a
+//! command line but the options themselves, which carry their names and help ([`generate::Args`]), so that the program,
+//! an experiment's file and other languages have the same ones.
+//!
+//! # Example
+//! ```
+//! use fsage_lab::{AgeOptions, TargetSpec, Unwatched, age};
+//! # let folder = tempfile::tempdir()?;
+//! # let workload = folder.path().join("w.ops");
+//! # fsage_durable::write(&workload, "create 1 0 20000\ncreate 2 0 9000\ndelete 1\ncreate 3 0 40000\nday 1\n", true)?;
+//! let targets = [TargetSpec::parse("ffs:preset=tiny")?];
+//! let run = folder.path().join("run");
+//! let aged = age(&workload, &targets, &run, &AgeOptions::default(), &Unwatched)?;
+//! let last = aged[0].rows.last().expect("a day");
+//! assert_eq!(last.files, 2);
+//! # Ok::<(), fsage_lab::Error>(())
+//! ```
+
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+pub mod aging;
+pub mod benching;
+pub mod cffs_image;
+pub mod check;
+pub mod collect;
+pub mod days;
+pub mod device;
+pub mod error;
+pub mod experiment;
+pub mod generate;
+pub mod interrupt;
+mod map_file;
+pub mod measure;
+pub mod report;
+pub mod run_folder;
+pub mod table;
+pub mod tree_table;
+pub mod verify;
+pub mod watch;
+
+pub use aging::{Aged, Options as AgeOptions, age};
+pub use benching::{measure_empty as bench_empty, measure_run as bench_run};
+pub use check::check;
+pub use error::{Error, Result};
+pub use fsage_target::TargetSpec;
+pub use generate::generate;
+pub use report::write as write_report;
+pub use watch::{Progress, Unit, Unwatched, Watch};

@@ -1,0 +1,497 @@
+//! Benchmarks: aged against control.
+
+use super::subject::{Group, Life, Over, Subject};
+use crate::benching::{Line, State, lines, spread};
+use fsage_report::chart::size_text;
+use fsage_report::charts::{Bar, Point, Series};
+use fsage_report::{Axis, Bars, Cell, DataTable, Exhibit, Format, Lines, Scale, Section, Sheet};
+
+/// Sizes of files that stand beside each other as bars; of more there are curves.
+const BARS: usize = 4;
+/// Ratios that differ from 1 by less are no difference.
+const SAME: f64 = 0.01;
+
+/// The section; none where nothing was measured.
+pub fn section(group: &Group) -> Option<Section> {
+    let mut exhibits = Vec::new();
+    for suite in suites(group) {
+        let measured = measured(group, &suite);
+        exhibits.extend(bars(group, &suite, &measured));
+        exhibits.extend(curves(group, &suite, &measured));
+        exhibits.push(table(group, &suite, &measured));
+    }
+    (!exhibits.is_empty()).then(|| Section {
+        id: format!("bench{}", group.suffix),
+        title: group.titled("Benchmarks"),
+        lead: format!(
+            "How fast the aged file systems are, beside their unaged controls{}. Medians of the repetitions, with the \
+             95 % interval of the median; of fewer than six repetitions the smallest and the largest value.",
+            machine(group)
+        ),
+        exhibits,
+    })
+}
+
+/// The models that the benchmarks ran on, where they are the same for all.
+fn machine(group: &Group) -> String {
+    let lives = group.subjects.iter().flat_map(|subject| &subject.lives);
+    let mut models = lives
+        .flat_map(|life| &life.bench)
+        .map(|row| (&row.device, &row.host));
+    match models.next() {
+        Some((Some(device), Some(host)))
+            if models.all(|m| m == (&Some(device.clone()), &Some(host.clone()))) =>
+        {
+            format!(", simulated: disk {device}, host {host}")
+        }
+        _ => String::new(),
+    }
+}
+
+/// What a suite does, in a sentence.
+fn doing(suite: &str) -> &'static str {
+    match suite {
+        "hot-files" => {
+            " Reads all files that were modified in the last month, then overwrites them in place."
+        }
+        "sequential" => " Creates many files of one size in new directories, then reads them.",
+        _ => "",
+    }
+}
+
+/// Aged against control of a phase, target by target.
+pub struct Compared {
+    /// The suite.
+    pub suite: String,
+    /// The phase.
+    pub phase: String,
+    /// Target and ratio.
+    pub ratios: Vec<(String, Ratio)>,
+}
+
+/// The throughput of the aged file system as a multiple of that of its control.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratio {
+    /// Median over the repetitions, then over the sizes of files; the mean over lives.
+    pub mean: f64,
+    /// Whether that is no difference: less than 1 %, or within what repetitions differ by.
+    pub is_same: bool,
+    /// Whether a case ran only once: nothing says then how far another repetition would lie from it.
+    pub is_single: bool,
+}
+
+/// Every phase that was measured in both states, by suite.
+pub fn compared(group: &Group) -> Vec<Compared> {
+    let mut compared: Vec<Compared> = Vec::new();
+    for suite in suites(group) {
+        let mut of_suite: Vec<Compared> = Vec::new();
+        for (subject, lives) in measured(group, &suite) {
+            for phase in phases(&lives) {
+                let Some(ratio) = ratio(&lives, &phase) else {
+                    continue;
+                };
+                let known = of_suite.iter().position(|known| known.phase == phase);
+                let at = known.unwrap_or_else(|| {
+                    of_suite.push(Compared {
+                        suite: suite.clone(),
+                        phase: phase.clone(),
+                        ratios: Vec::new(),
+                    });
+                    of_suite.len() - 1
+                });
+                of_suite[at].ratios.push((subject.name.clone(), ratio));
+            }
+        }
+        compared.extend(of_suite);
+    }
+    for compared in &mut compared {
+        compared
+            .ratios
+            .sort_by(|a, b| b.1.mean.total_cmp(&a.1.mean));
+    }
+    compared
+}
+
+fn ratio(lives: &[Vec<Line>], phase: &str) -> Option<Ratio> {
+    let of_life = |lines: &Vec<Line>| {
+        let ratios = lines.iter().filter(|line| line.phase == phase);
+        let ratios = ratios.filter_map(|line| line.ratio.as_ref());
+        let medians: Vec<f64> = ratios.map(|ratio| ratio.median).collect();
+        fsage_bench::Summary::of(&medians).map(|summary| summary.median)
+    };
+    let over = Over::of(lives.iter().filter_map(of_life))?;
+    let mut all = lives.iter().flatten().filter(|line| line.phase == phase);
+    let within = match (all.next(), all.next()) {
+        (Some(line), None) => line.ratio.as_ref().is_some_and(|ratio| {
+            let (low, high) = spread(ratio);
+            low <= 1.0 && 1.0 <= high
+        }),
+        _ => false,
+    };
+    let mut of_phase = lives.iter().flatten().filter(|line| line.phase == phase);
+    Some(Ratio {
+        is_single: over.count == 1
+            && of_phase.any(|line| line.ratio.as_ref().is_some_and(|ratio| ratio.count == 1)),
+        mean: over.mean,
+        is_same: within || (over.mean - 1.0).abs() < SAME,
+    })
+}
+
+/// Names of all suites, in order.
+fn suites(group: &Group) -> Vec<String> {
+    let lives = group.subjects.iter().flat_map(|subject| &subject.lives);
+    let rows = lives.flat_map(|life| &life.bench);
+    let mut suites: Vec<String> = rows.map(|row| row.measurement.benchmark.clone()).collect();
+    suites.sort();
+    suites.dedup();
+    suites
+}
+
+/// What was measured of a target, life by life.
+type Measured<'a> = Vec<(&'a Subject, Vec<Vec<Line>>)>;
+
+fn measured<'a>(group: &'a Group, suite: &str) -> Measured<'a> {
+    let of_suite = |life: &Life| {
+        let rows = life
+            .bench
+            .iter()
+            .filter(|row| row.measurement.benchmark == suite);
+        lines(&rows.cloned().collect::<Vec<_>>())
+    };
+    let subjects = group.subjects.iter().map(|subject| {
+        let lives = subject.lives.iter().map(of_suite);
+        (
+            subject,
+            lives.filter(|lines| !lines.is_empty()).collect::<Vec<_>>(),
+        )
+    });
+    subjects.filter(|(_, lives)| !lives.is_empty()).collect()
+}
+
+/// Phases in the order of their first lines.
+fn phases(lives: &[Vec<Line>]) -> Vec<String> {
+    let mut phases: Vec<String> = Vec::new();
+    for line in lives.iter().flatten() {
+        if !phases.contains(&line.phase) {
+            phases.push(line.phase.clone());
+        }
+    }
+    phases
+}
+
+/// How fast a state is: the median with its spread; over several lives the mean of their medians, with the smallest and
+/// the largest.
+fn speed(
+    lives: &[Vec<Line>],
+    phase: &str,
+    file_bytes: Option<u64>,
+    state: State,
+) -> Option<(f64, (f64, f64))> {
+    let lines = lives.iter().flatten();
+    let lines = lines.filter(|line| line.phase == phase && line.file_bytes == file_bytes);
+    let speeds = lines.flat_map(Line::speeds);
+    let speeds = speeds.filter(|(of, _)| *of == state);
+    let speeds: Vec<(f64, (f64, f64))> = speeds.map(|(_, s)| (s.median, spread(s))).collect();
+    match speeds[..] {
+        [one] => Some(one),
+        _ => Over::of(speeds.iter().map(|(median, _)| *median))
+            .map(|over| (over.mean, (over.low, over.high))),
+    }
+}
+
+const STATES: [State; 3] = [State::Aged, State::Control, State::Empty];
+
+/// Phases and sizes of a suite with what they are counted in, of all targets.
+fn cases(measured: &Measured<'_>) -> Vec<(String, &'static str, Vec<Option<u64>>)> {
+    let mut cases: Vec<(String, &'static str, Vec<Option<u64>>)> = Vec::new();
+    for line in measured.iter().flat_map(|(_, lives)| lives).flatten() {
+        let known = cases.iter_mut().find(|(phase, ..)| *phase == line.phase);
+        match known {
+            Some((.., sizes)) if sizes.contains(&line.file_bytes) => {}
+            Some((.., sizes)) => sizes.push(line.file_bytes),
+            None => cases.push((line.phase.clone(), line.unit_name(), vec![line.file_bytes])),
+        }
+    }
+    for (.., sizes) in &mut cases {
+        sizes.sort_unstable();
+    }
+    cases
+}
+
+/// Bars of the phases with few sizes of files, a chart for each unit.
+fn bars(group: &Group, suite: &str, measured: &Measured<'_>) -> Vec<Exhibit> {
+    let place = |name: &str| {
+        group
+            .subjects
+            .iter()
+            .map(|s| s.name.as_str())
+            .position(|s| s == name)
+    };
+    let mut charts = Vec::new();
+    for (unit, id) in [("MB/s", "mb"), ("files/s", "files")] {
+        let mut bars = Vec::new();
+        for (phase, _, sizes) in cases(measured)
+            .into_iter()
+            .filter(|(_, of, sizes)| *of == unit && sizes.len() <= BARS)
+        {
+            for size in sizes {
+                let group = match size {
+                    Some(bytes) => format!("{phase}, {}", size_text(bytes)),
+                    None => phase.clone(),
+                };
+                for (subject, lives) in measured {
+                    let states = STATES.iter();
+                    bars.extend(states.filter_map(|&state| {
+                        let (value, interval) = speed(lives, &phase, size, state)?;
+                        Some(Bar {
+                            group: group.clone(),
+                            target: place(&subject.name)?,
+                            state: state.as_str().to_owned(),
+                            value,
+                            interval: Some(interval),
+                        })
+                    }));
+                }
+            }
+        }
+        if bars.is_empty() {
+            continue;
+        }
+        let chart = Bars {
+            id: format!("bench-{}-{id}{}", slug(suite), group.suffix),
+            title: format!("Benchmark {suite}"),
+            description: format!("In {unit}; longer is faster.{}", doing(suite)),
+            value: Axis {
+                label: unit.to_owned(),
+                from_zero: true,
+                ..Axis::default()
+            },
+            targets: group.subjects.iter().map(|s| s.name.clone()).collect(),
+            bars,
+        };
+        charts.push(Exhibit::Chart(chart.into_chart()));
+    }
+    charts
+}
+
+/// Curves by size of files, of the phases with many.
+fn curves(group: &Group, suite: &str, measured: &Measured<'_>) -> Vec<Exhibit> {
+    let mut charts = Vec::new();
+    for (phase, unit, sizes) in cases(measured) {
+        if sizes.len() <= BARS {
+            continue;
+        }
+        let mut series = Vec::new();
+        for (subject, lives) in measured {
+            for state in STATES {
+                let points = sizes.iter().filter_map(|&size| {
+                    let (value, interval) = speed(lives, &phase, size, state)?;
+                    Some(Point {
+                        x: size? as f64,
+                        y: Some(value),
+                        interval: Some(interval),
+                    })
+                });
+                let points: Vec<Point> = points.collect();
+                if points.is_empty() {
+                    continue;
+                }
+                series.push(Series {
+                    name: match state {
+                        State::Aged => subject.name.clone(),
+                        other => format!("{}, {}", subject.name, other.as_str()),
+                    },
+                    target: subject.place,
+                    dashed: state != State::Aged,
+                    points,
+                });
+            }
+        }
+        let chart = Lines {
+            id: format!("bench-{}-{}{}", slug(suite), slug(&phase), group.suffix),
+            title: format!("Benchmark {suite}: {phase}, by size of files"),
+            description: "Dashed: the unaged control. Bands are the spread of the repetitions."
+                .to_owned(),
+            x: Axis {
+                label: "file size".to_owned(),
+                format: Format::Bytes,
+                scale: Scale::Log,
+                from_zero: false,
+            },
+            y: Axis {
+                label: unit.to_owned(),
+                from_zero: true,
+                ..Axis::default()
+            },
+            series,
+            published: Vec::new(),
+        };
+        charts.push(Exhibit::Chart(chart.into_chart()));
+    }
+    charts
+}
+
+/// Letters, digits and hyphens, for an id.
+pub fn slug(text: &str) -> String {
+    let keep = |c: char| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_lowercase()
+        } else {
+            '-'
+        }
+    };
+    text.chars().map(keep).collect()
+}
+
+fn table(group: &Group, suite: &str, measured: &Measured<'_>) -> Exhibit {
+    let mut data = DataTable::new(&[
+        "phase",
+        "size",
+        "unit",
+        "target",
+        "aged",
+        "control",
+        "empty",
+        "aged / control",
+    ]);
+    for (phase, unit, sizes) in cases(measured) {
+        for size in sizes {
+            for (subject, lives) in measured {
+                let mut row: Vec<Cell> = vec![
+                    phase.as_str().into(),
+                    size.map_or(Cell::Null, |bytes| size_text(bytes).into()),
+                    unit.into(),
+                    subject.name.as_str().into(),
+                ];
+                row.extend(STATES.map(|state| {
+                    let speed = speed(lives, &phase, size, state);
+                    Cell::from(speed.map(|(value, _)| value))
+                }));
+                let lines = lives.iter().flatten();
+                let lines = lines.filter(|line| line.phase == phase && line.file_bytes == size);
+                let ratios = lines.filter_map(|line| Some(line.ratio.as_ref()?.median));
+                row.push(Over::of(ratios).map(|over| over.mean).into());
+                data.rows.push(row);
+            }
+        }
+    }
+    let known = |at: usize| data.rows.iter().any(|row| row[at] != Cell::Null);
+    let kept: Vec<usize> = (0..data.columns.len()).filter(|&at| known(at)).collect();
+    let of_sizes = if known(1) {
+        " The verdict has its median over the sizes of files."
+    } else {
+        ""
+    };
+    data.columns = kept.iter().map(|&at| data.columns[at].clone()).collect();
+    for row in &mut data.rows {
+        *row = kept.iter().map(|&at| row[at].clone()).collect();
+    }
+    Exhibit::Table(Sheet {
+        id: format!("bench-{}-table{}", slug(suite), group.suffix),
+        title: format!("Benchmark {suite}, medians"),
+        description: format!(
+            "Aged over control is the median of the ratios of repetitions with the same number; below 1 the aged file \
+             system is the slower one.{of_sizes}"
+        ),
+        data,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::benching::results::Row;
+    use fsage_bench::Measurement;
+
+    /// So many million bytes in a second.
+    fn row(state: State, repetition: u32, file_bytes: Option<u64>, megabytes: u64) -> Row {
+        Row {
+            target: "ffs".to_owned(),
+            state,
+            device: None,
+            host: None,
+            measurement: Measurement {
+                benchmark: "hot-files".to_owned(),
+                phase: "read".to_owned(),
+                file_bytes,
+                repetition,
+                files: 1,
+                bytes: megabytes * 1_000_000,
+                elapsed_ns: 1_000_000_000,
+                cpu_ns: None,
+                optimal: None,
+                countable: None,
+                requests: None,
+            },
+        }
+    }
+
+    fn group(bench: Vec<Row>) -> Group {
+        Group {
+            subjects: vec![Subject {
+                name: "a".to_owned(),
+                lives: vec![Life {
+                    bench,
+                    ..Life::default()
+                }],
+                ..Subject::default()
+            }],
+            ..Group::default()
+        }
+    }
+
+    fn ratio_of(pairs: &[(u64, u64)]) -> Ratio {
+        let rows = pairs
+            .iter()
+            .zip(0..)
+            .flat_map(|(&(aged, control), repetition)| {
+                [
+                    row(State::Aged, repetition, None, aged),
+                    row(State::Control, repetition, None, control),
+                ]
+            });
+        let compared = compared(&group(rows.collect()));
+        assert_eq!(compared.len(), 1);
+        compared[0].ratios[0].1
+    }
+
+    #[test]
+    fn aged_is_slower_unless_repetitions_differ_by_as_much() {
+        let slower = ratio_of(&[(2, 4), (3, 6)]);
+        assert_eq!(
+            (slower.mean.to_string().as_str(), slower.is_same),
+            ("0.5", false)
+        );
+        // By hand: 0.5, 1.25 and 0.75; their median is 0.75, and 1 lies between the smallest and the largest.
+        let same = ratio_of(&[(2, 4), (5, 4), (3, 4)]);
+        assert_eq!(
+            (same.mean.to_string().as_str(), same.is_same),
+            ("0.75", true)
+        );
+    }
+
+    #[test]
+    fn few_sizes_are_bars_and_many_are_curves() {
+        let charts = |sizes: u64| {
+            let sizes = (1..=sizes).map(|size| Some(size << 14));
+            let rows = sizes.flat_map(|size| {
+                [
+                    row(State::Aged, 0, size, 2),
+                    row(State::Control, 0, size, 4),
+                ]
+            });
+            let section = section(&group(rows.collect())).expect("a section");
+            let ids = section
+                .exhibits
+                .into_iter()
+                .filter_map(|exhibit| match exhibit {
+                    Exhibit::Chart(chart) => Some(chart.id),
+                    Exhibit::Table(_) => None,
+                });
+            ids.collect::<Vec<String>>()
+        };
+        assert_eq!(charts(2), ["bench-hot-files-mb"]);
+        assert_eq!(charts(5), ["bench-hot-files-read"]);
+        assert!(section(&Group::default()).is_none());
+    }
+}

@@ -1,0 +1,258 @@
+//! What stands on the page of an experiment: cells become the lives of their targets, workload by workload.
+
+use super::again;
+use super::subject::{Group, Subject};
+use super::words::{counted, list, shell};
+use super::{Material, names, source};
+use crate::experiment::manifest::{Cell, Manifest, State};
+use fsage_report::{self as page, DataTable, Exhibit, Section, Sheet};
+use std::path::Path;
+
+/// Reads an experiment.
+pub fn read(path: &Path) -> crate::Result<Material> {
+    let manifest = Manifest::read(path)?;
+    let mut missing = Vec::new();
+    let mut specs: Vec<&str> = Vec::new();
+    let mut workloads: Vec<&str> = Vec::new();
+    for cell in &manifest.cells {
+        if !specs.contains(&cell.target.as_str()) {
+            specs.push(&cell.target);
+        }
+        if !workloads.contains(&cell.workload.as_str()) {
+            workloads.push(&cell.workload);
+        }
+    }
+    let names = names::short(&specs);
+    let subjects: Vec<Subject> = specs
+        .iter()
+        .zip(names)
+        .enumerate()
+        .map(|(place, (spec, name))| Subject {
+            name,
+            place,
+            spec: (*spec).to_owned(),
+            facts: again::target_facts(spec, &serde_json::Map::new()),
+            lives: Vec::new(),
+        })
+        .collect();
+    let several = workloads.len() > 1;
+    let mut groups: Vec<Group> = workloads
+        .iter()
+        .enumerate()
+        .map(|(at, workload)| Group {
+            suffix: if several {
+                format!("-w{}", at + 1)
+            } else {
+                String::new()
+            },
+            title: several.then(|| (*workload).to_owned()),
+            subjects: subjects.clone(),
+            workload: None,
+        })
+        .collect();
+    for cell in &manifest.cells {
+        let group = workloads
+            .iter()
+            .position(|workload| *workload == cell.workload);
+        let subject = specs.iter().position(|spec| *spec == cell.target);
+        if let Some((group, subject)) = group.zip(subject) {
+            live(path, cell, &mut groups[group], subject, &mut missing);
+        }
+    }
+    for group in &mut groups {
+        group.subjects.retain(|subject| !subject.lives.is_empty());
+    }
+    missing.extend(unfinished(path, &manifest.cells));
+    let seeds = distinct(manifest.cells.iter().map(|cell| cell.seed)).len();
+    Ok(Material {
+        title: manifest.name.clone(),
+        subtitle: format!(
+            "{}{}, {}, {}; fsage {}",
+            sentence_before(&manifest.summary),
+            counted(workloads.len() as u64, "workload"),
+            counted(seeds as u64, "seed"),
+            counted(specs.len() as u64, "target"),
+            manifest.fsage
+        ),
+        targets: subjects.iter().map(Subject::target).collect(),
+        facts: facts(&manifest, &workloads, &groups),
+        commands: commands(path),
+        own_sections: vec![cells(&manifest.cells, &specs, &subjects)],
+        groups,
+        missing,
+    })
+}
+
+/// A cell becomes a life of its target.
+fn live(path: &Path, cell: &Cell, group: &mut Group, subject: usize, missing: &mut Vec<String>) {
+    if cell.state != State::Complete {
+        return;
+    }
+    match source::run(&path.join(&cell.run)) {
+        Ok(run) => {
+            missing.extend(
+                run.missing
+                    .iter()
+                    .map(|line| format!("Cell {}: {line}", cell.id)),
+            );
+            if let Some(manifest) = run.manifest {
+                group.workload.get_or_insert(manifest.workload);
+            }
+            let lives = run.subjects.into_iter().flat_map(|subject| subject.lives);
+            group.subjects[subject].lives.extend(lives);
+        }
+        Err(error) => missing.push(format!("Cell {}: {error:#}.", cell.id)),
+    }
+    missing.extend(
+        cell.left_out
+            .iter()
+            .map(|line| format!("Cell {}: {line}.", cell.id)),
+    );
+}
+
+/// Cells that are not done.
+fn unfinished(path: &Path, cells: &[Cell]) -> Vec<String> {
+    let again = shell(&format!("{}/experiment.toml", path.display()));
+    let mut lines = Vec::new();
+    for cell in cells.iter().filter(|cell| cell.state == State::Failed) {
+        let why = cell.error.as_deref().unwrap_or("nothing says why");
+        lines.push(format!("Cell {} failed: {why}.", cell.id));
+    }
+    let missing = cells.iter().filter(|cell| cell.state == State::Missing);
+    let missing: Vec<&str> = missing.map(|cell| cell.id.as_str()).collect();
+    if !missing.is_empty() {
+        let shown = &missing[..missing.len().min(10)];
+        let more = if shown.len() < missing.len() {
+            ", ..."
+        } else {
+            ""
+        };
+        lines.push(format!(
+            "{} not run yet, or interrupted: {}{more}.",
+            counted(missing.len() as u64, "cell"),
+            list(shown)
+        ));
+    }
+    if !lines.is_empty() {
+        lines.push(format!(
+            "`fsage run {again} -o {}` runs what is not done.",
+            shell(&path.display().to_string())
+        ));
+    }
+    lines
+}
+
+/// A text as a sentence with a blank behind it; nothing if it is empty.
+fn sentence_before(summary: &str) -> String {
+    match summary.chars().last() {
+        None => String::new(),
+        Some('.' | '?' | '!') => format!("{summary} "),
+        Some(_) => format!("{summary}. "),
+    }
+}
+
+fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen = Vec::new();
+    for value in values {
+        if !seen.contains(&value) {
+            seen.push(value);
+        }
+    }
+    seen
+}
+
+fn facts(manifest: &Manifest, workloads: &[&str], groups: &[Group]) -> Vec<page::Fact> {
+    let mut facts = vec![again::fact(
+        "BLAKE3 of the experiment file",
+        manifest.blake3.as_str(),
+    )];
+    for (name, group) in workloads.iter().zip(groups) {
+        let generator = group.workload.as_ref().and_then(|w| w.source.clone());
+        facts.push(again::fact(
+            &format!("workload {name}"),
+            generator.unwrap_or_default(),
+        ));
+    }
+    let count = |state| {
+        manifest
+            .cells
+            .iter()
+            .filter(|cell| cell.state == state)
+            .count()
+    };
+    facts.push(again::fact(
+        "cells",
+        format!(
+            "{} complete, {} failed, {} not run",
+            count(State::Complete),
+            count(State::Failed),
+            count(State::Missing)
+        ),
+    ));
+    if !manifest.suites.is_empty() {
+        facts.push(again::fact("benchmarks", list(&manifest.suites)));
+    }
+    facts.push(again::fact("run by", format!("fsage {}", manifest.fsage)));
+    facts
+}
+
+fn commands(path: &Path) -> Vec<page::Command> {
+    let name = source::name_of(path);
+    let file = shell(&format!("{name}/experiment.toml"));
+    let again = shell(&format!("{name}-again"));
+    let command = |what: &str, line: String| page::Command {
+        what: what.to_owned(),
+        line,
+    };
+    vec![
+        command(
+            "Run the experiment again, in the folder that holds this one:",
+            format!("fsage run {file} -o {again}"),
+        ),
+        command("Its report:", format!("fsage report {again}")),
+    ]
+}
+
+/// The table of all cells.
+fn cells(cells: &[Cell], specs: &[&str], subjects: &[Subject]) -> Section {
+    let mut data = DataTable::new(&[
+        "cell",
+        "workload",
+        "seed",
+        "target",
+        "repetition",
+        "state",
+        "why",
+    ]);
+    for cell in cells {
+        let at = specs.iter().position(|spec| *spec == cell.target);
+        let target = at.map_or(cell.target.as_str(), |at| subjects[at].name.as_str());
+        let state = match cell.state {
+            State::Complete => "complete",
+            State::Failed => "failed",
+            State::Missing => "not run",
+        };
+        data.rows.push(vec![
+            cell.id.as_str().into(),
+            cell.workload.as_str().into(),
+            cell.seed.map(|seed| seed as f64).into(),
+            target.into(),
+            f64::from(cell.repetition).into(),
+            state.into(),
+            cell.error
+                .clone()
+                .map_or(page::Cell::Null, page::Cell::from),
+        ]);
+    }
+    Section {
+        id: "cells".to_owned(),
+        title: "Cells of the experiment".to_owned(),
+        lead: "Each cell is one target with one seed of a workload, once: an ordinary run below cells/.".to_owned(),
+        exhibits: vec![Exhibit::Table(Sheet {
+            id: "cells-table".to_owned(),
+            title: "Cells".to_owned(),
+            description: String::new(),
+            data,
+        })],
+    }
+}

@@ -1,0 +1,303 @@
+//! The report: from the folder of a run, or of an experiment, to what stands on its page.
+//!
+//! A page compares [`Subject`]s: a target with everything that is known of its lives, one in a run, several in an
+//! experiment. Every section is a file here, which makes charts and tables of subjects and knows nothing of files.
+
+mod again;
+mod bench;
+mod by_size;
+mod decay;
+mod experiment;
+mod free_space;
+mod log;
+mod map;
+pub(crate) mod names;
+mod origin;
+mod outcomes;
+mod pieces;
+mod source;
+mod split_files;
+mod subject;
+mod terms;
+mod verdict;
+mod words;
+
+pub use subject::{Group, Life, Subject};
+
+use words::list;
+
+use crate::error::{Context, bail};
+use crate::experiment::manifest::Manifest as Experiment;
+use crate::run_folder::WorkloadFacts;
+use crate::watch::Watch;
+use fsage_durable::PartialFile;
+use fsage_report::charts::Published;
+use fsage_report::{Command, Fact, Report, Section, Target};
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::path::Path;
+
+/// Name of the page in the folder that it is of.
+pub const PAGE: &str = "report.html";
+
+/// Near the beginning of every page that fsage makes.
+const MARK: &str = "<meta name=\"generator\" content=\"fsage";
+
+/// What others measured under the same workload, shown beside ours.
+pub trait Beside {
+    /// A section that compares; `None` where they measured nothing of the kind.
+    fn section(&self, group: &Group) -> Option<Section>;
+
+    /// Their layout scores, for the chart by day.
+    fn layout_by_day(&self, group: &Group) -> Vec<Published>;
+}
+
+/// Writes the page of a run or of an experiment. A page that fsage made is replaced, another file is not.
+///
+/// # Errors
+/// It is no run and no experiment; another file is in the place of the page; it cannot be written.
+pub fn write(
+    of: &Path,
+    to: &Path,
+    beside: Option<&dyn Beside>,
+    ui: &dyn Watch,
+) -> crate::Result<()> {
+    may_be_replaced(to)?;
+    let material = material(of)?;
+    for line in &material.missing {
+        ui.warn(line);
+    }
+    let page = fsage_report::render(&page(material, beside))
+        .with_context(|| format!("{}: its report cannot be made", of.display()))?;
+    let mut file = PartialFile::create(to, true)?;
+    file.write_all(page.as_bytes())
+        .with_context(|| format!("{}: cannot write the report", to.display()))?;
+    Ok(file.finish()?)
+}
+
+fn material(of: &Path) -> crate::Result<Material> {
+    if Experiment::is_experiment(of) {
+        experiment::read(of)
+    } else {
+        run(of)
+    }
+}
+
+/// What a page is made of.
+#[derive(Default)]
+struct Material {
+    title: String,
+    subtitle: String,
+    targets: Vec<Target>,
+    groups: Vec<Group>,
+    missing: Vec<String>,
+    facts: Vec<Fact>,
+    commands: Vec<Command>,
+    /// Sections of its own, behind all others.
+    own_sections: Vec<Section>,
+}
+
+/// A run compares its targets under one workload.
+fn run(of: &Path) -> crate::Result<Material> {
+    let run = source::run(of)?;
+    let mut material = Material {
+        title: title(&run.subjects),
+        subtitle: run.name.clone(),
+        targets: run.subjects.iter().map(Subject::target).collect(),
+        groups: Vec::new(),
+        missing: run.missing,
+        facts: Vec::new(),
+        commands: Vec::new(),
+        own_sections: Vec::new(),
+    };
+    let mut group = Group {
+        subjects: run.subjects,
+        ..Group::default()
+    };
+    if let Some(manifest) = &run.manifest {
+        material.subtitle = again::subtitle(&run.name, manifest, &group.subjects);
+        material.facts = again::facts(manifest, &group.subjects);
+        material.commands = again::commands(of, &run.name, manifest, &group);
+        group.workload = Some(manifest.workload.clone());
+    }
+    material.groups.push(group);
+    Ok(material)
+}
+
+/// The targets by name; of many how many there are.
+fn title(subjects: &[Subject]) -> String {
+    let names: Vec<&str> = subjects.iter().map(|s| s.name.as_str()).collect();
+    match names.len() {
+        0..=4 => list(&names),
+        n => format!("{n} targets compared"),
+    }
+}
+
+fn page(material: Material, beside: Option<&dyn Beside>) -> Report {
+    let mut sections = Vec::new();
+    let mut verdict = Vec::new();
+    let mut missing = material.missing;
+    for group in &material.groups {
+        verdict.extend(verdict::findings(group));
+        let of_group = [
+            decay::section(group, beside),
+            by_size::section(group),
+            free_space::section(group),
+            split_files::section(group),
+            log::section(group),
+            pieces::section(group),
+            bench::section(group),
+            beside.and_then(|beside| beside.section(group)),
+            outcomes::section(group),
+            origin::section(group),
+        ];
+        sections.extend(of_group.into_iter().flatten());
+        missing.extend(lacking(group));
+    }
+    let maps = map::maps(&material.groups, &mut missing);
+    sections.extend(material.own_sections);
+    for finding in &mut verdict {
+        // A link leads to what stands on the page only.
+        let leads = |id: &String| sections.iter().any(|section| section.id == *id);
+        finding.section = finding.section.take().filter(leads);
+    }
+    Report {
+        title: material.title,
+        subtitle: material.subtitle,
+        verdict,
+        missing,
+        targets: material.targets,
+        facts: material.facts,
+        commands: material.commands,
+        sections,
+        maps,
+        terms: terms::terms(),
+    }
+}
+
+/// What a complete run of this version could have, and this one has not.
+fn lacking(group: &Group) -> Vec<String> {
+    let mut lacking = Vec::new();
+    let said = |text: &str| match &group.title {
+        Some(workload) => format!("{workload}: {text}"),
+        None => text.to_owned(),
+    };
+    let lives = || group.subjects.iter().flat_map(|subject| &subject.lives);
+    if lives().any(|life| life.last().is_some()) && lives().all(|life| life.bench.is_empty()) {
+        lacking.push(said(
+            "No benchmark was run. `fsage bench RUN` measures every target, aged and unaged.",
+        ));
+    }
+    let counted = |workload: &WorkloadFacts| !workload.origins.is_empty();
+    if lives().any(|life| life.last().is_some()) && !group.workload.as_ref().is_some_and(counted) {
+        lacking.push(said(
+            "Which share of the operations is exact and which is guessed was not counted: the run is not complete, or \
+             was made by an older version. `fsage inspect WORKLOAD` tells.",
+        ));
+    }
+    lacking
+}
+
+/// That nothing of others is lost.
+fn may_be_replaced(to: &Path) -> crate::Result<()> {
+    let file = match fsage_input::file(to) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        other => other.with_context(|| format!("{}: cannot be replaced", to.display()))?,
+    };
+    let mut head = Vec::new();
+    let read = file.take(4096).read_to_end(&mut head);
+    read.with_context(|| format!("{}: cannot be replaced", to.display()))?;
+    if !String::from_utf8_lossy(&head).contains(MARK) {
+        bail!(
+            "{}: exists and is no report of fsage, so it is not replaced; name another file with -o",
+            to.display()
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::subject::Life;
+    use super::*;
+    use crate::days::DayRow;
+
+    fn subject(name: &str, score: f64) -> Subject {
+        let day = DayRow {
+            layout_score: score,
+            layout_scored: 100,
+            utilization: Some(0.5),
+            operations: 10,
+            ..DayRow::default()
+        };
+        Subject {
+            name: name.to_owned(),
+            lives: vec![Life {
+                days: vec![day],
+                ..Life::default()
+            }],
+            ..Subject::default()
+        }
+    }
+
+    /// Ids would clash, and the page would be refused, without what tells the workloads apart.
+    #[test]
+    fn every_workload_of_an_experiment_has_sections_of_its_own() {
+        let group = |at: usize| Group {
+            suffix: format!("-w{at}"),
+            title: Some(format!("workload {at}")),
+            subjects: vec![subject("a", 0.9), subject("b", 0.7)],
+            workload: None,
+        };
+        let report = page(
+            Material {
+                title: "both".to_owned(),
+                groups: vec![group(1), group(2)],
+                ..Material::default()
+            },
+            None,
+        );
+        let first = |prefix: &str| {
+            let mut findings = report.verdict.iter();
+            findings.find(|finding| finding.text.starts_with(prefix))
+        };
+        for at in 1..=2 {
+            let finding = first(&format!("workload {at}: After 1 day a keeps 90 %"));
+            let section = finding.and_then(|finding| finding.section.clone());
+            assert_eq!(section, Some(format!("decay-w{at}")));
+        }
+        fsage_report::render(&report).expect("a page");
+    }
+
+    #[test]
+    fn of_many_targets_the_title_has_the_number() {
+        let named = |n: usize| {
+            (0..n)
+                .map(|i| subject(&format!("t{i}"), 0.5))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(title(&named(2)), "t0 and t1");
+        assert_eq!(title(&named(10)), "10 targets compared");
+    }
+
+    #[test]
+    fn a_link_of_the_verdict_leads_to_what_is_there() {
+        let report = page(
+            Material {
+                groups: vec![Group {
+                    subjects: vec![subject("a", 0.9)],
+                    ..Group::default()
+                }],
+                ..Material::default()
+            },
+            None,
+        );
+        let sections: Vec<&str> = report.sections.iter().map(|s| s.id.as_str()).collect();
+        for finding in &report.verdict {
+            let section = finding.section.as_deref();
+            assert!(
+                section.is_none_or(|section| sections.contains(&section)),
+                "{section:?}"
+            );
+        }
+    }
+}

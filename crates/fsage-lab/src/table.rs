@@ -1,0 +1,40 @@
+//! Results as text: tables, shares, scores, JSON.
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// A table with a line below its header and nothing else; numbers stand right.
+pub fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::NOTHING)
+        .set_style(TableComponent::HeaderLines, '─')
+        .set_style(TableComponent::MiddleHeaderIntersections, '─')
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(header.to_vec());
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// Writes a value as JSON.
+///
+/// # Errors
+/// `out` fails.
+pub fn print_json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value)?;
+    writeln!(out)?;
+    out.flush()
+}
+
+/// A share as percent; a dash where it is not known.
+pub fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "-".to_owned(), |s| format!("{:.1} %", s * 100.0))
+}
+
+/// A score; a dash where it is not known.
+pub fn digits(score: Option<f64>) -> String {
+    score.map_or_else(|| "-".to_owned(), |score| format!("{score:.3}"))
+}

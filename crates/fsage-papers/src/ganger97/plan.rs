@@ -1,0 +1,77 @@
+//! What is run for the paper, as `run.toml` says it.
+
+use crate::paper::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Embedded inodes and explicit grouping, each alone and together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Grouping {
+    /// Small files.
+    pub small_files: SmallFiles,
+    /// Small files on aged file systems.
+    pub aged: AgedSmallFiles,
+    /// Size of the large file.
+    pub large_file: Bytes,
+    /// Programs that work on sources.
+    pub applications: Programs,
+    /// Requests of several sizes.
+    pub request_cost: RequestCost,
+}
+
+/// Small files, in directories of 100.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SmallFiles {
+    /// Size of each file.
+    pub size: Bytes,
+    /// Directories where throughput is measured.
+    pub directories: u64,
+    /// Directories where requests are counted beside those of the independent model.
+    pub counted_directories: u64,
+}
+
+/// Small files on aged file systems.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgedSmallFiles {
+    /// Size of the file systems, fresh and aged.
+    pub partition: Bytes,
+    /// Directories of 100 files.
+    pub directories: u64,
+    /// Presets of the aging, ascending by fullness.
+    pub presets: Vec<String>,
+    /// Generations after filling, if not those of the presets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub generations: Option<u64>,
+}
+
+/// Programs that work on sources.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Programs {
+    /// Times of the processor for a compilation that are tried beside the benchmark's own, in milliseconds.
+    pub compile_ms: Vec<u64>,
+}
+
+/// Drives on which requests of several sizes are timed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RequestCost {
+    /// Of the time of the paper.
+    pub drives: Vec<String>,
+    /// One that was older.
+    pub older: String,
+}
+
+impl Grouping {
+    /// The workloads, in a sentence that names `seed`.
+    pub fn workload_text(&self, seed: u64) -> String {
+        let generations = match self.aged.generations {
+            Some(generations) => format!(", {generations} generations after filling"),
+            None => String::new(),
+        };
+        let presets = self.aged.presets.join(", ");
+        format!("Aged by {presets} with seed {seed}{generations}.")
+    }
+}

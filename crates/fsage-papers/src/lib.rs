@@ -1,0 +1,120 @@
+//! The experiments of papers: what is run, what came out, and how it stands to what was published.
+//!
+//! | where | what |
+//! |---|---|
+//! | [`paper`] | `papers/*/run.toml` and `expected.toml` |
+//! | [`lab`] | benchmarks over a disk and a host |
+//! | [`aged`], [`experiments`] | of the papers on allocators of FFS: file systems, aged and empty |
+//! | [`sizes`], [`by_blocks`], [`hot`], [`layout_by_day`] | what is measured of them |
+//! | [`cheng`] | a bulletin board on disks that are rearranged: runs, figures, tables, statements |
+//! | [`smith96`], [`smith97`], [`seltzer95`], [`ganger97`] | the figures and tables of a paper, one file each |
+//! | [`comparison`] | published, ours, verdict |
+//! | [`figure`], [`page`], [`folder`] | CSV, charts, the page, and the folder with all of it |
+//!
+//! Published numbers are compared with, and drawn as rings; nothing of ours is computed from them.
+
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod aged;
+mod beside;
+mod by_blocks;
+mod cheng;
+pub mod comparison;
+mod experiments;
+pub mod figure;
+pub mod folder;
+mod ganger97;
+mod hot;
+mod lab;
+mod layout_by_day;
+mod page;
+pub mod paper;
+mod seltzer95;
+mod sizes;
+mod smith96;
+mod smith97;
+
+use anyhow::bail;
+use comparison::Line;
+use experiments::Bench;
+use figure::Exhibit;
+use fsage_lab::Watch;
+use lab::Lab;
+use paper::{Experiments, Paper};
+use std::path::Path;
+
+pub use beside::Papers;
+pub use page::tally;
+
+/// What came out.
+#[derive(Debug)]
+pub struct Reproduction {
+    /// Everything that the paper reports, with ours beside it.
+    pub lines: Vec<Line>,
+    /// Figures and tables.
+    pub exhibits: Vec<Exhibit>,
+    /// The figures that are also drawn in the terminal, by their slugs.
+    pub terminal: Vec<&'static str>,
+}
+
+/// Makes the workload of a paper, ages its file systems and runs its benchmarks. The workload, where there is one,
+/// stays at `workload`.
+///
+/// # Errors
+/// A preset of the paper is unknown; the workload cannot be written; an interrupt.
+pub fn reproduce(
+    paper: &Paper,
+    workload: &Path,
+    threads: usize,
+    ui: &dyn Watch,
+) -> anyhow::Result<Reproduction> {
+    match &paper.run.experiments {
+        Experiments::Rearrangement(plan) => cheng::reproduce(paper, plan, threads, ui),
+        Experiments::Allocators(plan) => {
+            let bench = Bench {
+                paper,
+                plan,
+                lab: Lab::new(&paper.run, threads, ui)?,
+                workload,
+                threads,
+                ui,
+            };
+            aged::generate(paper, &plan.workload, workload, ui)?;
+            match paper.name.as_str() {
+                "smith96" => smith96::reproduce(&bench),
+                "smith97" => smith97::reproduce(&bench),
+                name => bail!("no experiments are known of `{name}`"),
+            }
+        }
+        Experiments::Logging(plan) => {
+            let bench = seltzer95::Bench {
+                paper,
+                plan,
+                lab: Lab::new(&paper.run, threads, ui)?,
+                threads,
+                ui,
+            };
+            seltzer95::reproduce(&bench)
+        }
+        Experiments::Grouping(plan) => ganger97::reproduce(&ganger97::Bench {
+            paper,
+            plan,
+            lab: Lab::new(&paper.run, threads, ui)?,
+            workload,
+            threads,
+            ui,
+        }),
+    }
+}
+
+/// What ours was run on, in a sentence or two.
+pub fn facts(paper: &Paper) -> String {
+    let run = &paper.run;
+    format!(
+        "Simulated: disk {}, host {}, {} runs of every measurement with the spindle at a random angle. {}",
+        run.device,
+        run.host,
+        run.repetitions,
+        run.experiments.workload_text(run.seed)
+    )
+}

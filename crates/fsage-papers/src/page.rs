@@ -1,0 +1,332 @@
+//! The page of a reproduction, as a report.
+
+use super::comparison::{Line, Verdict};
+use super::figure::{BarChart, Exhibit, Figure, Sheet};
+use super::paper::Paper;
+use super::{Reproduction, facts};
+use fsage_report::charts::{Bar, Bars, Point, Published, Series};
+use fsage_report::svg;
+use fsage_report::{
+    self as page, Axis, Cell, Command, DataTable, Fact, Finding, Format, Lines, Report, Scale,
+    Section, Target, Tone,
+};
+
+/// What stands on the page.
+pub fn report(paper: &Paper, made: &Reproduction) -> Report {
+    let run = &paper.run;
+    let sections = [
+        Section {
+            id: "comparison".to_owned(),
+            title: "Beside the paper".to_owned(),
+            lead: "Every number and statement of the paper, with ours beside it. Met is a figure within a band around \
+                   the published one, and a statement that holds for our curves."
+                .to_owned(),
+            exhibits: vec![comparison(&made.lines)],
+        },
+        Section {
+            id: "figures".to_owned(),
+            title: "Figures and tables".to_owned(),
+            lead: "Diamonds are published values.".to_owned(),
+            exhibits: made.exhibits.iter().map(|exhibit| shown(paper, exhibit)).collect(),
+        },
+    ];
+    let sections = sections
+        .into_iter()
+        .filter(|section| !section.exhibits.is_empty());
+    Report {
+        title: run.title.clone(),
+        subtitle: format!(
+            "{}. {}. Reproduced by fsage {}",
+            run.authors,
+            run.published,
+            env!("CARGO_PKG_VERSION")
+        ),
+        verdict: verdict(&made.lines),
+        targets: run
+            .targets
+            .iter()
+            .map(|(name, spec)| Target {
+                name: name.clone(),
+                spec: spec.clone(),
+                facts: Vec::new(),
+            })
+            .collect(),
+        facts: [
+            ("question", run.question.clone()),
+            ("what is run", facts(paper)),
+        ]
+        .map(|(label, value)| Fact {
+            label: label.to_owned(),
+            value,
+        })
+        .to_vec(),
+        commands: vec![Command {
+            what: "Run it again:".to_owned(),
+            line: again(paper),
+        }],
+        sections: sections.collect(),
+        ..Report::default()
+    }
+}
+
+/// How many lines came out how.
+pub fn tally(lines: &[Line]) -> String {
+    let count = |verdict| lines.iter().filter(|line| line.verdict == verdict).count();
+    format!(
+        "{} of {} statements and figures are met, {} differ, {} were not measured.",
+        count(Verdict::Met),
+        lines.len(),
+        count(Verdict::Differs),
+        count(Verdict::NotMeasured)
+    )
+}
+
+/// The tally, and what differs.
+fn verdict(lines: &[Line]) -> Vec<Finding> {
+    let finding = |text, tone| Finding {
+        text,
+        tone,
+        section: Some("comparison".to_owned()),
+    };
+    let differs = lines.iter().filter(|line| line.verdict == Verdict::Differs);
+    let differs = differs.map(|line| {
+        // A statement has no figure.
+        let published = line
+            .expected
+            .value
+            .map(|_| format!("published {}, ", line.published_text()));
+        let text = format!(
+            "Differs, {}: {}: {}ours {}.",
+            line.expected.id,
+            line.expected.statement,
+            published.unwrap_or_default(),
+            line.ours_text()
+        );
+        finding(text, Tone::Bad)
+    });
+    std::iter::once(finding(tally(lines), Tone::Neutral))
+        .chain(differs)
+        .collect()
+}
+
+fn comparison(lines: &[Line]) -> page::Exhibit {
+    let mut data = DataTable::new(&[
+        "id",
+        "statement",
+        "published",
+        "ours",
+        "verdict",
+        "place and reading",
+    ]);
+    for line in lines {
+        let notes = [&line.expected.place, &line.expected.measured];
+        let notes: Vec<&str> = notes.into_iter().flatten().map(String::as_str).collect();
+        let cells = line.cells().into_iter().chain([notes.join("; ")]);
+        data.rows.push(cells.map(Cell::from).collect());
+    }
+    page::Exhibit::Table(page::Sheet {
+        id: "comparison-table".to_owned(),
+        title: "Published and ours".to_owned(),
+        description: tally(lines),
+        data,
+    })
+}
+
+fn shown(paper: &Paper, exhibit: &Exhibit) -> page::Exhibit {
+    match exhibit {
+        Exhibit::Figure(figure) => page::Exhibit::Chart(lines(paper, figure).into_chart()),
+        Exhibit::Bars(chart) => page::Exhibit::Chart(bars(paper, chart).into_chart()),
+        Exhibit::Sheet(sheet) => page::Exhibit::Table(table(sheet)),
+    }
+}
+
+fn table(sheet: &Sheet) -> page::Sheet {
+    let header: Vec<&str> = sheet.header.iter().map(String::as_str).collect();
+    let mut data = DataTable::new(&header);
+    let rows = sheet.rows.iter();
+    data.rows
+        .extend(rows.map(|row| row.iter().map(|cell| Cell::from(cell.as_str())).collect()));
+    page::Sheet {
+        id: sheet.slug.to_owned(),
+        title: sheet.title.clone(),
+        description: sheet.text.clone(),
+        data,
+    }
+}
+
+fn bars(paper: &Paper, chart: &BarChart) -> Bars {
+    // Colors are those of the file systems; what is none comes behind them.
+    let mut targets: Vec<String> = paper.run.targets.keys().cloned().collect();
+    let bars = chart.bars.iter().map(|bar| {
+        let known = targets.iter().position(|name| *name == bar.curve);
+        let target = known.unwrap_or_else(|| {
+            targets.push(bar.curve.clone());
+            targets.len() - 1
+        });
+        Bar {
+            group: bar.group.clone(),
+            target,
+            state: String::new(),
+            value: bar.value,
+            interval: bar.deviation.map(|d| (bar.value - d, bar.value + d)),
+        }
+    });
+    let bars = bars.collect();
+    Bars {
+        id: chart.slug.to_owned(),
+        title: chart.title.clone(),
+        description: chart.text.clone(),
+        value: Axis {
+            label: chart.value_label.to_owned(),
+            from_zero: true,
+            ..Axis::default()
+        },
+        targets,
+        bars,
+    }
+}
+
+fn lines(paper: &Paper, figure: &Figure) -> Lines {
+    let (format, scale) = match figure.axis {
+        svg::Axis::Linear => (Format::Number, Scale::Linear),
+        svg::Axis::Bytes => (Format::Bytes, Scale::Log),
+    };
+    let mut places = Vec::new();
+    let series = figure.curves.iter().map(|curve| {
+        let place = place(paper, &curve.name);
+        let dashed = places.contains(&place);
+        places.push(place);
+        let points = curve.points.iter().map(|point| Point {
+            x: point.x,
+            y: Some(point.y),
+            interval: point.deviation.map(|d| (point.y - d, point.y + d)),
+        });
+        Series {
+            name: curve.name.clone(),
+            target: place,
+            dashed,
+            points: points.collect(),
+        }
+    });
+    let series = series.collect();
+    let published = figure.published.iter().map(|point| Published {
+        series: point.curve.clone(),
+        x: point.x,
+        y: point.y,
+    });
+    Lines {
+        id: figure.slug.to_owned(),
+        title: figure.title.clone(),
+        description: figure.text.clone(),
+        x: Axis {
+            label: figure.x_label.to_owned(),
+            format,
+            scale,
+            from_zero: false,
+        },
+        y: Axis {
+            label: figure.y_label.to_owned(),
+            ..Axis::default()
+        },
+        series,
+        published: published.collect(),
+    }
+}
+
+/// The file system that a curve is of: the one with the longest name that the curve begins with; a place of its own for
+/// what is none.
+fn place(paper: &Paper, curve: &str) -> usize {
+    let targets = paper.run.targets.keys().enumerate();
+    let named = targets.filter(|(_, name)| curve.starts_with(name.as_str()));
+    let longest = named.max_by_key(|(_, name)| name.len());
+    longest.map_or(paper.run.targets.len(), |(place, _)| place)
+}
+
+/// The command that leads to the same bytes.
+fn again(paper: &Paper) -> String {
+    let run = &paper.run;
+    let mut line = format!(
+        "fsage reproduce {} --seed {} --repetitions {} --device {} --host {}",
+        paper.name, run.seed, run.repetitions, run.device, run.host
+    );
+    if let Ok(printed) = Paper::named(&paper.name) {
+        line += &run.experiments.options_from(&printed.run.experiments);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::Measured;
+    use crate::figure::{self, Curve};
+
+    fn made(paper: &Paper) -> Reproduction {
+        let mut measured = Measured::default();
+        measured.figure("S96.1", Some(1.55));
+        measured.shape("S96.4", Some((false, "a < b & c".into())));
+        Reproduction {
+            lines: measured.compare(paper),
+            exhibits: vec![
+                Exhibit::Sheet(Sheet {
+                    slug: "t",
+                    title: "T".into(),
+                    text: String::new(),
+                    header: vec!["a".into()],
+                    rows: vec![vec!["1 > 0".into()]],
+                }),
+                Exhibit::Figure(Figure {
+                    slug: "f",
+                    title: "F".into(),
+                    text: String::new(),
+                    axis: svg::Axis::Bytes,
+                    x_label: "size",
+                    y_label: "MB/s",
+                    curves: ["orig", "orig-nrpos-1", "orig, empty", "raw disk"]
+                        .map(|name| Curve::exact(name, [(1.0, 2.0)]))
+                        .to_vec(),
+                    published: vec![figure::Published {
+                        curve: "orig".into(),
+                        x: 1.0,
+                        y: 1.6,
+                    }],
+                }),
+            ],
+            terminal: vec![],
+        }
+    }
+
+    #[test]
+    fn everything_is_on_the_page_and_is_text() {
+        let paper = Paper::named("smith96").unwrap();
+        let page = fsage_report::render(&report(&paper, &made(&paper))).unwrap();
+        // What keeps options and commas of a command together is no text.
+        let page = ["<span class=\"option\">", "</span>", "<wbr>"]
+            .iter()
+            .fold(page, |page, tag| page.replace(tag, ""));
+        for text in [
+            "S96.10.orig.end",
+            "1.55",
+            "a &lt; b &amp; c",
+            "1 &gt; 0",
+            "1 of 32",
+            "Differs, S96.4:",
+            "fsage reproduce smith96 --seed 1 --repetitions 10 --device st32430n --host pentium-120<",
+        ] {
+            assert!(page.contains(text), "{text}");
+        }
+    }
+
+    /// Names of papers/smith96/run.toml in order: orig, orig-nrpos-1, realloc.
+    #[test]
+    fn a_curve_has_the_color_of_its_file_system() {
+        let paper = Paper::named("smith96").unwrap();
+        let Exhibit::Figure(figure) = &made(&paper).exhibits[1] else {
+            panic!("a figure");
+        };
+        let lines = lines(&paper, figure);
+        let places: Vec<_> = lines.series.iter().map(|s| (s.target, s.dashed)).collect();
+        assert_eq!(places, [(0, false), (1, false), (0, true), (3, false)]);
+        assert_eq!(lines.published[0].series, "orig");
+    }
+}

@@ -1,0 +1,409 @@
+//! Files of one size each: created, read, written over, deleted, on empty file systems (section 3).
+
+use super::rates::{Rates, Unit, over};
+use super::{Bench, Systems};
+use crate::comparison::Measured;
+use crate::figure::{Curve, Exhibit, Figure, Published};
+use crate::paper::Paper;
+use crate::sizes::mean;
+use fsage_bench::benchmarks::Sequential;
+use fsage_bench::benchmarks::sequential::SEQUENTIAL_1995;
+use fsage_report::chart::size_text;
+use fsage_report::svg::Axis;
+use std::borrow::Cow;
+use std::ops::RangeBounds;
+
+const KB: u64 = 1 << 10;
+const MB: u64 = 1 << 20;
+/// Files are large from here on.
+const LARGE: u64 = 4 * MB;
+
+/// The benchmark on all four file systems.
+pub struct BySize {
+    systems: Systems,
+    bandwidth: f64,
+}
+
+impl BySize {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// It fails; an interrupt.
+    pub fn run(bench: &Bench<'_>) -> anyhow::Result<BySize> {
+        let plan = &bench.plan.by_size;
+        let benchmark = Sequential {
+            sizes: Cow::Owned(plan.sizes.iter().map(|size| size.0).collect()),
+            files: Bench::file_count(plan),
+            files_per_directory: plan.files_per_directory,
+            ..SEQUENTIAL_1995
+        };
+        Ok(BySize {
+            systems: bench.on_all(&benchmark)?,
+            bandwidth: bench.plan.bandwidth_mb_per_s,
+        })
+    }
+
+    /// What the paper says of it.
+    pub fn measure(&self, measured: &mut Measured) {
+        let Systems {
+            lfs, m8r0, m8r2, ..
+        } = &self.systems;
+        for (row, bytes) in [
+            ("S95.1.1K", KB),
+            ("S95.1.2K", 2 * KB),
+            ("S95.1.32K", 32 * KB),
+            ("S95.1.512K", 512 * KB),
+        ] {
+            let ratio = over(create(lfs, bytes), create(m8r0, bytes));
+            measured.figure(row, ratio);
+        }
+        for (row, rates) in [
+            ("S95.2.lfs", lfs),
+            ("S95.2.m8r0", m8r0),
+            ("S95.2.m8r2", m8r2),
+        ] {
+            let large = large(rates, "create");
+            measured.figure(row, large.map(|rate| rate / self.bandwidth));
+        }
+        measured.shape("S95.3.alike", self.reads_are_alike());
+        measured.shape("S95.3.shape", self.reads_dip());
+        measured.shape("S95.4.lfs", self.log_reads_faster());
+        measured.shape("S95.4.gaps", self.gaps_read_slower());
+        measured.shape("S95.4.drop", self.indirect_blocks_cost_more());
+        measured.figure("S95.5.lfs", large(lfs, "read"));
+        measured.figure("S95.5.m8r0", large(m8r0, "read"));
+        measured.shape("S95.6.lfs", self.log_overwrites_faster());
+        measured.shape("S95.6.dip", self.overwriting_dips());
+        let above = |rates| mean_over(rates, "overwrite", 512 * KB..);
+        measured.figure("S95.6.m8r0", over(above(m8r2), above(m8r0)));
+        measured.figure("S95.6.log", over(above(m8r2), above(lfs)));
+        let deletes = |rates: &Rates, bytes| rates.mean(Unit::Files, "delete", bytes);
+        measured.figure("S95.7.small", over(deletes(lfs, KB), deletes(m8r0, KB)));
+        measured.shape("S95.7.drop", self.deletes_drop());
+        let ratios = ratios(lfs, m8r0, Unit::Files, "delete", LARGE..);
+        measured.figure("S95.7.large", mean(ratios.into_iter().map(|(_, r)| r)));
+        measured.shape("S95.8", self.small_writes());
+        measured.figure(
+            "S95.9.write",
+            over(large(m8r2, "create"), large(lfs, "create")),
+        );
+        measured.figure("S95.9.read", over(large(m8r2, "read"), large(lfs, "read")));
+    }
+
+    /// Below 64 KB the log and both clustered FFS are read within a quarter of each other.
+    fn reads_are_alike(&self) -> Option<(bool, String)> {
+        let all = ratios(
+            &self.systems.lfs,
+            &self.systems.m8r0,
+            Unit::Megabytes,
+            "read",
+            ..64 * KB,
+        );
+        let (least, most) = range(&all)?;
+        Some((
+            least >= 0.75 && most <= 1.25,
+            format!("the log at {least:.2} to {most:.2} of m8r0"),
+        ))
+    }
+
+    /// From 1 to 8 KB reading gets faster, 16 KB are a dip, 64 KB are faster, and 128 KB slower.
+    fn reads_dip(&self) -> Option<(bool, String)> {
+        let at = |rates, kb| read(rates, kb * KB);
+        let mut parts = Vec::new();
+        let mut holds = true;
+        for (name, rates) in [("lfs", &self.systems.lfs), ("m8r0", &self.systems.m8r0)] {
+            let [one, eight, sixteen] = [at(rates, 1)?, at(rates, 8)?, at(rates, 16)?];
+            let [full, behind] = [at(rates, 64)?, at(rates, 128)?];
+            holds &= eight > one && sixteen < eight && full > sixteen && behind < full;
+            parts.push(format!(
+                "{name} {one:.2}, {eight:.2}, {sixteen:.2}, {full:.2}, {behind:.2}"
+            ));
+        }
+        let text = format!("at 1, 8, 16, 64, 128 KB: {} MB/s", parts.join("; "));
+        Some((holds, text))
+    }
+
+    fn log_reads_faster(&self) -> Option<(bool, String)> {
+        let all = ratios(
+            &self.systems.lfs,
+            &self.systems.m8r0,
+            Unit::Megabytes,
+            "read",
+            64 * KB..=2 * MB,
+        );
+        let (least, most) = range(&all)?;
+        Some((
+            least > 1.0,
+            format!("the log at {least:.2} to {most:.2} of m8r0"),
+        ))
+    }
+
+    fn gaps_read_slower(&self) -> Option<(bool, String)> {
+        let all = ratios(
+            &self.systems.m8r2,
+            &self.systems.m8r0,
+            Unit::Megabytes,
+            "read",
+            128 * KB..=4 * MB,
+        );
+        let (least, most) = range(&all)?;
+        Some((
+            most < 1.0,
+            format!("m8r2 at {least:.2} to {most:.2} of m8r0"),
+        ))
+    }
+
+    /// From 64 to 128 KB, the first size with an indirect block of an FFS.
+    fn indirect_blocks_cost_more(&self) -> Option<(bool, String)> {
+        let step = |rates| over(read(rates, 128 * KB), read(rates, 64 * KB));
+        let (log, ffs) = (step(&self.systems.lfs)?, step(&self.systems.m8r0)?);
+        Some((
+            ffs < 1.0 && ffs < log,
+            format!("from 64 to 128 KB: lfs x {log:.2}, m8r0 x {ffs:.2}"),
+        ))
+    }
+
+    fn log_overwrites_faster(&self) -> Option<(bool, String)> {
+        let Systems {
+            lfs, m8r0, m8r2, ..
+        } = &self.systems;
+        let over = |ffs| ratios(lfs, ffs, Unit::Megabytes, "overwrite", ..=256 * KB);
+        let all: Vec<(u64, f64)> = over(m8r0).into_iter().chain(over(m8r2)).collect();
+        let (least, most) = range(&all)?;
+        Some((
+            least > 1.0,
+            format!("{least:.2} to {most:.2} times as fast"),
+        ))
+    }
+
+    fn overwriting_dips(&self) -> Option<(bool, String)> {
+        let step = |rates: &Rates| {
+            let at = |kb: u64| rates.mean(Unit::Megabytes, "overwrite", kb * KB);
+            over(at(64), at(32))
+        };
+        let (log, ffs) = (step(&self.systems.lfs)?, step(&self.systems.m8r0)?);
+        Some((
+            log < 1.0 && ffs < 1.0,
+            format!("from 32 to 64 KB: lfs x {log:.2}, m8r0 x {ffs:.2}"),
+        ))
+    }
+
+    /// The log has an indirect block from 64 KB on, an FFS at 128 KB.
+    fn deletes_drop(&self) -> Option<(bool, String)> {
+        let at = |rates: &Rates, kb: u64| rates.mean(Unit::Files, "delete", kb * KB);
+        let log = over(at(&self.systems.lfs, 64), at(&self.systems.lfs, 32))?;
+        let ffs = over(at(&self.systems.m8r0, 128), at(&self.systems.m8r0, 64))?;
+        Some((
+            log < 0.7 && ffs < 0.7,
+            format!("lfs x {log:.2} at 64 KB, m8r0 x {ffs:.2} at 128 KB"),
+        ))
+    }
+
+    fn small_writes(&self) -> Option<(bool, String)> {
+        let sizes = self.systems.lfs.all(Unit::Megabytes, "create");
+        let small: Vec<(u64, f64)> = sizes
+            .into_iter()
+            .filter(|(bytes, _)| *bytes < 64 * KB)
+            .map(|(bytes, rate)| (bytes, rate / self.bandwidth))
+            .collect();
+        let (least, most) = range(&small)?;
+        let within = small
+            .iter()
+            .find(|(_, share)| (0.43..=0.65).contains(share));
+        let from = within.map_or("no size".to_owned(), |(bytes, _)| size_text(*bytes));
+        Some((
+            least >= 0.43 && most <= 0.65,
+            format!(
+                "{:.0} to {:.0} %; within the range from {from} on",
+                100.0 * least,
+                100.0 * most
+            ),
+        ))
+    }
+
+    /// A chart a phase, and how many times the log is faster.
+    pub fn exhibits(&self, paper: &Paper) -> Vec<Exhibit> {
+        let mut charts = vec![
+            self.figure("create", "Creating files, by size (section 3)"),
+            self.figure("read", "Reading files, by size (section 3)"),
+            self.figure("overwrite", "Writing over files, by size (section 3)"),
+            self.figure("delete", "Deleting files, by size (section 3)"),
+        ];
+        let largest = self.systems.lfs.all(Unit::Megabytes, "create");
+        if let Some(&(bytes, _)) = largest.last().filter(|(bytes, _)| *bytes >= LARGE) {
+            let ring = |curve: &str, y| Published {
+                curve: curve.to_owned(),
+                x: bytes as f64,
+                y,
+            };
+            let share = |row: &str| paper.value(row) * self.bandwidth;
+            charts[0].published = vec![
+                ring("lfs", share("S95.2.lfs")),
+                ring("m8r0", share("S95.2.m8r0")),
+                ring("m8r2", share("S95.2.m8r2")),
+            ];
+            charts[1].published = vec![ring("lfs", paper.value("S95.5.lfs"))];
+        }
+        charts.push(self.gains(paper));
+        charts.into_iter().map(Exhibit::Figure).collect()
+    }
+
+    fn figure(&self, phase: &'static str, title: &str) -> Figure {
+        let (unit, y_label) = match phase {
+            "delete" => (Unit::Files, "files/s"),
+            _ => (Unit::Megabytes, "MB/s (10^6)"),
+        };
+        let curves = self
+            .systems
+            .named()
+            .map(|(name, rates)| rates.curve(name, unit, phase));
+        Figure {
+            slug: phase,
+            title: title.to_owned(),
+            text: "32 MB in files of one size, or ten files if that is more, at most 100 in a directory, on an empty \
+                   file system. The cleaner of the log has nothing to do."
+                .to_owned(),
+            axis: Axis::Bytes,
+            x_label: "size of a file, bytes",
+            y_label,
+            curves: curves.to_vec(),
+            published: Vec::new(),
+        }
+    }
+
+    fn gains(&self, paper: &Paper) -> Figure {
+        let Systems { lfs, m8r0, .. } = &self.systems;
+        let curve = |name: &str, unit, phase| {
+            let points = ratios(lfs, m8r0, unit, phase, ..);
+            Curve::exact(name, points.into_iter().map(|(x, y)| (x as f64, y)))
+        };
+        let curves = [
+            curve("lfs over m8r0, creating", Unit::Megabytes, "create"),
+            curve("lfs over m8r0, deleting", Unit::Files, "delete"),
+        ];
+        let rings = [
+            (0, KB, "S95.1.1K"),
+            (0, 2 * KB, "S95.1.2K"),
+            (0, 32 * KB, "S95.1.32K"),
+            (0, 512 * KB, "S95.1.512K"),
+            (1, KB, "S95.7.small"),
+        ];
+        let published = rings.map(|(curve, bytes, row)| Published {
+            curve: curves[curve].name.clone(),
+            x: bytes as f64,
+            y: paper.value(row),
+        });
+        Figure {
+            slug: "log-over-ffs",
+            title: "How many times the log is faster (section 3)".to_owned(),
+            text: "Files of one size each: the log over an FFS with clusters and without gaps."
+                .to_owned(),
+            axis: Axis::Bytes,
+            x_label: "size of a file, bytes",
+            y_label: "times as fast",
+            curves: curves.to_vec(),
+            published: published.to_vec(),
+        }
+    }
+}
+
+fn create(rates: &Rates, bytes: u64) -> Option<f64> {
+    rates.mean(Unit::Megabytes, "create", bytes)
+}
+
+fn read(rates: &Rates, bytes: u64) -> Option<f64> {
+    rates.mean(Unit::Megabytes, "read", bytes)
+}
+
+/// Mean throughput of large files.
+fn large(rates: &Rates, phase: &str) -> Option<f64> {
+    mean_over(rates, phase, LARGE..)
+}
+
+fn mean_over(rates: &Rates, phase: &str, sizes: impl RangeBounds<u64>) -> Option<f64> {
+    let all = rates.all(Unit::Megabytes, phase).into_iter();
+    mean(all.filter(|(bytes, _)| sizes.contains(bytes)).map(|p| p.1))
+}
+
+/// One file system over another at every size of a range that both have.
+fn ratios(
+    one: &Rates,
+    other: &Rates,
+    unit: Unit,
+    phase: &str,
+    sizes: impl RangeBounds<u64>,
+) -> Vec<(u64, f64)> {
+    let all = one.all(unit, phase).into_iter();
+    all.filter(|(bytes, _)| sizes.contains(bytes))
+        .filter_map(|(bytes, rate)| Some((bytes, rate / other.mean(unit, phase, bytes)?)))
+        .collect()
+}
+
+/// The least and the most.
+fn range(points: &[(u64, f64)]) -> Option<(f64, f64)> {
+    let values = points.iter().map(|p| p.1);
+    let least = values.clone().min_by(f64::total_cmp)?;
+    Some((least, values.max_by(f64::total_cmp)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seltzer95::rates::tests::rates;
+
+    fn by_size() -> BySize {
+        let log = [
+            ("create", 1, 0.5),
+            ("create", 32, 1.25),
+            ("read", 1, 0.2),
+            ("read", 8, 0.9),
+            ("read", 16, 0.8),
+            ("read", 64, 1.5),
+            ("read", 128, 1.4),
+            ("delete", 32, 100.0),
+            ("delete", 64, 50.0),
+        ];
+        let ffs = [
+            ("create", 1, 0.05),
+            ("read", 1, 0.2),
+            ("read", 8, 0.9),
+            ("read", 16, 0.7),
+            ("read", 64, 1.6),
+            ("read", 128, 1.2),
+            ("delete", 64, 40.0),
+            ("delete", 128, 36.0),
+        ];
+        BySize {
+            systems: Systems {
+                lfs: rates(&log),
+                m8r0: rates(&ffs),
+                ..Systems::default()
+            },
+            bandwidth: 2.5,
+        }
+    }
+
+    /// By hand: 0.5 over 0.05 is 10; 0.5 MB/s are 20 % of 2.5, which is not in the range; 1.4 over 1.5 is a smaller
+    /// drop than 1.2 over 1.6; 50 over 100 is a sudden drop, 36 over 40 none.
+    #[test]
+    fn what_the_curves_say_comes_from_the_curves() {
+        let by_size = by_size();
+        let log = &by_size.systems.lfs;
+        let ratio = ratios(log, &by_size.systems.m8r0, Unit::Megabytes, "create", ..);
+        assert_eq!(ratio.len(), 1, "sizes that both have");
+        assert!((ratio[0].1 - 10.0).abs() < 1e-9);
+        let holds = |shape: Option<(bool, String)>| shape.map(|(holds, _)| holds);
+        assert_eq!(holds(by_size.reads_dip()), Some(true));
+        assert_eq!(holds(by_size.reads_are_alike()), Some(true));
+        assert_eq!(holds(by_size.indirect_blocks_cost_more()), Some(true));
+        assert_eq!(holds(by_size.log_reads_faster()), Some(false), "64 KB");
+        assert_eq!(holds(by_size.deletes_drop()), Some(false));
+        let (small, text) = by_size.small_writes().unwrap();
+        assert!(
+            !small && text.contains("20 to 50 %; within the range from 32 KB"),
+            "{text}"
+        );
+        assert_eq!(by_size.log_overwrites_faster(), None);
+        assert_eq!(large(log, "create"), None);
+    }
+}

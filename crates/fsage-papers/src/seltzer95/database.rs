@@ -1,0 +1,279 @@
+//! TPC-B by utilization of the disk: an FFS, the log before it has to be cleaned, the log with its cleaner (section 4).
+
+use super::Bench;
+use super::share::share_out;
+use crate::comparison::Measured;
+use crate::figure::{Curve, Exhibit, Figure, Published, Sheet};
+use crate::paper::Paper;
+use anyhow::Context;
+use fsage_bench::benchmarks::tpcb::point::{Cleaning, Point, Setup, System, measure};
+use fsage_lab::table::percent;
+use fsage_models::lfs::cleaner;
+use fsage_report::svg::Axis;
+use std::collections::BTreeMap;
+
+/// How full the disk is where the paper gives the loss, in percent: the database alone.
+const ALONE: u64 = 48;
+/// The same of 1993.
+const IN_1993: u64 = 80;
+
+/// A system of the figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum On {
+    Ffs,
+    Uncleaned,
+    Cleaned,
+    /// With the longer segment writes of 1993.
+    In1993,
+}
+
+impl On {
+    fn name(self) -> &'static str {
+        match self {
+            On::Ffs => "ffs",
+            On::Uncleaned => "lfs, not cleaned",
+            On::Cleaned => "lfs",
+            On::In1993 => "lfs, writes of 1993",
+        }
+    }
+}
+
+/// By which clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Clock {
+    Constants,
+    Disk,
+}
+
+/// The points of the figure, by system and utilization in percent.
+pub struct TpcB(BTreeMap<(On, u64), Point>);
+
+impl TpcB {
+    /// Measures them. The log that is not cleaned yet is measured on the emptiest disk only, as in the paper.
+    ///
+    /// # Errors
+    /// The disk is too small; no cleaner has that name; an interrupt.
+    pub fn run(bench: &Bench<'_>) -> anyhow::Result<TpcB> {
+        let plan = &bench.plan.database;
+        let policy = cleaner::by_name(&plan.cleaner).with_context(|| {
+            let known = cleaner::ALL.map(cleaner::Policy::name);
+            format!(
+                "no cleaner is called `{}`; known: {}",
+                plan.cleaner,
+                known.join(", ")
+            )
+        })?;
+        let mut points = Vec::new();
+        for (i, &percent) in plan.utilization_percent.iter().enumerate() {
+            points.push((On::Cleaned, percent));
+            points.push((On::Ffs, percent));
+            if i == 0 {
+                points.push((On::Uncleaned, percent));
+            }
+            if percent == IN_1993 {
+                points.push((On::In1993, percent));
+            }
+        }
+        let measured = share_out(bench, "tpc-b", &points, |&(on, percent)| {
+            let setup = match on {
+                On::Ffs => Setup::of_1995(System::InPlace, percent),
+                On::Uncleaned => Setup::of_1995(System::LogUncleaned, percent),
+                On::Cleaned => Setup::of_1995(System::Log(policy), percent),
+                On::In1993 => Setup::of_1993(System::Log(policy), percent),
+            };
+            let setup = Setup {
+                transactions: plan.transactions,
+                disk: bench.lab.disk().clone(),
+                host: bench.lab.host().clone(),
+                ..setup
+            };
+            let point = measure(&setup);
+            point.with_context(|| format!("tpc-b on {} at {percent} %", on.name()))
+        })?;
+        Ok(TpcB(points.into_iter().zip(measured).collect()))
+    }
+
+    fn tps(&self, on: On, percent: u64, clock: Clock) -> Option<f64> {
+        let point = self.0.get(&(on, percent)).filter(|p| p.end.is_none())?;
+        Some(match clock {
+            Clock::Constants => point.tps_by_constants,
+            Clock::Disk => point.tps_by_disk,
+        })
+    }
+
+    fn all(&self, on: On, clock: Clock) -> Vec<(u64, f64)> {
+        let points = self.0.keys().filter(|(its, _)| *its == on);
+        points
+            .filter_map(|&(_, percent)| Some((percent, self.tps(on, percent, clock)?)))
+            .collect()
+    }
+
+    /// What the paper says of it, by both clocks: rows that end with `.disk` are of the simulated disk.
+    pub fn measure(&self, measured: &mut Measured) {
+        for (clock, end) in [(Clock::Constants, ""), (Clock::Disk, ".disk")] {
+            let mut note =
+                |row: &str, ours: Option<f64>| measured.figure(&format!("{row}{end}"), ours);
+            let at = |on, percent| self.tps(on, percent, clock);
+            let over = |one: Option<f64>, other: Option<f64>| Some(one? / other?);
+            note("T95.1", at(On::Uncleaned, ALONE));
+            note("T95.2", over(at(On::Uncleaned, ALONE), at(On::Ffs, ALONE)));
+            note("T95.2.ffs", at(On::Ffs, ALONE));
+            note(
+                "T95.4",
+                over(at(On::Cleaned, ALONE), at(On::Uncleaned, ALONE)),
+            );
+            note(
+                "T95.4.ffs",
+                over(at(On::Cleaned, ALONE), at(On::Ffs, ALONE)),
+            );
+            note(
+                "T95.5",
+                over(at(On::Cleaned, IN_1993), at(On::Uncleaned, ALONE)),
+            );
+        }
+        measured.shape("T95.3", self.ffs_is_flat());
+        measured.shape("T95.6", self.log_falls_below());
+        let cleaning = self.0.get(&(On::In1993, IN_1993));
+        let cleaning = cleaning.and_then(|point| point.cleaning);
+        let of = |value: fn(&Cleaning) -> f64| cleaning.as_ref().map(value);
+        measured.figure("T93.1", of(|c| 1000.0 / c.segments_per_1000));
+        measured.figure("T93.2", of(|c| c.utilization));
+        measured.figure("T93.3", of(|c| c.share_of_writes));
+        measured.figure("T93.4", of(|c| c.share_of_transfers));
+    }
+
+    fn ffs_is_flat(&self) -> Option<(bool, String)> {
+        let all = self.all(On::Ffs, Clock::Disk);
+        let rates = all.iter().map(|p| p.1);
+        let (least, most) = (
+            rates.clone().min_by(f64::total_cmp)?,
+            rates.max_by(f64::total_cmp)?,
+        );
+        let text = format!("{least:.1} to {most:.1} transactions a second on the disk");
+        (all.len() > 1).then_some((most <= 1.05 * least, text))
+    }
+
+    fn log_falls_below(&self) -> Option<(bool, String)> {
+        let ratios: Vec<(u64, f64)> = self
+            .all(On::Cleaned, Clock::Constants)
+            .into_iter()
+            .filter(|&(percent, _)| percent > ALONE)
+            .filter_map(|(percent, rate)| {
+                Some((
+                    percent,
+                    rate / self.tps(On::Ffs, percent, Clock::Constants)?,
+                ))
+            })
+            .collect();
+        let parts: Vec<String> = ratios
+            .iter()
+            .map(|(percent, ratio)| format!("{ratio:.2} at {percent} %"))
+            .collect();
+        let holds = ratios.iter().filter(|(percent, _)| *percent >= IN_1993);
+        let text = format!("of the FFS: {}", parts.join(", "));
+        (!ratios.is_empty()).then_some((
+            holds.clone().count() > 0 && holds.clone().all(|r| r.1 < 1.0),
+            text,
+        ))
+    }
+
+    /// A chart a clock, and the table of what the cleaner did.
+    pub fn exhibits(&self, paper: &Paper) -> Vec<Exhibit> {
+        vec![
+            Exhibit::Figure(self.figure(
+                paper,
+                Clock::Constants,
+                "tpc-b-by-constants",
+                "TPC-B by utilization, with the constants of the paper (section 4)",
+                "What the model reads and writes, charged with the paper's seek, rotation and rates.",
+            )),
+            Exhibit::Figure(self.figure(
+                paper,
+                Clock::Disk,
+                "tpc-b-on-disk",
+                "TPC-B by utilization, on the simulated disk and host (section 4)",
+                "Here seeks are as long as the arm has to move, and writes go on while transactions read.",
+            )),
+            self.table(),
+        ]
+    }
+
+    fn figure(
+        &self,
+        paper: &Paper,
+        clock: Clock,
+        slug: &'static str,
+        title: &str,
+        text: &str,
+    ) -> Figure {
+        let curves = [On::Cleaned, On::Uncleaned, On::Ffs].map(|on| {
+            let points = self.all(on, clock).into_iter();
+            Curve::exact(on.name(), points.map(|(x, y)| (x as f64, y)))
+        });
+        let ring = |on: On, percent: u64, y: f64| Published {
+            curve: on.name().to_owned(),
+            x: percent as f64,
+            y,
+        };
+        let free = paper.value("T95.1");
+        Figure {
+            slug,
+            title: title.to_owned(),
+            text: format!(
+                "{text} The log that is not cleaned yet is measured with the database alone on the disk. Published \
+                 losses are those of the log before it is cleaned."
+            ),
+            axis: Axis::Linear,
+            x_label: "full, %",
+            y_label: "transactions a second",
+            curves: curves.to_vec(),
+            published: vec![
+                ring(On::Uncleaned, ALONE, free),
+                ring(On::Ffs, ALONE, paper.value("T95.2.ffs")),
+                ring(On::Cleaned, ALONE, free * paper.value("T95.4")),
+                ring(On::Cleaned, IN_1993, free * paper.value("T95.5")),
+            ],
+        }
+    }
+
+    fn table(&self) -> Exhibit {
+        let header = [
+            "system",
+            "full",
+            "tps, constants",
+            "tps, disk",
+            "cleaned segments live",
+            "segments per 1000 transactions",
+            "cleaner's share of writes",
+            "seek, rotation, transfer, ms",
+            "end",
+        ];
+        let rows = self.0.iter().map(|(&(on, full), point)| {
+            let of = |value: fn(&Cleaning) -> f64| point.cleaning.as_ref().map(value);
+            vec![
+                on.name().to_owned(),
+                format!("{full} %"),
+                format!("{:.1}", point.tps_by_constants),
+                format!("{:.1}", point.tps_by_disk),
+                of(|c| c.utilization).map_or("-".to_owned(), |u| format!("{u:.2}")),
+                of(|c| c.segments_per_1000).map_or("-".to_owned(), |n| format!("{n:.1}")),
+                percent(of(|c| c.share_of_writes)),
+                format!(
+                    "{:.1}, {:.1}, {:.1}",
+                    point.time.seek_ms, point.time.rotation_ms, point.time.transfer_ms
+                ),
+                point.end.clone().unwrap_or_else(|| "-".to_owned()),
+            ]
+        });
+        Exhibit::Sheet(Sheet {
+            slug: "tpc-b",
+            title: "TPC-B and the cleaner (section 4)".to_owned(),
+            text: "Four times as many transactions as the database has pages are done before these count. The last \
+                   times are those of a transaction on the simulated disk, the cleaner's included. Segment writes of \
+                   1993 are 800 KB long."
+                .to_owned(),
+            header: header.map(str::to_owned).to_vec(),
+            rows: rows.collect(),
+        })
+    }
+}

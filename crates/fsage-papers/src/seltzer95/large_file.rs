@@ -1,0 +1,91 @@
+//! A file of 100 MB in five passes (section 2).
+
+use super::rates::{Rates, Unit, over};
+use super::{Bench, Systems};
+use crate::comparison::Measured;
+use crate::figure::{Exhibit, Sheet};
+use fsage_bench::benchmarks::LargeFile;
+use fsage_bench::benchmarks::large_file::LARGE_FILE;
+
+/// The benchmark on all four file systems.
+pub struct FivePasses {
+    systems: Systems,
+    bytes: u64,
+}
+
+const PASSES: [(&str, &str); 5] = [
+    ("create", "write in order"),
+    ("read", "read in order"),
+    ("random-write", "write at random"),
+    ("random-read", "read at random"),
+    ("reread", "read in order again"),
+];
+
+impl FivePasses {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// It fails; an interrupt.
+    pub fn run(bench: &Bench<'_>) -> anyhow::Result<FivePasses> {
+        let plan = bench.plan.large_file;
+        let benchmark = LargeFile {
+            file_bytes: plan.size.0,
+            unit_bytes: plan.unit.0,
+            ..LARGE_FILE
+        };
+        Ok(FivePasses {
+            systems: bench.on_all(&benchmark)?,
+            bytes: plan.size.0,
+        })
+    }
+
+    fn rate(&self, rates: &Rates, pass: &str) -> Option<f64> {
+        rates.mean(Unit::Megabytes, pass, self.bytes)
+    }
+
+    /// What the paper says of it; `bandwidth` of the disk in MB/s.
+    pub fn measure(&self, bandwidth: f64, measured: &mut Measured) {
+        let Systems { lfs, m1r2, .. } = &self.systems;
+        let log = |pass| self.rate(lfs, pass);
+        measured.figure("L95.1", over(log("random-write"), log("create")));
+        let random = log("random-read").zip(self.rate(m1r2, "random-read"));
+        measured.shape(
+            "L95.3",
+            random.map(|(log, ffs)| (log < ffs, format!("{log:.2} and {ffs:.2} MB/s"))),
+        );
+        let ffs = self.rate(m1r2, "create");
+        measured.figure("L95.4", ffs.map(|rate| rate / bandwidth));
+        let again = log("reread").zip(log("random-read"));
+        measured.shape(
+            "L95.5",
+            again.map(|(reread, random)| {
+                let text = format!("{reread:.2} in order, {random:.2} at random, MB/s");
+                (reread > random, text)
+            }),
+        );
+    }
+
+    /// MB/s of each pass.
+    pub fn exhibit(&self) -> Exhibit {
+        let systems = self.systems.named();
+        let header = ["pass".to_owned()]
+            .into_iter()
+            .chain(systems.iter().map(|(name, _)| format!("{name}, MB/s")));
+        let rows = PASSES.iter().map(|(pass, what)| {
+            let rates = systems.iter().map(|(_, rates)| {
+                self.rate(rates, pass)
+                    .map_or("-".to_owned(), |rate| format!("{rate:.2}"))
+            });
+            [(*what).to_owned()].into_iter().chain(rates).collect()
+        });
+        Exhibit::Sheet(Sheet {
+            slug: "large-file",
+            title: "One large file in five passes (section 2)".to_owned(),
+            text: "100 MB in units of 8 KB. The paper prints 100 KB for the passes at random; here they move as much \
+                   as the others, as Rosenblum and Ousterhout's do."
+                .to_owned(),
+            header: header.collect(),
+            rows: rows.collect(),
+        })
+    }
+}

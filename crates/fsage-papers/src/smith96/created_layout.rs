@@ -1,0 +1,100 @@
+//! Layout of the files that the benchmark creates on the aged file systems, by size.
+
+use crate::comparison::Measured;
+use crate::figure::{Exhibit, Figure};
+use crate::sizes::{Sizes, What};
+use fsage_report::chart::size_text;
+use fsage_report::svg::Axis;
+
+const KB: u64 = 1 << 10;
+const BLOCK: u64 = 8 * KB;
+
+/// The chart.
+pub fn exhibit(orig: &Sizes, realloc: &Sizes) -> Exhibit {
+    Exhibit::Figure(Figure {
+        slug: "created-layout",
+        title: "Layout of created files, by size".to_owned(),
+        text: "Layout score of the files that the sequential benchmark creates on the aged file systems. The paper \
+               states that realloc is perfect up to 56 KB, the largest cluster that it moves."
+            .to_owned(),
+        axis: Axis::Bytes,
+        x_label: "size of a file, bytes",
+        y_label: "layout score",
+        curves: vec![
+            orig.curve("orig", What::Layout),
+            realloc.curve("realloc", What::Layout),
+        ],
+        published: Vec::new(),
+    })
+}
+
+/// What the paper says of realloc.
+pub fn measure(realloc: &Sizes, measured: &mut Measured) {
+    let layout = realloc.all(What::Layout);
+    measured.figure("S96.8", realloc.at(What::Layout, 56 * KB));
+    let small: Vec<&(u64, f64)> = layout.iter().filter(|(b, _)| *b <= 56 * KB).collect();
+    let worst = small.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+    measured.shape(
+        "S96.8.perfect",
+        worst.map(|(bytes, score)| {
+            (
+                *score >= 1.0,
+                format!("at least {score:.4}, at {}", size_text(*bytes)),
+            )
+        }),
+    );
+    let middle = layout
+        .iter()
+        .filter(|(b, _)| (64 * KB..=96 * KB).contains(b));
+    let worst = middle
+        .map(|&(bytes, score)| (bytes, contiguous_at_least(bytes, score)))
+        .min_by(|a, b| a.1.total_cmp(&b.1));
+    measured.shape(
+        "S96.8.most",
+        worst.map(|(bytes, share)| {
+            let text = format!("at least {:.0} % of {}", share * 100.0, size_text(bytes));
+            (share >= 0.5, text)
+        }),
+    );
+}
+
+/// The least share of files without a break that a layout score allows: that in which every break is in another file.
+fn contiguous_at_least(bytes: u64, score: f64) -> f64 {
+    let pairs = bytes.div_ceil(BLOCK).saturating_sub(1) as f64;
+    (1.0 - (1.0 - score) * pairs).max(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::Verdict;
+    use crate::paper::Paper;
+    use crate::sizes::tests::sizes;
+
+    /// 12 blocks have 11 pairs: a score of 0.967 is 0.363 breaks a file.
+    #[test]
+    fn a_score_leaves_so_many_files_whole() {
+        assert!((contiguous_at_least(96 * KB, 0.967) - 0.637).abs() < 1e-9);
+        assert!(contiguous_at_least(96 * KB, 0.5).abs() < 1e-9);
+        assert!((contiguous_at_least(8 * KB, 0.0) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn one_break_in_a_small_file_is_no_longer_perfect() {
+        let paper = Paper::named("smith96").unwrap();
+        for (score, verdict) in [(1.0, Verdict::Met), (0.9999, Verdict::Differs)] {
+            let realloc = sizes(&[
+                (16, 1.0, 1.0, score),
+                (56, 1.0, 1.0, 1.0),
+                (96, 1.0, 1.0, 0.967),
+            ]);
+            let mut measured = Measured::default();
+            measure(&realloc, &mut measured);
+            let lines = measured.compare(&paper);
+            let of = |id: &str| lines.iter().find(|l| l.expected.id == id).unwrap().verdict;
+            assert_eq!(of("S96.8.perfect"), verdict);
+            assert_eq!(of("S96.8"), Verdict::Met);
+            assert_eq!(of("S96.8.most"), Verdict::Met);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Hot files: the table (table 2) and their layout by size beside that of created files (figure 6).
+
+use crate::by_blocks::ByBlocks;
+use crate::comparison::Measured;
+use crate::figure::{Exhibit, Figure, Published};
+use crate::hot::{self, Columns, Hot, over};
+use crate::paper::Paper;
+use crate::sizes::{Sizes, What, mean};
+use fsage_report::svg::Axis;
+
+const BLOCK: u64 = 8 << 10;
+
+/// What is shown of them.
+#[derive(Clone, Copy)]
+pub struct HotFiles<'a> {
+    /// Hot files under the original allocator.
+    pub orig: &'a Hot,
+    /// Hot files with reallocation of clusters.
+    pub realloc: &'a Hot,
+    /// All files of the aged file system with reallocation.
+    pub all_realloc: &'a ByBlocks,
+    /// Files that the benchmark creates there.
+    pub created_realloc: &'a Sizes,
+}
+
+impl HotFiles<'_> {
+    /// Table and chart.
+    pub fn exhibits(&self, paper: &Paper) -> Vec<Exhibit> {
+        let published = ["orig", "realloc"].map(|policy| {
+            ["H96.1", "H96.2", "H96.3"].map(|row| paper.value(&format!("{row}.{policy}")))
+        });
+        let columns = Columns {
+            hot: &[self.orig, self.realloc],
+            published: &published,
+        };
+        let mut curves = vec![
+            self.orig.by_blocks.curve("orig, hot", BLOCK),
+            self.realloc.by_blocks.curve("realloc, hot", BLOCK),
+            self.created_realloc.curve("realloc, created", What::Layout),
+            self.all_realloc.curve("realloc, all files", BLOCK),
+        ];
+        // Sizes far beyond those that have many files hide the others.
+        for curve in &mut curves {
+            curve.points.retain(|p| p.x <= f64::from(1 << 20));
+        }
+        vec![
+            Exhibit::Sheet(hot::sheet("Hot files (table 2)", &columns)),
+            Exhibit::Figure(Figure {
+                slug: "hot-layout",
+                title: "Layout of hot files, by size (figure 6)".to_owned(),
+                text: "Layout score of the files modified in the last month, beside files that the benchmark creates \
+                       and beside all files. Above 16 blocks sizes share classes that double."
+                    .to_owned(),
+                axis: Axis::Bytes,
+                x_label: "size of a file, bytes",
+                y_label: "layout score",
+                curves,
+                published: Vec::<Published>::new(),
+            }),
+        ]
+    }
+
+    /// What the paper says of them.
+    pub fn measure(&self, measured: &mut Measured) {
+        let some = |hot: &Hot| (hot.files > 0).then_some(hot.files as f64);
+        measured.figure("H96.0.files", some(self.realloc));
+        measured.figure(
+            "H96.0.bytes",
+            some(self.realloc).map(|_| self.realloc.megabytes()),
+        );
+        for (policy, hot) in [("orig", self.orig), ("realloc", self.realloc)] {
+            measured.figure(&format!("H96.1.{policy}"), hot.layout.share());
+            measured.figure(&format!("H96.2.{policy}"), hot.read.map(|s| s.mean));
+            measured.figure(&format!("H96.3.{policy}"), hot.overwrite.map(|s| s.mean));
+        }
+        measured.figure("H96.2", over(self.realloc.read, self.orig.read));
+        measured.figure("H96.3", over(self.realloc.overwrite, self.orig.overwrite));
+        measured.shape("H96.6.created", self.as_created());
+        measured.shape(
+            "H96.6.two",
+            two_block_files_are_lowest(&self.realloc.by_blocks),
+        );
+        let (two, more) = (self.all_realloc.at(2), self.all_realloc.over(3..=5));
+        measured.shape(
+            "S96.11",
+            two.zip(more)
+                .map(|(two, more)| (two < more, format!("{two:.3} against {more:.3}"))),
+        );
+    }
+
+    fn as_created(&self) -> Option<(bool, String)> {
+        let differences = (3..=12).filter_map(|blocks| {
+            let created = self.created_realloc.at(What::Layout, blocks * BLOCK)?;
+            Some((self.realloc.by_blocks.at(blocks)? - created).abs())
+        });
+        let mean = mean(differences)?;
+        Some((mean <= 0.10, format!("{mean:.3} apart in the mean")))
+    }
+}
+
+fn two_block_files_are_lowest(by: &ByBlocks) -> Option<(bool, String)> {
+    let two = by.at(2)?;
+    let others = by.0.iter().filter(|(blocks, _)| **blocks > 2);
+    let (blocks, least) = others
+        .filter_map(|(blocks, (score, _))| Some((*blocks, score.share()?)))
+        .min_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some((
+        two < least,
+        format!("{two:.3}; the lowest of the others is {least:.3}, of {blocks} blocks"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fsage_metrics::LayoutScore;
+
+    fn by(classes: &[(u64, u64, u64)]) -> ByBlocks {
+        let classes = classes
+            .iter()
+            .map(|&(blocks, optimal, scored)| (blocks, (LayoutScore { optimal, scored }, 1)));
+        ByBlocks(classes.collect())
+    }
+
+    #[test]
+    fn two_block_files_must_be_lower_than_every_other_class() {
+        let low = by(&[(2, 1, 10), (3, 5, 10), (4, 2, 10)]);
+        assert_eq!(
+            two_block_files_are_lowest(&low),
+            Some((
+                true,
+                "0.100; the lowest of the others is 0.200, of 4 blocks".to_owned()
+            ))
+        );
+        let high = by(&[(2, 3, 10), (3, 5, 10), (4, 2, 10)]);
+        assert!(!two_block_files_are_lowest(&high).unwrap().0);
+        assert_eq!(two_block_files_are_lowest(&by(&[(3, 1, 1)])), None);
+    }
+}

@@ -1,0 +1,174 @@
+//! `NoSwitch`: a file stays in its cylinder group at the first indirect block.
+
+use crate::comparison::Measured;
+use crate::figure::{Exhibit, Figure, Published};
+use crate::paper::Paper;
+use crate::sizes::{Sizes, What, change, largest, ratios};
+use fsage_report::chart::size_text;
+use fsage_report::svg::Axis;
+
+const KB: u64 = 1 << 10;
+const MB: u64 = 1 << 20;
+
+/// The baseline and `NoSwitch`, empty and aged.
+#[derive(Clone, Copy)]
+pub struct NoSwitch<'a> {
+    /// The baseline on an empty file system.
+    pub realloc_empty: &'a Sizes,
+    /// The baseline, aged.
+    pub realloc_aged: &'a Sizes,
+    /// `NoSwitch` on an empty file system.
+    pub noswitch_empty: &'a Sizes,
+    /// `NoSwitch`, aged.
+    pub noswitch_aged: &'a Sizes,
+}
+
+impl NoSwitch<'_> {
+    /// Charts of reading, creating and layout.
+    pub fn exhibits(&self, paper: &Paper) -> Vec<Exhibit> {
+        let gain = |curve: &str, base: &Sizes, id: &str| {
+            Some(Published {
+                curve: curve.to_owned(),
+                x: (104 * KB) as f64,
+                y: base.at(What::Read, 104 * KB)? * paper.value(id),
+            })
+        };
+        let read = [
+            gain("noswitch, empty", self.realloc_empty, "S97.3.empty"),
+            gain("noswitch, aged", self.realloc_aged, "S97.3.aged"),
+        ];
+        let layout =
+            [(96 * KB, "S97.1.96"), (104 * KB, "S97.1.104")].map(|(bytes, id)| Published {
+                curve: "realloc, aged".to_owned(),
+                x: bytes as f64,
+                y: paper.value(id),
+            });
+        vec![
+            self.figure(
+                What::Read,
+                "noswitch-read",
+                "NoSwitch, reading",
+                "A ring is the published gain over our curve of realloc, at 104 KB.",
+                read.into_iter().flatten().collect(),
+            ),
+            self.figure(What::Create, "noswitch-write", "NoSwitch, creating", "", Vec::new()),
+            self.figure(
+                What::Layout,
+                "noswitch-layout",
+                "NoSwitch, layout of created files",
+                "The score hardly tells the policies apart: what NoSwitch saves is the length of the seek behind \
+                 block 12, not the seek.",
+                layout.to_vec(),
+            ),
+        ]
+    }
+
+    fn figure(
+        &self,
+        what: What,
+        slug: &'static str,
+        title: &str,
+        text: &str,
+        published: Vec<Published>,
+    ) -> Exhibit {
+        Exhibit::Figure(Figure {
+            slug,
+            title: title.to_owned(),
+            text: text.to_owned(),
+            axis: Axis::Bytes,
+            x_label: "size of a file, bytes",
+            y_label: match what {
+                What::Layout => "layout score",
+                _ => "MB/s (10^6)",
+            },
+            curves: vec![
+                self.realloc_empty.curve("realloc, empty", what),
+                self.noswitch_empty.curve("noswitch, empty", what),
+                self.realloc_aged.curve("realloc, aged", what),
+                self.noswitch_aged.curve("noswitch, aged", what),
+            ],
+            published,
+        })
+    }
+
+    /// What the paper says of them.
+    pub fn measure(&self, measured: &mut Measured) {
+        measured.figure("S97.1.96", self.realloc_aged.at(What::Layout, 96 * KB));
+        measured.figure("S97.1.104", self.realloc_aged.at(What::Layout, 104 * KB));
+        measured.figure(
+            "S97.2.read",
+            self.realloc_aged.step(What::Read, 96 * KB, 104 * KB),
+        );
+        measured.figure(
+            "S97.2.write",
+            self.realloc_aged.step(What::Create, 96 * KB, 104 * KB),
+        );
+        let empty = ratios(self.noswitch_empty, self.realloc_empty, What::Read);
+        let aged = ratios(self.noswitch_aged, self.realloc_aged, What::Read);
+        measured.figure("S97.3.empty", largest(&empty).map(|(_, ratio)| ratio));
+        measured.figure("S97.3.aged", largest(&aged).map(|(_, ratio)| ratio));
+        let at = largest(&empty).zip(largest(&aged));
+        measured.shape(
+            "S97.3.at-104",
+            at.map(|((empty, _), (aged, _))| {
+                let holds = empty == 104 * KB && aged == 104 * KB;
+                let text = format!("{} empty, {} aged", size_text(empty), size_text(aged));
+                (holds, text)
+            }),
+        );
+        measured.shape("S97.4.gain", gains_only_in_files_of_some_hundred_kb(&aged));
+        let drops = self
+            .noswitch_aged
+            .step(What::Read, 96 * KB, 104 * KB)
+            .zip(self.realloc_aged.step(What::Read, 96 * KB, 104 * KB));
+        measured.shape(
+            "S97.4.drop",
+            drops.map(|(ours, baseline)| {
+                let text = format!("{}, realloc {}", change(ours), change(baseline));
+                (ours < 1.0 && ours > baseline, text)
+            }),
+        );
+    }
+}
+
+fn gains_only_in_files_of_some_hundred_kb(aged: &[(u64, f64)]) -> Option<(bool, String)> {
+    let (_, first) = aged.iter().find(|(bytes, _)| *bytes == 104 * KB)?;
+    let large: Vec<(u64, f64)> = aged.iter().copied().filter(|p| p.0 >= MB).collect();
+    let (at, most) = largest(&large)?;
+    Some((
+        *first > 1.10 && most < 1.10,
+        format!(
+            "{} at 104 KB; from 1 MB on at most {}, at {}",
+            change(*first),
+            change(most),
+            size_text(at)
+        ),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gain_in_large_files_is_no_gain_in_some_hundred_kb_only() {
+        let as_published = [(104 * KB, 1.43), (MB, 1.05), (4 * MB, 1.01)];
+        assert!(
+            gains_only_in_files_of_some_hundred_kb(&as_published)
+                .unwrap()
+                .0
+        );
+        let everywhere = [(104 * KB, 1.43), (MB, 1.25)];
+        assert!(
+            !gains_only_in_files_of_some_hundred_kb(&everywhere)
+                .unwrap()
+                .0
+        );
+        let nowhere = [(104 * KB, 1.02), (MB, 1.0)];
+        assert!(!gains_only_in_files_of_some_hundred_kb(&nowhere).unwrap().0);
+        assert_eq!(
+            gains_only_in_files_of_some_hundred_kb(&as_published[1..]),
+            None
+        );
+    }
+}

@@ -1,0 +1,197 @@
+//! `SmartFrag`: the fragment at the end of a file follows its predecessor (figures 7 and 8).
+
+use crate::comparison::Measured;
+use crate::figure::{Exhibit, Figure};
+use crate::sizes::{Sizes, What, change, mean, ratios};
+use fsage_report::chart::size_text;
+use fsage_report::svg::Axis;
+
+const KB: u64 = 1 << 10;
+const BLOCK: u64 = 8 * KB;
+/// What one run may differ from the next: the deviations of the paper are below it.
+const NOISE: f64 = 0.01;
+
+/// Small files on the aged file systems, size by size.
+pub struct SmartFrag<'a> {
+    /// The baseline.
+    pub realloc: &'a Sizes,
+    /// `SmartFrag`.
+    pub smartfrag: &'a Sizes,
+}
+
+impl SmartFrag<'_> {
+    /// Charts of layout, reading and creating.
+    pub fn exhibits(&self) -> Vec<Exhibit> {
+        vec![
+            self.figure(
+                What::Layout,
+                "smartfrag-layout",
+                "SmartFrag, layout of small files (figure 7)",
+            ),
+            self.figure(
+                What::Read,
+                "smartfrag-read",
+                "SmartFrag, reading small files (figure 8)",
+            ),
+            self.figure(
+                What::Create,
+                "smartfrag-write",
+                "SmartFrag, creating small files (figure 8)",
+            ),
+        ]
+    }
+
+    fn figure(&self, what: What, slug: &'static str, title: &str) -> Exhibit {
+        Exhibit::Figure(Figure {
+            slug,
+            title: title.to_owned(),
+            text: "Files of every kilobyte on the aged file systems: most end in a fragment."
+                .to_owned(),
+            axis: Axis::Linear,
+            x_label: "size of a file, KB",
+            y_label: match what {
+                What::Layout => "layout score",
+                _ => "MB/s (10^6)",
+            },
+            curves: [("realloc", self.realloc), ("smartfrag", self.smartfrag)]
+                .map(|(name, sizes)| {
+                    let mut curve = sizes.curve(name, what);
+                    for point in &mut curve.points {
+                        point.x /= KB as f64;
+                    }
+                    curve
+                })
+                .into(),
+            published: Vec::new(),
+        })
+    }
+
+    /// What the paper says of them.
+    pub fn measure(&self, measured: &mut Measured) {
+        measured.shape("S97.5.layout", self.nearly_perfect());
+        measured.shape("S97.5.equal", self.equal_at_whole_blocks());
+        measured.shape("S97.5.saw-tooth", self.saw_tooth());
+        measured.shape("S97.6.jump", self.jump());
+        let create = ratios(self.smartfrag, self.realloc, What::Create);
+        let below = mean(create.iter().filter(|p| p.0 < 64 * KB).map(|p| p.1));
+        measured.shape(
+            "S97.6.below",
+            below.map(|ratio| ((ratio - 1.0).abs() <= 0.10, change(ratio))),
+        );
+        let above = create
+            .iter()
+            .filter(|p| p.0 > 64 * KB && !p.0.is_multiple_of(BLOCK));
+        let above = mean(above.map(|p| p.1));
+        measured.shape(
+            "S97.6.above",
+            above.map(|ratio| (ratio > 1.0 + NOISE, change(ratio))),
+        );
+    }
+
+    fn nearly_perfect(&self) -> Option<(bool, String)> {
+        let layout = self.smartfrag.all(What::Layout).into_iter();
+        let small = layout.filter(|(bytes, _)| *bytes <= 56 * KB);
+        let (at, least) = small.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let text = format!("at least {least:.3}, at {}", size_text(at));
+        Some((least >= 0.95, text))
+    }
+
+    fn equal_at_whole_blocks(&self) -> Option<(bool, String)> {
+        let layout = self.smartfrag.all(What::Layout).into_iter();
+        let whole = layout.filter(|(bytes, _)| bytes.is_multiple_of(BLOCK));
+        let differences = whole
+            .filter_map(|(bytes, ours)| Some((ours - self.realloc.at(What::Layout, bytes)?).abs()));
+        let most = differences.reduce(f64::max)?;
+        Some((most <= 0.02, format!("at most {most:.3} apart")))
+    }
+
+    fn saw_tooth(&self) -> Option<(bool, String)> {
+        let (of_realloc, all) = teeth(self.realloc)?;
+        let (of_smartfrag, _) = teeth(self.smartfrag)?;
+        let enough = |teeth: usize| teeth * 10 >= all * 8;
+        Some((
+            enough(of_realloc) && enough(of_smartfrag),
+            format!("realloc at {of_realloc} of {all} multiples, smartfrag at {of_smartfrag}"),
+        ))
+    }
+
+    fn jump(&self) -> Option<(bool, String)> {
+        let whole = |kb: u64| self.realloc.step(What::Create, (kb - 8) * KB, kb * KB);
+        let jump = whole(64)?;
+        let before = (24..=56).step_by(8).filter_map(whole).reduce(f64::max)?;
+        Some((
+            jump > before,
+            format!("{}; before at most {}", change(jump), change(before)),
+        ))
+    }
+}
+
+/// How many multiples of a block are read faster than files one kilobyte larger, of how many.
+fn teeth(sizes: &Sizes) -> Option<(usize, usize)> {
+    let steps: Vec<f64> = (2..16)
+        .filter_map(|blocks| sizes.step(What::Read, blocks * BLOCK, blocks * BLOCK + KB))
+        .collect();
+    let falls = steps.iter().filter(|step| **step < 1.0).count();
+    (!steps.is_empty()).then_some((falls, steps.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::Verdict;
+    use crate::paper::Paper;
+    use crate::sizes::tests::sizes;
+
+    /// Curves with a tooth behind every whole block, and a jump at 64 KB.
+    fn curves(fragment_read: f64, fragment_layout: f64, above: f64) -> Sizes {
+        let mut rows = Vec::new();
+        for blocks in 2..=16_u64 {
+            let create = 1.0 + blocks as f64 / 20.0 + if blocks >= 8 { 1.0 } else { 0.0 };
+            rows.push((blocks * 8, create, 2.0, 1.0));
+            let create = create * if blocks >= 8 { above } else { 1.0 };
+            rows.push((blocks * 8 + 1, create, fragment_read, fragment_layout));
+        }
+        sizes(&rows)
+    }
+
+    #[test]
+    fn curves_as_the_paper_describes_them_meet_all_it_says() {
+        let (realloc, smartfrag) = (curves(1.5, 0.5, 1.0), curves(1.8, 0.97, 1.1));
+        let paper = Paper::named("smith97").unwrap();
+        let mut measured = Measured::default();
+        let figure = SmartFrag {
+            realloc: &realloc,
+            smartfrag: &smartfrag,
+        };
+        figure.measure(&mut measured);
+        let lines = measured.compare(&paper);
+        let met = lines.iter().filter(|line| line.verdict == Verdict::Met);
+        let met: Vec<&str> = met.map(|line| line.expected.id.as_str()).collect();
+        let all = [
+            "S97.5.layout",
+            "S97.5.equal",
+            "S97.5.saw-tooth",
+            "S97.6.jump",
+            "S97.6.below",
+            "S97.6.above",
+        ];
+        assert_eq!(met, all);
+        // Half a percent above 64 KB is no more than one run differs from the next.
+        let smartfrag = curves(1.8, 0.97, 1.005);
+        let hardly = SmartFrag {
+            realloc: &realloc,
+            smartfrag: &smartfrag,
+        };
+        let mut measured = Measured::default();
+        hardly.measure(&mut measured);
+        let lines = measured.compare(&paper);
+        let above = lines.iter().find(|line| line.expected.id == "S97.6.above");
+        assert_eq!(above.map(|line| line.verdict), Some(Verdict::Differs));
+        let swapped = SmartFrag {
+            realloc: &curves(2.1, 0.5, 1.0),
+            smartfrag: &curves(2.1, 0.5, 0.9),
+        };
+        assert!(!swapped.nearly_perfect().unwrap().0);
+        assert!(!swapped.saw_tooth().unwrap().0);
+    }
+}
