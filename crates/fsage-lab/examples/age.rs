@@ -1,6 +1,7 @@
 //! Ages a file system under two allocation policies, and says how well its files lie together.
 
 use fsage_lab::days::DayRow;
+use fsage_lab::generate::{Output, Profile, Source};
 use fsage_lab::{AgeOptions, Result, TargetSpec, Unwatched, age, generate, write_report};
 use std::io::Write as _;
 use std::path::Path;
@@ -13,8 +14,12 @@ fn main() -> Result<()> {
 /// A month of home directories, on a 4.4BSD file system without and with reallocation.
 pub(crate) fn age_both(folder: &Path) -> Result<()> {
     let workload = folder.join("home.parquet");
-    let words = ["profile", "home-1996", "--days", "30"].map(str::to_owned);
-    generate::into_file(&words, &workload, &Unwatched)?;
+    let source = Source::Profile(Profile {
+        profile: "home-1996".to_owned(),
+        days: Some(30),
+        ..Profile::default()
+    });
+    generate(&source, &Output::replacing(&workload), &Unwatched)?;
     let targets = ["ffs", "ffs:policy=realloc"].map(TargetSpec::parse);
     let targets: Vec<TargetSpec> = targets.into_iter().collect::<std::result::Result<_, _>>()?;
     let run = folder.join("run");

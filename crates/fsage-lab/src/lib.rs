@@ -12,12 +12,12 @@
 //! | look at it | [`write_report`] | one HTML page |
 //!
 //! Nothing here prints. Whoever wants to see how work goes on hands in a [`Watch`]; [`Unwatched`] sees nothing. Long
-//! work ends in order after [`interrupt::stop`]. An [`Error`] names the file and what was expected, and tells bad input
-//! from a system that refused. What was written is whole and on disk when a function returns, or is not there at all.
+//! work ends in order after [`interrupt::stop`]. An [`Error`] names the file and what was expected, and tells bad
+//! input from a system that refused. What was written is whole and on disk when a function returns, or is not there.
 //!
-//! It may use every crate below: workloads, models, real file systems, metrics, devices, the page. It knows nothing of a
-//! command line but the options themselves, which carry their names and help ([`generate::Args`]), so that the program,
-//! an experiment's file and other languages have the same ones.
+//! It may use every crate below: workloads, models, real file systems, metrics, devices, the page. It knows nothing
+//! of a command line but the options themselves, as [`generate::Source`], which carry their names and help, so that the
+//! program, the file of an experiment and other languages have the same ones.
 //!
 //! # Example
 //! ```

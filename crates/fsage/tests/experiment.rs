@@ -455,7 +455,7 @@ fn an_experiment_is_checked_by_the_rules_that_its_file_names() {
 }
 
 /// What is wrong, with `$T` for a line of targets and `$W` for the table of a workload; and what must be said.
-const WRONG: [(&str, &[&str]); 27] = [
+const WRONG: [(&str, &[&str]); 30] = [
     (
         "tagets = 1\n$W", // typos: ignore
         &[
@@ -542,6 +542,18 @@ const WRONG: [(&str, &[&str]); 27] = [
     (
         "$T[[workload]]\ngenerate = [\"svn\"]\n",
         &["e.toml:2", "svn"],
+    ),
+    (
+        "$T[[workload]]\ngenerate = { git = { repo = \".\", clone = 2 } }\n",
+        &["e.toml:3", "unknown field `clone`", "`clones`"],
+    ),
+    (
+        "$T[[workload]]\ngenerate = { git = { repo = \".\", clones = 0 } }\n",
+        &["e.toml:2", "clones: expected 1 to 100000"],
+    ),
+    (
+        "$T[[workload]]\ngenerate = 7\n",
+        &["e.toml:3", "expected a table of a source"],
     ),
     ("$T$Wseed = 2\n", &["e.toml:2", "seed: nothing of `w`"]),
     ("$T$W$W", &["e.toml:4", "two workloads are called `w`"]),

@@ -2,9 +2,12 @@
 
 use crate::benching;
 use crate::error::error;
-use serde::Deserialize;
+use crate::generate::Source;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::ops::Range;
 use toml::Spanned;
 
@@ -57,10 +60,42 @@ pub struct Workload {
     pub capacity: Option<String>,
     /// Of a preset, another utilization, in percent.
     pub utilization: Option<u8>,
-    /// The words behind `fsage generate`, without the output.
-    pub generate: Option<Vec<String>>,
+    /// Its source.
+    pub generate: Option<Generate>,
     /// A seed of its own instead of the seeds of the experiment.
     pub seed: Option<u64>,
+}
+
+/// The source of a workload: a table, as `{ git = { repo = ".", clones = 20 } }`, or the words behind `fsage generate`,
+/// without the output.
+#[derive(Debug)]
+pub enum Generate {
+    /// A table.
+    Source(Source),
+    /// Words.
+    Words(Vec<String>),
+}
+
+impl<'de> Deserialize<'de> for Generate {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Generate, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Generate;
+
+            fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+                to.write_str("a table of a source, as { git = { repo = \".\" } }, or words of `fsage generate`")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, words: A) -> Result<Generate, A::Error> {
+                Deserialize::deserialize(SeqAccessDeserializer::new(words)).map(Generate::Words)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<Generate, A::Error> {
+                Deserialize::deserialize(MapAccessDeserializer::new(table)).map(Generate::Source)
+            }
+        }
+        from.deserialize_any(Either)
+    }
 }
 
 /// How workloads are aged; the options of `fsage age`.

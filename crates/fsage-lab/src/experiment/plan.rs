@@ -1,11 +1,12 @@
 //! What an experiment file leads to: workloads, and a cell for each of them on each target.
 
-use super::file::{self, File, Text};
+use super::file::{self, File, Generate, Text};
 use super::matrix::{Matrix, Template};
 use crate::benching::{self, Machine};
 use crate::check::{self, Rules};
-use crate::generate;
+use crate::generate::{Profile, Source};
 use crate::interrupt;
+use fsage_core::size;
 use fsage_input::TEXT_BYTES;
 use fsage_target::{Target, TargetSpec};
 use std::collections::{BTreeSet, HashSet};
@@ -55,8 +56,8 @@ pub struct WorkloadPlan {
 pub enum Recipe {
     /// It is there.
     File(PathBuf),
-    /// A call of `fsage generate`, in words.
-    Call(Vec<String>),
+    /// It is made.
+    Make(Source),
 }
 
 /// A workload on a target, once.
@@ -213,15 +214,18 @@ fn workloads(source: &Text<'_>, file: &File) -> crate::Result<Vec<WorkloadPlan>>
         for (i, seed) in seeds.into_iter().enumerate() {
             let recipe = match (&recipe, seed) {
                 (Recipe::File(path), _) => Recipe::File(path.clone()),
-                (Recipe::Call(words), None) => Recipe::Call(words.clone()),
-                (Recipe::Call(words), Some(seed)) => {
-                    let seed = ["--seed".to_owned(), seed.to_string()];
-                    Recipe::Call(words.iter().cloned().chain(seed).collect())
+                (Recipe::Make(source), seed) => {
+                    let mut source = source.clone();
+                    if let (Some(of_source), Some(_)) = (source.seed(), seed) {
+                        *of_source = seed;
+                    }
+                    Recipe::Make(source)
                 }
             };
             // What is right with one seed is right with another.
-            if let (Recipe::Call(words), 0) = (&recipe, i) {
-                generate::check(words).map_err(|error| wrong(format!("{error:#}")))?;
+            if let (Recipe::Make(source), 0) = (&recipe, i) {
+                let checked = source.check().and_then(|()| source.writes_nothing_else());
+                checked.map_err(|error| wrong(format!("{error:#}")))?;
             }
             let name = name.clone();
             let new = WorkloadPlan { name, seed, recipe };
@@ -257,30 +261,38 @@ fn recipe(workload: &file::Workload) -> Result<(String, Recipe, bool), String> {
             Ok((stem, Recipe::File(path), false))
         }
         (None, Some(preset), None) => {
-            let mut words = vec!["profile".to_owned(), preset.clone()];
-            let mut option = |name: &str, value: Option<String>| {
-                words.extend(value.map(|value| format!("--{name}={value}")));
-            };
-            option("days", workload.days.map(|days| days.to_string()));
-            option("capacity", workload.capacity.clone());
-            option(
-                "utilization",
-                workload.utilization.map(|percent| percent.to_string()),
-            );
+            let capacity = workload.capacity.as_deref().map(size::parse);
+            let source = Source::Profile(Profile {
+                profile: preset.clone(),
+                seed: None,
+                days: workload.days,
+                capacity: capacity
+                    .transpose()
+                    .map_err(|why| format!("capacity: {why}"))?,
+                utilization: workload.utilization,
+            });
             let stem = Path::new(preset).file_stem().unwrap_or_default();
             Ok((
                 stem.to_string_lossy().into_owned(),
-                Recipe::Call(words),
+                Recipe::Make(source),
                 true,
             ))
         }
-        (None, None, Some(words)) => {
-            let source = words.first().cloned().unwrap_or_default();
-            let has_seed = words
-                .iter()
-                .any(|word| word == "--seed" || word.starts_with("--seed="));
-            let is_drawn = generate::takes_seed(&source) && !has_seed;
-            Ok((source, Recipe::Call(words.clone()), is_drawn))
+        (None, None, Some(generate)) => {
+            let (mut source, has_seed) = match generate {
+                Generate::Source(source) => {
+                    let mut source = source.clone();
+                    let has_seed = source.seed().is_some_and(|seed| seed.is_some());
+                    (source, has_seed)
+                }
+                Generate::Words(words) => {
+                    let is_seed = |word: &String| word == "--seed" || word.starts_with("--seed=");
+                    let source = Source::from_words(words).map_err(|error| format!("{error:#}"))?;
+                    (source, words.iter().any(is_seed))
+                }
+            };
+            let is_drawn = source.seed().is_some() && !has_seed;
+            Ok((source.name().to_owned(), Recipe::Make(source), is_drawn))
         }
         _ => Err("expected one of `preset`, `file` and `generate`".to_owned()),
     }

@@ -3,11 +3,12 @@
 use super::manifest::write_json;
 use super::plan::{Recipe, WorkloadPlan};
 use crate::error::Context;
-use crate::generate;
+use crate::generate::{Output, Source, generate};
 use crate::watch::Watch;
 use fsage_durable::make_folders;
 use fsage_input::TEXT_BYTES;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// A workload that can be replayed.
@@ -24,53 +25,54 @@ pub struct Workload {
 struct Made {
     /// Version of fsage.
     fsage: String,
-    /// The words behind `fsage generate`.
-    generate: Vec<String>,
+    /// Its source, with all its options.
+    generate: Value,
     /// BLAKE3 hash of what came out.
     blake3: String,
 }
 
 /// Finds a workload, or makes it in the folder of the experiment.
 pub fn ready(plan: &WorkloadPlan, experiment: &Path, ui: &dyn Watch) -> crate::Result<Workload> {
-    let words = match &plan.recipe {
+    let source = match &plan.recipe {
         Recipe::File(path) => {
             let blake3 = fsage_data::hash_file(path)?;
             let path = path.clone();
             return Ok(Workload { path, blake3 });
         }
-        Recipe::Call(words) => words,
+        Recipe::Make(source) => source,
     };
     let folder = experiment.join("workloads");
     make_folders(&folder)?;
     let path = folder.join(format!("{}.parquet", plan.label()));
     let facts = folder.join(format!("{}.json", plan.label()));
-    if let Some(blake3) = as_it_was_made(words, &path, &facts) {
+    if let Some(blake3) = as_it_was_made(source, &path, &facts) {
         return Ok(Workload { path, blake3 });
     }
     ui.note(&format!(
         "workload {}: fsage generate {}",
         plan.label(),
-        words.join(" ")
+        source.name()
     ));
     // Another shard may be making the same file at the same time: it gets its name when it is complete.
-    let made = generate::into_file(words, &path, ui);
+    let made = generate(source, &Output::replacing(&path), ui);
     made.with_context(|| format!("workload {}", plan.label()))?;
     let blake3 = fsage_data::hash_file(&path)?;
     let made = Made {
         fsage: env!("CARGO_PKG_VERSION").to_owned(),
-        generate: words.clone(),
+        generate: serde_json::to_value(source)?,
         blake3: blake3.clone(),
     };
     write_json(&facts, &made)?;
     Ok(Workload { path, blake3 })
 }
 
-/// The hash of a workload that need not be made again: the same words gave it, and no file that may have changed since
+/// The hash of a workload that need not be made again: the same source gave it, and no file that may have changed since
 /// had a part in it.
-fn as_it_was_made(words: &[String], path: &Path, facts: &Path) -> Option<String> {
-    let reads_files = words.iter().any(|word| Path::new(word).exists());
+fn as_it_was_made(source: &Source, path: &Path, facts: &Path) -> Option<String> {
     let made: Made = serde_json::from_slice(&fsage_input::bytes(facts, TEXT_BYTES).ok()?).ok()?;
-    let same = made.fsage == env!("CARGO_PKG_VERSION") && made.generate == words && !reads_files;
+    let same = made.fsage == env!("CARGO_PKG_VERSION")
+        && Some(made.generate) == serde_json::to_value(source).ok()
+        && !source.reads_files();
     let blake3 = fsage_data::hash_file(path).ok()?;
     (same && blake3 == made.blake3).then_some(blake3)
 }

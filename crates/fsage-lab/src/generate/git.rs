@@ -1,56 +1,80 @@
 //! `fsage generate git`: a workload from the history of a git repository.
 
 use super::output::{Generated, Output, Row, Temporary, row, write};
+use crate::error::bail;
 use crate::watch::Watch;
 use clap::ValueEnum;
 use fsage_core::{EventSink, WorkloadHeader};
 use fsage_data::{WorkloadReader, create_workload};
 use fsage_import::git::{self, GitOptions, GitSummary, View};
 use fsage_workload::clones::{Clones, ClonesSummary};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::path::PathBuf;
 
 /// The history of a git repository: real creates, changes and deletes, with exact sizes and times.
-#[derive(Debug, clap::Args)]
-pub struct Args {
+#[derive(Clone, Debug, clap::Args, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Git {
     /// Folder of the repository.
     pub repo: PathBuf,
     /// Branch, tag or commit [default: HEAD].
     #[arg(long)]
+    #[serde(default)]
     pub branch: Option<String>,
     /// A step for every commit, with files rewritten in place; or one a day, with new files for changed ones.
     #[arg(long, value_enum, default_value = "commit")]
+    #[serde(default)]
     pub view: ViewName,
     /// Remove directories when they become empty.
     #[arg(long)]
+    #[serde(default)]
     pub rmdir: bool,
     /// So many copies side by side, each in its own directory.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MOST_CLONES))]
+    #[serde(default = "one")]
     pub clones: u64,
     /// Move each copy but the first by 0 to this many days, at random.
     #[arg(long, value_name = "DAYS", default_value_t = 0)]
+    #[serde(default)]
     pub stagger: u64,
-    /// Seed of the days by which copies are moved.
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    #[command(flatten)]
-    pub output: Output,
+    /// Seed of the days by which copies are moved [default: 1].
+    #[arg(long, value_name = "SEED")]
+    #[serde(default)]
+    pub seed: Option<u64>,
+}
+
+fn one() -> u64 {
+    1
 }
 
 /// What a step of the workload is.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs)]
 pub enum ViewName {
-    /// A step for every commit.
+    // No more to say of them: what it would be, `--view` says in its help.
+    #[default]
     Commit,
-    /// One a day.
     Day,
+}
+
+/// Copies side by side, at most.
+const MOST_CLONES: u64 = 100_000;
+
+/// That the options make sense.
+pub fn check(args: &Git) -> crate::Result<()> {
+    if !(1..=MOST_CLONES).contains(&args.clones) {
+        bail!("clones: expected 1 to {MOST_CLONES}");
+    }
+    Ok(())
 }
 
 /// Makes the workload.
 ///
 /// # Errors
 /// The input is not what it should be, or cannot be read; the output cannot be written.
-pub fn run(args: &Args, ui: &dyn Watch) -> crate::Result<Generated> {
+pub fn run(args: &Git, output: &Output, ui: &dyn Watch) -> crate::Result<Generated> {
     let mut options = GitOptions {
         branch: args.branch.clone(),
         view: match args.view {
@@ -81,25 +105,25 @@ pub fn run(args: &Args, ui: &dyn Watch) -> crate::Result<Generated> {
     };
     if args.clones == 1 {
         single.generator = Some(generator.to_string());
-        let (summary, tally) = write(&args.output, &single, ui, None, |sink| Ok(read(sink)?))?;
+        let (summary, tally) = write(output, &single, ui, None, |sink| Ok(read(sink)?))?;
         return Ok(Generated::new(git_rows(&summary), tally));
     }
     generator["clones"] = args.clones.into();
     generator["stagger_days"] = args.stagger.into();
-    let clones = Clones::new(args.clones, args.stagger, args.seed);
+    let clones = Clones::new(args.clones, args.stagger, args.seed.unwrap_or(1));
     let header = WorkloadHeader {
         generator: Some(generator.to_string()),
         ..clones.header(&single)
     };
     // Before the history is read, which may take long.
-    args.output.check([])?;
+    output.check([])?;
     // The copies read the single history side by side, each at its own place: it must lie in a file.
-    let file = Temporary::beside(&args.output.path, "single.parquet")?;
+    let file = Temporary::beside(&output.path, "single.parquet")?;
     let mut once = create_workload(file.path(), &single, true)?;
     let summary = read(&mut once)?;
     once.finish()?;
     let total = (summary.operations() + 1) * args.clones;
-    let (copies, tally) = write(&args.output, &header, ui, Some(total), |sink| {
+    let (copies, tally) = write(output, &header, ui, Some(total), |sink| {
         Ok(clones.interleave(|| Ok(WorkloadReader::open(file.path())?), sink)?)
     })?;
     let rows = [git_rows(&summary), clones_rows(&summary, &copies)].concat();

@@ -1,5 +1,6 @@
 //! Making a workload: from snapshots, a git history, traces, playback text or published statistics.
 
+mod call;
 mod git;
 mod nfsdump;
 mod oplog;
@@ -12,170 +13,253 @@ mod strace;
 mod tally;
 mod trace;
 
-pub use output::{Generated, Output, Row, may_write, row};
-pub use playback::{GroupOptions, import as import_playback};
-pub use profile::{Question, again, text_of};
+pub use call::{Args, Question, Request};
+pub use git::{Git, ViewName};
+pub use nfsdump::Nfsdump;
+pub use oplog::Oplog;
+pub use output::{Beside, Generated, Output, Row, may_write, row};
+pub use playback::{GroupOptions, Playback, import as import_playback};
+pub use profile::{Profile, again, text_of};
 pub use profile_pool::{check as pool_may_be_written, read as read_pool, write as write_pool};
-pub use snapshots::GrowthName;
+pub use snapshots::{
+    DeleteTimesName, DrawsName, GrowthName, IdentityName, ModificationsName, PlacementName,
+    Snapshots,
+};
+pub use strace::Strace;
 pub use tally::Tally;
+pub use trace::{TraceOptions, WindowName};
 
 use crate::Result;
-use crate::error::{bail, error};
+use crate::error::bail;
 use crate::watch::Watch;
-use clap::{Args as _, FromArgMatches as _, Subcommand};
-use std::path::Path;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 
-/// Makes a workload.
-///
-/// The ending of the output says its form: .parquet, or .ops, .ops.gz, .ops.zst; `-` is text to stdout.
-#[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  fsage generate snapshots nightly/ -o mine.parquet\n  \
-                  fsage generate profile home-1996 -o home.parquet\n  \
-                  fsage generate git ~/src/redis --clones 20 --stagger 365 -o redis20.parquet\n  \
-                  fsage generate strace build.strace.zst --window trace --profiles pool.parquet -o build.parquet"
-)]
-pub struct Args {
-    #[command(subcommand)]
-    /// Where it comes from.
-    pub source: Source,
-}
-
-/// Where the workload comes from.
-#[derive(Debug, Subcommand)]
-#[allow(missing_docs)] // Each is documented by its arguments, and here would become their help.
+/// Where a workload comes from, with everything that its source can be told. The same stands on the command line, in
+/// the file of an experiment, and in a program.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Source {
-    Snapshots(snapshots::Args),
-    Git(git::Args),
-    Strace(strace::Args),
-    Nfsdump(nfsdump::Args),
-    Oplog(oplog::Args),
-    Playback(playback::Args),
-    Profile(profile::Args),
+    /// Snapshots of a file system.
+    Snapshots(Box<Snapshots>),
+    /// The history of a git repository.
+    Git(Git),
+    /// Logs of strace.
+    Strace(Strace),
+    /// NFS traces.
+    Nfsdump(Nfsdump),
+    /// Our own operation log.
+    Oplog(Oplog),
+    /// The aging workload format of Smith and Seltzer.
+    Playback(Playback),
+    /// A preset, a TOML file, or a profile of Geriatrix.
+    Profile(Profile),
 }
 
 impl Source {
+    /// Reads the words behind `fsage generate`, without the output: `profile`, `home-1996`, `--days`, `30`.
+    ///
+    /// # Errors
+    /// They are no call; the message says what is wrong with them.
+    pub fn from_words(words: &[String]) -> Result<Source> {
+        call::source(words)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Source::Snapshots(_) => "snapshots",
+            Source::Git(_) => "git",
+            Source::Strace(_) => "strace",
+            Source::Nfsdump(_) => "nfsdump",
+            Source::Oplog(_) => "oplog",
+            Source::Playback(_) => "playback",
+            Source::Profile(_) => "profile",
+        }
+    }
+
+    /// The seed by which it draws at random, if it does: `None` in it is 1.
+    pub fn seed(&mut self) -> Option<&mut Option<u64>> {
+        match self {
+            Source::Snapshots(source) => Some(&mut source.seed),
+            Source::Git(source) => Some(&mut source.seed),
+            Source::Profile(source) => Some(&mut source.seed),
+            Source::Strace(_) | Source::Nfsdump(_) | Source::Oplog(_) | Source::Playback(_) => None,
+        }
+    }
+
+    /// Whether it reads something that is there now, and later may be another.
+    pub fn reads_files(&self) -> bool {
+        match self {
+            Source::Profile(source) => Path::new(&source.profile).exists(),
+            _ => true,
+        }
+    }
+
+    /// That it makes sense, and that there is such a profile; for before long work.
+    ///
+    /// # Errors
+    /// It does not; the message says what was expected.
+    pub fn check(&self) -> Result<()> {
+        match self {
+            Source::Snapshots(source) => snapshots::check(source),
+            Source::Git(source) => git::check(source),
+            Source::Strace(source) => source.trace.check(),
+            Source::Nfsdump(source) => source.trace.check(),
+            Source::Oplog(source) => source.trace.check(),
+            Source::Playback(_) => Ok(()),
+            Source::Profile(source) => profile::check(source),
+        }
+    }
+
     /// The pool of profiles that it writes beside the workload.
     fn pool(&self) -> Option<&Path> {
         match self {
-            Source::Strace(args) => args.trace.pool(),
-            Source::Nfsdump(args) => args.trace.pool(),
-            Source::Oplog(args) => args.trace.pool(),
+            Source::Strace(source) => source.trace.pool(),
+            Source::Nfsdump(source) => source.trace.pool(),
+            Source::Oplog(source) => source.trace.pool(),
             Source::Snapshots(_) | Source::Git(_) | Source::Playback(_) | Source::Profile(_) => {
                 None
             }
         }
     }
-}
 
-impl Args {
-    /// What is asked for instead of a workload.
-    pub fn question(&self) -> Option<Question<'_>> {
-        match &self.source {
-            Source::Profile(args) => args.question(),
-            _ => None,
-        }
-    }
-
-    /// The workload to write; `None` where a question is asked.
-    pub fn output(&self) -> Option<&Path> {
-        Some(match &self.source {
-            Source::Snapshots(args) => &args.output.path,
-            Source::Git(args) => &args.output.path,
-            Source::Strace(args) => &args.trace.output.path,
-            Source::Nfsdump(args) => &args.trace.output.path,
-            Source::Oplog(args) => &args.trace.output.path,
-            Source::Playback(args) => &args.output.path,
-            Source::Profile(args) => args.output.as_ref()?,
-        })
-    }
-
-    /// Whether the summary is wanted as JSON.
-    pub fn json(&self) -> bool {
-        match &self.source {
-            Source::Snapshots(args) => args.output.json,
-            Source::Git(args) => args.output.json,
-            Source::Strace(args) => args.trace.output.json,
-            Source::Nfsdump(args) => args.trace.output.json,
-            Source::Oplog(args) => args.trace.output.json,
-            Source::Playback(args) => args.output.json,
-            Source::Profile(args) => args.json,
+    /// That it makes a workload and no other file: another may be there already, be it somebody else's.
+    ///
+    /// # Errors
+    /// It writes a pool of profiles.
+    pub fn writes_nothing_else(&self) -> Result<()> {
+        match self.pool() {
+            None => Ok(()),
+            Some(pool) => bail!(
+                "--profiles {}: here a call makes a workload and no other file; make the pool first, with `fsage \
+                 generate` itself",
+                pool.display()
+            ),
         }
     }
 }
 
-/// Makes the workload.
+/// Makes a workload.
 ///
 /// # Errors
-/// The input is not what it should be, or cannot be read; the output is there, or cannot be written.
-pub fn generate(args: &Args, ui: &dyn Watch) -> Result<Generated> {
-    match &args.source {
-        Source::Snapshots(args) => snapshots::run(args, ui),
-        Source::Git(args) => git::run(args, ui),
-        Source::Strace(args) => strace::run(args, ui),
-        Source::Nfsdump(args) => nfsdump::run(args, ui),
-        Source::Oplog(args) => oplog::run(args, ui),
-        Source::Playback(args) => playback::run(args, ui),
-        Source::Profile(args) => profile::run(args, ui),
+/// The source makes no sense, or cannot be read; the output is there, or cannot be written; an interrupt.
+pub fn generate(source: &Source, output: &Output, ui: &dyn Watch) -> Result<Generated> {
+    match source {
+        Source::Snapshots(source) => snapshots::run(source, output, ui),
+        Source::Git(source) => git::run(source, output, ui),
+        Source::Strace(source) => strace::run(source, output, ui),
+        Source::Nfsdump(source) => nfsdump::run(source, output, ui),
+        Source::Oplog(source) => oplog::run(source, output, ui),
+        Source::Playback(source) => playback::run(source, output, ui),
+        Source::Profile(source) => profile::run(source, output, ui),
     }
 }
 
-/// Makes a workload file by a call of this command in words, without the output: `profile`, `home-1996`, `--days`,
-/// `30`. Replaces a file of that name.
-///
-/// # Errors
-/// The words are no call; as [`generate`].
-pub fn into_file(words: &[String], output: &Path, ui: &dyn Watch) -> crate::Result<()> {
-    generate(&parsed(words, output)?, ui).map(drop)
-}
-
-/// That such a call is one: a known source, with options that it knows, and a profile that there is.
-///
-/// # Errors
-/// It is none; the message says what is wrong with it.
-pub fn check(words: &[String]) -> crate::Result<()> {
-    match parsed(words, Path::new("-"))?.source {
-        Source::Profile(args) => profile::check(&args),
-        _ => Ok(()),
+impl Output {
+    /// A file that is replaced if it is there.
+    pub fn replacing(path: impl Into<PathBuf>) -> Output {
+        Output {
+            path: path.into(),
+            force: true,
+            json: false,
+        }
     }
 }
 
-/// Whether a source draws at random, by the seed of `--seed`.
-pub fn takes_seed(source: &str) -> bool {
-    let command = Args::augment_args(clap::Command::new("generate"));
-    let source = command.find_subcommand(source);
-    source.is_some_and(|source| {
-        source
-            .get_arguments()
-            .any(|arg| arg.get_long() == Some("seed"))
-    })
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
 
-fn parsed(words: &[String], output: &Path) -> crate::Result<Args> {
-    let output = ["-o".as_ref(), output.as_os_str()];
-    let own = ["--force".as_ref()];
-    let words = words.iter().map(AsRef::as_ref).chain(output).chain(own);
-    let command = Args::augment_args(clap::Command::new("generate").no_binary_name(true));
-    let matches = command.try_get_matches_from(words);
-    let args = matches.and_then(|matches| Args::from_arg_matches(&matches));
-    let args = args.map_err(|error| {
-        let text = error.to_string();
-        // What follows is how to use it, which is long.
-        let text = text.split("\n\n").next().unwrap_or_default();
-        error!(
-            "{}",
-            text.strip_prefix("error: ")
-                .unwrap_or(text)
-                .replace('\n', " ")
-        )
-    })?;
-    // It may be there already, be it another's, and nobody said --force.
-    if let Some(pool) = args.source.pool() {
-        bail!(
-            "--profiles {}: here a call makes a workload and no other file; make the pool first, with `fsage generate` \
-             itself",
-            pool.display()
-        );
+    fn words(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
     }
-    Ok(args)
+
+    /// The same call in words and as a table; what neither names has its default in both.
+    #[test]
+    fn a_source_is_the_same_in_words_and_as_a_table() {
+        let cases = [
+            ("git repo", json!({"git": {"repo": "repo"}})),
+            (
+                "git repo --clones 20 --stagger 365 --view day --seed 7",
+                json!({"git": {"repo": "repo", "clones": 20, "stagger": 365, "view": "day", "seed": 7}}),
+            ),
+            (
+                "snapshots a b --delete-times smith96 --scale 2.5",
+                json!({"snapshots": {"snapshots": ["a", "b"], "delete_times": "smith96", "scale": 2.5}}),
+            ),
+            (
+                "strace log --root / --only-new --utc-offset -05:30",
+                json!({"strace": {"logs": ["log"], "roots": ["/"],
+                    "trace": {"only_new": true, "utc_offset": "-5:30"}}}),
+            ),
+            (
+                "nfsdump log --guess",
+                json!({"nfsdump": {"logs": ["log"], "guess": true}}),
+            ),
+            (
+                "oplog log.csv --merge-ms 5",
+                json!({"oplog": {"log": "log.csv", "trace": {"merge_ms": 5}}}),
+            ),
+            (
+                "playback text --groups 7",
+                json!({"playback": {"file": "text", "groups": {"groups": 7}}}),
+            ),
+            (
+                "profile fileserver --capacity 512M --seed 1",
+                json!({"profile": {"profile": "fileserver", "capacity": "512M", "seed": 1}}),
+            ),
+        ];
+        for (text, table) in cases {
+            let source = Source::from_words(&words(text)).expect(text);
+            let same: Source = serde_json::from_value(table).expect(text);
+            let [source, same] =
+                [source, same].map(|source| serde_json::to_value(source).expect(text));
+            assert_eq!(source, same, "{text}");
+            let again: Source = serde_json::from_value(source.clone()).expect(text);
+            assert_eq!(serde_json::to_value(again).expect(text), source, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_table_that_makes_no_sense_says_what_was_expected() {
+        let refused = |table: Value| match serde_json::from_value::<Source>(table) {
+            Err(error) => error.to_string(),
+            Ok(source) => source.check().expect_err("it makes no sense").to_string(),
+        };
+        let cases = [
+            (json!({"svn": {"repo": "."}}), "unknown variant `svn`"),
+            (
+                json!({"git": {"repo": ".", "clone": 2}}),
+                "unknown field `clone`",
+            ),
+            (json!({"git": {"clones": 2}}), "missing field `repo`"),
+            (
+                json!({"git": {"repo": ".", "clones": 0}}),
+                "clones: expected 1 to 100000",
+            ),
+            (json!({"profile": {"profile": "no-such"}}), "no preset"),
+            (
+                json!({"profile": {"profile": "home-1996", "days": 0}}),
+                "days: expected 1",
+            ),
+            (
+                json!({"oplog": {"log": "l", "trace": {"utc_offset": "noon"}}}),
+                "expected hours",
+            ),
+            (
+                json!({"oplog": {"log": "l", "trace": {"merge_ms": -1}}}),
+                "merge_ms: expected 0",
+            ),
+            (
+                json!({"snapshots": {"snapshots": ["s"], "profiles_a_day": 3}}),
+                "no `profiles`",
+            ),
+        ];
+        for (table, expected) in cases {
+            let why = refused(table);
+            assert!(why.contains(expected), "{why}");
+        }
+    }
 }

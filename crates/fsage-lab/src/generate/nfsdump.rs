@@ -1,29 +1,34 @@
 //! `fsage generate nfsdump`: a workload from NFS traces.
 
-use super::output::{Generated, Row, row};
-use super::trace::{self, Kind, TraceArgs};
+use super::output::{Generated, Output, Row, row};
+use super::trace::{self, Kind, TraceOptions};
 use crate::watch::Watch;
 use fsage_import::nfsdump::{self, NfsSummary};
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// NFS traces in the format of nfsdump, as those of Harvard (2001 to 2003).
-#[derive(Debug, clap::Args)]
-pub struct Args {
+#[derive(Clone, Debug, clap::Args, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nfsdump {
     /// Traces, in the order of time; may be compressed with gzip or zstd; `-` is standard input.
     #[arg(required = true)]
     pub logs: Vec<PathBuf>,
     /// Where a removed name is not known, take the file that had the name last.
     #[arg(long)]
+    #[serde(default)]
     pub guess: bool,
+    /// What every trace can be asked for.
     #[command(flatten)]
-    pub trace: TraceArgs,
+    #[serde(default)]
+    pub trace: TraceOptions,
 }
 
 /// Makes the workload.
 ///
 /// # Errors
 /// The input is not what it should be, or cannot be read; the output cannot be written.
-pub fn run(args: &Args, ui: &dyn Watch) -> crate::Result<Generated> {
+pub fn run(args: &Nfsdump, output: &Output, ui: &dyn Watch) -> crate::Result<Generated> {
     let kind = Kind {
         name: "nfsdump",
         logs: &args.logs,
@@ -33,6 +38,7 @@ pub fn run(args: &Args, ui: &dyn Watch) -> crate::Result<Generated> {
     trace::run(
         &kind,
         &args.trace,
+        output,
         ui,
         |names, _| Ok(nfsdump::header(names)),
         |logs, options, sink, go_on| {

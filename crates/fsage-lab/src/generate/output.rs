@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Where a workload goes.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Output {
     /// The workload to write.
     #[arg(short = 'o', long = "output", value_name = "W")]

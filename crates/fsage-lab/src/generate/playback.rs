@@ -7,24 +7,25 @@ use crate::watch::Watch;
 use fsage_core::{EventSink, WorkloadHeader};
 use fsage_data::stream;
 use fsage_import::playback::{self, Groups, ImportSummary};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// A `playback` text, as Smith and Seltzer published their aging workload.
-#[derive(Debug, clap::Args)]
-pub struct Args {
+#[derive(Clone, Debug, clap::Args, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Playback {
     /// The text, which may be compressed; `-` is standard input.
     pub file: PathBuf,
     /// Cylinder groups of the file system that the text is of.
     #[command(flatten)]
+    #[serde(default)]
     pub groups: GroupOptions,
-    /// Where the workload goes.
-    #[command(flatten)]
-    pub output: Output,
 }
 
 /// Cylinder groups of the file system that a `playback` text is of.
-#[derive(Clone, Copy, Debug, clap::Args)]
+#[derive(Clone, Copy, Debug, Default, clap::Args, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct GroupOptions {
     /// Inodes per cylinder group, for playback text [default: those of the workload that is written so, else
     /// 9728, the paper's].
@@ -53,8 +54,8 @@ impl GroupOptions {
 ///
 /// # Errors
 /// The input is not what it should be, or cannot be read; the output cannot be written.
-pub fn run(args: &Args, ui: &dyn Watch) -> crate::Result<Generated> {
-    import(&args.file, args.groups, &args.output, ui)
+pub fn run(args: &Playback, output: &Output, ui: &dyn Watch) -> crate::Result<Generated> {
+    import(&args.file, args.groups, output, ui)
 }
 
 /// Makes a workload of `playback` text and reports on it.

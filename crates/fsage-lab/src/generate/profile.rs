@@ -11,93 +11,75 @@ use fsage_workload::home::{DEFAULT_WANDER_PERMILLE, Home, HomeSummary};
 use fsage_workload::preset::{Generator, PRESETS, Preset, toml_of};
 use fsage_workload::profile::{Deviation, ProfileSummary};
 use fsage_workload::server::ServerSummary;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 use std::path::PathBuf;
 
 /// A synthetic workload: a preset, a TOML file of one's own, or a profile of Geriatrix.
-///
-/// `--list` names the presets; `--show NAME` prints the TOML of one, a start for one's own.
-#[derive(Debug, clap::Args)]
-// Every flag of the command line is one.
-#[allow(clippy::struct_excessive_bools)]
-pub struct Args {
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
     /// Name of a preset, TOML file, or folder with the three files of a Geriatrix profile.
-    #[arg(value_name = "NAME|FILE.toml|FOLDER", required_unless_present_any = ["list", "show"])]
-    pub profile: Option<String>,
-    /// List the presets.
-    #[arg(long, conflicts_with_all = ["show", "profile", "output"])]
-    pub list: bool,
-    /// Print the TOML of a preset.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["profile", "output", "json"])]
-    pub show: Option<String>,
-    /// Seed.
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
+    pub profile: String,
+    /// Seed [default: 1].
+    #[serde(default)]
+    pub seed: Option<u64>,
     /// The same curves over so many days, with the same activity a day [default: as the profile says].
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    #[serde(default)]
     pub days: Option<u64>,
     /// Another size of the file system, as in 512M, with as many more operations and files.
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    #[serde(default, deserialize_with = "bytes")]
     pub capacity: Option<u64>,
     /// Utilization at the end, in percent; a curve keeps its shape.
-    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=98))]
+    #[serde(default)]
     pub utilization: Option<u8>,
-    /// The workload to write.
-    #[arg(short = 'o', long = "output", value_name = "W", required_unless_present_any = ["list", "show"])]
-    pub output: Option<PathBuf>,
-    /// Replace a file of that name.
-    #[arg(long)]
-    pub force: bool,
-    /// Print the summary, or the list, as JSON.
-    #[arg(long)]
-    pub json: bool,
+}
+
+/// The most days that a profile is stretched to.
+pub(super) const MOST_DAYS: u64 = 100_000;
+/// The fullest that a file system is made, in percent.
+pub(super) const MOST_PERCENT: u8 = 98;
+
+/// A size as a number of bytes or as in `512M`.
+fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Size {
+        Bytes(u64),
+        Text(String),
+    }
+    Ok(match Option::<Size>::deserialize(from)? {
+        None => None,
+        Some(Size::Bytes(bytes)) => Some(bytes),
+        Some(Size::Text(text)) => Some(size::parse(&text).map_err(serde::de::Error::custom)?),
+    })
 }
 
 /// Makes the workload.
 ///
 /// # Errors
 /// The input is not what it should be, or cannot be read; the output cannot be written.
-pub fn run(args: &Args, ui: &dyn Watch) -> crate::Result<Generated> {
-    let (Some(name), Some(path)) = (&args.profile, &args.output) else {
-        bail!("a profile and an output are needed: fsage generate profile NAME -o W");
-    };
+pub fn run(args: &Profile, output: &Output, ui: &dyn Watch) -> crate::Result<Generated> {
+    let name = &args.profile;
     let preset = adapted(find(name, ui)?, args)?;
-    let output = Output {
-        path: path.clone(),
-        force: args.force,
-        json: args.json,
-    };
     output.check([&PathBuf::from(name)])?;
-    make(name, &preset, args.seed, &output, ui)
+    make(name, &preset, args.seed.unwrap_or(1), output, ui)
 }
 
 /// That there is such a profile, and that it can be adapted so.
-pub fn check(args: &Args) -> crate::Result<()> {
-    let name = args.profile.as_deref().context("a profile is needed")?;
-    adapted(find(name, &Unwatched)?, args).map(drop)
-}
-
-impl Args {
-    /// What is asked for instead of a workload.
-    pub fn question(&self) -> Option<Question<'_>> {
-        if self.list {
-            return Some(Question::List { json: self.json });
-        }
-        self.show.as_deref().map(Question::Show)
+pub fn check(args: &Profile) -> crate::Result<()> {
+    if args
+        .days
+        .is_some_and(|days| !(1..=MOST_DAYS).contains(&days))
+    {
+        bail!("days: expected 1 to {MOST_DAYS}");
     }
-}
-
-/// What can be asked of presets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question<'a> {
-    /// Which ones there are.
-    List {
-        /// As JSON.
-        json: bool,
-    },
-    /// The TOML of this one.
-    Show(&'a str),
+    let percent = args.utilization;
+    if percent.is_some_and(|percent| !(1..=MOST_PERCENT).contains(&percent)) {
+        bail!("utilization: expected 1 to {MOST_PERCENT} percent");
+    }
+    adapted(find(&args.profile, &Unwatched)?, args).map(drop)
 }
 
 /// The TOML of a preset.
@@ -147,7 +129,7 @@ fn find(name: &str, ui: &dyn Watch) -> crate::Result<Preset> {
 }
 
 /// With the days, capacity and utilization of the command line.
-fn adapted(mut preset: Preset, args: &Args) -> crate::Result<Preset> {
+fn adapted(mut preset: Preset, args: &Profile) -> crate::Result<Preset> {
     let share = args.utilization.map(|percent| f64::from(percent) / 100.0);
     preset.generator = match preset.generator {
         Generator::Home(mut home) => {
@@ -271,17 +253,10 @@ fn parameters(name: &str, generator: &Generator) -> crate::Result<Value> {
 /// no preset of this version, or was given more than days and a seed.
 pub fn again(generator: &Value, seed: u64) -> Option<Vec<String>> {
     let name = generator.get("profile")?.as_str()?;
-    let args = |days| Args {
-        profile: Some(name.to_owned()),
-        list: false,
-        show: None,
-        seed,
+    let args = |days| Profile {
+        profile: name.to_owned(),
         days,
-        capacity: None,
-        utilization: None,
-        output: None,
-        force: false,
-        json: false,
+        ..Profile::default()
     };
     let known = generator.get("parameters").unwrap_or(generator);
     let days = ["days", "generations"].into_iter();

@@ -15,6 +15,7 @@ use fsage_workload::from_snapshots::{
     Placement, ShortLived,
 };
 use fsage_workload::repeat::{self, Repeat, RepeatSummary};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -22,31 +23,38 @@ use std::path::PathBuf;
 ///
 /// Creates and changes are at the times that the inodes tell, deletions where the evidence puts them. Files that came
 /// and went between two snapshots are in none: give --profiles of a trace to add such files.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 #[command(
     after_help = "Example:\n  fsage generate snapshots nightly/ --profiles builds.parquet -o mine.parquet"
 )]
-pub struct Args {
+pub struct Snapshots {
     /// Folders of snapshots, or snapshots and series of them (Parquet; `fsage convert` makes them of other forms).
     #[arg(required = true)]
     pub snapshots: Vec<PathBuf>,
     /// How the times of deletions are found.
     #[arg(long, value_enum, default_value = "reuse", value_name = "RULE")]
+    #[serde(default)]
     pub delete_times: DeleteTimesName,
     /// How a large new file is written.
     #[arg(long, value_enum, default_value = "stretched", value_name = "HOW")]
+    #[serde(default)]
     pub growth: GrowthName,
     /// What tells an inode from another one that had its number before.
     #[arg(long, value_enum, default_value = "auto")]
+    #[serde(default)]
     pub identity: IdentityName,
     /// What a changed file becomes.
     #[arg(long, value_enum, default_value = "observed", value_name = "HOW")]
+    #[serde(default)]
     pub modifications: ModificationsName,
     /// Where files are put [default: tree if there are paths, else groups].
     #[arg(long, value_enum)]
+    #[serde(default)]
     pub placement: Option<PlacementName>,
     /// Profiles of short-lived files; may be given several times.
     #[arg(long, value_name = "POOL")]
+    #[serde(default)]
     pub profiles: Vec<PathBuf>,
     /// How profiles are drawn.
     #[arg(
@@ -56,51 +64,61 @@ pub struct Args {
         value_name = "RULE",
         requires = "profiles"
     )]
+    #[serde(default)]
     pub short_lived: DrawsName,
     /// Profiles a day [default: one for each 40 MB of the file system].
-    #[arg(long, value_name = "N", requires = "profiles", value_parser = clap::value_parser!(u64).range(0..=100_000))]
+    #[arg(long, value_name = "N", requires = "profiles")]
+    #[arg(value_parser = clap::value_parser!(u64).range(0..=MOST_PROFILES))]
+    #[serde(default)]
     pub profiles_a_day: Option<u64>,
     /// Blocks are chosen up to this long after a write (delayed allocation).
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
+    #[serde(default)]
     pub allocation_delay: f64,
     /// Whether blocks that others got tell when a file went; off where blocks move by themselves [default: by the type
     /// of file system].
     #[arg(long, value_name = "BOOL")]
+    #[serde(default)]
     pub block_reuse: Option<bool>,
     /// The last removal from a directory dates only one file of it, not all that went.
     #[arg(long)]
+    #[serde(default)]
     pub single_removals: bool,
     /// The workload of a file system so many times as large: copies of its directories, each moved within the day.
     #[arg(long, value_name = "FACTOR")]
+    #[serde(default)]
     pub scale: Option<f64>,
     /// So many more years, from days of the past drawn at random.
     #[arg(long, value_name = "YEARS")]
+    #[serde(default)]
     pub repeat: Option<f64>,
-    /// Seed of what is guessed.
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// Where the workload goes.
-    #[command(flatten)]
-    pub output: Output,
+    /// Seed of what is guessed [default: 1].
+    #[arg(long, value_name = "SEED")]
+    #[serde(default)]
+    pub seed: Option<u64>,
 }
 
 /// When files were deleted that are gone in the next snapshot.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub enum DeleteTimesName {
     /// At random between the first and the last other operation (Smith and Seltzer 1996).
     Smith96,
     /// Before the create that used the inode again, else at random (Smith and Seltzer 1997).
     Smith97,
     /// By reuse of inodes, names and blocks and by the times of directories.
+    #[default]
     Reuse,
 }
 
 /// How a large new file is written.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub enum GrowthName {
     /// At once, at its change time, as in the papers.
     Burst,
     /// In pieces: from its birth to its last change, or between the files made in its directory meanwhile.
+    #[default]
     Stretched,
 }
 
@@ -115,9 +133,11 @@ impl GrowthName {
 }
 
 /// How a file is known again.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub enum IdentityName {
     /// The best that both snapshots have.
+    #[default]
     Auto,
     /// Generation numbers.
     Generation,
@@ -128,16 +148,19 @@ pub enum IdentityName {
 }
 
 /// What a changed file stands for.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub enum ModificationsName {
     /// What its blocks say: overwrite, append, truncate or rewrite.
+    #[default]
     Observed,
     /// A rewrite, as in the papers.
     Rewrite,
 }
 
 /// In which directories files lie.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub enum PlacementName {
     /// The directories of the source.
     Tree,
@@ -146,20 +169,36 @@ pub enum PlacementName {
 }
 
 /// How short-lived files are drawn from the pool.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
 pub enum DrawsName {
     /// All profiles of one traced day, the busiest into the most active directory.
     Smith96,
     /// So many profiles a day, each into one of the most active directories.
+    #[default]
     Smith97,
     /// As smith96, but a busy day gets a busy traced day.
     Matched,
 }
 
-impl Args {
+/// Profiles of short-lived files a day, at most.
+const MOST_PROFILES: u64 = 100_000;
+
+/// That the options make sense.
+pub fn check(args: &Snapshots) -> crate::Result<()> {
+    if args.profiles_a_day.is_some_and(|n| n > MOST_PROFILES) {
+        bail!("profiles_a_day: expected 0 to {MOST_PROFILES}");
+    }
+    if args.profiles_a_day.is_some() && args.profiles.is_empty() {
+        bail!("profiles_a_day: there are no `profiles` to take");
+    }
+    Ok(())
+}
+
+impl Snapshots {
     fn options(&self) -> Options {
         Options {
-            seed: self.seed,
+            seed: self.seed.unwrap_or(1),
             delete_times: match self.delete_times {
                 DeleteTimesName::Smith96 => DeleteTimes::Smith96,
                 DeleteTimesName::Smith97 => DeleteTimes::Smith97,
@@ -201,13 +240,14 @@ impl Args {
 ///
 /// # Errors
 /// The input is not what it should be, or cannot be read; the output cannot be written.
-pub fn run(args: &Args, ui: &dyn Watch) -> crate::Result<Generated> {
-    args.output
-        .check(args.snapshots.iter().chain(&args.profiles))?;
+pub fn run(args: &Snapshots, output: &Output, ui: &dyn Watch) -> crate::Result<Generated> {
+    output.check(args.snapshots.iter().chain(&args.profiles))?;
     if !(0.0..=1e6).contains(&args.allocation_delay) {
         bail!("--allocation-delay takes seconds from 0 to 1000000");
     }
-    let scale = args.scale.map(|factor| Clones::scaled(factor, args.seed));
+    let scale = args
+        .scale
+        .map(|factor| Clones::scaled(factor, args.seed.unwrap_or(1)));
     let scale = scale.transpose()?;
     let days = match args.repeat {
         Some(years) => {
@@ -231,7 +271,7 @@ pub fn run(args: &Args, ui: &dyn Watch) -> crate::Result<Generated> {
         let bar = ui.bar_count(source.progress().map(|(_, of)| of), "reading snapshots");
         let mut progress = |n| bar.set_position(n);
         let made = if args.repeat.is_some() {
-            let mut repeat = Repeat::new(&single, args.seed, sink);
+            let mut repeat = Repeat::new(&single, args.seed.unwrap_or(1), sink);
             let summary = generator.generate(source.as_mut(), &mut repeat, &mut progress)?;
             drop(bar);
             let bar = ui.bar_count(Some(days), "repeating days");
@@ -248,7 +288,7 @@ pub fn run(args: &Args, ui: &dyn Watch) -> crate::Result<Generated> {
     };
     let (summary, repeated, tally) = if let Some(scale) = scale {
         // The copies read the single workload side by side, each at its own place: it must lie in a file.
-        let file = Temporary::beside(&args.output.path, "single.parquet")?;
+        let file = Temporary::beside(&output.path, "single.parquet")?;
         let mut once = create_workload(file.path(), &single, true)?;
         let (summary, repeated) = make(&mut once)?;
         once.finish()?;
@@ -256,12 +296,12 @@ pub fn run(args: &Args, ui: &dyn Watch) -> crate::Result<Generated> {
             generator: single.generator.clone(),
             ..scale.header(&single)
         };
-        let (_, tally) = write(&args.output, &header, ui, None, |sink| {
+        let (_, tally) = write(output, &header, ui, None, |sink| {
             Ok(scale.interleave(|| Ok(WorkloadReader::open(file.path())?), sink)?)
         })?;
         (summary, repeated, tally)
     } else {
-        let ((summary, repeated), tally) = write(&args.output, &single, ui, None, make)?;
+        let ((summary, repeated), tally) = write(output, &single, ui, None, make)?;
         (summary, repeated, tally)
     };
     let repeated = repeated.as_ref().map(repeat_rows).unwrap_or_default();
@@ -295,7 +335,7 @@ fn repeat_rows(s: &RepeatSummary) -> Vec<Row> {
 }
 
 /// Everything that makes this workload again from the same snapshots, but the seed.
-fn parameters(args: &Args, options: &Options, placement: Placement) -> Value {
+fn parameters(args: &Snapshots, options: &Options, placement: Placement) -> Value {
     json!({
         "name": "snapshots",
         "version": env!("CARGO_PKG_VERSION"),
@@ -438,7 +478,7 @@ fn rare_rows(s: &FromSnapshotsSummary) -> Vec<Row> {
 }
 
 /// What the user should know of how far the workload can be trusted.
-fn warnings(args: &Args, s: &FromSnapshotsSummary) -> Vec<String> {
+fn warnings(args: &Snapshots, s: &FromSnapshotsSummary) -> Vec<String> {
     let mut warnings = Vec::new();
     if s.snapshots < 2 {
         warnings.push("there is one snapshot only: nothing is known of what changed".to_owned());

@@ -9,8 +9,9 @@ use crate::watch::Watch;
 use clap::ValueEnum;
 use fsage_core::{Event, EventSink, SinkError, WorkloadHeader};
 use fsage_data::stream::{self, ReadProgress};
-use fsage_import::trace::{Log, TraceOptions, TraceSummary};
+use fsage_import::trace::{Log, TraceOptions as ImportOptions, TraceSummary};
 use fsage_workload::short_lived::{Extractor, ExtractorOptions, Window};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
 use std::fs;
@@ -18,16 +19,22 @@ use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 
 /// What every trace can be asked for.
-#[derive(Debug, clap::Args)]
-pub struct TraceArgs {
+#[derive(Clone, Debug, Default, clap::Args, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TraceOptions {
     /// Leave out the files that existed before the trace, instead of making them at the start.
     #[arg(long)]
     pub only_new: bool,
     /// Merge writes to a file across writes to others, within so many milliseconds.
-    #[arg(long, value_name = "MS", default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..=86_400_000))]
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(i64).range(0..=MOST_MERGE_MS))]
     pub merge_ms: i64,
     /// Local time minus UTC, as +02:00 or -5: where days end.
     #[arg(long, value_name = "HH:MM", default_value = "0", value_parser = utc_offset, allow_hyphen_values = true)]
+    #[serde(
+        deserialize_with = "utc_offset_text",
+        serialize_with = "utc_offset_as_text"
+    )]
     pub utc_offset: i32,
     /// Also store profiles of the short-lived files: a pool for `generate snapshots`.
     #[arg(long, value_name = "POOL")]
@@ -41,11 +48,20 @@ pub struct TraceArgs {
     /// Keep the growth of short-lived files, instead of making them with their last size.
     #[arg(long, requires = "profiles")]
     pub keep_appends: bool,
-    #[command(flatten)]
-    pub output: Output,
 }
 
-impl TraceArgs {
+/// The longest time within which writes are merged: a day.
+const MOST_MERGE_MS: i64 = 86_400_000;
+
+impl TraceOptions {
+    /// That the options make sense.
+    pub(super) fn check(&self) -> crate::Result<()> {
+        if !(0..=MOST_MERGE_MS).contains(&self.merge_ms) {
+            bail!("merge_ms: expected 0 to {MOST_MERGE_MS}");
+        }
+        Ok(())
+    }
+
     /// The pool of profiles that is written beside the workload.
     pub fn pool(&self) -> Option<&Path> {
         self.profiles.as_deref()
@@ -58,11 +74,13 @@ impl TraceArgs {
 }
 
 /// In what a file is short-lived.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs)]
 pub enum WindowName {
-    /// It is made and deleted on one day.
+    // No more to say of them: what it would be, `--window` says in its help.
+    #[default]
     Day,
-    /// It is made and deleted in the trace.
     Trace,
 }
 
@@ -84,22 +102,23 @@ pub type GoOn<'a> = &'a mut dyn FnMut() -> io::Result<()>;
 /// Reads logs, writes the workload and the profiles, reports. `header` and `import` are the format's own.
 pub fn run(
     kind: &Kind<'_>,
-    args: &TraceArgs,
+    args: &TraceOptions,
+    output: &Output,
     ui: &dyn Watch,
     header: impl FnOnce(&[String], &mut [Log<'_>]) -> crate::Result<WorkloadHeader>,
     import: impl FnOnce(
         &mut [Log<'_>],
-        &TraceOptions,
+        &ImportOptions,
         &mut dyn EventSink,
         GoOn<'_>,
     ) -> crate::Result<(TraceSummary, Vec<Row>)>,
 ) -> crate::Result<Generated> {
-    args.output.check(kind.logs)?;
+    output.check(kind.logs)?;
     if let Some(pool) = &args.profiles {
         // Before the logs are read, which may take long.
-        profile_pool::check(pool, args.output.force, kind.logs)?;
+        profile_pool::check(pool, output.force, kind.logs)?;
     }
-    let options = TraceOptions {
+    let options = ImportOptions {
         roots: kind.roots.iter().map(|r| bytes_of(r)).collect(),
         only_new: args.only_new,
         merge_ns: args.merge_ms * 1_000_000,
@@ -107,7 +126,7 @@ pub fn run(
         utc_offset_s: args.utc_offset,
     };
     let names: Vec<String> = kind.logs.iter().map(|p| file_name(p)).collect();
-    let inputs = Inputs::open(kind.logs, args, ui)?;
+    let inputs = Inputs::open(kind.logs, args, output, ui)?;
     let mut logs = inputs.logs();
     let header = WorkloadHeader {
         generator: Some(parameters(kind, &names, args).to_string()),
@@ -124,20 +143,19 @@ pub fn run(
         },
         keep_appends: args.keep_appends,
     });
-    let ((trace, own_rows, mut extractor), tally) =
-        write(&args.output, &header, ui, None, |sink| {
-            let mut both = Both { sink, extractor };
-            let mut go_on = || inputs.go_on();
-            let (trace, rows) = import(&mut logs, &options, &mut both, &mut go_on)?;
-            if trace.lines == 0 {
-                bail!(
-                    "{}: empty; a log of {} was expected",
-                    names.join(", "),
-                    kind.name
-                );
-            }
-            Ok((trace, rows, both.extractor))
-        })?;
+    let ((trace, own_rows, mut extractor), tally) = write(output, &header, ui, None, |sink| {
+        let mut both = Both { sink, extractor };
+        let mut go_on = || inputs.go_on();
+        let (trace, rows) = import(&mut logs, &options, &mut both, &mut go_on)?;
+        if trace.lines == 0 {
+            bail!(
+                "{}: empty; a log of {} was expected",
+                names.join(", "),
+                kind.name
+            );
+        }
+        Ok((trace, rows, both.extractor))
+    })?;
     drop(logs);
     drop(inputs);
     for bad in &trace.first_bad {
@@ -148,7 +166,7 @@ pub fn run(
     }
     let profiles = extractor.finish();
     if let Some(pool) = &args.profiles {
-        profile_pool::write(pool, &profiles, args.output.force)?;
+        profile_pool::write(pool, &profiles, output.force)?;
     }
     let files = profiles.iter().map(fsage_core::short_lived::Profile::files);
     let bytes = profiles.iter().map(fsage_core::short_lived::Profile::bytes);
@@ -164,7 +182,7 @@ pub fn run(
 }
 
 /// Everything that makes this workload again from the same logs.
-fn parameters(kind: &Kind<'_>, names: &[String], args: &TraceArgs) -> Value {
+fn parameters(kind: &Kind<'_>, names: &[String], args: &TraceOptions) -> Value {
     json!({
         "name": kind.name,
         "version": env!("CARGO_PKG_VERSION"),
@@ -285,7 +303,12 @@ struct Inputs {
 }
 
 impl Inputs {
-    fn open(logs: &[PathBuf], args: &TraceArgs, ui: &dyn Watch) -> crate::Result<Inputs> {
+    fn open(
+        logs: &[PathBuf],
+        args: &TraceOptions,
+        output: &Output,
+        ui: &dyn Watch,
+    ) -> crate::Result<Inputs> {
         let is_stdin = |p: &PathBuf| p.as_os_str() == "-";
         if logs.iter().filter(|p| is_stdin(p)).count() > 1 {
             bail!("`-` can be given once: standard input is one log");
@@ -294,7 +317,7 @@ impl Inputs {
         let mut paths = logs.to_vec();
         for path in &mut paths {
             if is_stdin(path) && !args.only_new {
-                let made = copy_of_stdin(&args.output.path)?;
+                let made = copy_of_stdin(&output.path)?;
                 made.path().clone_into(path);
                 copy = Some(made);
             }
@@ -394,6 +417,18 @@ impl EventSink for Both<'_> {
         self.extractor.event(&event);
         self.sink.event(event)
     }
+}
+
+fn utc_offset_text<'de, D: Deserializer<'de>>(from: D) -> Result<i32, D::Error> {
+    utc_offset(&String::deserialize(from)?).map_err(serde::de::Error::custom)
+}
+
+// A serializer of serde takes what it serializes so.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn utc_offset_as_text<S: Serializer>(seconds: &i32, to: S) -> Result<S::Ok, S::Error> {
+    let sign = if *seconds < 0 { '-' } else { '+' };
+    let minutes = seconds.abs() / 60;
+    to.serialize_str(&format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60))
 }
 
 /// `+02:00`, `-5` or `0`, as seconds.

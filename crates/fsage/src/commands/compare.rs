@@ -5,7 +5,7 @@ use crate::ui::{self, Ui};
 use anyhow::{Context, anyhow, bail};
 use fsage_lab::benching;
 use fsage_lab::experiment::{Bench, MadeOf, Steps, Verdict, print_verdict};
-use fsage_lab::generate;
+use fsage_lab::generate::{Output, Profile, Source, generate};
 use fsage_lab::report;
 use fsage_lab::run_folder::{Manifest, State};
 use fsage_papers::Papers;
@@ -215,13 +215,14 @@ fn workload(args: &Args, ui: Ui) -> anyhow::Result<PathBuf> {
             path.display()
         );
     }
-    let mut words = vec![
-        "profile".to_owned(),
-        preset.clone(),
-        format!("--seed={}", args.seed),
-    ];
-    words.extend(args.days.map(|days| format!("--days={days}")));
-    generate::into_file(&words, &path, &ui)?;
+    let source = Source::Profile(Profile {
+        profile: preset.clone(),
+        seed: Some(args.seed),
+        days: args.days,
+        ..Profile::default()
+    });
+    source.check()?;
+    generate(&source, &Output::replacing(&path), &ui)?;
     ui.note(&format!("The workload is {}.", path.display()));
     Ok(path)
 }

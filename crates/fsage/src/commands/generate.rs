@@ -2,7 +2,7 @@
 
 use crate::summary;
 use crate::ui::{self, Ui};
-use fsage_lab::generate::{self, Generated, Question, Tally};
+use fsage_lab::generate::{self, Generated, Question, Request, Tally};
 use fsage_workload::preset::{ALIASES, PRESETS, Preset};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
@@ -12,15 +12,13 @@ pub use generate::Args;
 
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
-    match args.question() {
-        Some(Question::List { json }) => return list(json),
-        Some(Question::Show(name)) => return Ok(ui::print(generate::text_of(name)?)?),
-        None => {}
-    }
-    let made = generate::generate(args, &ui)?;
-    match args.output() {
-        Some(path) => report(path, args.json(), &made, ui),
-        None => Ok(()),
+    match args.request()? {
+        Request::Tell(Question::List { json }) => list(json),
+        Request::Tell(Question::Show(name)) => Ok(ui::print(generate::text_of(&name)?)?),
+        Request::Make(source, output) => {
+            let made = generate::generate(&source, &output, &ui)?;
+            report(&output.path, output.json, &made, ui)
+        }
     }
 }
 
