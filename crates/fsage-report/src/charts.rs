@@ -1,4 +1,4 @@
-//! Kinds of charts: what each needs. `into_chart` makes the Vega-Lite of it.
+//! Kinds of charts: what each needs. `into_chart` makes the Vega-Lite of it, and keeps what a static picture needs.
 //!
 //! A specification has no colors of its own: it names CSS variables of the page (`--target-0`), which
 //! `assets/charts.js` replaces by what they are in the theme. It has no data of its own either: it names the sets
@@ -70,11 +70,11 @@ const SYMBOLS: [&str; 10] = [
     "M-0.4,-1H0.4V1H-0.4Z",
 ];
 
-fn color_of_target(target: usize) -> String {
+pub(crate) fn color_of_target(target: usize) -> String {
     format!("--target-{}", target % COLORS)
 }
 
-fn symbol_of_target(target: usize) -> &'static str {
+pub(crate) fn symbol_of_target(target: usize) -> &'static str {
     SYMBOLS[target % SYMBOLS.len()]
 }
 
@@ -130,7 +130,7 @@ fn quantitative(field: &str, axis: &Axis, values: impl Iterator<Item = f64>) -> 
 }
 
 /// From where to where an axis goes, never from a number to itself.
-fn shown(axis: &Axis, values: impl Iterator<Item = f64>) -> (f64, f64) {
+pub(crate) fn shown(axis: &Axis, values: impl Iterator<Item = f64>) -> (f64, f64) {
     let is_log = axis.scale == Scale::Log;
     let fits = |x: &f64| x.is_finite() && (!is_log || *x > 0.0);
     let range = values.filter(fits).fold(None, |range, x| match range {
@@ -162,7 +162,7 @@ const BYTES_LABEL: &str = "datum.value >= 1099511627776 ? format(datum.value / 1
 const MAX_TICKS: f64 = 8.0;
 
 /// Powers of two: each a tick on a logarithmic axis, or the distance of ticks on an even one.
-fn bytes_ticks(axis: &Axis, low: f64, high: f64) -> Vec<f64> {
+pub(crate) fn bytes_ticks(axis: &Axis, low: f64, high: f64) -> Vec<f64> {
     match axis.scale {
         Scale::Log => {
             let (first, last) = (low.max(1.0).log2().ceil(), high.max(1.0).log2().floor());

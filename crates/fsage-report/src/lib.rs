@@ -8,6 +8,7 @@ mod assets;
 pub mod chart;
 pub mod charts;
 pub mod data;
+mod drawn;
 pub mod map;
 pub mod model;
 mod payload;
@@ -21,4 +22,4 @@ pub use map::BlockMap;
 pub use model::{
     Chart, Command, Exhibit, Fact, Finding, Report, Section, Sheet, Target, Term, Tone,
 };
-pub use render::{RenderError, render};
+pub use render::{RenderError, render, render_static};

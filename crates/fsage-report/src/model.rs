@@ -1,6 +1,7 @@
 //! What stands on a page, from top to bottom. All text is plain: the page escapes it, whatever is in it.
 
 use crate::data::DataTable;
+use crate::drawn::Figure;
 use crate::map::BlockMap;
 use serde::Serialize;
 
@@ -120,6 +121,9 @@ pub struct Chart {
     /// The data.
     #[serde(skip)]
     pub data: DataTable,
+    /// What a static picture is drawn from.
+    #[serde(skip)]
+    pub(crate) figure: Option<Box<Figure>>,
 }
 
 /// A table.

@@ -1,13 +1,16 @@
 //! From a [`Report`] to a page.
 
+use crate::assets::{self, Assets};
+use crate::drawn::Drawing;
 use crate::model::{Exhibit, Report, Term};
-use crate::{assets, payload, text};
+use crate::{payload, text};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, context};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 
 /// Files of `templates/`. Their names end in `.html`: what stands in them is escaped.
 const TEMPLATES: [(&str, &str); 3] = [
@@ -30,36 +33,66 @@ pub enum RenderError {
     Json(#[from] serde_json::Error),
 }
 
-/// The page: HTML that needs no other file and no network.
+/// The page: HTML that needs no other file and no network. Vega draws its charts, where the program was built with it.
 ///
 /// # Errors
 ///
 /// Where two sections or exhibits have the same id.
 pub fn render(report: &Report) -> Result<String, RenderError> {
+    render_with(report, &assets::INTERACTIVE.unwrap_or(assets::STATIC))
+}
+
+/// The same with charts that are static pictures, as a program that was built without Vega makes it.
+///
+/// # Errors
+///
+/// As for [`render`].
+pub fn render_static(report: &Report) -> Result<String, RenderError> {
+    render_with(report, &assets::STATIC)
+}
+
+fn render_with(report: &Report, assets: &Assets) -> Result<String, RenderError> {
     let ids = ids(report)?;
+    let drawings = if assets.is_static {
+        drawings(report)
+    } else {
+        BTreeMap::new()
+    };
     let page = environment(&report.terms)?
         .get_template("page.html")?
         .render(context! {
             ids => Value::from(Serde(ids)),
             report => Value::from(Serde(report)),
-            style => assets::STYLE,
-            scripts => assets::SCRIPTS,
-            script_sources => script_sources(),
-            licenses => assets::LICENSES,
+            style => assets.style,
+            scripts => Value::from(Serde(assets.scripts)),
+            script_sources => script_sources(assets.scripts),
+            licenses => Value::from(Serde(assets.licenses)),
+            is_static => assets.is_static,
+            drawings => Value::from(Serde(drawings)),
             payload => payload::json(report)?,
             version => env!("CARGO_PKG_VERSION"),
         })?;
     Ok(page)
 }
 
+/// Pictures of the charts that have something to show, by their ids.
+fn drawings(report: &Report) -> BTreeMap<&str, Drawing> {
+    let exhibits = report.sections.iter().flat_map(|section| &section.exhibits);
+    let drawn = exhibits.filter_map(|exhibit| match exhibit {
+        Exhibit::Chart(chart) => Some((chart.id.as_str(), chart.figure.as_ref()?.draw()?)),
+        Exhibit::Table(_) => None,
+    });
+    drawn.collect()
+}
+
 /// What may run, for the policy of the page: its own scripts, each by its hash. Nothing else can, wherever it comes
 /// from.
-fn script_sources() -> String {
-    let sources = assets::SCRIPTS.map(|script| {
+fn script_sources(scripts: &[&str]) -> String {
+    let sources = scripts.iter().map(|script| {
         let hash = Sha256::digest(script.as_bytes());
         format!("'sha256-{}'", STANDARD.encode(hash))
     });
-    sources.join(" ")
+    sources.collect::<Vec<String>>().join(" ")
 }
 
 fn environment(terms: &[Term]) -> Result<Environment<'static>, RenderError> {

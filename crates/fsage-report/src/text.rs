@@ -55,7 +55,7 @@ pub fn sentence(text: &str) -> Value {
     let parts: Vec<&str> = text.split('`').collect();
     let mut out = String::new();
     for (i, part) in parts.iter().enumerate() {
-        let escaped = HtmlEscape(&visible(part)).to_string();
+        let escaped = escaped(part);
         // A backquote without its twin is only that.
         match (i % 2 == 1, i + 1 < parts.len()) {
             (true, true) => out.extend(["<code>", &escaped, "</code>"]),
@@ -68,7 +68,7 @@ pub fn sentence(text: &str) -> Value {
 
 /// Something to type or a specification, which may be broken into lines behind its commas, and not within an option.
 pub fn code(text: &str) -> Value {
-    let escaped = HtmlEscape(&visible(text)).to_string();
+    let escaped = escaped(text);
     let words = escaped.split(' ').map(|word| {
         let name = word.split('=').next().unwrap_or_default();
         if word.starts_with('-') && name.len() < 24 {
@@ -96,8 +96,13 @@ pub fn words(text: &str) -> Vec<String> {
 /// Significant digits of a number in a table; what is downloaded has more.
 const DIGITS: i32 = 4;
 
+/// Text as a part of HTML, with every control character as its picture.
+pub fn escaped(text: &str) -> String {
+    HtmlEscape(&visible(text)).to_string()
+}
+
 /// A number that is no integer with few digits, and the thousands of any apart.
-fn number(x: f64) -> String {
+pub fn number(x: f64) -> String {
     let rounded = rounded(x, DIGITS);
     let plain = format!("{rounded}");
     let (sign, digits) = plain

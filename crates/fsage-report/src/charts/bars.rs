@@ -2,6 +2,7 @@
 
 use super::{Axis, chosen, color_of_target, column_name, opacity, quantitative};
 use crate::data::DataTable;
+use crate::drawn::Figure;
 use crate::model::Chart;
 use serde_json::{Value, json};
 
@@ -58,14 +59,20 @@ impl Bars {
         Chart {
             spec: self.spec(&value),
             data: self.data(&value),
-            id: self.id,
-            title: self.title,
-            description: self.description,
+            id: self.id.clone(),
+            title: self.title.clone(),
+            description: self.description.clone(),
+            figure: Some(Box::new(Figure::Bars(self))),
         }
     }
 
-    fn target(&self, bar: &Bar) -> &str {
+    pub(crate) fn target(&self, bar: &Bar) -> &str {
         self.targets.get(bar.target).map_or("", String::as_str)
+    }
+
+    /// How dark the bars of the first, second and further states are.
+    pub(crate) fn shade(state: usize) -> f64 {
+        SHADES[state.min(SHADES.len() - 1)]
     }
 
     fn has_intervals(&self) -> bool {
@@ -95,7 +102,7 @@ impl Bars {
     }
 
     /// Values of a column in the order of their first bar.
-    fn distinct<'a>(&'a self, of: impl Fn(&'a Bar) -> &'a str) -> Vec<&'a str> {
+    pub(crate) fn distinct<'a>(&'a self, of: impl Fn(&'a Bar) -> &'a str) -> Vec<&'a str> {
         let mut out = Vec::new();
         for bar in &self.bars {
             if !out.contains(&of(bar)) {
@@ -118,10 +125,7 @@ impl Bars {
             .iter()
             .flat_map(|target| states.iter().map(move |state| lane(target, state)))
             .collect();
-        let shades = states
-            .iter()
-            .enumerate()
-            .map(|(i, _)| SHADES[i.min(SHADES.len() - 1)]);
+        let shades = states.iter().enumerate().map(|(i, _)| Bars::shade(i));
         let shades: Vec<f64> = shades.collect();
 
         let y = json!({

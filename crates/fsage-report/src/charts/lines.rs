@@ -4,6 +4,7 @@ use super::{
     Axis, Scale, chosen, color_of_target, column_name, opacity, quantitative, symbol_of_target,
 };
 use crate::data::{Cell, DataTable};
+use crate::drawn::Figure;
 use crate::model::Chart;
 use serde_json::{Value, json};
 
@@ -81,9 +82,10 @@ impl Lines {
         Chart {
             spec: self.spec(&x, &y),
             data: self.data(&x, &y),
-            id: self.id,
-            title: self.title,
-            description: self.description,
+            id: self.id.clone(),
+            title: self.title.clone(),
+            description: self.description.clone(),
+            figure: Some(Box::new(Figure::Lines(self))),
         }
     }
 

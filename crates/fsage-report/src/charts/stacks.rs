@@ -2,6 +2,7 @@
 
 use super::{Axis, Format, column_name};
 use crate::data::DataTable;
+use crate::drawn::Figure;
 use crate::model::Chart;
 use serde_json::{Value, json};
 
@@ -46,9 +47,10 @@ impl Stacks {
         Chart {
             spec: self.spec(&value),
             data: self.data(&value),
-            id: self.id,
-            title: self.title,
-            description: self.description,
+            id: self.id.clone(),
+            title: self.title.clone(),
+            description: self.description.clone(),
+            figure: Some(Box::new(Figure::Stacks(self))),
         }
     }
 
@@ -67,7 +69,7 @@ impl Stacks {
     }
 
     /// Names of the parts, from good to bad.
-    fn parts(&self) -> Vec<&str> {
+    pub(crate) fn parts(&self) -> Vec<&str> {
         let mut out: Vec<&str> = Vec::new();
         for (part, _) in self.stacks.iter().flat_map(|stack| &stack.parts) {
             if !out.contains(&part.as_str()) {
@@ -77,20 +79,29 @@ impl Stacks {
         out
     }
 
+    /// Whatever its parts are counted in, a bar shows their shares.
+    pub(crate) fn share_label(&self) -> String {
+        match self.value.format {
+            Format::Percent => self.value.label.clone(),
+            _ => format!("share of {}", self.value.label),
+        }
+    }
+
+    /// The color of part `i` of `n`, from good to bad.
+    pub(crate) fn color(i: usize, n: usize) -> String {
+        format!("--part-{}", spread(i, n))
+    }
+
     fn spec(&self, value: &str) -> Value {
         let parts = self.parts();
-        let colors = (0..parts.len()).map(|i| format!("--part-{}", spread(i, parts.len())));
+        let colors = (0..parts.len()).map(|i| Stacks::color(i, parts.len()));
         let colors: Vec<String> = colors.collect();
         let bars: Vec<&str> = self
             .stacks
             .iter()
             .map(|stack| stack.name.as_str())
             .collect();
-        // Whatever its parts are counted in, a bar shows their shares.
-        let title = match self.value.format {
-            Format::Percent => self.value.label.clone(),
-            _ => format!("share of {}", self.value.label),
-        };
+        let title = self.share_label();
         json!({
             "data": { "name": "rows" },
             "height": self.stacks.len() * BAR_HEIGHT,
