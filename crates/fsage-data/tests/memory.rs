@@ -1,14 +1,12 @@
 //! A small file stays small in memory, whatever it says of itself. One test in a process of its own: it looks at the
 //! most that the process ever took.
 
-mod kit;
-
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 use fsage_core::snapshot::Inode;
 use fsage_core::{DirId, Event, Extent, FileKind, Op, WorkloadHeader};
 use fsage_data::snapshot::{Form, InodeReader, InodeWriter};
-use fsage_data::{DataError, WorkloadReader};
+use fsage_data::{DataError, WorkloadReader, WorkloadWriter};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
@@ -68,7 +66,9 @@ fn a_file_of_kilobytes_takes_no_gigabytes() {
         dir: DirId(1),
         parent: None,
     });
-    kit::write_parquet(&path, &WorkloadHeader::default(), &[mkdir]);
+    let mut writer = WorkloadWriter::create(&path, &WorkloadHeader::default(), true).unwrap();
+    writer.write(&mkdir).unwrap();
+    writer.finish().unwrap();
     let long = StringArray::from(vec!["x".repeat(1 << 20)]);
     inflate(&path, Some(("extra", Arc::new(long))), 1500);
     assert!(fs::metadata(&path).unwrap().len() < 20_000);

@@ -167,7 +167,9 @@ fn reports_work_in_a_browser() {
     ordinary(at);
     let page = fs::read_to_string(at.join("run.html")).expect("a page");
     if page.contains("this fsage was built without Vega") {
-        return say("skipped: reports in a browser: there is no Vega; `scripts/vega.sh` fetches it");
+        return say(
+            "skipped: reports in a browser: there is no Vega; `scripts/vega.sh` fetches it",
+        );
     }
     ten_years(at);
     hostile(at);

@@ -1,0 +1,5 @@
+//! Walks of real file systems.
+
+mod hostile;
+mod images;
+mod trees;

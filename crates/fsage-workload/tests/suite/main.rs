@@ -1,0 +1,14 @@
+//! Tests of the whole crate, in one program: what it is linked with is linked once.
+
+mod account;
+mod clones;
+mod from_snapshots;
+mod geriatrix;
+mod herrin;
+mod home;
+mod presets;
+mod profile;
+mod replay;
+mod server;
+mod short_lived;
+mod transform;
