@@ -20,7 +20,8 @@ mkdir -p target
 failed=
 run() {
     # shellcheck disable=SC2086 # CARGO_FLAGS are several words
-    env FSAGE_SEED="$seed" "${@:2}" cargo test ${CARGO_FLAGS:-} --package fsage --test "$1" >>"$log" 2>&1 || failed+=" $1"
+    env FSAGE_SEED="$seed" "${@:2}" cargo test ${CARGO_FLAGS:-} --package fsage --test suite "$1::" >>"$log" 2>&1 ||
+        failed+=" $1"
 }
 run power_cuts FSAGE_CUTS=250
 # More than there are: all of them.

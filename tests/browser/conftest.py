@@ -1,4 +1,4 @@
-"""A browser for the pages that crates/fsage/tests/browser.rs makes.
+"""A browser for the pages that crates/fsage/tests/suite/browser.rs makes.
 
 FSAGE_PAGES is the folder with the pages, FSAGE_CHROMIUM the browser of this machine; none is ever fetched.
 """

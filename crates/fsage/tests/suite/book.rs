@@ -1,11 +1,9 @@
 //! Every command that a page of `docs` shows is run, in order, and prints what the page shows. `book/page.rs` says how
 //! a page marks its commands.
 
-mod book {
-    pub mod page;
-}
+mod page;
 
-use book::page::{Step, printed_as_shown, read};
+use page::{Step, printed_as_shown, read};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;

@@ -1,8 +1,7 @@
 //! Who may write where: one process at a time, nothing of others lost, nothing of the dead left, no link followed.
 
-mod real;
-
-use real::RealFs;
+use crate::real;
+use crate::real::RealFs;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;

@@ -1,9 +1,8 @@
 //! Runs on real file systems that end at bad moments: in their first instants, right behind the record of a day, when
 //! the disk below an image is full; and what they do not take when they go on.
 
-mod real;
-
-use real::{RealFs, fsage, skip};
+use crate::real;
+use crate::real::{RealFs, fsage, skip};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};

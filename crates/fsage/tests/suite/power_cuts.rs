@@ -1,9 +1,8 @@
 //! A power cut at any step: what was synced is on the disk, anything else may be lost, torn or reordered. The run
 //! goes on, and ends as if nothing had happened; what was complete stays complete.
 
-mod crash;
-
-use crash::{
+use crate::crash;
+use crate::crash::{
     DIRECTORY, EXPERIMENT, MODELS, Place, REPLACED, Scenario, Tally, goes_on, is_right, number,
     seed, skip,
 };

@@ -1,9 +1,8 @@
 //! Interrupted runs on real file systems: whenever the program dies, the run goes on and ends with the same files,
 //! sizes and contents as one that was never interrupted.
 
-mod real;
-
-use real::{RealFs, fsage, skip};
+use crate::real;
+use crate::real::{RealFs, fsage, skip};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;

@@ -6,12 +6,11 @@
 //! is in the copy is what a disk without a cache would hold. What happens depends on the moment; the seed says only
 //! when that is.
 
-mod crash;
-mod real;
-
-use crash::{Tally, number, plain_ended, seed, skip};
+use crate::crash;
+use crate::crash::{Tally, number, plain_ended, seed, skip};
+use crate::real;
+use crate::real::{RealFs, program_exists};
 use fsage_core::Rng;
-use real::{RealFs, program_exists};
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

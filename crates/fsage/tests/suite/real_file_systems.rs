@@ -4,9 +4,8 @@
 //! Expected values: `vectors/linux/scores.tsv` and `INDEX.md` beside the project (kernel 6.18, loop device, 1 GiB,
 //! writes, sync by day), where that folder is present. Needs root, loop devices and the `mkfs` programs.
 
-mod real;
-
-use real::{RealFs, fsage, fsage_json, linux_vectors, skip};
+use crate::real;
+use crate::real::{RealFs, fsage, fsage_json, linux_vectors, skip};
 use std::path::Path;
 use std::process::Command;
 

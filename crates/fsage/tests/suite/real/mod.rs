@@ -1,5 +1,4 @@
 //! What tests of real file systems share: whether they can run here, workloads, and a second look by other tools.
-#![allow(dead_code)] // Each test program uses a part of it.
 
 use std::fmt::Write as _;
 use std::fs;

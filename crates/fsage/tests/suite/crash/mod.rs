@@ -1,5 +1,4 @@
 //! What tests of power cuts, kills and failing calls share: workloads, a program to cut, and what must come of it.
-#![allow(dead_code)] // Each test program uses a part of it.
 
 use fsage_core::Rng;
 use fsage_crash::{Ended, Program, Tree};

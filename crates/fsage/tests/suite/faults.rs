@@ -1,9 +1,8 @@
 //! One system call fails: of writing, syncing, moving, opening, making and removing below the folder of the run and its
 //! target, each in turn. The program either gets over it, or stops with a clear error and can go on.
 
-mod crash;
-
-use crash::{
+use crate::crash;
+use crate::crash::{
     DIRECTORY, EXPERIMENT, MODELS, Place, REPLACED, Scenario, Tally, goes_on, is_right, number,
     seed, skip,
 };

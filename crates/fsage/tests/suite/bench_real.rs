@@ -3,10 +3,9 @@
 //!
 //! Expected values: sizes and counts of the workloads below, by hand; no time is compared.
 
-mod real;
-
+use crate::real;
+use crate::real::{RealFs, attached_below, fsage, fsage_json, skip, target_folder};
 use fsage_data::hash_file;
-use real::{RealFs, attached_below, fsage, fsage_json, skip, target_folder};
 use serde_json::Value as Json;
 use std::fs;
 use std::path::{Path, PathBuf};
