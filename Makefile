@@ -14,7 +14,7 @@ PREFIX ?= $(HOME)/.local
 DESTDIR ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build install uninstall man test bench lint format-check clippy deny spelling fmt doc site fuzz soak clean setup
+.PHONY: help demo build install uninstall man dist test bench lint format-check clippy deny spelling fmt doc site fuzz soak clean setup
 
 help: ## Show this list
 	@echo "make TARGET, where TARGET is"
@@ -34,6 +34,10 @@ uninstall: ## Remove what `make install` put there
 
 man: build ## Make target/man: a manual page a verb
 	target/release/fsage man --force --output target/man
+
+dist: setup ## Make target/dist/fsage-*.tar.gz: a static program with manual pages, tried in an empty root
+	@scripts/setup.sh dist
+	CARGO_FLAGS="$(CARGO_FLAGS)" scripts/dist.sh
 
 test: setup ## Run all tests, documentation examples included
 	@scripts/setup.sh realfs browser

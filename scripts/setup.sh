@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Makes sure that this machine can build fsage. Quick and silent when nothing is missing.
 #
-# usage: scripts/setup.sh [lint] [fuzz] [realfs] [browser]
+# usage: scripts/setup.sh [lint] [fuzz] [realfs] [browser] [dist]
 #
 # Always: a C compiler with its headers (some Rust packages contain C), git, a cargo that is new enough, and Vega, which
 # npm fetches. Without Vega fsage is built all the same, with charts that are static.
 # With `lint`: rustfmt and clippy too. With `fuzz`: a C++ compiler too. With `realfs`: what makes and checks ext4, XFS and
 # btrfs, where loop devices can be used; without it tests of real file systems are skipped, so it is no error. With
-# `browser`: Chromium, and what drives it; without these, tests of pages in a browser are skipped.
+# `browser`: Chromium, and what drives it; without these, tests of pages in a browser are skipped. With `dist`: musl, for
+# a static program; without it, glibc is linked.
 # Debian packages are installed where root or a password-free sudo allows it. Whatever cannot be done here is
 # said in one line to type; the exit status is then 1.
 set -eu
@@ -19,13 +20,15 @@ want_lint=no
 want_fuzz=no
 want_realfs=no
 want_browser=no
+want_dist=no
 for argument in "$@"; do
     case $argument in
         lint) want_lint=yes ;;
         fuzz) want_fuzz=yes ;;
         realfs) want_realfs=yes ;;
         browser) want_browser=yes ;;
-        *) stop "scripts/setup.sh: unknown argument '$argument' (lint, fuzz, realfs, browser)" ;;
+        dist) want_dist=yes ;;
+        *) stop "scripts/setup.sh: unknown argument '$argument' (lint, fuzz, realfs, browser, dist)" ;;
     esac
 done
 
@@ -69,6 +72,16 @@ install_browser() {
         (install_debian chromium) || true
     fi
     scripts/tools.sh browser || say "setup: tests of pages in a browser will be skipped"
+}
+
+install_musl() {
+    local target
+    target=$(uname -m)-unknown-linux-musl
+    if ! have musl-gcc && can_install_debian; then (install_debian musl-tools) || true; fi
+    if have rustup && ! rustup target list --installed 2>/dev/null | grep -qx "$target"; then
+        say "setup: rustup target add $target"
+        rustup target add "$target" >&2 || true
+    fi
 }
 
 # The stable toolchain with rustfmt and clippy, which rust-toolchain.toml asks for.
@@ -142,3 +155,4 @@ fetch_vega
 if [ "$want_lint" = yes ]; then check_components; fi
 if [ "$want_realfs" = yes ]; then install_file_system_tools; fi
 if [ "$want_browser" = yes ]; then install_browser; fi
+if [ "$want_dist" = yes ]; then install_musl; fi
