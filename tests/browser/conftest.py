@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 PAGES = pathlib.Path(os.environ["FSAGE_PAGES"])
+DESKTOP = {"width": 1280, "height": 900}
 
 
 @pytest.fixture(scope="session")
@@ -24,6 +25,7 @@ class Visit:
     """A page that was opened, and what it did besides being shown."""
 
     def __init__(self, browser, name, **context):
+        self.name = name
         self.context = browser.new_context(**context)
         self.context.set_default_timeout(20_000)
         self.page = self.context.new_page()
@@ -42,12 +44,16 @@ class Visit:
         self.page.evaluate("() => scrollTo({ top: 0, behavior: 'instant' })")
         return self.page
 
+    def check(self):
+        """Whether the page was quiet until now."""
+        strange = [url for url in self.asked if not url.startswith(("file:", "data:", "blob:"))]
+        assert strange == [], f"{self.name} asked the network"
+        bad = [line for line in self.said if line.startswith(("error", "warning"))]
+        assert bad == [], f"{self.name} complained"
+
     def close(self):
         self.context.close()
-        strange = [url for url in self.asked if not url.startswith(("file:", "data:", "blob:"))]
-        assert strange == [], "the page asked the network"
-        bad = [line for line in self.said if line.startswith(("error", "warning"))]
-        assert bad == [], "the page complained"
+        self.check()
 
 
 @pytest.fixture
@@ -64,7 +70,26 @@ def visit(browser):
         one.close()
 
 
+@pytest.fixture(scope="session")
+def seen(browser):
+    """Opens pages for tests that look and change nothing: each page once, for all of them, since most of the time of
+    these tests is that of drawing charts."""
+    visits = {}
+
+    def look(name, viewport=DESKTOP, color_scheme="light"):
+        key = (name, viewport["width"], color_scheme)
+        if key not in visits:
+            visits[key] = Visit(browser, name, viewport=viewport, color_scheme=color_scheme)
+            visits[key].drawn()
+        visits[key].check()
+        return visits[key].page
+
+    yield look
+    for one in visits.values():
+        one.close()
+
+
 @pytest.fixture
 def report(visit):
     """The report of an ordinary run at the width of a desktop."""
-    return visit("run.html", viewport={"width": 1280, "height": 900})
+    return visit("run.html", viewport=DESKTOP)

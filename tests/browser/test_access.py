@@ -3,7 +3,8 @@
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-DESKTOP = {"width": 1280, "height": 900}
+from conftest import DESKTOP
+
 PHONE = {"width": 390, "height": 844}
 
 # Texts whose contrast to what lies behind them is below 4.5, or 3 where they are large (WCAG 2, 1.4.3). Colors are
@@ -59,8 +60,8 @@ def sides(page):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_all_text_can_be_read(visit, scheme):
-    page = visit("run.html", viewport=DESKTOP, color_scheme=scheme)
+def test_all_text_can_be_read(seen, scheme):
+    page = seen("run.html", color_scheme=scheme)
     texts = page.evaluate(FAINT)
     assert texts["seen"] > 100
     assert texts["faint"] == []
@@ -147,8 +148,8 @@ def test_paper_shows_the_charts_whole(visit):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(visit, scheme):
-    page = visit("run.html", viewport=DESKTOP, color_scheme=scheme)
+def test_axe_finds_nothing_serious(seen, scheme):
+    page = seen("run.html", color_scheme=scheme)
     found = Axe().run(page).response["violations"]
     serious = [
         f"{one['id']}: {one['help']}: {one['nodes'][0]['html'][:200]}"

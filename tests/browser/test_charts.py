@@ -16,7 +16,8 @@ def charts(page):
     return page.evaluate("() => [...document.querySelectorAll('figure.chart:has(.plot)')].map((figure) => figure.id)")
 
 
-def test_every_chart_has_marks(report):
+def test_every_chart_has_marks(seen):
+    report = seen("run.html")
     ids = charts(report)
     assert len(ids) >= 4
     for one in ids:
@@ -71,7 +72,8 @@ def downloaded(page, figure):
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def test_the_download_of_each_chart_is_what_it_draws(report):
+def test_the_download_of_each_chart_is_what_it_draws(seen):
+    report = seen("run.html")
     for figure in charts(report):
         rows = downloaded(report, figure)
         drawn = report.evaluate("(id) => fsage.rowsOf(fsage.data.charts[id])", figure)
@@ -88,8 +90,9 @@ def test_the_download_of_each_chart_is_what_it_draws(report):
                     assert math.isclose(float(text), value, rel_tol=1e-9, abs_tol=1e-12), (figure, name)
 
 
-def test_the_layout_by_day_is_what_fsage_measures(report):
+def test_the_layout_by_day_is_what_fsage_measures(seen):
     """Against `fsage measure --json`, which knows nothing of pages."""
+    report = seen("run.html")
     measured = json.loads((PAGES / "run.json").read_text())
     by_day = next(figure for figure in charts(report) if "layout" in figure)
     rows = [row for row in downloaded(report, by_day) if row.get("day")]

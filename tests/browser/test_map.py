@@ -2,14 +2,29 @@
 
 import pytest
 
+from conftest import DESKTOP, Visit
+
+
+@pytest.fixture(scope="module")
+def page_with_map(browser):
+    visit = Visit(browser, "run.html", viewport=DESKTOP)
+    yield visit.drawn()
+    visit.close()
+
 
 @pytest.fixture
-def disk(report):
-    """The report at its block map, drawn."""
-    report.locator("#block-map").scroll_into_view_if_needed()
-    report.wait_for_selector(".map-pane canvas.map-cells")
-    report.wait_for_function(f"() => ({PICTURE})() !== ''")
-    return report
+def disk(page_with_map):
+    """The report at its block map, drawn: the last day by the size of files, whatever another test left."""
+    page = page_with_map
+    page.mouse.move(0, 0)
+    page.locator("#block-map").scroll_into_view_if_needed()
+    page.wait_for_selector(".map-pane canvas.map-cells")
+    page.locator("#map-color").select_option("size")
+    page.locator("#map-speed").select_option(label="medium")
+    page.locator("#map-day").press("End")
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.wait_for_function(f"() => ({PICTURE})() !== ''")
+    return page
 
 
 # The cells of the first disk as text, which differs where a pixel does.
@@ -125,7 +140,7 @@ def test_the_legend_shows_one_kind_alone(disk):
 
 def test_a_page_of_hostile_names_has_a_map_that_tells_its_cells(visit):
     """Models keep no names of files: those of the map are tested with the page's data, in fsage-report."""
-    page = visit("hostile.html", viewport={"width": 1280, "height": 900})
+    page = visit("hostile.html", viewport=DESKTOP)
     page.locator("#block-map").scroll_into_view_if_needed()
     page.wait_for_selector(".map-pane canvas.map-cells")
     view = page.locator(".map-view").first
