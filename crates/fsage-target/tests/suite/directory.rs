@@ -2,8 +2,7 @@
 //!
 //! Expected values: the outcomes, errors and lengths of the simulated FFS; the tree as the standard library sees it.
 
-mod tree;
-
+use crate::tree::{Mounted, check, create, delete, mkdir, open, paths, skip};
 use fsage_core::{DirId, Event, FileId, FileSystem, FileView, Layout, Op, Outcome, StateError};
 use fsage_models::ffs::{Ffs, Params};
 use fsage_target::directory::{Data, Deviation, Directory, Options, PlainDirectory, Sync, Volume};
@@ -12,7 +11,6 @@ use proptest::prelude::*;
 use std::fs::{self, File};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
-use tree::{Mounted, check, create, delete, mkdir, open, paths, skip};
 
 /// Ids from here on are symbolic links, which the model would let grow.
 const SYMLINKS: u64 = 100;

@@ -1,5 +1,4 @@
 //! What tests of real trees share: looking at a tree with the standard library alone, and making file systems.
-#![allow(dead_code)] // Each test uses its part.
 
 use fsage_core::{DirId, Event, FileId, Op};
 use fsage_target::directory::{Directory, Expected, Options, PlainDirectory, What};

@@ -5,14 +5,12 @@
 //! own. The journal may be behind any of that, or ahead of it.
 
 mod case;
-#[path = "../tree/mod.rs"]
-mod tree;
 
+use crate::tree::{create, delete, mkdir};
 use case::{Built, Case, Word, fast_folder, named, some_tree};
 use fsage_core::{DirId, Event, FileId, Op, Rng};
 use proptest::prelude::*;
 use std::fs;
-use tree::{create, delete, mkdir};
 
 /// Builds a state in a new folder and resumes.
 fn goes_on(case: &Case, built: &Built, done: usize) {

@@ -3,8 +3,7 @@
 //! Expected values: sizes and contents as the standard library sees them; outcomes counted one by one; the plan as a
 //! table of lengths that knows no disk.
 
-mod tree;
-
+use crate::tree::{Mounted, check, create, delete, mkdir, open, skip};
 use fsage_core::{Event, EventSource, FileId, Op, Outcome, Rng, SinkError, WorkloadHeader};
 use fsage_target::directory::{
     Data, Directory, Journal, Options, PlainDirectory, UNSAID, Volume, verify,
@@ -19,7 +18,6 @@ use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
-use tree::{Mounted, check, create, delete, mkdir, open, skip};
 
 const DIRS: u64 = 6;
 

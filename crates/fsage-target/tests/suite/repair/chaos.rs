@@ -1,6 +1,6 @@
 //! Random trees with random damage.
 
-use crate::kit::{Left, build, expected, file, link, path, repaired, see, verified, wanted};
+use super::kit::{Left, build, expected, file, link, path, repaired, see, verified, wanted};
 use fsage_core::Rng;
 use fsage_target::directory::{Data, Expected, ExpectedFile, Repaired, Reread};
 use std::fs::{self, OpenOptions};

@@ -1,8 +1,8 @@
 //! A run whose journal was cut by a power failure, at every byte, goes on: with a tree that is as old as the last day
 //! that the journal has, as new as the next end of a day, or in between.
 
-mod tree;
-
+use crate::tree;
+use crate::tree::{check, create, delete, mkdir};
 use fsage_core::{Event, EventsInMemory, FileId, Op, Rng};
 use fsage_target::directory::{
     Damage, Data, Directory, Expected, Journal, Options, PlainDirectory, Recovered, verify,
@@ -11,7 +11,6 @@ use fsage_target::{Aging, OpCounts, Real, Target, replay};
 use std::fs::{self, File};
 use std::os::fd::AsFd as _;
 use std::path::Path;
-use tree::{check, create, delete, mkdir};
 
 const DAYS: usize = 3;
 

@@ -553,7 +553,12 @@ fn without_root_the_error_says_what_is_needed() {
             "--inh-caps=-all",
         ])
         .arg(&program)
-        .args(["--ignored", "--exact", "child_without_root", "--nocapture"])
+        .args([
+            "--ignored",
+            "--exact",
+            "loop_image::child_without_root",
+            "--nocapture",
+        ])
         .env(CHILD_FOLDER, folder.path())
         .output()
         .unwrap();
