@@ -6,7 +6,7 @@
 
 #![no_main]
 
-use fsage_models::ffs::geometry::Geometry;
+use fsage_models::ffs::{Geometry, Params};
 use fsage_target::TargetSpec;
 use libfuzzer_sys::fuzz_target;
 
@@ -73,7 +73,7 @@ fn try_spec(text: &str) {
     };
     assert_eq!(TargetSpec::parse(&spec.to_string()).as_ref(), Ok(&spec));
     assert!(!spec.folder().contains('/'));
-    if let Ok(params) = spec.ffs_params() {
+    if let Ok(params) = spec.params(Params::from_options) {
         // The arithmetic alone: a file system of any size that fits 64 bits would be too much memory.
         let _ = Geometry::newfs(&params);
     }

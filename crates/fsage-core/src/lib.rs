@@ -12,6 +12,7 @@ pub mod event;
 pub mod file_system;
 pub mod identity;
 pub mod io;
+pub mod keys;
 pub mod layout;
 pub mod layout_in_memory;
 pub mod log_usage;

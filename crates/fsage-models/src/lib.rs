@@ -1,22 +1,40 @@
 //! Simulated file systems: exact models of how an allocator lays out files.
 //!
-//! Each model is one folder; each allocation policy is one file under `<model>/policy/`. A model knows no
-//! clock, no disk and no threads: the same operations give the same addresses on every machine.
+//! Each model is one folder, and one line of the list below; each allocation policy is one file under
+//! `<model>/policy/`. A model knows no clock, no disk and no threads: the same operations give the same addresses on
+//! every machine.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+/// Declares the folders of models, and lists what each says of itself.
+macro_rules! models {
+    ($($(#[$attribute:meta])* $model:ident)*) => {
+        $($(#[$attribute])* pub mod $model;)*
+
+        /// Every model, in the order of help and documentation.
+        pub static MODELS: &[&registry::Entry] = &[$($(#[$attribute])* &$model::ENTRY),*];
+    };
+}
+
+// A model is its folder, and a line here.
+models! {
+    ffs
+    ext3
+    lfs
+    cffs
+    null
+}
+
 mod block_list;
-pub mod cffs;
-pub mod ext3;
-pub mod ffs;
 mod findings;
-pub mod lfs;
 mod names;
 mod operations;
 mod options;
 mod pointers;
 pub mod rearrange;
+pub mod registry;
 mod shortfall;
 mod told;
 
 pub use options::ParamError;
+pub use registry::{AnyModel, Entry, MakeError};

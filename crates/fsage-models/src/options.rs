@@ -1,5 +1,6 @@
 //! Keys and values of `kind:key=value|flag,...`, and what can be wrong with them.
 
+use fsage_core::keys::{self, Key};
 use fsage_core::size;
 use thiserror::Error;
 
@@ -7,10 +8,12 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParamError {
     /// A key that the model does not have.
-    #[error("unknown key `{key}`; known: {known}")]
+    #[error("unknown key `{key}`{}", instead(.nearest.as_deref(), .known))]
     UnknownKey {
         /// The key as given.
         key: String,
+        /// The key that was probably meant.
+        nearest: Option<String>,
         /// The keys of the model.
         known: String,
     },
@@ -72,12 +75,29 @@ impl<'a> Setting<'a> {
     }
 
     /// The key is none of these.
-    pub fn unknown(self, keys: &[(&str, &str)]) -> ParamError {
-        let known: Vec<&str> = keys.iter().map(|&(key, _)| key).collect();
+    pub fn unknown(self, keys: &[Key]) -> ParamError {
+        ParamError::unknown_key(self.key, keys)
+    }
+}
+
+impl ParamError {
+    /// A key is none of these.
+    pub fn unknown_key<'a>(key: &str, known: impl IntoIterator<Item = &'a Key>) -> ParamError {
+        let known: Vec<&str> = known.into_iter().map(|key| key.name).collect();
         ParamError::UnknownKey {
-            key: self.key.into(),
+            key: key.into(),
+            nearest: keys::nearest(key, known.iter().copied()).map(str::to_owned),
             known: known.join(", "),
         }
+    }
+}
+
+/// What could be given instead of a key.
+fn instead(nearest: Option<&str>, known: &str) -> String {
+    match nearest {
+        _ if known.is_empty() => ": this target has no keys".to_owned(),
+        Some(key) => format!("; did you mean `{key}`? known: {known}"),
+        None => format!("; known: {known}"),
     }
 }
 
@@ -91,15 +111,49 @@ pub(crate) fn split(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> + 
     })
 }
 
-/// Every key that is listed is one that is parsed.
+/// What keys say of themselves is what the parser does: their words and the ends of their ranges are taken, others are
+/// not, and each default sets what holds without it. `before` are settings that come first.
 #[cfg(test)]
-pub(crate) fn every_key_is_known<P>(
-    keys: &[(&str, &str)],
+pub(crate) fn every_key_is_as_described<P: std::fmt::Debug>(
+    keys: &[Key],
+    before: &str,
     parse: impl Fn(&str) -> Result<P, ParamError>,
 ) {
-    for (key, _) in keys {
-        let parsed = parse(&format!("{key}=1"));
+    use fsage_core::keys::{Takes, Unset};
+    let with = |setting: &str| parse(&format!("{before},{setting}"));
+    let seen = |setting: &str| format!("{:?}", with(setting).expect(setting));
+    for key in keys {
+        let name = key.name;
+        let parsed = parse(&format!("{name}=1"));
         let known = !matches!(parsed, Err(ParamError::UnknownKey { .. }));
-        assert!(known, "{key}");
+        assert!(known, "{name}");
+        for word in key.completions() {
+            assert!(with(&format!("{name}={word}")).is_ok(), "{name}={word}");
+        }
+        if !matches!(key.takes, Takes::Text { .. }) {
+            assert!(with(&format!("{name}=no-such-word")).is_err(), "{name}");
+        }
+        if let Some((least, most)) = key.range {
+            assert!(with(&format!("{name}={least}")).is_ok(), "{name}={least}");
+            assert!(with(&format!("{name}={most}")).is_ok(), "{name}={most}");
+            assert!(with(&format!("{name}={}", most + 1)).is_err(), "{name}");
+            assert!(
+                least == 0 || with(&format!("{name}={}", least - 1)).is_err(),
+                "{name}"
+            );
+        }
+        if let Unset::Value(value) = key.unset
+            && !before.starts_with(name)
+        {
+            assert_eq!(seen(&format!("{name}={value}")), seen(""), "{name}={value}");
+        }
+        if let Some((other, given, value)) = key.otherwise {
+            let given = format!("{other}={given}");
+            assert_eq!(
+                seen(&format!("{given},{name}={value}")),
+                seen(&given),
+                "{name}={value}"
+            );
+        }
     }
 }

@@ -42,7 +42,7 @@ pub struct Aged {
 /// It names no FFS, or parameters that `newfs` refuses.
 pub fn empty(name: &str, spec: &str) -> anyhow::Result<State> {
     let spec = TargetSpec::parse(spec)?;
-    let Target::Ffs(fs) = Target::make(&spec)? else {
+    let Some(fs) = Target::make(&spec)?.into_model::<Ffs>() else {
         bail!("`{spec}`: expected an ffs target");
     };
     Ok(State {
@@ -128,7 +128,7 @@ pub fn age(
         let scores = aging.days().iter().map(|day| day.measures.layout.value());
         let scores = scores.collect();
         let total = aging.total();
-        let Target::Ffs(fs) = aging.into_target() else {
+        let Some(fs) = aging.into_target().into_model::<Ffs>() else {
             bail!("`{spec}`: expected an ffs target");
         };
         // Files that lack of space kept from being made are not there.

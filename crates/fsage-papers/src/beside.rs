@@ -121,17 +121,15 @@ fn repeated(group: &Group) -> Option<(Paper, Vec<(&'static str, &Subject)>)> {
     (!repeated.is_empty()).then_some((paper, repeated))
 }
 
-/// Keys of a target with its policy named, in order.
-fn parsed(spec: &str) -> Option<Vec<(String, Option<String>)>> {
-    let spec = TargetSpec::parse(spec)
-        .ok()
-        .filter(|spec| spec.kind == "ffs")?;
-    let policy = spec.ffs_params().ok()?.policy.name();
+/// Kind and keys of a target with its policy named, in order.
+fn parsed(spec: &str) -> Option<(String, Vec<(String, Option<String>)>)> {
+    let spec = TargetSpec::parse(spec).ok()?;
+    let policy = spec.policy()?.name;
     let mut options = spec.options;
     options.retain(|(key, _)| key != "policy");
     options.push(("policy".to_owned(), Some(policy.to_owned())));
     options.sort();
-    Some(options)
+    Some((spec.kind, options))
 }
 
 /// Whether a generator is the one that stands for the workload of the paper.

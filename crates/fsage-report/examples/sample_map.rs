@@ -99,7 +99,8 @@ fn map(target: usize, blocks: u64, days: u32, max_bytes: usize) -> BlockMap {
     let recording = recorder.into_recording().expect("a day");
     let disk = Disk {
         target,
-        fs_type: if is_log { "lfs" } else { "ffs" }.to_owned(),
+        group: if is_log { "segment" } else { "cylinder group" },
+        is_log,
         grid: recording.grid,
         frames: recording.frames,
         days: facts,

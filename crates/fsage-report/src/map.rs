@@ -65,8 +65,10 @@ pub fn fit(disks: Vec<Disk>, max_bytes: usize) -> Vec<BlockMap> {
 pub struct Disk {
     /// The target, by its place in [`Report::targets`](crate::Report::targets).
     pub target: usize,
-    /// Type of file system; it says what a group is called.
-    pub fs_type: String,
+    /// What a group is called: `cylinder group`.
+    pub group: &'static str,
+    /// It holds a log, whose groups are filled one after another.
+    pub is_log: bool,
     /// How the disk is cut.
     pub grid: Grid,
     /// The frames, ascending by day.
@@ -142,7 +144,8 @@ impl BlockMap {
     pub fn new(disk: Disk, max_bytes: usize) -> BlockMap {
         let Disk {
             target,
-            fs_type,
+            group,
+            is_log,
             grid,
             mut frames,
             days,
@@ -164,8 +167,8 @@ impl BlockMap {
             "groups_per_band": grid.groups_per_band,
             "cells_per_band": grid.cells_per_band,
             "cells": grid.cells,
-            "group": group_name(&fs_type),
-            "logs": fs_type == "lfs",
+            "group": group,
+            "logs": is_log,
             "kept": kept,
             "days": frames.iter().map(|f| f.day).collect::<Vec<_>>(),
             "labels": facts.iter().map(|f| &*f.label).collect::<Vec<_>>(),
@@ -180,16 +183,6 @@ impl BlockMap {
             is_cut: frames.len() < kept || shown.as_u64().unwrap_or(0) < files as u64,
             json: script_safe(&json.to_string()),
         }
-    }
-}
-
-/// What a group is called.
-fn group_name(fs_type: &str) -> &'static str {
-    match fs_type {
-        "ffs" | "ufs" => "cylinder group",
-        "lfs" => "segment",
-        "xfs" => "allocation group",
-        _ => "block group",
     }
 }
 

@@ -327,12 +327,7 @@ impl Aging {
     /// and names, see [`Stamps`]. Of a real target nothing is taken.
     pub fn take_snapshots(&mut self, every_days: u32, epoch_ns: i64, take: TakeSnapshot) {
         let stamps = match &self.target {
-            Target::Ffs(fs) => Stamps::new(&**fs, epoch_ns),
-            Target::Ext3(fs) => Stamps::new(&**fs, epoch_ns),
-            Target::Lfs(fs) => Stamps::new(&**fs, epoch_ns),
-            Target::Cffs(fs) => Stamps::new(&**fs, epoch_ns),
-            Target::Rearranged(fs) => Stamps::new(&**fs, epoch_ns),
-            Target::Null(null) => Stamps::new(null, epoch_ns),
+            Target::Model(fs) => Stamps::new(&**fs, epoch_ns),
             Target::Real(_) => return,
         };
         self.snapshots = Some(Snapshots {
@@ -389,7 +384,6 @@ impl Aging {
             return;
         }
         let mut rest = events;
-        // The inner loop is made for each kind of target, so that a model's code is called directly.
         while let Some(first) = rest.first() {
             let operations = match rest.iter().position(|e| e.op == Op::Day) {
                 Some(0) => {
@@ -414,12 +408,7 @@ impl Aging {
             };
             let (today, lenient) = (&mut self.today, self.lenient);
             let applied = match &mut self.target {
-                Target::Ffs(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
-                Target::Ext3(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
-                Target::Lfs(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
-                Target::Cffs(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
-                Target::Rearranged(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
-                Target::Null(null) => apply_all(null, operations, today, lenient, stamps),
+                Target::Model(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
                 Target::Real(real) => real.apply(operations, today, lenient),
             };
             if let Err(error) = applied {

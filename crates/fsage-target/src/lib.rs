@@ -6,6 +6,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod catalogue;
 mod control;
 pub mod directory;
 mod engine;
@@ -30,7 +31,7 @@ pub use ffs_trace::FfsTrace;
 pub use hot_files::{HotFile, HotFiles, in_directory_order};
 pub use lfs_trace::{LfsTrace, LfsTraceError};
 pub use real::{Real, Stop, day_records};
-pub use real_spec::{DIR_KEYS, LOOP_KEYS, Place, REAL_KEYS, RealSpec};
-pub use spec::{KINDS, SpecError, TargetSpec};
+pub use real_spec::{Place, REAL_KINDS, RealKind, RealSpec};
+pub use spec::{SpecError, TargetSpec, kinds};
 pub use stamps::Stamps;
-pub use target::{Null, Target, rearranged};
+pub use target::Target;

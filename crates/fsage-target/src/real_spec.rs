@@ -4,56 +4,118 @@ use crate::directory::{Data, Options, Sync};
 use crate::loop_image::{Kind, LoopOptions, Uuid};
 use crate::spec::{SpecError, TargetSpec};
 use crate::words;
+use fsage_core::keys::Key;
 use fsage_core::size;
 use fsage_linux::mount::MountOptions;
+use fsage_models::ParamError;
 use std::path::PathBuf;
 
-/// Keys of every real file system, with their meaning and default.
-pub const REAL_KEYS: [(&str, &str); 4] = [
-    (
+/// Keys of every real file system.
+const REAL_KEYS: &[Key] = &[
+    Key::word(
         "sync",
-        "when data is brought to disk: day (default), each (every file), end",
+        &["day", "each", "end"],
+        "day",
+        "when data is brought to disk: the whole file system at the end of a day, every file, or all at the end",
     ),
-    (
+    Key::word(
         "data",
-        "what files hold: write (default), fallocate (blocks without data), hole (no blocks)",
+        &["write", "fallocate", "hole"],
+        "write",
+        "what files hold: data that can be verified, blocks that were never written, or no blocks",
     ),
-    (
+    Key::number(
         "threads",
-        "that replay independent directories (1: the order of operations is the workload's)",
-    ),
-    (
+        "threads",
+        "1",
+        "that replay independent directories; with more than one, the layout is not the same each time",
+    )
+    .within(1, 1024),
+    Key::text(
         "control",
-        "path of the control: for dir an empty directory, for loop a new image",
+        "path",
+        "none for `dir`; beside the aged one for `loop`",
+        "where the unaged control lies: an empty directory, or a new image",
     ),
 ];
 
-/// Keys of `dir` only, with their meaning and default.
-pub const DIR_KEYS: [(&str, &str); 1] = [(
-    "reserve",
-    "stays free for others (1G, at most 5 %; 0 if PATH is the root of its file system)",
-)];
+/// Keys of `dir` only.
+const DIR_KEYS: &[Key] = &[Key::bytes("reserve", "", "stay free for others")
+    .by_rule("1G, at most 5 %; 0 at the root of a file system")];
 
-/// Keys of `loop` only, with their meaning and default.
-pub const LOOP_KEYS: [(&str, &str); 6] = [
-    ("size", "of the image (1G); takes K, M, G, T"),
-    ("image", "path of the image (in the folder of the run)"),
-    (
+/// Keys of `loop` only.
+const LOOP_KEYS: &[Key] = &[
+    Key::bytes("size", "1G", "of the image, a multiple of 4K"),
+    Key::text(
+        "image",
+        "path",
+        "in the folder of the run",
+        "of the image; nothing may be there yet",
+    ),
+    Key::text(
         "mkfs",
-        "more options for mkfs that name no file, as in mkfs=\"-O ^metadata_csum\"",
+        "options",
+        "none",
+        "more options for `mkfs` that name no file, as in `mkfs=\"-O ^metadata_csum\"`; quotes as in a shell, but no \
+         shell is run",
     ),
-    (
+    Key::text(
         "mount",
-        "mount options, as in mount=\"noatime,data=journal\"",
+        "options",
+        "none",
+        "of `mount -o`, as in `mount=\"noatime,data=journal\"`",
     ),
-    (
+    Key::flag(
         "direct",
-        "flag: the image is read and written with direct I/O",
+        false,
+        "the image is read and written with direct I/O, past the page cache below it",
     ),
-    (
+    Key::text(
         "uuid",
-        "of the file system, and the hash seed of ext2, ext3, ext4",
+        "UUID",
+        "`66736167-6500-4000-8000-000000000001`",
+        "of the file system, and hash seed of ext2, ext3 and ext4",
     ),
+];
+
+/// A kind of real file system.
+#[derive(Clone, Copy, Debug)]
+pub struct RealKind {
+    /// Its name: the kind of `--on KIND:...`.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub summary: &'static str,
+    /// What stands before its keys.
+    pub place: &'static str,
+    /// Its keys, beside those of every real file system.
+    own_keys: &'static [Key],
+    /// Examples of targets, for help.
+    pub examples: &'static [&'static str],
+}
+
+impl RealKind {
+    /// Every key, in the order of the documentation.
+    pub fn keys(&self) -> impl Iterator<Item = &'static Key> + use<> {
+        REAL_KEYS.iter().chain(self.own_keys)
+    }
+}
+
+/// Every kind of real file system.
+pub static REAL_KINDS: [RealKind; 2] = [
+    RealKind {
+        name: "dir",
+        summary: "dir:PATH: an empty directory of a mounted file system",
+        place: "a directory: dir:PATH",
+        own_keys: DIR_KEYS,
+        examples: &["dir:PATH,sync=each"],
+    },
+    RealKind {
+        name: "loop",
+        summary: "loop:FS: a new image with ext2, ext3, ext4, xfs, btrfs, ... that nobody else sees; needs root",
+        place: "a type of file system: loop:ext4",
+        own_keys: LOOP_KEYS,
+        examples: &["loop:ext4,size=4G", "loop:xfs,size=4G,data=fallocate"],
+    },
 ];
 
 /// A real file system to replay on.
@@ -209,17 +271,17 @@ fn bad(key: &str, value: &str, expected: &str) -> String {
 }
 
 fn unknown(key: &str, place: &Place) -> String {
-    let own: &[(&str, &str)] = match place {
-        Place::Loop(_) => &LOOP_KEYS,
-        Place::Dir(_) => &DIR_KEYS,
+    let name = match place {
+        Place::Loop(_) => "loop",
+        Place::Dir(_) => "dir",
     };
-    let known: Vec<&str> = REAL_KEYS.iter().chain(own).map(|&(key, _)| key).collect();
-    let hint = if matches!(place, Place::Dir(_)) {
-        "; a path with a comma in it needs quotes: dir:\"a,b\""
-    } else {
-        ""
+    let kind = REAL_KINDS.iter().find(|kind| kind.name == name);
+    let keys = kind.into_iter().flat_map(RealKind::keys);
+    let hint = match place {
+        Place::Dir(_) => "; a path with a comma in it needs quotes: dir:\"a,b\"",
+        Place::Loop(_) => "",
     };
-    format!("unknown key `{key}`; known: {}{hint}", known.join(", "))
+    format!("{}{hint}", ParamError::unknown_key(key, keys))
 }
 
 #[cfg(test)]

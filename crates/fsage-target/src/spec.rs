@@ -1,15 +1,18 @@
 //! Naming a target: `kind[:key=value|flag,...]`, for real file systems `kind:place[,key=value|flag,...]`.
 
-use crate::real_spec::RealSpec;
+use crate::real_spec::{REAL_KINDS, RealSpec};
 use crate::words;
-use fsage_models::{ParamError, cffs, ext3, ffs, lfs, rearrange};
+use fsage_core::keys::{Choice, nearest};
+use fsage_models::rearrange::Settings;
+use fsage_models::registry::{self, Entry, Options};
+use fsage_models::{MODELS, ParamError};
 use std::fmt::{self, Write as _};
 use thiserror::Error;
 
 /// A target as the command line names it, such as `ffs:preset=g502,policy=realloc` or `loop:ext4,size=2G`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetSpec {
-    /// What kind of target: one of [`KINDS`].
+    /// What kind of target: one of [`kinds`].
     pub kind: String,
     /// Of a real file system, what comes before the keys: the path of `dir`, the type of file system of `loop`.
     pub place: Option<String>,
@@ -20,43 +23,11 @@ pub struct TargetSpec {
 /// The length at which the name of a folder is cut; file systems take 255 bytes.
 const MAX_FOLDER: usize = 120;
 
-/// Kinds of targets, with what they are.
-pub const KINDS: [(&str, &str); 7] = [
-    ("ffs", "4.4BSD fast file system, simulated"),
-    (
-        "ext3",
-        "Ext3 of Linux 2.6.18, or ext2 of Linux 6.1, simulated",
-    ),
-    (
-        "lfs",
-        "BSD log-structured file system with its cleaner, simulated",
-    ),
-    (
-        "cffs",
-        "C-FFS: embedded inodes, explicit grouping, and without them its baseline, simulated",
-    ),
-    (
-        "dir",
-        "dir:PATH: an empty directory of a mounted file system",
-    ),
-    (
-        "loop",
-        "loop:FS: a new image with ext2, ext3, ext4, xfs, btrfs, ... that nobody else sees; needs root",
-    ),
-    (
-        "null",
-        "takes every operation and does nothing: the speed of the replay itself",
-    ),
-];
-
-/// Kinds that have a place, and what the place is.
-const PLACES: [(&str, &str); 2] = [
-    ("dir", "a directory: dir:PATH"),
-    ("loop", "a type of file system: loop:ext4"),
-];
-
-/// Kinds that a layer can rearrange.
-const LAYERED: [&str; 2] = ["ffs", "ext3"];
+/// Kinds of targets, with what they are: the models, and the real file systems.
+pub fn kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let models = MODELS.iter().map(|entry| (entry.name, entry.summary));
+    models.chain(REAL_KINDS.iter().map(|kind| (kind.name, kind.summary)))
+}
 
 /// What is wrong with a target specification.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -89,22 +60,22 @@ impl TargetSpec {
             Some((kind, rest)) => (kind, Some(rest)),
             None => (text, None),
         };
-        if !KINDS.iter().any(|&(known, _)| known == kind) {
-            let known: Vec<&str> = KINDS.iter().map(|&(kind, _)| kind).collect();
-            return error(format!(
-                "unknown kind `{kind}`; known: {}",
-                known.join(", ")
-            ));
+        let known: Vec<&str> = kinds().map(|(name, _)| name).collect();
+        if !known.contains(&kind) {
+            let meant = nearest(kind, known.iter().copied());
+            let meant = meant.map_or_else(String::new, |name| format!("did you mean `{name}`? "));
+            let known = known.join(", ");
+            return error(format!("unknown kind `{kind}`; {meant}known: {known}"));
         }
         let mut words = match rest.map(words::split_list).transpose() {
             Ok(words) => words.unwrap_or_default().into_iter(),
             Err(unclosed) => return error(unclosed.to_string()),
         };
         let mut place = None;
-        if let Some((_, what)) = PLACES.iter().find(|&&(placed, _)| placed == kind) {
+        if let Some(real) = REAL_KINDS.iter().find(|real| real.name == kind) {
             place = words.next().filter(|place| !place.is_empty());
             if place.is_none() {
-                return error(format!("expected {what}"));
+                return error(format!("expected {}", real.place));
             }
         }
         let mut options: Vec<(String, Option<String>)> = Vec::new();
@@ -128,64 +99,64 @@ impl TargetSpec {
         })
     }
 
-    /// The parameters of an `ffs` target.
-    ///
-    /// # Errors
-    /// An unknown key or a bad value.
-    pub fn ffs_params(&self) -> Result<ffs::Params, SpecError> {
-        ffs::Params::from_options(self.settings()).map_err(|e| self.refuse(&e))
+    /// The model that it names; `None` if it names a real file system.
+    pub fn entry(&self) -> Option<&'static Entry> {
+        registry::by_name(&self.kind)
     }
 
-    /// The parameters of an `ext3` target.
-    ///
-    /// # Errors
-    /// An unknown key or a bad value.
-    pub fn ext3_params(&self) -> Result<ext3::Params, SpecError> {
-        ext3::Params::from_options(self.settings()).map_err(|e| self.refuse(&e))
-    }
-
-    /// How the disk of an `ext3` or `ffs` target is rearranged; `None` for a plain one, and of any other kind.
-    ///
-    /// # Errors
-    /// A bad value, or a key of the layer without `rearrange`.
-    pub fn rearrangement(&self) -> Result<Option<rearrange::Settings>, SpecError> {
-        if !LAYERED.contains(&self.kind.as_str()) {
-            return Ok(None);
-        }
-        rearrange::Settings::from_options(self.pairs()).map_err(|e| self.refuse(&e))
+    /// Whether it keeps files: all but a model that measures the replay itself.
+    pub fn keeps_files(&self) -> bool {
+        self.entry().is_none_or(|entry| entry.keeps_files)
     }
 
     /// All keys with their values.
-    fn pairs(&self) -> impl Iterator<Item = (&str, Option<&str>)> + Clone {
+    pub fn pairs(&self) -> Vec<(&str, Option<&str>)> {
         let options = self.options.iter();
-        options.map(|(key, value)| (key.as_str(), value.as_deref()))
+        options
+            .map(|(key, value)| (key.as_str(), value.as_deref()))
+            .collect()
     }
 
-    /// The keys of the file system, without those of a layer over it.
-    fn settings(&self) -> impl Iterator<Item = (&str, Option<&str>)> + Clone {
-        let layered = LAYERED.contains(&self.kind.as_str());
-        self.pairs()
-            .filter(move |(key, _)| !(layered && rearrange::Settings::is_key(key)))
-    }
-
-    fn refuse(&self, error: &ParamError) -> SpecError {
-        SpecError::new(self, error)
-    }
-
-    /// The parameters of an `lfs` target.
+    /// The parameters of a model, by its parser: `spec.params(ffs::Params::from_options)`. The keys of a layer over it
+    /// are left out.
     ///
     /// # Errors
     /// An unknown key or a bad value.
-    pub fn lfs_params(&self) -> Result<lfs::Params, SpecError> {
-        lfs::Params::from_options(self.settings()).map_err(|e| self.refuse(&e))
+    pub fn params<'s, P>(
+        &'s self,
+        parse: impl FnOnce(Vec<(&'s str, Option<&'s str>)>) -> Result<P, ParamError>,
+    ) -> Result<P, SpecError> {
+        let pairs = self.pairs();
+        let own = self.entry().map(|entry| entry.own(&pairs));
+        parse(own.unwrap_or(pairs)).map_err(|error| SpecError::new(self, error))
     }
 
-    /// The parameters of a `cffs` target.
+    /// How its disk is rearranged; `None` for a plain one, and where no layer may lie over it.
     ///
     /// # Errors
-    /// An unknown key or a bad value.
-    pub fn cffs_params(&self) -> Result<cffs::Params, SpecError> {
-        cffs::Params::from_options(self.settings()).map_err(|e| self.refuse(&e))
+    /// A bad value, or a key of the layer without `rearrange`.
+    pub fn rearrangement(&self) -> Result<Option<Settings>, SpecError> {
+        self.asked(|entry, options| entry.rearrangement(options))
+            .map(Option::flatten)
+    }
+
+    /// The policy that a model follows with these keys; `None` if it has no choice of them, or of no such name.
+    pub fn policy(&self) -> Option<Choice> {
+        self.entry()?.policy_of(&self.pairs())
+    }
+
+    /// What the list of models says of the model that it names; `None` if it names a real file system.
+    pub(crate) fn asked<T, E: fmt::Display>(
+        &self,
+        ask: impl FnOnce(&Entry, &Options<'_>) -> Result<T, E>,
+    ) -> Result<Option<T>, SpecError> {
+        let Some(entry) = self.entry() else {
+            return Ok(None);
+        };
+        let answer = ask(entry, &self.pairs());
+        answer
+            .map(Some)
+            .map_err(|error| SpecError::new(self, error))
     }
 
     /// The real file system of a target of kind `dir` or `loop`; `None` for a model.
@@ -234,6 +205,7 @@ impl fmt::Display for TargetSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fsage_models::{cffs, ext3, ffs};
 
     #[test]
     fn a_specification_is_a_kind_with_keys_and_flags() {
@@ -243,7 +215,8 @@ mod tests {
         assert_eq!(spec.options[1], ("root".into(), None));
         assert_eq!(spec.to_string(), "ffs:preset=tiny,root,policy=noswitch-seq");
         assert_eq!(spec.folder(), "ffs_preset=tiny,root,policy=noswitch-seq");
-        assert!(spec.ffs_params().unwrap().superuser);
+        let params = spec.params(ffs::Params::from_options).unwrap();
+        assert!(params.superuser);
     }
 
     #[test]
@@ -264,10 +237,11 @@ mod tests {
         let spec = layered("ext3:rearrange=files,size=2G,threshold=3,mode=ext2");
         let settings = spec.rearrangement().unwrap().unwrap();
         assert_eq!(settings.threshold, 3);
-        assert_eq!(spec.ext3_params().unwrap().size_bytes, 2 << 30);
+        let params = spec.params(ext3::Params::from_options).unwrap();
+        assert_eq!(params.size_bytes, 2 << 30);
         let spec = layered("ffs:preset=tiny,rearrange=none");
         assert_eq!(spec.rearrangement().unwrap(), None);
-        assert!(spec.ffs_params().is_ok());
+        assert!(spec.params(ffs::Params::from_options).is_ok());
         let refused = layered("ffs:threshold=3").rearrangement().unwrap_err();
         assert!(refused.to_string().contains("rearrange=files"), "{refused}");
         let small = crate::Target::make(&layered("ext3:size=64M,rearrange=files"));
@@ -278,18 +252,14 @@ mod tests {
         );
         let lfs = layered("lfs:rearrange=files");
         assert_eq!(lfs.rearrangement().unwrap(), None);
-        assert!(
-            lfs.lfs_params()
-                .unwrap_err()
-                .to_string()
-                .contains("unknown key `rearrange`")
-        );
+        let refused = crate::Target::make(&lfs).unwrap_err().to_string();
+        assert!(refused.contains("unknown key `rearrange`"), "{refused}");
     }
 
     #[test]
     fn errors_name_the_specification_and_what_would_be_right() {
         let message = |text: &str| TargetSpec::parse(text).unwrap_err().to_string();
-        assert!(message("zfs").contains("known: ffs, ext3, lfs, cffs, dir, loop, null"));
+        assert!(message("zfs").contains("known: ffs, ext3, lfs, cffs, null, dir, loop"));
         assert!(message("").contains("unknown kind"));
         assert!(message("ffs:").contains("key=value"));
         assert!(message("ffs:root,,nrpos=1").contains("key=value"));
@@ -297,15 +267,16 @@ mod tests {
         assert!(message("dir").contains("dir:PATH"));
         assert!(message("loop:,size=1G").contains("loop:ext4"));
         assert!(message("loop:xfs,mkfs=\"-m").contains("not closed"));
-        let unknown = TargetSpec::parse("ffs:blocks=8").unwrap().ffs_params();
-        assert!(unknown.unwrap_err().to_string().contains("known: preset"));
-        let unknown = TargetSpec::parse("ext3:policy=orig").unwrap().ext3_params();
-        let message = unknown.unwrap_err().to_string();
-        assert!(message.contains("ext3:policy=orig") && message.contains("known: mode, size"));
-        let cffs = TargetSpec::parse("cffs:embed=true,group=off")
-            .unwrap()
-            .cffs_params()
-            .unwrap();
+        assert!(message("ff:root").contains("did you mean `ffs`?"));
+        let made = |text: &str| crate::Target::can_be_made(&TargetSpec::parse(text).unwrap());
+        let message = |text: &str| made(text).unwrap_err().to_string();
+        assert!(message("ffs:blocks=8").contains("known: preset"));
+        let ext3 = message("ext3:policy=orig");
+        assert!(ext3.contains("ext3:policy=orig") && ext3.contains("known: mode, size"));
+        assert!(message("ffs:polcy=orig").contains("did you mean `policy`?")); // typos: ignore
+        assert!(message("null:size=1").contains("has no keys"));
+        let cffs = TargetSpec::parse("cffs:embed=true,group=off").unwrap();
+        let cffs = cffs.params(cffs::Params::from_options).unwrap();
         assert!(cffs.embed && !cffs.group);
     }
 }

@@ -310,7 +310,7 @@ impl<'a> Lane<'a> {
         if is_real {
             aging.when_day_ends(Box::new(days::to_json));
         }
-        if !options.no_map && spec.kind != "null" {
+        if !options.no_map && spec.keeps_files() {
             aging.record_map(map.0, map.1);
         }
         if options.check {
@@ -398,7 +398,7 @@ impl<'a> Lane<'a> {
             model => {
                 let path = self.path.join("final.parquet");
                 days::write_final(&path, model.layout(), day, taken_at_ns)?;
-                let control = match (with_control && self.spec.kind != "null")
+                let control = match (with_control && self.spec.keeps_files())
                     .then(|| model_control(self.spec, &model, ui))
                 {
                     Some(Ok((control, _))) => {

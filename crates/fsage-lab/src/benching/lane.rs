@@ -17,7 +17,7 @@ use fsage_core::FileId;
 use fsage_core::io::AnyHosted;
 use fsage_data::SnapshotFile;
 use fsage_durable::make_folders;
-use fsage_models::ffs::{Ffs, Params};
+use fsage_models::MODELS;
 use fsage_target::{Target, TargetSpec};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -36,8 +36,8 @@ pub struct Lane {
     /// All files of the aged file system, where its hot ones may be asked for.
     pub all_files: Option<Files>,
     is_real: bool,
-    /// Of an FFS, how an empty one is made.
-    ffs: Option<Params>,
+    /// Of a model, its specification.
+    model: Option<TargetSpec>,
     grounds: Vec<(State, Ground)>,
     first_own_id: u64,
 }
@@ -91,9 +91,7 @@ impl Lane {
             folder: folder.to_owned(),
             all_files: lived.as_ref().map(|model| Files::of(&*model.aged)),
             is_real: false,
-            ffs: (spec.kind == "ffs")
-                .then(|| spec.ffs_params())
-                .transpose()?,
+            model: Some(spec.clone()),
             grounds: Vec::new(),
             first_own_id: lived.as_ref().map_or(FIRST_ID, |model| model.first_free_id),
         };
@@ -130,7 +128,7 @@ impl Lane {
             folder: folder.to_owned(),
             all_files: None,
             is_real: true,
-            ffs: None,
+            model: None,
             grounds: Vec::new(),
             first_own_id: FIRST_ID,
         };
@@ -247,16 +245,15 @@ impl Lane {
         let only_free_map = suite.name() == FREE_SPACE.name;
         match ground {
             Ground::Model(fs, hot_files) => {
-                let mapped = match &self.ffs {
-                    _ if !only_free_map => None,
-                    Some(params) => Some(free_map_of(&**fs, params.clone())?),
-                    None => {
-                        let why = "only ffs models and real file systems take the free map of another one";
-                        return Ok(Err(why.to_owned()));
-                    }
+                let mapped = match &self.model {
+                    Some(spec) if only_free_map => match with_free_map_of(&**fs, spec)? {
+                        Some(mapped) => Some(mapped),
+                        None => return Ok(Err(no_free_map())),
+                    },
+                    _ => None,
                 };
                 let fs = match &mapped {
-                    Some(mapped) => mapped as &dyn AnyHosted,
+                    Some(mapped) => &**mapped,
                     None => &**fs,
                 };
                 let stand = self.stand(fs, &plan.machine, plan.seed)?;
@@ -328,13 +325,30 @@ impl Lane {
     }
 }
 
-/// A file system without files on which only that is free that is free on another one.
-fn free_map_of(fs: &dyn AnyHosted, params: Params) -> crate::Result<Ffs> {
+/// A file system without files on which only that is free that is free on another one; `None` if the model takes no
+/// free map.
+fn with_free_map_of(
+    fs: &dyn AnyHosted,
+    spec: &TargetSpec,
+) -> crate::Result<Option<Box<dyn AnyHosted>>> {
+    let Some((entry, make)) = spec
+        .entry()
+        .and_then(|entry| Some((entry, entry.with_free_map?)))
+    else {
+        return Ok(None);
+    };
     let mut free = Vec::new();
     fs.visit_free(&mut |run| free.push(run));
-    let mut mapped = Ffs::new(params)?;
-    mapped.occupy_all_but(&free);
-    Ok(mapped)
+    Ok(Some(make(&entry.own(&spec.pairs()), &free)?))
+}
+
+fn no_free_map() -> String {
+    let models = MODELS.iter().filter(|entry| entry.with_free_map.is_some());
+    let models: Vec<&str> = models.map(|entry| entry.name).collect();
+    format!(
+        "only {} models and real file systems take the free map of another one",
+        models.join(", ")
+    )
 }
 
 /// Runs the cases of a suite that suit, and tells which did not.

@@ -370,8 +370,7 @@ const HOT_FILES: &str = "hot-files";
 
 /// Whether benchmarks run on a target.
 pub fn is_benchmarked(spec: &str) -> bool {
-    let kind = spec.split(':').next();
-    kind != Some("null")
+    TargetSpec::parse(spec).map_or(true, |spec| spec.keeps_files())
 }
 
 /// The targets of a run that are asked for; all that have files if none is named.

@@ -7,11 +7,13 @@ use crate::generate;
 use crate::run_folder::{Manifest, State, WorkloadFacts};
 use fsage_bench::benchmarks;
 use fsage_report::{Command, Fact};
-use fsage_target::{KINDS, TargetSpec};
+use fsage_target::{TargetSpec, kinds};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-/// Label of the fact that says what the allocation policy of a target does.
+/// Label of the fact that says what a target is.
+pub const KIND: &str = "kind";
+/// Label of the fact that says what the policy of a target does.
 pub const POLICY: &str = "policy";
 
 /// A label and what stands beside it.
@@ -88,17 +90,12 @@ fn generator_name(text: &str) -> String {
 pub fn target_facts(spec: &str, known: &serde_json::Map<String, serde_json::Value>) -> Vec<Fact> {
     let mut facts = Vec::new();
     if let Ok(spec) = TargetSpec::parse(spec) {
-        let kind = KINDS.iter().find(|(kind, _)| *kind == spec.kind);
-        facts.extend(kind.map(|(_, what)| fact("kind", *what)));
-        if spec.kind == "ffs"
-            && let Ok(params) = spec.ffs_params()
-        {
-            let policy = params.policy;
-            facts.push(fact(
-                POLICY,
-                format!("{}: {}", policy.name(), policy.summary()),
-            ));
-        }
+        let kind = kinds().find(|(kind, _)| *kind == spec.kind);
+        facts.extend(kind.map(|(_, what)| fact(KIND, what)));
+        let policy = spec.policy();
+        facts.extend(
+            policy.map(|policy| fact(POLICY, format!("{}: {}", policy.name, policy.summary))),
+        );
     }
     facts.extend(known.iter().map(|(label, value)| {
         let value = value

@@ -1,6 +1,7 @@
 //! Free space by length of run, and whether an extent of 1 MiB can still be placed.
 
 use super::decay::by_day;
+use super::names;
 use super::subject::{Group, Over, Subject};
 use crate::days::DayRow;
 use fsage_data::table::RunClass;
@@ -53,7 +54,7 @@ pub fn section(group: &Group) -> Option<Section> {
 fn classes(group: &Group) -> Option<Exhibit> {
     let mut stacks = Vec::new();
     for subject in &group.subjects {
-        let is_log = subject.spec.split(':').next() == Some("lfs");
+        let is_log = names::is_log(&subject.spec);
         let aged = subject.lives.iter().filter_map(|life| life.last());
         stacks.extend(stack(subject.name.clone(), aged, is_log));
         let control = subject

@@ -1,6 +1,7 @@
 //! The block map of a target: its frames day by day, and the last day in full.
 
-use super::subject::{Group, Life};
+use super::names;
+use super::subject::{Group, Life, Subject};
 use crate::aging::real;
 use crate::days::DayRow;
 use crate::map_file;
@@ -22,12 +23,14 @@ pub fn maps(groups: &[Group], missing: &mut Vec<String>) -> Vec<BlockMap> {
         let life = subject.lives.first().filter(|life| life.last().is_some());
         life.map(|life| (subject, life))
     });
-    let aged: Vec<_> = aged.filter(|(subject, _)| subject.spec != "null").collect();
+    let aged: Vec<_> = aged
+        .filter(|(subject, _)| names::keeps_files(&subject.spec))
+        .collect();
     let mut disks = Vec::new();
     let mut without = Vec::new();
     for (subject, life) in &aged {
         let Life { folder, days, .. } = life;
-        match disk(folder, subject.place, days) {
+        match disk(subject, folder, days) {
             Ok(Some(disk)) => disks.push(disk),
             Ok(None) => without.push(subject.name.as_str()),
             Err(error) => missing.push(format!("{}: {error:#}.", subject.name)),
@@ -43,7 +46,7 @@ pub fn maps(groups: &[Group], missing: &mut Vec<String>) -> Vec<BlockMap> {
 }
 
 /// The disk of the target whose results are in a folder; `None` where no map was kept, as in older runs.
-fn disk(folder: &Path, target: usize, days: &[DayRow]) -> crate::Result<Option<Disk>> {
+fn disk(subject: &Subject, folder: &Path, days: &[DayRow]) -> crate::Result<Option<Disk>> {
     // A run that goes on, or was interrupted, has it in its checkpoint.
     let places = [folder.join(map_file::NAME), real::checkpoint_map(folder)];
     let Some(path) = places.into_iter().find(|path| path.is_file()) else {
@@ -67,8 +70,9 @@ fn disk(folder: &Path, target: usize, days: &[DayRow]) -> crate::Result<Option<D
         layout_score: (day.layout_scored > 0).then_some(day.layout_score),
     });
     Ok(Some(Disk {
-        target,
-        fs_type: fs_type.unwrap_or_default(),
+        target: subject.place,
+        group: names::group(&subject.spec, fs_type.as_deref()),
+        is_log: names::is_log(&subject.spec),
         grid,
         frames,
         days: days.collect(),

@@ -1,5 +1,6 @@
 //! Short names of targets: what tells each from the others.
 
+use fsage_models::Entry;
 use fsage_target::TargetSpec;
 
 /// A name for each specification, no two alike: the values of the keys that not all have alike, with the kind where
@@ -42,7 +43,8 @@ pub fn short(specs: &[&str]) -> Vec<String> {
             let names_policy =
                 |spec: &TargetSpec| spec.options.iter().any(|(key, _)| key == "policy");
             if !names_policy(spec) && kin.iter().any(|other| names_policy(other)) {
-                words.push(default_policy(spec).unwrap_or(&spec.kind).to_owned());
+                let policy = spec.policy().map(|policy| policy.name);
+                words.push(policy.unwrap_or(&spec.kind).to_owned());
             }
             if words.is_empty() {
                 words.push(one(spec));
@@ -88,10 +90,29 @@ fn option(key: &str, value: Option<&str>) -> String {
     }
 }
 
-/// The policy of an FFS that names none.
-fn default_policy(spec: &TargetSpec) -> Option<&'static str> {
-    let params = (spec.kind == "ffs").then(|| spec.ffs_params().ok())??;
-    Some(params.policy.name())
+/// What is known of the model of a target; nothing of a real file system.
+fn model(spec: &str) -> Option<&'static Entry> {
+    TargetSpec::parse(spec).ok()?.entry()
+}
+
+/// Whether a target keeps files, of which there is something to show.
+pub fn keeps_files(spec: &str) -> bool {
+    model(spec).is_none_or(|entry| entry.keeps_files)
+}
+
+/// Whether a target writes a log.
+pub fn is_log(spec: &str) -> bool {
+    model(spec).is_some_and(|entry| entry.is_log)
+}
+
+/// What a part of the disk of a target is called; of a real one by the type of its file system.
+pub fn group(spec: &str, fs_type: Option<&str>) -> &'static str {
+    match (model(spec), fs_type) {
+        (Some(entry), _) => entry.group,
+        (None, Some("xfs")) => "allocation group",
+        (None, Some("ufs")) => "cylinder group",
+        (None, _) => "block group",
+    }
 }
 
 #[cfg(test)]
@@ -100,7 +121,7 @@ mod tests {
 
     #[test]
     fn names_say_what_differs_and_nothing_else() {
-        let table: [(&[&str], &[&str]); 9] = [
+        let table: [(&[&str], &[&str]); 10] = [
             (
                 &[
                     "ffs:preset=g502,policy=orig",
@@ -109,6 +130,10 @@ mod tests {
                 &["orig", "realloc"],
             ),
             (&["ffs", "ffs:policy=realloc"], &["orig", "realloc"]),
+            (
+                &["lfs:variant=netbsd", "lfs:variant=netbsd,policy=greedy"],
+                &["cb", "greedy"],
+            ),
             (&["loop:ext4,size=4G", "loop:xfs,size=4G"], &["ext4", "xfs"]),
             (
                 &["loop:ext4,size=4G", "loop:ext4,size=8G"],

@@ -110,7 +110,8 @@ fn life(
     let ends_with_control = life
         .last()
         .is_some_and(|last| last.control_layout_score.is_some());
-    if life.control.is_none() && !ends_with_control && complete && target.spec != "null" {
+    if life.control.is_none() && !ends_with_control && complete && names::keeps_files(&target.spec)
+    {
         missing.push(format!(
             "{name}: there is no unaged control to compare with: age it again without --no-control (a dir: target \
              needs the key control=PATH)."

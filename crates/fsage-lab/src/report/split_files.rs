@@ -1,6 +1,7 @@
 //! Files that begin in another group than their inode.
 
 use super::decay::by_day;
+use super::names;
 use super::subject::{Group, Subject};
 use crate::days::DayRow;
 use fsage_report::{Axis, DataTable, Exhibit, Format, Section, Sheet};
@@ -74,7 +75,7 @@ pub fn section(group: &Group) -> Option<Section> {
 impl Subject {
     /// Whether its file system has groups; the segments of a log are none.
     fn has_groups(&self) -> bool {
-        if self.spec.split(':').next() == Some("lfs") {
+        if names::is_log(&self.spec) {
             return false;
         }
         let mut days = self.lives.iter().flat_map(|life| &life.days);

@@ -31,6 +31,7 @@ mod check;
 mod data;
 mod directory;
 mod entries;
+mod entry;
 mod free_map;
 pub mod geometry;
 mod grouping;
@@ -44,6 +45,7 @@ mod open;
 mod own_file;
 pub mod params;
 
+pub use entry::ENTRY;
 pub use geometry::{Geometry, SizeError};
 pub use open::OpenFile;
 pub use params::{InodeId, Params, Randomize, Start};

@@ -1,6 +1,7 @@
 //! Parameters of a C-FFS: keys of `cffs:key=value,...`, and defaults. Each technique is a switch.
 
 use crate::options::{ParamError, Setting};
+use fsage_core::keys::Key;
 
 /// What the number of an embedded inode is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,58 +32,74 @@ pub enum Randomize {
     Benchmarks,
 }
 
-/// Every key with its meaning and default, in the order of the documentation.
-pub const KEYS: [(&str, &str); 14] = [
-    (
+/// Every key, in the order of the documentation.
+pub const KEYS: &[Key] = &[
+    Key::bytes(
         "size",
-        "of the partition, in bytes (1040449536: 168 cylinder groups)",
+        "1040449536",
+        "of the partition; without it 168 cylinder groups",
     ),
-    (
+    Key::number(
         "cg_blocks",
-        "blocks of 4 KB of a cylinder group (1512: 16 cylinders of an ST31200)",
+        "blocks",
+        "1512",
+        "of 4 KB in a cylinder group; without it 16 cylinders of the paper's ST31200",
     ),
-    (
+    Key::flag(
         "embed",
-        "on (default) or off: inodes lie in directories, or in blocks of their own",
+        true,
+        "inodes lie in directories; off: in blocks of their own",
     ),
-    (
+    Key::flag(
         "group",
-        "on (default) or off: small files of a directory lie together, and are read together",
+        true,
+        "small files of a directory lie together, and are read together",
     ),
-    (
+    Key::flag(
         "dir_steal",
-        "on (default) or off: blocks of a directory are forced into its first group",
+        true,
+        "blocks of a directory are forced into its first group",
     ),
-    (
-        "softupdates",
-        "on or off (default): no write of metadata waits",
-    ),
-    (
+    Key::flag("softupdates", false, "no write of metadata waits"),
+    Key::word(
         "inode_id",
-        "locator (default) or physical: what the number of an embedded inode is",
+        &["locator", "physical"],
+        "locator",
+        "what the number of an embedded inode is",
     ),
-    (
+    Key::word(
         "start",
-        "cg (default) or random: where searches begin that follow no other block",
+        &["cg", "random"],
+        "cg",
+        "where searches begin that follow no other block: in the directory's cylinder group, or at \
+         a random block",
     ),
-    (
+    Key::flag(
         "randomize_first",
-        "on, off (default), or bench: half of the first blocks are put at random, with bench only in benchmarks",
-    ),
-    (
+        false,
+        "every second first block goes to a random place, the others behind the file before: \
+         imitates a used disk; with `bench` only in benchmarks, and not while the file system is \
+         aged",
+    )
+    .or_words(&["bench"]),
+    Key::flag(
         "dir_group_read",
-        "on (default) or off: blocks of a directory are read with its first group",
+        true,
+        "blocks of a directory are read with its first group",
     ),
-    ("group_blocks", "most blocks of a group, 1 to 64 (16)"),
-    (
+    Key::number("group_blocks", "blocks", "16", "of a group, at most").within(1, 64),
+    Key::number(
         "maxbpg",
-        "blocks of a file before it leaves for another cylinder group; 0 (default): it never does",
+        "blocks",
+        "0",
+        "of a file before it leaves for another cylinder group; 0: it never does",
     ),
-    (
+    Key::bytes(
         "bytes_per_inode",
-        "bytes of space per inode where inodes have blocks of their own (8K)",
+        "8K",
+        "space for each inode where inodes have blocks of their own",
     ),
-    ("seed", "of all random places (1)"),
+    Key::number("seed", "", "1", "of all random places"),
 ];
 
 /// Parameters of a C-FFS.
@@ -199,7 +216,7 @@ impl Params {
             "maxbpg" => self.maxbpg = number()?,
             "bytes_per_inode" => self.bytes_per_inode = number()?,
             "seed" => self.seed = number()?,
-            _ => return Err(setting.unknown(&KEYS)),
+            _ => return Err(setting.unknown(KEYS)),
         }
         Ok(())
     }
@@ -250,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_known_to_the_parser() {
-        options::every_key_is_known(&KEYS, parse);
+    fn the_parser_takes_every_key_as_it_is_described() {
+        options::every_key_is_as_described(KEYS, "", parse);
     }
 }

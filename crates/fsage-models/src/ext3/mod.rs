@@ -30,6 +30,7 @@ mod check;
 mod data;
 mod directory;
 mod entries;
+mod entry;
 pub mod geometry;
 mod groups;
 mod inode;
@@ -39,6 +40,7 @@ mod layout;
 pub mod params;
 mod window;
 
+pub use entry::ENTRY;
 pub use geometry::{Geometry, MkfsError};
 pub use groups::Totals;
 pub use params::{Mode, Params};

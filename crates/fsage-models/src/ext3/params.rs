@@ -1,6 +1,7 @@
 //! Parameters of an Ext3: keys of `ext3:key=value,...`, and defaults.
 
 use crate::options::{ParamError, Setting};
+use fsage_core::keys::Key;
 
 /// Which allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,64 +22,90 @@ impl Mode {
     }
 }
 
-/// Every key with its meaning and default, in the order of the documentation.
-pub const KEYS: [(&str, &str); 18] = [
-    (
+/// Every key, in the order of the documentation.
+pub const KEYS: &[Key] = &[
+    Key::word(
         "mode",
-        "ext3 (default): Linux 2.6.18; ext2: the ext2 driver of Linux 6.1",
+        &["ext3", "ext2"],
+        "ext3",
+        "`ext3`: Linux 2.6.18; `ext2`: the ext2 driver of Linux 6.1",
     ),
-    ("size", "of the partition, in bytes (1G)"),
-    ("bsize", "block size: 1K, 2K or 4K (4K)"),
-    ("inode_size", "bytes of an inode: 128 or 256 (128)"),
-    ("bytes_per_inode", "bytes of space per inode (8K)"),
-    (
+    Key::bytes("size", "1G", "of the partition"),
+    Key::bytes("bsize", "4K", "block size: 1K, 2K or 4K"),
+    Key::bytes("inode_size", "128", "of an inode: 128 or 256"),
+    Key::bytes(
+        "bytes_per_inode",
+        "8K",
+        "space for each inode, block size to 4M",
+    ),
+    Key::flag(
         "resize_inode",
-        "flag, on: blocks are kept for group descriptors of a larger file system",
+        true,
+        "blocks are kept for the group descriptors of a file system 1024 times as large",
     ),
-    (
+    Key::bytes(
         "journal",
-        "bytes of the journal of mode ext3 (32M for 1G, 128M for 4G and more); 0: it is on another device",
-    ),
-    ("reserve", "kept for the superuser, in percent (5)"),
-    (
+        "",
+        "of the journal of mode `ext3`; 0: it is on another device",
+    )
+    .by_rule("32M for 1G, 128M from 4G"),
+    Key::number("reserve", "percent", "5", "kept for the superuser"),
+    Key::flag(
         "root",
-        "flag: the user is the superuser, who may use the reserve",
+        false,
+        "the user is the superuser, who may use the reserve",
     ),
-    (
+    Key::number(
         "pid",
-        "process id of the writer, of which pid mod 16 matters (0)",
+        "",
+        "0",
+        "process id of the writer, of which `pid mod 16` moves the goal",
     ),
-    (
+    Key::flag(
         "noreservation",
-        "flag: files have no reservation windows (mount option)",
+        false,
+        "files have no reservation windows (mount option)",
     ),
-    (
+    Key::number(
         "window",
-        "blocks of a file's first reservation window, 1 to 1027 (8)",
-    ),
-    (
+        "blocks",
+        "8",
+        "of a file's first reservation window",
+    )
+    .within(1, MOST_WINDOW as u64),
+    Key::number(
         "open_files",
-        "files written last that stay open, with their windows, when an operation ends (0)",
+        "files",
+        "0",
+        "written last that stay open, with their windows, when an operation ends",
     ),
-    (
+    Key::flag(
         "oldalloc",
-        "flag: a directory goes where most blocks are free, not where Orlov puts it (mount option)",
+        false,
+        "a directory goes where most blocks are free, not where Orlov puts it (mount option)",
     ),
-    (
+    Key::number(
         "seed",
-        "of the random group where Orlov starts for a directory in the root (1)",
+        "",
+        "1",
+        "of the random group where Orlov starts for a directory in the root",
     ),
-    (
+    Key::text(
         "dir_groups",
-        "groups of the first directories, as in 2/5/1; Orlov places those after them",
+        "numbers of groups, as in 2/5/1",
+        "none",
+        "groups of the first directories; Orlov places those after them",
     ),
-    (
+    Key::number(
         "commit",
-        "seconds between commits of the journal (5); 0: only when it must",
+        "seconds",
+        "5",
+        "between commits of the journal; 0: only when it must",
     ),
-    (
+    Key::flag(
         "journal_rule",
-        "flag, on: what was freed is not used again before the journal commits; only in mode ext3",
+        true,
+        "what was freed is not used again before the journal commits; only in mode `ext3`",
     ),
 ];
 
@@ -207,7 +234,7 @@ impl Params {
             }
             "commit" => self.commit_s = number()?,
             "journal_rule" => self.journal_rule = flag()?,
-            _ => return Err(setting.unknown(&KEYS)),
+            _ => return Err(setting.unknown(KEYS)),
         }
         Ok(())
     }
@@ -216,7 +243,7 @@ impl Params {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{every_key_is_known, split};
+    use crate::options::{every_key_is_as_described, split};
 
     fn options(text: &str) -> Result<Params, ParamError> {
         Params::from_options(split(text))
@@ -246,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_known_to_the_parser() {
-        every_key_is_known(&KEYS, options);
+    fn the_parser_takes_every_key_as_it_is_described() {
+        every_key_is_as_described(KEYS, "", options);
     }
 }

@@ -32,6 +32,7 @@ mod check;
 mod cluster;
 mod data;
 mod directory;
+mod entry;
 pub mod geometry;
 mod groups;
 mod inode;
@@ -43,6 +44,7 @@ pub mod policy;
 pub mod report;
 mod rotation;
 
+pub use entry::ENTRY;
 pub use geometry::{Geometry, NewfsError};
 pub use groups::Totals;
 pub use params::{Optim, Params};

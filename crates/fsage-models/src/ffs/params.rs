@@ -2,6 +2,7 @@
 
 use super::policy::{self, Policy};
 use crate::options::{ParamError, Setting};
+use fsage_core::keys::{Choice, Key};
 
 /// What the allocator optimizes when a fragment has to move; the file system changes it by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,76 +23,113 @@ impl Optim {
     }
 }
 
-/// Every key with its meaning and default, in the order of the documentation.
-pub const KEYS: [(&str, &str); 25] = [
-    (
+/// Its policies, as keys and help name them.
+fn policies() -> Vec<Choice> {
+    policy::ALL
+        .map(|p| Choice {
+            name: p.name(),
+            summary: p.summary(),
+        })
+        .into()
+}
+
+/// Every key, in the order of the documentation.
+pub const KEYS: &[Key] = &[
+    Key::word(
         "preset",
-        "g502 (default), g1024, cnews, glan5, staff, usr4, usr6, white: the papers' file systems of 1996, 1997 and \
-         1995; tiny, small: two for tests",
+        &PRESETS,
+        "g502",
+        "the papers' file systems of 1996 (`g502`), 1997 (`g1024`) and 1995; `tiny`, `small`: two for tests",
     ),
-    (
-        "policy",
-        "orig (default), realloc, noswitch, noswitch-seq, smartfrag",
-    ),
-    ("size", "of the partition, in bytes"),
-    ("tracks", "per cylinder"),
-    ("sectors_per_track", "of 512 bytes"),
-    (
-        "cylinders_per_group",
-        "16, or the next multiple that holds whole blocks",
-    ),
-    ("bsize", "block size (8K)"),
-    ("fsize", "fragment size (1K)"),
-    (
-        "bytes_per_inode",
-        "bytes of data space per inode (4 fragments; g502: 2K)",
-    ),
-    (
+    Key::policy("policy", policies, "orig", "which allocator"),
+    Key::bytes("size", "", "of the partition, a multiple of 512 bytes").by_rule("of the preset"),
+    Key::number("tracks", "tracks", "", "of a cylinder").by_rule("of the preset"),
+    Key::number(
+        "sectors_per_track",
+        "sectors",
+        "",
+        "of 512 bytes on a track",
+    )
+    .by_rule("of the preset"),
+    Key::number("cylinders_per_group", "cylinders", "", "of a group")
+        .by_rule("16, or the next multiple that holds whole blocks"),
+    Key::bytes("bsize", "8K", "block size, 4K to 64K"),
+    Key::bytes("fsize", "1K", "fragment size"),
+    Key::bytes("bytes_per_inode", "", "data space for each inode")
+        .by_rule("4 fragments; `g502` and most of 1995: 2K"),
+    Key::number(
         "maxcontig",
-        "blocks laid out before a rotational gap, and the largest cluster counted (7)",
+        "blocks",
+        "7",
+        "in a row before a rotational gap, and the largest cluster counted",
     ),
-    ("rotdelay", "rotational gap in milliseconds (0)"),
-    (
+    Key::number("rotdelay", "ms", "0", "rotational gap"),
+    Key::number(
         "maxbpg",
-        "blocks of one file in a cylinder group and section (bsize / 4)",
-    ),
-    (
+        "blocks",
+        "",
+        "of one file in a cylinder group and section",
+    )
+    .by_rule("`bsize` / 4"),
+    Key::number(
         "nrpos",
-        "rotational positions; 1 is no rotational search (8)",
+        "positions",
+        "8",
+        "rotational positions; 1: no rotational search",
     ),
-    ("minfree", "reserve in percent (10)"),
-    ("optim", "time or space, at the start (time)"),
-    (
+    Key::number("minfree", "percent", "10", "reserve for the superuser"),
+    Key::word(
+        "optim",
+        &["time", "space"],
+        "time",
+        "what the allocator optimizes, at the start",
+    ),
+    Key::bytes(
         "dirent_bytes",
-        "bytes of a directory entry; 0: directories never grow (0)",
+        "0",
+        "of a directory entry; 0: directories never grow",
     ),
-    (
+    Key::flag(
         "root",
-        "flag: the user is the superuser, who may use the reserve",
+        false,
+        "the user is the superuser, who may use the reserve",
     ),
-    ("write_chunk", "bytes of a write call of the replay (4M)"),
-    (
+    Key::bytes("write_chunk", "4M", "of a write call of the replay"),
+    Key::flag(
         "strict-switch",
-        "flag: the first indirect block never starts its search in the inode's own group",
+        false,
+        "the first indirect block never starts its search in the inode's own group, as the papers put it",
     ),
-    (
+    Key::flag(
         "keep_clusters",
-        "flag: the cluster window is kept between operations, as while a file stays open",
+        false,
+        "the cluster window is kept between operations, as while a file stays open",
     ),
-    (
+    Key::flag(
         "overwrite_reads",
-        "flag, on: a direct block is read before it is overwritten, even as a whole; only a host sees it",
+        true,
+        "a direct block is read before it is overwritten, even as a whole; only a host sees it",
     ),
-    (
+    Key::number(
         "rpm",
-        "rotations a minute, used with a rotational gap (5400)",
+        "rotations a minute",
+        "5400",
+        "used with a rotational gap",
     ),
-    ("interleave", "hardware sector interleave (1)"),
-    ("trackskew", "skew of sector 0 per track (0)"),
-    (
+    Key::number("interleave", "sectors", "1", "hardware sector interleave"),
+    Key::number(
+        "trackskew",
+        "sectors",
+        "0",
+        "skew of sector 0 from track to track",
+    ),
+    Key::number(
         "physical_sectors",
-        "per track, spare ones included (sectors_per_track)",
-    ),
+        "sectors",
+        "",
+        "of a track, spare ones included",
+    )
+    .by_rule("`sectors_per_track`"),
 ];
 
 /// Names of the presets.
@@ -272,7 +310,7 @@ impl Params {
                     setting.bad(format!("one of {}", names.join(", ")))
                 })?;
             }
-            _ => return Err(setting.unknown(&KEYS)),
+            _ => return Err(setting.unknown(KEYS)),
         }
         Ok(())
     }
@@ -287,7 +325,7 @@ impl Params {
 mod tests {
     use super::*;
     use crate::ffs::Geometry;
-    use crate::options::{every_key_is_known, split};
+    use crate::options::{every_key_is_as_described, split};
 
     fn options(text: &str) -> Result<Params, ParamError> {
         Params::from_options(split(text))
@@ -341,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_known_to_the_parser() {
-        every_key_is_known(&KEYS, options);
+    fn the_parser_takes_every_key_as_it_is_described() {
+        every_key_is_as_described(KEYS, "", options);
     }
 }

@@ -37,6 +37,7 @@ pub mod costs;
 mod data;
 mod directory;
 mod disk;
+mod entry;
 pub mod geometry;
 mod ifile;
 mod inode;
@@ -53,6 +54,7 @@ mod usage;
 mod writer;
 
 pub use disk::{Disk, Write};
+pub use entry::ENTRY;
 pub use geometry::{Geometry, NewfsError};
 pub use params::{AgeRule, Params, Variant};
 pub use recovery::{Recovery, Unrecoverable};

@@ -2,102 +2,198 @@
 
 use super::cleaner::{self, Policy};
 use crate::options::{ParamError, Setting};
+use fsage_core::keys::{Choice, Key};
 
-/// Keys of `--on lfs:key=value`, and what they mean; defaults of `lite2` and `netbsd` in brackets.
-pub const KEYS: [(&str, &str); 28] = [
-    (
+/// Its policies, as keys and help name them.
+fn policies() -> Vec<Choice> {
+    cleaner::ALL
+        .map(|p| Choice {
+            name: p.name(),
+            summary: p.summary(),
+        })
+        .into()
+}
+
+/// Most segments and the like.
+const MANY: u64 = 1 << 20;
+/// Most of what is counted in 32 bits.
+const MOST: u64 = u32::MAX as u64;
+
+/// A key whose default is another one for `netbsd`.
+const fn of_both(key: Key, netbsd: &'static str) -> Key {
+    key.where_given("variant", "netbsd", netbsd)
+}
+
+/// Every key, in the order of the documentation.
+pub const KEYS: &[Key] = &[
+    Key::word(
         "variant",
-        "lite2 (default), the system of the papers; netbsd, equal to NetBSD of 2016",
+        &["lite2", "netbsd"],
+        "lite2",
+        "`lite2`: the system of the papers; `netbsd`: equal to NetBSD of 2016",
     ),
-    ("size", "of the partition, in bytes (300M; 48M)"),
-    ("segment", "segment size (1M)"),
-    ("bsize", "block size (4K)"),
-    ("fsize", "fragment size (4K, no fragments; 512)"),
-    (
-        "minfree",
-        "share that only the superuser may fill, in percent (10; 0)",
+    of_both(Key::bytes("size", "300M", "of the partition"), "48M"),
+    Key::bytes("segment", "1M", "segment size"),
+    Key::bytes("bsize", "4K", "block size"),
+    of_both(
+        Key::bytes("fsize", "4K", "fragment size; the block size: no fragments"),
+        "512",
     ),
-    (
-        "reserve",
-        "segments that are never used for user data (2; 8)",
+    of_both(
+        Key::number(
+            "minfree",
+            "percent",
+            "10",
+            "share that only the superuser may fill",
+        )
+        .within(0, 99),
+        "0",
     ),
-    (
+    of_both(
+        Key::number(
+            "reserve",
+            "segments",
+            "2",
+            "that are never used for user data",
+        )
+        .within(0, MANY),
+        "8",
+    ),
+    Key::number(
         "max_active",
-        "segments begun since the last checkpoint that force one (10)",
+        "segments",
+        "10",
+        "begun since the last checkpoint that force one",
+    )
+    .within(0, MOST),
+    of_both(
+        Key::number(
+            "threshold",
+            "blocks",
+            "115",
+            "dirty data blocks that start a segment write; 0: never",
+        ),
+        "0",
     ),
-    (
-        "threshold",
-        "dirty data blocks that start a segment write; 0: never (115; 0)",
-    ),
-    (
+    Key::flag(
         "count_indirect",
-        "flag: dirty indirect blocks count towards the threshold",
+        false,
+        "dirty indirect blocks count towards the threshold",
     ),
-    (
-        "policy",
-        "of the cleaner: cost-benefit (lite2), cb (netbsd), greedy, declining-cost",
+    of_both(
+        Key::policy(
+            "policy",
+            policies,
+            "cost-benefit",
+            "of the cleaner: which segments it cleans first",
+        ),
+        "cb",
     ),
-    (
-        "wait_threshold",
-        "dirty blocks at which the writer waits for the segment write that starts; 0: never (177; 0)",
+    of_both(
+        Key::number(
+            "wait_threshold",
+            "blocks",
+            "177",
+            "dirty blocks, indirect ones too, at which the writer waits for the segment write; 0: never",
+        ),
+        "0",
     ),
-    (
+    Key::word(
         "age_rule",
-        "age of a segment: lastmod, since it was last written into; youngest-block, mean-block, of its data",
-    ),
-    ("segs_per_clean", "segments cleaned at once (1)"),
-    (
+        &["lastmod", "youngest-block", "mean-block"],
+        "",
+        "age of a segment: `lastmod`, since it was last written into; `youngest-block`, of its \
+             youngest block, as in Sprite; `mean-block`, of its blocks on average",
+    )
+    .by_rule("`lastmod`; `mean-block` for `declining-cost`"),
+    Key::number("segs_per_clean", "segments", "1", "cleaned at once").within(0, MANY),
+    Key::flag(
         "by_bytes",
-        "flag: at once is, for lite2's cleaner, as many live bytes as segs_per_clean segments have",
+        false,
+        "at once is, for the cleaner of `lite2`, as many live bytes as `segs_per_clean` segments \
+         have",
     ),
-    (
-        "min_clean",
-        "clean segments below which the cleaner works; 0: the rule of lite2 (0; 16)",
+    of_both(
+        Key::number(
+            "min_clean",
+            "segments",
+            "0",
+            "clean ones below which the cleaner works; 0: the rule of `lite2`",
+        )
+        .within(0, MOST),
+        "16",
     ),
-    (
-        "poll",
-        "operations between two looks of netbsd's cleaner; 0: it works only when a writer waits (0; 1)",
+    of_both(
+        Key::number(
+            "poll",
+            "operations",
+            "0",
+            "between two looks of the cleaner of `netbsd`; 0: it works only when a writer waits",
+        ),
+        "1",
     ),
-    (
+    Key::number(
         "reclaim_every",
-        "every how manyth call of netbsd's cleaner ends with a reclaiming checkpoint (1)",
+        "calls",
+        "1",
+        "every how manyth call of the cleaner of `netbsd` ends with a reclaiming checkpoint",
     ),
-    (
+    Key::number(
         "min_segs",
-        "clean segments up to which lite2's cleaner works whatever the share (3)",
-    ),
-    (
+        "segments",
+        "3",
+        "clean ones up to which the cleaner of `lite2` works whatever the share",
+    )
+    .within(0, MOST),
+    Key::number(
         "busy",
-        "share of the free space in clean segments below which lite2's cleaner works, in percent (50)",
-    ),
-    (
+        "percent",
+        "50",
+        "share of the free space in clean segments below which the cleaner of `lite2` works",
+    )
+    .within(0, 100),
+    Key::flag(
         "foreground",
-        "false: the cleaner works only in idle times, and when a writer waits (true)",
+        true,
+        "off: the cleaner works only in idle times, and when a writer waits",
     ),
-    (
-        "idle",
-        "seconds without an operation after which lite2's cleaner works; 0: never (60; 0)",
+    of_both(
+        Key::number(
+            "idle",
+            "seconds",
+            "60",
+            "without an operation after which the cleaner of `lite2` works; 0: never",
+        )
+        .within(0, 86_400),
+        "0",
     ),
-    (
+    Key::flag(
         "lite2_inode_leak",
-        "flag: summaries and inode blocks count as live for good, as 4.4BSD counted them",
+        false,
+        "summaries and inode blocks count as live until their segment is written anew, as in 4.4BSD",
     ),
-    (
+    Key::flag(
         "doifile_sticky",
-        "flag: after one directory operation every segment write writes the ifile, as 4.4BSD did",
+        false,
+        "after one directory operation every segment write writes the ifile, as 4.4BSD did",
     ),
-    (
+    Key::flag(
         "roll_forward",
-        "flag: what is written behind a checkpoint survives a crash; segments are free again only with checkpoints",
+        false,
+        "what is written behind a checkpoint survives a crash; segments are free again only with \
+         checkpoints",
     ),
-    (
+    Key::number(
         "sync_every",
-        "operations between two checkpoints; 0: only where the workload syncs, and at its days' ends (0)",
+        "operations",
+        "0",
+        "between two checkpoints; 0: only where the workload syncs, and at its days' ends",
     ),
-    ("dirent_bytes", "bytes of a directory entry (16)"),
-    (
+    Key::bytes("dirent_bytes", "16", "of a directory entry").within(12, 264),
+    Key::flag(
         "root",
-        "flag: the user is the superuser, who may use the reserve",
+        false,
+        "the user is the superuser, who may use the share of `minfree`",
     ),
 ];
 
@@ -317,7 +413,7 @@ impl Params {
                 self.policy = cleaner::by_name(setting.word()?)
                     .ok_or_else(|| setting.bad(format!("one of {names}")))?;
             }
-            _ => return Err(setting.unknown(&KEYS)),
+            _ => return Err(setting.unknown(KEYS)),
         }
         Ok(())
     }
@@ -326,7 +422,7 @@ impl Params {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{every_key_is_known, split};
+    use crate::options::{every_key_is_as_described, split};
 
     fn options(text: &str) -> Result<Params, ParamError> {
         Params::from_options(split(text))
@@ -351,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_known_to_the_parser() {
-        every_key_is_known(&KEYS, options);
+    fn the_parser_takes_every_key_as_it_is_described() {
+        every_key_is_as_described(KEYS, "", options);
     }
 }

@@ -30,6 +30,7 @@ pub mod unmoved;
 pub use counters::Counters;
 pub use settings::{Migrate, Period, Placement, Settings, Technique, Third};
 
+use crate::registry::{AnyModel, Layer};
 use adaptive_files::AdaptiveFiles;
 use block_rearrangement::BlockRearrangement;
 use fsage_core::io::AnyHosted;
@@ -41,12 +42,20 @@ use std::ops::Range;
 use thiserror::Error;
 use unmoved::Unmoved;
 
+/// What the laboratory knows of the layer.
+pub static LAYER: Layer = Layer {
+    name: "rearrange",
+    summary: "a layer that rearranges the disk by how its files are used",
+    keys: settings::KEYS,
+    examples: &["ext3:size=2G,rearrange=files", "ffs:rearrange=blocks,ra=5%"],
+};
+
 /// A file system with a layer that rearranges it.
 ///
 /// - To a workload, a metric and a host it is a file system as any other. A file keeps its number when it moves.
 /// - What is moved is moved inside an operation, and told to a host as what it costs.
 /// - `check` looks at the layer and at all file systems below it.
-pub trait Rearranged: AnyHosted + Debug {
+pub trait Rearranged: AnyHosted + AnyModel {
     /// What has happened so far.
     fn counters(&self) -> &Counters;
 
@@ -94,6 +103,9 @@ pub enum LayerError<E> {
         /// What is wrong with it.
         reason: E,
     },
+    /// The file system has no journal that could be sized.
+    #[error("ra_journal: this file system has no journal; leave the key out")]
+    NoJournal,
     /// The disk is too small for the settings.
     #[error(
         "{bytes} bytes are too small a disk to be rearranged: its middle has no 64K; choose a larger size or `ra`"

@@ -7,6 +7,7 @@ use super::map::{Map, in_order};
 use super::settings::Period;
 use super::{Counters, Rearranged, access_of};
 use crate::findings::Findings;
+use crate::registry::AnyModel;
 use crate::told::Told;
 use fsage_core::io::{AnyHosted, BlockMap, Hosted, Io};
 use fsage_core::snapshot::FurtherName;
@@ -127,6 +128,21 @@ impl<F: Hosted, R: Remap> Remapped<F, R> {
         for io in io {
             self.told.tell(io);
         }
+    }
+}
+
+impl<F: AnyHosted + Clone + Debug + 'static, R: Remap> AnyModel for Remapped<F, R> {
+    fn end_day(&mut self) {
+        // Its period may end; no model refuses the end of a day.
+        let _ = self.apply(&Op::Day);
+    }
+
+    fn into_hosted(self: Box<Self>) -> Option<Box<dyn AnyHosted>> {
+        Some(self)
+    }
+
+    fn as_rearranged(&self) -> Option<&dyn Rearranged> {
+        Some(self)
     }
 }
 

@@ -4,6 +4,7 @@
 //! margins are not in it: their defaults are guesses, each a key of its own so that their weight can be measured.
 
 use crate::options::{ParamError, Setting};
+use fsage_core::keys::Key;
 
 /// Which way of rearranging.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,67 +57,93 @@ pub enum Placement {
     Serial,
 }
 
-/// Every key with its meaning and default, in the order of the documentation.
-pub const KEYS: [(&str, &str); 17] = [
-    (
+/// Every key, in the order of the documentation.
+pub const KEYS: &[Key] = &[
+    Key::word(
         "rearrange",
-        "files, blocks, organ-pipe or none: what is moved to the middle of the disk",
+        &["files", "blocks", "organ-pipe", "none"],
+        "none",
+        "what is moved to the middle of the disk",
     ),
-    (
+    Key::share(
         "ra",
-        "size of the reserved area, as a part of the disk (2.5%)",
+        "2.5%",
+        "size of the reserved area, as a part of the disk, up to half of it",
     ),
-    (
+    Key::word(
         "third",
-        "unused (default) or files: what lies behind the reserved area",
+        &["unused", "files"],
+        "unused",
+        "what lies behind the reserved area",
     ),
-    ("threshold", "accesses after which a file moves in (8)"),
-    (
+    Key::number("threshold", "accesses", "8", "after which a file moves in")
+        .within(0, u32::MAX as u64),
+    Key::share(
         "near",
-        "distance within which a file stays, in widths of the reserved area (1.0)",
+        "1.0",
+        "distance within which a file stays, in widths of the reserved area",
     ),
-    (
-        "hot",
-        "entries of the hot table (inodes of the reserved area)",
-    ),
-    (
+    Key::number("hot", "entries", "", "of the hot table, at least 1")
+        .by_rule("inodes of the reserved area"),
+    Key::number(
         "cold",
-        "entries of the cold table, times those of the hot one (4)",
+        "times",
+        "4",
+        "entries of the cold table, times those of the hot one",
     ),
-    (
+    Key::share(
         "margin",
-        "space that is kept free, as a part of the reserved area (1%)",
+        "1%",
+        "space that is kept free, as a part of the reserved area",
     ),
-    (
+    Key::number(
         "hot_margin",
-        "entries of the hot table that are kept free (0)",
+        "entries",
+        "0",
+        "of the hot table that are kept free",
     ),
-    ("migrate", "at_op (default) or idle: when files move"),
-    (
+    Key::word(
+        "migrate",
+        &["at_op", "idle"],
+        "at_op",
+        "when files move: when the operation is done, or when nothing is asked for",
+    ),
+    Key::flag(
         "sync_moves",
-        "a copy is synced before its original goes, and so is that (on)",
+        true,
+        "a copy is synced before its original goes, and so is that",
     ),
-    (
+    Key::number(
         "idle",
-        "seconds without an operation that count as idle (1)",
+        "seconds",
+        "1",
+        "without an operation after which waiting files move",
     ),
-    (
+    Key::number(
         "period",
-        "day (default) or accesses to files, after which blocks are placed anew",
-    ),
-    (
+        "accesses",
+        "day",
+        "after which blocks are placed anew; `day`: at the end of each",
+    )
+    .or_words(&["day"]),
+    Key::word(
         "placement",
-        "organ-pipe (default), interleaved or serial: order of blocks in the reserved area",
+        &["organ-pipe", "interleaved", "serial"],
+        "organ-pipe",
+        "order of blocks in the reserved area",
     ),
-    ("cylinder", "bytes of a cylinder that organ-pipe moves (1M)"),
-    (
-        "ra_inode",
-        "bytes of space per inode in the reserved area (as outside)",
+    Key::bytes(
+        "cylinder",
+        "1M",
+        "what `organ-pipe` moves as one, a multiple of 64K",
     ),
-    (
+    Key::bytes("ra_inode", "", "space for each inode in the reserved area").by_rule("as outside"),
+    Key::bytes(
         "ra_journal",
-        "bytes of the journal in the reserved area; 0: on another device (as mke2fs chooses)",
-    ),
+        "",
+        "of the journal in the reserved area, where there is one; 0: on another device",
+    )
+    .by_rule("as `mke2fs` chooses"),
 ];
 
 /// How a disk is rearranged.
@@ -187,7 +214,7 @@ impl Settings {
 
     /// Whether a key is one of [`KEYS`]: the others are those of the file system.
     pub fn is_key(key: &str) -> bool {
-        KEYS.iter().any(|&(known, _)| known == key)
+        KEYS.iter().any(|known| known.name == key)
     }
 
     /// Settings from the options of a target specification, of which those that are none of [`KEYS`] are left to the
@@ -295,7 +322,7 @@ impl Settings {
             }
             "ra_inode" => self.reserved_bytes_per_inode = Some(number()?),
             "ra_journal" => self.reserved_journal_bytes = Some(number()?),
-            _ => return Err(setting.unknown(&KEYS)),
+            _ => return Err(setting.unknown(KEYS)),
         }
         Ok(())
     }
@@ -339,7 +366,7 @@ fn ppm(setting: Setting<'_>) -> Result<u64, ParamError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{every_key_is_known, split};
+    use crate::options::{every_key_is_as_described, split};
 
     fn options(text: &str) -> Result<Option<Settings>, ParamError> {
         Settings::from_options(split(text))
@@ -382,8 +409,8 @@ mod tests {
     }
 
     #[test]
-    fn every_key_is_known_to_the_parser() {
-        every_key_is_known(&KEYS, options);
+    fn the_parser_takes_every_key_as_it_is_described() {
+        every_key_is_as_described(KEYS, "rearrange=files", options);
     }
 
     /// By hand: 2.5 % of 40 GB.

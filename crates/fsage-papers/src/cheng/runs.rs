@@ -264,7 +264,7 @@ impl Made {
         if spec.kind != "ext3" {
             bail!("{spec}: expected an ext3 target");
         }
-        let params = spec.ext3_params()?;
+        let params = spec.params(Params::from_options)?;
         let settings = spec.rearrangement()?;
         let settings = settings.unwrap_or_else(|| Settings::new(Technique::None));
         let mut disk_bytes = disk.partition().sectors * SECTOR_BYTES;

@@ -145,7 +145,7 @@ impl Bench<'_> {
 }
 
 fn state(name: &str, target: Target) -> anyhow::Result<State<Cffs>> {
-    let Target::Cffs(fs) = target else {
+    let Some(fs) = target.into_model::<Cffs>() else {
         bail!("papers/ganger97/run.toml: targets: {name}: expected a cffs target");
     };
     Ok(State {

@@ -32,6 +32,8 @@ use fragmentation::Fragmentation;
 use fsage_bench::Benchmark;
 use fsage_bench::benchmarks::FileCount;
 use fsage_lab::Watch;
+use fsage_models::ffs::Ffs;
+use fsage_models::lfs::Lfs;
 use fsage_target::{Target, TargetSpec};
 use large_file::FivePasses;
 use plan::Logging;
@@ -127,20 +129,18 @@ impl Bench<'_> {
         let repetitions = self.paper.run.repetitions;
         let name = name.to_owned();
         let hot = Vec::new();
-        let measured = match Target::make(&spec)? {
-            Target::Ffs(fs) => {
-                let state = State { name, fs: *fs, hot };
-                self.lab.run(benchmark, &state, repetitions)?
-            }
-            Target::Lfs(fs) => {
-                let state = State { name, fs: *fs, hot };
-                self.lab.run(benchmark, &state, repetitions)?
-            }
-            _ => bail!(
-                "papers/{}/run.toml: targets: `{}`: expected an ffs or lfs target",
-                self.paper.name,
-                name
-            ),
+        let made = || Target::make(&spec);
+        let measured = if let Some(fs) = made()?.into_model::<Ffs>() {
+            let state = State { name, fs: *fs, hot };
+            self.lab.run(benchmark, &state, repetitions)?
+        } else if let Some(fs) = made()?.into_model::<Lfs>() {
+            let state = State { name, fs: *fs, hot };
+            self.lab.run(benchmark, &state, repetitions)?
+        } else {
+            bail!(
+                "papers/{}/run.toml: targets: `{name}`: expected an ffs or lfs target",
+                self.paper.name
+            );
         };
         Ok(Rates::of(&measured))
     }

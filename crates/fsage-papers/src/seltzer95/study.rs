@@ -50,7 +50,7 @@ pub fn age(bench: &Bench<'_>) -> anyhow::Result<Vec<Aged>> {
 }
 
 fn age_one(bench: &Bench<'_>, system: &FileSystem) -> anyhow::Result<Aged> {
-    let params = bench.spec(&system.name)?.ffs_params()?;
+    let params = bench.spec(&system.name)?.params(Params::from_options)?;
     let preset = Preset::named(&system.name)
         .with_context(|| format!("no workload preset `{}`", system.name))?;
     let days = bench.plan.fragmentation.days;

@@ -32,7 +32,8 @@ fn disk(frames: u32, files: u64) -> Disk {
     });
     Disk {
         target: 3,
-        fs_type: "ffs".to_owned(),
+        group: "cylinder group",
+        is_log: false,
         grid: grid(),
         frames,
         days: Vec::new(),

@@ -129,9 +129,10 @@ fn a_layer_is_aged_as_a_model() {
         let mut agings = [aging];
         replay(&mut script(events), &mut agings, 1, |_| true).unwrap();
         let [aging] = agings;
-        let Target::Rearranged(fs) = aging.target() else {
-            panic!("{spec} is no layer");
+        let Target::Model(fs) = aging.target() else {
+            panic!("{spec} is no model");
         };
+        let fs = fs.as_rearranged().expect("a layer");
         assert_eq!(fs.counters().accesses, 400, "{spec}");
         let moved = fs.counters().moved_in + fs.counters().placed;
         assert!(moved > 0, "{spec}: {:?}", fs.counters());

@@ -13,7 +13,7 @@ const EPOCH: i64 = 1_000_000 * S;
 /// Inodes by path after these operations, one a second.
 fn after(ops: &[(Op, &str)]) -> (BTreeMap<String, Inode>, Vec<(u64, String)>) {
     let spec = TargetSpec::parse("ffs:preset=tiny,root").unwrap();
-    let Target::Ffs(mut fs) = Target::make(&spec).unwrap() else {
+    let Some(mut fs) = Target::make(&spec).unwrap().into_model::<Ffs>() else {
         panic!("an ffs");
     };
     after_on(&mut *fs, ops)
@@ -138,7 +138,8 @@ fn a_directory_that_moves_takes_its_paths_along() {
 /// is the first one of the external inode file.
 #[test]
 fn times_go_along_when_an_inode_of_c_ffs_moves() {
-    let Target::Cffs(mut fs) = Target::make(&TargetSpec::parse("cffs").unwrap()).unwrap() else {
+    let made = Target::make(&TargetSpec::parse("cffs").unwrap()).unwrap();
+    let Some(mut fs) = made.into_model::<Cffs>() else {
         panic!("a cffs");
     };
     let rename = |file, dir| Op::Rename {

@@ -1,20 +1,16 @@
 //! `fsage age`: replays a workload on one or more targets and measures them day by day.
 
+use super::targets;
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
 use fsage_core::Op;
 use fsage_data::{OpsReader, stream};
 use fsage_lab::aging::{self, Options};
-use fsage_models::lfs::{self, Lfs};
-use fsage_models::{
-    ext3,
-    ffs::{params, policy},
-};
-use fsage_target::{
-    DIR_KEYS, FfsTrace, KINDS, LOOP_KEYS, LfsTrace, REAL_KEYS, SpecError, Target, TargetSpec,
-};
-use std::fmt::Write as _;
+use fsage_models::ffs::Ffs;
+use fsage_models::lfs::Lfs;
+use fsage_target::{FfsTrace, LfsTrace, SpecError, Target, TargetSpec};
+use std::any::Any;
 use std::io::{BufRead as _, Write};
 use std::path::{Path, PathBuf};
 
@@ -23,7 +19,7 @@ use std::path::{Path, PathBuf};
 // Every flag of the command line is one.
 #[allow(clippy::struct_excessive_bools)]
 #[command(after_help = "Example:\n  fsage age w.parquet --on ffs --on ffs:policy=realloc -o run\n\n\
-                        `--help` tells what a SPEC may say.", after_long_help = targets_help())]
+                        `--help` tells what a SPEC may say.", after_long_help = targets::help())]
 pub struct Args {
     /// The workload: Parquet, or .ops text (plain, gzip or zstd); `-` is text from stdin.
     workload: PathBuf,
@@ -121,10 +117,16 @@ fn trace(workload: &Path, specs: &[TargetSpec]) -> anyhow::Result<()> {
     let [spec] = specs else {
         bail!("--trace looks at one target: give --on once");
     };
-    let fs = match Target::make(spec)? {
-        Target::Ffs(fs) => fs,
-        Target::Lfs(fs) => return lfs_trace(workload, *fs),
-        _ => bail!("--trace knows ffs and lfs targets, not `{spec}`"),
+    let Target::Model(fs) = Target::make(spec)? else {
+        bail!("--trace looks at models, and `{spec}` is a real file system");
+    };
+    let fs: Box<dyn Any> = fs;
+    let fs = match fs.downcast::<Lfs>() {
+        Ok(fs) => return lfs_trace(workload, *fs),
+        Err(fs) => fs,
+    };
+    let Ok(fs) = fs.downcast::<Ffs>() else {
+        bail!("--trace knows {}, not `{spec}`", targets::with_microscope());
     };
     if fsage_data::is_parquet(workload)? {
         bail!(
@@ -173,34 +175,4 @@ fn lfs_trace(workload: &Path, fs: Lfs) -> anyhow::Result<()> {
     }
     trace.finish(&mut out)?;
     Ok(out.flush()?)
-}
-
-/// What `--on` takes, from the lists that the targets themselves keep.
-fn targets_help() -> String {
-    let mut help = String::from(
-        "A target is KIND[:KEY=VALUE|FLAG,...], as in ffs:preset=g1024,policy=realloc,root\n\nKinds:\n",
-    );
-    let mut list = |title: &str, rows: &[(&str, &str)]| {
-        help.push_str(title);
-        for (name, meaning) in rows {
-            let _ = writeln!(help, "  {name:20} {meaning}");
-        }
-    };
-    list("", &KINDS);
-    list("\nKeys of dir and loop:\n", &REAL_KEYS);
-    list("\nKeys of dir:\n", &DIR_KEYS);
-    list("\nKeys of loop:\n", &LOOP_KEYS);
-    list("\nKeys of ffs (sizes take K, M, G, T):\n", &params::KEYS);
-    let policies = policy::ALL.map(|p| (p.name(), p.summary()));
-    list("\nPolicies of ffs:\n", &policies);
-    list("\nKeys of ext3:\n", &ext3::params::KEYS);
-    list("\nKeys of lfs:\n", &lfs::params::KEYS);
-    let policies = lfs::cleaner::ALL.map(|p| (p.name(), p.summary()));
-    list("\nPolicies of lfs:\n", &policies);
-    help.push_str(
-        "\nExamples:\n  fsage age w.parquet --on ffs --on ffs:policy=realloc -o run\n  \
-         fsage age w.parquet --on loop:ext4,size=4G --on loop:xfs,size=4G -o run\n  \
-         fsage age w.parquet --on dir:PATH,sync=each -o run",
-    );
-    help
 }

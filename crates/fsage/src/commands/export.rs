@@ -1,7 +1,7 @@
 //! `fsage export`: an aged model as an image.
 
 use crate::ui::{self, Ui};
-use anyhow::bail;
+use anyhow::{Context, bail};
 use fsage_core::Layout as _;
 use fsage_core::size::human;
 use fsage_lab::aging;
@@ -79,10 +79,8 @@ fn is_cffs(spec: &str) -> anyhow::Result<()> {
 }
 
 fn cffs(target: Target) -> anyhow::Result<Box<Cffs>> {
-    match target {
-        Target::Cffs(fs) => Ok(fs),
-        _ => bail!("there are images of C-FFS alone"),
-    }
+    let fs = target.into_model();
+    fs.context("there are images of C-FFS alone")
 }
 
 /// The model of a run, or of one target of it.

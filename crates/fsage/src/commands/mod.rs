@@ -20,6 +20,7 @@ mod report;
 mod reproduce;
 mod run;
 mod snapshot;
+mod targets;
 mod verify;
 mod verify_method;
 
@@ -55,6 +56,7 @@ enum Command {
     Fsck(fsck::Args),
     Diff(diff::Args),
     VerifyMethod(verify_method::Args),
+    Targets(targets::Args),
     Device(device::Args),
     Reproduce(reproduce::Args),
     Demo(demo::Args),
@@ -83,6 +85,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Fsck(args) => fsck::run(args, ui),
         Command::Diff(args) => diff::run(args, ui),
         Command::VerifyMethod(args) => verify_method::run(args, ui),
+        Command::Targets(args) => targets::run(args),
         Command::Device(args) => device::run(args, ui),
         Command::Reproduce(args) => reproduce::run(args, ui),
         Command::Demo(args) => demo::run(args, ui),

@@ -9,6 +9,7 @@ use fsage_data::table::{Column, ColumnKind, TableWriter, Value};
 use fsage_lab::generate::{GrowthName, may_write, read_pool};
 use fsage_lab::verify::{self, Distance, Loss, Matches, Operations, Truth};
 use fsage_report::chart::{self, Series};
+use fsage_models::ffs::Ffs;
 use fsage_target::{Target, TargetSpec};
 use fsage_workload::from_snapshots::{DeleteTimes, Draws, Options, ShortLived};
 use serde::Serialize;
@@ -128,7 +129,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
 }
 
 fn verify_on(args: &Args, spec: &TargetSpec, ui: Ui) -> anyhow::Result<Verdict> {
-    let Target::Ffs(fs) = Target::make(spec)? else {
+    let Some(fs) = Target::make(spec)?.into_model::<Ffs>() else {
         bail!("the method is verified on simulated file systems, not on `{spec}`");
     };
     let mut source = open_workload(&args.workload)?;

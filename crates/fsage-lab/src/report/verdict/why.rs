@@ -2,7 +2,7 @@
 
 use super::{Ranking, alike, finding};
 use crate::days::DayRow;
-use crate::report::again::POLICY;
+use crate::report::again::{KIND, POLICY};
 use crate::report::split_files;
 use crate::report::subject::Subject;
 use crate::report::words::{list, percent, size};
@@ -107,6 +107,7 @@ pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
         let _ = write!(text, " On the other hand: {}.", list(&against));
     }
     let policies = policy(least).zip(policy(most)).filter(|(a, b)| a != b);
+    let policies = policies.filter(|_| kind(least) == kind(most));
     if let Some((of_least, of_most)) = policies {
         let _ = write!(
             text,
@@ -117,11 +118,20 @@ pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
     Some(finding(text, Tone::Neutral, "by-size"))
 }
 
-/// What its allocation policy does, in a line.
+/// What its policy does, in a line.
 fn policy(subject: &Subject) -> Option<&str> {
-    let fact = subject.facts.iter().find(|fact| fact.label == POLICY)?;
-    let (_, summary) = fact.value.split_once(": ")?;
+    let (_, summary) = said(subject, POLICY)?.split_once(": ")?;
     Some(summary)
+}
+
+/// What it is.
+fn kind(subject: &Subject) -> Option<&str> {
+    said(subject, KIND)
+}
+
+fn said<'a>(subject: &'a Subject, label: &str) -> Option<&'a str> {
+    let fact = subject.facts.iter().find(|fact| fact.label == label)?;
+    Some(&fact.value)
 }
 
 /// The sizes of files in which most of the difference lies: the fewest neighboring classes with half of it.

@@ -41,10 +41,11 @@ use super::settings::Third;
 use super::{Counters, LayerError, Part, Rearranged, Settings, access_of};
 use crate::names::Names;
 use crate::operations::{DirIds, ROOT};
+use crate::registry::AnyModel;
 use crate::shortfall::Shortfall;
 use crate::told::Told;
 use fsage_core::io::{AnyHosted, Hosted, Io};
-use fsage_core::{DirId, FileId, Layout, Op, Outcome};
+use fsage_core::{DirId, FileId, FileSystem as _, Layout, Op, Outcome};
 use moves::Move;
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
@@ -304,6 +305,21 @@ fn free_bytes(fs: &impl Layout, limits: &Limits) -> u64 {
     // Fragments are no room for a block.
     let free = space.free_blocks * limits.block_bytes;
     free.saturating_sub(limits.reserve_bytes)
+}
+
+impl<F: AnyHosted + Clone + Debug + 'static> AnyModel for AdaptiveFiles<F> {
+    fn end_day(&mut self) {
+        // Its period may end; no model refuses the end of a day.
+        let _ = self.apply(&Op::Day);
+    }
+
+    fn into_hosted(self: Box<Self>) -> Option<Box<dyn AnyHosted>> {
+        Some(self)
+    }
+
+    fn as_rearranged(&self) -> Option<&dyn Rearranged> {
+        Some(self)
+    }
 }
 
 impl<F: AnyHosted + Clone + Debug + 'static> Rearranged for AdaptiveFiles<F> {
