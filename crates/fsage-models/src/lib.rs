@@ -23,6 +23,9 @@ models! {
     lfs
     cffs
     null
+    // The worked example of CONTRIBUTING.md, for tests alone.
+    #[cfg(any(test, feature = "bump"))]
+    bump
 }
 
 mod block_list;

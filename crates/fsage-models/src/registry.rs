@@ -247,6 +247,9 @@ pub fn meant(name: &str) -> Option<&'static str> {
 }
 
 #[cfg(test)]
+mod conformance;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::MODELS;
