@@ -121,15 +121,15 @@ fn repeated(group: &Group) -> Option<(Paper, Vec<(&'static str, &Subject)>)> {
     (!repeated.is_empty()).then_some((paper, repeated))
 }
 
-/// Kind and keys of a target with its policy named, in order.
-fn parsed(spec: &str) -> Option<(String, Vec<(String, Option<String>)>)> {
-    let spec = TargetSpec::parse(spec).ok()?;
+/// A target with its policy named, and its keys in order.
+fn parsed(spec: &str) -> Option<TargetSpec> {
+    let mut spec = TargetSpec::parse(spec).ok()?;
     let policy = spec.policy()?.name;
-    let mut options = spec.options;
-    options.retain(|(key, _)| key != "policy");
-    options.push(("policy".to_owned(), Some(policy.to_owned())));
-    options.sort();
-    Some((spec.kind, options))
+    spec.options.retain(|(key, _)| key != "policy");
+    spec.options
+        .push(("policy".to_owned(), Some(policy.to_owned())));
+    spec.options.sort();
+    Some(spec)
 }
 
 /// Whether a generator is the one that stands for the workload of the paper.

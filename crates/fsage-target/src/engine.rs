@@ -465,7 +465,7 @@ impl Aging {
                 let left_out = real.directory().left_out_bytes();
                 Some(measures.pieces.live_bytes.saturating_add_signed(left_out))
             }
-            _ => None,
+            Target::Model(_) => None,
         };
         let day = Day {
             number,
@@ -546,7 +546,7 @@ impl Aging {
     fn leave(&mut self) -> Result<(), ReplayError> {
         match &mut self.target {
             Target::Real(real) => real.leave(),
-            _ => Ok(()),
+            Target::Model(_) => Ok(()),
         }
     }
 }

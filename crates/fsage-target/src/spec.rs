@@ -136,8 +136,7 @@ impl TargetSpec {
     /// # Errors
     /// A bad value, or a key of the layer without `rearrange`.
     pub fn rearrangement(&self) -> Result<Option<Settings>, SpecError> {
-        self.asked(|entry, options| entry.rearrangement(options))
-            .map(Option::flatten)
+        self.asked(Entry::rearrangement).map(Option::flatten)
     }
 
     /// The policy that a model follows with these keys; `None` if it has no choice of them, or of no such name.

@@ -4,7 +4,7 @@ use crate::real::Real;
 use crate::spec::{SpecError, TargetSpec};
 use fsage_core::io::AnyHosted;
 use fsage_core::{Inconsistency, Layout};
-use fsage_models::{AnyModel, MODELS};
+use fsage_models::{AnyModel, Entry, MODELS};
 use std::any::Any;
 
 /// Something that a workload is replayed on.
@@ -22,7 +22,7 @@ impl Target {
     /// # Errors
     /// A key that the kind does not know, a bad value, a geometry that does not work; a real file system.
     pub fn make(spec: &TargetSpec) -> Result<Target, SpecError> {
-        let made = spec.asked(|entry, options| entry.make(options))?;
+        let made = spec.asked(Entry::make)?;
         made.map(Target::Model).ok_or_else(|| is_real(spec))
     }
 
@@ -32,7 +32,7 @@ impl Target {
     /// # Errors
     /// As [`make`](Target::make).
     pub fn can_be_made(spec: &TargetSpec) -> Result<(), SpecError> {
-        let checked = spec.asked(|entry, options| entry.can_be_made(options))?;
+        let checked = spec.asked(Entry::can_be_made)?;
         checked.ok_or_else(|| is_real(spec))
     }
 

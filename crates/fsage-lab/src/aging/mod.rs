@@ -395,7 +395,7 @@ impl<'a> Lane<'a> {
                 }
                 ended.control
             }
-            model => {
+            model @ Target::Model(_) => {
                 let path = self.path.join("final.parquet");
                 days::write_final(&path, model.layout(), day, taken_at_ns)?;
                 let control = match (with_control && self.spec.keeps_files())

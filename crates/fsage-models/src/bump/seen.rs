@@ -131,7 +131,7 @@ impl Hosted for Bump {
         let follows = |i: &u64| blocks.get(&(u64::from(lbn) + i)) == Some(&(block + i));
         BlockMap {
             buffer: Some(Bump::buffer(self.ino(slot), lbn.into(), block)),
-            following: (1..).take_while(follows).count() as u32,
+            following: (1..self.blocks).take_while(follows).count() as u32,
             ..BlockMap::default()
         }
     }

@@ -7,7 +7,7 @@ use fsage_core::size::human;
 use fsage_lab::aging;
 use fsage_lab::cffs_image::{self, FileSystem};
 use fsage_lab::run_folder::{Manifest, State, TargetFacts};
-use fsage_models::cffs::Cffs;
+use fsage_models::cffs::{self, Cffs};
 use fsage_target::{Target, TargetSpec};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -72,10 +72,11 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
 }
 
 fn is_cffs(spec: &str) -> anyhow::Result<()> {
-    if spec == "cffs" || spec.starts_with("cffs:") {
+    let kind = cffs::ENTRY.name;
+    if spec.split(':').next() == Some(kind) {
         return Ok(());
     }
-    bail!("`{spec}`: there are images of C-FFS alone; expected cffs, or cffs:KEY=VALUE,...")
+    bail!("`{spec}`: there are images of C-FFS alone; expected {kind}, or {kind}:KEY=VALUE,...")
 }
 
 fn cffs(target: Target) -> anyhow::Result<Box<Cffs>> {
