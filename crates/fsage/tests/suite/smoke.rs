@@ -327,6 +327,7 @@ fn every_command_has_help() {
         "run",
         "report",
         "check",
+        "targets",
         "completions",
         "man",
     ] {
