@@ -3,7 +3,7 @@
 use crate::summary;
 use crate::ui;
 use clap::builder::PossibleValuesParser;
-use comfy_table::CellAlignment;
+use comfy_table::{CellAlignment, ContentArrangement};
 use fsage_core::keys::{Choice, Key, Unset};
 use fsage_target::catalogue::{Described, Sort, catalogue};
 use serde_json::{Value, json};
@@ -47,8 +47,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
+/// Columns of a table: what it says of a key may be long.
+const WIDTH: u16 = 120;
+
 fn left_table(header: &[&str]) -> comfy_table::Table {
     let mut table = summary::table(header);
+    table
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH);
     for column in table.column_iter_mut() {
         column.set_cell_alignment(CellAlignment::Left);
     }
@@ -66,7 +72,11 @@ fn list(out: &mut impl Write, all: &[Described]) -> anyhow::Result<()> {
 }
 
 fn print(out: &mut impl Write, described: &Described) -> anyhow::Result<()> {
-    writeln!(out, "{}: {}", described.name, described.summary)?;
+    match described.sort {
+        // It begins with its name and what follows it.
+        Sort::Real => writeln!(out, "{}", described.summary)?,
+        Sort::Model | Sort::Layer => writeln!(out, "{}: {}", described.name, described.summary)?,
+    }
     if !described.keys.is_empty() {
         let mut table = left_table(&["key", "takes", "without it", "what"]);
         for key in &described.keys {
