@@ -8,6 +8,7 @@ use fsage_core::io::AnyHosted;
 /// Its line in the list of models.
 pub static ENTRY: Entry = Entry {
     examples: &["embed=off,group=off,softupdates"],
+    group: "cylinder group",
     small: &[
         "size=8M,cg_blocks=512",
         "size=8M,cg_blocks=512,embed=off,group=off",
