@@ -3,6 +3,8 @@
 
 use fsage_core::snapshot::Inode;
 use fsage_core::{DirId, Event, FileId, FileSystem, Op};
+use fsage_models::cffs::Cffs;
+use fsage_models::ffs::Ffs;
 use fsage_target::{Stamps, Target, TargetSpec};
 use std::collections::BTreeMap;
 
