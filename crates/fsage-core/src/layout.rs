@@ -5,6 +5,7 @@
 
 use crate::log_usage::LogUsage;
 use crate::snapshot::FurtherName;
+use std::ops::Range;
 
 /// A run of a file that is contiguous both in the file and on disk. Bytes, so that FFS fragments, 1 KB blocks
 /// and 64 KB blocks need no second unit.
@@ -202,6 +203,17 @@ pub struct Space {
     pub free_inodes: u64,
 }
 
+/// What has changed in a layout, see [`Layout::take_changes`].
+#[derive(Clone, Debug)]
+pub enum Change<'a> {
+    /// An inode that was touched, as it was before.
+    Before(&'a FileView<'a>),
+    /// An inode that was touched, as it is now.
+    Now(&'a FileView<'a>),
+    /// Between these addresses other space may be free than before.
+    Free(Range<u64>),
+}
+
 /// A layout: all that a metric may look at.
 pub trait Layout {
     /// Sizes that do not change.
@@ -215,6 +227,31 @@ pub trait Layout {
 
     /// Visits every maximal run of free space, ascending.
     fn visit_free(&self, visit: &mut dyn FnMut(Run));
+
+    /// Visits the runs of free space between two addresses, cut where these cut them, ascending.
+    fn visit_free_within(&self, range: Range<u64>, visit: &mut dyn FnMut(Run)) {
+        self.visit_free(&mut |run| {
+            let start = run.start_bytes.max(range.start);
+            let end = run.start_bytes.saturating_add(run.length_bytes);
+            let end = end.min(range.end);
+            if start < end {
+                visit(Run {
+                    start_bytes: start,
+                    length_bytes: end - start,
+                });
+            }
+        });
+    }
+
+    /// Begins to take note of what changes, for [`take_changes`](Layout::take_changes). Says whether the layout can.
+    fn watch(&mut self) -> bool {
+        false
+    }
+
+    /// Visits what has changed since [`watch`](Layout::watch) or the last call: first how all inodes that were touched
+    /// were before, then how those of them are that are there now. One that is there on one side only is new or gone;
+    /// one that is on neither came and went. Of directories no extents are told.
+    fn take_changes(&mut self, _visit: &mut dyn FnMut(Change<'_>)) {}
 
     /// Visits the names beyond the first of inodes that have several, in an order that depends on the state alone.
     /// Nothing where they are not known.

@@ -29,7 +29,7 @@ pub use event::{
 };
 pub use file_system::{FileSystem, Inconsistency, Outcome, StateError};
 pub use io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io, Work};
-pub use layout::{Extent, FileKind, FileView, Geometry, Layout, Run, Space};
+pub use layout::{Change, Extent, FileKind, FileView, Geometry, Layout, Run, Space};
 pub use layout_in_memory::LayoutInMemory;
 pub use log_usage::{LiveClass, LogUsage};
 pub use rng::Rng;

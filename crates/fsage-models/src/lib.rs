@@ -29,6 +29,7 @@ models! {
 }
 
 mod block_list;
+mod changes;
 mod findings;
 mod names;
 mod operations;

@@ -150,6 +150,12 @@ impl<I: Copy> Names<I> {
         &self.files[slot as usize]
     }
 
+    /// The file of a slot, if there is one in it.
+    pub fn get(&self, slot: u32) -> Option<&File<I>> {
+        let file = self.files.get(slot as usize)?;
+        (file.dir != NO_FILE).then_some(file)
+    }
+
     /// The file of a slot, to change.
     #[inline]
     pub fn file_mut(&mut self, slot: u32) -> &mut File<I> {

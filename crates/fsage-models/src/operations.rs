@@ -104,6 +104,13 @@ pub(crate) trait Model {
     #[inline]
     fn before(&mut self, _op: &Op) {}
 
+    /// A file is going to change, to be moved or to go: what metrics saw of it is kept, if they watch.
+    #[inline]
+    fn touch_file(&mut self, _file: u32) {}
+
+    /// The same of a directory.
+    fn touch_directory(&mut self, _dir: u32) {}
+
     /// Makes a file with its data.
     fn create(&mut self, id: FileId, dir: u32, bytes: u64) -> Outcome;
 
@@ -208,6 +215,7 @@ fn dispatch<M: Model>(fs: &mut M, op: &Op) -> Applied {
         Op::Append { file, bytes } => {
             let file = find(fs, file)?;
             let end = fs.size_bytes(file);
+            fs.touch_file(file);
             Ok(fs.write_at(file, end, bytes))
         }
         Op::Write {
@@ -235,6 +243,7 @@ fn dispatch<M: Model>(fs: &mut M, op: &Op) -> Applied {
         Op::Rewrite { file, bytes } => {
             // Two calls, as the system calls are: a file that may not be that long is left empty.
             let file = find(fs, file)?;
+            fs.touch_file(file);
             match fs.set_length(file, 0) {
                 Outcome::Done => Ok(fs.write_at(file, 0, bytes)),
                 other => Ok(other),
@@ -242,10 +251,12 @@ fn dispatch<M: Model>(fs: &mut M, op: &Op) -> Applied {
         }
         Op::Truncate { file, bytes } => {
             let file = find(fs, file)?;
+            fs.touch_file(file);
             Ok(fs.set_length(file, bytes))
         }
         Op::Delete { file } => {
             let slot = find(fs, file)?;
+            fs.touch_file(slot);
             fs.delete(file, slot);
             Ok(Outcome::Done)
         }
@@ -265,6 +276,7 @@ fn dispatch<M: Model>(fs: &mut M, op: &Op) -> Applied {
             new_file(fs, file)?;
             let slot = find(fs, existing)?;
             let dir = fs.dir_ids_mut().find(dir)?;
+            fs.touch_file(slot);
             Ok(fs.link(file, existing, slot, dir))
         }
         Op::Fsync { file } => {
@@ -311,6 +323,7 @@ fn write<M: Model>(fs: &mut M, file: u32, offset: u64, bytes: u64) -> Applied {
     if offset.checked_add(bytes).is_none() {
         return Err(StateError::RangeOverflow);
     }
+    fs.touch_file(file);
     Ok(fs.write_at(file, offset, bytes))
 }
 
@@ -334,6 +347,7 @@ fn rmdir<M: Model>(fs: &mut M, id: DirId) -> Applied {
     if !fs.is_removable(dir) {
         return Err(StateError::NotEmpty(id));
     }
+    fs.touch_directory(dir);
     fs.remove_directory(dir);
     fs.dir_ids_mut().slots.remove(&id.0);
     Ok(Outcome::Done)
@@ -354,6 +368,10 @@ fn rename<M: Model>(fs: &mut M, id: FileId, dir: DirId, replaced: Option<FileId>
         }
         None => None,
     };
+    fs.touch_file(file);
+    if let Some((_, gone)) = replaced {
+        fs.touch_file(gone);
+    }
     Ok(fs.rename(id, file, to, replaced))
 }
 
@@ -367,5 +385,6 @@ fn rename_dir<M: Model>(fs: &mut M, id: DirId, parent: DirId) -> Applied {
         }
         above = fs.parent_of(above);
     }
+    fs.touch_directory(dir);
     Ok(fs.move_directory(dir, to))
 }

@@ -223,6 +223,7 @@ impl Ext3 {
             self.dirs.push(dir);
             self.dirs.len() as u32 - 1
         };
+        self.changes.new_directory(slot);
         Ok(slot)
     }
 
@@ -301,11 +302,13 @@ impl Ext3 {
             return Err(Outcome::NoSpace);
         };
         self.changed_inode(self.dirs[dir as usize].inode.ino);
-        Ok(self.names.insert(File {
+        let slot = self.names.insert(File {
             id,
             inode,
             dir,
             entry: Entry::new(at, kind == Kind::Symlink),
-        }))
+        });
+        self.changes.new_file(slot);
+        Ok(slot)
     }
 }

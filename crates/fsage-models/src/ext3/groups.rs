@@ -5,6 +5,7 @@
 
 use super::geometry::{Geometry, LOST_FOUND_INO};
 use super::params::Mode;
+use crate::changes::ChangedWords;
 
 /// Free blocks and inodes, and directories: of a group, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,11 +23,13 @@ pub struct Totals {
 pub(super) struct Groups {
     mode: Mode,
     /// Words of a group's block bitmap.
-    block_words: usize,
+    pub block_words: usize,
     /// Words of a group's inode bitmap.
     inode_words: usize,
     /// 1: the block is in use, or lies behind the end of the file system.
     pub blocks: Vec<u64>,
+    /// Words of `blocks` that were written to.
+    pub changed: ChangedWords,
     /// 1: freed in the running transaction. Empty without the journal's rule.
     pub freed: Vec<u64>,
     /// Groups with a bit in `freed`, some of them more than once.
@@ -96,6 +99,7 @@ impl Groups {
             block_words,
             inode_words,
             blocks: vec![0; n * block_words],
+            changed: ChangedWords::default(),
             freed: vec![0; if journal_rule { n * block_words } else { 0 }],
             freed_in: Vec::new(),
             inodes: vec![0; n * inode_words],
@@ -226,6 +230,7 @@ impl Groups {
         for (i, mask) in masks(at, n) {
             debug_assert!(self.blocks[base + i] & mask == 0, "{at} of {g} is used");
             self.blocks[base + i] |= mask;
+            self.changed.mark(base + i..base + i + 1);
         }
         self.free_blocks[g as usize] -= n;
         self.totals.free_blocks -= u64::from(n);
@@ -241,6 +246,7 @@ impl Groups {
         for (i, mask) in masks(at, n) {
             debug_assert!(self.blocks[base + i] & mask == mask, "{at} of {g} is free");
             self.blocks[base + i] &= !mask;
+            self.changed.mark(base + i..base + i + 1);
             if rule {
                 self.freed[base + i] |= mask;
             }

@@ -46,6 +46,7 @@ pub use groups::Totals;
 pub use params::{Mode, Params};
 
 use crate::block_list::RunPool;
+use crate::changes::{self, Changes};
 use crate::names::Names;
 use crate::operations::{self, DirIds, FAST_SYMLINK, Model};
 use crate::pointers::Indirect;
@@ -93,6 +94,7 @@ pub struct Ext3 {
     journal: Journal,
     now_ns: Option<i64>,
     told: Told,
+    changes: Changes,
     /// Blocks of `lost+found`, which no directory of a workload is.
     lost_found: Range<u32>,
     resize_block: Option<u32>,
@@ -124,6 +126,7 @@ impl Ext3 {
             journal: Journal::new(&geometry, journaled),
             now_ns: None,
             told: Told::default(),
+            changes: Changes::default(),
             lost_found: 0..0,
             resize_block: None,
             params,
@@ -279,6 +282,15 @@ impl Model for Ext3 {
         if self.told.is_on() {
             told::tell_names(self, op);
         }
+    }
+
+    #[inline]
+    fn touch_file(&mut self, file: u32) {
+        changes::touch_file(self, file);
+    }
+
+    fn touch_directory(&mut self, dir: u32) {
+        changes::touch_directory(self, dir);
     }
 
     fn create(&mut self, id: FileId, dir: u32, bytes: u64) -> Outcome {

@@ -87,6 +87,7 @@ impl Ffs {
             self.dirs.push(dir);
             self.dirs.len() as u32 - 1
         };
+        self.changes.new_directory(slot);
         Ok(slot)
     }
 
@@ -191,11 +192,13 @@ impl Ffs {
             return Err(Outcome::NoSpace);
         };
         self.tell_inode(parent, Flush::Delayed);
-        Ok(self.names.insert(File {
+        let slot = self.names.insert(File {
             id,
             inode,
             dir,
             entry: Entry::new(chunk, symlink),
-        }))
+        });
+        self.changes.new_file(slot);
+        Ok(slot)
     }
 }

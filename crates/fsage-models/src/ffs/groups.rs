@@ -14,6 +14,7 @@
 
 use super::geometry::Geometry;
 use super::rotation::Rotation;
+use crate::changes::ChangedWords;
 
 /// A fragment map has at most 8 fragments a block: how many maximal runs of each length a mask has.
 const RUNS: [[u8; 8]; 256] = {
@@ -91,10 +92,12 @@ pub(super) struct Groups {
     pub(super) frag: usize,
     /// Blocks per group; a short last group has some that never become free.
     blocks_per_group: usize,
-    block_words: usize,
+    pub(super) block_words: usize,
     inodes_per_group: usize,
     inode_words: usize,
     contigsumsize: usize,
+    /// Words of `blocks` in which, or in whose partly used blocks, something was taken or freed.
+    pub(super) changed: ChangedWords,
     /// Free blocks. A group's last word ends in at least one 0, so that no run leaves it.
     blocks: Vec<u64>,
     pub(super) partial: Vec<Vec<Partial>>,
@@ -135,6 +138,7 @@ impl Groups {
             inodes_per_group,
             inode_words,
             contigsumsize,
+            changed: ChangedWords::default(),
             blocks: vec![0; ncg * block_words],
             partial: vec![Vec::new(); ncg],
             inodes: vec![0; ncg * inode_words],
@@ -200,6 +204,9 @@ impl Groups {
     }
 
     fn flip_blocks(&mut self, c: usize, block: usize, n: usize, free: bool) {
+        let first = c * self.block_words;
+        self.changed
+            .mark(first + block / 64..first + (block + n).div_ceil(64));
         let words = &mut self.blocks[c * self.block_words..];
         for b in block..block + n {
             let bit = 1 << (b % 64);
@@ -337,6 +344,8 @@ impl Groups {
     /// Changes the mask of the partly used block `partial[c][i]`, and what is counted of it.
     fn set_mask(&mut self, c: usize, i: usize, mask: u8) {
         let entry = self.partial[c][i];
+        let word = c * self.block_words + entry.block() / 64;
+        self.changed.mark(word..word + 1);
         let (old, new) = (RUNS[usize::from(entry.mask())], RUNS[usize::from(mask)]);
         for size in 1..8 {
             let sum = &mut self.frsum[c][size];

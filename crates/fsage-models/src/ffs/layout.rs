@@ -3,8 +3,11 @@
 use super::Ffs;
 use super::geometry::DIRECT;
 use super::inode::{Indirect, Inode};
+use crate::changes::{Changes, Watched, take_changes};
+use crate::names::File;
 use fsage_core::snapshot::FurtherName;
-use fsage_core::{Extent, FileKind, FileView, Layout, Run, Space};
+use fsage_core::{Change, Extent, FileKind, FileView, Layout, Run, Space};
+use std::ops::Range;
 
 impl Layout for Ffs {
     fn geometry(&self) -> fsage_core::Geometry {
@@ -46,42 +49,32 @@ impl Layout for Ffs {
             });
         }
         for (slot, file) in self.names.iter() {
-            let parent = &self.dirs[file.dir as usize];
-            let links = if file.entry.is_linked() {
-                self.names.links(slot)
-            } else {
-                1
-            };
-            let view = self.view(&file.inode, &mut extents);
-            visit(&FileView {
-                kind: if file.entry.is_symlink() {
-                    FileKind::Symlink
-                } else {
-                    FileKind::Regular
-                },
-                parent_ino: parent.alive.then_some(parent.inode.ino),
-                links,
-                ..view
-            });
+            visit(&self.file_view(slot, file, &mut extents));
         }
     }
 
     fn visit_free(&self, visit: &mut dyn FnMut(Run)) {
+        let g = &self.geometry;
+        self.visit_free_frags(0..g.ncg as u64 * g.fpg, visit);
+    }
+
+    fn visit_free_within(&self, range: Range<u64>, visit: &mut dyn FnMut(Run)) {
         let fsize = self.geometry.fsize;
-        let mut close = |run: Option<(u64, u64)>| {
-            if let Some((start, end)) = run {
-                visit(Run {
-                    start_bytes: start * fsize,
-                    length_bytes: (end - start) * fsize,
-                });
-            }
-        };
-        let mut open: Option<(u64, u64)> = None;
-        self.visit_free_frags(|start, n| match &mut open {
-            Some((_, end)) if *end == start => *end += n,
-            _ => close(open.replace((start, start + n))),
-        });
-        close(open);
+        let range = range.start.div_ceil(fsize)..range.end / fsize;
+        self.visit_free_frags(range, visit);
+    }
+
+    /// A directory that is removed over the heads of its files changes files that no operation touches.
+    fn watch(&mut self) -> bool {
+        if !self.rmdir_as_it_stands {
+            self.changes.watch();
+            self.groups.changed.watch();
+        }
+        !self.rmdir_as_it_stands
+    }
+
+    fn take_changes(&mut self, visit: &mut dyn FnMut(Change<'_>)) {
+        take_changes(self, visit);
     }
 
     /// The model keeps no names: a further one is called after its id.
@@ -97,7 +90,62 @@ impl Layout for Ffs {
     }
 }
 
+impl Watched for Ffs {
+    fn changes(&mut self) -> &mut Changes {
+        &mut self.changes
+    }
+
+    fn file_at<'a>(&self, slot: u32, extents: &'a mut Vec<Extent>) -> Option<FileView<'a>> {
+        let file = self.names.get(slot)?;
+        Some(self.file_view(slot, file, extents))
+    }
+
+    fn directory_at(&self, slot: u32) -> Option<FileView<'static>> {
+        let dir = self.dirs.get(slot as usize).filter(|dir| dir.alive)?;
+        let parent = &self.dirs[dir.parent as usize];
+        Some(FileView {
+            parent_ino: parent.alive.then_some(parent.inode.ino),
+            links: 2,
+            ..FileView::new(dir.inode.ino, FileKind::Directory, dir.inode.size)
+        })
+    }
+
+    fn take_free_changes(&mut self, visit: &mut dyn FnMut(Range<u64>)) {
+        let g = &self.geometry;
+        let words = self.groups.block_words;
+        self.groups.changed.take(|word| {
+            let start = g.base(word / words) + (word % words) as u64 * 64 * g.frag;
+            visit(start * g.fsize..(start + 64 * g.frag) * g.fsize);
+        });
+    }
+}
+
 impl Ffs {
+    /// A file as metrics see it; `extents` is room to put its runs.
+    fn file_view<'a>(
+        &self,
+        slot: u32,
+        file: &File<Inode>,
+        extents: &'a mut Vec<Extent>,
+    ) -> FileView<'a> {
+        let parent = &self.dirs[file.dir as usize];
+        let links = if file.entry.is_linked() {
+            self.names.links(slot)
+        } else {
+            1
+        };
+        FileView {
+            kind: if file.entry.is_symlink() {
+                FileKind::Symlink
+            } else {
+                FileKind::Regular
+            },
+            parent_ino: parent.alive.then_some(parent.inode.ino),
+            links,
+            ..self.view(&file.inode, extents)
+        }
+    }
+
     /// An inode as metrics see it; `extents` is room to put its runs.
     fn view<'a>(&self, inode: &Inode, extents: &'a mut Vec<Extent>) -> FileView<'a> {
         let g = &self.geometry;
@@ -143,29 +191,61 @@ impl Ffs {
         self.indirect.get(&inode.ino)
     }
 
-    /// Visits free space as runs of fragments, ascending; neighbors may touch.
-    fn visit_free_frags(&self, mut visit: impl FnMut(u64, u64)) {
+    /// Visits the runs of free space between two addresses, in fragments.
+    fn visit_free_frags(&self, range: Range<u64>, visit: &mut dyn FnMut(Run)) {
+        let g = &self.geometry;
+        let mut close = |run: Option<(u64, u64)>| {
+            let cut = run.map(|(start, end)| (start.max(range.start), end.min(range.end)));
+            if let Some((start, end)) = cut.filter(|(start, end)| start < end) {
+                visit(Run {
+                    start_bytes: start * g.fsize,
+                    length_bytes: (end - start) * g.fsize,
+                });
+            }
+        };
+        let mut open: Option<(u64, u64)> = None;
+        let groups = (range.start / g.fpg) as usize..range.end.div_ceil(g.fpg) as usize;
+        for c in groups.start..groups.end.min(g.ncg) {
+            let base = g.base(c);
+            let first = range.start.saturating_sub(base) / g.frag;
+            let end = (range.end - base).min(g.fpg).div_ceil(g.frag);
+            self.visit_free_in_group(
+                c,
+                first as usize..end as usize,
+                |start, n| match &mut open {
+                    Some((_, end)) if *end == start => *end += n,
+                    _ => close(open.replace((start, start + n))),
+                },
+            );
+        }
+        close(open);
+    }
+
+    /// Visits the free space in some blocks of a group as runs of fragments, ascending; neighbors may touch.
+    fn visit_free_in_group(&self, c: usize, blocks: Range<usize>, mut visit: impl FnMut(u64, u64)) {
         let frag = self.groups.frag;
-        for c in 0..self.geometry.ncg {
-            let base = self.geometry.base(c);
-            let mut partial = self.groups.partial[c].iter().peekable();
-            let mut free = self.groups.find_block(c, 0);
-            loop {
-                let next_partial = partial.peek().map(|p| p.block());
-                match (free, next_partial) {
-                    (Some(block), other) if other.is_none_or(|p| block < p) => {
-                        let run = self.groups.free_run(c, block);
-                        visit(base + (block * frag) as u64, (run * frag) as u64);
-                        free = self.groups.next_block(c, block + run);
-                    }
-                    (_, Some(block)) => {
-                        let mask = partial.next().map_or(0, |p| p.mask());
-                        for offset in (0..frag).filter(|o| mask >> o & 1 == 1) {
-                            visit(base + (block * frag + offset) as u64, 1);
-                        }
-                    }
-                    (_, None) => break,
+        let base = self.geometry.base(c);
+        let partial = &self.groups.partial[c];
+        let from = partial.partition_point(|p| p.block() < blocks.start);
+        let to = partial.partition_point(|p| p.block() < blocks.end);
+        let mut partial = partial[from..to].iter().peekable();
+        let within = |block: &usize| *block < blocks.end;
+        let mut free = self.groups.next_block(c, blocks.start).filter(within);
+        loop {
+            let next_partial = partial.peek().map(|p| p.block());
+            match (free, next_partial) {
+                (Some(block), other) if other.is_none_or(|p| block < p) => {
+                    let run = self.groups.free_run(c, block).min(blocks.end - block);
+                    visit(base + (block * frag) as u64, (run * frag) as u64);
+                    free = self.groups.next_block(c, block + run).filter(within);
                 }
+                (_, Some(block)) => {
+                    let mask = partial.next().map_or(0, |p| p.mask());
+                    for offset in (0..frag).filter(|o| mask >> o & 1 == 1) {
+                        visit(base + (block * frag + offset) as u64, 1);
+                    }
+                }
+                (_, None) => break,
             }
         }
     }

@@ -55,6 +55,7 @@ use inode::{ClusterWindow, Dir, Indirect, Inode};
 use io::Kind;
 
 use crate::block_list::RunPool;
+use crate::changes::{self, Changes};
 use crate::names::Names;
 use crate::operations::{self, DirIds, FAST_SYMLINK, Model};
 use crate::shortfall::Shortfall;
@@ -83,6 +84,7 @@ pub struct Ffs {
     window: ClusterWindow,
     kept_windows: FxHashMap<u64, ClusterWindow>,
     told: Told,
+    changes: Changes,
     occupied: occupy::Occupied,
 }
 
@@ -111,6 +113,7 @@ impl Ffs {
             window: ClusterWindow::default(),
             kept_windows: FxHashMap::default(),
             told: Told::default(),
+            changes: Changes::default(),
             occupied: Vec::new(),
         };
         fs.make_root();
@@ -220,6 +223,15 @@ impl Model for Ffs {
         if self.is_told() {
             told::tell_names(self, op);
         }
+    }
+
+    #[inline]
+    fn touch_file(&mut self, file: u32) {
+        changes::touch_file(self, file);
+    }
+
+    fn touch_directory(&mut self, dir: u32) {
+        changes::touch_directory(self, dir);
     }
 
     fn create(&mut self, id: FileId, dir: u32, bytes: u64) -> Outcome {
