@@ -24,14 +24,18 @@
 //! **Limits.** What lies behind the end of the file system by its own sizes is not on the map. Sizes are in sectors of
 //! 512 bytes. Data shared by several files count for each, up to the length of the cell.
 
-use fsage_core::{Extent, FileKind, FileView, Geometry, Layout};
+mod tallies;
+
+pub(crate) use tallies::Tallies;
+
+use crate::sign::Sign;
+use fsage_core::{FileView, Geometry, Layout};
 use std::ops::Range;
 
 /// Largest size of the files of each class but the last, which has no end; steps of the classes of
 /// [`LayoutBySize`](crate::LayoutBySize).
 pub const SIZE_CLASSES: [u64; 5] = [16 << 10, 64 << 10, 256 << 10, 1 << 20, 16 << 20];
 
-const CLASSES: usize = SIZE_CLASSES.len() + 1;
 const SECTOR: u64 = 512;
 
 /// How a disk is cut into cells.
@@ -119,19 +123,18 @@ impl Grid {
         start..(start + self.cell_bytes).min(band_end).min(self.size_bytes)
     }
 
-    /// Sectors of every cell.
-    fn sectors(&self) -> impl Iterator<Item = u64> {
-        let (mut at, mut band_end) = (0_u64, self.band_bytes);
-        (0..self.cells).map(move |_| {
-            let end = at.saturating_add(self.cell_bytes);
-            let end = end.min(band_end).min(self.size_bytes);
-            let sectors = end / SECTOR - at / SECTOR;
-            at = end;
-            if end == band_end {
-                band_end = band_end.saturating_add(self.band_bytes);
-            }
-            sectors
-        })
+    /// The cell of an address; of one behind the end the last cell.
+    pub(crate) fn cell_at(&self, at: u64) -> usize {
+        let (band, within) = (at / self.band_bytes, at % self.band_bytes);
+        let first = band.saturating_mul(self.cells_per_band);
+        let cell = first.saturating_add(within / self.cell_bytes);
+        usize::try_from(cell).map_or(usize::MAX, |cell| cell.min(self.cells.saturating_sub(1)))
+    }
+
+    /// Sectors of a cell.
+    fn sectors(&self, cell: usize) -> u64 {
+        let range = self.range(cell);
+        range.end / SECTOR - range.start / SECTOR
     }
 
     /// Visits the cells between two addresses, and from where to where in each; what is not on the disk is left out.
@@ -197,18 +200,6 @@ impl Cell {
     }
 }
 
-/// A part of a whole in `steps` steps: 0 for none, `steps` + 1 for all.
-fn quantized(part: u64, whole: u64, steps: u64) -> u16 {
-    if part == 0 {
-        0
-    } else if part >= whole {
-        steps as u16 + 1
-    } else {
-        // Sectors and blocks of any disk leave room for the steps.
-        (1 + part.saturating_mul(steps) / whole) as u16
-    }
-}
-
 /// The disk at the end of a day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
@@ -255,26 +246,13 @@ pub fn decode(bytes: &[u8], cells: usize, days: &[u32]) -> Option<Vec<Frame>> {
     Some(frames)
 }
 
-/// What a cell holds, while a frame is made. Sectors.
-#[derive(Clone, Copy, Debug, Default)]
-struct Tally {
-    /// Of what lies here and where; independent of the order of the parts and of how they are cut.
-    signature: u64,
-    free: u32,
-    by_class: [u32; CLASSES],
-    /// Blocks that begin here and have a predecessor, and how many do not follow it.
-    scored: u32,
-    broken: u32,
-}
-
 /// Keeps frames of a target while it ages.
 #[derive(Clone, Debug)]
 pub struct Recorder {
     max_frames: usize,
     recording: Option<Recording>,
-    tallies: Vec<Tally>,
-    /// Free space is known in the frame that is being made.
-    free_is_known: bool,
+    /// Of the walk that makes a frame.
+    tallies: Option<Tallies>,
 }
 
 /// What a recorder keeps: all that it needs to go on after an interruption.
@@ -304,8 +282,7 @@ impl Recorder {
         Recorder {
             max_frames: max_frames.max(2),
             recording: None,
-            tallies: Vec::new(),
-            free_is_known: false,
+            tallies: None,
         }
     }
 
@@ -330,7 +307,7 @@ impl Recorder {
     /// Offers a day, later than those before. Where it says yes, all files are to be given to [`file`](Self::file), and
     /// [`end`](Self::end) keeps the day: one walk of the files serves the map and whatever else looks at them.
     pub fn begin(&mut self, day: u32, layout: &dyn Layout) -> bool {
-        let wanted = self.recording.as_ref().is_none_or(|r| r.wants(day));
+        let wanted = self.wants(day);
         if wanted {
             self.clear(layout);
         }
@@ -339,19 +316,15 @@ impl Recorder {
 
     /// Takes a file of the day that has begun.
     pub fn file(&mut self, file: &FileView<'_>) {
-        if let Some(recording) = &self.recording {
-            tally_file(&recording.grid, file, &mut self.tallies);
+        if let Some(tallies) = &mut self.tallies {
+            tallies.count(file, Sign::Add);
         }
     }
 
     /// Keeps the day that has begun.
     pub fn end(&mut self, day: u32) {
-        let max_frames = self.max_frames;
-        if let Some(recording) = &mut self.recording {
-            recording.add(day, &self.tallies, self.free_is_known);
-            if recording.frames.len() > max_frames {
-                recording.thin();
-            }
+        if let Some(mut tallies) = self.tallies.take() {
+            self.keep(day, &mut tallies);
         }
     }
 
@@ -371,24 +344,35 @@ impl Recorder {
         if known.is_none_or(|frame| frame.day < day) {
             self.clear(layout);
             layout.visit_files(&mut |file| self.file(file));
-            if let Some(recording) = &mut self.recording {
-                recording.add(day, &self.tallies, self.free_is_known);
+            if let (Some(recording), Some(mut tallies)) = (&mut self.recording, self.tallies.take())
+            {
+                recording.add(day, &mut tallies);
             }
+        }
+    }
+
+    /// Whether a day is kept if it is offered.
+    pub(crate) fn wants(&self, day: u32) -> bool {
+        self.recording.as_ref().is_none_or(|r| r.wants(day))
+    }
+
+    /// Keeps a day by what has been counted.
+    pub(crate) fn keep(&mut self, day: u32, tallies: &mut Tallies) {
+        let recording = self
+            .recording
+            .get_or_insert_with(|| Recording::new(tallies.grid().clone()));
+        recording.add(day, tallies);
+        if recording.frames.len() > self.max_frames {
+            recording.thin();
         }
     }
 
     /// Counts what is free, and no file so far.
     fn clear(&mut self, layout: &dyn Layout) {
-        let recording = self.recording.get_or_insert_with(|| {
-            let grid = Grid::of(&layout.geometry(), Grid::MAX_CELLS);
-            Recording {
-                signatures: vec![0; grid.cells],
-                stride_days: 1,
-                frames: Vec::new(),
-                grid,
-            }
-        });
-        self.free_is_known = tally_free(&recording.grid, layout, &mut self.tallies);
+        let recording = self
+            .recording
+            .get_or_insert_with(|| Recording::new(Grid::of(&layout.geometry(), Grid::MAX_CELLS)));
+        self.tallies = Some(Tallies::of_free(recording.grid.clone(), layout));
     }
 }
 
@@ -399,6 +383,15 @@ impl Default for Recorder {
 }
 
 impl Recording {
+    fn new(grid: Grid) -> Recording {
+        Recording {
+            signatures: vec![0; grid.cells],
+            stride_days: 1,
+            frames: Vec::new(),
+            grid,
+        }
+    }
+
     fn wants(&self, day: u32) -> bool {
         day.is_multiple_of(self.stride_days) && self.frames.last().is_none_or(|f| f.day < day)
     }
@@ -413,16 +406,20 @@ impl Recording {
         });
     }
 
-    fn add(&mut self, day: u32, tallies: &[Tally], free_is_known: bool) {
-        let cells = tallies.iter().zip(&mut self.signatures);
-        let cells = cells.zip(self.grid.sectors());
-        let cells = cells.map(|((tally, signature), sectors)| {
-            let (cell, now) = tally.cell(sectors, free_is_known);
+    fn add(&mut self, day: u32, tallies: &mut Tallies) {
+        let mut cells = match self.frames.last() {
+            Some(before) => {
+                let before = before.cells.iter();
+                before.map(|cell| Cell(cell.0 & !Cell::CHANGED)).collect()
+            }
+            None => vec![Cell::default(); self.grid.cells],
+        };
+        tallies.take_changed(|at, cell, now| {
+            let signature = &mut self.signatures[at];
             let changed = now != *signature && now != 0;
             *signature = now;
-            Cell(cell.0 | if changed { Cell::CHANGED } else { 0 })
+            cells[at] = Cell(cell.0 | if changed { Cell::CHANGED } else { 0 });
         });
-        let cells = cells.collect();
         self.frames.push(Frame { day, cells });
     }
 }
@@ -447,118 +444,9 @@ pub fn thin(frames: &mut Vec<Frame>, keep: impl Fn(&Frame) -> bool) {
     });
 }
 
-impl Tally {
-    /// What is kept of it, and the hash of its data.
-    fn cell(&self, sectors: u64, free_is_known: bool) -> (Cell, u32) {
-        if free_is_known && u64::from(self.free) == sectors && self.signature == 0 {
-            return (Cell::default(), 0);
-        }
-        let mut data = 0;
-        let (mut class, mut most) = (0, 0);
-        for (at, &sectors) in self.by_class.iter().enumerate() {
-            data += u64::from(sectors);
-            if sectors > most {
-                (class, most) = (at as u16 + 1, sectors);
-            }
-        }
-        let data = data.min(sectors);
-        let used = if free_is_known {
-            sectors.saturating_sub(u64::from(self.free))
-        } else {
-            data
-        };
-        let metadata = used.saturating_sub(data);
-        let contiguity = match self.scored {
-            0 => 0,
-            scored => {
-                let optimal = scored.saturating_sub(self.broken);
-                1 + quantized(optimal.into(), scored.into(), 5)
-            }
-        };
-        let bits = quantized(used, sectors, 14)
-            | quantized(metadata, sectors, 14) << 4
-            | class << 8
-            | contiguity << 11;
-        let signature = if most == 0 {
-            0
-        } else {
-            // 0 is kept for no data.
-            ((self.signature >> 32) as u32).max(1)
-        };
-        (Cell(bits), signature)
-    }
-}
-
-/// Counts what is free in each cell. Says whether free space is known.
-fn tally_free(grid: &Grid, layout: &dyn Layout, tallies: &mut Vec<Tally>) -> bool {
-    tallies.clear();
-    tallies.resize(grid.cells, Tally::default());
-    layout.visit_free(&mut |run| {
-        let end = run.start_bytes.saturating_add(run.length_bytes);
-        grid.visit(run.start_bytes, end, |cell, from, to| {
-            add(&mut tallies[cell].free, to / SECTOR - from / SECTOR);
-        });
-    });
-    layout.space().is_some()
-}
-
-fn tally_file(grid: &Grid, file: &FileView<'_>, tallies: &mut [Tally]) {
-    if !matches!(file.kind, FileKind::Regular | FileKind::Symlink) {
-        return;
-    }
-    let class = size_class(file.size_bytes);
-    let block_log2 = grid.block_bytes.ilog2();
-    let mut end_before = None;
-    for extent in file.extents.unwrap_or_default() {
-        if !extent.is_placed_data() || extent.length_bytes == 0 {
-            continue;
-        }
-        let start = extent.physical_bytes;
-        let end = start.saturating_add(extent.length_bytes);
-        let identity = identity(file.ino, extent);
-        grid.visit(start, end, |cell, from, to| {
-            let tally = &mut tallies[cell];
-            add(&mut tally.by_class[class], to / SECTOR - from / SECTOR);
-            let part = identity.wrapping_mul(position(to).wrapping_sub(position(from)));
-            tally.signature = tally.signature.wrapping_add(part);
-            // Blocks are counted from the start of the extent.
-            let begun = |at: u64| (at - start).saturating_add((1 << block_log2) - 1) >> block_log2;
-            add(&mut tally.scored, begun(to) - begun(from));
-            if from == start {
-                match end_before {
-                    // The first block of a file has no predecessor.
-                    None => tally.scored = tally.scored.saturating_sub(1),
-                    Some(before) if before != start => add(&mut tally.broken, 1),
-                    Some(_) => {}
-                }
-            }
-        });
-        end_before = Some(end);
-    }
-}
-
 /// The class of a file by its place.
 pub fn size_class(size_bytes: u64) -> usize {
     SIZE_CLASSES.partition_point(|&max_bytes| max_bytes < size_bytes)
-}
-
-/// Which data of which inode an extent holds: the same for all parts of it, and for a longer one.
-fn identity(ino: u64, extent: &Extent) -> u64 {
-    let shift = extent.logical_bytes.wrapping_sub(extent.physical_bytes);
-    let x = ino.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ shift.wrapping_mul(0xff51_afd7_ed55_8ccd);
-    let x = (x ^ x >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    (x ^ x >> 29) | 1
-}
-
-/// A curve: the difference of its values at the ends of a part is the sum of those of any parts of it.
-fn position(at: u64) -> u64 {
-    let at = at.wrapping_add(0x2545_f491_4f6c_dd1d);
-    at.wrapping_mul(at).wrapping_mul(at)
-}
-
-/// A layout may say anything.
-fn add(sum: &mut u32, n: u64) {
-    *sum = u32::try_from(u64::from(*sum).saturating_add(n)).unwrap_or(u32::MAX);
 }
 
 #[cfg(test)]

@@ -19,6 +19,12 @@
 //! with several names counts at the first. Files outside the tree count to the dynamic score alone, behind all others.
 //! Memory: 32 bytes a file and its name while it is computed.
 
+mod kept;
+mod median;
+mod sequence;
+
+pub(crate) use kept::KeptOrder;
+
 use crate::LayoutScore;
 use crate::placed::{end_of, placed_data};
 use fsage_core::tree_order::Step;

@@ -13,7 +13,12 @@
 //!
 //! **Source.** Histograms of free extents as `e2freefrag` and `xfs_db freesp` print them.
 
-use fsage_core::{Geometry, Layout, Run};
+mod kept;
+
+pub(crate) use kept::KeptFree;
+
+use crate::sign::Sign;
+use fsage_core::{Geometry, Layout, Space};
 
 const KIB_64: u64 = 64 << 10;
 const MIB: u64 = 1 << 20;
@@ -73,53 +78,50 @@ impl FreeSpace {
     /// Measures the free space of a layout; `None` where it is not known.
     pub fn of(layout: &(impl Layout + ?Sized), geometry: &Geometry) -> Option<FreeSpace> {
         let space = layout.space()?;
-        let mut free = FreeSpace {
-            blocks: space.free_blocks,
-            frags: space.free_frags,
-            // A snapshot may say anything.
-            bytes: (space
-                .free_blocks
-                .saturating_mul(u64::from(geometry.block_bytes)))
-            .saturating_add(
-                space
-                    .free_frags
-                    .saturating_mul(u64::from(geometry.frag_bytes)),
-            ),
-            ..FreeSpace::default()
-        };
+        let mut free = FreeSpace::default();
         let chunk = u64::from(geometry.inode_chunk_bytes);
         let mut chunks = 0_u64;
         layout.visit_free(&mut |run| {
-            free.add(run);
+            free.count(run.length_bytes, Sign::Add);
+            free.largest_run_bytes = free.largest_run_bytes.max(run.length_bytes);
             let fit = run.length_bytes.checked_div(chunk).unwrap_or(0);
             chunks = chunks.saturating_add(fit);
         });
-        free.inode_room = if chunk > 0 {
-            Some(chunks)
-        } else {
-            (geometry.inodes_total > 0).then_some(space.free_inodes)
-        };
+        free.set_space(space, geometry);
+        if chunk > 0 {
+            free.inode_room = Some(chunks);
+        }
         Some(free)
     }
 
-    fn add(&mut self, run: Run) {
-        let length = run.length_bytes;
+    /// Sets what follows from the counts of free blocks, fragments and inodes.
+    fn set_space(&mut self, space: Space, geometry: &Geometry) {
+        let bytes = |n: u64, of: u32| n.saturating_mul(u64::from(of));
+        self.blocks = space.free_blocks;
+        self.frags = space.free_frags;
+        // A snapshot may say anything.
+        self.bytes = bytes(space.free_blocks, geometry.block_bytes)
+            .saturating_add(bytes(space.free_frags, geometry.frag_bytes));
+        self.inode_room = (geometry.inodes_total > 0).then_some(space.free_inodes);
+    }
+
+    /// Counts a run, or takes it back, in all that is a sum over runs.
+    fn count(&mut self, length: u64, sign: Sign) {
         let class =
             (length.checked_ilog2().unwrap_or(0) + 1).saturating_sub(Self::FIRST_CLASS_LOG2);
         let class = &mut self.classes[(class as usize).min(Self::CLASSES - 1)];
-        class.runs += 1;
-        class.bytes = class.bytes.saturating_add(length);
-        self.runs += 1;
-        self.largest_run_bytes = self.largest_run_bytes.max(length);
+        sign.apply(&mut class.runs, 1);
+        sign.apply(&mut class.bytes, length);
+        sign.apply(&mut self.runs, 1);
         if length >= KIB_64 {
-            self.bytes_in_64k_runs = self.bytes_in_64k_runs.saturating_add(length);
+            sign.apply(&mut self.bytes_in_64k_runs, length);
+            sign.apply(&mut self.placeable_64k, length / KIB_64);
         }
         if length >= MIB {
-            self.bytes_in_1m_runs = self.bytes_in_1m_runs.saturating_add(length);
+            sign.apply(&mut self.bytes_in_1m_runs, length);
+            sign.apply(&mut self.placeable_1m, length / MIB);
+            sign.apply(&mut self.placeable_64m, length / MIB_64);
         }
-        self.placeable_64k += length / KIB_64;
-        self.placeable_1m += length / MIB;
-        self.placeable_64m += length / MIB_64;
     }
 
     /// Free fragments as a share of all free space; 0 where nothing is free.
@@ -141,7 +143,7 @@ impl FreeSpace {
 mod tests {
     use super::*;
     use crate::layout_score::tests::geometry;
-    use fsage_core::{LayoutInMemory, Space};
+    use fsage_core::{LayoutInMemory, Run};
 
     const K: u64 = 1024;
 

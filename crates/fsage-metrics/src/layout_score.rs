@@ -20,6 +20,7 @@
 //! **Source.** Smith and Seltzer 1996, section 3.
 
 use crate::placed::{end_of, placed_data};
+use crate::sign::Sign;
 use fsage_core::{FileKind, FileView, Geometry};
 use std::ops::AddAssign;
 
@@ -53,6 +54,12 @@ impl LayoutScore {
             optimal: Steps::of(file, geometry).contiguous,
             scored: blocks.saturating_sub(1),
         }
+    }
+
+    /// Adds the score of a part, or takes it back.
+    pub(crate) fn count(&mut self, part: LayoutScore, sign: Sign) {
+        sign.apply(&mut self.optimal, part.optimal);
+        sign.apply(&mut self.scored, part.scored);
     }
 
     /// The score as a number from 0 to 1; 1 where nothing could be scored.
@@ -112,8 +119,7 @@ fn block_bytes(geometry: &Geometry) -> u64 {
 
 impl AddAssign for LayoutScore {
     fn add_assign(&mut self, other: LayoutScore) {
-        self.optimal = self.optimal.saturating_add(other.optimal);
-        self.scored = self.scored.saturating_add(other.scored);
+        self.count(other, Sign::Add);
     }
 }
 
@@ -155,11 +161,16 @@ impl LayoutBySize {
 
     /// Counts a file that has a score.
     pub fn add(&mut self, size_bytes: u64, score: LayoutScore) {
+        self.count(size_bytes, score, Sign::Add);
+    }
+
+    /// Counts a file that has a score, or takes it back.
+    pub(crate) fn count(&mut self, size_bytes: u64, score: LayoutScore, sign: Sign) {
         let log2 = size_bytes.max(1).next_power_of_two().trailing_zeros();
         let class = log2.saturating_sub(Self::SMALLEST_LOG2) as usize;
         let class = &mut self.classes[class.min(Self::CLASSES - 1)];
-        class.files += 1;
-        class.score += score;
+        sign.apply(&mut class.files, 1);
+        class.score.count(score, sign);
     }
 }
 

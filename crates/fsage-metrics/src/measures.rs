@@ -1,5 +1,6 @@
 //! All metrics of a layout.
 
+use crate::sign::Sign;
 use crate::{DirectoryOrder, FreeSpace, LayoutBySize, LayoutScore, Pieces, SplitFiles};
 use fsage_core::{FileKind, FileView, Geometry, Layout, LogUsage};
 
@@ -33,6 +34,43 @@ pub struct Measures {
 }
 
 impl Measures {
+    /// No files, and nothing known of free space.
+    pub(crate) fn new(geometry: Geometry) -> Measures {
+        Measures {
+            geometry,
+            files: 0,
+            directories: 0,
+            file_bytes: 0,
+            pieces: Pieces::default(),
+            scored_files: 0,
+            layout: LayoutScore::default(),
+            layout_by_size: LayoutBySize::new(),
+            split: SplitFiles::default(),
+            order: DirectoryOrder::default(),
+            free: None,
+            log: None,
+        }
+    }
+
+    /// Counts an inode, or takes back what it counted, in all that is a sum over inodes.
+    pub(crate) fn count(&mut self, file: &FileView<'_>, sign: Sign) {
+        match file.kind {
+            FileKind::Regular => {}
+            FileKind::Directory => return sign.apply(&mut self.directories, 1),
+            _ => return,
+        }
+        sign.apply(&mut self.files, 1);
+        sign.apply(&mut self.file_bytes, file.size_bytes);
+        self.pieces.count(file, &self.geometry, sign);
+        self.split.count(file, &self.geometry, sign);
+        let score = LayoutScore::of_file(file, &self.geometry);
+        if score.scored > 0 {
+            sign.apply(&mut self.scored_files, 1);
+            self.layout.count(score, sign);
+            self.layout_by_size.count(file.size_bytes, score, sign);
+        }
+    }
+
     /// Share of the data space in use, the reserve counted as free; `None` where the data space is unknown.
     pub fn utilization(&self) -> Option<f64> {
         self.free.as_ref()?.utilization(&self.geometry)
@@ -49,41 +87,13 @@ pub fn measure_and(
     layout: &(impl Layout + ?Sized),
     also: &mut dyn FnMut(&FileView<'_>),
 ) -> Measures {
-    let geometry = layout.geometry();
-    let mut m = Measures {
-        free: FreeSpace::of(layout, &geometry),
-        log: layout.log_usage(),
-        geometry,
-        files: 0,
-        directories: 0,
-        file_bytes: 0,
-        pieces: Pieces::default(),
-        scored_files: 0,
-        layout: LayoutScore::default(),
-        layout_by_size: LayoutBySize::new(),
-        split: SplitFiles::default(),
-        order: DirectoryOrder::of(layout),
-    };
+    let mut m = Measures::new(layout.geometry());
+    m.free = FreeSpace::of(layout, &m.geometry);
+    m.log = layout.log_usage();
+    m.order = DirectoryOrder::of(layout);
     layout.visit_files(&mut |file| {
         also(file);
-        match file.kind {
-            FileKind::Regular => {}
-            FileKind::Directory => {
-                m.directories += 1;
-                return;
-            }
-            _ => return,
-        }
-        m.files += 1;
-        m.file_bytes = m.file_bytes.saturating_add(file.size_bytes);
-        m.pieces.add(file, &m.geometry);
-        let score = LayoutScore::of_file(file, &m.geometry);
-        if score.scored > 0 {
-            m.scored_files += 1;
-            m.layout += score;
-            m.layout_by_size.add(file.size_bytes, score);
-        }
-        m.split.add(file, &m.geometry);
+        m.count(file, Sign::Add);
     });
     m
 }

@@ -15,6 +15,7 @@
 //! **Source.** `filefrag` counts extents alike; the rest follows from FIEMAP's flags.
 
 use crate::placed::{end_of, placed_data};
+use crate::sign::Sign;
 use fsage_core::snapshot::source_flags;
 use fsage_core::{Extent, FileKind, FileView, Geometry};
 
@@ -44,37 +45,46 @@ pub struct Pieces {
 impl Pieces {
     /// Counts a file; one that is not regular is none.
     pub fn add(&mut self, file: &FileView<'_>, geometry: &Geometry) {
+        self.count(file, geometry, Sign::Add);
+    }
+
+    /// Counts a file, or takes back what it counted.
+    pub(crate) fn count(&mut self, file: &FileView<'_>, geometry: &Geometry, sign: Sign) {
         if file.kind != FileKind::Regular {
             return;
         }
         let Some(extents) = file.extents else {
             let unit = u64::from(geometry.frag_bytes.max(1));
             let whole = file.size_bytes.checked_next_multiple_of(unit);
-            add_to(&mut self.live_bytes, whole.unwrap_or(u64::MAX));
+            sign.apply(&mut self.live_bytes, whole.unwrap_or(u64::MAX));
             return;
         };
-        let (mut pieces, mut bytes) = (0, 0);
+        let (mut pieces, mut bytes) = (0, 0_u64);
         let mut end = None;
         for extent in placed_data(file, geometry) {
             pieces += u64::from(end != Some(extent.physical_bytes));
             end = Some(end_of(&extent));
-            add_to(&mut bytes, extent.length_bytes);
+            bytes = bytes.saturating_add(extent.length_bytes);
             if extent.flags & Extent::UNWRITTEN != 0 {
-                add_to(&mut self.unwritten_bytes, extent.length_bytes);
+                sign.apply(&mut self.unwritten_bytes, extent.length_bytes);
             }
         }
         let placed = extents.iter().filter(|e| e.is_placed_data());
         let allocated = placed.fold(0, |sum: u64, e| sum.saturating_add(e.length_bytes));
         let inline = extents.iter().any(|e| e.flags & Extent::INLINE != 0)
             || file.source_flags & source_flags::INLINE != 0;
-        self.files_with_extents += 1;
-        self.files_with_data += u64::from(pieces > 0);
-        self.fragmented_files += u64::from(pieces > 1);
-        self.pieces += pieces;
-        self.inline_files += u64::from(inline);
-        add_to(&mut self.data_bytes, bytes);
-        add_to(&mut self.beyond_end_bytes, allocated - bytes);
-        add_to(&mut self.live_bytes, bytes);
+        for (sum, n) in [
+            (&mut self.files_with_extents, 1),
+            (&mut self.files_with_data, u64::from(pieces > 0)),
+            (&mut self.fragmented_files, u64::from(pieces > 1)),
+            (&mut self.pieces, pieces),
+            (&mut self.inline_files, u64::from(inline)),
+            (&mut self.data_bytes, bytes),
+            (&mut self.beyond_end_bytes, allocated - bytes),
+            (&mut self.live_bytes, bytes),
+        ] {
+            sign.apply(sum, n);
+        }
     }
 
     /// Pieces per file with data on disk; `None` where there is none.
@@ -86,11 +96,6 @@ impl Pieces {
     pub fn unwritten_share(&self) -> Option<f64> {
         (self.data_bytes > 0).then(|| self.unwritten_bytes as f64 / self.data_bytes as f64)
     }
-}
-
-/// A snapshot may say anything.
-fn add_to(sum: &mut u64, bytes: u64) {
-    *sum = sum.saturating_add(bytes);
 }
 
 #[cfg(test)]

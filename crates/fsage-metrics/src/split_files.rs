@@ -3,6 +3,7 @@
 //! A split file costs a long seek between its inode and its data. The distance is the difference of the two
 //! group numbers. Source: Smith and Seltzer 1997, section 6.
 
+use crate::sign::Sign;
 use fsage_core::{FileKind, FileView, Geometry};
 
 /// How many files are split, and how far.
@@ -19,6 +20,11 @@ pub struct SplitFiles {
 impl SplitFiles {
     /// Counts a file. One without a first block, or whose first block is a hole, is not split.
     pub fn add(&mut self, file: &FileView<'_>, geometry: &Geometry) {
+        self.count(file, geometry, Sign::Add);
+    }
+
+    /// Counts a file, or takes back what it counted.
+    pub(crate) fn count(&mut self, file: &FileView<'_>, geometry: &Geometry, sign: Sign) {
         let first = match file.extents {
             Some([first, ..]) if first.logical_bytes == 0 && first.is_placed_data() => first,
             _ => return,
@@ -33,9 +39,10 @@ impl SplitFiles {
             return;
         };
         let distance = of_inode.abs_diff(of_block);
-        self.split += u64::from(distance > 0);
-        self.distance_1 += u64::from(distance == 1);
-        self.distance_below_10 += u64::from((1..10).contains(&distance));
+        sign.apply(&mut self.split, u64::from(distance > 0));
+        sign.apply(&mut self.distance_1, u64::from(distance == 1));
+        let is_below_10 = (1..10).contains(&distance);
+        sign.apply(&mut self.distance_below_10, u64::from(is_below_10));
     }
 }
 

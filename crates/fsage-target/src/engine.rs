@@ -12,7 +12,7 @@ use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo};
 use fsage_core::{
     Event, EventSource, FileId, FileSystem, Inconsistency, Op, Outcome, SinkError, StateError, Verb,
 };
-use fsage_metrics::{Measures, Recorder, Recording, measure_and};
+use fsage_metrics::{Kept, Measures, Recorder, Recording, measure_and};
 use std::os::fd::BorrowedFd;
 use thiserror::Error;
 
@@ -144,6 +144,8 @@ pub struct Aging {
     snapshots: Option<Snapshots>,
     day_ends: Option<DayEnds>,
     map: Option<(Recorder, Option<MapGrows>)>,
+    /// Of a model that says what changes, from its first `day` on.
+    kept: Option<Kept>,
     lenient: bool,
     check_days: bool,
     days: Vec<Day>,
@@ -287,6 +289,7 @@ impl Aging {
             snapshots: None,
             day_ends: None,
             map: None,
+            kept: None,
             lenient,
             check_days: false,
             days: Vec::new(),
@@ -297,7 +300,8 @@ impl Aging {
         }
     }
 
-    /// Also runs the target's own file system check at the end of every day.
+    /// Also runs the target's own file system check at the end of every day, and measures the whole layout, where only
+    /// what has changed is measured otherwise.
     pub fn check_every_day(&mut self) {
         self.check_days = true;
     }
@@ -389,6 +393,7 @@ impl Aging {
                 Some(0) => {
                     let label = first.name.as_deref().unwrap_or_default();
                     self.t_ns = first.t_ns.or(self.t_ns);
+                    self.keep_measures();
                     self.end_day(&String::from_utf8_lossy(label));
                     if self.failure.is_some() {
                         return;
@@ -445,21 +450,7 @@ impl Aging {
                 })?;
         }
         let number = self.days_so_far();
-        let layout = self.target.layout();
-        let map = self.map.as_mut();
-        let is_mapped = map.is_some_and(|(recorder, _)| recorder.begin(number, layout));
-        let mut map = self.map.as_mut().filter(|_| is_mapped);
-        let measures = measure_and(layout, &mut |file| {
-            if let Some((recorder, _)) = &mut map {
-                recorder.file(file);
-            }
-        });
-        if let Some((recorder, grows)) = map {
-            recorder.end(number);
-            if let (Some(grows), Some(recording)) = (grows, recorder.recording()) {
-                grows(recording).map_err(ReplayError::Map)?;
-            }
-        }
+        let measures = self.measure(number, label)?;
         let planned_bytes = match &self.target {
             Target::Real(real) => {
                 let left_out = real.directory().left_out_bytes();
@@ -490,6 +481,62 @@ impl Aging {
             real.record_day(days - 1, &record.unwrap_or_default())?;
         }
         Ok(())
+    }
+
+    /// A day ends, and more may follow: from now on a model says what changes, if it can.
+    fn keep_measures(&mut self) {
+        if self.kept.is_none() {
+            let with_map = self.map.is_some();
+            let model = self.target.model_mut();
+            self.kept = model.and_then(|model| Kept::begin(model, with_map));
+        }
+    }
+
+    /// Measures a day: what has changed in it, or the whole layout.
+    fn measure(&mut self, number: u32, label: &str) -> Result<Measures, ReplayError> {
+        let (measures, is_mapped) = match (&mut self.kept, self.target.model_mut()) {
+            (Some(kept), Some(model)) => {
+                let measures = kept.update(model).clone();
+                if self.check_days
+                    && let Some(difference) = kept.differs_from(model)
+                {
+                    return Err(ReplayError::Inconsistent {
+                        label: label.to_owned(),
+                        inconsistency: Inconsistency {
+                            count: 1,
+                            findings: vec![difference],
+                        },
+                    });
+                }
+                let map = self.map.as_mut();
+                let is_mapped = map.is_some_and(|(recorder, _)| kept.offer(number, recorder));
+                (measures, is_mapped)
+            }
+            _ => self.measure_whole(number),
+        };
+        if let Some((recorder, Some(grows))) = self.map.as_mut().filter(|_| is_mapped)
+            && let Some(recording) = recorder.recording()
+        {
+            grows(recording).map_err(ReplayError::Map)?;
+        }
+        Ok(measures)
+    }
+
+    /// Measures the whole layout. Says whether the block map keeps the day.
+    fn measure_whole(&mut self, number: u32) -> (Measures, bool) {
+        let layout = self.target.layout();
+        let map = self.map.as_mut();
+        let is_mapped = map.is_some_and(|(recorder, _)| recorder.begin(number, layout));
+        let mut map = self.map.as_mut().filter(|_| is_mapped);
+        let measures = measure_and(layout, &mut |file| {
+            if let Some((recorder, _)) = &mut map {
+                recorder.file(file);
+            }
+        });
+        if let Some((recorder, _)) = map {
+            recorder.end(number);
+        }
+        (measures, is_mapped)
     }
 
     fn days_so_far(&self) -> u32 {

@@ -58,6 +58,19 @@ impl Target {
         }
     }
 
+    /// The same of a model, which may say what changes in it.
+    pub(crate) fn model_mut(&mut self) -> Option<&mut dyn Layout> {
+        Some(match self {
+            Target::Ffs(fs) => &mut **fs,
+            Target::Ext3(fs) => &mut **fs,
+            Target::Lfs(fs) => &mut **fs,
+            Target::Cffs(fs) => &mut **fs,
+            Target::Rearranged(fs) => &mut **fs,
+            Target::Null(null) => null,
+            Target::Real(_) => return None,
+        })
+    }
+
     /// The model as a host can run it; `None` for what no host runs.
     pub fn into_hosted(self) -> Option<Box<dyn AnyHosted>> {
         match self {

@@ -2,13 +2,13 @@
 
 use super::*;
 use fsage_core::snapshot::Inode;
-use fsage_core::{LayoutInMemory, Rng, Run, Space};
+use fsage_core::{Extent, FileKind, LayoutInMemory, Rng, Run, Space};
 
-/// Counts what lies in each cell. Says whether free space is known.
-fn tally(grid: &Grid, layout: &dyn Layout, tallies: &mut Vec<Tally>) -> bool {
-    let free_is_known = tally_free(grid, layout, tallies);
-    layout.visit_files(&mut |file| tally_file(grid, file, tallies));
-    free_is_known
+/// Counts what lies in each cell.
+fn tally(grid: &Grid, layout: &dyn Layout) -> Tallies {
+    let mut tallies = Tallies::of_free(grid.clone(), layout);
+    layout.visit_files(&mut |file| tallies.count(file, Sign::Add));
+    tallies
 }
 
 const K: u64 = 1024;
@@ -136,12 +136,13 @@ fn a_cell_says_what_lies_in_it() {
         ),
     ];
     let l = layout(&g, files, Some(&[(128, 63)]));
-    let mut tallies = Vec::new();
     let grid = Grid {
         block_bytes: 4096,
         ..grid
     };
-    assert!(tally(&grid, &l, &mut tallies));
+    let counted = tally(&grid, &l);
+    assert!(counted.free_is_known);
+    let tallies = &counted.cells;
     let classes = |at: usize| tallies[at].by_class;
     assert_eq!(classes(0), [32, 0, 0, 80, 0, 0]);
     assert_eq!(classes(1), [0, 0, 0, 128, 0, 0]);
@@ -164,7 +165,9 @@ fn a_cell_says_what_lies_in_it() {
     assert_eq!(of(3), Cell(15 | 15 << 4));
     // Where free space is not known only the data are.
     let unknown = layout(&g, files, None);
-    assert!(!tally(&grid, &unknown, &mut tallies));
+    let counted = tally(&grid, &unknown);
+    assert!(!counted.free_is_known);
+    let tallies = &counted.cells;
     let of = |at: usize| tallies[at].cell(128, false).0;
     assert_eq!((of(0).used(), of(0).metadata()), (1 + 14 * 56 / 64, 0));
     assert_eq!((of(2), of(3)), (Cell(0), Cell(0)));
@@ -333,8 +336,7 @@ fn cells_sum_up_to_the_disk() {
         let g = geometry(blocks * 4096, group);
         let l = random(&g, &mut rng);
         let grid = Grid::of(&g, 1 + rng.below(600) as usize);
-        let mut tallies = Vec::new();
-        tally(&grid, &l, &mut tallies);
+        let tallies = tally(&grid, &l).cells;
         let ranges: Vec<Range<u64>> = (0..grid.cells).map(|cell| grid.range(cell)).collect();
         assert_eq!(ranges.first().map(|r| r.start), Some(0));
         assert_eq!(ranges.last().map(|r| r.end), Some(g.size_bytes), "{round}");

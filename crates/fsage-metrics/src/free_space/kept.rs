@@ -1,0 +1,148 @@
+//! Free space that is kept as it changes.
+//!
+//! The disk is cut into regions. Of each the runs of free space are known that lie within it, and how much is free at
+//! its two ends; a region in which something was taken or freed is looked at again. Runs that cross from region to
+//! region are put together once a day.
+
+use super::FreeSpace;
+use crate::block_map::{Grid, Tallies};
+use crate::sign::Sign;
+use fsage_core::{Geometry, Layout};
+use std::ops::Range;
+
+/// Cells of the block map in a region. As many regions, over this, as there are cells are passed over once a day.
+const CELLS: usize = 16;
+
+/// Free space by region.
+#[derive(Clone, Debug)]
+pub(crate) struct KeptFree {
+    grid: Grid,
+    regions: Vec<Region>,
+    /// Regions that are to be looked at again.
+    changed: Vec<u32>,
+    /// Sums over the runs within regions.
+    within: FreeSpace,
+}
+
+/// A part of the disk.
+#[derive(Clone, Debug, Default)]
+struct Region {
+    is_changed: bool,
+    is_all_free: bool,
+    /// Free bytes at the start and at the end, up to what is in use.
+    start_bytes: u64,
+    end_bytes: u64,
+    /// The longest of `runs`.
+    largest_bytes: u64,
+    /// Lengths of the runs that touch neither end.
+    runs: Vec<u64>,
+}
+
+impl KeptFree {
+    /// Nothing looked at so far.
+    pub fn new(grid: Grid) -> KeptFree {
+        let regions = grid.cells.div_ceil(CELLS).max(1);
+        let mut free = KeptFree {
+            grid,
+            regions: vec![Region::default(); regions],
+            changed: Vec::new(),
+            within: FreeSpace::default(),
+        };
+        free.touch(0..u64::MAX);
+        free
+    }
+
+    /// Between these addresses space was taken or freed.
+    pub fn touch(&mut self, range: Range<u64>) {
+        let of = |at| self.grid.cell_at(at) / CELLS;
+        for at in of(range.start)..=of(range.end.saturating_sub(1)) {
+            let region = &mut self.regions[at];
+            if !region.is_changed {
+                region.is_changed = true;
+                self.changed.push(at as u32);
+            }
+        }
+    }
+
+    /// Looks again at what has changed, for the block map too.
+    pub fn update(&mut self, layout: &dyn Layout, mut tallies: Option<&mut Tallies>) {
+        for at in std::mem::take(&mut self.changed) {
+            let first = at as usize * CELLS;
+            let cells = first..(first + CELLS).min(self.grid.cells);
+            let end = if cells.end == self.grid.cells {
+                u64::MAX
+            } else {
+                self.grid.range(cells.end).start
+            };
+            let range = self.grid.range(first).start..end;
+            if let Some(tallies) = &mut tallies {
+                tallies.clear_free(cells);
+            }
+            let region = &mut self.regions[at as usize];
+            for length in region.runs.drain(..) {
+                self.within.count(length, Sign::TakeBack);
+            }
+            region.look(range, layout, &mut self.within, |cut| {
+                if let Some(tallies) = &mut tallies {
+                    tallies.count_free(cut);
+                }
+            });
+        }
+    }
+
+    /// As [`FreeSpace::of`].
+    pub fn measure(&self, layout: &dyn Layout, geometry: &Geometry) -> Option<FreeSpace> {
+        let mut free = self.within.clone();
+        let mut largest = 0;
+        let mut open = 0;
+        let mut close = |length: u64, largest: &mut u64| {
+            if length > 0 {
+                free.count(length, Sign::Add);
+                *largest = length.max(*largest);
+            }
+        };
+        for region in &self.regions {
+            open += region.start_bytes;
+            if !region.is_all_free {
+                close(open, &mut largest);
+                open = region.end_bytes;
+                largest = largest.max(region.largest_bytes);
+            }
+        }
+        close(open, &mut largest);
+        free.largest_run_bytes = largest;
+        free.set_space(layout.space()?, geometry);
+        Some(free)
+    }
+}
+
+impl Region {
+    fn look(
+        &mut self,
+        range: Range<u64>,
+        layout: &dyn Layout,
+        within: &mut FreeSpace,
+        mut also: impl FnMut(Range<u64>),
+    ) {
+        *self = Region {
+            runs: std::mem::take(&mut self.runs),
+            ..Region::default()
+        };
+        layout.visit_free_within(range.clone(), &mut |run| {
+            let end = run.start_bytes + run.length_bytes;
+            also(run.start_bytes..end);
+            match (run.start_bytes == range.start, end == range.end) {
+                (true, is_all) => {
+                    self.start_bytes = run.length_bytes;
+                    self.is_all_free = is_all;
+                }
+                (false, true) => self.end_bytes = run.length_bytes,
+                (false, false) => {
+                    self.runs.push(run.length_bytes);
+                    self.largest_bytes = self.largest_bytes.max(run.length_bytes);
+                    within.count(run.length_bytes, Sign::Add);
+                }
+            }
+        });
+    }
+}
