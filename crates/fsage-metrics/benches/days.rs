@@ -70,7 +70,9 @@ fn a_day(c: &mut Criterion) {
             });
         });
         group.bench_function(BenchmarkId::new("idle", files), |b| {
-            b.iter(|| black_box(kept.update(&mut fs)));
+            b.iter(|| {
+                black_box(kept.update(&mut fs));
+            });
         });
         group.finish();
     }
