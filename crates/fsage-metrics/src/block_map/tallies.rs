@@ -45,7 +45,7 @@ impl Tallies {
         let mut tallies = Tallies::new(grid, layout.space().is_some());
         layout.visit_free(&mut |run| {
             let end = run.start_bytes.saturating_add(run.length_bytes);
-            tallies.count_free(run.start_bytes..end);
+            tallies.add_free(run.start_bytes..end);
         });
         tallies
     }
@@ -54,8 +54,9 @@ impl Tallies {
         &self.grid
     }
 
-    /// Counts free space.
-    pub fn count_free(&mut self, range: Range<u64>) {
+    /// Counts free space of a frame that is made of all cells, or between [`take_free`](Self::take_free) and
+    /// [`compare_free`](Self::compare_free).
+    pub fn add_free(&mut self, range: Range<u64>) {
         self.grid.visit(range.start, range.end, |cell, from, to| {
             let sectors = to / SECTOR - from / SECTOR;
             Sign::Add.apply_u32(&mut self.cells[cell].free, sectors);
@@ -63,11 +64,16 @@ impl Tallies {
     }
 
     /// Takes back all free space of some cells, which is then counted anew.
-    pub fn clear_free(&mut self, cells: Range<usize>) {
-        for cell in &mut self.cells[cells.clone()] {
-            cell.free = 0;
+    pub fn take_free(&mut self, cells: Range<usize>) -> Vec<u32> {
+        let cells = self.cells[cells].iter_mut();
+        cells.map(|cell| std::mem::take(&mut cell.free)).collect()
+    }
+
+    /// Notes of which cells the free space, counted anew, is other than before.
+    pub fn compare_free(&mut self, cells: Range<usize>, before: &[u32]) {
+        for (at, before) in cells.zip(before) {
+            self.changed[at] |= self.cells[at].free != *before;
         }
-        self.changed[cells].fill(true);
     }
 
     /// Counts a file, or takes back what it counted.

@@ -75,18 +75,19 @@ impl KeptFree {
                 self.grid.range(cells.end).start
             };
             let range = self.grid.range(first).start..end;
-            if let Some(tallies) = &mut tallies {
-                tallies.clear_free(cells);
-            }
+            let before = tallies.as_mut().map(|t| t.take_free(cells.clone()));
             let region = &mut self.regions[at as usize];
             for length in region.runs.drain(..) {
                 self.within.count(length, Sign::TakeBack);
             }
             region.look(range, layout, &mut self.within, |cut| {
                 if let Some(tallies) = &mut tallies {
-                    tallies.count_free(cut);
+                    tallies.add_free(cut);
                 }
             });
+            if let (Some(tallies), Some(before)) = (&mut tallies, before) {
+                tallies.compare_free(cells, &before);
+            }
         }
     }
 
