@@ -60,15 +60,10 @@ impl Target {
 
     /// The same of a model, which may say what changes in it.
     pub(crate) fn model_mut(&mut self) -> Option<&mut dyn Layout> {
-        Some(match self {
-            Target::Ffs(fs) => &mut **fs,
-            Target::Ext3(fs) => &mut **fs,
-            Target::Lfs(fs) => &mut **fs,
-            Target::Cffs(fs) => &mut **fs,
-            Target::Rearranged(fs) => &mut **fs,
-            Target::Null(null) => null,
-            Target::Real(_) => return None,
-        })
+        match self {
+            Target::Model(fs) => Some(&mut **fs),
+            Target::Real(_) => None,
+        }
     }
 
     /// The model as a host can run it; `None` for what no host runs.

@@ -1,7 +1,7 @@
 //! What every model of the list has to keep, with every policy and under every layer: the contracts of `FileSystem`,
 //! `Layout` and `Hosted`.
 
-#[path = "../../tests/steps/any_op.rs"]
+#[path = "../../tests/suite/steps/any_op.rs"]
 mod any_op;
 
 use super::{Entry, LAYERS, Options};

@@ -5,6 +5,8 @@ mod cut_journal;
 mod directory;
 mod full_disk;
 mod journal;
+mod kept_measures;
+mod key_tables;
 mod loop_image;
 mod power_cut;
 mod repair;

@@ -1,7 +1,7 @@
 //! The tables of keys in the documentation say what the list of targets says.
 //!
 //! A table stands between `<!-- keys of NAME -->` and `<!-- end of keys -->`, and is made by
-//! `FSAGE_WRITE_TABLES=1 cargo test -p fsage-target --test key_tables`.
+//! `FSAGE_WRITE_TABLES=1 cargo test -p fsage-target --test suite key_tables`.
 
 use fsage_core::keys::{Key, Takes};
 use fsage_target::catalogue::{Described, catalogue};
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const END: &str = "<!-- end of keys -->";
-const AGAIN: &str = "FSAGE_WRITE_TABLES=1 cargo test -p fsage-target --test key_tables";
+const AGAIN: &str = "FSAGE_WRITE_TABLES=1 cargo test -p fsage-target --test suite key_tables";
 
 fn code(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| format!("`{word}`")).collect()

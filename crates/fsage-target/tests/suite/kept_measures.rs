@@ -1,7 +1,7 @@
 //! Measures that are kept as files change are those of the whole layout, after every day of random operations on every
 //! kind of model, and so is the block map.
 
-use fsage_core::{DirId, Event, EventsInMemory, FileId, Layout, Op, Rng};
+use fsage_core::{DirId, Event, EventsInMemory, FileId, Op, Rng};
 use fsage_metrics::{Kept, Recorder, measure};
 use fsage_target::{Aging, Target, TargetSpec, replay};
 use std::collections::BTreeMap;
@@ -191,10 +191,8 @@ fn what_is_kept_is_what_the_whole_layout_has() {
 #[test]
 fn models_say_what_changes() {
     for spec in ["ffs:preset=tiny", "ext3:size=16M"] {
-        let mut fs: Box<dyn Layout> = match target(spec) {
-            Target::Ffs(fs) => fs,
-            Target::Ext3(fs) => fs,
-            other => panic!("{other:?}"),
+        let Target::Model(mut fs) = target(spec) else {
+            panic!("{spec} is a model");
         };
         assert!(Kept::begin(&mut *fs, true).is_some(), "{spec}");
     }
@@ -203,7 +201,7 @@ fn models_say_what_changes() {
 /// That the comparison can fail: a layout that changes and does not say so.
 #[test]
 fn a_change_that_is_not_told_is_found() {
-    let Target::Ffs(mut fs) = target("ffs:preset=tiny") else {
+    let Target::Model(mut fs) = target("ffs:preset=tiny") else {
         panic!("an FFS");
     };
     let mut kept = Kept::begin(&mut *fs, true).expect("an FFS says what changes");
