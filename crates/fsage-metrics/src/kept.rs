@@ -1,7 +1,7 @@
 //! Measures that are kept as a layout changes: a day costs what changed in it.
 //!
 //! Everything that is a sum over inodes is added for what an inode has become, and taken back for what it was; free
-//! space and directory order know what they are made of. The numbers are those of [`measure`](crate::measure), which
+//! space and directory order know what they are made of. The numbers are those of [`measure`], which
 //! looks at everything.
 
 use crate::block_map::{Grid, Tallies};

@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     match (chosen, args.json) {
         (Some(described), true) => summary::print_json(&mut out, &as_json(described))?,
         (None, true) => {
-            summary::print_json(&mut out, &all.iter().map(as_json).collect::<Vec<_>>())?
+            summary::print_json(&mut out, &all.iter().map(as_json).collect::<Vec<_>>())?;
         }
         (Some(described), false) => print(&mut out, described)?,
         (None, false) => list(&mut out, &all)?,
