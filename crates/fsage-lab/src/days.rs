@@ -517,7 +517,7 @@ pub fn rows(days: &[Day]) -> Vec<DayRow> {
     days.iter().map(DayRow::of_day).collect()
 }
 
-/// A day as a line of JSON, which [`from_json`] reads back without loss.
+/// A day as a line of JSON, which is read back without loss.
 pub fn to_json(day: &Day) -> Vec<u8> {
     serde_json::to_vec(&DayRow::of_day(day)).expect("a row has no keys that JSON cannot have")
 }

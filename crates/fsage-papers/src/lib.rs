@@ -2,14 +2,17 @@
 //!
 //! | where | what |
 //! |---|---|
-//! | [`paper`] | `papers/*/run.toml` and `expected.toml` |
-//! | [`lab`] | benchmarks over a disk and a host |
-//! | [`aged`], [`experiments`] | of the papers on allocators of FFS: file systems, aged and empty |
-//! | [`sizes`], [`by_blocks`], [`hot`], [`layout_by_day`] | what is measured of them |
-//! | [`cheng`] | a bulletin board on disks that are rearranged: runs, figures, tables, statements |
-//! | [`smith96`], [`smith97`], [`seltzer95`], [`ganger97`] | the figures and tables of a paper, one file each |
-//! | [`comparison`] | published, ours, verdict |
-//! | [`figure`], [`page`], [`folder`] | CSV, charts, the page, and the folder with all of it |
+//! | `paper` | `papers/*/run.toml` and `expected.toml` |
+//! | `lab` | benchmarks over a disk and a host |
+//! | `aged`, `experiments` | of the papers on allocators of FFS: file systems, aged and empty |
+//! | `sizes`, `by_blocks`, `hot`, `layout_by_day` | what is measured of them |
+//! | `cheng` | a bulletin board on disks that are rearranged: runs, figures, tables, statements |
+//! | `smith96`, `smith97`, `seltzer95`, `ganger97` | the figures and tables of a paper, one file each |
+//! | `comparison` | published, ours, verdict |
+//! | `figure`, `page`, `folder` | CSV, charts, the page, and the folder with all of it |
+//!
+//! It stands on `fsage-lab` and what that uses, and prints nothing. [`Papers`] puts the papers beside a run that
+//! repeats one of their comparisons.
 //!
 //! Published numbers are compared with, and drawn as rings; nothing of ours is computed from them.
 
