@@ -284,3 +284,40 @@ fn links_and_headings_are_found() {
     assert!(anchors(&pages["docs/a.md"]).contains("one"));
     assert!(!anchors(&pages["docs/a.md"]).contains("two"));
 }
+
+/// Blocks of code that a page quotes: `<!-- from PATH -->`, the block behind it, and how far it is indented.
+fn quotes(text: &str) -> Vec<(String, String)> {
+    let mut lines = text.lines();
+    let mut quotes = Vec::new();
+    while let Some(line) = lines.next() {
+        let Some(from) = line.trim().strip_prefix("<!-- from ") else {
+            continue;
+        };
+        let path = from.trim_end_matches("-->").trim().to_owned();
+        let indent = line.len() - line.trim_start().len();
+        let fence = lines.next().expect("a block behind it");
+        assert!(
+            fence.trim().starts_with("```"),
+            "{path}: no block behind it"
+        );
+        let block = lines.by_ref().take_while(|line| line.trim() != "```");
+        let block = block.map(|line| line.get(indent..).unwrap_or(line.trim_start()));
+        quotes.push((path, block.collect::<Vec<_>>().join("\n")));
+    }
+    quotes
+}
+
+#[test]
+fn code_that_a_page_quotes_is_as_it_stands_in_its_file() {
+    let pages = pages();
+    let mut found = 0;
+    for (page, text) in &pages {
+        for (path, block) in quotes(text) {
+            let source = fs::read_to_string(root().join(&path));
+            let source = source.unwrap_or_else(|error| panic!("{page}: {path}: {error}"));
+            assert!(source.contains(&block), "{page}: not in {path}:\n{block}");
+            found += 1;
+        }
+    }
+    assert!(pages.is_empty() || found >= 5, "{found} quotes");
+}
