@@ -2,7 +2,7 @@
 
 use fsage_lab::days::DayRow;
 use fsage_lab::generate::{Output, Profile, Source};
-use fsage_lab::{AgeOptions, Result, TargetSpec, Unwatched, age, generate, write_report};
+use fsage_lab::{AgeRequest, Result, TargetSpec, Unwatched, age, generate, write_report};
 use std::io::Write as _;
 use std::path::Path;
 
@@ -23,13 +23,7 @@ pub(crate) fn age_both(folder: &Path) -> Result<()> {
     let targets = ["ffs", "ffs:policy=realloc"].map(TargetSpec::parse);
     let targets: Vec<TargetSpec> = targets.into_iter().collect::<std::result::Result<_, _>>()?;
     let run = folder.join("run");
-    for aged in age(
-        &workload,
-        &targets,
-        &run,
-        &AgeOptions::default(),
-        &Unwatched,
-    )? {
+    for aged in age(&AgeRequest::new(&workload, &targets, &run), &Unwatched)? {
         let last = aged.rows.last().and_then(DayRow::score).unwrap_or_default();
         writeln!(std::io::stdout(), "{}: layout score {last:.3}", aged.spec)?;
     }

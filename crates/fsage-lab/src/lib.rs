@@ -21,13 +21,13 @@
 //!
 //! # Example
 //! ```
-//! use fsage_lab::{AgeOptions, TargetSpec, Unwatched, age};
+//! use fsage_lab::{AgeRequest, TargetSpec, Unwatched, age};
 //! # let folder = tempfile::tempdir()?;
 //! # let workload = folder.path().join("w.ops");
 //! # fsage_durable::write(&workload, "create 1 0 20000\ncreate 2 0 9000\ndelete 1\ncreate 3 0 40000\nday 1\n", true)?;
 //! let targets = [TargetSpec::parse("ffs:preset=tiny")?];
 //! let run = folder.path().join("run");
-//! let aged = age(&workload, &targets, &run, &AgeOptions::default(), &Unwatched)?;
+//! let aged = age(&AgeRequest::new(&workload, &targets, &run), &Unwatched)?;
 //! let last = aged[0].rows.last().expect("a day");
 //! assert_eq!(last.files, 2);
 //! # Ok::<(), fsage_lab::Error>(())
@@ -55,7 +55,7 @@ pub mod tree_table;
 pub mod verify;
 pub mod watch;
 
-pub use aging::{Aged, Options as AgeOptions, age};
+pub use aging::{Aged, Options as AgeOptions, Request as AgeRequest, age};
 pub use benching::{measure_empty as bench_empty, measure_run as bench_run};
 pub use check::check;
 pub use error::{Error, Result};

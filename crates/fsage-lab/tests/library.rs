@@ -25,17 +25,12 @@ fn the_example_ages_two_file_systems_and_writes_a_report() {
 #[test]
 fn an_error_says_whose_matter_it_is_and_leaves_nothing() {
     use fsage_lab::error::Kind;
-    use fsage_lab::{AgeOptions, TargetSpec, Unwatched, age};
+    use fsage_lab::{AgeRequest, TargetSpec, Unwatched, age};
     let folder = tempfile::tempdir().expect("a folder");
     let run = folder.path().join("run");
     let targets = [TargetSpec::parse("ffs").expect("a target")];
-    let missing = age(
-        &folder.path().join("no.ops"),
-        &targets,
-        &run,
-        &AgeOptions::default(),
-        &Unwatched,
-    );
+    let workload = folder.path().join("no.ops");
+    let missing = age(&AgeRequest::new(&workload, &targets, &run), &Unwatched);
     let error = missing.expect_err("no workload");
     assert_eq!(error.kind(), Kind::Input);
     assert!(format!("{error:#}").contains("no.ops"), "{error:#}");

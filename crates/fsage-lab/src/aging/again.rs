@@ -1,7 +1,7 @@
 //! The aged models of a run, made again: a run keeps results and no state of a model, and the same workload gives the
 //! same model to the last block.
 
-use super::{Options, model_control, replay_all};
+use super::{model_control, replay_all};
 use crate::days::{self, DayRow};
 use crate::error;
 use crate::error::{Context, bail};
@@ -60,11 +60,7 @@ pub fn models(
         hot: HotFiles::new(),
         highest_id: 0,
     };
-    let options = Options {
-        threads,
-        ..Options::default()
-    };
-    replay_all(workload, &mut watched, &mut agings, &options, ui)?;
+    replay_all(workload, &mut watched, &mut agings, threads, ui)?;
     let hot_files = watched.hot.of_last_days(hot_days);
     let highest_id = watched.highest_id;
     let mut models = Vec::new();
@@ -113,7 +109,7 @@ pub fn aged(
 ) -> crate::Result<Aging> {
     let mut agings = vec![Aging::new(Target::make(spec)?, lenient)];
     let mut source = fsage_data::open_workload(workload)?;
-    replay_all(workload, &mut *source, &mut agings, &Options::default(), ui)?;
+    replay_all(workload, &mut *source, &mut agings, None, ui)?;
     agings.pop().context("one target was aged")
 }
 

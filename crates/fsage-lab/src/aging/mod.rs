@@ -17,6 +17,7 @@ use crate::interrupt;
 use crate::map_file;
 use crate::run_folder::{Manifest, Run, State, TargetFacts, WorkloadFacts, way};
 use crate::watch::Watch;
+use clap::ArgAction;
 use fsage_core::size::human;
 use fsage_core::{EventSource, EventsInMemory, FileId};
 use fsage_data::WorkloadSummary;
@@ -24,32 +25,111 @@ use fsage_metrics::Recorder;
 use fsage_target::loop_image::Unpublished;
 use fsage_target::{Aging, Progress, ReplayError, Target, TargetSpec, replay};
 use origins::Counted;
+use serde::{Deserialize, Serialize};
 use snapshots::Series;
 use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// How to age.
+/// How targets are aged. The same are options of `fsage age` and `fsage compare`, and the table `[age]` of an
+/// experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::Args, Deserialize, Serialize)]
 // Each is a switch of the command line.
 #[allow(clippy::struct_excessive_bools)]
-#[derive(Clone, Copy, Debug, Default)]
+#[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// Skip and count what does not fit the state.
+    /// Skip and count operations that do not fit the state, instead of stopping at the first.
+    #[arg(long)]
     pub lenient: bool,
-    /// Check the target every day.
+    /// Run the model's own file system check at the end of every day.
+    #[arg(long)]
     pub check: bool,
-    /// Threads; `None` is one a target, at most one a core.
-    pub threads: Option<usize>,
-    /// A snapshot every so many days.
+    /// Also store a snapshot with times, generations and names at the end of every so many days, as
+    /// TARGET/snapshots.parquet.
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..))]
     pub snapshots: Option<u32>,
-    /// Replace an existing run.
+    /// Do not measure the unaged control: the files that are alive at the end, copied to a fresh file system.
+    // What is measured where nobody says so; the switch says no.
+    #[arg(long = "no-control", action = ArgAction::SetFalse)]
+    pub control: bool,
+    /// Do not keep the block map, which the report shows day by day.
+    #[arg(long = "no-map", action = ArgAction::SetFalse)]
+    pub map: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            lenient: false,
+            check: false,
+            snapshots: None,
+            control: true,
+            map: true,
+        }
+    }
+}
+
+impl Options {
+    /// That the numbers make sense; the command line has seen to it.
+    ///
+    /// # Errors
+    /// They do not.
+    pub fn check(&self) -> Result<(), String> {
+        match self.snapshots {
+            Some(0) => Err("snapshots: expected 1 day or more".to_owned()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How a run begins.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct Start {
+    /// Threads that share the work [default: one a target, at most one a core].
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub threads: Option<usize>,
+    /// Replace a run of that name.
+    #[arg(long)]
     pub force: bool,
-    /// Go on with an interrupted run.
+    /// Go on with an interrupted run of that name: give the same command again. Starts one if there is none.
+    #[arg(long, conflicts_with = "force")]
     pub resume: bool,
-    /// Do not measure the unaged control.
-    pub no_control: bool,
-    /// Do not keep the block map.
-    pub no_map: bool,
+}
+
+/// A number of threads.
+fn threads(text: &str) -> Result<usize, String> {
+    let number: Option<u16> = text.parse().ok().filter(|n| *n > 0);
+    number
+        .map(usize::from)
+        .ok_or_else(|| format!("expected 1 to {}", u16::MAX))
+}
+
+/// What is aged, by what, and where that goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The workload: Parquet, or `.ops` text.
+    pub workload: &'a Path,
+    /// The targets.
+    pub targets: &'a [TargetSpec],
+    /// The folder of the run.
+    pub output: &'a Path,
+    /// How.
+    pub options: Options,
+    /// Anew, instead of another, or going on.
+    pub start: Start,
+}
+
+impl<'a> Request<'a> {
+    /// A new run with the usual options.
+    pub fn new(workload: &'a Path, targets: &'a [TargetSpec], output: &'a Path) -> Request<'a> {
+        Request {
+            workload,
+            targets,
+            output,
+            options: Options::default(),
+            start: Start::default(),
+        }
+    }
 }
 
 /// A target that was aged.
@@ -75,18 +155,20 @@ pub struct RunFacts<'a> {
     pub map: bool,
 }
 
-/// Replays `workload` on every target and writes the run.
+/// Replays a workload on every target and writes the run.
 ///
 /// # Errors
 /// A specification that makes no sense; a workload that cannot be read, or does not fit the state; a run of that name
 /// is there, or at work; the system refused something; an interrupt. What was there before is untouched.
-pub fn age(
-    workload: &Path,
-    specs: &[TargetSpec],
-    output: &Path,
-    options: &Options,
-    ui: &dyn Watch,
-) -> crate::Result<Vec<Aged>> {
+pub fn age(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Vec<Aged>> {
+    let Request {
+        workload,
+        targets: specs,
+        output,
+        options,
+        start,
+    } = *request;
+    options.check().map_err(crate::Error::new)?;
     let folders = folders(specs)?;
     let mut unfinished = None;
     for spec in specs {
@@ -103,14 +185,14 @@ pub fn age(
     }
     apart::check(specs)?;
     let mut source = fsage_data::open_workload(workload)?;
-    let mut manifest = begun(workload, &*source, specs, &folders, output, options)?;
-    let mut run = Run::begin(output, options.force, options.resume, &manifest)?;
+    let mut manifest = begun(workload, &*source, specs, &folders, output, &options)?;
+    let mut run = Run::begin(output, start.force, start.resume, &manifest)?;
     let facts = RunFacts {
         workload: manifest.workload.blake3.as_deref(),
         lenient: options.lenient,
         resumed: run.is_resumed(),
         snapshots: options.snapshots,
-        map: !options.no_map,
+        map: options.map,
     };
     let epoch_s = source.header().epoch_unix_s.unwrap_or(0);
     let epoch_ns = epoch_s.saturating_mul(1_000_000_000);
@@ -118,7 +200,7 @@ pub fn age(
     let mut agings = Vec::new();
     for (spec, folder) in specs.iter().zip(&folders) {
         let path = run.target(folder)?;
-        let (aging, lane) = Lane::begin(spec, path, &facts, options, epoch_ns, ui)?;
+        let (aging, lane) = Lane::begin(spec, path, &facts, &options, epoch_ns, ui)?;
         lanes.push(lane);
         agings.push(aging);
     }
@@ -137,7 +219,7 @@ pub fn age(
         }
     }
     let mut counted = Counted::new(&mut *source);
-    if let Err(error) = replay_all(workload, &mut counted, &mut agings, options, ui) {
+    if let Err(error) = replay_all(workload, &mut counted, &mut agings, start.threads, ui) {
         let interrupted = interrupt::go_on().is_err();
         if writing_failed(&error) {
             for lane in &lanes {
@@ -164,12 +246,13 @@ pub fn age(
     manifest.targets.clear();
     let mut aged = Vec::new();
     for ((lane, folder), aging) in lanes.into_iter().zip(&folders).zip(agings) {
-        let (done, facts) = end(lane, folder, aging, epoch_ns, options, ui).with_context(|| {
-            format!(
-                "stopped while it ended; the same command with --resume goes on with {}",
-                output.display()
-            )
-        })?;
+        let (done, facts) =
+            end(lane, folder, aging, epoch_ns, &options, ui).with_context(|| {
+                format!(
+                    "stopped while it ended; the same command with --resume goes on with {}",
+                    output.display()
+                )
+            })?;
         manifest.targets.push(facts);
         aged.push(done);
     }
@@ -299,7 +382,7 @@ impl<'a> Lane<'a> {
             }
             earlier = begun.earlier;
             image = begun.image;
-            if !options.no_map {
+            if options.map {
                 map = real::map(&path, &earlier, ui);
             }
             Target::Real(Box::new(begun.real))
@@ -310,7 +393,7 @@ impl<'a> Lane<'a> {
         if is_real {
             aging.when_day_ends(Box::new(days::to_json));
         }
-        if !options.no_map && spec.keeps_files() {
+        if options.map && spec.keeps_files() {
             aging.record_map(map.0, map.1);
         }
         if options.check {
@@ -357,7 +440,7 @@ impl<'a> Lane<'a> {
             .and_then(|day| day.t_ns)
             .or(last_ns.map(|s| (s * 1e9) as i64));
         let taken_at_ns = epoch_ns.saturating_add(last_ns.unwrap_or(0));
-        let with_control = !options.no_control;
+        let with_control = options.control;
         let mut facts = serde_json::Map::new();
         let control = match aging.into_target() {
             Target::Real(real) => {
@@ -465,11 +548,11 @@ fn replay_all(
     workload: &Path,
     source: &mut dyn EventSource,
     agings: &mut [Aging],
-    options: &Options,
+    threads: Option<usize>,
     ui: &dyn Watch,
 ) -> crate::Result<()> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = options.threads.unwrap_or(cores.min(agings.len()));
+    let threads = threads.unwrap_or(cores.min(agings.len()));
     let real = agings
         .iter()
         .any(|aging| matches!(aging.target(), Target::Real(_)));

@@ -4,6 +4,7 @@ use super::manifest::{Cell, State, write_json};
 use super::plan::{CellPlan, Plan};
 use super::steps::{Bench, MadeOf, Steps};
 use super::workloads::Workload;
+use crate::aging::Start;
 use crate::error::Context;
 use crate::interrupt;
 use crate::run_folder::Manifest;
@@ -131,6 +132,7 @@ fn made_of(plan: &Plan, cell: &CellPlan, workload: &str) -> crate::Result<MadeOf
         check: plan.age.check,
         snapshots: plan.age.snapshots,
         control: plan.age.control,
+        map: plan.age.map,
         bench: bench.transpose()?,
     })
 }
@@ -178,9 +180,11 @@ impl Place<'_> {
             specs: std::slice::from_ref(&cell.spec),
             run: &run,
             made_of: &made_of,
-            threads,
-            force: false,
-            resume: true,
+            start: Start {
+                threads,
+                force: false,
+                resume: true,
+            },
         };
         match steps.age(ui).and_then(|()| steps.measure(ui)) {
             Ok(left_out) => {

@@ -1,5 +1,6 @@
 //! The experiment file: what may stand in it, and where something wrong stands.
 
+use crate::aging;
 use crate::benching;
 use crate::error::error;
 use crate::generate::Source;
@@ -34,7 +35,7 @@ pub struct File {
     pub workload: Vec<Spanned<Workload>>,
     /// How they are aged.
     #[serde(default)]
-    pub age: Age,
+    pub age: aging::Options,
     /// What is benchmarked; without it nothing is.
     pub bench: Option<Spanned<Bench>>,
     /// What must hold; without it nothing is checked.
@@ -95,31 +96,6 @@ impl<'de> Deserialize<'de> for Generate {
             }
         }
         from.deserialize_any(Either)
-    }
-}
-
-/// How workloads are aged; the options of `fsage age`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Age {
-    /// Skip and count operations that do not fit the state.
-    pub lenient: bool,
-    /// Check models at the end of every day.
-    pub check: bool,
-    /// A snapshot every so many days.
-    pub snapshots: Option<u32>,
-    /// Measure the unaged control.
-    pub control: bool,
-}
-
-impl Default for Age {
-    fn default() -> Age {
-        Age {
-            lenient: false,
-            check: false,
-            snapshots: None,
-            control: true,
-        }
     }
 }
 

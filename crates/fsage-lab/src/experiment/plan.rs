@@ -2,6 +2,7 @@
 
 use super::file::{self, File, Generate, Text};
 use super::matrix::{Matrix, Template};
+use crate::aging;
 use crate::benching::{self, Machine};
 use crate::check::{self, Rules};
 use crate::generate::{Profile, Source};
@@ -33,7 +34,7 @@ pub struct Plan {
     /// The cells: by workload, target, repetition.
     pub cells: Vec<CellPlan>,
     /// How workloads are aged.
-    pub age: file::Age,
+    pub age: aging::Options,
     /// What is benchmarked.
     pub bench: Option<BenchPlan>,
     /// What must hold.
@@ -120,6 +121,7 @@ impl Plan {
             text,
         };
         let file = source.parse()?;
+        file.age.check().map_err(|why| source.wrong(&(0..0), why))?;
         let name = match &file.name {
             Some(name) => {
                 fits_file_names(name.get_ref()).map_err(|why| source.wrong(&name.span(), &why))?;

@@ -13,6 +13,8 @@ use std::path::Path;
 
 /// What makes a run what it is: the same gives the same results, on models byte for byte.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+// Each is a switch.
+#[allow(clippy::struct_excessive_bools)]
 pub struct MadeOf {
     /// Version of fsage.
     pub fsage: String,
@@ -30,8 +32,15 @@ pub struct MadeOf {
     pub snapshots: Option<u32>,
     /// The unaged control is measured.
     pub control: bool,
+    /// The block map is kept; older ones do not say so.
+    #[serde(default = "kept")]
+    pub map: bool,
     /// What is benchmarked.
     pub bench: Option<Bench>,
+}
+
+fn kept() -> bool {
+    true
 }
 
 /// What is benchmarked, and on what.
@@ -54,6 +63,17 @@ pub struct Bench {
 }
 
 impl MadeOf {
+    /// How its targets are aged.
+    pub fn age(&self) -> aging::Options {
+        aging::Options {
+            lenient: self.lenient,
+            check: self.check,
+            snapshots: self.snapshots,
+            control: self.control,
+            map: self.map,
+        }
+    }
+
     /// What is not as it was, in a few words; none if all is.
     pub fn differs_from(&self, earlier: &MadeOf) -> Option<String> {
         let reasons = [
@@ -127,12 +147,8 @@ pub struct Steps<'a> {
     pub run: &'a Path,
     /// What the run is made of.
     pub made_of: &'a MadeOf,
-    /// Threads that share targets and repetitions; none for as many as there are cores.
-    pub threads: Option<usize>,
-    /// Replace a run of that name.
-    pub force: bool,
-    /// Go on with a run of that name, if there is one.
-    pub resume: bool,
+    /// Anew, instead of another, or going on.
+    pub start: aging::Start,
 }
 
 impl Steps<'_> {
@@ -141,7 +157,7 @@ impl Steps<'_> {
     /// # Errors
     /// As [`age`](crate::aging::age).
     pub fn age(&self, ui: &dyn Watch) -> crate::Result<()> {
-        let done = self.resume && Manifest::is_run(self.run) && !self.force;
+        let done = self.start.resume && Manifest::is_run(self.run) && !self.start.force;
         if done {
             let manifest = Manifest::read(self.run)?;
             if manifest.state == State::Complete {
@@ -156,17 +172,12 @@ impl Steps<'_> {
                     });
             }
         }
-        let options = aging::Options {
-            lenient: self.made_of.lenient,
-            check: self.made_of.check,
-            threads: self.threads,
-            snapshots: self.made_of.snapshots,
-            force: self.force,
-            resume: self.resume,
-            no_control: !self.made_of.control,
-            no_map: false,
+        let request = aging::Request {
+            options: self.made_of.age(),
+            start: self.start,
+            ..aging::Request::new(self.workload, self.specs, self.run)
         };
-        aging::age(self.workload, self.specs, self.run, &options, ui).map(drop)
+        aging::age(&request, ui).map(drop)
     }
 
     /// Benchmarks what is not benchmarked yet; gives what was left out, and why.
@@ -206,9 +217,9 @@ impl Steps<'_> {
             seed: bench.seed,
             hot_days: benching::HOT_DAYS,
             workload: None,
-            threads: self.threads.unwrap_or(cores),
+            threads: self.start.threads.unwrap_or(cores),
             drop_caches: false,
-            existing: if self.resume {
+            existing: if self.start.resume {
                 Existing::Kept
             } else {
                 Existing::Refused

@@ -6,7 +6,7 @@ use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
 use fsage_core::Op;
 use fsage_data::{OpsReader, stream};
-use fsage_lab::aging::{self, Options};
+use fsage_lab::aging::{self, Options, Request, Start};
 use fsage_models::ffs::Ffs;
 use fsage_models::lfs::Lfs;
 use fsage_target::{FfsTrace, LfsTrace, SpecError, Target, TargetSpec};
@@ -16,8 +16,6 @@ use std::path::{Path, PathBuf};
 
 /// Replays a workload on targets and measures how their layout decays.
 #[derive(Debug, clap::Args)]
-// Every flag of the command line is one.
-#[allow(clippy::struct_excessive_bools)]
 #[command(after_help = "Example:\n  fsage age w.parquet --on ffs --on ffs:policy=realloc -o run\n\n\
                         `--help` tells what a SPEC may say.", after_long_help = targets::help())]
 pub struct Args {
@@ -32,36 +30,15 @@ pub struct Args {
     /// Print what the original's driver prints: of an ffs for every probe and every failure, of an lfs for everything
     /// written and cleaned; no run is made.
     #[arg(long, conflicts_with_all = ["output", "json", "check", "lenient", "force",
-        "threads", "snapshots", "resume", "no_control", "no_map"])]
+        "threads", "snapshots", "resume", "control", "map"])]
     trace: bool,
-    /// Skip and count operations that do not fit the state, instead of stopping at the first.
-    #[arg(long)]
-    lenient: bool,
-    /// Run the model's own file system check at the end of every day.
-    #[arg(long)]
-    check: bool,
-    /// Also store a snapshot with times, generations and names at the end of every so many days, as
-    /// TARGET/snapshots.parquet.
-    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..))]
-    snapshots: Option<u32>,
-    /// Threads that share the targets [default: one a target, at most one a core].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    threads: Option<u16>,
+    #[command(flatten)]
+    options: Options,
     /// Print the summary as JSON.
     #[arg(long)]
     json: bool,
-    /// Replace a run of that name.
-    #[arg(long)]
-    force: bool,
-    /// Go on with an interrupted run of that name: give the same command again. Starts one if there is none.
-    #[arg(long, conflicts_with = "force")]
-    resume: bool,
-    /// Do not measure the unaged control: the files that are alive at the end, copied to a fresh file system.
-    #[arg(long)]
-    no_control: bool,
-    /// Do not keep the block map, which the report shows day by day.
-    #[arg(long)]
-    no_map: bool,
+    #[command(flatten)]
+    start: Start,
 }
 
 /// Runs the command.
@@ -77,17 +54,12 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let Some(output) = &args.output else {
         bail!("-o RUN is needed: the folder to make for the results");
     };
-    let options = Options {
-        lenient: args.lenient,
-        check: args.check,
-        threads: args.threads.map(usize::from),
-        snapshots: args.snapshots,
-        force: args.force,
-        resume: args.resume,
-        no_control: args.no_control,
-        no_map: args.no_map,
+    let request = Request {
+        options: args.options,
+        start: args.start,
+        ..Request::new(&args.workload, &specs, output)
     };
-    let aged = aging::age(&args.workload, &specs, output, &options, &ui)?;
+    let aged = aging::age(&request, &ui)?;
     let rows: Vec<summary::Row> = aged
         .iter()
         .map(|aged| summary::Row::new(&aged.spec, &aged.rows))

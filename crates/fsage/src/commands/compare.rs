@@ -3,6 +3,7 @@
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::{Context, anyhow, bail};
+use fsage_lab::aging::{Options, Start};
 use fsage_lab::benching;
 use fsage_lab::experiment::{Bench, MadeOf, Steps, Verdict, print_verdict};
 use fsage_lab::generate::{Output, Profile, Source, generate};
@@ -18,8 +19,6 @@ use std::path::{Path, PathBuf};
 ///
 /// The run is an ordinary one: what `fsage age` and `fsage bench` make, with report.html in it.
 #[derive(Debug, clap::Args)]
-// Every flag of the command line is one.
-#[allow(clippy::struct_excessive_bools)]
 #[command(
     after_help = "Examples:\n  fsage compare w.parquet --on ffs --on ffs:policy=realloc -o run\n  \
                   fsage compare --preset fileserver --on loop:ext4,size=4G --on loop:xfs,size=4G -o run\n\n\
@@ -69,27 +68,13 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(benching::MAX_REPETITIONS)))]
     repetitions: Option<u32>,
-    /// Skip and count operations that do not fit the state, instead of stopping at the first.
-    #[arg(long)]
-    lenient: bool,
-    /// Also store a snapshot at the end of every so many days.
-    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..))]
-    snapshots: Option<u32>,
-    /// Do not measure the unaged control; benchmarks have nothing to stand beside then.
-    #[arg(long)]
-    no_control: bool,
-    /// Threads that share targets and repetitions of simulated targets [default: one a core].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    threads: Option<u16>,
+    #[command(flatten)]
+    options: Options,
     /// Print the verdict as JSON.
     #[arg(long)]
     json: bool,
-    /// Replace a run of that name.
-    #[arg(long)]
-    force: bool,
-    /// Go on with an interrupted comparison of that name: give the same command again. Starts one if there is none.
-    #[arg(long, conflicts_with = "force")]
-    resume: bool,
+    #[command(flatten)]
+    start: Start,
 }
 
 #[derive(Serialize)]
@@ -108,7 +93,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         .map(|text| TargetSpec::parse(text))
         .collect::<Result<Vec<_>, SpecError>>()?;
     let bench = bench(args)?;
-    let may_begin = args.force || args.resume || !args.output.exists();
+    let may_begin = args.start.force || args.start.resume || !args.output.exists();
     if !may_begin {
         bail!("{}", how_to_go_on(&args.output));
     }
@@ -118,10 +103,11 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         workload: fsage_data::hash_file(&workload)?,
         targets: specs.iter().map(ToString::to_string).collect(),
         repetition: 1,
-        lenient: args.lenient,
-        check: false,
-        snapshots: args.snapshots,
-        control: !args.no_control,
+        lenient: args.options.lenient,
+        check: args.options.check,
+        snapshots: args.options.snapshots,
+        control: args.options.control,
+        map: args.options.map,
         bench,
     };
     let steps = Steps {
@@ -129,9 +115,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         specs: &specs,
         run: &args.output,
         made_of: &made_of,
-        threads: args.threads.map(usize::from),
-        force: args.force,
-        resume: args.resume,
+        start: args.start,
     };
     let step = |number: u32, what: &str| ui.note(&format!("Step {number} of 3: {what}"));
     step(1, "aging");
@@ -206,10 +190,10 @@ fn workload(args: &Args, ui: Ui) -> anyhow::Result<PathBuf> {
     let mut file = name.to_owned();
     file.push("-workload.parquet");
     let path = args.output.with_file_name(file);
-    if path.exists() && args.resume {
+    if path.exists() && args.start.resume {
         return Ok(path);
     }
-    if path.exists() && !args.force {
+    if path.exists() && !args.start.force {
         bail!(
             "{}: exists already (--force replaces it, --resume takes it)",
             path.display()

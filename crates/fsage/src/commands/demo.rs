@@ -7,6 +7,7 @@ use fsage_core::WorkloadHeader;
 use fsage_core::size::human;
 use fsage_durable::{FolderLock, make_folders};
 use fsage_import::git::{self, GitOptions, GitSummary};
+use fsage_lab::aging::Start;
 use fsage_lab::benching;
 use fsage_lab::days;
 use fsage_lab::experiment::{Bench, MadeOf, Steps, Verdict, print_verdict};
@@ -121,6 +122,7 @@ fn compare(
         check: false,
         snapshots: None,
         control: true,
+        map: true,
         bench,
     };
     let steps = Steps {
@@ -128,9 +130,10 @@ fn compare(
         specs: &specs,
         run,
         made_of: &made_of,
-        threads: None,
-        force: true,
-        resume: false,
+        start: Start {
+            force: true,
+            ..Start::default()
+        },
     };
     ui.note("  replaying");
     steps.age(&ui)?;
