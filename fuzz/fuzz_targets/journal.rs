@@ -29,7 +29,9 @@ fn again(recovered: &Recovered) {
         .progress(recovered.events_done, &recovered.deviations)
         .unwrap();
     for (number, day) in recovered.days.iter().enumerate() {
-        journal.day(number as u64, day).unwrap();
+        journal
+            .day(number as u64, recovered.events_done, day)
+            .unwrap();
     }
     journal.flush().unwrap();
     drop(journal);
@@ -47,7 +49,7 @@ fn sound() -> Vec<u8> {
     let path = folder.path().join("journal");
     let mut journal = Journal::create(&path, "{}").unwrap();
     journal.progress(500, &[]).unwrap();
-    journal.day(0, b"day").unwrap();
+    journal.day(0, 501, b"day").unwrap();
     journal.progress(1000, &[]).unwrap();
     fs::read(&path).unwrap()
 }

@@ -9,8 +9,8 @@
 
 #![no_main]
 
-use fsage_core::{Extent, FileKind, WorkloadHeader};
 use fsage_core::snapshot::{Inode, SnapshotRow};
+use fsage_core::{Extent, FileKind, WorkloadHeader};
 use fsage_data::snapshot::{Form, InodeReader, InodeWriter};
 use fsage_data::table::read_table;
 use fsage_data::{OpsReader, WorkloadReader, WorkloadWriter, hide_decoder_panics};
