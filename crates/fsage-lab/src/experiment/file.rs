@@ -34,8 +34,7 @@ pub struct File {
     #[serde(default)]
     pub workload: Vec<Spanned<Workload>>,
     /// How they are aged.
-    #[serde(default)]
-    pub age: aging::Options,
+    pub age: Option<Spanned<aging::Options>>,
     /// What is benchmarked; without it nothing is.
     pub bench: Option<Spanned<Bench>>,
     /// What must hold; without it nothing is checked.

@@ -121,7 +121,13 @@ impl Plan {
             text,
         };
         let file = source.parse()?;
-        file.age.check().map_err(|why| source.wrong(&(0..0), why))?;
+        let age = file
+            .age
+            .as_ref()
+            .map_or_else(aging::Options::default, |age| *age.get_ref());
+        if let (Err(why), Some(table)) = (age.check(), &file.age) {
+            return Err(source.wrong(&table.span(), why));
+        }
         let name = match &file.name {
             Some(name) => {
                 fits_file_names(name.get_ref()).map_err(|why| source.wrong(&name.span(), &why))?;
@@ -142,7 +148,7 @@ impl Plan {
             cells,
             bench: bench.transpose()?,
             check: check.transpose()?,
-            age: file.age,
+            age,
             writes_report: file.report.write,
         })
     }

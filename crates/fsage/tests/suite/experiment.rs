@@ -455,7 +455,7 @@ fn an_experiment_is_checked_by_the_rules_that_its_file_names() {
 }
 
 /// What is wrong, with `$T` for a line of targets and `$W` for the table of a workload; and what must be said.
-const WRONG: [(&str, &[&str]); 30] = [
+const WRONG: [(&str, &[&str]); 31] = [
     (
         "tagets = 1\n$W", // typos: ignore
         &[
@@ -550,6 +550,10 @@ const WRONG: [(&str, &[&str]); 30] = [
     (
         "$T[[workload]]\ngenerate = { git = { repo = \".\", clones = 0 } }\n",
         &["e.toml:2", "clones: expected 1 to 100000"],
+    ),
+    (
+        "$T$W[age]\nsnapshots = 0\n",
+        &["e.toml:4", "snapshots: expected 1 day or more"],
     ),
     (
         "$T[[workload]]\ngenerate = 7\n",
