@@ -48,13 +48,13 @@ bench: setup ## Measure the performance budget of DESIGN.md
 
 lint: format-check clippy doc deny spelling ## Check format, lints, documentation, dependencies, spelling
 
-# Models are declared by the list in crates/fsage-models/src/lib.rs, which cargo fmt does not read.
-MODELS := $(wildcard crates/fsage-models/src/*/mod.rs)
+# Models and metrics are declared by the lists in the lib.rs of their crates, which cargo fmt does not read.
+LISTED := $(wildcard crates/fsage-models/src/*/mod.rs crates/fsage-metrics/src/*.rs)
 
 format-check:
 	@scripts/setup.sh lint
 	cargo fmt --all --check
-	rustfmt --edition 2024 --check $(MODELS)
+	rustfmt --edition 2024 --check $(LISTED)
 
 clippy:
 	@scripts/setup.sh lint
@@ -71,7 +71,7 @@ spelling:
 fmt: ## Format all Rust code
 	@scripts/setup.sh lint
 	cargo fmt --all
-	rustfmt --edition 2024 $(MODELS)
+	rustfmt --edition 2024 $(LISTED)
 
 doc: setup ## Build target/doc; a broken link is an error
 	RUSTDOCFLAGS="--deny warnings" cargo doc $(CARGO_FLAGS) --workspace --no-deps

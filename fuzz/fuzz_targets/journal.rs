@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use fsage_target::directory::{Journal, Recovered};
+use fsage_real::directory::{Journal, Recovered};
 use libfuzzer_sys::fuzz_target;
 use std::fs;
 

@@ -4,6 +4,9 @@
 //! A [`Benchmark`] has cases, most often a size of files each, and asks a [`Subject`] to make, read, write and delete
 //! files. [`run()`] goes over cases and repetitions, each on a fresh state that a [`Stand`] makes, and gives a
 //! [`Measurement`] a phase; [`Summary`] says what repetitions are worth together.
+//!
+//! It may use hosts, disks, models and real file systems, and knows no runs: what is measured, and where results go, is
+//! said by `fsage-lab`.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -25,7 +25,7 @@ use free_map::Deviation;
 use fsage_core::{FileKind, FileView, Geometry};
 use fsage_linux::facts::facts;
 use fsage_metrics::LayoutScore;
-use fsage_target::directory::{CHUNK, Content, DEFAULT_RESERVE_BYTES, Volume};
+use fsage_real::directory::{CHUNK, Content, DEFAULT_RESERVE_BYTES, Volume};
 use rustix::fs::{
     Advice, AtFlags, FileType, IFlags, Mode, OFlags, fadvise, fstatvfs, mkdirat, statat, syncfs,
 };

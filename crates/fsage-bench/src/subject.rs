@@ -5,8 +5,8 @@ use crate::simulated::DriveTooSmall;
 use fsage_core::{Outcome, StateError};
 use fsage_durable::FileError;
 use fsage_metrics::LayoutScore;
-use fsage_target::directory::TargetError;
-use fsage_target::loop_image::ImageError;
+use fsage_real::directory::TargetError;
+use fsage_real::loop_image::ImageError;
 use std::path::PathBuf;
 use thiserror::Error;
 

@@ -1,4 +1,8 @@
-//! Snapshots of real file systems.
+//! Snapshots of real file systems: of mounted trees, by a walk and FIEMAP, and of unmounted ext2, ext3 and ext4 images,
+//! by reading their structures.
+//!
+//! It may use system calls and reads images as whoever made them left them, be they damaged or hostile; it gives what
+//! it finds to a sink of `fsage-core` and knows nothing of how snapshots are kept.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -233,14 +233,22 @@ impl Key {
     }
 }
 
-/// The name that is nearest to what was given, if one is near enough to have been meant.
+/// The name that is nearest to what was given, if one is near enough to have been meant: a third of the letters may be
+/// wrong.
 pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let letters = given.chars().count();
     let near = names
         .into_iter()
         .map(|name| (distance(given, name), name))
         .min_by_key(|&(distance, _)| distance)?;
-    // A third of the letters may be wrong.
-    (near.0 <= given.chars().count().max(3) / 3).then_some(near.1)
+    (near.0 <= letters.max(3) / 3).then_some(near.1)
+}
+
+/// What a message says after a name that is unknown: which of the known ones was probably meant, and all of them.
+pub fn instead(given: &str, known: &[&str]) -> String {
+    let meant = nearest(given, known.iter().copied());
+    let meant = meant.map_or_else(String::new, |name| format!("did you mean `{name}`? "));
+    format!("; {meant}known: {}", known.join(", "))
 }
 
 /// How many letters have to be put in, left out, replaced, or swapped with the next.
@@ -278,6 +286,8 @@ mod tests {
             ("polciy", "policy", 1),
             ("", "abc", 3),
             ("abc", "", 3),
+            // Levenshtein's own kind of example, in any textbook.
+            ("kitten", "sitting", 3),
         ] {
             assert_eq!(distance(a, b), expected, "{a} {b}");
         }
@@ -289,6 +299,10 @@ mod tests {
         assert_eq!(nearest("polcy", names), Some("policy"));
         assert_eq!(nearest("szie", names), Some("size"));
         assert_eq!(nearest("cgblocks", names), Some("cg_blocks"));
+        let metrics = ["layout_score", "layout_ratio", "utilization"];
+        assert_eq!(nearest("layout_scor", metrics), Some("layout_score"));
+        assert_eq!(nearest("utilisation", metrics), Some("utilization")); // typos: ignore
+        assert_eq!(nearest("speed", metrics), None);
         assert_eq!(nearest("rearrange", names), None);
         assert_eq!(nearest("", names), None);
         assert_eq!(nearest("x", []), None);

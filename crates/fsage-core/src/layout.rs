@@ -250,7 +250,8 @@ pub trait Layout {
 
     /// Visits what has changed since [`watch`](Layout::watch) or the last call: first how all inodes that were touched
     /// were before, then how those of them are that are there now. One that is there on one side only is new or gone;
-    /// one that is on neither came and went. Of directories no extents are told.
+    /// one that is on neither came and went. Of directories no extents are told, and of paths at least the last
+    /// component.
     fn take_changes(&mut self, _visit: &mut dyn FnMut(Change<'_>)) {}
 
     /// Visits the names beyond the first of inodes that have several, in an order that depends on the state alone.

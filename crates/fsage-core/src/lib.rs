@@ -17,11 +17,14 @@ pub mod layout;
 pub mod layout_in_memory;
 pub mod log_usage;
 pub mod names;
+pub mod op_counts;
+pub mod operations;
 pub mod rng;
 pub mod short_lived;
 pub mod size;
 pub mod snapshot;
 pub mod tree_order;
+pub mod words;
 
 pub use event::{
     DirId, Event, EventSink, EventSource, EventsInMemory, FileId, Op, Origin, SinkError, TQuality,
@@ -32,6 +35,7 @@ pub use io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io, Work};
 pub use layout::{Change, Extent, FileKind, FileView, Geometry, Layout, Run, Space};
 pub use layout_in_memory::LayoutInMemory;
 pub use log_usage::{LiveClass, LogUsage};
+pub use op_counts::OpCounts;
 pub use rng::Rng;
 pub use snapshot::{SnapshotSink, SnapshotSource};
 pub use tree_order::TreeOrder;

@@ -2,6 +2,8 @@
 //!
 //! Workloads and inode tables are read and written as streams, so they may be of any length. Files get their
 //! names only when they are complete, and nothing is written over unless asked for.
+//!
+//! This is the one crate that knows Arrow and Parquet, so that nothing below it waits for them to compile.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -2,7 +2,7 @@
 
 use crate::error::FileError;
 use crate::folder::sync_parent;
-use crate::names;
+use crate::{lock, names};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, openat, renameat_with};
 use rustix::io::Errno;
 use std::fs::{self, File};
@@ -108,7 +108,9 @@ impl CompleteFile {
             },
             _ => FileError::io(&file.path, "cannot rename the finished file")(error),
         })?;
-        file.file = None;
+        if let Some(complete) = file.file.take() {
+            lock::release(complete.get_ref());
+        }
         sync_parent(&file.path).map_err(FileError::io(&file.path, "cannot sync the folder of it"))
     }
 }
@@ -199,6 +201,19 @@ mod tests {
 
     fn entries(folder: &Path) -> usize {
         fs::read_dir(folder).unwrap().count()
+    }
+
+    #[test]
+    fn a_published_file_is_not_locked_though_somebody_has_a_copy_of_its_descriptor() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x");
+        let mut file = PartialFile::create(&path, false).unwrap();
+        // As a program that another thread is just about to start.
+        let copy = file.as_file().unwrap().try_clone().unwrap();
+        file.finish().unwrap();
+        let opened = File::open(&path).unwrap().into();
+        assert_eq!(lock::try_lock(&opened).unwrap(), lock::Lock::Taken);
+        drop(copy);
     }
 
     #[test]

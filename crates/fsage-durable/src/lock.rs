@@ -141,9 +141,14 @@ impl FolderLock {
 
 impl Drop for FolderLock {
     fn drop(&mut self) {
-        // Closing would do, if no other thread were just about to start a program with a copy of the descriptor.
-        let _ = flock(&self.folder, FlockOperation::Unlock);
+        release(&self.folder);
     }
+}
+
+/// Gives up the lock on what is open. Closing would do, if no other thread were just about to start a program with a
+/// copy of the descriptor.
+pub(crate) fn release(what: impl AsFd) {
+    let _ = flock(what, FlockOperation::Unlock);
 }
 
 /// What came of trying to lock something.

@@ -9,6 +9,9 @@
 //! - [`snapshots`]: `find -printf`, tables in text, fs-hasher, GUFI.
 //! - [`strace`]: the system calls of programs, as strace logs them.
 //! - [`trace`]: what all traces share.
+//!
+//! An importer reads a stream and fills an event or snapshot sink of `fsage-core`; where files lie and how results are
+//! kept is not its matter. It may start `git`, and no other program.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -2,7 +2,7 @@
 //!
 //! A path that somebody names may be a pipe that nobody writes to, a device that never ends, or a file of any size.
 //! So everything is opened here: a [`file()`] is a regular one; a [`stream()`] may be a pipe, and is waited for with an
-//! eye on whether the program shall stop ([`stop_when`]); a [`text`] has a limit.
+//! eye on whether the program shall stop ([`stop_when`]); a [`text`] has a limit. It uses no other crate of fsage.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

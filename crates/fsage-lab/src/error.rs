@@ -70,11 +70,6 @@ impl Error {
         self.0.chain()
     }
 
-    /// The outermost error of this type.
-    pub fn downcast_ref<E: std::error::Error + Send + Sync + 'static>(&self) -> Option<&E> {
-        self.0.downcast_ref()
-    }
-
     /// The same with a message around it.
     #[must_use]
     pub fn context(self, message: impl Display + Send + Sync + 'static) -> Error {

@@ -6,9 +6,10 @@
 //! | age targets by it | [`age`] | their days, and a run: a folder with everything |
 //! | measure a run, a snapshot, a directory or an image | [`measure`] | metrics |
 //! | benchmark what was aged against what was not | [`bench_run`], [`bench_empty`] | measurements with their spread |
+//! | do the three of these for several targets | [`compare()`] | a verdict on each |
 //! | do all of that over a matrix of targets, workloads and seeds | [`experiment`] | its cells and verdicts |
 //! | judge a run by rules, or against another | [`check()`] | pass or fail, rule by rule |
-//! | ask how well snapshots stand for the truth | [`verify`] | differences, day by day |
+//! | ask how well snapshots stand for the truth | [`verify_method`] | differences, day by day |
 //! | look at it | [`write_report`] | one HTML page |
 //!
 //! Nothing here prints. Whoever wants to see how work goes on hands in a [`Watch`]; [`Unwatched`] sees nothing. Long
@@ -29,7 +30,7 @@
 //! let run = folder.path().join("run");
 //! let aged = age(&AgeRequest::new(&workload, &targets, &run), &Unwatched)?;
 //! let last = aged[0].rows.last().expect("a day");
-//! assert_eq!(last.files, 2);
+//! assert_eq!(last.number("files"), Some(2.0));
 //! # Ok::<(), fsage_lab::Error>(())
 //! ```
 
@@ -40,6 +41,7 @@ pub mod benching;
 pub mod cffs_image;
 pub mod check;
 pub mod collect;
+pub mod compare;
 pub mod days;
 pub mod device;
 pub mod error;
@@ -58,8 +60,10 @@ pub mod watch;
 pub use aging::{Aged, Options as AgeOptions, Request as AgeRequest, age};
 pub use benching::{measure_empty as bench_empty, measure_run as bench_run};
 pub use check::check;
+pub use compare::{Request as CompareRequest, compare};
 pub use error::{Error, Result};
 pub use fsage_target::TargetSpec;
 pub use generate::generate;
 pub use report::write as write_report;
+pub use verify::verify_method;
 pub use watch::{Progress, Unit, Unwatched, Watch};

@@ -5,6 +5,7 @@ use crate::days::{self, DayRow};
 use crate::run_folder::{Manifest, State};
 use crate::watch::Watch;
 use crate::{Result, aging};
+use fsage_core::LayoutInMemory;
 use fsage_data::SnapshotFile;
 use std::path::Path;
 
@@ -49,15 +50,15 @@ pub fn snapshot(path: &Path, number: Option<u32>) -> Result<SnapshotFile> {
     })
 }
 
-/// Measures a directory of a mounted file system, or an unmounted ext2, ext3 or ext4 image, as it is now. What could
-/// not be read is a warning.
+/// Collects a directory of a mounted file system, or an unmounted ext2, ext3 or ext4 image, as it is now: a layout that
+/// can be measured. What could not be read is a warning.
 ///
 /// # Errors
 /// The path cannot be read, or is neither; an interrupt.
-pub fn path(path: &Path, watch: &dyn Watch) -> Result<DayRow> {
+pub fn path(path: &Path, watch: &dyn Watch) -> Result<LayoutInMemory> {
     let (layout, report) = collect_layout(path, watch)?;
     for warning in &report.warnings {
         watch.warn(warning);
     }
-    Ok(DayRow::of_layout(&fsage_metrics::measure(&layout)))
+    Ok(layout)
 }

@@ -1,6 +1,8 @@
 //! Results as text: tables, shares, scores, JSON.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, TableComponent, presets};
+use fsage_core::size::human;
+use fsage_metrics::Unit;
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -32,6 +34,18 @@ pub fn print_json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()
 /// A share as percent; a dash where it is not known.
 pub fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| "-".to_owned(), |s| format!("{:.1} %", s * 100.0))
+}
+
+/// A number in its unit, as people read it.
+pub fn number(unit: Unit, value: f64) -> String {
+    match unit {
+        Unit::Number(_) => (value as u64).to_string(),
+        Unit::Bytes => human(value as u64),
+        Unit::Share => percent(Some(value)),
+        Unit::Score => format!("{value:.4}"),
+        Unit::Mean(_, digits) => format!("{value:.0$}", usize::from(digits)),
+        Unit::Flag => if value > 0.0 { "yes" } else { "no" }.to_owned(),
+    }
 }
 
 /// A score; a dash where it is not known.

@@ -13,7 +13,7 @@
 use crate::error::{Context, bail, ensure};
 use fsage_core::names;
 use fsage_data::table::{self, Column, ColumnKind, Table, TableWriter, Value};
-use fsage_target::directory::{Content, Expected, ExpectedFile, What};
+use fsage_real::directory::{Content, Expected, ExpectedFile, What};
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::ops::Range;

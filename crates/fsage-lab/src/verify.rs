@@ -5,16 +5,18 @@
 
 mod ablation;
 mod matching;
+mod method;
 
 pub use ablation::{Loss, without};
 pub use matching::{Matches, Operations};
+pub use method::{Attempt, Lost, Request, Verdict, verify_method};
 
 use crate::error::{Context, bail};
 use fsage_core::short_lived::Profile;
 use fsage_core::snapshot::{SnapshotInfo, SnapshotsInMemory};
-use fsage_core::{Event, EventSource, EventsInMemory, FileSystem, Layout, Op, Outcome};
+use fsage_core::{Event, EventSource, EventsInMemory, Op, Outcome};
 use fsage_metrics::{Measures, measure};
-use fsage_models::ffs::Ffs;
+use fsage_models::AnyModel;
 use fsage_target::{Aging, ReplayError, Stamps, Target, TargetSpec, replay};
 use fsage_workload::from_snapshots::{FromSnapshots, Options, ShortLived};
 use fsage_workload::short_lived::{Extractor, ExtractorOptions, Window};
@@ -37,12 +39,12 @@ pub struct Truth {
 /// The workload cannot be read; what `go_on` says.
 pub fn observe(
     source: &mut dyn EventSource,
-    mut fs: Ffs,
+    mut fs: Box<dyn AnyModel>,
     go_on: &mut dyn FnMut() -> crate::Result<()>,
 ) -> crate::Result<Truth> {
     let epoch_s = source.header().epoch_unix_s.unwrap_or(0);
     let epoch_ns = epoch_s.saturating_mul(1_000_000_000);
-    let mut stamps = Stamps::new(&fs, epoch_ns);
+    let mut stamps = Stamps::new(&*fs, epoch_ns);
     let mut truth = Truth {
         days: Vec::new(),
         snapshots: SnapshotsInMemory::default(),
@@ -55,7 +57,9 @@ pub fn observe(
         match event.op {
             Op::Day => {
                 go_on()?;
-                truth.end_day(&fs, &stamps, event.t_ns);
+                fs.end_day();
+                truth.end_day(&*fs, &stamps, event.t_ns);
+                fs.begin_day();
                 truth.events.push(event);
                 open = false;
                 continue;
@@ -63,7 +67,7 @@ pub fn observe(
             op if op.verb().is_probe() => continue,
             _ => open = true,
         }
-        let before = inode_of(&fs, &stamps, &event.op);
+        let before = inode_of(&*fs, &stamps, &event.op);
         let outcome = fs
             .apply(&event.op)
             .with_context(|| format!("line {}: {}", event.line, event.op.verb()))?;
@@ -71,9 +75,9 @@ pub fn observe(
             t_ns: event.t_ns.map(|t| t - epoch_ns),
             ..event.clone()
         };
-        stamps.applied(&in_epoch, outcome, &fs);
+        stamps.applied(&in_epoch, outcome, &*fs);
         if outcome == Outcome::Done {
-            let inode = inode_of(&fs, &stamps, &event.op).or(before);
+            let inode = inode_of(&*fs, &stamps, &event.op).or(before);
             event.t_ns = event.t_ns.or(Some(stamps.now_ns()));
             event.src_ino = inode.map(|i| i.0);
             event.src_gen = inode.map(|i| i.1);
@@ -82,7 +86,8 @@ pub fn observe(
         }
     }
     if open {
-        truth.end_day(&fs, &stamps, None);
+        fs.end_day();
+        truth.end_day(&*fs, &stamps, None);
         truth.events.push(Event::day("end").at(stamps.now_ns()));
     }
     if truth.days.is_empty() {
@@ -92,7 +97,7 @@ pub fn observe(
 }
 
 /// Number and generation of the inode that an operation is done to, if it is a file that is there.
-fn inode_of(fs: &Ffs, stamps: &Stamps, op: &Op) -> Option<(u64, u32)> {
+fn inode_of(fs: &dyn AnyModel, stamps: &Stamps, op: &Op) -> Option<(u64, u32)> {
     let (Op::Create { file, .. }
     | Op::Append { file, .. }
     | Op::Write { file, .. }
@@ -109,7 +114,7 @@ fn inode_of(fs: &Ffs, stamps: &Stamps, op: &Op) -> Option<(u64, u32)> {
 }
 
 impl Truth {
-    fn end_day(&mut self, fs: &Ffs, stamps: &Stamps, t_ns: Option<i64>) {
+    fn end_day(&mut self, fs: &dyn AnyModel, stamps: &Stamps, t_ns: Option<i64>) {
         let (inodes, names) = stamps.snapshot(fs);
         let info = SnapshotInfo {
             snap_id: self.days.len() as u32,
@@ -179,9 +184,9 @@ pub fn compare(
     let scores: Vec<f64> = agings[0]
         .days()
         .iter()
-        .map(|day| day.measures.layout.value())
+        .map(|day| day.measures.layout().value())
         .collect();
-    let wanted: Vec<f64> = truth.days.iter().map(|day| day.layout.value()).collect();
+    let wanted: Vec<f64> = truth.days.iter().map(|day| day.layout().value()).collect();
     if scores.len() != wanted.len() {
         bail!(
             "{} days were made from {} snapshots; please report this",

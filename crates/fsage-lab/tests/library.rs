@@ -36,3 +36,88 @@ fn an_error_says_whose_matter_it_is_and_leaves_nothing() {
     assert!(format!("{error:#}").contains("no.ops"), "{error:#}");
     assert!(!run.exists());
 }
+
+/// The worked example of CONTRIBUTING.md: what one file and one line say of a metric is in days.parquet, JSON, rules
+/// and the report.
+#[test]
+fn a_metric_is_one_file_and_one_line() {
+    use fsage_lab::check::{Rules, check};
+    use fsage_lab::{AgeRequest, TargetSpec, Unwatched, age, write_report};
+    use fsage_metrics::one_piece;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let workload = folder.path().join("w.ops");
+    // A file of two blocks is deleted between two others; one of three blocks then takes its place, and a bit more.
+    let text = "create 1 0 16384\ncreate 2 0 16384\ncreate 3 0 16384\nday 1\ndelete 2\ncreate 4 0 24576\nday 2\n";
+    fsage_durable::write(&workload, text, true).expect("a workload");
+    let targets = [TargetSpec::parse("ffs:preset=tiny").expect("a target")];
+    let run = folder.path().join("run");
+    let aged = age(&AgeRequest::new(&workload, &targets, &run), &Unwatched).expect("days");
+
+    let manifest = fsage_lab::run_folder::Manifest::read(&run).expect("a run");
+    let folder = run.join(&manifest.targets[0].folder);
+    let days = fsage_lab::days::read(&folder.join("days.parquet")).expect("days.parquet");
+    assert_eq!(days, aged[0].rows);
+    let share = days[1].value(&one_piece::SHARE).expect("known");
+    assert!(
+        days[0].value(&one_piece::SHARE) == Some(1.0) && share < 1.0,
+        "{share}"
+    );
+    assert_eq!(days[1].of_control(&one_piece::SHARE), Some(1.0));
+    let json = serde_json::to_value(&days[1]).expect("JSON");
+    assert_eq!(json["one_piece_share"], share);
+    assert_eq!(json["control_one_piece_share"], 1.0);
+
+    let check = |rules: &str| {
+        let rules = Rules::parse("rules.toml", rules)?;
+        check(&run, &rules, None).map(|outcome| outcome.failed() == 0)
+    };
+    let rule = "[[rule]]\nmetric = 'one_piece_share'\nmin = ";
+    assert!(check(&format!("{rule}{}", share - 0.01)).expect("a verdict"));
+    assert!(!check(&format!("{rule}{}", share + 0.01)).expect("a verdict"));
+    let error = check("[[rule]]\nmetric = 'one_peace_share'\nmin = 1").expect_err("no such metric");
+    let meant = "did you mean `one_piece_share`?";
+    assert!(error.to_string().contains(meant), "{error}");
+
+    let page = run.join("report.html");
+    write_report(&run, &page, None, &Unwatched).expect("a page");
+    let page = std::fs::read_to_string(page).expect("a page");
+    let row = format!(
+        "<td class=\"short\">{} (share)</td>",
+        one_piece::SHARE.title
+    );
+    let row = if page.contains(&row) {
+        row
+    } else {
+        row.replace("short", "long")
+    };
+    assert!(page.contains(&row), "the table of all metrics has it");
+    assert!(page.contains("Column one_piece_share: share, more is better."));
+}
+
+/// No source names the metric of the worked example but its file, and the line that lists it.
+#[test]
+fn no_other_source_knows_the_metric_of_the_example() {
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut folders = vec![crates.clone()];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder of sources") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let text = std::fs::read_to_string(&path).expect("a source");
+                let lines = text.lines().filter(|line| line.contains("one_piece"));
+                let relative = path.strip_prefix(&crates).expect("below");
+                found.extend(lines.map(|_| relative.display().to_string()));
+            }
+        }
+    }
+    found.retain(|path| !path.contains("/tests/"));
+    found.sort_unstable();
+    let file = "fsage-metrics/src/one_piece.rs";
+    let (of_file, others): (Vec<_>, Vec<_>) = found.iter().partition(|path| *path == file);
+    assert!(!of_file.is_empty());
+    assert_eq!(others, ["fsage-metrics/src/lib.rs"]);
+}

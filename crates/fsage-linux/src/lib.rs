@@ -1,6 +1,7 @@
 //! System calls of Linux that the standard library lacks, as safe functions: one file a call.
 //!
-//! This is the one crate of the workspace with `unsafe` in it.
+//! This is the one crate of the workspace with `unsafe` in it. It knows the kernel and nothing else of fsage: what a
+//! call is for is said by whoever makes it.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

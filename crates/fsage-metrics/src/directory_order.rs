@@ -26,9 +26,76 @@ mod sequence;
 pub(crate) use kept::KeptOrder;
 
 use crate::LayoutScore;
+use crate::metric::{Better, Metric, Section, Unit};
 use crate::placed::{end_of, placed_data};
 use fsage_core::tree_order::Step;
 use fsage_core::{FileKind, FileView, Geometry, Layout, TreeOrder};
+
+/// The metrics of this file.
+pub const METRICS: &[&Metric] = &[&ADJACENCY, &DYNAMIC, &LOCALITY, &NEXT_FILE_BYTES];
+
+/// Files that begin right behind the one before them in their directory.
+pub static ADJACENCY: Metric = Metric {
+    better: Better::Higher,
+    has_control: true,
+    generation: 1,
+    ..Metric::real(
+        "adjacency",
+        "files right behind the one before",
+        Unit::Share,
+        Section::DirectoryOrder,
+        "Of two files that follow each other in a directory, how often the second begins right behind the end of \
+         the first.",
+        |m| m.order.adjacent.share(),
+    )
+};
+
+/// Share of contiguous steps over all blocks in the order of a walk.
+pub static DYNAMIC: Metric = Metric {
+    better: Better::Higher,
+    has_control: true,
+    generation: 1,
+    ..Metric::real(
+        "dynamic_layout_score",
+        "dynamic layout score",
+        Unit::Score,
+        Section::DirectoryOrder,
+        "The share of contiguous steps over all blocks when all files are read directory by directory, within files \
+         and between them: it approximates what a disk is asked for by a backup.",
+        |m| m.order.dynamic.share(),
+    )
+};
+
+/// Files that begin in the group most files of their directory begin in.
+pub static LOCALITY: Metric = Metric {
+    better: Better::Higher,
+    has_control: true,
+    generation: 1,
+    ..Metric::real(
+        "directory_locality",
+        "files in the main group of their directory",
+        Unit::Share,
+        Section::DirectoryOrder,
+        "The share of files that begin in the group in which most files of their directory begin, where there are \
+         groups.",
+        |m| m.order.in_main_group?.share(),
+    )
+};
+
+/// Median distance to the next file of the directory.
+pub static NEXT_FILE_BYTES: Metric = Metric {
+    better: Better::Lower,
+    has_control: true,
+    generation: 1,
+    ..Metric::count(
+        "next_file_bytes",
+        "median distance to the next file",
+        Unit::Bytes,
+        Section::DirectoryOrder,
+        "Median distance from the end of a file to the start of the next one of its directory, in either direction.",
+        |m| m.order.next_file_bytes,
+    )
+};
 
 /// Metrics of files in directory order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -17,8 +17,198 @@ mod kept;
 
 pub(crate) use kept::KeptFree;
 
+use crate::metric::{Better, Metric, Section, Unit};
 use crate::sign::Sign;
 use fsage_core::{Geometry, Layout, Space};
+
+/// The metrics of this file.
+pub const METRICS: &[&Metric] = &[
+    &BLOCKS,
+    &FRAGS,
+    &FRAG_SHARE,
+    &BYTES,
+    &RUNS,
+    &LARGEST_RUN_BYTES,
+    &BYTES_IN_64K_RUNS,
+    &BYTES_IN_1M_RUNS,
+    &PLACEABLE_64K,
+    &PLACEABLE_1M,
+    &PLACEABLE_64M,
+    &INODE_ROOM,
+];
+
+/// Free whole blocks.
+pub static BLOCKS: Metric = Metric {
+    generation: 0,
+    ..Metric::count(
+        "free_blocks",
+        "free whole blocks",
+        Unit::Number("blocks"),
+        Section::FreeSpace,
+        "Free whole blocks.",
+        |m| Some(m.free.as_ref()?.blocks),
+    )
+};
+
+/// Free fragments outside of free whole blocks.
+pub static FRAGS: Metric = Metric {
+    generation: 0,
+    ..Metric::count(
+        "free_frags",
+        "free fragments",
+        Unit::Number("fragments"),
+        Section::FreeSpace,
+        "Free fragments outside of free whole blocks.",
+        |m| Some(m.free.as_ref()?.frags),
+    )
+};
+
+/// Free fragments as a share of free space.
+pub static FRAG_SHARE: Metric = Metric {
+    better: Better::Lower,
+    generation: 0,
+    ..Metric::real(
+        "free_frag_share",
+        "free space in fragments",
+        Unit::Share,
+        Section::FreeSpace,
+        "Free fragments outside of free whole blocks, as a share of free space.",
+        |m| Some(m.free.as_ref()?.fragment_share(&m.geometry)),
+    )
+};
+
+/// All free bytes.
+pub static BYTES: Metric = Metric {
+    has_control: true,
+    generation: 0,
+    ..Metric::count(
+        "free_bytes",
+        "free bytes",
+        Unit::Bytes,
+        Section::FreeSpace,
+        "All free bytes.",
+        |m| Some(m.free.as_ref()?.bytes),
+    )
+};
+
+/// Maximal runs of free space.
+pub static RUNS: Metric = Metric {
+    better: Better::Lower,
+    has_control: true,
+    generation: 0,
+    ..Metric::count(
+        "free_runs",
+        "free runs",
+        Unit::Number("runs"),
+        Section::FreeSpace,
+        "Maximal runs of free space: the fewer they are for the same free bytes, the better large files can be \
+         placed.",
+        |m| Some(m.free.as_ref()?.runs),
+    )
+};
+
+/// The longest run of free space.
+pub static LARGEST_RUN_BYTES: Metric = Metric {
+    better: Better::Higher,
+    has_control: true,
+    generation: 0,
+    ..Metric::count(
+        "largest_free_run_bytes",
+        "longest run",
+        Unit::Bytes,
+        Section::FreeSpace,
+        "The longest run of free space: no file can have a longer piece.",
+        |m| Some(m.free.as_ref()?.largest_run_bytes),
+    )
+};
+
+/// Free bytes in runs of at least 64 KiB.
+pub static BYTES_IN_64K_RUNS: Metric = Metric {
+    better: Better::Higher,
+    generation: 0,
+    ..Metric::count(
+        "free_bytes_in_64k_runs",
+        "free in runs of 64 KiB or more",
+        Unit::Bytes,
+        Section::FreeSpace,
+        "Free bytes in runs of at least 64 KiB.",
+        |m| Some(m.free.as_ref()?.bytes_in_64k_runs),
+    )
+};
+
+/// Free bytes in runs of at least 1 MiB.
+pub static BYTES_IN_1M_RUNS: Metric = Metric {
+    better: Better::Higher,
+    generation: 0,
+    ..Metric::count(
+        "free_bytes_in_1m_runs",
+        "free in runs of 1 MiB or more",
+        Unit::Bytes,
+        Section::FreeSpace,
+        "Free bytes in runs of at least 1 MiB.",
+        |m| Some(m.free.as_ref()?.bytes_in_1m_runs),
+    )
+};
+
+/// Extents of 64 KiB that could still be placed.
+pub static PLACEABLE_64K: Metric = Metric {
+    better: Better::Higher,
+    has_control: true,
+    generation: 1,
+    ..Metric::count(
+        "placeable_64k",
+        "room for extents of 64 KiB",
+        Unit::Number("extents"),
+        Section::FreeSpace,
+        "How many extents of 64 KiB could still be placed: over all runs of free space, how often it fits.",
+        |m| Some(m.free.as_ref()?.placeable_64k),
+    )
+};
+
+/// Extents of 1 MiB that could still be placed.
+pub static PLACEABLE_1M: Metric = Metric {
+    better: Better::Higher,
+    has_control: true,
+    generation: 1,
+    ..Metric::count(
+        "placeable_1m",
+        "room for extents of 1 MiB",
+        Unit::Number("extents"),
+        Section::FreeSpace,
+        "How many extents of 1 MiB could still be placed: over all runs of free space, how often it fits.",
+        |m| Some(m.free.as_ref()?.placeable_1m),
+    )
+};
+
+/// Extents of 64 MiB that could still be placed.
+pub static PLACEABLE_64M: Metric = Metric {
+    better: Better::Higher,
+    has_control: true,
+    generation: 1,
+    ..Metric::count(
+        "placeable_64m",
+        "room for extents of 64 MiB",
+        Unit::Number("extents"),
+        Section::FreeSpace,
+        "How many extents of 64 MiB could still be placed: over all runs of free space, how often it fits.",
+        |m| Some(m.free.as_ref()?.placeable_64m),
+    )
+};
+
+/// Chunks of inodes that could still be placed, or free inodes.
+pub static INODE_ROOM: Metric = Metric {
+    better: Better::Higher,
+    generation: 1,
+    ..Metric::count(
+        "inode_room",
+        "room for inodes or chunks of them",
+        Unit::Number("inodes or chunks"),
+        Section::FreeSpace,
+        "Whether new inodes can be made: where inodes are made in chunks, as in XFS, how many chunks fit, and where \
+         all are made with the file system, how many are free.",
+        |m| m.free.as_ref()?.inode_room,
+    )
+};
 
 const KIB_64: u64 = 64 << 10;
 const MIB: u64 = 1 << 20;

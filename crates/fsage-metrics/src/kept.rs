@@ -9,7 +9,7 @@ use crate::directory_order::KeptOrder;
 use crate::free_space::KeptFree;
 use crate::sign::Sign;
 use crate::{DirectoryOrder, Measures, Recorder, measure};
-use fsage_core::{Change, FileView, Layout};
+use fsage_core::{Change, FileView, Layout, Space};
 
 /// The measures of a layout that says what changes in it.
 #[derive(Clone, Debug)]
@@ -17,6 +17,7 @@ pub struct Kept {
     measures: Measures,
     order: KeptOrder,
     free: KeptFree,
+    space: Option<Space>,
     tallies: Option<Tallies>,
 }
 
@@ -25,15 +26,16 @@ impl Kept {
     /// counts what a block map shows.
     pub fn begin(layout: &mut dyn Layout, with_map: bool) -> Option<Kept> {
         let geometry = layout.geometry();
-        if geometry.inode_chunk_bytes > 0 || layout.space().is_none() || !layout.watch() {
+        if layout.space().is_none() || !layout.watch() {
             return None;
         }
         let grid = Grid::of(&geometry, Grid::MAX_CELLS);
         let mut kept = Kept {
-            measures: Measures::new(geometry),
-            order: KeptOrder::default(),
+            order: KeptOrder::new(has_names(layout)),
             tallies: with_map.then(|| Tallies::new(grid.clone(), true)),
-            free: KeptFree::new(grid),
+            free: KeptFree::new(grid, geometry.inode_chunk_bytes),
+            space: None,
+            measures: Measures::new(geometry),
         };
         layout.visit_files(&mut |file| kept.count(file, Sign::Add));
         kept.derive(layout);
@@ -42,7 +44,8 @@ impl Kept {
 
     /// Takes in what has changed since.
     pub fn update(&mut self, layout: &mut dyn Layout) -> &Measures {
-        let mut changed = false;
+        // What a log transfers and cleans changes on its own, and others may take space of a real file system.
+        let mut changed = self.measures.log.is_some() || self.space != layout.space();
         layout.take_changes(&mut |change| {
             changed = true;
             match change {
@@ -94,10 +97,22 @@ impl Kept {
     /// What is no sum over inodes.
     fn derive(&mut self, layout: &dyn Layout) {
         let measures = &mut self.measures;
+        self.space = layout.space();
         self.free.update(layout, self.tallies.as_mut());
         measures.free = self.free.measure(layout, &measures.geometry);
         measures.log = layout.log_usage();
-        let order = self.order.measure(measures.layout, &measures.geometry);
+        if measures.log.is_some() {
+            // It makes room for more inodes as it needs it.
+            measures.geometry.inodes_total = layout.geometry().inodes_total;
+        }
+        let order = self.order.measure(measures.layout(), &measures.geometry);
         measures.order = order.unwrap_or_else(|| DirectoryOrder::of(layout));
     }
+}
+
+/// Whether a layout knows the names of its entries.
+fn has_names(layout: &dyn Layout) -> bool {
+    let mut has_names = false;
+    layout.visit_files(&mut |file| has_names |= file.path.is_some());
+    has_names
 }

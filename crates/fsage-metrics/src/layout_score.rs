@@ -11,18 +11,100 @@
 //!
 //! **Holes.** The blocks of a hole are no blocks, and the predecessor of the block behind it is the last mapped block
 //! before it: to read the file in order costs no seek there. The original FFS study counted otherwise: it scored every
-//! block of the length, those of holes as not optimal, and those behind holes too.
-//! [`LayoutScore::of_file_holes_scored`] is that rule; only the microscope uses it that compares the FFS model with the
-//! original code. Without holes the two agree.
+//! block of the length, those of holes as not optimal, and those behind holes too. So does the microscope that compares
+//! the FFS model with the original code. Without holes the two agree.
 //!
 //! **Limits.** It says nothing of how far apart two blocks lie, nor of the way from file to file.
 //!
 //! **Source.** Smith and Seltzer 1996, section 3.
 
+use crate::metric::{Better, Metric, Section, Summed, Unit};
 use crate::placed::{end_of, placed_data};
 use crate::sign::Sign;
 use fsage_core::{FileKind, FileView, Geometry};
 use std::ops::AddAssign;
+
+/// The metrics of this file.
+pub const METRICS: &[&Metric] = &[&SCORE, &OPTIMAL, &SCORED, &SCORED_FILES];
+
+/// Aggregate layout score.
+pub static SCORE: Metric = Metric {
+    better: Better::Higher,
+    has_control: true,
+    ratio: Some("layout_ratio"),
+    unless_zero: Some(&SCORED),
+    generation: 0,
+    ..Metric::real(
+        "layout_score",
+        "layout score",
+        Unit::Score,
+        Section::Layout,
+        "Of all blocks that have a block of their file before them, the share that lies directly behind it on the \
+         disk: 1 means that no file is broken, and stands also where no block has one before it.",
+        |m| Some(m.sums.layout_score.all.value()),
+    )
+};
+
+/// Blocks that directly follow their predecessor.
+pub static OPTIMAL: Metric = Metric {
+    generation: 0,
+    ..Metric::count(
+        "layout_optimal",
+        "optimal blocks",
+        Unit::Number("blocks"),
+        Section::Layout,
+        "Blocks that directly follow the block of their file before them, which is what the layout score counts.",
+        |m| Some(m.sums.layout_score.all.optimal),
+    )
+};
+
+/// Blocks with a predecessor.
+pub static SCORED: Metric = Metric {
+    generation: 0,
+    ..Metric::count(
+        "layout_scored",
+        "blocks scored",
+        Unit::Number("blocks"),
+        Section::Layout,
+        "Blocks that have a block of their file before them.",
+        |m| Some(m.sums.layout_score.all.scored),
+    )
+};
+
+/// Files of at least two data blocks.
+pub static SCORED_FILES: Metric = Metric {
+    generation: 1,
+    ..Metric::count(
+        "scored_files",
+        "files of two blocks or more",
+        Unit::Number("files"),
+        Section::Layout,
+        "Files of at least two data blocks, which are those with a layout score.",
+        |m| Some(m.sums.layout_score.files),
+    )
+};
+
+/// Layout scores of a set of files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scores {
+    /// Files of at least two data blocks: those with a score.
+    pub files: u64,
+    /// The aggregate score.
+    pub all: LayoutScore,
+    /// The same by file size.
+    pub by_size: LayoutBySize,
+}
+
+impl Summed for Scores {
+    fn count(&mut self, file: &FileView<'_>, geometry: &Geometry, sign: Sign) {
+        let score = LayoutScore::of_file(file, geometry);
+        if score.scored > 0 {
+            sign.apply(&mut self.files, 1);
+            self.all.count(score, sign);
+            self.by_size.count(file.size_bytes, score, sign);
+        }
+    }
+}
 
 /// Blocks that follow their predecessor, of how many that have one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,24 +118,24 @@ pub struct LayoutScore {
 impl LayoutScore {
     /// The score of one file; 0 of 0 for what has none.
     pub fn of_file(file: &FileView<'_>, geometry: &Geometry) -> LayoutScore {
-        let steps = Steps::of(file, geometry);
-        LayoutScore {
-            optimal: steps.contiguous + steps.contiguous_over_holes,
-            scored: steps.blocks.saturating_sub(1),
+        let mut score = LayoutScore::default();
+        if file.kind != FileKind::Regular {
+            return score;
         }
-    }
-
-    /// The score of one file by the rule of the original FFS study: every block of the length counts, and one of a
-    /// hole or behind a hole is not optimal.
-    pub fn of_file_holes_scored(file: &FileView<'_>, geometry: &Geometry) -> LayoutScore {
-        if file.kind != FileKind::Regular || file.extents.is_none() {
-            return LayoutScore::default();
+        let block = u64::from(geometry.block_bytes.max(1));
+        let mut blocks = 0_u64;
+        let mut before = None;
+        for extent in placed_data(file, geometry) {
+            let length = extent.length_bytes.div_ceil(block);
+            blocks = blocks.saturating_add(length);
+            // Behind a hole, and where a source did not merge two that are neighbors, as with different flags.
+            let follows = before == Some(extent.physical_bytes);
+            let optimal = (length - 1).saturating_add(u64::from(follows));
+            score.optimal = score.optimal.saturating_add(optimal);
+            before = Some(end_of(&extent));
         }
-        let blocks = file.size_bytes.div_ceil(block_bytes(geometry));
-        LayoutScore {
-            optimal: Steps::of(file, geometry).contiguous,
-            scored: blocks.saturating_sub(1),
-        }
+        score.scored = blocks.saturating_sub(1);
+        score
     }
 
     /// Adds the score of a part, or takes it back.
@@ -71,50 +153,6 @@ impl LayoutScore {
     pub fn share(self) -> Option<f64> {
         (self.scored > 0).then(|| self.optimal as f64 / self.scored as f64)
     }
-}
-
-/// The way from block to block of a file.
-#[derive(Default)]
-struct Steps {
-    /// Mapped blocks.
-    blocks: u64,
-    /// Blocks that follow their predecessor in the file and on disk.
-    contiguous: u64,
-    /// Blocks behind a hole that follow the last block before it on disk.
-    contiguous_over_holes: u64,
-}
-
-impl Steps {
-    fn of(file: &FileView<'_>, geometry: &Geometry) -> Steps {
-        let mut steps = Steps::default();
-        if file.kind != FileKind::Regular {
-            return steps;
-        }
-        let block = block_bytes(geometry);
-        let mut before = None;
-        for extent in placed_data(file, geometry) {
-            let blocks = extent.length_bytes.div_ceil(block);
-            steps.blocks = steps.blocks.saturating_add(blocks);
-            steps.contiguous = steps.contiguous.saturating_add(blocks - 1);
-            if let Some((logical_end, physical_end)) = before
-                && physical_end == extent.physical_bytes
-            {
-                // Neighbors in both that a source did not merge, as with different flags.
-                if logical_end == extent.logical_bytes {
-                    steps.contiguous += 1;
-                } else {
-                    steps.contiguous_over_holes += 1;
-                }
-            }
-            let logical_end = extent.logical_bytes.saturating_add(extent.length_bytes);
-            before = Some((logical_end, end_of(&extent)));
-        }
-        steps
-    }
-}
-
-fn block_bytes(geometry: &Geometry) -> u64 {
-    u64::from(geometry.block_bytes.max(1))
 }
 
 impl AddAssign for LayoutScore {
@@ -256,8 +294,6 @@ pub(crate) mod tests {
         const K: u64 = 1024;
         let sparse = [extent(0, 64 * K, 16 * K), extent(32 * K, 80 * K, 16 * K)];
         assert_eq!(score(48 * K, &sparse), (3, 3));
-        let holes_scored = LayoutScore::of_file_holes_scored(&file(48 * K, &sparse), &geometry());
-        assert_eq!((holes_scored.optimal, holes_scored.scored), (2, 5));
     }
 
     #[test]

@@ -1,30 +1,16 @@
 //! All metrics of a layout.
 
 use crate::sign::Sign;
-use crate::{DirectoryOrder, FreeSpace, LayoutBySize, LayoutScore, Pieces, SplitFiles};
-use fsage_core::{FileKind, FileView, Geometry, Layout, LogUsage};
+use crate::{DirectoryOrder, FreeSpace, LayoutScore, Sums};
+use fsage_core::{FileView, Geometry, Layout, LogUsage};
 
 /// What a layout is worth at one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measures {
     /// Sizes of the file system.
     pub geometry: Geometry,
-    /// Regular files.
-    pub files: u64,
-    /// Directories.
-    pub directories: u64,
-    /// Their lengths, added up (regular files only).
-    pub file_bytes: u64,
-    /// Pieces of files, and the space of their data.
-    pub pieces: Pieces,
-    /// Regular files of at least two data blocks: those with a score.
-    pub scored_files: u64,
-    /// Aggregate layout score.
-    pub layout: LayoutScore,
-    /// The same by file size.
-    pub layout_by_size: LayoutBySize,
-    /// Files whose data begin in another group than their inode.
-    pub split: SplitFiles,
+    /// What is added up over inodes.
+    pub sums: Sums,
     /// Files in directory order.
     pub order: DirectoryOrder,
     /// Free space; `None` where it is not known.
@@ -38,14 +24,7 @@ impl Measures {
     pub(crate) fn new(geometry: Geometry) -> Measures {
         Measures {
             geometry,
-            files: 0,
-            directories: 0,
-            file_bytes: 0,
-            pieces: Pieces::default(),
-            scored_files: 0,
-            layout: LayoutScore::default(),
-            layout_by_size: LayoutBySize::new(),
-            split: SplitFiles::default(),
+            sums: Sums::default(),
             order: DirectoryOrder::default(),
             free: None,
             log: None,
@@ -54,21 +33,12 @@ impl Measures {
 
     /// Counts an inode, or takes back what it counted, in all that is a sum over inodes.
     pub(crate) fn count(&mut self, file: &FileView<'_>, sign: Sign) {
-        match file.kind {
-            FileKind::Regular => {}
-            FileKind::Directory => return sign.apply(&mut self.directories, 1),
-            _ => return,
-        }
-        sign.apply(&mut self.files, 1);
-        sign.apply(&mut self.file_bytes, file.size_bytes);
-        self.pieces.count(file, &self.geometry, sign);
-        self.split.count(file, &self.geometry, sign);
-        let score = LayoutScore::of_file(file, &self.geometry);
-        if score.scored > 0 {
-            sign.apply(&mut self.scored_files, 1);
-            self.layout.count(score, sign);
-            self.layout_by_size.count(file.size_bytes, score, sign);
-        }
+        self.sums.count(file, &self.geometry, sign);
+    }
+
+    /// Aggregate layout score.
+    pub fn layout(&self) -> LayoutScore {
+        self.sums.layout_score.all
     }
 
     /// Share of the data space in use, the reserve counted as free; `None` where the data space is unknown.
@@ -102,7 +72,7 @@ pub fn measure_and(
 mod tests {
     use super::*;
     use crate::layout_score::tests::{extent, file, geometry};
-    use fsage_core::{Run, Space};
+    use fsage_core::{FileKind, Run, Space};
 
     /// Two files and a directory on 8 MiB: one file in two pieces over a hole and an unmerged neighbor, one in
     /// one piece; free runs of 4 KiB, 64 KiB and 1 MiB.
@@ -148,12 +118,14 @@ mod tests {
     #[test]
     fn a_layout_is_measured() {
         let m = measure(&Disk);
-        assert_eq!((m.files, m.directories, m.file_bytes), (2, 1, 43 << 10));
+        let (files, pieces) = (m.sums.files, m.sums.pieces);
+        assert_eq!((files.regular, files.directories), (2, 1));
+        assert_eq!(files.bytes, 43 << 10);
         assert_eq!(
             (
-                m.pieces.files_with_extents,
-                m.pieces.fragmented_files,
-                m.pieces.pieces
+                pieces.files_with_extents,
+                pieces.fragmented_files,
+                pieces.pieces
             ),
             (2, 1, 3)
         );
@@ -162,8 +134,8 @@ mod tests {
             optimal: 1,
             scored: 2,
         };
-        assert_eq!(m.layout, score);
-        assert_eq!(m.layout_by_size.classes[2].files, 1);
+        assert_eq!(m.layout(), score);
+        assert_eq!(m.sums.layout_score.by_size.classes[2].files, 1);
         let space = m.free.clone().unwrap();
         assert_eq!((space.runs, space.largest_run_bytes), (3, 1 << 20));
         assert_eq!(space.bytes_in_64k_runs, (1 << 20) + (1 << 16));

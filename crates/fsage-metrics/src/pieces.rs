@@ -14,10 +14,123 @@
 //!
 //! **Source.** `filefrag` counts extents alike; the rest follows from FIEMAP's flags.
 
+use crate::Measures;
+use crate::metric::{Better, Metric, Section, Summed, Unit};
 use crate::placed::{end_of, placed_data};
 use crate::sign::Sign;
 use fsage_core::snapshot::source_flags;
 use fsage_core::{Extent, FileKind, FileView, Geometry};
+
+/// The metrics of this file.
+pub const METRICS: &[&Metric] = &[
+    &FRAGMENTED_FILES,
+    &PIECES,
+    &PER_FILE,
+    &INLINE_FILES,
+    &UNWRITTEN_BYTES,
+    &UNWRITTEN_SHARE,
+    &BEYOND_END_BYTES,
+];
+
+/// Files in more than one piece.
+pub static FRAGMENTED_FILES: Metric = Metric {
+    better: Better::Lower,
+    has_control: true,
+    generation: 0,
+    ..Metric::count(
+        "fragmented_files",
+        "files in more than one piece",
+        Unit::Number("files"),
+        Section::Layout,
+        "Files whose data lie in more than one piece on the disk.",
+        |m| Some(m.sums.pieces.fragmented_files),
+    )
+};
+
+/// Pieces of all files: runs that are contiguous on disk.
+pub static PIECES: Metric = Metric {
+    better: Better::Lower,
+    has_control: true,
+    generation: 0,
+    ..Metric::count(
+        "pieces",
+        "pieces of all files",
+        Unit::Number("pieces"),
+        Section::Layout,
+        "Pieces of all files: runs of the data of a file that are contiguous on the disk, over which a hole is no \
+         seek.",
+        |m| Some(m.sums.pieces.pieces),
+    )
+};
+
+/// Pieces per file with data on disk.
+pub static PER_FILE: Metric = Metric {
+    better: Better::Lower,
+    has_control: true,
+    generation: 1,
+    ..Metric::real(
+        "pieces_per_file",
+        "pieces per file",
+        Unit::Mean("pieces per file", 3),
+        Section::Layout,
+        "Pieces of a file, on average over files with data on the disk: 1 means that no file is broken.",
+        |m| m.sums.pieces.per_file(),
+    )
+};
+
+/// Files whose data lie inside metadata.
+pub static INLINE_FILES: Metric = Metric {
+    generation: 1,
+    ..Metric::count(
+        "inline_files",
+        "inline files",
+        Unit::Number("files"),
+        Section::Files,
+        "Files whose data lie inside metadata.",
+        |m| m.sums.pieces.known(m.sums.pieces.inline_files, m),
+    )
+};
+
+/// File data on disk that were allocated and never written.
+pub static UNWRITTEN_BYTES: Metric = Metric {
+    generation: 1,
+    ..Metric::count(
+        "unwritten_bytes",
+        "allocated, never written",
+        Unit::Bytes,
+        Section::Files,
+        "File data that were allocated and never written: reading them moves nothing from the device, so that no \
+         read benchmark of such files means anything.",
+        |m| m.sums.pieces.known(m.sums.pieces.unwritten_bytes, m),
+    )
+};
+
+/// Unwritten bytes as a share of file data on the disk.
+pub static UNWRITTEN_SHARE: Metric = Metric {
+    generation: 1,
+    ..Metric::real(
+        "unwritten_share",
+        "share never written",
+        Unit::Share,
+        Section::Files,
+        "Unwritten bytes as a share of file data on the disk.",
+        |m| m.sums.pieces.unwritten_share(),
+    )
+};
+
+/// Bytes allocated behind the end of files.
+pub static BEYOND_END_BYTES: Metric = Metric {
+    better: Better::Lower,
+    generation: 1,
+    ..Metric::count(
+        "beyond_end_bytes",
+        "allocated behind the end",
+        Unit::Bytes,
+        Section::Files,
+        "Bytes allocated behind the last block, or fragment, of files.",
+        |m| m.sums.pieces.known(m.sums.pieces.beyond_end_bytes, m),
+    )
+};
 
 /// Pieces of a set of files, and the space their data take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,8 +161,24 @@ impl Pieces {
         self.count(file, geometry, Sign::Add);
     }
 
-    /// Counts a file, or takes back what it counted.
-    pub(crate) fn count(&mut self, file: &FileView<'_>, geometry: &Geometry, sign: Sign) {
+    /// A sum over files whose extents are known; `None` where there are files, and of none they are.
+    fn known(&self, sum: u64, m: &Measures) -> Option<u64> {
+        (m.sums.files.regular == 0 || self.files_with_extents > 0).then_some(sum)
+    }
+
+    /// Pieces per file with data on disk; `None` where there is none.
+    pub fn per_file(&self) -> Option<f64> {
+        (self.files_with_data > 0).then(|| self.pieces as f64 / self.files_with_data as f64)
+    }
+
+    /// Unwritten bytes as a share of file data on disk; `None` where there is none.
+    pub fn unwritten_share(&self) -> Option<f64> {
+        (self.data_bytes > 0).then(|| self.unwritten_bytes as f64 / self.data_bytes as f64)
+    }
+}
+
+impl Summed for Pieces {
+    fn count(&mut self, file: &FileView<'_>, geometry: &Geometry, sign: Sign) {
         if file.kind != FileKind::Regular {
             return;
         }
@@ -85,16 +214,6 @@ impl Pieces {
         ] {
             sign.apply(sum, n);
         }
-    }
-
-    /// Pieces per file with data on disk; `None` where there is none.
-    pub fn per_file(&self) -> Option<f64> {
-        (self.files_with_data > 0).then(|| self.pieces as f64 / self.files_with_data as f64)
-    }
-
-    /// Unwritten bytes as a share of file data on disk; `None` where there is none.
-    pub fn unwritten_share(&self) -> Option<f64> {
-        (self.data_bytes > 0).then(|| self.unwritten_bytes as f64 / self.data_bytes as f64)
     }
 }
 

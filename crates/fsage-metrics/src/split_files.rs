@@ -3,8 +3,54 @@
 //! A split file costs a long seek between its inode and its data. The distance is the difference of the two
 //! group numbers. Source: Smith and Seltzer 1997, section 6.
 
+use crate::metric::{Better, Metric, Section, Summed, Unit};
 use crate::sign::Sign;
 use fsage_core::{FileKind, FileView, Geometry};
+
+/// The metrics of this file.
+pub const METRICS: &[&Metric] = &[&SPLIT, &DISTANCE_1, &DISTANCE_BELOW_10];
+
+/// Files whose first block lies in another group than their inode.
+pub static SPLIT: Metric = Metric {
+    better: Better::Lower,
+    has_control: true,
+    generation: 0,
+    ..Metric::count(
+        "split_files",
+        "split files",
+        Unit::Number("files"),
+        Section::Layout,
+        "Files whose first block lies in another cylinder or block group than their inode, which none does where a \
+         file system has no groups.",
+        |m| Some(m.sums.split_files.split),
+    )
+};
+
+/// Of these, those in a neighboring group.
+pub static DISTANCE_1: Metric = Metric {
+    generation: 0,
+    ..Metric::count(
+        "split_distance_1",
+        "split files one group away",
+        Unit::Number("files"),
+        Section::Layout,
+        "Split files that begin in a group next to that of their inode.",
+        |m| Some(m.sums.split_files.distance_1),
+    )
+};
+
+/// Of these, those less than ten groups away.
+pub static DISTANCE_BELOW_10: Metric = Metric {
+    generation: 0,
+    ..Metric::count(
+        "split_distance_below_10",
+        "split files under ten groups away",
+        Unit::Number("files"),
+        Section::Layout,
+        "Split files that begin less than ten groups away from their inode.",
+        |m| Some(m.sums.split_files.distance_below_10),
+    )
+};
 
 /// How many files are split, and how far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,9 +68,10 @@ impl SplitFiles {
     pub fn add(&mut self, file: &FileView<'_>, geometry: &Geometry) {
         self.count(file, geometry, Sign::Add);
     }
+}
 
-    /// Counts a file, or takes back what it counted.
-    pub(crate) fn count(&mut self, file: &FileView<'_>, geometry: &Geometry, sign: Sign) {
+impl Summed for SplitFiles {
+    fn count(&mut self, file: &FileView<'_>, geometry: &Geometry, sign: Sign) {
         let first = match file.extents {
             Some([first, ..]) if first.logical_bytes == 0 && first.is_placed_data() => first,
             _ => return,

@@ -14,6 +14,7 @@ pub(crate) struct Changes {
     on: bool,
     files: Touched,
     directories: Touched,
+    unnamed: Touched,
 }
 
 /// A model that says what has changed.
@@ -26,6 +27,11 @@ pub(crate) trait Watched {
     /// The directory in a slot, if there is one, without extents.
     fn directory_at(&self, slot: u32) -> Option<FileView<'static>>;
 
+    /// The file without a name that is open and has this number, if there is one.
+    fn unnamed_at<'a>(&self, _number: u32, _extents: &'a mut Vec<Extent>) -> Option<FileView<'a>> {
+        None
+    }
+
     /// Visits the ranges of addresses in which space was taken or freed, and forgets them.
     fn take_free_changes(&mut self, visit: &mut dyn FnMut(Range<u64>));
 }
@@ -37,6 +43,12 @@ impl Changes {
             on: true,
             ..Changes::default()
         };
+    }
+
+    /// Whether changes are kept.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.on
     }
 
     /// A file was put into a slot that held none.
@@ -52,6 +64,14 @@ impl Changes {
     pub fn new_directory(&mut self, slot: u32) {
         if self.on {
             self.directories.mark(slot);
+        }
+    }
+
+    /// An open file has lost its last name.
+    #[inline]
+    pub fn new_unnamed(&mut self, number: u32) {
+        if self.on {
+            self.unnamed.mark(number);
         }
     }
 }
@@ -87,10 +107,24 @@ pub(crate) fn touch_directory(model: &mut impl Watched, slot: u32) {
     }
 }
 
+/// A file without a name is going to go.
+pub(crate) fn touch_unnamed(model: &mut impl Watched, number: u32) {
+    let changes = model.changes();
+    if changes.on && changes.unnamed.mark(number) {
+        let mut room = Vec::new();
+        let before = model
+            .unnamed_at(number, &mut room)
+            .map(|file| Before::of(&file));
+        if let Some(before) = before {
+            model.changes().unnamed.keep(before, &room);
+        }
+    }
+}
+
 /// As [`Layout::take_changes`](fsage_core::Layout::take_changes).
 pub(crate) fn take_changes(model: &mut impl Watched, visit: &mut dyn FnMut(Change<'_>)) {
     let mut changes = mem::take(model.changes());
-    for touched in [&changes.directories, &changes.files] {
+    for touched in [&changes.directories, &changes.files, &changes.unnamed] {
         for before in &touched.before {
             visit(Change::Before(&before.view(&touched.extents)));
         }
@@ -106,9 +140,15 @@ pub(crate) fn take_changes(model: &mut impl Watched, visit: &mut dyn FnMut(Chang
             visit(Change::Now(&file));
         }
     }
+    for &number in &changes.unnamed.slots {
+        if let Some(file) = model.unnamed_at(number, &mut room) {
+            visit(Change::Now(&file));
+        }
+    }
     changes.files.room = room;
     changes.files.clear();
     changes.directories.clear();
+    changes.unnamed.clear();
     *model.changes() = changes;
     model.take_free_changes(&mut |range| visit(Change::Free(range)));
 }

@@ -2,7 +2,7 @@
 //! which id names which file.
 
 use crate::names::Names;
-use crate::operations::{DirIds, ROOT};
+use fsage_core::operations::{DirIds, ROOT};
 use fsage_core::{DirId, FileId, Inconsistency};
 use rustc_hash::FxHashMap;
 use std::fmt::Debug;

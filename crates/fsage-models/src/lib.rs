@@ -31,14 +31,16 @@ models! {
 mod block_list;
 mod changes;
 mod findings;
+pub mod microscope;
 mod names;
-mod operations;
 mod options;
 mod pointers;
 pub mod rearrange;
 pub mod registry;
-mod shortfall;
 mod told;
 
 pub use options::ParamError;
 pub use registry::{AnyModel, Entry, MakeError};
+
+/// Targets of symbolic links below this length lie in the inode.
+const FAST_SYMLINK: u64 = 60;

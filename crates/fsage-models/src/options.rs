@@ -8,14 +8,12 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParamError {
     /// A key that the model does not have.
-    #[error("unknown key `{key}`{}", instead(.nearest.as_deref(), .known))]
+    #[error("unknown key `{key}`{instead}")]
     UnknownKey {
         /// The key as given.
         key: String,
-        /// The key that was probably meant.
-        nearest: Option<String>,
-        /// The keys of the model.
-        known: String,
+        /// What could be given instead of it.
+        instead: String,
     },
     /// A value that does not fit its key.
     #[error("{key}={value}: expected {expected}")]
@@ -86,18 +84,11 @@ impl ParamError {
         let known: Vec<&str> = known.into_iter().map(|key| key.name).collect();
         ParamError::UnknownKey {
             key: key.into(),
-            nearest: keys::nearest(key, known.iter().copied()).map(str::to_owned),
-            known: known.join(", "),
+            instead: match &known[..] {
+                [] => ": this target has no keys".to_owned(),
+                known => keys::instead(key, known),
+            },
         }
-    }
-}
-
-/// What could be given instead of a key.
-fn instead(nearest: Option<&str>, known: &str) -> String {
-    match nearest {
-        _ if known.is_empty() => ": this target has no keys".to_owned(),
-        Some(key) => format!("; did you mean `{key}`? known: {known}"),
-        None => format!("; known: {known}"),
     }
 }
 

@@ -3,6 +3,7 @@
 //! A model says here what the rest of the laboratory has to know of it. Help, messages, documentation, reports and the
 //! tests that every model has to pass go by the list, and name no model.
 
+use crate::microscope::Microscope;
 use crate::options::ParamError;
 use crate::rearrange::{self, Rearranged, Settings};
 use fsage_core::io::AnyHosted;
@@ -83,8 +84,8 @@ pub struct Entry {
     pub is_log: bool,
     /// It keeps files: it has a layout, which is worth a control and benchmarks.
     pub keeps_files: bool,
-    /// What `--trace` prints of it, if there is a microscope for it.
-    pub microscope: Option<&'static str>,
+    /// What `--trace` looks at it with, if there is something.
+    pub microscope: Option<Microscope>,
     /// Makes it with a layer over it, if a layer may lie over it.
     pub layered: Option<MakeLayered>,
     /// Makes it with the free map of another file system, if it takes one.

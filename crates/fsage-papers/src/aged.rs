@@ -125,7 +125,7 @@ pub fn age(
     let aged = targets.iter().zip(agings).map(|((name, spec), aging)| {
         let last = aging.days().last().context("the workload has no day")?;
         let measures = last.measures.clone();
-        let scores = aging.days().iter().map(|day| day.measures.layout.value());
+        let scores = aging.days().iter().map(|day| day.measures.layout().value());
         let scores = scores.collect();
         let total = aging.total();
         let Some(fs) = aging.into_target().into_model::<Ffs>() else {

@@ -190,12 +190,13 @@ mod tests {
     use super::*;
     use fsage_lab::days::DayRow;
     use fsage_lab::run_folder::WorkloadFacts;
+    use fsage_metrics::layout_score;
 
     fn group(generator: &str, spec: &str, days: usize) -> Group {
-        let day = |at| DayRow {
-            layout_score: if at == 0 { 0.92 } else { 0.70 },
-            layout_scored: 1000,
-            ..DayRow::default()
+        let day = |at| {
+            let score = if at == 0 { 0.92 } else { 0.70 };
+            let day = DayRow::default().with(&layout_score::SCORE, score);
+            day.with(&layout_score::SCORED, 1000)
         };
         let life = Life {
             days: (0..days).map(day).collect(),

@@ -165,11 +165,11 @@ impl Bench<'_> {
                 aged.state.name.clone(),
                 aged.operations.to_string(),
                 aged.skipped.to_string(),
-                m.files.to_string(),
+                m.sums.files.regular.to_string(),
                 percent(m.utilization()),
                 score(aged.scores.first()),
                 score(aged.scores.last()),
-                m.split.split.to_string(),
+                m.sums.split_files.split.to_string(),
                 percent(free),
             ]
         });

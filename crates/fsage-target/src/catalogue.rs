@@ -1,9 +1,9 @@
 //! All that `--on` may name, described: models, layers over them, real file systems.
 
-use crate::real_spec::REAL_KINDS;
 use fsage_core::keys::{Choice, Key};
 use fsage_models::MODELS;
 use fsage_models::registry::{Entry, LAYERS, Layer};
+use fsage_real::REAL_KINDS;
 
 /// What a target, or a part of one, is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ fn model(entry: &'static Entry) -> Described {
         place: None,
         keys: entry.keys.iter().collect(),
         policies: entry.policies(),
-        microscope: entry.microscope,
+        microscope: entry.microscope.map(|microscope| microscope.prints),
         related: over.map(|layer| layer.name).collect(),
         examples: [entry.name.to_owned()]
             .into_iter()

@@ -3,16 +3,14 @@
 //! Every target sees the same events in the same order, and none sees another, so that results do not depend
 //! on how many threads share the work.
 
-use crate::directory::{JournalError, RepairError, TargetError};
-use crate::real::DayIs;
 use crate::stamps::Stamps;
 use crate::target::Target;
-use fsage_core::size;
 use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo};
 use fsage_core::{
-    Event, EventSource, FileId, FileSystem, Inconsistency, Op, Outcome, SinkError, StateError, Verb,
+    Event, EventSource, FileSystem, Inconsistency, Op, OpCounts, SinkError, StateError, Verb,
 };
 use fsage_metrics::{Kept, Measures, Recorder, Recording, measure_and};
+use fsage_real::{DayIs, RealError};
 use std::os::fd::BorrowedFd;
 use thiserror::Error;
 
@@ -20,75 +18,6 @@ use thiserror::Error;
 const BATCH: usize = 8192;
 /// The same where a target is real: such a batch may take a second.
 const REAL_BATCH: usize = 1024;
-
-/// What became of the operations of a day or a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OpCounts {
-    /// Done as asked.
-    pub done: u64,
-    /// Bytes that these wrote.
-    pub bytes_written: u64,
-    /// Skipped, wholly or from some write call on, because no space was left.
-    pub no_space: u64,
-    /// Skipped because no inode was left.
-    pub no_inode: u64,
-    /// Skipped because the file would be over the largest size.
-    pub too_large: u64,
-    /// Skipped because lack of space had kept the file or directory from being made.
-    pub absent: u64,
-    /// Skipped because this kind of file system does not know them.
-    pub ignored: u64,
-    /// Skipped, in lenient mode, because they did not fit the state.
-    pub invalid: u64,
-}
-
-impl OpCounts {
-    /// Operations in all.
-    pub fn operations(&self) -> u64 {
-        self.done + self.skipped() + self.ignored
-    }
-
-    /// Operations that were not done though the target knows them.
-    pub fn skipped(&self) -> u64 {
-        self.no_space + self.no_inode + self.too_large + self.absent + self.invalid
-    }
-
-    /// Counts one operation. `size` is asked for the length of a file that was overwritten as a whole.
-    pub(crate) fn count(
-        &mut self,
-        op: &Op,
-        outcome: Outcome,
-        size: impl FnOnce(FileId) -> Option<u64>,
-    ) {
-        match outcome {
-            Outcome::Done => {
-                self.done += 1;
-                let bytes = match *op {
-                    Op::Overwrite { file, range: None } => size(file).unwrap_or(0),
-                    _ => op.bytes_written(),
-                };
-                // `null` takes any size.
-                self.bytes_written = self.bytes_written.saturating_add(bytes);
-            }
-            Outcome::Ignored => self.ignored += 1,
-            Outcome::NoSpace => self.no_space += 1,
-            Outcome::NoInode => self.no_inode += 1,
-            Outcome::TooLarge => self.too_large += 1,
-            Outcome::Absent => self.absent += 1,
-        }
-    }
-
-    pub(crate) fn add(&mut self, other: &OpCounts) {
-        self.done += other.done;
-        self.bytes_written = self.bytes_written.saturating_add(other.bytes_written);
-        self.no_space += other.no_space;
-        self.no_inode += other.no_inode;
-        self.too_large += other.too_large;
-        self.absent += other.absent;
-        self.ignored += other.ignored;
-        self.invalid += other.invalid;
-    }
-}
 
 /// A target at the end of a day.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,7 +73,7 @@ pub struct Aging {
     snapshots: Option<Snapshots>,
     day_ends: Option<DayEnds>,
     map: Option<(Recorder, Option<MapGrows>)>,
-    /// Of a model that says what changes, from its first `day` on.
+    /// Of a target that says what changes, from its first `day` on, or its second if it is real.
     kept: Option<Kept>,
     lenient: bool,
     check_days: bool,
@@ -179,85 +108,9 @@ pub enum ReplayError {
         /// What does not fit.
         error: StateError,
     },
-    /// An entry was to get a name that no entry can have.
-    #[error("line {line}: {verb}: `{name}`: {fault}")]
-    Name {
-        /// Line or row of the workload.
-        line: u64,
-        /// The operation's verb.
-        verb: Verb,
-        /// The name, escaped.
-        name: String,
-        /// What is wrong with it.
-        fault: String,
-    },
-    /// A system call failed, for another reason than lack of space.
-    #[error(
-        "line {line}: {verb} `{path}`: {call} failed; {advice}. The run can be resumed once the cause is \
-         removed"
-    )]
-    Io {
-        /// Line or row of the workload.
-        line: u64,
-        /// The operation's verb.
-        verb: Verb,
-        /// The system call.
-        call: &'static str,
-        /// Path from the root of the tree, escaped.
-        path: String,
-        /// What to look at.
-        advice: &'static str,
-        /// What it failed with.
-        source: std::io::Error,
-    },
-    /// The file system below an image is nearly full.
-    #[error(
-        "the file system below the image has {} left, and up to {} are needed for what comes next: make room there, \
-         then resume the run; all that was done is in the image",
-        size::human(*free_bytes),
-        size::human(*needed_bytes)
-    )]
-    RoomBelow {
-        /// Bytes that are free there.
-        free_bytes: u64,
-        /// Bytes that the next operations may take.
-        needed_bytes: u64,
-        /// That this is a full disk.
-        source: std::io::Error,
-    },
-    /// The file system below an image does not say how much is free.
-    #[error("cannot ask the file system below the image how much is free")]
-    Room {
-        /// Why.
-        source: std::io::Error,
-    },
-    /// Data was to be stored by `fallocate`, which the file system does not have.
-    #[error("line {line}: {verb}: this file system has no `fallocate`; use data=write")]
-    NoFallocate {
-        /// Line or row of the workload.
-        line: u64,
-        /// The operation's verb.
-        verb: Verb,
-    },
-    /// The directory that is being aged could not be synced or looked at.
+    /// A real file system could not be replayed on.
     #[error(transparent)]
-    Target(#[from] TargetError),
-    /// The journal of a run on a real file system could not be written.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// The tree of a run that goes on could not be brought to where the run was.
-    #[error(transparent)]
-    Repair(RepairError),
-    /// The workload is not the one that the run was begun with.
-    #[error(
-        "cannot go on: the journal of the run knows {known} events, and the workload has {events}"
-    )]
-    Resume {
-        /// Events that were done.
-        known: u64,
-        /// Events of the workload.
-        events: u64,
-    },
+    Real(RealError),
     /// The target's own check found something: an error of the model.
     #[error("after day {label}: {inconsistency}")]
     Inconsistent {
@@ -278,6 +131,16 @@ pub enum ReplayError {
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl From<RealError> for ReplayError {
+    fn from(error: RealError) -> ReplayError {
+        match error {
+            RealError::State { line, verb, error } => ReplayError::State { line, verb, error },
+            RealError::Interrupted => ReplayError::Interrupted,
+            error => ReplayError::Real(error),
+        }
+    }
 }
 
 impl Aging {
@@ -414,7 +277,9 @@ impl Aging {
             let (today, lenient) = (&mut self.today, self.lenient);
             let applied = match &mut self.target {
                 Target::Model(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
-                Target::Real(real) => real.apply(operations, today, lenient),
+                Target::Real(real) => real
+                    .apply(operations, today, lenient)
+                    .map_err(ReplayError::from),
             };
             if let Err(error) = applied {
                 self.failure = Some(error);
@@ -454,7 +319,13 @@ impl Aging {
         let planned_bytes = match &self.target {
             Target::Real(real) => {
                 let left_out = real.directory().left_out_bytes();
-                Some(measures.pieces.live_bytes.saturating_add_signed(left_out))
+                Some(
+                    measures
+                        .sums
+                        .pieces
+                        .live_bytes
+                        .saturating_add_signed(left_out),
+                )
             }
             Target::Model(_) => None,
         };
@@ -483,22 +354,22 @@ impl Aging {
         Ok(())
     }
 
-    /// A day ends, and more may follow: from now on a model says what changes, if it can.
+    /// A day ends, and more may follow: from now on the target says what changes, if it can.
     fn keep_measures(&mut self) {
         if self.kept.is_none() {
             let with_map = self.map.is_some();
-            let model = self.target.model_mut();
-            self.kept = model.and_then(|model| Kept::begin(model, with_map));
+            self.kept = Kept::begin(self.target.layout_mut(), with_map);
         }
     }
 
     /// Measures a day: what has changed in it, or the whole layout.
     fn measure(&mut self, number: u32, label: &str) -> Result<Measures, ReplayError> {
-        let (measures, is_mapped) = match (&mut self.kept, self.target.model_mut()) {
-            (Some(kept), Some(model)) => {
-                let measures = kept.update(model).clone();
+        let (measures, is_mapped) = match &mut self.kept {
+            Some(kept) => {
+                let layout = self.target.layout_mut();
+                let measures = kept.update(layout).clone();
                 if self.check_days
-                    && let Some(difference) = kept.differs_from(model)
+                    && let Some(difference) = kept.differs_from(layout)
                 {
                     return Err(ReplayError::Inconsistent {
                         label: label.to_owned(),
@@ -512,7 +383,7 @@ impl Aging {
                 let is_mapped = map.is_some_and(|(recorder, _)| kept.offer(number, recorder));
                 (measures, is_mapped)
             }
-            _ => self.measure_whole(number),
+            None => self.measure_whole(number),
         };
         if let Some((recorder, Some(grows))) = self.map.as_mut().filter(|_| is_mapped)
             && let Some(recording) = recorder.recording()
@@ -592,7 +463,7 @@ impl Aging {
     /// Leaves a target that is not done so that its run can go on.
     fn leave(&mut self) -> Result<(), ReplayError> {
         match &mut self.target {
-            Target::Real(real) => real.leave(),
+            Target::Real(real) => Ok(real.leave()?),
             Target::Model(_) => Ok(()),
         }
     }

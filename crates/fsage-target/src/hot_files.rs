@@ -8,6 +8,9 @@
 //! [`Op::written_file`]. An event without a time is as late as the one before it. A workload without any time has days
 //! of 24 hours.
 //!
+//! It is no matter here whether an operation could be done, as it would be with the rules of
+//! [`fsage_core::operations`]: the same files are to be hot on a target that had no space for some of it.
+//!
 //! Memory: about 60 bytes a live file.
 
 use fsage_core::{Event, FileId, FileKind, FileSystem, Op};
@@ -33,7 +36,7 @@ pub struct HotFile {
     /// A name of it that is alive.
     pub file: FileId,
     /// The id that it was made under, which
-    /// [its content on a real file system](crate::directory::Content) goes by.
+    /// [its content on a real file system](fsage_real::directory::Content) goes by.
     pub made_as: FileId,
 }
 

@@ -1,11 +1,11 @@
 //! Naming a target: `kind[:key=value|flag,...]`, for real file systems `kind:place[,key=value|flag,...]`.
 
-use crate::real_spec::{REAL_KINDS, RealSpec};
-use crate::words;
-use fsage_core::keys::{Choice, nearest};
+use fsage_core::keys::{Choice, instead};
+use fsage_core::words;
 use fsage_models::rearrange::Settings;
 use fsage_models::registry::{self, Entry, Options};
 use fsage_models::{MODELS, ParamError};
+use fsage_real::{REAL_KINDS, RealKind, RealSpec};
 use std::fmt::{self, Write as _};
 use thiserror::Error;
 
@@ -62,17 +62,14 @@ impl TargetSpec {
         };
         let known: Vec<&str> = kinds().map(|(name, _)| name).collect();
         if !known.contains(&kind) {
-            let meant = nearest(kind, known.iter().copied());
-            let meant = meant.map_or_else(String::new, |name| format!("did you mean `{name}`? "));
-            let known = known.join(", ");
-            return error(format!("unknown kind `{kind}`; {meant}known: {known}"));
+            return error(format!("unknown kind `{kind}`{}", instead(kind, &known)));
         }
         let mut words = match rest.map(words::split_list).transpose() {
             Ok(words) => words.unwrap_or_default().into_iter(),
             Err(unclosed) => return error(unclosed.to_string()),
         };
         let mut place = None;
-        if let Some(real) = REAL_KINDS.iter().find(|real| real.name == kind) {
+        if let Some(real) = RealKind::by_name(kind) {
             place = words.next().filter(|place| !place.is_empty());
             if place.is_none() {
                 return error(format!("expected {}", real.place));
@@ -163,7 +160,10 @@ impl TargetSpec {
     /// # Errors
     /// An unknown key or a bad value.
     pub fn real(&self) -> Result<Option<RealSpec>, SpecError> {
-        RealSpec::new(self).transpose()
+        let named = RealKind::by_name(&self.kind).zip(self.place.as_deref());
+        let real = named.map(|(kind, place)| kind.parse(place, self.pairs()));
+        real.transpose()
+            .map_err(|reason| SpecError::new(self, reason))
     }
 
     /// A name for the folder of this target's results: the specification in characters every file system takes, and a

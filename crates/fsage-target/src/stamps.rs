@@ -6,6 +6,9 @@
 //! a name that comes, goes or moves sets the change time of the inode. A model with stamps gives full
 //! snapshots.
 //!
+//! What an operation means, and whether it is done, the model has decided by the rules of [`fsage_core::operations`]:
+//! stamps follow what became of it.
+//!
 //! Memory: about 250 bytes a file.
 
 use fsage_core::snapshot::{FurtherName, Inode, source_flags};

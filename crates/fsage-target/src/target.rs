@@ -1,10 +1,10 @@
 //! Targets: what a batch of events is applied to.
 
-use crate::real::Real;
 use crate::spec::{SpecError, TargetSpec};
 use fsage_core::io::AnyHosted;
 use fsage_core::{Inconsistency, Layout};
 use fsage_models::{AnyModel, Entry, MODELS};
+use fsage_real::Real;
 use std::any::Any;
 
 /// Something that a workload is replayed on.
@@ -58,11 +58,11 @@ impl Target {
         }
     }
 
-    /// The same of a model, which may say what changes in it.
-    pub(crate) fn model_mut(&mut self) -> Option<&mut dyn Layout> {
+    /// The same, to be asked what changes in it.
+    pub(crate) fn layout_mut(&mut self) -> &mut dyn Layout {
         match self {
-            Target::Model(fs) => Some(&mut **fs),
-            Target::Real(_) => None,
+            Target::Model(fs) => &mut **fs,
+            Target::Real(real) => real.layout_mut(),
         }
     }
 

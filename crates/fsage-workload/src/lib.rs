@@ -1,5 +1,6 @@
 //! Workloads, one file a generator. All are seeded, and say of every event where it comes from. What a workload is, and
 //! what the generators follow: `docs/spec/workload.md`.
+//! A generator fills an event sink of `fsage-core`: it knows no file system, no format and no clock.
 //!
 //! - [`from_snapshots`]: what leads from one snapshot of a file system to the next.
 //! - [`short_lived`]: profiles of short-lived files.

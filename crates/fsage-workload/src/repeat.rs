@@ -175,7 +175,7 @@ impl<'a> Repeat<'a> {
         match event.op {
             Op::Day => self.past.end_day(t_ns, Level::of(&self.world)),
             ref op => {
-                self.past.learn(&event, t_ns, &mut self.world)?;
+                self.past.learn(&event, t_ns, &self.world)?;
                 if !self.world.apply(op) {
                     self.past.forget_last();
                 }

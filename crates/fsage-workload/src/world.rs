@@ -1,9 +1,12 @@
 //! What the operations of a workload have made so far: directories, and in each its files by age and size.
+//!
+//! What fits is decided by the rules of [`fsage_core::operations`], as wherever a workload is replayed.
 
 mod ordered;
 
 pub(crate) use ordered::{Entry, Ordered};
 
+use fsage_core::operations::{self, Action, Decision, DirIds, Namespace, Shortfall};
 use fsage_core::{DirId, FileId, Op};
 use rustc_hash::FxHashMap;
 
@@ -44,7 +47,7 @@ pub(crate) enum Kind {
 
 #[derive(Clone, Copy, Debug)]
 struct Shared {
-    names: u64,
+    names: u32,
     size_bytes: u64,
 }
 
@@ -53,7 +56,7 @@ struct Shared {
 pub(crate) struct World {
     /// Every directory that ever was; the root is the first.
     pub dirs: Vec<Dir>,
-    by_id: FxHashMap<u64, usize>,
+    dir_ids: DirIds,
     names: FxHashMap<u64, Name>,
     shared: Vec<Shared>,
     /// Number of the next file.
@@ -70,7 +73,7 @@ impl World {
     pub fn new(block_bytes: u64) -> World {
         let mut world = World {
             dirs: Vec::new(),
-            by_id: FxHashMap::default(),
+            dir_ids: DirIds::default(),
             names: FxHashMap::default(),
             shared: Vec::new(),
             births: 0,
@@ -78,13 +81,13 @@ impl World {
             block_bytes: block_bytes.max(1),
             used_bytes: 0,
         };
-        world.enter_dir(DirId::ROOT, 0, 0);
+        world.push_dir(DirId::ROOT, 0, 0);
         world
     }
 
     /// Place of a directory by its id.
     pub fn dir(&self, id: DirId) -> Option<usize> {
-        self.by_id.get(&id.0).copied()
+        self.dir_ids.get(id).map(|slot| slot as usize)
     }
 
     /// A name by its id.
@@ -99,7 +102,7 @@ impl World {
 
     /// Directories, the root included.
     pub fn live_dirs(&self) -> u64 {
-        self.by_id.len() as u64
+        self.dir_ids.len() as u64
     }
 
     /// Directories that were ever made in the root.
@@ -118,102 +121,70 @@ impl World {
     }
 
     /// Size of the file of a name.
-    pub fn size(&mut self, name: Name) -> u64 {
-        self.size_mut(name).map_or(0, |size| *size)
+    pub fn size(&self, name: Name) -> u64 {
+        let size = match name.kind {
+            Kind::Regular => self.dirs[name.dir].files.size(name.birth),
+            Kind::Symlink => self.dirs[name.dir].symlinks.size(name.birth),
+            Kind::Shared(inode) => Some(self.shared[inode].size_bytes),
+        };
+        size.unwrap_or(0)
     }
 
-    fn size_mut(&mut self, name: Name) -> Option<&mut u64> {
-        match name.kind {
-            Kind::Regular => self.dirs[name.dir].files.size_mut(name.birth),
-            Kind::Symlink => self.dirs[name.dir].symlinks.size_mut(name.birth),
-            Kind::Shared(inode) => Some(&mut self.shared[inode].size_bytes),
-        }
-    }
-
-    /// Takes an operation over. False if it does not fit: then nothing changes.
+    /// Takes an operation over, with all the space that it asks for. False if it does not fit: then nothing changes.
     pub fn apply(&mut self, op: &Op) -> bool {
-        self.try_apply(op).is_some()
-    }
-
-    fn try_apply(&mut self, op: &Op) -> Option<()> {
-        match *op {
-            Op::Mkdir { dir, parent } => {
-                let above = self.dir(parent.unwrap_or(DirId::ROOT))?;
-                let is_free = self.dir(dir).is_none_or(|at| at == 0);
-                is_free.then(|| self.make_dir(dir, above))
-            }
-            Op::Rmdir { dir } => {
-                let at = self.dir(dir).filter(|at| *at != 0)?;
-                (self.dirs[at].entries == 0).then_some(())?;
-                self.by_id.remove(&dir.0);
-                self.dirs[at].alive = false;
-                let above = self.dirs[at].parent;
+        let Ok(Decision::Do(action)) = operations::decide(self, op) else {
+            return false;
+        };
+        self.dir_ids.used_by(op);
+        match action {
+            Action::Mkdir { id, parent } => self.make_dir(id, parent as usize),
+            Action::Rmdir { id, dir } => {
+                self.dir_ids.remove(id);
+                let dir = &mut self.dirs[dir as usize];
+                dir.alive = false;
+                let above = dir.parent;
                 self.dirs[above].entries -= 1;
-                Some(())
             }
-            Op::RenameDir { dir, parent } => {
-                let at = self.dir(dir).filter(|at| *at != 0)?;
-                let above = self.dir(parent)?;
-                (!self.is_below(above, at)).then_some(())?;
-                let old = std::mem::replace(&mut self.dirs[at].parent, above);
+            Action::RenameDir { dir, to, .. } => {
+                let above = to as usize;
+                let old = std::mem::replace(&mut self.dirs[dir as usize].parent, above);
                 self.dirs[old].entries -= 1;
                 self.dirs[above].entries += 1;
-                Some(())
             }
-            Op::Create { file, dir, bytes } => self.make(file, dir, bytes, Kind::Regular),
-            Op::Symlink { file, dir, bytes } => self.make(file, dir, bytes, Kind::Symlink),
-            Op::Append { file, bytes } => self.resize(file, |size| size.saturating_add(bytes)),
-            Op::Write {
-                file,
-                offset,
-                bytes,
+            Action::Create { id, dir, bytes } => self.make(id, dir, bytes, Kind::Regular),
+            Action::Symlink { id, dir, bytes } => self.make(id, dir, bytes, Kind::Symlink),
+            Action::Write { file, .. }
+            | Action::Rewrite { file, .. }
+            | Action::Truncate { file, .. }
+            | Action::Fallocate { file, .. } => {
+                self.resize(file, |size| operations::planned_length(op, size));
             }
-            | Op::Fallocate {
-                file,
-                offset,
-                bytes,
-            } => self.resize(file, |size| {
-                let end = if bytes == 0 {
-                    0
-                } else {
-                    offset.saturating_add(bytes)
-                };
-                size.max(end)
-            }),
-            Op::Rewrite { file, bytes } | Op::Truncate { file, bytes } => {
-                self.resize(file, |_| bytes)
+            Action::Delete { id, .. } => self.remove(id),
+            Action::Rename {
+                id, to, replaced, ..
+            } => {
+                if let Some((replaced, _)) = replaced {
+                    self.remove(replaced);
+                }
+                let (name, size_bytes) = self.leave(id);
+                let dir = to as usize;
+                self.enter(id, Name { dir, ..name }, size_bytes);
             }
-            Op::Delete { file } => self.remove(file),
-            Op::Rename {
-                file,
-                dir,
-                replaced,
-            } => self.rename(file, dir, replaced),
-            Op::Link {
-                file,
+            Action::Link {
+                id,
                 existing,
+                file,
                 dir,
-            } => self.link(file, existing, dir),
-            Op::Overwrite { file, .. }
-            | Op::Punch { file, .. }
-            | Op::Read { file, .. }
-            | Op::Fsync { file } => self.name(file).map(|_| ()),
-            Op::Sync
-            | Op::Remount
-            | Op::Day
-            | Op::Dump
-            | Op::Cgs
-            | Op::Geom
-            | Op::Check
-            | Op::Layout { .. } => Some(()),
+            } => self.link(id, (existing, file), dir as usize),
+            Action::Punch { .. }
+            | Action::Read { .. }
+            | Action::Fsync { .. }
+            | Action::Sync
+            | Action::Remount
+            | Action::Day
+            | Action::Nothing => {}
         }
-    }
-
-    fn is_below(&self, mut at: usize, above: usize) -> bool {
-        while at != above && at != 0 {
-            at = self.dirs[at].parent;
-        }
-        at == above
+        true
     }
 
     fn make_dir(&mut self, id: DirId, parent: usize) {
@@ -224,11 +195,12 @@ impl World {
             self.dirs[parent].unit
         };
         self.dirs[parent].entries += 1;
-        self.enter_dir(id, parent, unit);
+        let slot = u32::try_from(self.dirs.len()).expect("fewer than 2^32 directories");
+        self.dir_ids.insert(id, slot);
+        self.push_dir(id, parent, unit);
     }
 
-    fn enter_dir(&mut self, id: DirId, parent: usize, unit: usize) {
-        self.by_id.insert(id.0, self.dirs.len());
+    fn push_dir(&mut self, id: DirId, parent: usize, unit: usize) {
         self.dirs.push(Dir {
             id,
             parent,
@@ -240,14 +212,15 @@ impl World {
         });
     }
 
-    fn make(&mut self, file: FileId, dir: DirId, size_bytes: u64, kind: Kind) -> Option<()> {
-        let dir = self.dir(dir)?;
-        self.name(file).is_none().then_some(())?;
+    fn make(&mut self, id: FileId, dir: u32, size_bytes: u64, kind: Kind) {
         self.used_bytes += self.blocks(size_bytes);
-        let birth = self.births;
+        let (dir, birth) = (dir as usize, self.next_birth());
+        self.enter(id, Name { dir, birth, kind }, size_bytes);
+    }
+
+    fn next_birth(&mut self) -> u64 {
         self.births += 1;
-        self.enter(file, Name { dir, birth, kind }, size_bytes);
-        Some(())
+        self.births - 1
     }
 
     fn enter(&mut self, id: FileId, name: Name, size_bytes: u64) {
@@ -266,9 +239,9 @@ impl World {
         self.names.insert(id.0, name);
     }
 
-    /// Takes a name out of its directory; gives the size of its file.
-    fn leave(&mut self, id: FileId) -> Option<(Name, u64)> {
-        let name = self.names.remove(&id.0)?;
+    /// Takes a name that is there out of its directory; gives the size of its file.
+    fn leave(&mut self, id: FileId) -> (Name, u64) {
+        let name = self.names.remove(&id.0).expect("a name that is there");
         let size_bytes = self.size(name);
         let dir = &mut self.dirs[name.dir];
         dir.entries -= 1;
@@ -277,11 +250,11 @@ impl World {
             Kind::Symlink => dir.symlinks.remove(name.birth),
             Kind::Shared(_) => None,
         };
-        Some((name, size_bytes))
+        (name, size_bytes)
     }
 
-    fn remove(&mut self, id: FileId) -> Option<()> {
-        let (name, size_bytes) = self.leave(id)?;
+    fn remove(&mut self, id: FileId) {
+        let (name, size_bytes) = self.leave(id);
         let left = match name.kind {
             Kind::Shared(inode) => {
                 self.shared[inode].names -= 1;
@@ -292,39 +265,28 @@ impl World {
         if left == 0 {
             self.used_bytes -= self.blocks(size_bytes);
         }
-        Some(())
     }
 
-    fn resize(&mut self, id: FileId, change: impl FnOnce(u64) -> u64) -> Option<()> {
-        let name = self.name(id)?;
-        let size = self.size_mut(name)?;
-        let before = *size;
-        *size = change(before);
-        let after = *size;
-        self.used_bytes = self.used_bytes - self.blocks(before) + self.blocks(after);
-        Some(())
-    }
-
-    fn rename(&mut self, file: FileId, dir: DirId, replaced: Option<FileId>) -> Option<()> {
-        let dir = self.dir(dir)?;
-        self.name(file)?;
-        if let Some(replaced) = replaced {
-            (replaced != file && self.name(replaced)?.dir == dir).then_some(())?;
-            self.remove(replaced)?;
+    fn resize(&mut self, name: Name, change: impl FnOnce(u64) -> u64) {
+        let before = self.size(name);
+        let after = change(before);
+        if after == before {
+            return;
         }
-        let (name, size_bytes) = self.leave(file)?;
-        self.enter(file, Name { dir, ..name }, size_bytes);
-        Some(())
+        let size = match name.kind {
+            Kind::Regular => self.dirs[name.dir].files.size_mut(name.birth),
+            Kind::Symlink => self.dirs[name.dir].symlinks.size_mut(name.birth),
+            Kind::Shared(inode) => Some(&mut self.shared[inode].size_bytes),
+        };
+        *size.expect("the size of a file that is there") = after;
+        self.used_bytes = self.used_bytes - self.blocks(before) + self.blocks(after);
     }
 
-    fn link(&mut self, file: FileId, existing: FileId, dir: DirId) -> Option<()> {
-        let dir = self.dir(dir)?;
-        self.name(file).is_none().then_some(())?;
-        let name = self.name(existing)?;
+    fn link(&mut self, id: FileId, (existing, name): (FileId, Name), dir: usize) {
         let inode = if let Kind::Shared(inode) = name.kind {
             inode
         } else {
-            let (name, size_bytes) = self.leave(existing)?;
+            let (name, size_bytes) = self.leave(existing);
             let inode = self.shared.len();
             self.shared.push(Shared {
                 names: 1,
@@ -335,10 +297,51 @@ impl World {
             inode
         };
         self.shared[inode].names += 1;
-        let birth = self.births;
-        self.births += 1;
-        let kind = Kind::Shared(inode);
-        self.enter(file, Name { dir, birth, kind }, 0);
-        Some(())
+        let (birth, kind) = (self.next_birth(), Kind::Shared(inode));
+        self.enter(id, Name { dir, birth, kind }, 0);
     }
 }
+
+/// A directory's slot is its place.
+impl Namespace for World {
+    type File = Name;
+
+    fn find_file(&self, id: FileId) -> Option<Name> {
+        self.name(id)
+    }
+
+    fn size_bytes(&self, file: Name) -> u64 {
+        self.size(file)
+    }
+
+    fn links(&self, file: Name) -> u32 {
+        match file.kind {
+            Kind::Regular | Kind::Symlink => 1,
+            Kind::Shared(inode) => self.shared[inode].names,
+        }
+    }
+
+    fn place_of(&self, _id: FileId, file: Name) -> u32 {
+        file.dir as u32
+    }
+
+    fn dir_ids(&self) -> &DirIds {
+        &self.dir_ids
+    }
+
+    fn parent_of(&self, dir: u32) -> u32 {
+        self.dirs[dir as usize].parent as u32
+    }
+
+    fn is_removable(&self, dir: u32) -> bool {
+        self.dirs[dir as usize].entries == 0
+    }
+
+    /// A workload is planned for as much space as it asks for.
+    fn shortfalls(&self) -> impl Iterator<Item = &Shortfall> {
+        std::iter::empty()
+    }
+}
+
+#[cfg(test)]
+mod tests;

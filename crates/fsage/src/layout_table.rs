@@ -1,9 +1,10 @@
 //! One layout in full: a table by sections, with the unaged control beside it where there is one.
 
-use crate::summary::{percent, table};
+use crate::summary::{number, percent, table};
 use fsage_core::size::human;
 use fsage_lab::days::{DayRow, ratio};
-use fsage_metrics::LayoutScore;
+use fsage_metrics::{LayoutScore, Metric, Section};
+use fsage_metrics::{directory_order, files, free_space, layout_score, log, pieces, split_files};
 use fsage_report::chart;
 use std::io::{self, Write};
 
@@ -22,248 +23,192 @@ pub fn print_layout(out: &mut impl Write, name: &str, day: &DayRow) -> io::Resul
     print_segments(out, day)
 }
 
-/// The lines of the table: what, aged, control, ratio.
+/// The lines of the table: what, aged, control, ratio. The lines of most metrics stand where they are read best; those
+/// that have no place of their own stand at the end of their section.
 #[derive(Default)]
-struct Lines(Vec<[String; 4]>);
+struct Lines {
+    lines: Vec<[String; 4]>,
+    placed: Vec<&'static str>,
+}
 
 impl Lines {
     fn section(&mut self, title: &str) {
-        if !self.0.is_empty() {
-            self.0.push(<[String; 4]>::default());
+        if !self.lines.is_empty() {
+            self.lines.push(<[String; 4]>::default());
         }
         let mut line = <[String; 4]>::default();
         title.clone_into(&mut line[0]);
-        self.0.push(line);
+        self.lines.push(line);
     }
 
     fn text(&mut self, what: &str, value: String) {
-        self.0
+        self.lines
             .push([format!("  {what}"), value, String::new(), String::new()]);
     }
 
-    /// A number of anything; nothing where it is not known.
-    fn number(
-        &mut self,
-        what: &str,
-        aged: Option<u64>,
-        control: Option<u64>,
-        show: impl Fn(u64) -> String,
-    ) {
-        let Some(aged) = aged else { return };
-        let times = control.and_then(|control| ratio(aged as f64, control as f64));
-        self.push(what, show(aged), control.map(show), times);
-    }
-
-    /// A ratio or a score; nothing where it is not known.
-    fn score(
-        &mut self,
-        what: &str,
-        aged: Option<f64>,
-        control: Option<f64>,
-        show: impl Fn(f64) -> String,
-    ) {
-        let Some(aged) = aged else { return };
-        let times = control.and_then(|control| ratio(aged, control));
-        self.push(what, show(aged), control.map(show), times);
-    }
-
-    fn push(&mut self, what: &str, aged: String, control: Option<String>, times: Option<f64>) {
-        let times = times.map_or_else(String::new, |times| format!("{times:.3}"));
-        self.0.push([
+    /// A metric with its control and their ratio; nothing where it is not known.
+    fn metric(&mut self, day: &DayRow, metric: &'static Metric, what: &str) {
+        self.placed.push(metric.id);
+        let Some(value) = day.value(metric) else {
+            return;
+        };
+        let control = day.of_control(metric);
+        let times = control.and_then(|control| ratio(value, control));
+        self.lines.push([
             format!("  {what}"),
-            aged,
-            control.unwrap_or_default(),
-            times,
+            number(metric.unit, value),
+            control.map_or_else(String::new, |control| number(metric.unit, control)),
+            times.map_or_else(String::new, |times| format!("{times:.3}")),
         ]);
     }
 
+    /// The same; nothing where it is 0.
+    fn if_any(&mut self, day: &DayRow, metric: &'static Metric, what: &str) {
+        if day.value(metric).is_some_and(|value| value > 0.0) {
+            self.metric(day, metric, what);
+        } else {
+            self.left_out(&[metric]);
+        }
+    }
+
+    /// Metrics that have no line of their own.
+    fn left_out(&mut self, metrics: &[&'static Metric]) {
+        self.placed.extend(metrics.iter().map(|metric| metric.id));
+    }
+
+    /// The metrics of a section that have no place yet.
+    fn others(&mut self, day: &DayRow, section: Section) {
+        for metric in section.metrics() {
+            if !self.placed.contains(&metric.id) {
+                self.metric(day, metric, metric.title);
+            }
+        }
+    }
+
     fn print(self, out: &mut impl Write, name: &str) -> io::Result<()> {
-        let controlled = self.0.iter().any(|line| !line[2].is_empty());
+        let controlled = self.lines.iter().any(|line| !line[2].is_empty());
         let header = ["", name, "control", "ratio"];
         let columns = if controlled { 4 } else { 2 };
         let mut table = table(&header[..columns]);
-        for line in self.0 {
+        for line in self.lines {
             table.add_row(line.into_iter().take(columns));
         }
         writeln!(out, "{}", table.trim_fmt())
     }
 }
 
-fn count(n: u64) -> String {
-    n.to_string()
-}
-
-fn four_digits(score: f64) -> String {
-    format!("{score:.4}")
-}
-
-fn as_percent(share: f64) -> String {
-    percent(Some(share))
-}
-
 fn files(lines: &mut Lines, day: &DayRow) {
-    lines.section("Files");
-    lines.text("files", day.files.to_string());
-    lines.text("directories", day.directories.to_string());
-    lines.text("bytes in files", human(day.file_bytes));
-    lines.number("bytes their data need", day.live_bytes, None, human);
-    lines.number("bytes the plan wanted", day.planned_bytes, None, human);
-    lines.score("utilization", day.utilization, None, as_percent);
-    lines.number(
-        "inline files",
-        day.inline_files.filter(|&n| n > 0),
-        None,
-        count,
-    );
-    if let Some(bytes) = day.unwritten_bytes.filter(|&bytes| bytes > 0) {
-        let share = percent(day.unwritten_share);
-        lines.text(
-            "allocated, never written",
-            format!("{} ({share})", human(bytes)),
-        );
+    lines.section(Section::Files.title());
+    for (metric, what) in [
+        (&files::FILES, "files"),
+        (&files::DIRECTORIES, "directories"),
+        (&files::FILE_BYTES, "bytes in files"),
+        (&files::LIVE_BYTES, "bytes their data need"),
+    ] {
+        lines.metric(day, metric, what);
     }
-    let beyond = day.beyond_end_bytes.filter(|&bytes| bytes > 0);
-    lines.number("allocated behind the end", beyond, None, human);
+    if let Some(bytes) = day.planned_bytes {
+        lines.text("bytes the plan wanted", human(bytes));
+    }
+    lines.metric(day, &files::UTILIZATION, "utilization");
+    lines.if_any(day, &pieces::INLINE_FILES, "inline files");
+    if let Some(bytes) = day.count(&pieces::UNWRITTEN_BYTES).filter(|&n| n > 0) {
+        let share = percent(day.value(&pieces::UNWRITTEN_SHARE));
+        let value = format!("{} ({share})", human(bytes));
+        lines.text("allocated, never written", value);
+    }
+    lines.left_out(&[&pieces::UNWRITTEN_BYTES, &pieces::UNWRITTEN_SHARE]);
+    lines.if_any(day, &pieces::BEYOND_END_BYTES, "allocated behind the end");
+    lines.others(day, Section::Files);
 }
 
 fn layout(lines: &mut Lines, day: &DayRow) {
-    lines.section("Layout");
-    lines.score(
-        "layout score",
-        day.score(),
-        day.control_layout_score,
-        four_digits,
-    );
-    let optimal = format!("{} of {}", day.layout_optimal, day.layout_scored);
+    lines.section(Section::Layout.title());
+    lines.metric(day, &layout_score::SCORE, "layout score");
+    let [optimal, scored] = [&layout_score::OPTIMAL, &layout_score::SCORED]
+        .map(|metric| day.count(metric).unwrap_or_default());
+    let optimal = format!("{optimal} of {scored}");
     lines.text("  optimal blocks of those scored", optimal);
-    lines.number("files of two blocks or more", day.scored_files, None, count);
-    let fragmented = Some(day.fragmented_files);
-    lines.number(
-        "files in more than one piece",
-        fragmented,
-        day.control_fragmented_files,
-        count,
-    );
-    lines.number(
-        "pieces of all files",
-        Some(day.pieces),
-        day.control_pieces,
-        count,
-    );
-    let per_file = |pieces: f64| format!("{pieces:.3}");
-    lines.score(
-        "  per file with data",
-        day.pieces_per_file,
-        day.control_pieces_per_file,
-        per_file,
-    );
+    lines.left_out(&[&layout_score::OPTIMAL, &layout_score::SCORED]);
+    for (metric, what) in [
+        (&layout_score::SCORED_FILES, "files of two blocks or more"),
+        (&pieces::FRAGMENTED_FILES, "files in more than one piece"),
+        (&pieces::PIECES, "pieces of all files"),
+        (&pieces::PER_FILE, "  per file with data"),
+    ] {
+        lines.metric(day, metric, what);
+    }
     // Where there are no groups no file is split.
-    if day.split_files > 0 || day.directory_locality.is_some() {
-        lines.number(
-            "split files",
-            Some(day.split_files),
-            day.control_split_files,
-            count,
-        );
-        let near = format!("{}, {}", day.split_distance_1, day.split_distance_below_10);
+    if day.has_groups() {
+        lines.metric(day, &split_files::SPLIT, "split files");
+        let [one, ten] = [&split_files::DISTANCE_1, &split_files::DISTANCE_BELOW_10]
+            .map(|metric| day.count(metric).unwrap_or_default());
+        let near = format!("{one}, {ten}");
         lines.text("  of these one group away, under ten", near);
     }
+    lines.left_out(split_files::METRICS);
+    lines.others(day, Section::Layout);
 }
 
 fn directory_order(lines: &mut Lines, day: &DayRow) {
-    if day.dynamic_layout_score.is_none() && day.next_file_bytes.is_none() {
+    let known = |metric: &&Metric| day.value(metric).is_some();
+    if !directory_order::METRICS.iter().any(known) {
         return;
     }
-    lines.section("Directory order");
-    let dynamic = day.dynamic_layout_score;
-    lines.score(
-        "dynamic layout score (approximated)",
-        dynamic,
-        day.control_dynamic_layout_score,
-        four_digits,
-    );
-    lines.score(
-        "files right behind the one before",
-        day.adjacency,
-        day.control_adjacency,
-        as_percent,
-    );
-    lines.number(
-        "median distance to the next file",
-        day.next_file_bytes,
-        day.control_next_file_bytes,
-        human,
-    );
-    lines.score(
-        "files in their directory's main group",
-        day.directory_locality,
-        day.control_directory_locality,
-        as_percent,
-    );
+    lines.section(Section::DirectoryOrder.title());
+    for (metric, what) in [
+        (
+            &directory_order::DYNAMIC,
+            "dynamic layout score (approximated)",
+        ),
+        (
+            &directory_order::ADJACENCY,
+            "files right behind the one before",
+        ),
+        (
+            &directory_order::NEXT_FILE_BYTES,
+            "median distance to the next file",
+        ),
+        (
+            &directory_order::LOCALITY,
+            "files in their directory's main group",
+        ),
+    ] {
+        lines.metric(day, metric, what);
+    }
+    lines.others(day, Section::DirectoryOrder);
 }
 
 fn free_space(lines: &mut Lines, day: &DayRow) {
-    lines.section("Free space");
-    let Some(bytes) = day.free_bytes else {
+    lines.section(Section::FreeSpace.title());
+    if day.value(&free_space::BYTES).is_none() {
         lines.text("free", "-".to_owned());
         return;
-    };
-    lines.number("free", Some(bytes), day.control_free_bytes, human);
-    lines.number("  whole blocks", day.free_blocks, None, count);
-    if let Some(frags) = day.free_frags.filter(|&frags| frags > 0) {
-        let share = percent(day.free_frag_share);
+    }
+    lines.metric(day, &free_space::BYTES, "free");
+    lines.metric(day, &free_space::BLOCKS, "  whole blocks");
+    if let Some(frags) = day.count(&free_space::FRAGS).filter(|&frags| frags > 0) {
+        let share = percent(day.value(&free_space::FRAG_SHARE));
         lines.text("  fragments", format!("{frags} ({share} of free space)"));
     }
-    lines.number("runs", day.free_runs, day.control_free_runs, count);
-    let longest = day.largest_free_run_bytes;
-    lines.number(
-        "  the longest",
-        longest,
-        day.control_largest_free_run_bytes,
-        human,
-    );
-    lines.number(
-        "  in runs of 64 KiB or more",
-        day.free_bytes_in_64k_runs,
-        None,
-        human,
-    );
-    lines.number(
-        "  in runs of 1 MiB or more",
-        day.free_bytes_in_1m_runs,
-        None,
-        human,
-    );
-    for (what, aged, control) in [
+    lines.left_out(&[&free_space::FRAGS, &free_space::FRAG_SHARE]);
+    for (metric, what) in [
+        (&free_space::RUNS, "runs"),
+        (&free_space::LARGEST_RUN_BYTES, "  the longest"),
         (
-            "room for extents of 64 KiB",
-            day.placeable_64k,
-            day.control_placeable_64k,
+            &free_space::BYTES_IN_64K_RUNS,
+            "  in runs of 64 KiB or more",
         ),
-        (
-            "room for extents of 1 MiB",
-            day.placeable_1m,
-            day.control_placeable_1m,
-        ),
-        (
-            "room for extents of 64 MiB",
-            day.placeable_64m,
-            day.control_placeable_64m,
-        ),
+        (&free_space::BYTES_IN_1M_RUNS, "  in runs of 1 MiB or more"),
     ] {
-        lines.number(what, aged, control, count);
+        lines.metric(day, metric, what);
     }
-    lines.number(
-        "room for inodes or chunks of them",
-        day.inode_room,
-        None,
-        count,
-    );
+    lines.others(day, Section::FreeSpace);
 }
 
 /// Layout score by file size.
 fn print_by_size(out: &mut impl Write, day: &DayRow) -> io::Result<()> {
-    if day.layout_scored == 0 {
+    if day.score().is_none() {
         return Ok(());
     }
     writeln!(out, "\nLayout score by file size")?;
@@ -316,28 +261,28 @@ fn print_free_runs(out: &mut impl Write, day: &DayRow) -> io::Result<()> {
 
 /// Segments and cleaner of a log, and what they transferred on this day.
 fn log(lines: &mut Lines, day: &DayRow) {
-    if day.segments.is_none() {
+    if day.value(&log::SEGMENTS).is_none() {
         return;
     }
-    lines.section("Log");
-    lines.number("segments", day.segments, None, count);
-    lines.number("  without data", day.clean_segments, None, count);
-    lines.score("live share", day.live_share, None, as_percent);
-    lines.number("segments cleaned", day.cleaned_segments, None, count);
-    lines.score(
-        "  of which was alive",
-        day.cleaned_live_share,
-        None,
-        as_percent,
-    );
-    lines.number("written, new", day.log_new_bytes, None, human);
-    lines.number("  by the cleaner", day.cleaner_written_bytes, None, human);
-    lines.number("read by the cleaner", day.cleaner_read_bytes, None, human);
-    let digits = |cost: f64| format!("{cost:.2}");
-    lines.score("write cost", day.write_cost, None, digits);
-    if day.log_ended == Some(1) {
+    lines.section(Section::Log.title());
+    for (metric, what) in [
+        (&log::SEGMENTS, "segments"),
+        (&log::CLEAN_SEGMENTS, "  without data"),
+        (&log::LIVE_SHARE, "live share"),
+        (&log::CLEANED_SEGMENTS, "segments cleaned"),
+        (&log::CLEANED_LIVE_SHARE, "  of which was alive"),
+        (&log::NEW_BYTES, "written, new"),
+        (&log::CLEANER_WRITTEN_BYTES, "  by the cleaner"),
+        (&log::CLEANER_READ_BYTES, "read by the cleaner"),
+        (&log::WRITE_COST, "write cost"),
+    ] {
+        lines.metric(day, metric, what);
+    }
+    if day.count(&log::ENDED) == Some(1) {
         lines.text("end of the log", "the cleaner cannot progress".to_owned());
     }
+    lines.left_out(&[&log::ENDED]);
+    lines.others(day, Section::Log);
 }
 
 /// Segments with data by the share of them that is alive.
@@ -382,14 +327,14 @@ mod tests {
             bytes: 0,
         };
         let day = DayRow {
-            segments: Some(8),
-            clean_segments: Some(4),
-            live_share: Some(0.25),
             segments_by_live_bytes: vec![class(0, 3), class(500, 1)],
-            write_cost: Some(4.0),
-            log_ended: Some(1),
             ..DayRow::default()
-        };
+        }
+        .with(&log::SEGMENTS, 8)
+        .with(&log::CLEAN_SEGMENTS, 4)
+        .with(&log::LIVE_SHARE, 0.25)
+        .with(&log::WRITE_COST, 4.0)
+        .with(&log::ENDED, 1);
         let lines = shown(&day);
         for line in [
             "segments 8",
@@ -412,17 +357,15 @@ mod tests {
 
     #[test]
     fn the_control_and_the_ratio_stand_beside_the_aged_layout() {
-        let day = DayRow {
-            layout_score: 0.6,
-            layout_scored: 10,
-            control_layout_score: Some(0.8),
-            pieces: 30,
-            control_pieces: Some(20),
-            adjacency: Some(0.25),
-            dynamic_layout_score: Some(0.5),
-            free_bytes: Some(4096),
-            ..DayRow::default()
-        };
+        let day = DayRow::default()
+            .with(&layout_score::SCORE, 0.6)
+            .with(&layout_score::SCORED, 10)
+            .with_control(&layout_score::SCORE, 0.8)
+            .with(&pieces::PIECES, 30)
+            .with_control(&pieces::PIECES, 20)
+            .with(&directory_order::ADJACENCY, 0.25)
+            .with(&directory_order::DYNAMIC, 0.5)
+            .with(&free_space::BYTES, 4096);
         let lines = shown(&day);
         for line in [
             "ffs control ratio",

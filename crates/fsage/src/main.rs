@@ -1,4 +1,8 @@
 //! `fsage`: a laboratory for file system aging.
+//!
+//! The command line alone: words are taken apart here, and what a call of `fsage-lab` or `fsage-papers` gives is
+//! printed, as tables, charts in letters or JSON. It may use every crate; what is worth calling from elsewhere belongs
+//! to the laboratory.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,7 +1,8 @@
 //! Tables of results: one row a target, and the decay over days.
 
 use fsage_lab::days::DayRow;
-pub use fsage_lab::table::{digits, percent, print_json, table};
+pub use fsage_lab::table::{digits, number, percent, print_json, table};
+use fsage_metrics::{files, free_space, layout_score, split_files};
 use fsage_report::chart::{self, Series};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -41,7 +42,7 @@ impl Row {
 pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     let controlled = rows
         .iter()
-        .any(|row| row.last.control_layout_score.is_some());
+        .any(|row| row.last.of_control(&layout_score::SCORE).is_some());
     let mut header = vec![
         "target",
         "days",
@@ -59,21 +60,22 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     }
     let mut table = table(&header);
     for row in rows {
+        let count = |metric| row.last.count(metric).unwrap_or_default().to_string();
         let mut cells = vec![
             row.target.clone(),
             row.days.to_string(),
             row.operations.to_string(),
             row.skipped.to_string(),
-            row.last.files.to_string(),
-            percent(row.last.utilization),
+            count(&files::FILES),
+            percent(row.last.value(&files::UTILIZATION)),
             digits(row.layout_first_day),
             digits(row.last.score()),
-            row.last.split_files.to_string(),
-            percent(row.last.free_frag_share),
+            count(&split_files::SPLIT),
+            percent(row.last.value(&free_space::FRAG_SHARE)),
         ];
         if controlled {
-            cells.push(digits(row.last.control_layout_score));
-            cells.push(digits(row.last.layout_ratio));
+            cells.push(digits(row.last.of_control(&layout_score::SCORE)));
+            cells.push(digits(row.last.ratio(&layout_score::SCORE)));
         }
         table.add_row(cells);
     }
@@ -88,9 +90,10 @@ pub fn print_decay(out: &mut impl Write, targets: &[(String, Vec<DayRow>)]) -> i
     let mut series = Vec::new();
     for (name, days) in targets {
         series.push(curve(name.clone(), days, DayRow::score));
-        if days.iter().any(|day| day.control_layout_score.is_some()) {
+        let control = |day: &DayRow| day.of_control(&layout_score::SCORE);
+        if days.iter().any(|day| control(day).is_some()) {
             let name = format!("{name}, control");
-            series.push(curve(name, days, |day| day.control_layout_score));
+            series.push(curve(name, days, control));
         }
     }
     writeln!(out, "\nAggregate layout score by day")?;

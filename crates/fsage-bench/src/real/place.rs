@@ -4,8 +4,8 @@ use super::StopAsked;
 use super::free_map::{self, Deviation};
 use super::scratch::Scratch;
 use crate::subject::BenchError;
-use fsage_target::directory::{PlainDirectory, Volume};
-use fsage_target::loop_image::{LoopImage, LoopOptions};
+use fsage_real::directory::{PlainDirectory, Volume};
+use fsage_real::loop_image::{LoopImage, LoopOptions};
 use std::path::{Path, PathBuf};
 
 /// Where a benchmark runs.

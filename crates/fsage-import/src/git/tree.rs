@@ -1,4 +1,8 @@
 //! The paths alive, and the rules that turn the changes of a step into events.
+//!
+//! What is asked here is what a path stands for after a step: git knows paths, and no operations that could be refused.
+//! Ids are given as paths come and go, so that each operation fits the rules of [`fsage_core::operations`] by
+//! construction.
 
 use super::error::{GitError, corrupt, shown};
 use super::records::{Change, Kind};

@@ -1,4 +1,8 @@
 //! From `playback` text to a workload.
+//!
+//! A record names an inode, and what it means depends on whether that one is alive: the original makes a file that is
+//! modified before it was made, and skips the deletion of one that is not there. So nothing that is written out can be
+//! refused by the rules of [`fsage_core::operations`], which know ids that are given anew each time.
 
 use super::error::BadGroups;
 use super::{DIRECTORY, Groups, PlaybackError, is_type};

@@ -1,13 +1,15 @@
 //! The workload that comes out: ids, what is alive in it, and the merging of writes.
 //!
 //! What was written out is remembered apart from what the trace makes believe, so that no event can fail in a
-//! replay: a directory goes only when it is empty, a name is replaced only where it lies.
+//! replay: a directory goes only when it is empty, a name is replaced only where it lies. The rules are those of
+//! [`fsage_core::operations`]; sizes are known to who writes, and words every write so that it fits.
 //!
 //! Events wait in a queue while writes may still join them. Without a window for merging ([`Output::new`]) the
 //! queue goes out up to the last write of another file; with one, what is older than the window.
 
 use super::{Fault, Initial};
-use fsage_core::{DirId, Event, EventSink, FileId, Op, Origin, TQuality};
+use fsage_core::operations::{self, Action, Decision, DirIds, Namespace, ROOT, Shortfall};
+use fsage_core::{DirId, Event, EventSink, FileId, Op, Origin, StateError, TQuality};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -33,9 +35,13 @@ pub(crate) enum Joined {
 
 #[derive(Clone, Copy, Debug)]
 struct OutDir {
-    parent: DirId,
+    /// Slot of the directory that holds it.
+    parent: u32,
     entries: u64,
 }
+
+/// Slot of a directory that was not written out.
+const NOT_OUT: u32 = u32::MAX;
 
 pub(crate) struct Output<'s> {
     /// `None` in the first pass: ids are given, nothing is written.
@@ -49,8 +55,11 @@ pub(crate) struct Output<'s> {
     written_to: u64,
     next_file: u64,
     next_dir: u64,
-    dirs: FxHashMap<DirId, OutDir>,
-    files: FxHashMap<FileId, DirId>,
+    dir_ids: DirIds,
+    /// By slots, of which none is used again.
+    dirs: Vec<OutDir>,
+    /// Where each name stands.
+    files: FxHashMap<FileId, u32>,
     utc_offset_ns: i64,
     /// The first day and the latest, counted from 1970.
     days: Option<(i64, i64)>,
@@ -67,12 +76,10 @@ impl<'s> Output<'s> {
         merge_ns: i64,
         utc_offset_s: i32,
     ) -> Output<'s> {
-        let mut dirs = FxHashMap::default();
         let root = OutDir {
-            parent: DirId::ROOT,
+            parent: ROOT,
             entries: 0,
         };
-        dirs.insert(DirId::ROOT, root);
         Output {
             sink,
             queue: VecDeque::new(),
@@ -82,7 +89,8 @@ impl<'s> Output<'s> {
             written_to: 0,
             next_file: 0,
             next_dir: 1,
-            dirs,
+            dir_ids: DirIds::default(),
+            dirs: vec![root],
             files: FxHashMap::default(),
             utc_offset_ns: i64::from(utc_offset_s) * 1_000_000_000,
             days: None,
@@ -95,17 +103,47 @@ impl<'s> Output<'s> {
         if let Some(sink) = &mut self.sink {
             initial.emit(*sink)?;
         }
-        for (id, parent) in initial.dirs() {
-            self.dirs.insert(id, OutDir { parent, entries: 0 });
+        // One may lie in another that comes later.
+        for (id, _) in initial.dirs() {
+            self.add_dir(id, NOT_OUT);
         }
-        for (_, parent) in initial.dirs() {
+        for (id, parent) in initial.dirs() {
+            let (at, parent) = (self.slot(id), self.slot(parent));
+            if let Some(dir) = self.dirs.get_mut(at as usize) {
+                dir.parent = parent;
+            }
             self.count(parent, 1);
         }
         for file in initial.files() {
-            self.count(file.dir, 1);
-            self.files.insert(file.id, file.dir);
+            self.enter(file.id, file.dir);
         }
         Ok(())
+    }
+
+    /// Slot of a directory.
+    fn slot(&self, dir: DirId) -> u32 {
+        self.dir_ids.get(dir).unwrap_or(NOT_OUT)
+    }
+
+    fn add_dir(&mut self, id: DirId, parent: u32) {
+        self.dir_ids.insert(id, self.dirs.len() as u32);
+        self.dirs.push(OutDir { parent, entries: 0 });
+    }
+
+    /// A name stands in a directory from now on.
+    fn enter(&mut self, file: FileId, dir: DirId) {
+        let at = self.slot(dir);
+        if let Some(from) = self.files.insert(file, at) {
+            self.count(from, -1);
+        }
+        self.count(at, 1);
+    }
+
+    /// A name is gone.
+    fn leave(&mut self, file: FileId) {
+        if let Some(dir) = self.files.remove(&file) {
+            self.count(dir, -1);
+        }
     }
 
     /// Whether events are written, and not only ids given.
@@ -131,8 +169,9 @@ impl<'s> Output<'s> {
         t_ns: i64,
         origin: Origin,
     ) -> Result<(), Fault> {
-        self.dirs.insert(dir, OutDir { parent, entries: 0 });
-        self.count(parent, 1);
+        let above = self.slot(parent);
+        self.add_dir(dir, above);
+        self.count(above, 1);
         let parent = Some(parent);
         let event = Event::new(Op::Mkdir { dir, parent }).named(name);
         self.push(event, t_ns, origin).map(drop)
@@ -140,12 +179,13 @@ impl<'s> Output<'s> {
 
     /// Removes a directory, unless entries are left in it: false.
     pub fn rmdir(&mut self, dir: DirId, t_ns: i64) -> Result<bool, Fault> {
-        let Some(old) = self.dirs.get(&dir).copied().filter(|d| d.entries == 0) else {
+        let op = Op::Rmdir { dir };
+        let Ok(Decision::Do(Action::Rmdir { dir: at, .. })) = operations::decide(self, &op) else {
             return Ok(false);
         };
-        self.dirs.remove(&dir);
-        self.count(old.parent, -1);
-        self.push(Event::new(Op::Rmdir { dir }), t_ns, Origin::Trace)?;
+        self.dir_ids.remove(dir);
+        self.count(self.parent_of(at), -1);
+        self.push(Event::new(op), t_ns, Origin::Trace)?;
         Ok(true)
     }
 
@@ -157,29 +197,26 @@ impl<'s> Output<'s> {
         name: &[u8],
         t_ns: i64,
     ) -> Result<bool, Fault> {
+        let op = Op::RenameDir { dir, parent };
         if self.is_open() {
-            let mut above = parent;
-            while above != DirId::ROOT {
-                if above == dir {
-                    return Ok(false);
+            match operations::decide(self, &op) {
+                Ok(Decision::Do(Action::RenameDir { dir, to, .. })) => {
+                    let old = std::mem::replace(&mut self.dirs[dir as usize].parent, to);
+                    self.count(old, -1);
+                    self.count(to, 1);
                 }
-                above = self.dirs.get(&above).map_or(DirId::ROOT, |d| d.parent);
-            }
-            if let Some(d) = self.dirs.get_mut(&dir) {
-                let old = std::mem::replace(&mut d.parent, parent);
-                self.count(old, -1);
-                self.count(parent, 1);
+                Err(StateError::IntoItself(_)) => return Ok(false),
+                _ => {}
             }
         }
-        let event = Event::new(Op::RenameDir { dir, parent }).named(name);
+        let event = Event::new(op).named(name);
         self.push(event, t_ns, Origin::Trace)?;
         Ok(true)
     }
 
     /// Makes a file; writes of `writer` that start at `bytes` may join it.
     pub fn create(&mut self, file: FileId, made: &Made<'_>) -> Result<Growing, Fault> {
-        self.files.insert(file, made.dir);
-        self.count(made.dir, 1);
+        self.enter(file, made.dir);
         let (dir, bytes) = (made.dir, made.bytes);
         let op = if made.symlink {
             Op::Symlink { file, dir, bytes }
@@ -205,8 +242,7 @@ impl<'s> Output<'s> {
         name: &[u8],
         t_ns: i64,
     ) -> Result<(), Fault> {
-        self.files.insert(file, dir);
-        self.count(dir, 1);
+        self.enter(file, dir);
         let op = Op::Link {
             file,
             existing,
@@ -217,9 +253,7 @@ impl<'s> Output<'s> {
     }
 
     pub fn delete(&mut self, file: FileId, t_ns: i64) -> Result<(), Fault> {
-        if let Some(dir) = self.files.remove(&file) {
-            self.count(dir, -1);
-        }
+        self.leave(file);
         self.push(Event::new(Op::Delete { file }), t_ns, Origin::Trace)
             .map(drop)
     }
@@ -234,23 +268,29 @@ impl<'s> Output<'s> {
     ) -> Result<(), Fault> {
         let mut together = replaced;
         if let Some(old) = replaced {
+            let op = Op::Rename {
+                file,
+                dir,
+                replaced,
+            };
+            let is_elsewhere = matches!(
+                operations::decide(self, &op),
+                Err(StateError::ReplacedElsewhere(_) | StateError::NothingToReplace(_))
+            );
             // The trace told only later where it lies: it lies elsewhere in the workload.
-            if self.is_open() && self.files.get(&old) != Some(&dir) {
+            if self.is_open() && is_elsewhere {
                 self.delete(old, t_ns)?;
                 together = None;
-            } else if self.files.remove(&old).is_some() {
-                self.count(dir, -1);
+            } else {
+                self.leave(old);
             }
         }
-        if let Some(from) = self.files.insert(file, dir) {
-            self.count(from, -1);
-        }
-        self.count(dir, 1);
         let op = Op::Rename {
             file,
             dir,
             replaced: together,
         };
+        self.enter(file, dir);
         self.push(Event::new(op).named(name), t_ns, Origin::Trace)
             .map(drop)
     }
@@ -425,10 +465,50 @@ impl<'s> Output<'s> {
         Ok(())
     }
 
-    fn count(&mut self, dir: DirId, change: i64) {
-        if let Some(d) = self.dirs.get_mut(&dir) {
+    fn count(&mut self, dir: u32, change: i64) {
+        if let Some(d) = self.dirs.get_mut(dir as usize) {
             d.entries = d.entries.saturating_add_signed(change);
         }
+    }
+}
+
+/// A name is found by where it stands.
+impl Namespace for Output<'_> {
+    type File = u32;
+
+    fn find_file(&self, id: FileId) -> Option<u32> {
+        self.files.get(&id).copied()
+    }
+
+    /// Not kept here: whoever writes knows it.
+    fn size_bytes(&self, _file: u32) -> u64 {
+        u64::MAX
+    }
+
+    /// Nothing is ever short.
+    fn links(&self, _file: u32) -> u32 {
+        1
+    }
+
+    fn place_of(&self, _id: FileId, file: u32) -> u32 {
+        file
+    }
+
+    fn dir_ids(&self) -> &DirIds {
+        &self.dir_ids
+    }
+
+    fn parent_of(&self, dir: u32) -> u32 {
+        self.dirs.get(dir as usize).map_or(ROOT, |dir| dir.parent)
+    }
+
+    fn is_removable(&self, dir: u32) -> bool {
+        self.dirs[dir as usize].entries == 0
+    }
+
+    /// A trace was made where there was room.
+    fn shortfalls(&self) -> impl Iterator<Item = &Shortfall> {
+        std::iter::empty()
     }
 }
 

@@ -1,15 +1,15 @@
 //! The aged models of a run, made again: a run keeps results and no state of a model, and the same workload gives the
 //! same model to the last block.
 
-use super::{model_control, replay_all};
+use super::{each_event, model_control, replay_all};
 use crate::days::{self, DayRow};
-use crate::error;
 use crate::error::{Context, bail};
 use crate::interrupt;
 use crate::run_folder::{Manifest, TargetFacts};
 use crate::watch::Watch;
 use fsage_core::io::AnyHosted;
 use fsage_core::{Event, EventSource, FileId, Op, SinkError, WorkloadHeader};
+use fsage_metrics::{Metric, files, layout_score};
 use fsage_target::{Aging, HotFile, HotFiles, Target, TargetSpec, in_directory_order};
 use std::path::Path;
 
@@ -118,19 +118,8 @@ pub fn aged(
 /// # Errors
 /// The workload cannot be read; an interrupt.
 pub fn hot_files(workload: &Path, days: u32, ui: &dyn Watch) -> crate::Result<Vec<HotFile>> {
-    let mut source = fsage_data::open_workload(workload)?;
     let mut hot = HotFiles::new();
-    let bar = ui.bar_bytes(source.progress().map(|(_, of)| of), "hot files");
-    let mut events = 0_u64;
-    while let Some(event) = source.next_event().map_err(error::boxed)? {
-        hot.observe(&event);
-        events += 1;
-        if events.is_multiple_of(8192) {
-            interrupt::go_on()?;
-            bar.set_position(source.progress().map_or(events, |(at, _)| at));
-        }
-    }
-    drop(bar);
+    each_event(workload, "hot files", ui, |event| hot.observe(event))?;
     Ok(hot.of_last_days(days))
 }
 
@@ -167,21 +156,21 @@ fn with_control(
     })
 }
 
+/// What a layout is known by.
+const KNOWN_BY: [&Metric; 5] = [
+    &files::FILES,
+    &files::FILE_BYTES,
+    &files::UTILIZATION,
+    &layout_score::OPTIMAL,
+    &layout_score::SCORED,
+];
+
 /// The last day is the one that the run has on record: another version of fsage may place blocks otherwise.
 fn is_as_it_was(aging: &Aging, days: &Path, spec: &str) -> crate::Result<()> {
     let recorded = days::read(days)?;
     let again = days::rows(aging.days());
     let facts = |row: Option<&DayRow>| {
-        row.map(|row| {
-            (
-                row.day,
-                row.files,
-                row.file_bytes,
-                row.utilization,
-                row.layout_optimal,
-                row.layout_scored,
-            )
-        })
+        row.map(|row| (row.day, KNOWN_BY.map(|metric| row.metrics.get(metric))))
     };
     let (recorded, again) = (recorded.last(), again.last());
     if facts(recorded) == facts(again) {
@@ -193,9 +182,9 @@ fn is_as_it_was(aging: &Aging, days: &Path, spec: &str) -> crate::Result<()> {
             |row| {
                 format!(
                     "{} files, layout score {:.6}, used {:.6}",
-                    row.files,
-                    row.layout_score,
-                    row.utilization.unwrap_or_default()
+                    row.count(&files::FILES).unwrap_or_default(),
+                    row.score().unwrap_or(1.0),
+                    row.value(&files::UTILIZATION).unwrap_or_default()
                 )
             },
         )

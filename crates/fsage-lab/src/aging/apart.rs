@@ -1,7 +1,8 @@
 //! Targets and controls of a run are places of their own: nothing is touched before that is known.
 
 use crate::error::bail;
-use fsage_target::{Place, TargetSpec};
+use fsage_real::Place;
+use fsage_target::TargetSpec;
 use std::path::{Path, PathBuf};
 
 /// Somewhere that a run writes to.

@@ -11,18 +11,19 @@ pub use again::{aged, hot_files, model_of};
 pub use real::days_so_far;
 
 use crate::days::{self, DayRow};
-use crate::error;
-use crate::error::{Context, bail};
+use crate::error::{self, Context, bail};
 use crate::interrupt;
 use crate::map_file;
 use crate::run_folder::{Manifest, Run, State, TargetFacts, WorkloadFacts, way};
 use crate::watch::Watch;
 use clap::ArgAction;
 use fsage_core::size::human;
-use fsage_core::{EventSource, EventsInMemory, FileId};
+use fsage_core::{Event, EventSource, EventsInMemory, FileId};
 use fsage_data::WorkloadSummary;
 use fsage_metrics::Recorder;
-use fsage_target::loop_image::Unpublished;
+use fsage_metrics::files;
+use fsage_real::RealError;
+use fsage_real::loop_image::Unpublished;
 use fsage_target::{Aging, Progress, ReplayError, Target, TargetSpec, replay};
 use origins::Counted;
 use serde::{Deserialize, Serialize};
@@ -565,7 +566,7 @@ fn replay_all(
     match result {
         Ok(()) => Ok(()),
         Err(ReplayError::Source(error)) => Err(error::boxed(error)),
-        Err(error @ (ReplayError::State { .. } | ReplayError::Name { .. })) => {
+        Err(error @ (ReplayError::State { .. } | ReplayError::Real(RealError::Name { .. }))) => {
             let advice = if real {
                 "--lenient, from the start, skips such lines"
             } else {
@@ -597,20 +598,30 @@ fn warn_of_small_target(spec: &TargetSpec, aging: &Aging, peak_bytes: u64, ui: &
 
 /// The most bytes that a workload keeps in files at a time, by what it says.
 fn peak_bytes(workload: &Path, ui: &dyn Watch) -> crate::Result<u64> {
-    let mut source = fsage_data::open_workload(workload)?;
     let mut summary = WorkloadSummary::default();
-    let bar = ui.bar_bytes(source.progress().map(|(_, of)| of), "reading");
+    each_event(workload, "reading", ui, |event| summary.add(event))?;
+    Ok(summary.live_bytes_most)
+}
+
+/// Reads a workload from end to end.
+fn each_event(
+    workload: &Path,
+    what: &str,
+    ui: &dyn Watch,
+    mut take: impl FnMut(&Event),
+) -> crate::Result<()> {
+    let mut source = fsage_data::open_workload(workload)?;
+    let bar = ui.bar_bytes(source.progress().map(|(_, of)| of), what);
     let mut events = 0_u64;
     while let Some(event) = source.next_event().map_err(error::boxed)? {
-        summary.add(&event);
+        take(&event);
         events += 1;
         if events.is_multiple_of(8192) {
             interrupt::go_on()?;
             bar.set_position(source.progress().map_or(events, |(at, _)| at));
         }
     }
-    drop(bar);
-    Ok(summary.live_bytes_most)
+    Ok(())
 }
 
 /// How far a real target was from the plan of the workload on its worst day.
@@ -618,7 +629,7 @@ fn say_how_the_plan_was_held(aged: &Aged, data_bytes: Option<u64>, ui: &dyn Watc
     let off = aged
         .rows
         .iter()
-        .filter_map(|row| Some(row.planned_bytes?.abs_diff(row.live_bytes?)))
+        .filter_map(|row| Some(row.planned_bytes?.abs_diff(row.count(&files::LIVE_BYTES)?)))
         .max();
     if let (Some(off), Some(data_bytes)) = (off, data_bytes.filter(|&bytes| bytes > 0)) {
         ui.note(&format!(

@@ -16,9 +16,10 @@ use fsage_data::snapshot::{Form, SnapshotOutput};
 use fsage_linux::facts::facts;
 use fsage_linux::fsmap::free_map;
 use fsage_metrics::{Measures, Recorder};
-use fsage_target::directory::{Directory, Journal, PlainDirectory, Recovered, Volume};
-use fsage_target::loop_image::{LoopImage, Unpublished};
-use fsage_target::{MapGrows, Place, Real, RealSpec, TargetSpec, day_records};
+use fsage_real::directory::{Directory, Journal, PlainDirectory, Recovered, Volume};
+use fsage_real::loop_image::{LoopImage, Unpublished};
+use fsage_real::{Place, Real, RealSpec, day_records};
+use fsage_target::{MapGrows, TargetSpec};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -200,7 +201,7 @@ fn go_on(
     })
 }
 
-fn stop() -> fsage_target::Stop {
+fn stop() -> fsage_real::Stop {
     Box::new(|| interrupt::go_on().is_err())
 }
 

@@ -2,10 +2,12 @@
 
 mod grounds;
 mod lane;
+mod options;
 mod ratios;
 mod report;
 pub(crate) mod results;
 
+pub use options::Options;
 pub use ratios::{Ratio, ratios};
 pub use report::{Line, Report, TargetJson, lines, spread};
 pub use results::State;
@@ -34,11 +36,7 @@ use std::path::{Path, PathBuf};
 const SIMULATED_REPETITIONS: u32 = 10;
 const REAL_REPETITIONS: u32 = 5;
 /// Repetitions of a case, at most.
-pub const MAX_REPETITIONS: u32 = 10_000;
-/// The disk of simulated targets where none is named.
-pub const DEVICE: &str = "st32430n";
-/// The machine of simulated targets where none is named.
-pub const HOST: &str = "pentium-120";
+const MAX_REPETITIONS: u32 = 10_000;
 /// How long before the end of the workload a file must have been changed to be hot, in days, where nobody says so.
 pub const HOT_DAYS: u32 = 30;
 
@@ -103,6 +101,27 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// What was asked for; everything else is as usual.
+    ///
+    /// # Errors
+    /// There is no such suite, disk or machine.
+    pub fn new(options: &Options) -> crate::Result<Plan> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Ok(Plan {
+            suites: options.suites()?,
+            machine: options.machine()?,
+            sizes: options.sizes()?,
+            repetitions: options.repetitions,
+            states: Vec::new(),
+            seed: 1,
+            hot_days: HOT_DAYS,
+            workload: None,
+            threads: cores,
+            drop_caches: false,
+            existing: Existing::Refused,
+        })
+    }
+
     /// Whether the results of all suites on targets of a run are there.
     pub fn all_are_there(&self, run: &Path, specs: &[TargetSpec]) -> bool {
         let folders = specs.iter().map(|spec| run.join(spec.folder()));
@@ -230,7 +249,7 @@ fn measure(
 ///
 /// # Errors
 /// It is no size, or no file can have it.
-pub fn file_size(text: &str) -> Result<u64, String> {
+fn file_size(text: &str) -> Result<u64, String> {
     match size::parse(text) {
         Ok(0) => Err("a file of 0 bytes has nothing to read or write".to_owned()),
         Ok(bytes) => Ok(bytes),
@@ -242,7 +261,7 @@ pub fn file_size(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// There is no such suite.
-pub fn suites(names: &[String]) -> crate::Result<Vec<&'static dyn Benchmark>> {
+fn suites(names: &[String]) -> crate::Result<Vec<&'static dyn Benchmark>> {
     let mut suites: Vec<&'static dyn Benchmark> = Vec::new();
     for name in names {
         let named: Vec<&'static dyn Benchmark> = if name == "all" {

@@ -285,14 +285,17 @@ mod tests {
     use super::*;
     use crate::check::rules::Rules;
     use fsage_bench::Summary;
+    use fsage_metrics::{directory_order, files, layout_score};
 
     fn target(scores: &[f64]) -> TargetResults {
-        let days = scores.iter().enumerate().map(|(i, &layout_score)| DayRow {
-            day: i as u64,
-            label: format!("1996-05-{:02}", i + 1),
-            layout_score,
-            layout_scored: 1,
-            ..DayRow::default()
+        let days = scores.iter().enumerate().map(|(i, &score)| {
+            let day = DayRow {
+                day: i as u64,
+                label: format!("1996-05-{:02}", i + 1),
+                ..DayRow::default()
+            };
+            let day = day.with(&files::FILES, 1).with(&layout_score::SCORED, 1);
+            day.with(&layout_score::SCORE, score)
         });
         TargetResults {
             cell: None,
@@ -332,7 +335,7 @@ mod tests {
     #[test]
     fn a_layout_of_no_block_is_no_good_layout() {
         let mut empty = target(&[1.0]);
-        empty.days[0].layout_scored = 0;
+        empty.days[0].metrics.set(&layout_score::SCORED, 0);
         let rule = "metric = 'layout_score'\nmin = 0.5";
         assert_eq!(messages(rule, &empty, None).len(), 1);
         assert!(messages(rule, &target(&[1.0]), None).is_empty());
@@ -365,6 +368,52 @@ mod tests {
         let found = verdict(&format!("{rule}max_drop_percent = 10"), &new, Some(&old));
         assert_eq!(found.failures[0].days_beyond, Some(1));
         assert!(messages(&format!("{rule}max_rise = 0"), &new, Some(&old)).is_empty());
+    }
+
+    #[test]
+    fn what_is_worse_depends_on_the_metric() {
+        let (good, bad) = (target(&[0.9]), target(&[0.8]));
+        let rule = "metric = 'layout_score'\nmax_worse = 0.05";
+        assert!(messages(rule, &good, Some(&bad)).is_empty());
+        let found = messages(rule, &bad, Some(&good));
+        assert!(found[0].ends_with("max_drop = 0.0500"), "{found:?}");
+        // Less is better of next_file_bytes: 100 to 111 is more than 10 % worse, 111 to 100 none.
+        let with = |bytes: u64| {
+            let mut target = target(&[1.0]);
+            let metrics = &mut target.days[0].metrics;
+            metrics.set(&directory_order::NEXT_FILE_BYTES, bytes);
+            target
+        };
+        let (near, far) = (with(100), with(111));
+        let rule = "metric = 'next_file_bytes'\nmax_worse_percent = 10";
+        assert!(messages(rule, &near, Some(&far)).is_empty());
+        let found = messages(rule, &far, Some(&near));
+        assert!(found[0].ends_with("max_rise_percent = 10"), "{found:?}");
+        assert_eq!(
+            messages(
+                "bench = '*'\nmax_worse_percent = 5",
+                &measured(&[9.0]),
+                Some(&measured(&[10.0]))
+            )
+            .len(),
+            1
+        );
+        for (metric, said) in [
+            (
+                "files",
+                "neither more nor less of this is better; give max_drop or max_rise",
+            ),
+            ("layout_scor", "did you mean `layout_score`?"),
+        ] {
+            let rule = format!("[[rule]]\nmetric = '{metric}'\nmax_worse = 1");
+            let error = Rules::parse("rules.toml", &rule)
+                .expect_err("no direction")
+                .to_string();
+            assert!(
+                error.starts_with("rules.toml:") && error.contains(said),
+                "{error}"
+            );
+        }
     }
 
     /// By hand: the mean of 0.7 and 0.8 is 0.75; the drop of 0.9 to 0.88 is 0.02 in decimal, a little more in binary.
@@ -454,7 +503,7 @@ mod tests {
             "nothing to compare with has failed already"
         );
         let mut known = target(&[0.9, 0.8]);
-        known.days[1].adjacency = Some(0.5);
+        known.days[1].metrics.set(&directory_order::ADJACENCY, 0.5);
         let lost = messages("metric = 'adjacency'\nmax_drop = 1", &new, Some(&known));
         assert!(lost[0].contains("not known on day 2"), "{lost:?}");
     }

@@ -1,12 +1,14 @@
 //! Rules of a check: a TOML file that says what must hold, read strictly.
 
 use super::number;
-use super::words::{matches, nearest};
-use crate::days::DayRow;
+use super::words::matches;
+use crate::days::{DayRow, metric_of};
 use crate::error::{Context, bail};
 use crate::experiment::Text;
 use clap::ValueEnum;
 use fsage_bench::{Benchmark, benchmarks};
+use fsage_core::keys::nearest;
+use fsage_metrics::Better;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -250,6 +252,8 @@ struct Entry {
     max_drop_percent: Option<Spanned<f64>>,
     max_rise: Option<Spanned<f64>>,
     max_rise_percent: Option<Spanned<f64>>,
+    max_worse: Option<Spanned<f64>>,
+    max_worse_percent: Option<Spanned<f64>>,
     strict: Option<Spanned<bool>>,
     #[serde(default)]
     optional: bool,
@@ -309,7 +313,8 @@ impl Entry {
         if bounds.is_empty() {
             return Err(source.wrong(
                 span,
-                "the rule has no limit; give it min, max, max_drop, max_drop_percent, max_rise or max_rise_percent",
+                "the rule has no limit; give it min, max, max_drop, max_drop_percent, max_rise, max_rise_percent, \
+                 max_worse or max_worse_percent",
             ));
         }
         let subject = match (&self.metric, &self.bench) {
@@ -358,15 +363,15 @@ impl Entry {
 
     fn bounds(&self, source: &Text<'_>) -> crate::Result<Vec<Bound>> {
         let given = [
-            (BoundKind::Min, &self.min),
-            (BoundKind::Max, &self.max),
-            (BoundKind::MaxDrop, &self.max_drop),
-            (BoundKind::MaxDropPercent, &self.max_drop_percent),
-            (BoundKind::MaxRise, &self.max_rise),
-            (BoundKind::MaxRisePercent, &self.max_rise_percent),
+            (BoundKind::Min, self.min.as_ref()),
+            (BoundKind::Max, self.max.as_ref()),
+            (BoundKind::MaxDrop, self.max_drop.as_ref()),
+            (BoundKind::MaxDropPercent, self.max_drop_percent.as_ref()),
+            (BoundKind::MaxRise, self.max_rise.as_ref()),
+            (BoundKind::MaxRisePercent, self.max_rise_percent.as_ref()),
         ];
         let mut bounds = Vec::new();
-        for (kind, limit) in given {
+        for (kind, limit) in given.into_iter().chain(self.worse(source)?) {
             let Some(limit) = limit else { continue };
             let value = *limit.get_ref();
             if !value.is_finite() || kind.is_relative() && value < 0.0 {
@@ -381,6 +386,35 @@ impl Entry {
             bounds.push(Bound { kind, limit: value });
         }
         Ok(bounds)
+    }
+}
+
+/// A limit as it stands, if it does, and what it is a limit of.
+type Limit<'a> = (BoundKind, Option<&'a Spanned<f64>>);
+
+impl Entry {
+    /// Limits of how much worse the value may be, as what that means for what the rule looks at.
+    fn worse(&self, source: &Text<'_>) -> crate::Result<Vec<Limit<'_>>> {
+        let (limit, percent) = (self.max_worse.as_ref(), self.max_worse_percent.as_ref());
+        let Some(first) = limit.or(percent) else {
+            return Ok(Vec::new());
+        };
+        // More throughput is better.
+        let better = match &self.metric {
+            Some(metric) => {
+                metric_of(&column(source, metric)?).map_or(Better::Neither, |m| m.better)
+            }
+            None => Better::Higher,
+        };
+        let (kind, kind_percent) = match better {
+            Better::Higher => (BoundKind::MaxDrop, BoundKind::MaxDropPercent),
+            Better::Lower => (BoundKind::MaxRise, BoundKind::MaxRisePercent),
+            Better::Neither => {
+                let what = "neither more nor less of this is better; give max_drop or max_rise";
+                return Err(source.wrong(&first.span(), what));
+            }
+        };
+        Ok(vec![(kind, limit), (kind_percent, percent)])
     }
 }
 

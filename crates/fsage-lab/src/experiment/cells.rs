@@ -112,29 +112,15 @@ fn mark(experiment: &Path, id: &str) -> Option<Mark> {
 
 /// What a cell is made of.
 fn made_of(plan: &Plan, cell: &CellPlan, workload: &str) -> crate::Result<MadeOf> {
-    let bench = plan.bench.as_ref().map(|bench| {
-        Ok::<_, crate::Error>(Bench {
-            suites: bench.suites.clone(),
-            sizes: bench.sizes.clone(),
-            repetitions: bench.repetitions,
-            device: bench.device.clone(),
-            host: bench.host.clone(),
-            files: Bench::hashes([&bench.device, &bench.host])?,
-            seed: plan.workloads[cell.workload].seed.unwrap_or(1),
-        })
-    });
-    Ok(MadeOf {
-        fsage: env!("CARGO_PKG_VERSION").to_owned(),
-        workload: workload.to_owned(),
-        targets: vec![cell.spec.to_string()],
-        repetition: cell.repetition,
-        lenient: plan.age.lenient,
-        check: plan.age.check,
-        snapshots: plan.age.snapshots,
-        control: plan.age.control,
-        map: plan.age.map,
-        bench: bench.transpose()?,
-    })
+    let seed = plan.workloads[cell.workload].seed.unwrap_or(1);
+    let bench = plan.bench.as_ref().map(|bench| Bench::new(bench, seed));
+    Ok(MadeOf::of(
+        workload.to_owned(),
+        std::slice::from_ref(&cell.spec),
+        cell.repetition,
+        &plan.age,
+        bench.transpose()?,
+    ))
 }
 
 /// Where the cells of an experiment are run.

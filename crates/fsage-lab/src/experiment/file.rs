@@ -36,7 +36,7 @@ pub struct File {
     /// How they are aged.
     pub age: Option<Spanned<aging::Options>>,
     /// What is benchmarked; without it nothing is.
-    pub bench: Option<Spanned<Bench>>,
+    pub bench: Option<Spanned<benching::Options>>,
     /// What must hold; without it nothing is checked.
     pub check: Option<Check>,
     /// The report.
@@ -95,34 +95,6 @@ impl<'de> Deserialize<'de> for Generate {
             }
         }
         from.deserialize_any(Either)
-    }
-}
-
-/// What is benchmarked; the options of `fsage bench`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Bench {
-    /// Suites by name.
-    pub suites: Vec<String>,
-    /// Sizes of files instead of the suites' own.
-    pub sizes: Vec<String>,
-    /// Of every case.
-    pub repetitions: Option<u32>,
-    /// The disk below models.
-    pub device: String,
-    /// The machine of models.
-    pub host: String,
-}
-
-impl Default for Bench {
-    fn default() -> Bench {
-        Bench {
-            suites: vec!["sequential".to_owned(), "hot-files".to_owned()],
-            sizes: Vec::new(),
-            repetitions: None,
-            device: benching::DEVICE.to_owned(),
-            host: benching::HOST.to_owned(),
-        }
     }
 }
 

@@ -224,11 +224,14 @@ fn manifest(plan: &Plan, folder: &Path, hashes: &[Option<&str>]) -> crate::Resul
         paths_from: way(folder, &std::env::current_dir()?)?
             .to_string_lossy()
             .into_owned(),
-        suites: plan
-            .bench
-            .as_ref()
-            .map(|bench| bench.suites.clone())
-            .unwrap_or_default(),
+        suites: match &plan.bench {
+            Some(bench) => bench
+                .suites()?
+                .iter()
+                .map(|s| s.name().to_owned())
+                .collect(),
+            None => Vec::new(),
+        },
         rules: plan.check.as_ref().map(|_| RULES.to_owned()),
         cells: cells.collect::<crate::Result<_>>()?,
     })

@@ -3,7 +3,7 @@
 use super::file::{self, File, Generate, Text};
 use super::matrix::{Matrix, Template};
 use crate::aging;
-use crate::benching::{self, Machine};
+use crate::benching;
 use crate::check::{self, Rules};
 use crate::generate::{Profile, Source};
 use crate::interrupt;
@@ -36,7 +36,7 @@ pub struct Plan {
     /// How workloads are aged.
     pub age: aging::Options,
     /// What is benchmarked.
-    pub bench: Option<BenchPlan>,
+    pub bench: Option<benching::Options>,
     /// What must hold.
     pub check: Option<CheckPlan>,
     /// Whether a report is written.
@@ -85,20 +85,6 @@ pub struct CheckPlan {
     pub baseline: Option<PathBuf>,
 }
 
-/// What is benchmarked.
-pub struct BenchPlan {
-    /// Suites by name.
-    pub suites: Vec<String>,
-    /// Sizes of files in bytes.
-    pub sizes: Vec<u64>,
-    /// Of every case.
-    pub repetitions: Option<u32>,
-    /// The disk below models.
-    pub device: String,
-    /// The machine of models.
-    pub host: String,
-}
-
 impl WorkloadPlan {
     /// Its name and its seed, for the names of files.
     pub fn label(&self) -> String {
@@ -138,7 +124,10 @@ impl Plan {
         let workloads = workloads(&source, &file)?;
         let targets = targets(&source, &file)?;
         let cells = cells(&source, &file, &workloads, &targets)?;
-        let bench = file.bench.as_ref().map(|bench| bench_plan(&source, bench));
+        if let Some(bench) = &file.bench {
+            let sound = bench.get_ref().check();
+            sound.map_err(|error| source.wrong(&bench.span(), format!("{error:#}")))?;
+        }
         let check = file.check.map(|check| check_plan(&source, check));
         Ok(Plan {
             name,
@@ -146,7 +135,7 @@ impl Plan {
             text: text.to_owned(),
             workloads,
             cells,
-            bench: bench.transpose()?,
+            bench: file.bench.map(Spanned::into_inner),
             check: check.transpose()?,
             age,
             writes_report: file.report.write,
@@ -491,38 +480,5 @@ fn check_plan(source: &Text<'_>, check: file::Check) -> crate::Result<CheckPlan>
         rules: Rules::parse(name, &text)?,
         text: text.trim_start_matches('\n').to_owned(),
         baseline: check.baseline.map(PathBuf::from),
-    })
-}
-
-fn bench_plan(source: &Text<'_>, table: &Spanned<file::Bench>) -> crate::Result<BenchPlan> {
-    let wrong = |what: String| source.wrong(&table.span(), &what);
-    let bench = table.get_ref();
-    let suites =
-        benching::suites(&bench.suites).map_err(|error| wrong(format!("suites: {error:#}")))?;
-    if suites.is_empty() {
-        return Err(wrong(
-            "suites: expected at least one; without [bench] nothing is measured".to_owned(),
-        ));
-    }
-    Machine::named(&bench.device, &bench.host).map_err(|error| wrong(format!("{error:#}")))?;
-    if bench
-        .repetitions
-        .is_some_and(|n| n == 0 || n > benching::MAX_REPETITIONS)
-    {
-        return Err(wrong(format!(
-            "repetitions: expected 1 to {}",
-            benching::MAX_REPETITIONS
-        )));
-    }
-    let sizes = bench
-        .sizes
-        .iter()
-        .map(|size| benching::file_size(size).map_err(|why| wrong(format!("sizes: {why}"))));
-    Ok(BenchPlan {
-        suites: suites.iter().map(|suite| suite.name().to_owned()).collect(),
-        sizes: sizes.collect::<crate::Result<_>>()?,
-        repetitions: bench.repetitions,
-        device: bench.device.clone(),
-        host: bench.host.clone(),
     })
 }

@@ -2,7 +2,7 @@
 
 use super::manifest::write_json;
 use crate::aging;
-use crate::benching::{self, Existing, Machine};
+use crate::benching::{self, Existing};
 use crate::error::{Context, bail, error};
 use crate::run_folder::{Manifest, State};
 use crate::watch::Watch;
@@ -63,6 +63,42 @@ pub struct Bench {
 }
 
 impl MadeOf {
+    /// Aging by a workload that is there, once.
+    ///
+    /// # Errors
+    /// The workload cannot be read.
+    pub fn new(
+        workload: &Path,
+        targets: &[TargetSpec],
+        age: &aging::Options,
+        bench: Option<Bench>,
+    ) -> crate::Result<MadeOf> {
+        let workload = fsage_data::hash_file(workload)?;
+        Ok(MadeOf::of(workload, targets, 1, age, bench))
+    }
+
+    /// The same of a workload that is known by its hash.
+    pub(super) fn of(
+        workload: String,
+        targets: &[TargetSpec],
+        repetition: u32,
+        age: &aging::Options,
+        bench: Option<Bench>,
+    ) -> MadeOf {
+        MadeOf {
+            fsage: env!("CARGO_PKG_VERSION").to_owned(),
+            workload,
+            targets: targets.iter().map(ToString::to_string).collect(),
+            repetition,
+            lenient: age.lenient,
+            check: age.check,
+            snapshots: age.snapshots,
+            control: age.control,
+            map: age.map,
+            bench,
+        }
+    }
+
     /// How its targets are aged.
     pub fn age(&self) -> aging::Options {
         aging::Options {
@@ -127,13 +163,37 @@ impl MadeOf {
 }
 
 impl Bench {
-    /// Hashes of the drive and the machine, as far as they are files.
+    /// What was asked for, with a seed.
     ///
     /// # Errors
-    /// A file cannot be read.
-    pub fn hashes(names: [&str; 2]) -> crate::Result<Vec<String>> {
-        let files = names.into_iter().filter(|name| Path::new(name).is_file());
-        files.map(|file| Ok(fsage_data::hash_file(file)?)).collect()
+    /// There is no such suite; a drive or a machine that is a file cannot be read.
+    pub fn new(options: &benching::Options, seed: u64) -> crate::Result<Bench> {
+        let suites = options.suites()?;
+        let suites = suites.iter().map(|suite| suite.name().to_owned());
+        let names = [&options.device, &options.host].into_iter();
+        let files = names.filter(|name| Path::new(name).is_file());
+        Ok(Bench {
+            suites: suites.collect(),
+            sizes: options.sizes()?,
+            repetitions: options.repetitions,
+            device: options.device.clone(),
+            host: options.host.clone(),
+            files: files
+                .map(|file| Ok(fsage_data::hash_file(file)?))
+                .collect::<crate::Result<_>>()?,
+            seed,
+        })
+    }
+
+    /// As it is asked for.
+    fn options(&self) -> benching::Options {
+        benching::Options {
+            suites: self.suites.clone(),
+            sizes: self.sizes.iter().map(ToString::to_string).collect(),
+            repetitions: self.repetitions,
+            device: self.device.clone(),
+            host: self.host.clone(),
+        }
     }
 }
 
@@ -207,24 +267,12 @@ impl Steps<'_> {
         if fit.is_empty() {
             return Ok(left_out);
         }
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let plan = benching::Plan {
-            suites: benching::suites(&bench.suites)?,
-            machine: Machine::named(&bench.device, &bench.host)?,
-            sizes: bench.sizes.clone(),
-            repetitions: bench.repetitions,
-            states: Vec::new(),
-            seed: bench.seed,
-            hot_days: benching::HOT_DAYS,
-            workload: None,
-            threads: self.start.threads.unwrap_or(cores),
-            drop_caches: false,
-            existing: if self.start.resume {
-                Existing::Kept
-            } else {
-                Existing::Refused
-            },
-        };
+        let mut plan = benching::Plan::new(&bench.options())?;
+        plan.seed = bench.seed;
+        plan.threads = self.start.threads.unwrap_or(plan.threads);
+        if self.start.resume {
+            plan.existing = Existing::Kept;
+        }
         if plan.all_are_there(self.run, &fit) {
             return Ok(left_out);
         }

@@ -5,6 +5,7 @@ use crate::days::{self, DayRow};
 use crate::run_folder::Manifest;
 use crate::table::{self, digits};
 use comfy_table::Table;
+use fsage_metrics::layout_score;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
@@ -54,8 +55,8 @@ impl Verdict {
                 layout_first_day: rows.first().and_then(DayRow::score),
                 layout_end: last.score(),
                 change_per_100_days: change_per_100_days(&rows),
-                layout_control: last.control_layout_score,
-                layout_ratio: last.layout_ratio,
+                layout_control: last.of_control(&layout_score::SCORE),
+                layout_ratio: last.ratio(&layout_score::SCORE),
                 throughput: benching::ratios(&folder, suites)?,
             })
         });

@@ -18,7 +18,7 @@ pub use git::{Git, ViewName};
 pub use nfsdump::Nfsdump;
 pub use oplog::Oplog;
 pub use output::{Beside, Generated, Output, Row, may_write, row};
-pub use playback::{GroupOptions, Playback, import as import_playback};
+pub use playback::{GroupOptions, Playback};
 pub use profile::{Profile, again, text_of};
 pub use profile_pool::{check as pool_may_be_written, read as read_pool, write as write_pool};
 pub use snapshots::{
@@ -33,7 +33,7 @@ use crate::Result;
 use crate::error::bail;
 use crate::watch::Watch;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Where a workload comes from, with everything that its source can be told. The same stands on the command line, in
 /// the file of an experiment, and in a program.
@@ -145,6 +145,7 @@ impl Source {
 /// # Errors
 /// The source makes no sense, or cannot be read; the output is there, or cannot be written; an interrupt.
 pub fn generate(source: &Source, output: &Output, ui: &dyn Watch) -> Result<Generated> {
+    source.check()?;
     match source {
         Source::Snapshots(source) => snapshots::run(source, output, ui),
         Source::Git(source) => git::run(source, output, ui),
@@ -153,17 +154,6 @@ pub fn generate(source: &Source, output: &Output, ui: &dyn Watch) -> Result<Gene
         Source::Oplog(source) => oplog::run(source, output, ui),
         Source::Playback(source) => playback::run(source, output, ui),
         Source::Profile(source) => profile::run(source, output, ui),
-    }
-}
-
-impl Output {
-    /// A file that is replaced if it is there.
-    pub fn replacing(path: impl Into<PathBuf>) -> Output {
-        Output {
-            path: path.into(),
-            force: true,
-            json: false,
-        }
     }
 }
 

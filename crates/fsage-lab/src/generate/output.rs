@@ -24,6 +24,15 @@ pub struct Output {
 }
 
 impl Output {
+    /// A file that is replaced if it is there.
+    pub fn replacing(path: impl Into<PathBuf>) -> Output {
+        Output {
+            path: path.into(),
+            force: true,
+            json: false,
+        }
+    }
+
     /// Whether it may be written, see [`may_write`]; for before long work.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use fsage_data::stream;
 use fsage_import::playback::{self, Groups, ImportSummary};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// A `playback` text, as Smith and Seltzer published their aging workload.
 #[derive(Clone, Debug, clap::Args, Deserialize, Serialize)]
@@ -53,23 +53,11 @@ impl GroupOptions {
 /// Makes the workload.
 ///
 /// # Errors
-/// The input is not what it should be, or cannot be read; the output cannot be written.
+/// The input is not what it should be, or cannot be read; the output is there, or cannot be written; an interrupt.
 pub fn run(args: &Playback, output: &Output, ui: &dyn Watch) -> crate::Result<Generated> {
-    import(&args.file, args.groups, output, ui)
-}
-
-/// Makes a workload of `playback` text and reports on it.
-///
-/// # Errors
-/// The text cannot be read; the output is there, or cannot be written; an interrupt.
-pub fn import(
-    file: &Path,
-    groups: GroupOptions,
-    output: &Output,
-    ui: &dyn Watch,
-) -> crate::Result<Generated> {
-    output.check([&file.to_path_buf()])?;
-    let groups = groups.of(&WorkloadHeader::default());
+    let file = &args.file;
+    output.check([file])?;
+    let groups = args.groups.of(&WorkloadHeader::default());
     let generator = json!({
         "name": "playback",
         "version": env!("CARGO_PKG_VERSION"),

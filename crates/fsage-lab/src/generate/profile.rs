@@ -1,8 +1,7 @@
 //! `fsage generate profile`: synthetic workloads.
 
 use super::output::{Beside, Generated, Output, Row, row, write};
-use crate::error;
-use crate::error::{Context, bail, error};
+use crate::error::{self, Context, bail, error};
 use crate::watch::{Unwatched, Watch};
 use fsage_core::{EventSink, WorkloadHeader, size};
 use fsage_workload::geriatrix::Triple;

@@ -3,6 +3,7 @@
 use super::Beside;
 use super::subject::{Group, Life, Over, Subject, score};
 use crate::days::DayRow;
+use fsage_metrics::files;
 use fsage_report::charts::{Point, Published, Series};
 use fsage_report::{Axis, Exhibit, Format, Lines, Section};
 
@@ -40,7 +41,7 @@ pub fn section(group: &Group, beside: Option<&dyn Beside>) -> Option<Section> {
             "Used share of the data space. Layout decays faster on a full disk: where curves differ, targets did not \
              hold the same.",
             percent("utilization", true),
-            |day| day.utilization,
+            |day| day.value(&files::UTILIZATION),
         ),
     ]
     .into_iter()
@@ -197,13 +198,12 @@ fn control(subject: &Subject) -> Option<Series> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fsage_metrics::layout_score;
 
     fn day(score: f64) -> DayRow {
-        DayRow {
-            layout_score: score,
-            layout_scored: 10,
-            ..DayRow::default()
-        }
+        DayRow::default()
+            .with(&layout_score::SCORE, score)
+            .with(&layout_score::SCORED, 10)
     }
 
     fn subject(lives: &[&[f64]]) -> Subject {
@@ -246,7 +246,7 @@ mod tests {
     fn what_scores_no_block_has_no_curve() {
         let mut nothing = subject(&[&[1.0, 1.0]]);
         for day in &mut nothing.lives[0].days {
-            day.layout_scored = 0;
+            day.metrics.set(&layout_score::SCORED, 0);
         }
         let group = Group {
             subjects: vec![nothing],

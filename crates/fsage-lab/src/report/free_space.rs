@@ -5,6 +5,7 @@ use super::names;
 use super::subject::{Group, Over, Subject};
 use crate::days::DayRow;
 use fsage_data::table::RunClass;
+use fsage_metrics::{Metric, free_space};
 use fsage_report::charts::Stack;
 use fsage_report::{Axis, Cell, DataTable, Exhibit, Format, Section, Sheet, Stacks};
 
@@ -38,7 +39,7 @@ pub fn section(group: &Group) -> Option<Section> {
             from_zero: true,
             ..Axis::default()
         },
-        |day| day.placeable_1m.map(|n| n as f64),
+        |day| day.value(&free_space::PLACEABLE_1M),
     ));
     exhibits.extend(table(group));
     (!exhibits.is_empty()).then(|| Section {
@@ -88,7 +89,12 @@ fn classes(group: &Group) -> Option<Exhibit> {
 /// Mean shares over the layouts that have free space.
 fn stack<'a>(name: String, days: impl Iterator<Item = &'a DayRow>, is_log: bool) -> Option<Stack> {
     let shares: Vec<[f64; PARTS]> = days
-        .filter_map(|day| shares(&day.free_by_length, day.free_bytes.filter(|_| is_log)))
+        .filter_map(|day| {
+            shares(
+                &day.free_by_length,
+                day.count(&free_space::BYTES).filter(|_| is_log),
+            )
+        })
         .collect();
     let names = LENGTHS.iter().map(|(_, length)| *length);
     let parts = names.chain([NOT_COLLECTED]).enumerate().map(|(i, part)| {
@@ -130,10 +136,10 @@ fn table(group: &Group) -> Option<Exhibit> {
     ]);
     for subject in &group.subjects {
         data.rows.extend(row(subject, "aged", |value| {
-            subject.at_end(|day| value(day).map(|n| n as f64))
+            subject.at_end(|day| day.value(value))
         }));
         data.rows.extend(row(subject, "control", |value| {
-            subject.of_control(|day| value(day).map(|n| n as f64))
+            subject.of_control(|day| day.value(value))
         }));
     }
     (!data.rows.is_empty()).then(|| {
@@ -149,21 +155,18 @@ fn table(group: &Group) -> Option<Exhibit> {
     })
 }
 
-/// A value of a layout that is counted.
-type Counted = fn(&DayRow) -> Option<u64>;
-
 fn row(
     subject: &Subject,
     state: &str,
-    mean: impl Fn(Counted) -> Option<Over>,
+    mean: impl Fn(&Metric) -> Option<Over>,
 ) -> Option<Vec<Cell>> {
-    let values: [Counted; 6] = [
-        |day| day.free_bytes,
-        |day| day.free_runs,
-        |day| day.largest_free_run_bytes,
-        |day| day.placeable_64k,
-        |day| day.placeable_1m,
-        |day| day.placeable_64m,
+    let values = [
+        &free_space::BYTES,
+        &free_space::RUNS,
+        &free_space::LARGEST_RUN_BYTES,
+        &free_space::PLACEABLE_64K,
+        &free_space::PLACEABLE_1M,
+        &free_space::PLACEABLE_64M,
     ];
     mean(values[0])?;
     let mut cells = vec![subject.name.as_str().into(), state.into()];

@@ -4,6 +4,7 @@ use super::decay::by_day;
 use super::subject::{Group, Life, Over, Subject};
 use crate::days::DayRow;
 use fsage_data::table::RunClass;
+use fsage_metrics::{Metric, log};
 use fsage_report::charts::Stack;
 use fsage_report::{Axis, DataTable, Exhibit, Format, Section, Sheet, Stacks};
 
@@ -40,7 +41,7 @@ pub fn section(group: &Group) -> Option<Section> {
             label: "write cost".to_owned(),
             ..Axis::default()
         },
-        |day| day.write_cost,
+        |day| day.value(&log::WRITE_COST),
     ));
     exhibits.extend(by_day(
         &logs,
@@ -53,7 +54,7 @@ pub fn section(group: &Group) -> Option<Section> {
             from_zero: true,
             ..Axis::default()
         },
-        |day| day.live_share,
+        |day| day.value(&log::LIVE_SHARE),
     ));
     exhibits.push(table(&logs));
     Some(Section {
@@ -67,7 +68,7 @@ pub fn section(group: &Group) -> Option<Section> {
 }
 
 fn segments(day: &DayRow) -> Option<f64> {
-    day.segments.map(|segments| segments as f64)
+    day.value(&log::SEGMENTS)
 }
 
 fn by_live_share(logs: &Group) -> Exhibit {
@@ -105,7 +106,7 @@ fn by_live_share(logs: &Group) -> Exhibit {
 /// The share of segments in each class.
 fn shares(day: &DayRow) -> Option<[f64; CLASSES.len()]> {
     let mut segments = [0.0; CLASSES.len()];
-    segments[0] = day.clean_segments? as f64;
+    segments[0] = day.value(&log::CLEAN_SEGMENTS)?;
     let tenths: &[RunClass] = &day.segments_by_live_bytes;
     for (tenth, class) in tenths.iter().enumerate() {
         let at = match tenth {
@@ -133,18 +134,18 @@ fn table(logs: &Group) -> Exhibit {
         "the log came to its end on day",
     ]);
     for subject in &logs.subjects {
-        let all = |count: fn(&DayRow) -> Option<u64>| {
-            subject.over(|life| Some(life.total(|day| count(day).unwrap_or(0)) as f64))
+        let all = |metric: &Metric| {
+            subject.over(|life| Some(life.total(|day| day.count(metric).unwrap_or(0)) as f64))
         };
         let mean = |over: Option<Over>| over.map(|over| over.mean);
         data.rows.push(vec![
             subject.name.as_str().into(),
             mean(subject.at_end(segments)).into(),
-            mean(subject.at_end(|day| day.clean_segments.map(|n| n as f64))).into(),
-            mean(all(|day| day.log_new_bytes)).into(),
-            mean(all(|day| day.cleaner_written_bytes)).into(),
-            mean(all(|day| day.cleaner_read_bytes)).into(),
-            mean(all(|day| day.cleaned_segments)).into(),
+            mean(subject.at_end(|day| day.value(&log::CLEAN_SEGMENTS))).into(),
+            mean(all(&log::NEW_BYTES)).into(),
+            mean(all(&log::CLEANER_WRITTEN_BYTES)).into(),
+            mean(all(&log::CLEANER_READ_BYTES)).into(),
+            mean(all(&log::CLEANED_SEGMENTS)).into(),
             mean(subject.over(write_cost)).into(),
             ended(subject).into(),
         ]);
@@ -161,17 +162,19 @@ fn table(logs: &Group) -> Exhibit {
 
 /// All bytes moved for a byte written anew, over all days.
 fn write_cost(life: &Life) -> Option<f64> {
-    let total =
-        |count: fn(&DayRow) -> Option<u64>| life.total(|day| count(day).unwrap_or(0)) as f64;
-    let new = total(|day| day.log_new_bytes);
-    let cleaner = total(|day| day.cleaner_written_bytes) + total(|day| day.cleaner_read_bytes);
+    let total = |metric: &Metric| life.total(|day| day.count(metric).unwrap_or(0)) as f64;
+    let new = total(&log::NEW_BYTES);
+    let cleaner = total(&log::CLEANER_WRITTEN_BYTES) + total(&log::CLEANER_READ_BYTES);
     (new > 0.0).then(|| (new + cleaner) / new)
 }
 
 /// The first day, counted from 1, on which a log of this target had come to its end.
 fn ended(subject: &Subject) -> Option<f64> {
     let days = subject.lives.iter().filter_map(|life| {
-        let ended = life.days.iter().find(|day| day.log_ended == Some(1))?;
+        let ended = life
+            .days
+            .iter()
+            .find(|day| day.count(&log::ENDED) == Some(1))?;
         Some(ended.day + 1)
     });
     days.min().map(|day| day as f64)
@@ -189,14 +192,14 @@ mod tests {
             bytes: 0,
         };
         DayRow {
-            segments: Some(10),
-            clean_segments: Some(1),
             segments_by_live_bytes: (0..10).map(class).collect(),
-            log_new_bytes: Some(400),
-            cleaner_written_bytes: Some(100),
-            cleaner_read_bytes: Some(300),
             ..DayRow::default()
         }
+        .with(&log::SEGMENTS, 10)
+        .with(&log::CLEAN_SEGMENTS, 1)
+        .with(&log::NEW_BYTES, 400)
+        .with(&log::CLEANER_WRITTEN_BYTES, 100)
+        .with(&log::CLEANER_READ_BYTES, 300)
     }
 
     #[test]
@@ -215,8 +218,7 @@ mod tests {
     fn what_a_cleaner_moves_is_paid_by_what_is_new() {
         let ended = DayRow {
             day: 1,
-            log_ended: Some(1),
-            ..day()
+            ..day().with(&log::ENDED, 1)
         };
         let life = Life {
             days: vec![day(), ended],

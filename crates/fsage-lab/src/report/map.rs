@@ -9,6 +9,7 @@ use fsage_core::{FileKind, Layout};
 use fsage_data::SnapshotFile;
 use fsage_metrics::Recording;
 use fsage_metrics::block_map::Grid;
+use fsage_metrics::files;
 use fsage_report::BlockMap;
 use fsage_report::map::{DayFacts, Disk, File, Kind, LastDay, PAGE_BYTES, Piece, fit};
 use std::path::Path;
@@ -66,8 +67,8 @@ fn disk(subject: &Subject, folder: &Path, days: &[DayRow]) -> crate::Result<Opti
     let fs_type = snapshot.map(|snapshot| snapshot.geometry().fs_type);
     let days = days.iter().map(|day| DayFacts {
         label: day.label.clone(),
-        utilization: day.utilization,
-        layout_score: (day.layout_scored > 0).then_some(day.layout_score),
+        utilization: day.value(&files::UTILIZATION),
+        layout_score: day.score(),
     });
     Ok(Some(Disk {
         target: subject.place,

@@ -4,6 +4,7 @@
 //! experiment. Every section is a file here, which makes charts and tables of subjects and knows nothing of files.
 
 mod again;
+mod all_metrics;
 mod bench;
 mod by_size;
 mod decay;
@@ -147,6 +148,7 @@ fn page(material: Material, beside: Option<&dyn Beside>) -> Report {
             pieces::section(group),
             bench::section(group),
             beside.and_then(|beside| beside.section(group)),
+            all_metrics::section(group),
             outcomes::section(group),
             origin::section(group),
         ];
@@ -220,15 +222,17 @@ mod tests {
     use super::subject::Life;
     use super::*;
     use crate::days::DayRow;
+    use fsage_metrics::{files, layout_score};
 
     fn subject(name: &str, score: f64) -> Subject {
         let day = DayRow {
-            layout_score: score,
-            layout_scored: 100,
-            utilization: Some(0.5),
             operations: 10,
             ..DayRow::default()
         };
+        let day = day
+            .with(&layout_score::SCORE, score)
+            .with(&layout_score::SCORED, 100)
+            .with(&files::UTILIZATION, 0.5);
         Subject {
             name: name.to_owned(),
             lives: vec![Life {

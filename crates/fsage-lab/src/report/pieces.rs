@@ -3,6 +3,7 @@
 use super::decay::by_day;
 use super::subject::{Group, Over};
 use crate::days::DayRow;
+use fsage_metrics::{Metric, directory_order, pieces};
 use fsage_report::{Axis, Cell, DataTable, Exhibit, Format, Section, Sheet};
 
 /// The section; none where no file of any target has a place on disk.
@@ -17,7 +18,7 @@ pub fn section(group: &Group) -> Option<Section> {
             label: "pieces per file".to_owned(),
             ..Axis::default()
         },
-        |day| day.pieces_per_file,
+        |day| day.value(&pieces::PER_FILE),
     ));
     exhibits.extend(by_day(
         group,
@@ -30,7 +31,7 @@ pub fn section(group: &Group) -> Option<Section> {
             format: Format::Percent,
             ..Axis::default()
         },
-        |day| day.dynamic_layout_score,
+        |day| day.value(&directory_order::DYNAMIC),
     ));
     if exhibits.is_empty() {
         return None;
@@ -44,48 +45,33 @@ pub fn section(group: &Group) -> Option<Section> {
     })
 }
 
-/// Columns of the table: title, of the aged layout, of the control as its last day has it.
-type Value = fn(&DayRow) -> Option<f64>;
-type Column = (&'static str, Value, Value);
-/// Chooses a value of a column.
-type Of = fn(&Column) -> Value;
-const COLUMNS: [Column; 5] = [
-    (
-        "files in several pieces",
-        |day| Some(day.fragmented_files as f64),
-        |day| day.control_fragmented_files.map(|n| n as f64),
-    ),
-    (
-        "pieces per file",
-        |day| day.pieces_per_file,
-        |day| day.control_pieces_per_file,
-    ),
-    (
-        "dynamic layout score",
-        |day| day.dynamic_layout_score,
-        |day| day.control_dynamic_layout_score,
-    ),
+/// Columns of the table: title, and metric.
+const COLUMNS: [(&str, &Metric); 5] = [
+    ("files in several pieces", &pieces::FRAGMENTED_FILES),
+    ("pieces per file", &pieces::PER_FILE),
+    ("dynamic layout score", &directory_order::DYNAMIC),
     (
         "files right behind the one before",
-        |day| day.adjacency,
-        |day| day.control_adjacency,
+        &directory_order::ADJACENCY,
     ),
     (
         "median distance to the next file (bytes)",
-        |day| day.next_file_bytes.map(|n| n as f64),
-        |day| day.control_next_file_bytes.map(|n| n as f64),
+        &directory_order::NEXT_FILE_BYTES,
     ),
 ];
+
+/// A value of a layout, or of the control that its last day has beside it.
+type Of = fn(&DayRow, &Metric) -> Option<f64>;
 
 fn table(group: &Group) -> Exhibit {
     let mut columns = vec!["target", "state"];
     columns.extend(COLUMNS.map(|(title, ..)| title));
     let mut data = DataTable::new(&columns);
     for subject in &group.subjects {
-        let states: [(&str, Of); 2] = [("aged", |column| column.1), ("control", |column| column.2)];
+        let states: [(&str, Of); 2] = [("aged", DayRow::value), ("control", DayRow::of_control)];
         for (state, of) in states {
-            let values = COLUMNS.map(|column| {
-                let over: Option<Over> = subject.at_end(of(&column));
+            let values = COLUMNS.map(|(_, metric)| {
+                let over: Option<Over> = subject.at_end(|day| of(day, metric));
                 Cell::from(over.map(|over| over.mean))
             });
             if values.iter().any(|value| *value != Cell::Null) {

@@ -8,6 +8,7 @@ use crate::days::{self, DayRow};
 use crate::error::Context;
 use crate::run_folder::{Manifest, State, TargetFacts};
 use fsage_data::SnapshotFile;
+use fsage_metrics::layout_score;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
@@ -109,7 +110,7 @@ fn life(
     }
     let ends_with_control = life
         .last()
-        .is_some_and(|last| last.control_layout_score.is_some());
+        .is_some_and(|last| last.of_control(&layout_score::SCORE).is_some());
     if life.control.is_none() && !ends_with_control && complete && names::keeps_files(&target.spec)
     {
         missing.push(format!(

@@ -4,6 +4,7 @@ use super::decay::by_day;
 use super::names;
 use super::subject::{Group, Subject};
 use crate::days::DayRow;
+use fsage_metrics::{Metric, directory_order, files, split_files};
 use fsage_report::{Axis, DataTable, Exhibit, Format, Section, Sheet};
 
 /// The section; none where no target has groups.
@@ -40,18 +41,16 @@ pub fn section(group: &Group) -> Option<Section> {
         "files in the main group of their directory",
     ]);
     for subject in &with_groups.subjects {
-        let end =
-            |value: fn(&DayRow) -> f64| subject.at_end(|day| Some(value(day))).map(|o| o.mean);
-        let control = subject.over(|life| Some(life.last()?.control_split_files? as f64));
-        let locality = subject.at_end(|day| day.directory_locality);
+        let end = |metric: &Metric| subject.at_end(|day| day.value(metric)).map(|o| o.mean);
+        let control = subject.over(|life| life.last()?.of_control(&split_files::SPLIT));
         data.rows.push(vec![
             subject.name.as_str().into(),
-            end(|day| day.files as f64).into(),
-            end(|day| day.split_files as f64).into(),
-            end(|day| day.split_distance_1 as f64).into(),
-            end(|day| day.split_distance_below_10 as f64).into(),
+            end(&files::FILES).into(),
+            end(&split_files::SPLIT).into(),
+            end(&split_files::DISTANCE_1).into(),
+            end(&split_files::DISTANCE_BELOW_10).into(),
             control.map(|over| over.mean).into(),
-            locality.map(|over| over.mean).into(),
+            end(&directory_order::LOCALITY).into(),
         ]);
     }
     Some(Section {
@@ -79,11 +78,12 @@ impl Subject {
             return false;
         }
         let mut days = self.lives.iter().flat_map(|life| &life.days);
-        days.any(|day| day.split_files > 0 || day.directory_locality.is_some())
+        days.any(DayRow::has_groups)
     }
 }
 
 /// Split files as a share of all.
 pub fn share(day: &DayRow) -> Option<f64> {
-    (day.files > 0).then(|| day.split_files as f64 / day.files as f64)
+    let files = day.value(&files::FILES).filter(|&files| files > 0.0)?;
+    Some(day.value(&split_files::SPLIT)? / files)
 }

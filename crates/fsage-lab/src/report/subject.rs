@@ -3,6 +3,7 @@
 use crate::benching::results::Row;
 use crate::days::DayRow;
 use crate::run_folder::WorkloadFacts;
+use fsage_metrics::layout_score;
 use fsage_report::{Fact, Target};
 use std::path::PathBuf;
 
@@ -76,18 +77,17 @@ impl Life {
             Some(control) => score(control),
             // A control of a run that has lost its snapshot: nothing says how many blocks it has, but it has those
             // of the aged one.
-            None => {
-                self.last()
-                    .filter(|last| last.layout_scored > 0)?
-                    .control_layout_score
-            }
+            None => self
+                .last()
+                .filter(|last| score(last).is_some())?
+                .of_control(&layout_score::SCORE),
         }
     }
 }
 
 /// The layout score of a layout that has one: 1 without a block that is scored says nothing.
 pub fn score(day: &DayRow) -> Option<f64> {
-    (day.layout_scored > 0).then_some(day.layout_score)
+    day.score()
 }
 
 /// A value over the lives of a subject.

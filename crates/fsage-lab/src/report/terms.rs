@@ -1,14 +1,11 @@
-//! Every metric of the page in a sentence: what it is, its unit, and what is good.
+//! The words of the page, each in a sentence: what it is, its unit, and what is good. Those of metrics come from their
+//! list.
 
+use fsage_metrics::{Better, METRICS, Metric};
 use fsage_report::Term;
 
-/// Names and meanings; docs/metrics.md says more.
-const TERMS: [(&str, &str); 21] = [
-    (
-        "layout score",
-        "Of all blocks that have a block of their file before them, the share that lies directly behind it on the \
-         disk; 100 % is best, and means that no file is broken.",
-    ),
+/// Names and meanings of what is no metric; docs/metrics.md says more.
+const TERMS: [(&str, &str); 9] = [
     (
         "contiguous blocks",
         "Blocks that lie directly behind the block of their file before them: what the layout score counts.",
@@ -17,55 +14,6 @@ const TERMS: [(&str, &str); 21] = [
         "unaged control",
         "The files that are alive at the end, copied to a fresh file system of the same kind: what the layout would be \
          without age. The distance to it is what age took.",
-    ),
-    (
-        "utilization",
-        "Used share of the data space, a reserve counted as free; layout decays faster on a fuller disk.",
-    ),
-    (
-        "pieces per file",
-        "Runs of a file that are contiguous on disk, on average over files with data; 1 is best.",
-    ),
-    (
-        "files in several pieces",
-        "Files that are not contiguous on disk as a whole; fewer are better.",
-    ),
-    (
-        "split files",
-        "Files whose first block lies in another cylinder or block group than their inode; fewer are better, and none \
-         are possible where a file system has no groups.",
-    ),
-    (
-        "files in the main group of their directory",
-        "The share of files that begin in the group in which most files of their directory begin; 1 is best.",
-    ),
-    (
-        "dynamic layout score",
-        "The share of contiguous steps over all blocks when all files are read directory by directory, within files \
-         and between them; 100 % is best. It approximates what a disk is asked for by a backup.",
-    ),
-    (
-        "files right behind the one before",
-        "Of two files that follow each other in a directory, how often the second begins right behind the end of the \
-         first; 1 is best (also called adjacency).",
-    ),
-    (
-        "median distance to the next file",
-        "Bytes from the end of a file to the start of the next one of its directory, in either direction; less is \
-         better.",
-    ),
-    (
-        "free runs",
-        "Maximal runs of free space: the fewer they are for the same free bytes, the better large files can be placed.",
-    ),
-    (
-        "longest run",
-        "The longest run of free space in bytes: no file can have a longer piece.",
-    ),
-    (
-        "room for 64 KiB, 1 MiB, 64 MiB",
-        "How many extents of that length could still be placed, over all runs of free space; more are better, and 0 \
-         means that a file of that size cannot lie in one piece.",
     ),
     (
         "operations done and not done",
@@ -104,9 +52,46 @@ const TERMS: [(&str, &str); 21] = [
 
 /// All terms.
 pub fn terms() -> Vec<Term> {
-    let terms = TERMS.iter().map(|(name, meaning)| Term {
+    let metrics = METRICS.iter().map(|metric| term(metric));
+    let others = TERMS.iter().map(|(name, meaning)| Term {
         name: (*name).to_owned(),
         meaning: (*meaning).to_owned(),
     });
-    terms.collect()
+    metrics.chain(others).collect()
+}
+
+/// What a metric is, its column, its unit, and what is good.
+fn term(metric: &Metric) -> Term {
+    let better = match metric.better {
+        Better::Neither => String::new(),
+        better => format!(", {} is better", better.name()),
+    };
+    let (doc, id, unit) = (metric.doc, metric.id, metric.unit.name());
+    Term {
+        name: metric.title.to_owned(),
+        meaning: format!("{doc} Column {id}: {unit}{better}."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    /// A name of one common word would be explained below every chart that uses it.
+    #[test]
+    fn every_metric_is_explained_once_under_a_name_that_tells_it_from_others() {
+        let terms = terms();
+        let names: HashSet<&str> = terms.iter().map(|term| term.name.as_str()).collect();
+        assert_eq!(names.len(), terms.len());
+        for common in ["files", "directories", "free", "pieces", "segments", "runs"] {
+            assert!(!names.contains(common), "{common}");
+        }
+        let score = terms.iter().find(|term| term.name == "layout score");
+        let meaning = &score.expect("the layout score").meaning;
+        assert!(
+            meaning.ends_with("Column layout_score: score, more is better."),
+            "{meaning}"
+        );
+    }
 }

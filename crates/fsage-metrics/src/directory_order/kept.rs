@@ -1,27 +1,88 @@
 //! Directory order that is kept as files change.
 //!
 //! Every directory has its files in order and the way through all that lies below it; a file that comes or goes changes
-//! its two neighbors, and the ways up to the root. Without names: the order is that of inode numbers. What has no place
-//! in one tree is left to the measurement of the whole layout.
+//! its two neighbors, and the ways up to the root. The order is that of names, or of inode numbers where there are
+//! none. What has no place in one tree is left to the measurement of the whole layout, and so is a layout of which some
+//! entries have names and others do not.
 
 use super::median::Median;
 use super::sequence::{Entry, Sequence, Way};
 use super::{DirectoryOrder, Ends, step};
 use crate::LayoutScore;
 use crate::sign::Sign;
+use fsage_core::names::unescape;
 use fsage_core::{FileKind, FileView, Geometry};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
+/// Directory order of a layout with names, or without.
+#[derive(Clone, Debug)]
+pub(crate) enum KeptOrder {
+    ByInode(Tree<u64>),
+    ByName(Tree<Name>),
+}
+
+impl KeptOrder {
+    /// Nothing counted so far.
+    pub fn new(has_names: bool) -> KeptOrder {
+        if has_names {
+            KeptOrder::ByName(Tree::default())
+        } else {
+            KeptOrder::ByInode(Tree::default())
+        }
+    }
+
+    /// Counts an inode, or takes back what it counted.
+    pub fn count(&mut self, file: &FileView<'_>, geometry: &Geometry, sign: Sign) {
+        match self {
+            KeptOrder::ByInode(tree) => tree.count(file, geometry, sign),
+            KeptOrder::ByName(tree) => tree.count(file, geometry, sign),
+        }
+    }
+
+    /// As [`DirectoryOrder::of`], where `within` is the score of all files; `None` if not everything lies in one tree.
+    pub fn measure(&mut self, within: LayoutScore, geometry: &Geometry) -> Option<DirectoryOrder> {
+        match self {
+            KeptOrder::ByInode(tree) => tree.measure(within, geometry),
+            KeptOrder::ByName(tree) => tree.measure(within, geometry),
+        }
+    }
+}
+
+/// By what the entries of a directory are ordered.
+pub(crate) trait Key: Ord + Clone {
+    /// That of an entry; `None` if it is ordered by something else.
+    fn of(file: &FileView<'_>) -> Option<Self>;
+}
+
+impl Key for u64 {
+    fn of(file: &FileView<'_>) -> Option<u64> {
+        file.path.is_none().then_some(file.ino)
+    }
+}
+
+/// A name as bytes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Name(Box<[u8]>);
+
+impl Key for Name {
+    fn of(file: &FileView<'_>) -> Option<Name> {
+        let name = file.name()?;
+        // What is no escape stands for itself.
+        let bytes = name.contains('\\').then(|| unescape(name)).flatten();
+        Some(Name(bytes.unwrap_or_else(|| name.as_bytes().into())))
+    }
+}
+
 /// The tree, as far as it matters for the order of files with data.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct KeptOrder {
-    directories: Vec<Directory>,
+#[derive(Clone, Debug)]
+pub(crate) struct Tree<K> {
+    directories: Vec<Directory<K>>,
     unused: Vec<u32>,
     by_ino: FxHashMap<u64, u32>,
     /// Neighbors often lie in one directory.
     last: Option<(u64, u32)>,
-    /// Files that lie in no directory, or that have names.
+    /// Files that lie in no directory, and entries that are ordered by something else.
     elsewhere: u64,
     roots: Vec<u32>,
     /// Directories that were named, or lost their inode.
@@ -31,15 +92,15 @@ pub(crate) struct KeptOrder {
     distances: Median,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Directory {
+#[derive(Clone, Debug)]
+struct Directory<K> {
     ino: u64,
     /// There is such a directory: else something only names it.
     is_there: bool,
     parent: Option<u32>,
-    /// Directories by inode.
-    children: BTreeMap<u64, u32>,
-    files: Sequence,
+    /// Directories in order.
+    children: BTreeMap<K, u32>,
+    files: Sequence<K>,
     /// Files by the group they begin in, and how many begin in the one with most of them.
     groups: FxHashMap<u64, u64>,
     in_main_group: u64,
@@ -48,7 +109,40 @@ struct Directory {
     is_changed: bool,
 }
 
-impl KeptOrder {
+impl<K> Default for Tree<K> {
+    fn default() -> Tree<K> {
+        Tree {
+            directories: Vec::new(),
+            unused: Vec::new(),
+            by_ino: FxHashMap::default(),
+            last: None,
+            elsewhere: 0,
+            roots: Vec::new(),
+            doubtful: Vec::new(),
+            adjacent: LayoutScore::default(),
+            in_main_group: LayoutScore::default(),
+            distances: Median::default(),
+        }
+    }
+}
+
+impl<K> Default for Directory<K> {
+    fn default() -> Directory<K> {
+        Directory {
+            ino: 0,
+            is_there: false,
+            parent: None,
+            children: BTreeMap::new(),
+            files: Sequence::default(),
+            groups: FxHashMap::default(),
+            in_main_group: 0,
+            way: Way::default(),
+            is_changed: false,
+        }
+    }
+}
+
+impl<K: Key> Tree<K> {
     /// Counts an inode, or takes back what it counted.
     pub fn count(&mut self, file: &FileView<'_>, geometry: &Geometry, sign: Sign) {
         match file.kind {
@@ -65,18 +159,22 @@ impl KeptOrder {
     fn count_directory(&mut self, file: &FileView<'_>, sign: Sign) {
         let at = self.directory(file.ino);
         let parent = file.parent_ino.filter(|&parent| parent != file.ino);
+        let key = parent.and_then(|_| K::of(file));
+        if parent.is_some() && key.is_none() {
+            sign.apply(&mut self.elsewhere, 1);
+        }
         let parent = parent.map(|parent| self.directory(parent));
         let directory = &mut self.directories[at as usize];
         directory.is_there = sign == Sign::Add;
         directory.parent = parent.filter(|_| sign == Sign::Add);
         match (parent, sign) {
-            (Some(parent), Sign::Add) => {
+            (Some(parent), _) => {
                 let children = &mut self.directories[parent as usize].children;
-                children.insert(file.ino, at);
-            }
-            (Some(parent), Sign::TakeBack) => {
-                let children = &mut self.directories[parent as usize].children;
-                children.remove(&file.ino);
+                match (key, sign) {
+                    (Some(key), Sign::Add) => drop(children.insert(key, at)),
+                    (Some(key), Sign::TakeBack) => drop(children.remove(&key)),
+                    (None, _) => {}
+                }
             }
             (None, Sign::Add) => self.roots.push(at),
             (None, Sign::TakeBack) => self.roots.retain(|&root| root != at),
@@ -89,20 +187,14 @@ impl KeptOrder {
     }
 
     fn count_file(&mut self, file: &FileView<'_>, ends: Ends, geometry: &Geometry, sign: Sign) {
-        let Some(parent) = file.parent_ino.filter(|_| file.path.is_none()) else {
+        let Some((parent, key)) = file.parent_ino.zip(K::of(file)) else {
             return sign.apply(&mut self.elsewhere, 1);
         };
         let at = self.directory(parent);
         let directory = &mut self.directories[at as usize];
         let (before, after) = match sign {
-            Sign::Add => {
-                let key = file.ino;
-                directory.files.insert(Entry { key, ends })
-            }
-            Sign::TakeBack => {
-                let removed = directory.files.remove(file.ino);
-                removed.map_or((None, None), |(_, before, after)| (before, after))
-            }
+            Sign::Add => directory.files.insert(Entry { key, ends }),
+            Sign::TakeBack => directory.files.remove(&key).unwrap_or_default(),
         };
         if let Some(group) = geometry.group_of_address(ends.start) {
             let files = directory.groups.entry(group).or_default();
@@ -116,7 +208,6 @@ impl KeptOrder {
             Sign::Add => Sign::TakeBack,
             Sign::TakeBack => Sign::Add,
         };
-        let (before, after) = (before.map(|e| e.ends), after.map(|e| e.ends));
         self.count_pair(before, after, back);
         self.count_pair(before, Some(ends), sign);
         self.count_pair(Some(ends), after, sign);
@@ -237,7 +328,7 @@ impl KeptOrder {
             let directory = &self.directories[at as usize];
             let children = directory.children.iter();
             let way =
-                files.way(children.map(|(&ino, &at)| (ino, self.directories[at as usize].way)));
+                files.way(children.map(|(key, &at)| (key, self.directories[at as usize].way)));
             let directory = &mut self.directories[at as usize];
             directory.files = files;
             directory.way = way;

@@ -14,6 +14,8 @@ pub(super) struct Median {
 impl Median {
     /// Numbers in the window on each side of the median.
     const REACH: usize = 256;
+    /// Different numbers from which on the window is made anew: putting one in costs a move of those behind it.
+    const MOST: usize = 16 * Self::REACH;
 
     pub fn add(&mut self, n: u64) {
         self.count += 1;
@@ -43,7 +45,9 @@ impl Median {
     /// The median, of an even number the lower of the two in the middle; `all` gives every number.
     pub fn get<I: Iterator<Item = u64>>(&mut self, all: impl FnOnce() -> I) -> Option<u64> {
         let middle = self.count.checked_sub(1)? / 2;
-        if let Some(median) = self.in_window(middle) {
+        if self.window.len() <= Self::MOST
+            && let Some(median) = self.in_window(middle)
+        {
             return Some(median);
         }
         self.look_again(middle as usize, all().collect());

@@ -6,9 +6,9 @@ use super::Ends;
 const MOST: usize = 64;
 
 /// A file: its place in the order, and where its data lie.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
-    pub key: u64,
+#[derive(Clone, Debug)]
+pub(super) struct Entry<K> {
+    pub key: K,
     pub ends: Ends,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Way {
 }
 
 impl Way {
-    fn of(file: &Entry) -> Way {
+    fn of<K>(file: &Entry<K>) -> Way {
         Way {
             ends: Some(file.ends),
             files: 1,
@@ -52,30 +52,39 @@ impl Way {
 }
 
 /// Files by ascending key.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Sequence {
+#[derive(Clone, Debug)]
+pub(super) struct Sequence<K> {
     /// None of them empty.
-    chunks: Vec<Chunk>,
+    chunks: Vec<Chunk<K>>,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Chunk {
-    files: Vec<Entry>,
+#[derive(Clone, Debug)]
+struct Chunk<K> {
+    files: Vec<Entry<K>>,
     /// `None` when it is to be gone anew.
     way: Option<Way>,
 }
 
-impl Sequence {
+impl<K> Default for Sequence<K> {
+    fn default() -> Sequence<K> {
+        Sequence { chunks: Vec::new() }
+    }
+}
+
+impl<K: Ord> Sequence<K> {
     pub fn is_empty(&self) -> bool {
         self.chunks.is_empty()
     }
 
     /// Puts a file in. Gives the files before and behind it.
-    pub fn insert(&mut self, file: Entry) -> (Option<Entry>, Option<Entry>) {
+    pub fn insert(&mut self, file: Entry<K>) -> (Option<Ends>, Option<Ends>) {
         if self.chunks.is_empty() {
-            self.chunks.push(Chunk::default());
+            self.chunks.push(Chunk {
+                files: Vec::new(),
+                way: None,
+            });
         }
-        let at = self.chunk_of(file.key);
+        let at = self.chunk_of(&file.key);
         let chunk = &mut self.chunks[at];
         let i = chunk.files.partition_point(|other| other.key < file.key);
         chunk.files.insert(i, file);
@@ -89,31 +98,31 @@ impl Sequence {
         neighbors
     }
 
-    /// Takes a file out. Gives it, and the files before and behind it; `None` if it was not there.
-    pub fn remove(&mut self, key: u64) -> Option<(Entry, Option<Entry>, Option<Entry>)> {
+    /// Takes a file out. Gives the files before and behind it; `None` if it was not there.
+    pub fn remove(&mut self, key: &K) -> Option<(Option<Ends>, Option<Ends>)> {
         let at = self.chunk_of(key);
         let files = &self.chunks.get(at)?.files;
-        let i = files.binary_search_by_key(&key, |file| file.key).ok()?;
-        let (before, after) = self.neighbors(at, i);
+        let i = files.binary_search_by(|file| file.key.cmp(key)).ok()?;
+        let neighbors = self.neighbors(at, i);
         let chunk = &mut self.chunks[at];
-        let file = chunk.files.remove(i);
+        chunk.files.remove(i);
         chunk.way = None;
         if chunk.files.is_empty() {
             self.chunks.remove(at);
         }
-        Some((file, before, after))
+        Some(neighbors)
     }
 
     /// The chunk that a key belongs to; the first one before all keys.
-    fn chunk_of(&self, key: u64) -> usize {
+    fn chunk_of(&self, key: &K) -> usize {
         let behind = self.chunks.partition_point(|chunk| {
             let first = chunk.files.first();
-            first.is_some_and(|first| first.key <= key)
+            first.is_some_and(|first| first.key <= *key)
         });
         behind.saturating_sub(1)
     }
 
-    fn neighbors(&self, at: usize, i: usize) -> (Option<Entry>, Option<Entry>) {
+    fn neighbors(&self, at: usize, i: usize) -> (Option<Ends>, Option<Ends>) {
         let files = &self.chunks[at].files;
         let before = match i.checked_sub(1) {
             Some(i) => files.get(i),
@@ -125,18 +134,23 @@ impl Sequence {
             let next = self.chunks.get(at + 1);
             next.and_then(|chunk| chunk.files.first())
         });
-        (before.copied(), after.copied())
+        (before.map(|file| file.ends), after.map(|file| file.ends))
     }
 
     /// Goes over all files, and over what lies below directories among them: their keys, ascending, and ways.
-    pub fn way(&mut self, directories: impl Iterator<Item = (u64, Way)>) -> Way {
+    pub fn way<'a>(&mut self, directories: impl Iterator<Item = (&'a K, Way)>) -> Way
+    where
+        K: 'a,
+    {
         let mut way = Way::default();
         let mut directories = directories.peekable();
         for chunk in &mut self.chunks {
-            let last = chunk.files.last().map_or(0, |file| file.key);
-            if directories.peek().is_some_and(|&(key, _)| key <= last) {
+            let last = chunk.files.last();
+            let is_before =
+                |directory: &(&K, Way)| last.is_some_and(|last| *directory.0 <= last.key);
+            if directories.peek().is_some_and(is_before) {
                 for file in &chunk.files {
-                    while let Some((_, below)) = directories.next_if(|&(key, _)| key <= file.key) {
+                    while let Some((_, below)) = directories.next_if(|&(key, _)| *key <= file.key) {
                         way.append(below);
                     }
                     way.append(Way::of(file));

@@ -21,7 +21,24 @@ pub(crate) struct KeptFree {
     /// Regions that are to be looked at again.
     changed: Vec<u32>,
     /// Sums over the runs within regions.
-    within: FreeSpace,
+    within: Runs,
+}
+
+/// Sums over runs of free space.
+#[derive(Clone, Debug, Default)]
+struct Runs {
+    sums: FreeSpace,
+    /// Bytes of a chunk of inodes, 0 where there are none, and how many of them fit.
+    chunk_bytes: u64,
+    chunks: u64,
+}
+
+impl Runs {
+    fn count(&mut self, length: u64, sign: Sign) {
+        self.sums.count(length, sign);
+        let fit = length.checked_div(self.chunk_bytes).unwrap_or(0);
+        sign.apply(&mut self.chunks, fit);
+    }
 }
 
 /// A part of the disk.
@@ -40,13 +57,16 @@ struct Region {
 
 impl KeptFree {
     /// Nothing looked at so far.
-    pub fn new(grid: Grid) -> KeptFree {
+    pub fn new(grid: Grid, inode_chunk_bytes: u32) -> KeptFree {
         let regions = grid.cells.div_ceil(CELLS).max(1);
         let mut free = KeptFree {
             grid,
             regions: vec![Region::default(); regions],
             changed: Vec::new(),
-            within: FreeSpace::default(),
+            within: Runs {
+                chunk_bytes: inode_chunk_bytes.into(),
+                ..Runs::default()
+            },
         };
         free.touch(0..u64::MAX);
         free
@@ -93,12 +113,12 @@ impl KeptFree {
 
     /// As [`FreeSpace::of`].
     pub fn measure(&self, layout: &dyn Layout, geometry: &Geometry) -> Option<FreeSpace> {
-        let mut free = self.within.clone();
+        let mut runs = self.within.clone();
         let mut largest = 0;
         let mut open = 0;
         let mut close = |length: u64, largest: &mut u64| {
             if length > 0 {
-                free.count(length, Sign::Add);
+                runs.count(length, Sign::Add);
                 *largest = length.max(*largest);
             }
         };
@@ -111,8 +131,12 @@ impl KeptFree {
             }
         }
         close(open, &mut largest);
+        let mut free = runs.sums;
         free.largest_run_bytes = largest;
         free.set_space(layout.space()?, geometry);
+        if runs.chunk_bytes > 0 {
+            free.inode_room = Some(runs.chunks);
+        }
         Some(free)
     }
 }
@@ -122,7 +146,7 @@ impl Region {
         &mut self,
         range: Range<u64>,
         layout: &dyn Layout,
-        within: &mut FreeSpace,
+        within: &mut Runs,
         mut also: impl FnMut(Range<u64>),
     ) {
         *self = Region {
@@ -145,5 +169,62 @@ impl Region {
                 }
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout_score::tests::geometry;
+    use fsage_core::{LayoutInMemory, Rng, Run, Space};
+
+    const BLOCK: u64 = 1024;
+
+    /// A disk of which one block in so many is in use.
+    fn disk(rng: &mut Rng, one_in: u64) -> LayoutInMemory {
+        let geometry = Geometry {
+            inode_chunk_bytes: 3 * BLOCK as u32,
+            ..geometry()
+        };
+        let mut free: Vec<Run> = Vec::new();
+        for block in 0..geometry.size_bytes / BLOCK {
+            let start_bytes = block * BLOCK;
+            if rng.below(one_in) == 0 {
+                continue;
+            }
+            match free.last_mut() {
+                Some(run) if run.start_bytes + run.length_bytes == start_bytes => {
+                    run.length_bytes += BLOCK;
+                }
+                _ => free.push(Run {
+                    start_bytes,
+                    length_bytes: BLOCK,
+                }),
+            }
+        }
+        LayoutInMemory {
+            space: Some(Space::default()),
+            inodes: Vec::new(),
+            names: Vec::new(),
+            free: Some(free),
+            geometry,
+        }
+    }
+
+    /// Over disks on which runs cross from region to region, or end within one; chunks of inodes are counted too.
+    #[test]
+    fn free_space_by_region_is_that_of_the_whole_disk() {
+        let mut rng = Rng::new(3);
+        let first = disk(&mut rng, 2);
+        let grid = Grid::of(&first.geometry, Grid::MAX_CELLS);
+        let mut kept = KeptFree::new(grid, first.geometry.inode_chunk_bytes);
+        for one_in in [2, 5, 100, 9000, 1 << 40] {
+            let disk = disk(&mut rng, one_in);
+            kept.touch(0..u64::MAX);
+            kept.update(&disk, None);
+            let whole = FreeSpace::of(&disk, &disk.geometry);
+            assert_eq!(kept.measure(&disk, &disk.geometry), whole, "{one_in}");
+            assert!(whole.is_some_and(|free| free.inode_room > Some(0)));
+        }
     }
 }

@@ -3,14 +3,14 @@
 mod seen;
 
 use crate::ParamError;
+use crate::changes::{self, Changes};
 use crate::names::{Entry as Place, File, Names};
-use crate::operations::{self, DirIds, Model, ROOT};
 use crate::options::Setting;
 use crate::registry::{AnyModel, Entry, MakeError, Options};
-use crate::shortfall::Shortfall;
 use crate::told::Told;
 use fsage_core::io::{AnyHosted, Buffer, BufferId, Flush, Io};
 use fsage_core::keys::Key;
+use fsage_core::operations::{self, DirIds, Model, Namespace, ROOT, Shortfall};
 use fsage_core::{DirId, FileId, FileKind, FileSystem, Inconsistency, Op, Outcome, StateError};
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -84,6 +84,9 @@ pub struct Bump {
     dir_ids: DirIds,
     shortfall: Shortfall,
     told: Told,
+    changes: Changes,
+    /// The next block when metrics last looked.
+    seen_next: u64,
 }
 
 /// Inodes of directories are numbered from here on.
@@ -105,6 +108,8 @@ impl Bump {
             dir_ids: DirIds::default(),
             shortfall: Shortfall::default(),
             told: Told::default(),
+            changes: Changes::default(),
+            seen_next: 1,
         }
     }
 
@@ -132,12 +137,14 @@ impl Bump {
             blocks: BTreeMap::new(),
         }));
         self.dirs[dir as usize].entries += 1;
-        self.names.insert(File {
+        let slot = self.names.insert(File {
             id: id.0,
             inode: self.inodes.len() - 1,
             dir,
             entry: Place::new(0, kind == FileKind::Symlink),
-        })
+        });
+        self.changes.new_file(slot);
+        slot
     }
 
     fn buffer(ino: usize, lbn: u64, block: u64) -> Buffer {
@@ -158,7 +165,9 @@ impl AnyModel for Bump {
     }
 }
 
-impl Model for Bump {
+impl Namespace for Bump {
+    type File = u32;
+
     fn find_file(&self, id: FileId) -> Option<u32> {
         self.names.find(id)
     }
@@ -183,20 +192,32 @@ impl Model for Bump {
         self.dirs[dir as usize].entries == 0
     }
 
+    #[inline]
     fn dir_ids(&self) -> &DirIds {
         &self.dir_ids
     }
 
+    #[inline]
+    fn shortfalls(&self) -> impl Iterator<Item = &Shortfall> {
+        std::iter::once(&self.shortfall)
+    }
+}
+
+impl Model for Bump {
     fn dir_ids_mut(&mut self) -> &mut DirIds {
         &mut self.dir_ids
     }
 
-    fn shortfall(&self) -> &Shortfall {
-        &self.shortfall
-    }
-
     fn shortfall_mut(&mut self) -> &mut Shortfall {
         &mut self.shortfall
+    }
+
+    fn touch_file(&mut self, file: u32) {
+        changes::touch_file(self, file);
+    }
+
+    fn touch_directory(&mut self, dir: u32) {
+        changes::touch_directory(self, dir);
     }
 
     fn create(&mut self, id: FileId, dir: u32, bytes: u64) -> Outcome {
@@ -296,7 +317,9 @@ impl Model for Bump {
             entries: 0,
             alive: true,
         });
-        Ok(self.dirs.len() as u32 - 1)
+        let slot = self.dirs.len() as u32 - 1;
+        self.changes.new_directory(slot);
+        Ok(slot)
     }
 
     fn remove_directory(&mut self, dir: u32) {

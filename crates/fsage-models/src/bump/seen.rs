@@ -1,10 +1,12 @@
 //! The model as metrics and a host see it.
 
 use super::{BLOCK, Bump, DIRS};
+use crate::changes::{Changes, Watched, take_changes};
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
 use fsage_core::snapshot::FurtherName;
-use fsage_core::{Extent, FileId, FileKind, FileView, Geometry, Layout, Run, Space};
+use fsage_core::{Change, Extent, FileId, FileKind, FileView, Geometry, Layout, Run, Space};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 impl Layout for Bump {
     fn geometry(&self) -> Geometry {
@@ -34,26 +36,16 @@ impl Layout for Bump {
     }
 
     fn visit_files(&self, visit: &mut dyn FnMut(&FileView<'_>)) {
-        for (slot, dir) in self.dirs.iter().enumerate().filter(|(_, dir)| dir.alive) {
-            let parent_ino = Some(DIRS + u64::from(dir.parent));
-            let view = FileView::new(DIRS + slot as u64, FileKind::Directory, 0);
-            visit(&FileView {
-                parent_ino,
-                extents: Some(&[]),
-                alloc_bytes: Some(0),
-                ..view
-            });
+        let mut room = Vec::new();
+        for slot in 0..self.dirs.len() as u32 {
+            if let Some(dir) = self.directory_at(slot) {
+                visit(&dir);
+            }
         }
-        for (slot, file) in self.names.iter() {
-            let inode = self.of(slot);
-            let extents = extents(&inode.blocks);
-            visit(&FileView {
-                parent_ino: Some(DIRS + u64::from(file.dir)),
-                links: self.names.links(slot),
-                alloc_bytes: Some(inode.blocks.len() as u64 * BLOCK),
-                extents: Some(&extents),
-                ..FileView::new(file.inode as u64, inode.kind, inode.bytes)
-            });
+        for (slot, _) in self.names.iter() {
+            if let Some(file) = self.file_at(slot, &mut room) {
+                visit(&file);
+            }
         }
     }
 
@@ -65,6 +57,17 @@ impl Layout for Bump {
                 length_bytes,
             });
         }
+    }
+
+    /// It can say what changes, so that a day costs what changed in it.
+    fn watch(&mut self) -> bool {
+        self.changes.watch();
+        self.seen_next = self.next;
+        true
+    }
+
+    fn take_changes(&mut self, visit: &mut dyn FnMut(Change<'_>)) {
+        take_changes(self, visit);
     }
 
     fn visit_further_names(&self, visit: &mut dyn FnMut(&FurtherName)) {
@@ -79,9 +82,45 @@ impl Layout for Bump {
     }
 }
 
+impl Watched for Bump {
+    fn changes(&mut self) -> &mut Changes {
+        &mut self.changes
+    }
+
+    fn file_at<'a>(&self, slot: u32, extents: &'a mut Vec<Extent>) -> Option<FileView<'a>> {
+        let file = self.names.get(slot)?;
+        let inode = self.of(slot);
+        put_extents(&inode.blocks, extents);
+        Some(FileView {
+            parent_ino: Some(DIRS + u64::from(file.dir)),
+            links: self.names.links(slot),
+            alloc_bytes: Some(inode.blocks.len() as u64 * BLOCK),
+            extents: Some(extents),
+            ..FileView::new(file.inode as u64, inode.kind, inode.bytes)
+        })
+    }
+
+    fn directory_at(&self, slot: u32) -> Option<FileView<'static>> {
+        let dir = self.dirs.get(slot as usize).filter(|dir| dir.alive)?;
+        Some(FileView {
+            parent_ino: Some(DIRS + u64::from(dir.parent)),
+            extents: Some(&[]),
+            alloc_bytes: Some(0),
+            ..FileView::new(DIRS + u64::from(slot), FileKind::Directory, 0)
+        })
+    }
+
+    fn take_free_changes(&mut self, visit: &mut dyn FnMut(Range<u64>)) {
+        let seen = std::mem::replace(&mut self.seen_next, self.next);
+        if seen < self.next {
+            visit(seen * BLOCK..self.next * BLOCK);
+        }
+    }
+}
+
 /// Blocks as runs that are contiguous in the file and on disk.
-fn extents(blocks: &BTreeMap<u64, u64>) -> Vec<Extent> {
-    let mut runs: Vec<Extent> = Vec::new();
+fn put_extents(blocks: &BTreeMap<u64, u64>, runs: &mut Vec<Extent>) {
+    runs.clear();
     for (lbn, block) in blocks {
         let (logical_bytes, physical_bytes) = (lbn * BLOCK, block * BLOCK);
         match runs.last_mut() {
@@ -99,7 +138,6 @@ fn extents(blocks: &BTreeMap<u64, u64>) -> Vec<Extent> {
             }),
         }
     }
-    runs
 }
 
 impl Hosted for Bump {

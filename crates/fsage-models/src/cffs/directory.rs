@@ -169,6 +169,7 @@ impl Cffs {
             }
             return Err(Outcome::NoSpace);
         };
+        self.changes.new_directory(slot);
         self.put(parent, place, Node::Dir(slot));
         self.tell_new_directory(slot);
         Ok(slot)
@@ -352,6 +353,7 @@ impl Cffs {
             dir,
             entry: Entry::new(place.at, kind == Kind::Symlink),
         });
+        self.changes.new_file(slot);
         self.put(dir, place, Node::File(slot));
         self.tell_made(home, dir, place.at);
         Ok(slot)

@@ -1,6 +1,7 @@
 //! The free map: one bit a block, the searches in it, and counts of the cylinder groups.
 
 use super::geometry::Geometry;
+use crate::changes::ChangedWords;
 
 /// Bits, and counts of each cylinder group.
 #[derive(Clone, Debug)]
@@ -14,6 +15,8 @@ pub(super) struct FreeMap {
     pub directories: Vec<u32>,
     /// Free blocks of all.
     pub free_blocks: u64,
+    /// Words of the map that were written to.
+    pub changed: ChangedWords,
 }
 
 /// The words that have these blocks, with a mask of them.
@@ -36,6 +39,7 @@ impl FreeMap {
             free: vec![0; groups],
             directories: vec![0; groups],
             free_blocks: 0,
+            changed: ChangedWords::default(),
         };
         for cg in 0..geometry.groups {
             let first = geometry.cg_start(cg) + geometry.overhead(cg);
@@ -103,6 +107,7 @@ impl FreeMap {
         for (word, mask) in masks(first, blocks) {
             debug_assert!(self.used[word] & mask == 0, "{first}+{blocks} are in use");
             self.used[word] |= mask;
+            self.changed.mark(word..word + 1);
         }
         self.free[self.geometry.cg_of(first) as usize] -= blocks;
         self.free_blocks -= u64::from(blocks);
@@ -114,6 +119,7 @@ impl FreeMap {
         for (word, mask) in masks(first, blocks) {
             debug_assert!(self.used[word] & mask == mask, "{first}+{blocks} are free");
             self.used[word] &= !mask;
+            self.changed.mark(word..word + 1);
         }
         while blocks > 0 {
             let cg = self.geometry.cg_of(first);

@@ -7,6 +7,7 @@
 use super::inode::{Home, Inode, Kind, NO_DIR};
 use super::params::{Randomize, Start};
 use super::{Cffs, entries::Name, entries::Node};
+use crate::changes::touch_file;
 use fsage_core::io::Flush;
 
 /// Most groups of a directory that are looked at beside the first one.
@@ -275,6 +276,7 @@ impl Cffs {
         })?;
         let mut inode = self.names.file(victim).inode;
         let spot = self.place_first(&inode, true)?;
+        touch_file(self, victim);
         let old = self.address(&inode, 0);
         self.tell_needed(&inode, 0);
         self.take(spot.block);

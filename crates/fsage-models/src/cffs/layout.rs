@@ -1,11 +1,15 @@
 //! The model as metrics see it: inodes with their extents, and runs of free space, in bytes.
 
 use super::Cffs;
+use super::entries::{Name, Node};
 use super::geometry::BLOCK;
 use super::inode::{Inode, Kind};
+use crate::changes::{self, Changes, Watched, take_changes};
+use crate::names::File;
 use crate::pointers::Indirect;
 use fsage_core::snapshot::FurtherName;
-use fsage_core::{Extent, FileKind, FileView, Layout, Run, Space};
+use fsage_core::{Change, Extent, FileKind, FileView, Layout, Run, Space};
+use std::ops::Range;
 
 impl Layout for Cffs {
     /// Embedded inodes are limited by space alone: there are as many as the sectors of all blocks would hold.
@@ -56,17 +60,7 @@ impl Layout for Cffs {
             });
         }
         for (slot, file) in self.names.iter() {
-            let parent = self.dirs[file.dir as usize].inode;
-            let links = if file.entry.is_linked() {
-                self.names.links(slot)
-            } else {
-                1
-            };
-            visit(&FileView {
-                parent_ino: Some(self.number_of(parent.home)),
-                links,
-                ..self.view(&file.inode, &mut extents)
-            });
+            visit(&self.file_view(slot, file, &mut extents));
         }
         for inode in self.opened.0.values().filter_map(|open| open.unlinked) {
             visit(&FileView {
@@ -77,16 +71,25 @@ impl Layout for Cffs {
     }
 
     fn visit_free(&self, visit: &mut dyn FnMut(Run)) {
-        let mut from = 0;
-        while let Some(start) = self.map.first(from, self.geometry.blocks, false) {
-            let used = self.map.first(start, self.geometry.blocks, true);
-            let end = used.unwrap_or(self.geometry.blocks);
-            visit(Run {
-                start_bytes: u64::from(start) * BLOCK,
-                length_bytes: u64::from(end - start) * BLOCK,
-            });
-            from = end;
-        }
+        self.visit_free_blocks(0..self.geometry.blocks, visit);
+    }
+
+    fn visit_free_within(&self, range: Range<u64>, visit: &mut dyn FnMut(Run)) {
+        let block = |at: u64| u32::try_from(at).unwrap_or(u32::MAX);
+        let blocks = block(range.start.div_ceil(BLOCK))..block(range.end / BLOCK);
+        self.visit_free_blocks(blocks, visit);
+    }
+
+    /// A first block that moves aside for a directory, and a directory that moves, change other files than those of
+    /// operations.
+    fn watch(&mut self) -> bool {
+        self.changes.watch();
+        self.map.changed.watch();
+        true
+    }
+
+    fn take_changes(&mut self, visit: &mut dyn FnMut(Change<'_>)) {
+        take_changes(self, visit);
     }
 
     /// The model keeps no names: a further one is called after its id.
@@ -103,7 +106,93 @@ impl Layout for Cffs {
     }
 }
 
+impl Watched for Cffs {
+    fn changes(&mut self) -> &mut Changes {
+        &mut self.changes
+    }
+
+    fn file_at<'a>(&self, slot: u32, extents: &'a mut Vec<Extent>) -> Option<FileView<'a>> {
+        let file = self.names.get(slot)?;
+        Some(self.file_view(slot, file, extents))
+    }
+
+    fn directory_at(&self, slot: u32) -> Option<FileView<'static>> {
+        let dir = self.dirs.get(slot as usize).filter(|dir| dir.alive)?;
+        let ino = self.number_of(dir.inode.home);
+        let parent = self.dirs[dir.parent as usize].inode;
+        Some(FileView {
+            parent_ino: Some(self.number_of(parent.home)),
+            links: 2,
+            ..FileView::new(ino, FileKind::Directory, dir.inode.size)
+        })
+    }
+
+    fn unnamed_at<'a>(&self, number: u32, extents: &'a mut Vec<Extent>) -> Option<FileView<'a>> {
+        let inode = self.opened.0.get(&number)?.unlinked?;
+        Some(FileView {
+            links: 0,
+            ..self.view(&inode, extents)
+        })
+    }
+
+    fn take_free_changes(&mut self, visit: &mut dyn FnMut(Range<u64>)) {
+        self.map.changed.take(|word| {
+            let start = word as u64 * 64 * BLOCK;
+            visit(start..start + 64 * BLOCK);
+        });
+    }
+}
+
 impl Cffs {
+    /// A directory is going to move. Its number follows its place among the names of its parent, and what lies in it
+    /// then has another parent by number.
+    pub(super) fn touch_below(&mut self, dir: u32) {
+        if !self.changes.is_on() || !self.params.inodes_move() {
+            return;
+        }
+        let names = self.dirs[dir as usize].entries.names();
+        for name in names.map(|(_, name)| name).collect::<Vec<_>>() {
+            match name {
+                Name::Of(Node::File(slot)) => changes::touch_file(self, slot),
+                Name::Of(Node::Dir(slot)) => changes::touch_directory(self, slot),
+                Name::Of(Node::Unlinked(_)) | Name::Dot => {}
+            }
+        }
+    }
+
+    /// A file as metrics see it; `extents` is room to put its runs.
+    fn file_view<'a>(
+        &self,
+        slot: u32,
+        file: &File<Inode>,
+        extents: &'a mut Vec<Extent>,
+    ) -> FileView<'a> {
+        let parent = self.dirs[file.dir as usize].inode;
+        let links = if file.entry.is_linked() {
+            self.names.links(slot)
+        } else {
+            1
+        };
+        FileView {
+            parent_ino: Some(self.number_of(parent.home)),
+            links,
+            ..self.view(&file.inode, extents)
+        }
+    }
+
+    /// Visits the runs of free blocks among some blocks.
+    fn visit_free_blocks(&self, blocks: Range<u32>, visit: &mut dyn FnMut(Run)) {
+        let end = blocks.end.min(self.geometry.blocks);
+        let mut from = blocks.start;
+        while let Some(start) = self.map.first(from, end, false) {
+            from = self.map.first(start, end, true).unwrap_or(end);
+            visit(Run {
+                start_bytes: u64::from(start) * BLOCK,
+                length_bytes: u64::from(from - start) * BLOCK,
+            });
+        }
+    }
+
     /// An inode as metrics see it; `extents` is room to put its runs.
     fn view<'a>(&self, inode: &Inode, extents: &'a mut Vec<Extent>) -> FileView<'a> {
         extents.clear();

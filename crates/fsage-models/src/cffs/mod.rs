@@ -50,15 +50,16 @@ pub use geometry::{Geometry, SizeError};
 pub use open::OpenFile;
 pub use params::{InodeId, Params, Randomize, Start};
 
+use crate::FAST_SYMLINK;
 use crate::block_list::RunPool;
+use crate::changes::{self, Changes};
 use crate::names::Names;
-use crate::operations::{self, DirIds, FAST_SYMLINK, Model};
 use crate::pointers::Indirect;
-use crate::shortfall::Shortfall;
 use crate::told::{self, Told};
 use directory::Dir;
 use free_map::FreeMap;
 use fsage_core::io::Flush;
+use fsage_core::operations::{self, DirIds, Model, Namespace, Shortfall};
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, Rng, StateError};
 use grouping::Group;
 use inode::{Inode, Kind, Numbers};
@@ -101,6 +102,7 @@ pub struct Cffs {
     opened: OpenFiles,
     random: Rng,
     told: Told,
+    changes: Changes,
 }
 
 impl Cffs {
@@ -137,6 +139,7 @@ impl Cffs {
             opened: OpenFiles::default(),
             random: Rng::new(params.seed).stream("first blocks", 0),
             told: Told::default(),
+            changes: Changes::default(),
             geometry,
             params,
         }
@@ -171,7 +174,9 @@ impl Cffs {
     }
 }
 
-impl Model for Cffs {
+impl Namespace for Cffs {
+    type File = u32;
+
     #[inline]
     fn find_file(&self, id: FileId) -> Option<u32> {
         self.names.find(id)
@@ -197,16 +202,20 @@ impl Model for Cffs {
         self.dirs[dir as usize].entries.count == 0
     }
 
+    #[inline]
     fn dir_ids(&self) -> &DirIds {
         &self.dir_ids
     }
 
+    #[inline]
+    fn shortfalls(&self) -> impl Iterator<Item = &Shortfall> {
+        std::iter::once(&self.shortfall)
+    }
+}
+
+impl Model for Cffs {
     fn dir_ids_mut(&mut self) -> &mut DirIds {
         &mut self.dir_ids
-    }
-
-    fn shortfall(&self) -> &Shortfall {
-        &self.shortfall
     }
 
     fn shortfall_mut(&mut self) -> &mut Shortfall {
@@ -218,6 +227,16 @@ impl Model for Cffs {
         if self.told.is_on() {
             told::tell_names(self, op);
         }
+    }
+
+    #[inline]
+    fn touch_file(&mut self, file: u32) {
+        changes::touch_file(self, file);
+    }
+
+    fn touch_directory(&mut self, dir: u32) {
+        self.touch_below(dir);
+        changes::touch_directory(self, dir);
     }
 
     fn create(&mut self, id: FileId, dir: u32, bytes: u64) -> Outcome {

@@ -3,6 +3,7 @@
 
 use super::inode::{Home, Inode};
 use super::{Cffs, NoSpace};
+use crate::changes::touch_unnamed;
 use fsage_core::FileId;
 use fsage_core::io::Flush;
 use std::collections::BTreeMap;
@@ -72,6 +73,7 @@ impl Cffs {
         if opened.times > 0 {
             return;
         }
+        touch_unnamed(self, vnode);
         let gone = self.opened.0.remove(&vnode);
         let Some(gone) = gone else {
             return;
@@ -107,6 +109,7 @@ impl Cffs {
         if let Some(opened) = self.opened.0.get_mut(&inode.vnode) {
             opened.unlinked = Some(inode);
         }
+        self.changes.new_unnamed(inode.vnode);
     }
 }
 

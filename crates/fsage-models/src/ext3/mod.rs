@@ -45,14 +45,14 @@ pub use geometry::{Geometry, MkfsError};
 pub use groups::Totals;
 pub use params::{Mode, Params};
 
+use crate::FAST_SYMLINK;
 use crate::block_list::RunPool;
 use crate::changes::{self, Changes};
 use crate::names::Names;
-use crate::operations::{self, DirIds, FAST_SYMLINK, Model};
 use crate::pointers::Indirect;
-use crate::shortfall::Shortfall;
 use crate::told::{self, Told};
 use alloc::NoSpace;
+use fsage_core::operations::{self, DirIds, Model, Namespace, Shortfall};
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, Rng, StateError};
 use groups::Groups;
 use inode::{Dir, Inode, Kind};
@@ -235,7 +235,9 @@ impl Ext3 {
     }
 }
 
-impl Model for Ext3 {
+impl Namespace for Ext3 {
+    type File = u32;
+
     #[inline]
     fn find_file(&self, id: FileId) -> Option<u32> {
         self.names.find(id)
@@ -261,16 +263,20 @@ impl Model for Ext3 {
         self.dirs[dir as usize].entries.count == 0
     }
 
+    #[inline]
     fn dir_ids(&self) -> &DirIds {
         &self.dir_ids
     }
 
+    #[inline]
+    fn shortfalls(&self) -> impl Iterator<Item = &Shortfall> {
+        std::iter::once(&self.shortfall)
+    }
+}
+
+impl Model for Ext3 {
     fn dir_ids_mut(&mut self) -> &mut DirIds {
         &mut self.dir_ids
-    }
-
-    fn shortfall(&self) -> &Shortfall {
-        &self.shortfall
     }
 
     fn shortfall_mut(&mut self) -> &mut Shortfall {

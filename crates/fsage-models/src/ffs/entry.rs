@@ -1,18 +1,26 @@
 //! What the laboratory knows of the model.
 
-use super::{Ffs, Geometry, Params, params};
+use super::{Ffs, Geometry, Params, Trace, params};
+use crate::microscope::{self, Microscope};
 use crate::rearrange::{self, Part, Rearranged, Settings};
 use crate::registry::{AnyModel, Entry, MakeError, Options};
 use crate::{ParamError, rearrange::LayerError};
 use fsage_core::Run;
 use fsage_core::io::AnyHosted;
+use std::any::Any;
 
 /// Its line in the list of models.
 pub static ENTRY: Entry = Entry {
     examples: &["preset=g1024,policy=realloc,root"],
     small: &["preset=tiny,dirent_bytes=16"],
     group: "cylinder group",
-    microscope: Some("what the original's driver prints: every probe and every failure"),
+    microscope: Some(Microscope {
+        prints: "what the original's driver prints: every probe and every failure",
+        over: |fs| {
+            let fs = (fs as Box<dyn Any>).downcast().ok()?;
+            Some(microscope::Trace::Workload(Box::new(Trace::new(*fs))))
+        },
+    }),
     layered: Some(layered),
     with_free_map: Some(with_free_map),
     ..Entry::new(

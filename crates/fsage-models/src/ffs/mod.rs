@@ -25,7 +25,7 @@
 //! | `occupy` | the free map of another file system |
 //! | [`policy`] | what the variants decide |
 //! | `check` | the file system check |
-//! | [`report`] | what a microscope may look at |
+//! | [`report`], [`Trace`] | what a microscope may look at, and the microscope |
 
 mod alloc;
 mod check;
@@ -43,24 +43,26 @@ pub mod params;
 pub mod policy;
 pub mod report;
 mod rotation;
+mod trace;
 
 pub use entry::ENTRY;
 pub use geometry::{Geometry, NewfsError};
 pub use groups::Totals;
 pub use params::{Optim, Params};
+pub use trace::Trace;
 
 use alloc::NoSpace;
 use groups::Groups;
 use inode::{ClusterWindow, Dir, Indirect, Inode};
 use io::Kind;
 
+use crate::FAST_SYMLINK;
 use crate::block_list::RunPool;
 use crate::changes::{self, Changes};
 use crate::names::Names;
-use crate::operations::{self, DirIds, FAST_SYMLINK, Model};
-use crate::shortfall::Shortfall;
 use crate::told::{self, Told};
 use fsage_core::io::Flush;
+use fsage_core::operations::{self, DirIds, Model, Namespace, Shortfall};
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, StateError};
 use rustc_hash::FxHashMap;
 
@@ -176,7 +178,9 @@ impl Ffs {
     }
 }
 
-impl Model for Ffs {
+impl Namespace for Ffs {
+    type File = u32;
+
     #[inline]
     fn find_file(&self, id: FileId) -> Option<u32> {
         self.names.find(id)
@@ -202,16 +206,20 @@ impl Model for Ffs {
         self.dirs[dir as usize].entries == 0 || self.rmdir_as_it_stands
     }
 
+    #[inline]
     fn dir_ids(&self) -> &DirIds {
         &self.dir_ids
     }
 
+    #[inline]
+    fn shortfalls(&self) -> impl Iterator<Item = &Shortfall> {
+        std::iter::once(&self.shortfall)
+    }
+}
+
+impl Model for Ffs {
     fn dir_ids_mut(&mut self) -> &mut DirIds {
         &mut self.dir_ids
-    }
-
-    fn shortfall(&self) -> &Shortfall {
-        &self.shortfall
     }
 
     fn shortfall_mut(&mut self) -> &mut Shortfall {

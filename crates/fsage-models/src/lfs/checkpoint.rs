@@ -13,9 +13,9 @@ use super::segments::Log;
 use super::usage::UsageTable;
 use super::writer::{Class, Open};
 use super::{Geometry, IFILE, Lfs, NewfsError};
-use crate::operations::DirIds;
-use crate::shortfall::Shortfall;
+use crate::changes::Changes;
 use crate::told::Told;
+use fsage_core::operations::{DirIds, Shortfall};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -101,6 +101,8 @@ impl Lfs {
             events: None,
             told: Told::default(),
             recorder: None,
+            changes: Changes::default(),
+            seen_end: (0, 0),
             params,
             geometry,
         }

@@ -32,6 +32,8 @@ impl Lfs {
     fn write_call(&mut self, slot: u32, offset: u64, end: u64) -> Result<(), NoSpace> {
         let bsize = u64::from(self.geometry.block_bytes);
         self.make_tail_whole(slot, (offset / bsize) as i32)?;
+        let inode = &mut self.inodes[slot as usize];
+        inode.make_room(&self.geometry, offset / bsize, end.div_ceil(bsize));
         for lbn in offset / bsize..=(end - 1) / bsize {
             self.before_block(slot, lbn as i32)?;
             let block = self.inodes[slot as usize].block(&self.geometry, lbn as i32);

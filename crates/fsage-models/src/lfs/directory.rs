@@ -107,13 +107,15 @@ impl Lfs {
             chunks: vec![DOTS],
             first_room: 0,
         };
-        if let Some(number) = self.free_dirs.pop() {
+        let number = if let Some(number) = self.free_dirs.pop() {
             self.dirs[number as usize] = dir;
             number
         } else {
             self.dirs.push(dir);
             self.dirs.len() as u32 - 1
-        }
+        };
+        self.changes.new_directory(number);
+        number
     }
 
     /// Marks an inode as part of a directory operation.

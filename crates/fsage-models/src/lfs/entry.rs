@@ -1,9 +1,11 @@
 //! What the laboratory knows of the model.
 
-use super::{Geometry, Lfs, Params, params};
+use super::{Geometry, Lfs, Params, Trace, params};
 use crate::ParamError;
+use crate::microscope::{self, Microscope};
 use crate::registry::{AnyModel, Entry, MakeError, Options};
 use fsage_core::io::AnyHosted;
+use std::any::Any;
 
 /// Its line in the list of models.
 pub static ENTRY: Entry = Entry {
@@ -14,7 +16,13 @@ pub static ENTRY: Entry = Entry {
     ],
     group: "segment",
     is_log: true,
-    microscope: Some("everything written and cleaned, as a script of its own form says"),
+    microscope: Some(Microscope {
+        prints: "everything written and cleaned, as a script of its own form says",
+        over: |fs| {
+            let fs = (fs as Box<dyn Any>).downcast().ok()?;
+            Some(microscope::Trace::Script(Box::new(Trace::new(*fs))))
+        },
+    }),
     ..Entry::new(
         "lfs",
         "BSD log-structured file system with its cleaner, simulated",

@@ -87,15 +87,20 @@ impl Direct {
     }
 }
 
-/// An entry of a list, which is made so long. Lists grow by an eighth, so that little room is left over.
+/// An entry of a list, which is made so long.
 fn at<T: Default + Clone>(list: &mut Vec<T>, i: usize) -> &mut T {
     if list.len() <= i {
-        if list.capacity() <= i {
-            list.reserve_exact((i + 1 - list.len()).max(list.len() / 8));
-        }
+        reserve(list, i + 1);
         list.resize(i + 1, T::default());
     }
     &mut list[i]
+}
+
+/// Room for so many entries. Lists grow by an eighth, so that little room is left over.
+fn reserve<T>(list: &mut Vec<T>, entries: usize) {
+    if list.capacity() < entries {
+        list.reserve_exact((entries - list.len()).max(list.len() / 8));
+    }
 }
 
 /// A single indirect block with the data blocks below it.
@@ -264,6 +269,27 @@ impl Inode {
             Level::Single(k) => &mut at(&mut tree.singles, k).block,
             Level::Double(d) => at(&mut tree.doubles, d),
             Level::Triple => &mut tree.triple,
+        }
+    }
+
+    /// Makes room at once for data blocks from `from` on and before `end`, which are about to be written.
+    pub fn make_room(&mut self, g: &Geometry, from: u64, end: u64) {
+        let direct = u64::from(DIRECT);
+        if from < direct && end.min(direct) > 1 + self.direct.rest.len() as u64 {
+            self.direct.resize_rest(end.min(direct) as usize - 1);
+        }
+        if end <= direct {
+            return;
+        }
+        let tree = self.tree.get_or_insert_default();
+        let last = end as i32 - 1;
+        for k in g.single_index(from.max(direct) as i32)..=g.single_index(last) {
+            let upto = if k == g.single_index(last) {
+                g.slot(last) + 1
+            } else {
+                g.pointers as usize
+            };
+            reserve(&mut at(&mut tree.singles, k).data, upto);
         }
     }
 

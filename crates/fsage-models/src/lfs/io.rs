@@ -8,9 +8,9 @@ use super::geometry::{DIRECT, SECTOR};
 use super::inode::{Block, Inode, Kind};
 use super::segments::{Log, Partial};
 use super::{IFILE, Lfs};
-use crate::operations::Model;
 use crate::told::{Searched, Told};
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
+use fsage_core::operations::Namespace;
 use fsage_core::{DirId, FileId};
 
 /// Most bytes of a transfer (`MAXPHYS`).

@@ -3,8 +3,10 @@
 use super::geometry::SECTOR;
 use super::inode::{Inode, Kind};
 use super::{IFILE, Lfs};
+use crate::changes::{Changes, Watched, take_changes};
 use fsage_core::snapshot::FurtherName;
-use fsage_core::{Extent, FileKind, FileView, Geometry, Layout, LogUsage, Run, Space};
+use fsage_core::{Change, Extent, FileKind, FileView, Geometry, Layout, LogUsage, Run, Space};
+use std::ops::Range;
 
 impl Layout for Lfs {
     fn geometry(&self) -> Geometry {
@@ -46,53 +48,38 @@ impl Layout for Lfs {
                 ..self.view(&self.inodes[dir.slot as usize], &mut extents)
             });
         }
-        for (slot, inode) in (0..).zip(&self.inodes).skip(IFILE as usize + 1) {
-            let here = self.map[inode.ino as usize].slot == slot;
-            let file = matches!(inode.kind, Kind::File | Kind::Symlink);
-            if !here || !file || inode.is(Inode::REMOVED) {
-                continue;
+        for slot in IFILE + 1..self.inodes.len() as u32 {
+            if let Some(file) = self.file_at(slot, &mut extents) {
+                visit(&file);
             }
-            let parent = self.dirs[inode.parent as usize].slot;
-            visit(&FileView {
-                kind: if inode.kind == Kind::Symlink {
-                    FileKind::Symlink
-                } else {
-                    FileKind::Regular
-                },
-                parent_ino: Some(u64::from(self.inodes[parent as usize].ino)),
-                links: self.linked.get(&slot).map_or(1, |ids| ids.len() as u32),
-                ..self.view(inode, &mut extents)
-            });
         }
     }
 
     /// Clean segments, and the rest of the one that is being written.
     fn visit_free(&self, visit: &mut dyn FnMut(Run)) {
+        self.visit_free_segments(0..self.geometry.nseg, 0..u64::MAX, visit);
+    }
+
+    fn visit_free_within(&self, range: Range<u64>, visit: &mut dyn FnMut(Run)) {
         let g = &self.geometry;
-        let mut open: Option<(u32, u32)> = None;
-        let mut close = |run: Option<(u32, u32)>| {
-            if let Some((start, end)) = run.filter(|(start, end)| start < end) {
-                visit(Run {
-                    start_bytes: u64::from(start) * u64::from(SECTOR),
-                    length_bytes: u64::from(end - start) * u64::from(SECTOR),
-                });
-            }
+        let segment = |at: u64| {
+            let sector = u32::try_from(at / u64::from(SECTOR)).unwrap_or(u32::MAX);
+            g.segment_of(sector.max(g.segment_start(0))).min(g.nseg)
         };
-        for segment in 0..g.nseg {
-            let end = g.segment_start(segment) + g.segment_sectors;
-            let start = if segment == self.current {
-                self.offset
-            } else if self.usage[segment].dirty {
-                continue;
-            } else {
-                g.segment_start(segment) + g.reserved_sectors(segment)
-            };
-            match &mut open {
-                Some((_, open_end)) if *open_end == start => *open_end = end,
-                _ => close(open.replace((start, end))),
-            }
-        }
-        close(open);
+        let segments = segment(range.start)..(segment(range.end) + 1).min(g.nseg);
+        self.visit_free_segments(segments, range, visit);
+    }
+
+    /// Files that are written or cleaned change beside those of operations: their blocks get other addresses.
+    fn watch(&mut self) -> bool {
+        self.changes.watch();
+        self.usage.changed_room.watch();
+        self.seen_end = (self.current, self.offset);
+        true
+    }
+
+    fn take_changes(&mut self, visit: &mut dyn FnMut(Change<'_>)) {
+        take_changes(self, visit);
     }
 
     fn log_usage(&self) -> Option<LogUsage> {
@@ -131,7 +118,99 @@ impl Layout for Lfs {
     }
 }
 
+impl Watched for Lfs {
+    fn changes(&mut self) -> &mut Changes {
+        &mut self.changes
+    }
+
+    fn file_at<'a>(&self, slot: u32, extents: &'a mut Vec<Extent>) -> Option<FileView<'a>> {
+        let inode = self.inodes.get(slot as usize)?;
+        let here = self.map[inode.ino as usize].slot == slot;
+        let kind = match inode.kind {
+            Kind::File => FileKind::Regular,
+            Kind::Symlink => FileKind::Symlink,
+            Kind::Directory | Kind::Ifile => return None,
+        };
+        if !here || inode.is(Inode::REMOVED) {
+            return None;
+        }
+        let parent = self.dirs[inode.parent as usize].slot;
+        Some(FileView {
+            kind,
+            parent_ino: Some(u64::from(self.inodes[parent as usize].ino)),
+            links: self.linked.get(&slot).map_or(1, |ids| ids.len() as u32),
+            ..self.view(inode, extents)
+        })
+    }
+
+    fn directory_at(&self, number: u32) -> Option<FileView<'static>> {
+        let dir = self.dirs.get(number as usize).filter(|dir| dir.alive)?;
+        let inode = &self.inodes[dir.slot as usize];
+        let parent = self.dirs[dir.parent as usize].slot;
+        Some(FileView {
+            parent_ino: Some(u64::from(self.inodes[parent as usize].ino)),
+            links: 2,
+            ..FileView::new(inode.ino.into(), FileKind::Directory, inode.size)
+        })
+    }
+
+    /// Segments that were begun or freed, and those of which more is written.
+    fn take_free_changes(&mut self, visit: &mut dyn FnMut(Range<u64>)) {
+        let end = (self.current, self.offset);
+        if std::mem::replace(&mut self.seen_end, end) != end {
+            let segment = self.current as usize;
+            self.usage.changed_room.mark(segment..segment + 1);
+        }
+        let g = &self.geometry;
+        self.usage.changed_room.take(|segment| {
+            let start = u64::from(g.segment_start(segment as u32));
+            let end = start + u64::from(g.segment_sectors);
+            visit(start * u64::from(SECTOR)..end * u64::from(SECTOR));
+        });
+    }
+}
+
 impl Lfs {
+    /// Visits the runs of free space of some segments, cut at two addresses in bytes.
+    fn visit_free_segments(
+        &self,
+        segments: Range<u32>,
+        within: Range<u64>,
+        visit: &mut dyn FnMut(Run),
+    ) {
+        let g = &self.geometry;
+        let mut open: Option<(u32, u32)> = None;
+        let mut close = |run: Option<(u32, u32)>| {
+            let bytes = |sector: u32| u64::from(sector) * u64::from(SECTOR);
+            let Some((start, end)) = run else {
+                return;
+            };
+            let start = bytes(start).max(within.start);
+            let end = bytes(end).min(within.end);
+            if start < end {
+                visit(Run {
+                    start_bytes: start,
+                    length_bytes: end - start,
+                });
+            }
+        };
+        for segment in segments {
+            let end = g.segment_start(segment) + g.segment_sectors;
+            let start = if segment == self.current {
+                self.offset
+            } else if self.usage[segment].dirty {
+                continue;
+            } else {
+                g.segment_start(segment) + g.reserved_sectors(segment)
+            };
+            match &mut open {
+                Some((_, open_end)) if *open_end == start => *open_end = end,
+                _ => close(open.replace((start, end))),
+            }
+        }
+        close(open);
+    }
+
     /// An inode as metrics see it; `extents` is room to put its runs. What was never written has no place yet.
     fn view<'a>(&self, inode: &Inode, extents: &'a mut Vec<Extent>) -> FileView<'a> {
         let g = &self.geometry;

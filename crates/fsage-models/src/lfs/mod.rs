@@ -28,7 +28,7 @@
 //! | `memory` | what all this takes |
 //! | [`cleaner`] | choosing and cleaning segments; one file a policy |
 //! | [`costs`] | what the log and its cleaner take, where there is no disk to ask |
-//! | [`report`] | what a microscope may look at |
+//! | [`report`], [`Trace`] | what a microscope may look at, and the microscope |
 
 mod check;
 mod checkpoint;
@@ -50,6 +50,7 @@ mod recorder;
 mod recovery;
 pub mod report;
 mod segments;
+mod trace;
 mod usage;
 mod writer;
 
@@ -58,6 +59,7 @@ pub use entry::ENTRY;
 pub use geometry::{Geometry, NewfsError};
 pub use params::{AgeRule, Params, Variant};
 pub use recovery::{Recovery, Unrecoverable};
+pub use trace::Trace;
 
 use cleaner::Candidates;
 use directory::Directory;
@@ -70,9 +72,9 @@ use segments::{Log, sectors};
 use usage::UsageTable;
 use writer::Open;
 
-use crate::operations::DirIds;
-use crate::shortfall::Shortfall;
+use crate::changes::Changes;
 use crate::told::Told;
+use fsage_core::operations::{DirIds, Shortfall};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
@@ -161,6 +163,9 @@ pub struct Lfs {
     events: Option<Vec<Event>>,
     told: Told,
     recorder: Option<Box<Recorder>>,
+    changes: Changes,
+    /// The segment that was being written, and how far, when metrics last looked.
+    seen_end: (u32, u32),
 }
 
 /// There is no space for what was to be written.

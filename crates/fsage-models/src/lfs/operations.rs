@@ -5,9 +5,10 @@ use super::disk::Child;
 use super::inode::Kind;
 use super::params::Variant;
 use super::{Lfs, NoSpace};
-use crate::operations::{self, DirIds, FAST_SYMLINK, Model};
-use crate::shortfall::Shortfall;
+use crate::FAST_SYMLINK;
+use crate::changes;
 use crate::told;
+use fsage_core::operations::{self, DirIds, Model, Namespace, Shortfall};
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, StateError};
 
 /// A name of a file.
@@ -47,6 +48,7 @@ impl Lfs {
         let bytes = self.entry_bytes();
         let (slot, entry) = self.make_entry(dir, kind, bytes)?;
         self.names.insert(id.0, Name { slot, dir, entry });
+        self.changes.new_file(slot);
         self.record_name(dir, entry, Child::File(id.0), slot);
         self.inodes[slot as usize].parent = dir;
         Ok(slot)
@@ -113,7 +115,9 @@ impl Lfs {
     }
 }
 
-impl Model for Lfs {
+impl Namespace for Lfs {
+    type File = u32;
+
     #[inline]
     fn find_file(&self, id: FileId) -> Option<u32> {
         self.names.get(&id.0).map(|name| name.slot)
@@ -139,16 +143,20 @@ impl Model for Lfs {
         self.dirs[dir as usize].entries == 0
     }
 
+    #[inline]
     fn dir_ids(&self) -> &DirIds {
         &self.dir_ids
     }
 
+    #[inline]
+    fn shortfalls(&self) -> impl Iterator<Item = &Shortfall> {
+        std::iter::once(&self.shortfall)
+    }
+}
+
+impl Model for Lfs {
     fn dir_ids_mut(&mut self) -> &mut DirIds {
         &mut self.dir_ids
-    }
-
-    fn shortfall(&self) -> &Shortfall {
-        &self.shortfall
     }
 
     fn shortfall_mut(&mut self) -> &mut Shortfall {
@@ -159,6 +167,15 @@ impl Model for Lfs {
         if self.told.is_on() {
             told::tell_names(self, op);
         }
+    }
+
+    #[inline]
+    fn touch_file(&mut self, file: u32) {
+        changes::touch_file(self, file);
+    }
+
+    fn touch_directory(&mut self, dir: u32) {
+        changes::touch_directory(self, dir);
     }
 
     fn create(&mut self, id: FileId, dir: u32, bytes: u64) -> Outcome {

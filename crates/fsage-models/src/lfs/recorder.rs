@@ -13,8 +13,8 @@ use super::ifile::IFILE_INO;
 use super::inode::{Inode, Kind};
 use super::segments::{Partial, sectors};
 use super::{Lfs, NewfsError, Params};
-use crate::operations::Model as _;
 use fsage_core::FileId;
+use fsage_core::operations::Namespace as _;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -166,7 +166,7 @@ impl Lfs {
     }
 
     /// Lists events from now on, the writing of the empty file system among them if nothing was done yet.
-    pub fn watch(&mut self) {
+    pub fn record_events(&mut self) {
         self.events = Some(Vec::new());
         if self.serial == 1 {
             let first = self.logs[0].partials[0];

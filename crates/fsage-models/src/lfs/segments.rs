@@ -48,6 +48,18 @@ pub(super) struct Finfo {
     pub lbns_end: u32,
 }
 
+impl Finfo {
+    /// Its blocks: (block, address, bytes).
+    pub fn blocks(&self, lbns: &[i32], g: &Geometry) -> impl Iterator<Item = (i32, u32, u32)> {
+        let (whole, sectors) = (g.block_bytes, g.block_sectors());
+        let (first, last, count) = (self.address, self.last_bytes, lbns.len());
+        lbns.iter().enumerate().map(move |(i, &lbn)| {
+            let bytes = if i + 1 == count { last } else { whole };
+            (lbn, first + i as u32 * sectors, bytes)
+        })
+    }
+}
+
 /// A block of inodes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InodeBlock {
@@ -63,15 +75,6 @@ impl Log {
         self.lbns.clear();
         self.inode_blocks.clear();
         self.inos.clear();
-    }
-
-    /// Gives back the room that its lists do not need.
-    pub fn shrink(&mut self) {
-        self.partials.shrink_to_fit();
-        self.finfos.shrink_to_fit();
-        self.lbns.shrink_to_fit();
-        self.inode_blocks.shrink_to_fit();
-        self.inos.shrink_to_fit();
     }
 
     /// Bytes of its lists.
@@ -121,13 +124,9 @@ impl Log {
 
     /// Every block of every FINFO: (inode, version, block, address, bytes).
     pub fn blocks(&self, g: &Geometry) -> impl Iterator<Item = (&Finfo, i32, u32, u32)> {
-        let (whole, sectors) = (g.block_bytes, g.block_sectors());
         self.files().flat_map(move |(finfo, lbns)| {
-            lbns.iter().enumerate().map(move |(i, &lbn)| {
-                let last = i + 1 == lbns.len();
-                let bytes = if last { finfo.last_bytes } else { whole };
-                (finfo, lbn, finfo.address + i as u32 * sectors, bytes)
-            })
+            let blocks = finfo.blocks(lbns, g);
+            blocks.map(move |(lbn, address, bytes)| (finfo, lbn, address, bytes))
         })
     }
 }

@@ -1,6 +1,7 @@
 //! The segment usage table, apart from what was written into the segments: small, and never looked through as a whole.
 
 use super::memory::heap;
+use crate::changes::ChangedWords;
 use std::collections::BTreeSet;
 use std::ops::Index;
 
@@ -61,6 +62,8 @@ pub(super) struct UsageTable {
     active: Vec<u32>,
     /// Segments whose usage has changed since [`UsageTable::take_changed`].
     changed: Vec<u32>,
+    /// Segments with other room to write in than when metrics last looked.
+    pub changed_room: ChangedWords,
 }
 
 impl UsageTable {
@@ -71,6 +74,7 @@ impl UsageTable {
             clean: (0..segments).collect(),
             active: Vec::new(),
             changed: Vec::new(),
+            changed_room: ChangedWords::default(),
         }
     }
 
@@ -119,6 +123,13 @@ impl UsageTable {
         changed
     }
 
+    /// The room of a list that [`UsageTable::take_changed`] gave is used again.
+    pub fn give_room(&mut self, room: Vec<u32>) {
+        if self.changed.is_empty() {
+            self.changed = room;
+        }
+    }
+
     /// Bytes of the table and its lists; of clean segments about what they take in a tree.
     pub fn heap_bytes(&self) -> u64 {
         heap::<Usage>(self.usages.capacity())
@@ -140,6 +151,8 @@ impl UsageTable {
     /// A segment holds data; what it held before is forgotten.
     pub fn begin(&mut self, segment: u32, active: bool) {
         self.clean.remove(&segment);
+        self.changed_room
+            .mark(segment as usize..segment as usize + 1);
         if active {
             self.active.push(segment);
         }
@@ -156,6 +169,8 @@ impl UsageTable {
     pub fn free(&mut self, segment: u32) {
         let usage = self.change(segment);
         (usage.dirty, usage.was_empty) = (false, false);
+        self.changed_room
+            .mark(segment as usize..segment as usize + 1);
         self.clean.insert(segment);
     }
 

@@ -8,6 +8,7 @@ use super::inode::{Block, Inode, Kind};
 use super::params::Variant;
 use super::segments::{Finfo, InodeBlock, Log, Partial, sectors};
 use super::{End, IFILE, Lfs};
+use crate::changes::touch_file;
 
 /// The partial segment that is being put together while the segment lock is held.
 #[derive(Clone, Debug, Default)]
@@ -118,10 +119,16 @@ impl Lfs {
     /// The next segment is chosen a whole segment before it is used.
     fn enter_segment(&mut self, segment: u32) {
         self.usage.begin(segment, true);
-        self.logs[segment as usize].clear();
         self.active += 1;
         let before = std::mem::replace(&mut self.current, segment);
-        self.logs[before as usize].shrink();
+        self.usage
+            .changed_room
+            .mark(before as usize..before as usize + 1);
+        // The room of the lists goes along; what stays behind takes no more than it needs.
+        let mut log = std::mem::take(&mut self.logs[before as usize]);
+        self.logs[before as usize] = log.clone();
+        log.clear();
+        self.logs[segment as usize] = log;
         // It may be cleaned from now on.
         self.usage.change(before);
         self.next = self.usage.clean_behind(segment);
@@ -377,6 +384,9 @@ impl Lfs {
             return;
         }
         open.placed = to;
+        // The one place where blocks of a file get other addresses, whoever writes them.
+        touch_file(self, slot);
+        let open = &mut self.open;
         let mut lbns = std::mem::take(&mut open.log.lbns);
         lbns[from..].sort_unstable_by_key(|&lbn| lbn as u32);
         let first = self.offset;

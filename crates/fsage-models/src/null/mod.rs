@@ -41,6 +41,7 @@ impl Layout for Null {
         }
     }
 
+    /// Not known: so nothing of it is kept from day to day, and measuring the whole of it costs nothing.
     fn space(&self) -> Option<Space> {
         None
     }

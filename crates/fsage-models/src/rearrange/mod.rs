@@ -5,6 +5,10 @@
 //! rearrangement ([`block_rearrangement`]); Wong, and Grossman & Silverman, organ pipes ([`organ_pipe`]).
 //! The first, rule by rule: `docs/spec/ext3.md`, section 16.
 //!
+//! A layer does not say what changes in it, so that every day is measured as a whole: where blocks move, a period that
+//! ends changes the places of blocks of any file, and it ends every day if nothing else is asked for; where files move,
+//! a file is another inode of another model then, and neither model knows the number that the layer shows.
+//!
 //! | where | what |
 //! |---|---|
 //! | [`settings`] | keys and defaults |

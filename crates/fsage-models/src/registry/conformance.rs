@@ -1,17 +1,23 @@
 //! What every model of the list has to keep, with every policy and under every layer: the contracts of `FileSystem`,
-//! `Layout` and `Hosted`.
+//! `Layout` and `Hosted`, and that the measures of one that says what changes are those of the whole of it.
 
 #[path = "../../tests/suite/steps/any_op.rs"]
 mod any_op;
+#[path = "../../tests/suite/steps/rules.rs"]
+#[allow(dead_code)] // Others use the rest of it.
+mod rules;
 
 use super::{Entry, LAYERS, Options};
 use crate::{AnyModel, MODELS};
-use any_op::any_op;
+use any_op::any_op_of;
 use fsage_core::io::{AnyHosted, Buffer, Io};
 use fsage_core::keys::Key;
+use fsage_core::operations::Namespace as _;
 use fsage_core::{DirId, Extent, FileId, Layout, Op, Outcome};
+use fsage_metrics::Kept;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
+use rules::{End, Rules};
 use std::fmt::Write as _;
 
 /// Lengths around blocks and fragments, and some that fill a small file system.
@@ -147,6 +153,7 @@ fn layout_is_sound(fs: &dyn Layout) -> Result<(), TestCaseError> {
 /// Plays operations: every one is answered, checked, and the same the second time; one that is refused changes nothing.
 fn conforms(case: &Case, ops: &[Op]) -> Result<(), TestCaseError> {
     let (mut fs, mut again) = (case.make(), case.make());
+    let mut kept = Kept::begin(&mut *fs, true);
     for (i, op) in ops.iter().enumerate() {
         let before = looks(&*fs);
         let got = fs.apply(op);
@@ -166,6 +173,10 @@ fn conforms(case: &Case, ops: &[Op]) -> Result<(), TestCaseError> {
         if i % 16 == 15 {
             fs.end_day();
             again.end_day();
+            if let Some(kept) = &mut kept {
+                kept.update(&mut *fs);
+                prop_assert_eq!(kept.differs_from(&*fs), None, "after {} operations", i + 1);
+            }
             fs.begin_day();
             again.begin_day();
         }
@@ -210,15 +221,56 @@ fn told_fits(mut fs: Box<dyn AnyHosted>, ops: &[Op]) -> Result<(), TestCaseError
     Ok(())
 }
 
+/// Plays operations: what may be done, is refused, or is skipped as an earlier one found no space, is what the rules
+/// alone say, which are told how each ended that may be done.
+fn follows_the_rules(case: &Case, ops: &[Op]) -> Result<(), TestCaseError> {
+    let (mut fs, mut rules) = (case.make(), Rules::new());
+    for op in ops {
+        let found = fs.apply(op);
+        let written = match *op {
+            Op::Symlink { file, .. } => Some(file),
+            _ => op.written_file(),
+        };
+        let mut was_done = false;
+        let wanted = rules.apply(op, || {
+            was_done = true;
+            End {
+                outcome: found.unwrap_or(Outcome::Absent),
+                bytes: written.and_then(|file| fs.file_size(file)),
+            }
+        });
+        prop_assert_eq!(found, wanted, "{:?}", op);
+        let is_skipped = matches!(found, Err(_) | Ok(Outcome::Absent));
+        prop_assert_eq!(is_skipped, !was_done, "{:?}: {:?}", op, found);
+        for id in 0..6 {
+            let (file, dir) = (FileId(id), DirId(id));
+            prop_assert_eq!(fs.file_size(file), rules.file_size(file), "{:?}", op);
+            let is_known = rules.dir_ids().get(dir).is_some();
+            prop_assert_eq!(fs.directory_inode(dir).is_some(), is_known, "{:?}", op);
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(12) })]
 
     #[test]
     fn every_model_conforms_with_every_policy_and_under_every_layer(
-        ops in prop::collection::vec(any_op(), 1..60),
+        ops in prop::collection::vec(any_op_of(bytes()), 1..60),
     ) {
         for case in all() {
             conforms(&case, &ops).map_err(|e| TestCaseError::fail(format!("{}: {e}", case.name())))?;
+        }
+    }
+
+    #[test]
+    fn every_model_does_refuses_and_skips_what_the_rules_say(
+        ops in prop::collection::vec(any_op_of(bytes()), 1..200),
+    ) {
+        for case in all().into_iter().filter(|case| case.entry.keeps_files) {
+            let followed = follows_the_rules(&case, &ops);
+            followed.map_err(|e| TestCaseError::fail(format!("{}: {e}", case.name())))?;
         }
     }
 }

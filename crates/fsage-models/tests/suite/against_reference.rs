@@ -10,8 +10,8 @@ use crate::reference;
 use crate::reference::Reference;
 use crate::steps::{Live, Player, Setup, Step, cases, setup, step};
 use fsage_core::{FileSystem, Op, Outcome, StateError};
-use fsage_models::ffs::{Ffs, Optim, policy};
-use fsage_target::FfsTrace;
+use fsage_models::ffs::{self, Ffs, Optim, policy};
+use fsage_models::microscope::WorkloadTrace as _;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
@@ -100,7 +100,7 @@ impl Pair {
 
 /// Compares all that either of them can print: geometry, groups, directories, files, the day's measures.
 fn same_print(fs: &Ffs, reference: &Reference, ops: u64) -> Result<(), TestCaseError> {
-    let mut trace = FfsTrace::new(fs.clone());
+    let mut trace = ffs::Trace::new(fs.clone());
     let mut out = Vec::new();
     for probe in [Op::Geom, Op::Cgs, Op::Dump, Op::Day] {
         trace

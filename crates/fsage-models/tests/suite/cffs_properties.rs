@@ -1,6 +1,6 @@
 //! What C-FFS has to keep whatever is asked of it: the file system check after every operation, with all switches.
 
-use crate::steps::any_op::any_op;
+use crate::steps::any_op;
 use crate::steps::cases;
 use crate::steps::cffs::{Step, World, params, step};
 use fsage_core::{FileSystem, Layout, Op, Outcome};

@@ -3,18 +3,18 @@
 //! Expected values are what the contract of `FileSystem` says, and what POSIX says of names and links.
 
 use crate::steps;
-use crate::steps::any_op::any_op;
+use crate::steps::any_op;
 use crate::steps::{Live, Player, Setup, cases, setup, step};
 use fsage_core::{DirId, FileId, FileKind, FileSystem, Layout, Op, Outcome, StateError};
-use fsage_models::ffs::{Ffs, Params, policy};
-use fsage_target::FfsTrace;
+use fsage_models::ffs::{self, Ffs, Params, policy};
+use fsage_models::microscope::WorkloadTrace as _;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use std::fmt::Write as _;
 
 /// Geometry, groups, directories, files with every address.
 fn print(fs: &Ffs) -> Vec<u8> {
-    let mut trace = FfsTrace::new(fs.clone());
+    let mut trace = ffs::Trace::new(fs.clone());
     let mut out = Vec::new();
     for probe in [Op::Geom, Op::Cgs, Op::Dump] {
         trace

@@ -2,7 +2,7 @@
 //!
 //! Expected values are what the contract of `FileSystem` says, and hand arithmetic on the rules of docs/spec/ext3.md.
 
-use crate::steps::any_op::any_op;
+use crate::steps::any_op;
 use crate::steps::cases;
 use fsage_core::{DirId, FileId, FileKind, FileSystem, Layout, Op, Outcome, Rng};
 use fsage_models::ext3::{Ext3, Mode, Params};

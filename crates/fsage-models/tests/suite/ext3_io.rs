@@ -4,7 +4,7 @@
 //! system of the vectors, in blocks: the root's block is 579, the journal starts at 585; group 2 has its bitmaps at
 //! 65536 and 65537, its inodes from 65538 on and its first free block at 66050, which directory 1 gets.
 
-use crate::steps::any_op::any_op;
+use crate::steps::any_op;
 use crate::steps::cases;
 use crate::told;
 use fsage_core::io::{BlockMap, Hosted, Io};

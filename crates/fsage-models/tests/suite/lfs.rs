@@ -1,5 +1,6 @@
 //! The LFS model under random operations: whatever is kept while it runs equals what is recomputed from the log.
 
+use crate::steps::any_op_of;
 use fsage_core::{DirId, FileId, FileSystem, Layout, Op, Outcome, Rng};
 use fsage_models::lfs::report::{Event, Part};
 use fsage_models::lfs::{AgeRule, Lfs, Params, Variant, cleaner, costs};
@@ -244,7 +245,7 @@ fn a_flush_of_115_blocks_below_57_singles_takes_two_partial_segments() {
     // docs/spec/lfs.md, section 7.5: 115 data and 2 indirect blocks, then 56 indirect blocks and an inode; 713,728
     // bytes.
     let mut fs = with_file(Params::of_variant(Variant::Lite2), 57 * 1024 + 12, 0);
-    fs.watch();
+    fs.record_events();
     // The first flush ends somewhere in a segment where the second one fits.
     for i in 0..=230 {
         if i == 230 {
@@ -470,7 +471,7 @@ fn ages_of_youngest_blocks_survive_cleaning() {
         let blocks = 45 * 256;
         let mut fs = with_file(params, blocks, 0);
         let mut rng = Rng::new(9);
-        fs.watch();
+        fs.record_events();
         for _ in 0..20 * blocks {
             // A tenth is hot, the rest is hardly ever written.
             let cold = rng.below(50) == 0;
@@ -515,7 +516,7 @@ fn the_leak_of_4_4bsd_makes_segments_look_fuller() {
         };
         let blocks = 32 * 256;
         let mut fs = with_file(params, blocks, 0);
-        fs.watch();
+        fs.record_events();
         let mut rng = Rng::new(13);
         for _ in 0..2 * blocks {
             write_block(&mut fs, rng.below(blocks));
@@ -535,47 +536,6 @@ fn the_leak_of_4_4bsd_makes_segments_look_fuller() {
     assert!(leaking.iter().any(|&leak| leak >= 4608));
 }
 
-fn id() -> impl Strategy<Value = u64> {
-    prop_oneof![20 => 0_u64..5, 1 => any::<u64>()]
-}
-
-fn any_bytes() -> impl Strategy<Value = u64> {
-    prop_oneof![
-        8 => 0_u64..150_000,
-        1 => any::<u64>(),
-        1 => (0_u32..64).prop_map(|shift| 1 << shift),
-        1 => (0_u64..9000).prop_map(|n| u64::MAX - n),
-    ]
-}
-
-fn any_op() -> impl Strategy<Value = Op> {
-    let file = || id().prop_map(FileId);
-    let dir = || id().prop_map(DirId);
-    let range = || prop::option::of((any_bytes(), any_bytes()));
-    prop_oneof![
-        4 => (dir(), prop::option::of(dir())).prop_map(|(dir, parent)| Op::Mkdir { dir, parent }),
-        1 => dir().prop_map(|dir| Op::Rmdir { dir }),
-        2 => (dir(), dir()).prop_map(|(dir, parent)| Op::RenameDir { dir, parent }),
-        8 => (file(), dir(), any_bytes())
-            .prop_map(|(file, dir, bytes)| Op::Create { file, dir, bytes }),
-        2 => (file(), any_bytes()).prop_map(|(file, bytes)| Op::Append { file, bytes }),
-        3 => (file(), any_bytes(), any_bytes())
-            .prop_map(|(file, offset, bytes)| Op::Write { file, offset, bytes }),
-        2 => (file(), range()).prop_map(|(file, range)| Op::Overwrite { file, range }),
-        2 => (file(), any_bytes()).prop_map(|(file, bytes)| Op::Rewrite { file, bytes }),
-        3 => (file(), any_bytes()).prop_map(|(file, bytes)| Op::Truncate { file, bytes }),
-        4 => file().prop_map(|file| Op::Delete { file }),
-        4 => (file(), dir(), prop::option::of(file()))
-            .prop_map(|(file, dir, replaced)| Op::Rename { file, dir, replaced }),
-        4 => (file(), file(), dir())
-            .prop_map(|(file, existing, dir)| Op::Link { file, existing, dir }),
-        2 => (file(), dir(), any_bytes())
-            .prop_map(|(file, dir, bytes)| Op::Symlink { file, dir, bytes }),
-        2 => file().prop_map(|file| Op::Fsync { file }),
-        2 => Just(Op::Sync),
-    ]
-}
-
 /// What can be seen of a state.
 fn looks(fs: &Lfs) -> String {
     let mut out = format!("{:?} {:?}\n", fs.free_sectors(), fs.segment_counts());
@@ -593,7 +553,7 @@ proptest! {
     fn every_verb_with_any_arguments_is_answered_and_an_error_changes_nothing(
         netbsd in any::<bool>(),
         fragments in any::<bool>(),
-        ops in prop::collection::vec(any_op(), 1..150),
+        ops in prop::collection::vec(any_op_of(0_u64..150_000), 1..150),
     ) {
         let variant = if netbsd { Variant::NetBsd } else { Variant::Lite2 };
         let params = Params {

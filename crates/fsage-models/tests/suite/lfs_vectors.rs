@@ -2,8 +2,8 @@
 
 use fsage_core::FileSystem as _;
 use fsage_models::lfs::cleaner;
-use fsage_models::lfs::{Lfs, Params, Variant};
-use fsage_target::LfsTrace;
+use fsage_models::lfs::{self, Lfs, Params, Variant};
+use fsage_models::microscope::ScriptTrace as _;
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ struct Setup {
     poll: u64,
 }
 
-fn trace(setup: &Setup, reclaim_every: u64, out: &mut Vec<u8>) -> LfsTrace {
+fn trace(setup: &Setup, reclaim_every: u64) -> lfs::Trace {
     let params = Params {
         size_bytes: setup.nseg << 20,
         policy: cleaner::by_name(setup.policy).expect("a policy"),
@@ -55,7 +55,7 @@ fn trace(setup: &Setup, reclaim_every: u64, out: &mut Vec<u8>) -> LfsTrace {
         ..Params::of_variant(Variant::NetBsd)
     };
     let fs = Lfs::new(params).expect("the sizes of the vectors");
-    LfsTrace::new(fs, out).expect("a Vec takes everything")
+    lfs::Trace::new(fs)
 }
 
 /// Partial segments by serial number: the `P` line with its `F` and `I` lines.
@@ -79,11 +79,11 @@ fn order_vector(name: &str, setup: &Setup) {
         return;
     };
     let mut out = Vec::new();
-    let mut trace = trace(setup, 1, &mut out);
+    let mut trace = trace(setup, 1);
     let script = read(&folder.join(format!("{name}.trace"))).expect("a script");
     for line in script.lines() {
         trace
-            .step(line, &mut out, || Ok(()))
+            .step(line, &mut out, &|| Ok(()))
             .expect("a sound script");
     }
     trace.finish(&mut out).expect("a sound script");
@@ -263,12 +263,11 @@ fn overwrite(id: &str) {
         poll: 1,
     };
     let reclaim_every = field(rounds[0], "reclaim_every") as u64;
-    let mut out = Vec::new();
-    let mut trace = trace(&setup, reclaim_every, &mut out);
-    let play = |trace: &mut LfsTrace, line: &str| {
+    let mut trace = trace(&setup, reclaim_every);
+    let play = |trace: &mut lfs::Trace, line: &str| {
         let mut out = Vec::new();
         trace
-            .step(line, &mut out, || Ok(()))
+            .step(line, &mut out, &|| Ok(()))
             .expect("a sound script");
         String::from_utf8(out).expect("text")
     };
@@ -368,11 +367,11 @@ fn churn(policy: &'static str) -> Vec<(f64, f64)> {
         poll: 50,
     };
     let mut out = Vec::new();
-    let mut trace = trace(&setup, 1, &mut out);
+    let mut trace = trace(&setup, 1);
     let script = read(&folder.join("churn_50.trace")).expect("a script");
     for line in script.lines() {
         trace
-            .step(line, &mut out, || Ok(()))
+            .step(line, &mut out, &|| Ok(()))
             .expect("a sound script");
     }
     trace.finish(&mut out).expect("a sound script");

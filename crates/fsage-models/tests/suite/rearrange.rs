@@ -1,7 +1,7 @@
 //! What a layer has to keep whatever is asked of it: the file system check after every operation, what a plain file
 //! system says, and the same state for the same operations.
 
-use crate::steps::any_op::any_op;
+use crate::steps::any_op;
 use crate::steps::cases;
 use fsage_core::io::Hosted;
 use fsage_core::{DirId, FileId, FileSystem, Op, Outcome, StateError};

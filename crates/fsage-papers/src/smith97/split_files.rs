@@ -19,10 +19,10 @@ impl Split<'_> {
     pub fn exhibit(&self, paper: &Paper) -> Exhibit {
         let header = ["", "realloc", "paper", "noswitch", "paper"];
         let columns = [self.realloc, self.noswitch].map(|aged| {
-            let split = aged.measures.split;
+            let split = aged.measures.sums.split_files;
             [
                 split.split.to_string(),
-                percent(of(split.split, aged.measures.files)),
+                percent(of(split.split, aged.measures.sums.files.regular)),
                 percent(of(split.distance_1, split.split)),
                 percent(of(split.distance_below_10, split.split)),
             ]
@@ -65,8 +65,8 @@ impl Split<'_> {
     /// What the paper says of them.
     pub fn measure(&self, measured: &mut Measured) {
         for (name, aged) in [("realloc", self.realloc), ("noswitch", self.noswitch)] {
-            let split = aged.measures.split;
-            let files = aged.measures.files;
+            let split = aged.measures.sums.split_files;
+            let files = aged.measures.sums.files.regular;
             let count = (files > 0).then_some(split.split as f64);
             measured.figure(&format!("H97.5.{name}.files"), count);
             let share = of(split.split, files);
@@ -77,7 +77,8 @@ impl Split<'_> {
                 of(split.distance_below_10, split.split),
             );
         }
-        let [realloc, noswitch] = [self.realloc, self.noswitch].map(|a| a.measures.split.split);
+        let [realloc, noswitch] =
+            [self.realloc, self.noswitch].map(|a| a.measures.sums.split_files.split);
         measured.figure("H97.5", of(noswitch, realloc));
     }
 }

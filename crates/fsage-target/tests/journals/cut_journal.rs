@@ -3,11 +3,12 @@
 
 use crate::tree;
 use crate::tree::{check, create, delete, mkdir};
-use fsage_core::{Event, EventsInMemory, FileId, Op, Rng};
-use fsage_target::directory::{
+use fsage_core::{Event, EventsInMemory, FileId, Op, OpCounts, Rng};
+use fsage_real::Real;
+use fsage_real::directory::{
     Damage, Data, Directory, Expected, Journal, Options, PlainDirectory, Recovered, verify,
 };
-use fsage_target::{Aging, OpCounts, Real, Target, replay};
+use fsage_target::{Aging, Target, replay};
 use std::fs::{self, File};
 use std::os::fd::AsFd as _;
 use std::path::Path;

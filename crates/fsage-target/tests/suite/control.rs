@@ -75,10 +75,10 @@ fn the_control_has_the_same_files_in_a_better_layout() {
             free(&control) + fresh_directory_bytes,
             "but for directories the same space is free"
         );
-        assert!(control.layout.value() > aged.layout.value() + 0.02);
+        assert!(control.layout().value() > aged.layout().value() + 0.02);
         assert!(control.order.dynamic.value() > aged.order.dynamic.value());
-        assert!(control.pieces.pieces < aged.pieces.pieces);
-        assert_eq!(control.pieces.live_bytes, aged.pieces.live_bytes);
+        assert!(control.sums.pieces.pieces < aged.sums.pieces.pieces);
+        assert_eq!(control.sums.pieces.live_bytes, aged.sums.pieces.live_bytes);
     }
 }
 
@@ -128,7 +128,7 @@ fn holes_and_links_are_copied() {
         measure(aged.target().layout()),
         measure(control.target().layout()),
     );
-    assert_eq!(aged.pieces, control.pieces);
+    assert_eq!(aged.sums.pieces, control.sums.pieces);
     assert_eq!(aged.free.map(|f| f.bytes), control.free.map(|f| f.bytes));
 
     let empty = control_workload(age("ffs:preset=tiny", Vec::new()).target().layout());

@@ -3,10 +3,13 @@
 //! Expected values: the outcomes, errors and lengths of the simulated FFS; the tree as the standard library sees it.
 
 use crate::tree::{Mounted, check, create, delete, mkdir, open, paths, skip};
-use fsage_core::{DirId, Event, FileId, FileSystem, FileView, Layout, Op, Outcome, StateError};
+use fsage_core::{
+    DirId, Event, FileId, FileSystem, FileView, Layout, Op, OpCounts, Outcome, StateError,
+};
 use fsage_models::ffs::{Ffs, Params};
-use fsage_target::directory::{Data, Deviation, Directory, Options, PlainDirectory, Sync, Volume};
-use fsage_target::{Aging, OpCounts, Real, ReplayError, Target, replay};
+use fsage_real::directory::{Data, Deviation, Directory, Options, PlainDirectory, Sync, Volume};
+use fsage_real::{Real, RealError};
+use fsage_target::{Aging, Target, replay};
 use proptest::prelude::*;
 use std::fs::{self, File};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -96,7 +99,7 @@ fn outcome(directory: &mut Directory, event: &Event) -> Result<Outcome, StateErr
     let mut counts = OpCounts::default();
     match directory.apply(std::slice::from_ref(event), &mut counts, false) {
         Ok(()) => {}
-        Err(ReplayError::State { error, .. }) => return Err(error),
+        Err(RealError::State { error, .. }) => return Err(error),
         Err(error) => panic!("{event:?}: {error}"),
     }
     assert_eq!(counts.operations(), 1);
@@ -389,10 +392,10 @@ fn a_file_with_holes_is_what_was_planned() {
     let mut source = fsage_core::EventsInMemory::new(events);
     replay(&mut source, &mut agings, 1, |_| true).unwrap();
     let day = &agings[0].days()[0];
-    if day.measures.pieces.files_with_extents == 0 {
+    if day.measures.sums.pieces.files_with_extents == 0 {
         return skip("the file system here does not say where files lie");
     }
-    assert_eq!(day.measures.pieces.live_bytes, 8192);
+    assert_eq!(day.measures.sums.pieces.live_bytes, 8192);
     assert_eq!(day.planned_bytes, Some(8192));
 }
 

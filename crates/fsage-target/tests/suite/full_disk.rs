@@ -4,12 +4,15 @@
 //! table of lengths that knows no disk.
 
 use crate::tree::{Mounted, check, create, delete, mkdir, open, skip};
-use fsage_core::{Event, EventSource, FileId, Op, Outcome, Rng, SinkError, WorkloadHeader};
-use fsage_target::directory::{
+use fsage_core::{
+    Event, EventSource, FileId, Op, OpCounts, Outcome, Rng, SinkError, WorkloadHeader,
+};
+use fsage_real::directory::{
     Data, Directory, Journal, Options, PlainDirectory, UNSAID, Volume, verify,
 };
-use fsage_target::loop_image::{self, Kind, LoopImage, LoopOptions};
-use fsage_target::{Aging, OpCounts, Real, Target, programs, replay};
+use fsage_real::loop_image::{self, Kind, LoopImage, LoopOptions};
+use fsage_real::{Real, programs};
+use fsage_target::{Aging, Target, replay};
 use rustix::fs::{FallocateFlags, fallocate};
 use std::collections::BTreeMap;
 use std::fs;

@@ -3,11 +3,14 @@
 mod control;
 mod directory;
 mod full_disk;
+mod guide_policy;
 mod kept_measures;
+mod kept_vectors;
 mod key_tables;
-mod loop_image;
-mod repair;
+mod operations;
+mod real_spec;
 mod stamps;
 mod synthetic;
 mod trace_holes;
+mod transformed;
 mod tree;

@@ -7,7 +7,10 @@ use std::io::Write;
 
 fn aging(spec: &str) -> Aging {
     let spec = TargetSpec::parse(spec).expect("a target");
-    Aging::new(Target::make(&spec).expect("a file system"), false)
+    let mut aging = Aging::new(Target::make(&spec).expect("a file system"), false);
+    // What is kept from day to day is compared with the whole as well.
+    aging.check_every_day();
+    aging
 }
 
 fn age(events: Vec<Event>, spec: &str) -> Aging {
@@ -24,7 +27,7 @@ fn data_bytes(aging: &Aging) -> u64 {
 }
 
 /// A short form of a preset on a file system whose data space has that size.
-fn events(name: &str, data_bytes: u64) -> Vec<Event> {
+pub fn events(name: &str, data_bytes: u64) -> Vec<Event> {
     let mut events: Vec<Event> = Vec::new();
     let sink: &mut dyn EventSink = &mut events;
     match Preset::named(name).expect(name).generator {

@@ -2,8 +2,8 @@
 
 use fsage_core::{DirId, FileId, FileSystem, Op};
 use fsage_metrics::measure;
-use fsage_models::ffs::{Ffs, Params};
-use fsage_target::FfsTrace;
+use fsage_models::ffs::{self, Ffs, Params};
+use fsage_models::microscope::WorkloadTrace as _;
 
 /// Blocks 0 and 1, a hole of 6, blocks 8 and 9: the original scores nine blocks, of which two follow their
 /// predecessor; without the hole there are three steps.
@@ -27,10 +27,10 @@ fn a_hole_is_scored_by_the_microscope_only() {
         fs.apply(&op).expect("the operation fits");
     }
     let m = measure(&fs);
-    assert_eq!((m.layout.scored, m.scored_files), (3, 1));
-    assert!(m.layout.optimal >= 2);
+    assert_eq!((m.layout().scored, m.sums.layout_score.files), (3, 1));
+    assert!(m.layout().optimal >= 2);
     let mut out = Vec::new();
-    let mut trace = FfsTrace::new(fs);
+    let mut trace = ffs::Trace::new(fs);
     let all = Op::Layout { lo: file, hi: file };
     trace
         .step(&Op::Day, b"1", b"day 1", &mut out)

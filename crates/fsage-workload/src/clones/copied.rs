@@ -21,7 +21,8 @@ pub(super) struct Copied<S> {
     next: Option<Event>,
     /// Time of the last event, moved; a clock that goes back does not change the order within a copy.
     t_ns: Option<i64>,
-    /// The workload has made a directory 0 of its own.
+    /// The workload has made a directory 0 of its own. Copies are renumbered as they are read, without a look at what
+    /// fits: whoever replays them decides that, by the same rules as for the workload.
     zero_is_made: bool,
 }
 

@@ -98,6 +98,12 @@ impl Part {
         match op {
             Op::Mkdir { dir, .. } => self.has_dir(dir).then_some(event),
             Op::RenameDir { dir, parent } => self.keep_renamedir(event, dir, parent),
+            // A name that is moved over itself stays where it is.
+            Op::Rename {
+                file,
+                dir,
+                replaced: Some(replaced),
+            } if replaced == file => (before && self.has_dir(dir)).then_some(event),
             Op::Rename {
                 file,
                 dir,
@@ -182,7 +188,7 @@ impl Part {
     }
 
     /// Kind and size of the file that the operation moves, links or overwrites.
-    fn file_of(&mut self, op: &Op) -> Option<(Kind, u64)> {
+    fn file_of(&self, op: &Op) -> Option<(Kind, u64)> {
         let (Op::Rename { file, .. }
         | Op::Link { existing: file, .. }
         | Op::Overwrite { file, .. }) = *op

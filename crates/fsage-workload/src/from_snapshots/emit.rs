@@ -3,6 +3,9 @@
 //! Directories are made just before their first use and removed after their last entry has gone. A name that
 //! is needed while another file still has it is freed first: by the deletion of that file, if it is due in this
 //! interval, else by moving it aside.
+//!
+//! Here it is asked ahead of time what has to be done before an operation is possible, by names in text, which the
+//! rules of [`fsage_core::operations`] do not know. What is written fits these by construction; tests replay it.
 
 use super::actions::{Action, What};
 use super::modify::Modification;

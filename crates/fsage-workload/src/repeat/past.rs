@@ -3,7 +3,8 @@
 use super::RepeatError;
 use crate::date::{DAY_NS, date_of_day, weekday};
 use crate::world::{Kind, Name, World};
-use fsage_core::{DirId, Event, FileId, Op, Origin, TQuality};
+use fsage_core::operations::ROOT;
+use fsage_core::{Event, FileId, Op, Origin, TQuality};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -148,12 +149,7 @@ impl Past {
     }
 
     /// Learns an operation; the world is that before it.
-    pub fn learn(
-        &mut self,
-        event: &Event,
-        t_ns: i64,
-        world: &mut World,
-    ) -> Result<(), RepeatError> {
+    pub fn learn(&mut self, event: &Event, t_ns: i64, world: &World) -> Result<(), RepeatError> {
         self.has_events = true;
         self.learned_last = false;
         if let Op::Create { dir, .. } = event.op
@@ -176,12 +172,13 @@ impl Past {
         &mut self,
         event: &Event,
         t_ns: i64,
-        world: &mut World,
+        world: &World,
     ) -> Result<Option<PastOp>, RepeatError> {
         let of = |file| (Some(file), 0, 0);
         let (kin, (file, offset, bytes)) = match event.op {
             Op::Mkdir { parent, .. } => {
-                let Some(above) = world.dir(parent.unwrap_or(DirId::ROOT)) else {
+                let Some(above) = parent.map_or(Some(ROOT as usize), |parent| world.dir(parent))
+                else {
                     return Ok(None);
                 };
                 return whole(t_ns, Kin::Mkdir, above, world.dirs.len()).map(Some);
@@ -213,9 +210,10 @@ impl Past {
                 self.left_out_links += 1;
                 return Ok(None);
             }
-            Op::Rename { replaced, .. } => {
+            Op::Rename { file, replaced, .. } => {
                 self.left_out_renames += 1;
-                let Some(replaced) = replaced else {
+                // A name that is moved over itself stays.
+                let Some(replaced) = replaced.filter(|replaced| *replaced != file) else {
                     return Ok(None);
                 };
                 (Kin::Delete, of(replaced))
@@ -380,7 +378,7 @@ fn whole(t_ns: i64, kin: Kin, dir: usize, birth: usize) -> Result<PastOp, Repeat
 }
 
 /// The same with what is known of its file.
-fn of_file(past: PastOp, name: Name, world: &mut World) -> PastOp {
+fn of_file(past: PastOp, name: Name, world: &World) -> PastOp {
     let dir = &world.dirs[name.dir];
     let (list, kin) = match (name.kind, past.kin) {
         (Kind::Symlink, Kin::Delete) => (&dir.symlinks, Kin::DeleteSymlink),

@@ -80,7 +80,13 @@ impl Ordered {
         Some(entry)
     }
 
-    /// The size of an entry, to read and to change.
+    /// The size of an entry.
+    pub fn size(&self, birth: u64) -> Option<u64> {
+        let (chunk, at) = self.find(birth)?;
+        Some(self.chunks[chunk][at].size_bytes)
+    }
+
+    /// The size of an entry, to change.
     pub fn size_mut(&mut self, birth: u64) -> Option<&mut u64> {
         let (chunk, at) = self.find(birth)?;
         Some(&mut self.chunks[chunk][at].size_bytes)
@@ -172,6 +178,7 @@ mod tests {
                     assert_eq!(usize::from(rank), at * 65_535 / (plain.len() - 1));
                     *list.size_mut(plain[at].birth).unwrap() = step % 50;
                     plain[at].size_bytes = step % 50;
+                    assert_eq!(list.size(plain[at].birth), Some(step % 50));
                 }
                 let size = rng.below(50);
                 let except = plain.first().map(|e| e.id);

@@ -7,10 +7,9 @@ use anyhow::{Context, bail};
 use fsage_core::Op;
 use fsage_data::{OpsReader, stream};
 use fsage_lab::aging::{self, Options, Request, Start};
-use fsage_models::ffs::Ffs;
-use fsage_models::lfs::Lfs;
-use fsage_target::{FfsTrace, LfsTrace, SpecError, Target, TargetSpec};
-use std::any::Any;
+use fsage_metrics::log;
+use fsage_models::microscope::{ScriptTrace, Trace, WorkloadTrace};
+use fsage_target::{SpecError, Target, TargetSpec};
 use std::io::{BufRead as _, Write};
 use std::path::{Path, PathBuf};
 
@@ -64,7 +63,10 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         .iter()
         .map(|aged| summary::Row::new(&aged.spec, &aged.rows))
         .collect();
-    for row in rows.iter().filter(|row| row.last.log_ended == Some(1)) {
+    for row in rows
+        .iter()
+        .filter(|row| row.last.count(&log::ENDED) == Some(1))
+    {
         ui.warn(&format!(
             "{}: the log has come to its end, and nothing more could be written: its cleaner cannot progress",
             row.target
@@ -92,14 +94,15 @@ fn trace(workload: &Path, specs: &[TargetSpec]) -> anyhow::Result<()> {
     let Target::Model(fs) = Target::make(spec)? else {
         bail!("--trace looks at models, and `{spec}` is a real file system");
     };
-    let fs: Box<dyn Any> = fs;
-    let fs = match fs.downcast::<Lfs>() {
-        Ok(fs) => return lfs_trace(workload, *fs),
-        Err(fs) => fs,
-    };
-    let Ok(fs) = fs.downcast::<Ffs>() else {
-        bail!("--trace knows {}, not `{spec}`", targets::with_microscope());
-    };
+    let microscope = spec.entry().and_then(|entry| entry.microscope);
+    match microscope.and_then(|microscope| (microscope.over)(fs)) {
+        Some(Trace::Workload(mut trace)) => trace_workload(workload, &mut *trace),
+        Some(Trace::Script(mut trace)) => trace_script(workload, &mut *trace),
+        None => bail!("--trace knows {}, not `{spec}`", targets::with_microscope()),
+    }
+}
+
+fn trace_workload(workload: &Path, trace: &mut dyn WorkloadTrace) -> anyhow::Result<()> {
     if fsage_data::is_parquet(workload)? {
         bail!(
             "{}: --trace prints the lines of a script, so it needs .ops text; `fsage convert` makes it",
@@ -107,7 +110,6 @@ fn trace(workload: &Path, specs: &[TargetSpec]) -> anyhow::Result<()> {
         );
     }
     let mut reader = OpsReader::open(workload)?;
-    let mut trace = FfsTrace::new(*fs);
     let mut out = ui::stdout();
     loop {
         ui::go_on()?;
@@ -132,15 +134,13 @@ fn trace(workload: &Path, specs: &[TargetSpec]) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// The same for an LFS, whose scripts have a form of their own.
-fn lfs_trace(workload: &Path, fs: Lfs) -> anyhow::Result<()> {
+fn trace_script(workload: &Path, trace: &mut dyn ScriptTrace) -> anyhow::Result<()> {
     let cannot_read = || format!("cannot read {}", workload.display());
     let (script, _) = stream::open(workload).with_context(cannot_read)?;
     let mut out = ui::stdout();
-    let mut trace = LfsTrace::new(fs, &mut out)?;
     for (i, line) in script.lines().enumerate() {
         ui::go_on()?;
-        if let Err(error) = trace.step(&line.with_context(cannot_read)?, &mut out, ui::go_on) {
+        if let Err(error) = trace.step(&line.with_context(cannot_read)?, &mut out, &ui::go_on) {
             out.flush()?;
             return Err(error).with_context(|| format!("{}:{}", workload.display(), i + 1));
         }

@@ -4,7 +4,7 @@ use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::bail;
 use fsage_bench::benchmarks;
-use fsage_lab::benching::{self, Existing, Machine, Plan, State};
+use fsage_lab::benching::{self, Existing, Plan, State};
 use fsage_target::TargetSpec;
 use serde::Serialize;
 use std::io::Write;
@@ -25,14 +25,8 @@ pub struct Args {
     /// The run: the folder that `fsage age -o` made. Without one, targets named with --on are measured empty.
     #[arg(required_unless_present_any = ["on", "list"])]
     run: Option<PathBuf>,
-    /// Suites, separated by commas, or `all`.
-    #[arg(
-        long,
-        value_name = "NAME",
-        value_delimiter = ',',
-        default_value = "sequential,hot-files"
-    )]
-    suite: Vec<String>,
+    #[command(flatten)]
+    options: benching::Options,
     /// Print the suites, a line each.
     #[arg(long)]
     list: bool,
@@ -42,20 +36,6 @@ pub struct Args {
     /// Folder for the results, where there is no run.
     #[arg(short, long, value_name = "FOLDER", conflicts_with = "run")]
     output: Option<PathBuf>,
-    /// Disk below simulated targets: a name of `fsage device list`, or a TOML file.
-    #[arg(long, value_name = "DRIVE", default_value = benching::DEVICE)]
-    device: String,
-    /// Machine of simulated targets: pentium-120, pentium-120-cffs, pentium-pro-200, sparcstation-1 or
-    /// sparcstation-2, or a TOML file.
-    #[arg(long, value_name = "HOST", default_value = benching::HOST)]
-    host: String,
-    /// Sizes of files instead of the suite's own, separated by commas: 16K,1M.
-    #[arg(long, value_name = "SIZE", value_delimiter = ',', value_parser = benching::file_size)]
-    size: Vec<u64>,
-    /// Repetitions of every case [default: 10 of simulated targets, 5 of real ones].
-    #[arg(long, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(benching::MAX_REPETITIONS)))]
-    repetitions: Option<u32>,
     /// States to measure, separated by commas [default: aged,control; without a run empty].
     #[arg(long, value_enum, value_name = "STATE", value_delimiter = ',')]
     state: Vec<State>,
@@ -171,22 +151,15 @@ fn list(json: bool) -> anyhow::Result<()> {
 }
 
 fn plan(args: &Args) -> anyhow::Result<Plan> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    Ok(Plan {
-        suites: benching::suites(&args.suite)?,
-        machine: Machine::named(&args.device, &args.host)?,
-        sizes: args.size.clone(),
-        repetitions: args.repetitions,
-        states: args.state.clone(),
-        seed: args.seed,
-        hot_days: args.hot_days,
-        workload: args.workload.clone(),
-        threads: args.threads.map_or(cores, usize::from),
-        drop_caches: args.drop_caches,
-        existing: if args.force {
-            Existing::Replaced
-        } else {
-            Existing::Refused
-        },
-    })
+    let mut plan = Plan::new(&args.options)?;
+    plan.states.clone_from(&args.state);
+    plan.seed = args.seed;
+    plan.hot_days = args.hot_days;
+    plan.workload.clone_from(&args.workload);
+    plan.threads = args.threads.map_or(plan.threads, usize::from);
+    plan.drop_caches = args.drop_caches;
+    if args.force {
+        plan.existing = Existing::Replaced;
+    }
+    Ok(plan)
 }

@@ -2,18 +2,17 @@
 
 use crate::summary;
 use crate::ui::{self, Ui};
-use anyhow::{Context, anyhow, bail};
+use anyhow::bail;
 use fsage_lab::aging::{Options, Start};
 use fsage_lab::benching;
-use fsage_lab::experiment::{Bench, MadeOf, Steps, Verdict, print_verdict};
-use fsage_lab::generate::{Output, Profile, Source, generate};
-use fsage_lab::report;
-use fsage_lab::run_folder::{Manifest, State};
+use fsage_lab::compare::{Request, Workload, compare};
+use fsage_lab::experiment::{Verdict, print_verdict};
+use fsage_lab::generate::{Profile, Source};
 use fsage_papers::Papers;
 use fsage_target::{SpecError, TargetSpec};
 use serde::Serialize;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Compares targets: ages a workload on each, benchmarks them beside their unaged controls, and writes a report.
 ///
@@ -22,7 +21,9 @@ use std::path::{Path, PathBuf};
 #[command(
     after_help = "Examples:\n  fsage compare w.parquet --on ffs --on ffs:policy=realloc -o run\n  \
                   fsage compare --preset fileserver --on loop:ext4,size=4G --on loop:xfs,size=4G -o run\n\n\
-                  `fsage age --help` tells what a SPEC may say."
+                  `fsage age --help` tells what a SPEC may say.",
+    // Two sizes say what a comparison wants to know, in a fraction of the time of all of them.
+    mut_arg("sizes", |sizes| sizes.default_value("16K,1M"))
 )]
 pub struct Args {
     /// The workload: Parquet, or .ops text (plain, gzip or zstd).
@@ -44,30 +45,11 @@ pub struct Args {
     /// Folder to make for the results.
     #[arg(short, long, value_name = "RUN")]
     output: PathBuf,
-    /// Suites of `fsage bench`, separated by commas, or `all`.
-    #[arg(
-        long,
-        value_name = "NAME",
-        value_delimiter = ',',
-        default_value = "sequential,hot-files"
-    )]
-    suite: Vec<String>,
-    /// Sizes of files instead of the suites' own, separated by commas, or `all` for those of the suites.
-    #[arg(long, value_name = "SIZE", default_value = "16K,1M")]
-    size: String,
+    #[command(flatten)]
+    bench: benching::Options,
     /// Age and report only.
     #[arg(long)]
     no_bench: bool,
-    /// Disk below simulated targets: a name of `fsage device list`, or a TOML file.
-    #[arg(long, value_name = "DRIVE", default_value = benching::DEVICE)]
-    device: String,
-    /// Machine of simulated targets: as `fsage bench --host`.
-    #[arg(long, value_name = "HOST", default_value = benching::HOST)]
-    host: String,
-    /// Repetitions of every case [default: 10 of simulated targets, 5 of real ones].
-    #[arg(long, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(benching::MAX_REPETITIONS)))]
-    repetitions: Option<u32>,
     #[command(flatten)]
     options: Options,
     /// Print the verdict as JSON.
@@ -92,135 +74,42 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         .iter()
         .map(|text| TargetSpec::parse(text))
         .collect::<Result<Vec<_>, SpecError>>()?;
-    let bench = bench(args)?;
-    let may_begin = args.start.force || args.start.resume || !args.output.exists();
-    if !may_begin {
-        bail!("{}", how_to_go_on(&args.output));
-    }
-    let workload = workload(args, ui)?;
-    let made_of = MadeOf {
-        fsage: env!("CARGO_PKG_VERSION").to_owned(),
-        workload: fsage_data::hash_file(&workload)?,
-        targets: specs.iter().map(ToString::to_string).collect(),
-        repetition: 1,
-        lenient: args.options.lenient,
-        check: args.options.check,
-        snapshots: args.options.snapshots,
-        control: args.options.control,
-        map: args.options.map,
-        bench,
+    args.bench.check()?;
+    let preset = args.preset.as_ref().map(|preset| {
+        Source::Profile(Profile {
+            profile: preset.clone(),
+            seed: Some(args.seed),
+            days: args.days,
+            ..Profile::default()
+        })
+    });
+    let workload = match (&preset, &args.workload) {
+        (Some(source), _) => Workload::Made(source),
+        (None, Some(file)) => Workload::File(file),
+        (None, None) => bail!("a workload is needed: a file, or --preset NAME"),
     };
-    let steps = Steps {
-        workload: &workload,
-        specs: &specs,
-        run: &args.output,
-        made_of: &made_of,
+    let request = Request {
+        age: args.options,
+        bench: (!args.no_bench).then_some(&args.bench),
+        seed: args.seed,
         start: args.start,
+        beside: Some(&Papers),
+        ..Request::new(workload, &specs, &args.output)
     };
-    let step = |number: u32, what: &str| ui.note(&format!("Step {number} of 3: {what}"));
-    step(1, "aging");
-    steps.age(&ui)?;
-    made_of.keep(&args.output)?;
-    step(2, "benchmarks");
-    let left_out = steps.measure(&ui).map_err(|error| match ui::go_on() {
-        Err(_) => error.context("stopped; the same command with --resume goes on"),
-        Ok(()) => error,
-    })?;
-    let suites = made_of.bench.map(|bench| bench.suites).unwrap_or_default();
-    step(3, "report");
-    let verdicts = Verdict::of_run(&args.output, &suites)?;
-    let page = args.output.join(report::PAGE);
-    report::write(&args.output, &page, Some(&Papers), &ui)?;
+    let compared = compare(&request, &ui)?;
     let mut out = ui::stdout();
     if args.json {
         let json = Json {
             run: args.output.display().to_string(),
-            report: page.display().to_string(),
-            targets: &verdicts,
-            left_out,
+            report: compared.page.display().to_string(),
+            targets: &compared.verdicts,
+            left_out: compared.left_out,
         };
         summary::print_json(&mut out, &json)?;
     } else {
-        print_verdict(&mut out, &verdicts)?;
+        print_verdict(&mut out, &compared.verdicts)?;
     }
     out.flush()?;
-    ui.note(&format!("\nThe report is {}.", page.display()));
+    ui.note(&format!("\nThe report is {}.", compared.page.display()));
     Ok(())
-}
-
-/// What is benchmarked; the names are checked before any work.
-fn bench(args: &Args) -> anyhow::Result<Option<Bench>> {
-    let suites = benching::suites(&args.suite)?;
-    benching::Machine::named(&args.device, &args.host)?;
-    let sizes = match args.size.as_str() {
-        "all" => Vec::new(),
-        sizes => sizes
-            .split(',')
-            .map(|size| benching::file_size(size).map_err(|why| anyhow!("--size {size}: {why}")))
-            .collect::<anyhow::Result<_>>()?,
-    };
-    if args.no_bench {
-        return Ok(None);
-    }
-    Ok(Some(Bench {
-        suites: suites.iter().map(|suite| suite.name().to_owned()).collect(),
-        sizes,
-        repetitions: args.repetitions,
-        device: args.device.clone(),
-        host: args.host.clone(),
-        files: Bench::hashes([&args.device, &args.host])?,
-        seed: args.seed,
-    }))
-}
-
-/// The workload that is named, or that of the preset, which is made if it is not there.
-fn workload(args: &Args, ui: Ui) -> anyhow::Result<PathBuf> {
-    let Some(preset) = &args.preset else {
-        return args
-            .workload
-            .clone()
-            .context("a workload is needed: a file, or --preset NAME");
-    };
-    let Some(name) = args.output.file_name() else {
-        bail!(
-            "{}: expected the name of a folder to make",
-            args.output.display()
-        );
-    };
-    let mut file = name.to_owned();
-    file.push("-workload.parquet");
-    let path = args.output.with_file_name(file);
-    if path.exists() && args.start.resume {
-        return Ok(path);
-    }
-    if path.exists() && !args.start.force {
-        bail!(
-            "{}: exists already (--force replaces it, --resume takes it)",
-            path.display()
-        );
-    }
-    let source = Source::Profile(Profile {
-        profile: preset.clone(),
-        seed: Some(args.seed),
-        days: args.days,
-        ..Profile::default()
-    });
-    source.check()?;
-    generate(&source, &Output::replacing(&path), &ui)?;
-    ui.note(&format!("The workload is {}.", path.display()));
-    Ok(path)
-}
-
-/// What to say of a folder that is there.
-fn how_to_go_on(run: &Path) -> String {
-    let shown = run.display();
-    match Manifest::read(run) {
-        Ok(manifest) if manifest.state == State::Incomplete => {
-            format!("{shown}: an interrupted run: --resume goes on with it, --force starts anew")
-        }
-        Ok(_) => format!(
-            "{shown}: a run already: --resume benchmarks and reports on it, --force starts anew"
-        ),
-        Err(_) => format!("{shown}: exists and is no run; name another folder"),
-    }
 }

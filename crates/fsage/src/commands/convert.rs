@@ -12,7 +12,7 @@ use clap::ValueEnum;
 use fsage_data::profiles::{PROFILES, is_profiles_csv};
 use fsage_data::snapshot::INODES;
 use fsage_data::{is_parquet, table};
-use fsage_lab::generate::{self, GroupOptions, Output};
+use fsage_lab::generate::{GroupOptions, Output, Playback, Source, generate};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -113,7 +113,11 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
                 force: args.force,
                 json: args.json,
             };
-            let made = generate::import_playback(only(from)?, args.groups, &output, &ui)?;
+            let source = Source::Playback(Playback {
+                file: only(from)?.to_owned(),
+                groups: args.groups,
+            });
+            let made = generate(&source, &output, &ui)?;
             super::generate::report(&output.path, output.json, &made, ui)
         }
         foreign::Inputs::Ops => workload::convert(only(from)?, to, args.force, ui),

@@ -7,12 +7,13 @@ use fsage_core::WorkloadHeader;
 use fsage_core::size::human;
 use fsage_durable::{FolderLock, make_folders};
 use fsage_import::git::{self, GitOptions, GitSummary};
-use fsage_lab::aging::Start;
+use fsage_lab::aging::{Options, Start};
 use fsage_lab::benching;
 use fsage_lab::days;
 use fsage_lab::experiment::{Bench, MadeOf, Steps, Verdict, print_verdict};
 use fsage_lab::report;
 use fsage_lab::run_folder::Manifest;
+use fsage_metrics::Numbers;
 use fsage_papers::Papers;
 use fsage_target::TargetSpec;
 use fsage_workload::home::Home;
@@ -106,25 +107,16 @@ fn compare(
     workload: &Path,
     target: &str,
     run: &Path,
-    bench: Option<Bench>,
+    bench: Option<benching::Options>,
     ui: Ui,
 ) -> anyhow::Result<(PathBuf, Vec<Verdict>)> {
     let specs = POLICIES
         .iter()
         .map(|policy| TargetSpec::parse(&format!("{target},policy={policy}")))
         .collect::<Result<Vec<_>, _>>()?;
-    let made_of = MadeOf {
-        fsage: env!("CARGO_PKG_VERSION").to_owned(),
-        workload: fsage_data::hash_file(workload)?,
-        targets: specs.iter().map(ToString::to_string).collect(),
-        repetition: 1,
-        lenient: false,
-        check: false,
-        snapshots: None,
-        control: true,
-        map: true,
-        bench,
-    };
+    let bench = bench.map(|bench| Bench::new(&bench, 1));
+    let age = Options::default();
+    let made_of = MadeOf::new(workload, &specs, &age, bench.transpose()?)?;
     let steps = Steps {
         workload,
         specs: &specs,
@@ -156,15 +148,11 @@ fn compare(
 }
 
 /// What is measured on home directories: enough for bars with a spread, in a few seconds.
-fn quick_bench() -> Bench {
-    Bench {
-        suites: ["sequential", "hot-files"].map(str::to_owned).to_vec(),
-        sizes: vec![16 << 10, 1 << 20],
+fn quick_bench() -> benching::Options {
+    benching::Options {
+        sizes: ["16K", "1M"].map(str::to_owned).to_vec(),
         repetitions: Some(6),
-        device: benching::DEVICE.to_owned(),
-        host: benching::HOST.to_owned(),
-        files: Vec::new(),
-        seed: 1,
+        ..benching::Options::default()
     }
 }
 
@@ -201,7 +189,7 @@ fn home_directories(args: &Args, ui: Ui, out: &mut impl Write) -> anyhow::Result
         let mut days = days::read(&run.join(target.folder).join("days.parquet"))?;
         // The control has one day, which a curve in letters cannot show; it stands in the table above.
         for day in &mut days {
-            day.control_layout_score = None;
+            day.control = Numbers::default();
         }
         Ok((policy.to_owned(), days))
     });

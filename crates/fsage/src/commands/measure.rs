@@ -7,7 +7,6 @@ use crate::ui::{self, Ui};
 use anyhow::bail;
 use fsage_core::names::unescape;
 use fsage_core::{FileView, Layout};
-use fsage_lab::collect::collect_layout;
 use fsage_lab::days::DayRow;
 use fsage_lab::measure::{self, MeasuredRun};
 use fsage_lab::run_folder::{Manifest, State};
@@ -96,10 +95,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
 
 /// Measures a directory or an image as it is now.
 fn measure_path(args: &Args, ui: Ui) -> anyhow::Result<()> {
-    let (layout, report) = collect_layout(&args.path, &ui)?;
-    for warning in &report.warnings {
-        ui.warn(warning);
-    }
+    let layout = measure::path(&args.path, &ui)?;
     let mut listing = |directory: &FileView<'_>| list(&args.path, directory);
     measure_layout(args, &layout, &args.path.to_string_lossy(), &mut listing)
 }

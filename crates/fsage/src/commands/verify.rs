@@ -7,9 +7,10 @@ use anyhow::{Context, bail};
 use fsage_core::size::human;
 use fsage_lab::run_folder::{Manifest, State};
 use fsage_lab::tree_table;
-use fsage_target::directory::{PlainDirectory, Verification, Volume, verify};
-use fsage_target::loop_image::LoopImage;
-use fsage_target::{Place, TargetSpec};
+use fsage_real::Place;
+use fsage_real::directory::{PlainDirectory, Verification, Volume, verify};
+use fsage_real::loop_image::LoopImage;
+use fsage_target::TargetSpec;
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -102,7 +103,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
 
 fn verify_target(
     place: &Place,
-    data: fsage_target::directory::Data,
+    data: fsage_real::directory::Data,
     folder: &Path,
     ui: Ui,
 ) -> anyhow::Result<Verification> {

@@ -2,17 +2,11 @@
 
 use crate::summary;
 use crate::ui::{self, Ui};
-use anyhow::bail;
-use fsage_core::short_lived::Profile;
-use fsage_data::open_workload;
 use fsage_data::table::{Column, ColumnKind, TableWriter, Value};
-use fsage_lab::generate::{GrowthName, may_write, read_pool};
-use fsage_lab::verify::{self, Distance, Loss, Matches, Operations, Truth};
-use fsage_models::ffs::Ffs;
+use fsage_lab::generate::{GrowthName, may_write};
+use fsage_lab::verify::{Request, Verdict, verify_method};
 use fsage_report::chart::{self, Series};
-use fsage_target::{Target, TargetSpec};
-use fsage_workload::from_snapshots::{DeleteTimes, Draws, Options, ShortLived};
-use serde::Serialize;
+use fsage_target::TargetSpec;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -59,48 +53,6 @@ pub struct Args {
     json: bool,
 }
 
-/// One way to make a workload, and how far from the truth it is: means over the seeds.
-#[derive(Serialize)]
-struct Attempt {
-    delete_times: &'static str,
-    short_lived: &'static str,
-    /// Layout score at the end less that of the truth, and its mean size.
-    end_difference: f64,
-    end_distance: f64,
-    /// The largest difference of a day, of the seed with the largest, and which day.
-    largest_difference: f64,
-    largest_day: usize,
-    mean_distance: f64,
-    delete_error_hours: f64,
-    precision: f64,
-    recall: f64,
-    skipped: u64,
-    /// Layout scores by day, of the first seed.
-    scores: Vec<f64>,
-}
-
-#[derive(Serialize)]
-struct Lost {
-    loss: String,
-    end_difference: f64,
-    largest_difference: f64,
-    mean_distance: f64,
-}
-
-/// All that is known of one model.
-#[derive(Serialize)]
-struct Verdict {
-    target: String,
-    days: usize,
-    operations: u64,
-    hidden_operations: u64,
-    profiles: usize,
-    profiles_a_day: Option<u64>,
-    truth: Vec<f64>,
-    attempts: Vec<Attempt>,
-    losses: Vec<Lost>,
-}
-
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     if let Some(path) = &args.output {
@@ -112,7 +64,8 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     }
     let mut verdicts = Vec::new();
     for text in &args.on {
-        verdicts.push(verify_on(args, &TargetSpec::parse(text)?, ui)?);
+        let target = TargetSpec::parse(text)?;
+        verdicts.push(verify_method(&request(args, &target), &ui)?);
     }
     if let Some(path) = &args.output {
         write_scores(path, &verdicts, args.force)?;
@@ -128,125 +81,14 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-fn verify_on(args: &Args, spec: &TargetSpec, ui: Ui) -> anyhow::Result<Verdict> {
-    let Some(fs) = Target::make(spec)?.into_model::<Ffs>() else {
-        bail!("the method is verified on simulated file systems, not on `{spec}`");
-    };
-    let mut source = open_workload(&args.workload)?;
-    let bar = ui.bar_count(None, "aging with the truth");
-    let mut truth = verify::observe(source.as_mut(), *fs, &mut || {
-        bar.inc(1);
-        Ok(ui::go_on()?)
-    })?;
-    bar.finish_and_clear();
-    let (pool, a_day) = pool(args, &truth)?;
-    let draws = |draws| (!pool.is_empty()).then_some(ShortLived { pool: &pool, draws });
-    let ways = [
-        ("none", None),
-        ("profiles", draws(Draws::Profiles { a_day })),
-        ("days", draws(Draws::Days)),
-        ("matched", draws(Draws::Matched)),
-    ];
-    let ways = ways
-        .into_iter()
-        .filter(|way| way.0 == "none" || way.1.is_some());
-    let ways: Vec<_> = ways.collect();
-    let total = ways.len() as u64 * DeleteTimes::ALL.len() as u64 * args.seeds + 4;
-    let bar = ui.bar_count(Some(total), "making workloads and aging with them");
-    let mut attempts = Vec::new();
-    for (name, short_lived) in &ways {
-        for rule in DeleteTimes::ALL {
-            let mut tries = Vec::new();
-            for n in 0..args.seeds {
-                let options = options(args, rule, n);
-                let remade = verify::remake(&mut truth, &options, *short_lived)?;
-                let matches = truth.operations.match_with(&Operations::of(&remade));
-                let distance = verify::compare(&truth, remade, spec, false)?;
-                tries.push((matches, distance));
-                bar.inc(1);
-            }
-            attempts.push(attempt(rule.as_str(), name, tries));
-        }
-    }
-    let mut losses = Vec::new();
-    let remade = verify::remake(&mut truth, &options(args, DeleteTimes::Reuse, 0), None)?;
-    let single = Loss::ALL.map(|loss| (loss.as_str(), vec![loss]));
-    for (name, lost) in single
-        .into_iter()
-        .chain([("all of these", Loss::ALL.to_vec())])
-    {
-        let events = verify::without(&truth, &remade, &lost);
-        let distance = verify::compare(&truth, events, spec, true)?;
-        losses.push(Lost {
-            loss: name.to_owned(),
-            end_difference: distance.at_end,
-            largest_difference: distance.largest,
-            mean_distance: distance.mean,
-        });
-        bar.inc(1);
-    }
-    bar.finish_and_clear();
-    let matches = truth.operations.match_with(&Operations::default());
-    Ok(Verdict {
-        target: spec.to_string(),
-        days: truth.days.len(),
-        operations: matches.truth,
-        hidden_operations: matches.hidden,
-        profiles: pool.len(),
-        profiles_a_day: a_day,
-        truth: truth.days.iter().map(|day| day.layout.value()).collect(),
-        attempts,
-        losses,
-    })
-}
-
-fn options(args: &Args, rule: DeleteTimes, n: u64) -> Options {
-    Options {
-        seed: args.seed.wrapping_add(n),
-        delete_times: rule,
-        growth: args.growth.growth(),
-        ..Options::default()
-    }
-}
-
-/// The profiles to draw from, and how many a day.
-fn pool(args: &Args, truth: &Truth) -> anyhow::Result<(Vec<Profile>, Option<u64>)> {
-    if args.profiles.is_empty() {
-        let (pool, a_day) = verify::week_of_profiles(truth);
-        return Ok((pool, args.profiles_a_day.or(Some(a_day))));
-    }
-    Ok((read_pool(&args.profiles)?, args.profiles_a_day))
-}
-
-fn attempt(
-    delete_times: &'static str,
-    short_lived: &'static str,
-    tries: Vec<(Matches, Distance)>,
-) -> Attempt {
-    let n = tries.len().max(1) as f64;
-    let mean = |f: &dyn Fn(&(Matches, Distance)) -> f64| tries.iter().map(f).sum::<f64>() / n;
-    let largest = tries
-        .iter()
-        .map(|(_, d)| (d.largest, d.largest_day))
-        .max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()))
-        .unwrap_or_default();
-    Attempt {
-        delete_times,
-        short_lived,
-        end_difference: mean(&|t| t.1.at_end),
-        end_distance: mean(&|t| t.1.at_end.abs()),
-        largest_difference: largest.0,
-        largest_day: largest.1,
-        mean_distance: mean(&|t| t.1.mean),
-        delete_error_hours: mean(&|t| t.0.delete_error_hours),
-        precision: mean(&|t| t.0.precision()),
-        recall: mean(&|t| t.0.recall()),
-        skipped: tries.iter().map(|t| t.1.skipped).sum(),
-        scores: tries
-            .into_iter()
-            .next()
-            .map(|t| t.1.scores)
-            .unwrap_or_default(),
+fn request<'a>(args: &'a Args, target: &'a TargetSpec) -> Request<'a> {
+    Request {
+        profiles: &args.profiles,
+        profiles_a_day: args.profiles_a_day,
+        growth: args.growth,
+        seed: args.seed,
+        seeds: args.seeds,
+        ..Request::new(&args.workload, target)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::real;
 use crate::real::RealFs;
+use rustix::process::{Pid, Signal, kill_process};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
@@ -62,13 +63,12 @@ impl Working {
     /// Stops it as soon as something is there.
     fn stop_when(&self, what: &str, is_there: impl Fn() -> bool) {
         wait_for(what, is_there);
-        self.signal("-STOP");
+        self.signal(Signal::STOP);
     }
 
-    fn signal(&self, signal: &str) {
-        let id = self.0.id().to_string();
-        let sent = Command::new("kill").args([signal, &id]).status();
-        assert!(sent.expect("kill runs").success());
+    /// By a call: on a machine at work another process would come too late.
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.0), signal).expect("it lives");
     }
 
     fn kill(mut self) {
@@ -79,7 +79,7 @@ impl Working {
     /// Lets it end by itself.
     fn ends(mut self) {
         drop(self.0.stdin.take());
-        self.signal("-CONT");
+        self.signal(Signal::CONT);
         assert!(self.0.wait().expect("it ends").success());
     }
 
@@ -204,7 +204,7 @@ fn a_directory_is_aged_by_one_process() {
 #[test]
 fn an_experiment_is_run_by_one_process_or_by_shards_each_of_them_once() {
     let (_folder, at) = folder();
-    workload(&at, "w.ops", 200);
+    workload(&at, "w.ops", 500);
     let text = "targets = [\"ffs\", \"ffs:policy=realloc\"]\n[[workload]]\nfile = \"w.ops\"\n";
     fs::write(at.join("e.toml"), text).expect("a file");
     let is_there = || at.join("e/cells").is_dir();

@@ -327,15 +327,16 @@ fn no_package_registry_is_named() {
     assert_none(&findings, "packages are named by their names alone");
 }
 
-/// Names in the lists `models! { ... }`, each of which is declared by its line.
+/// Names in the lists `models! { ... }` and `metrics! { ... }`, each of which is declared by its line.
 fn listed(text: &str) -> impl Iterator<Item = &str> {
-    let lists = text.split("\nmodels! {\n").skip(1);
+    let lists = ["\nmodels! {\n", "\nmetrics! {\n"];
+    let lists = lists.into_iter().flat_map(|list| text.split(list).skip(1));
     lists
         .flat_map(|list| list.split("\n}\n").next().unwrap_or_default().lines())
-        .map(str::trim)
+        .map(|line| line.split(':').next().unwrap_or_default().trim())
 }
 
-/// What another file must say for this one to be compiled: `mod <name>;`, or its name in a list of models.
+/// What another file must say for this one to be compiled: `mod <name>;`, or its name in a list of models or metrics.
 fn module_name(path: &str) -> Option<&str> {
     let mut parts = path.rsplit('/');
     let stem = parts.next()?.strip_suffix(".rs")?;

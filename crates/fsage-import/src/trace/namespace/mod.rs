@@ -2,6 +2,9 @@
 //!
 //! An entry gets its id, and its place in the workload, when something happens to it inside the roots
 //! ([`Namespace::id_of`]): files that are only read are known and not written out.
+//!
+//! What is asked here is what a path of the trace stands for, of which a part is never shown: other rules than those of
+//! [`fsage_core::operations`], by which a workload is replayed. What is written out keeps to these (`trace/output.rs`).
 
 mod data;
 mod dirs;

@@ -4,6 +4,7 @@ use super::finding;
 use crate::report::bench::{self, Compared};
 use crate::report::subject::{Group, Subject};
 use crate::report::words::{list, percent, thousands};
+use fsage_metrics::free_space;
 use fsage_report::{Finding, Tone};
 
 /// Targets that a sentence names, at most.
@@ -12,8 +13,8 @@ const NAMED: usize = 4;
 /// Whether an extent of 1 MiB can still be placed.
 pub fn room(group: &Group) -> Option<Finding> {
     let known = group.subjects.iter().filter_map(|subject| {
-        let room = subject.at_end(|day| day.placeable_1m.map(|n| n as f64))?;
-        let control = subject.over(|life| Some(life.last()?.control_placeable_1m? as f64));
+        let room = subject.at_end(|day| day.value(&free_space::PLACEABLE_1M))?;
+        let control = subject.over(|life| life.last()?.of_control(&free_space::PLACEABLE_1M));
         Some((subject, room.mean, control.map(|over| over.mean)))
     });
     let mut known: Vec<_> = known.collect();

@@ -4,19 +4,22 @@ use super::super::subject::{Group, Life, Subject};
 use super::findings;
 use crate::days::DayRow;
 use fsage_data::table::SizeClass;
+use fsage_metrics::{files, free_space, layout_score, pieces};
 use fsage_report::Tone;
 
 /// Days with these layout scores, of 1000 blocks each.
 fn life(scores: &[f64], control: Option<f64>) -> Life {
-    let day = |&layout_score: &f64| DayRow {
-        layout_score,
-        layout_scored: 1000,
-        operations: 10,
-        ..DayRow::default()
+    let day = |&score: &f64| {
+        let day = DayRow {
+            operations: 10,
+            ..DayRow::default()
+        };
+        let day = day.with(&layout_score::SCORE, score);
+        day.with(&layout_score::SCORED, 1000)
     };
     let mut days: Vec<DayRow> = scores.iter().map(day).collect();
-    if let Some(last) = days.last_mut() {
-        last.control_layout_score = control;
+    if let (Some(last), Some(control)) = (days.last_mut(), control) {
+        last.control.set(&layout_score::SCORE, control);
     }
     Life {
         days,
@@ -144,7 +147,7 @@ fn of_ten_targets_the_first_and_the_last_are_named() {
 fn what_has_no_days_or_no_layout_says_nothing() {
     assert!(said(vec![one("a", &[], None)]).is_empty());
     let mut null = one("null", &[1.0], None);
-    null.lives[0].days[0].layout_scored = 0;
+    null.lives[0].days[0].metrics.set(&layout_score::SCORED, 0);
     assert_eq!(
         said(vec![null.clone()]),
         [
@@ -168,11 +171,11 @@ fn the_end_alone_has_no_number_of_days() {
 
 #[test]
 fn why_is_told_from_metrics_that_differ() {
-    let with = |name: &str, score: f64, pieces: f64, classes: [(u64, u64, u64); 2]| {
+    let with = |name: &str, score: f64, of_file: f64, classes: [(u64, u64, u64); 2]| {
         let mut subject = one(name, &[score], Some(0.95));
         let day = &mut subject.lives[0].days[0];
-        day.pieces_per_file = Some(pieces);
-        day.files = 100;
+        day.metrics.set(&pieces::PER_FILE, of_file);
+        day.metrics.set(&files::FILES, 100);
         day.layout_by_size = classes
             .map(|(max_bytes, optimal, scored)| SizeClass {
                 max_bytes,
@@ -197,7 +200,9 @@ fn why_is_told_from_metrics_that_differ() {
 fn no_room_for_a_mebibyte_is_bad_news() {
     let with = |name: &str, room: u64| {
         let mut subject = one(name, &[0.9], None);
-        subject.lives[0].days[0].placeable_1m = Some(room);
+        subject.lives[0].days[0]
+            .metrics
+            .set(&free_space::PLACEABLE_1M, room);
         subject
     };
     let group = Group {
@@ -220,8 +225,8 @@ fn no_room_for_a_mebibyte_is_bad_news() {
 fn what_makes_targets_unlike_is_said() {
     let mut a = one("a", &[0.9, 0.9], None);
     let mut b = one("b", &[0.8], None);
-    a.lives[0].days[1].utilization = Some(0.7);
-    b.lives[0].days[0].utilization = Some(0.8);
+    a.lives[0].days[1].metrics.set(&files::UTILIZATION, 0.7);
+    b.lives[0].days[0].metrics.set(&files::UTILIZATION, 0.8);
     b.lives[0].days[0].operations = 100;
     b.lives[0].days[0].skipped = 3;
     b.lives[0].days[0].no_space = 2;
@@ -278,8 +283,12 @@ fn who_left_out_operations_is_not_praised_without_saying_so() {
 fn blocks_of_other_sizes_are_said() {
     let with = |name: &str, scored: u64| {
         let mut subject = one(name, &[0.9], None);
-        subject.lives[0].days[0].layout_scored = scored;
-        subject.lives[0].days[0].file_bytes = 8_192_000;
+        subject.lives[0].days[0]
+            .metrics
+            .set(&layout_score::SCORED, scored);
+        subject.lives[0].days[0]
+            .metrics
+            .set(&files::FILE_BYTES, 8_192_000);
         subject
     };
     let all = said(vec![with("a", 1000), with("b", 2000)]).join("\n");
@@ -293,8 +302,12 @@ fn blocks_of_other_sizes_are_said() {
 #[test]
 fn a_disk_too_small_for_a_mebibyte_lost_no_room_to_age() {
     let mut small = one("a", &[0.9], None);
-    small.lives[0].days[0].placeable_1m = Some(0);
-    small.lives[0].days[0].control_placeable_1m = Some(0);
+    small.lives[0].days[0]
+        .metrics
+        .set(&free_space::PLACEABLE_1M, 0);
+    small.lives[0].days[0]
+        .control
+        .set(&free_space::PLACEABLE_1M, 0);
     let all = said(vec![small]).join("\n");
     let sentence = "No target has room for an extent of 1 MiB in one piece, and neither has its unaged control.";
     assert!(all.contains(sentence), "{all}");

@@ -4,6 +4,7 @@ use super::{Ranking, finding};
 use crate::days::REASONS;
 use crate::report::subject::{Group, Life, Subject};
 use crate::report::words::{counted, list, percent, thousands};
+use fsage_metrics::{files, layout_score};
 use fsage_report::{Finding, Tone};
 
 /// Targets whose utilization differs by more do not hold the same.
@@ -57,7 +58,7 @@ fn skipped(subject: &Subject) -> Option<Finding> {
 
 fn utilization(ranking: &Ranking<'_>) -> Option<Finding> {
     let used = ranking.scored.iter().filter_map(|s| {
-        let used = s.subject.at_end(|day| day.utilization)?;
+        let used = s.subject.at_end(|day| day.value(&files::UTILIZATION))?;
         Some((&s.subject.name, used.mean))
     });
     let used: Vec<_> = used.collect();
@@ -80,8 +81,8 @@ fn utilization(ranking: &Ranking<'_>) -> Option<Finding> {
 fn blocks(ranking: &Ranking<'_>) -> Option<Finding> {
     let counted = ranking.scored.iter().filter_map(|s| {
         let blocks = s.subject.at_end(|day| {
-            let bytes = (day.file_bytes > 0).then_some(day.file_bytes as f64)?;
-            Some(day.layout_scored as f64 / bytes)
+            let bytes = day.value(&files::FILE_BYTES).filter(|&bytes| bytes > 0.0)?;
+            Some(day.value(&layout_score::SCORED)? / bytes)
         })?;
         Some((&s.subject.name, blocks.mean))
     });

@@ -6,6 +6,7 @@ use crate::report::again::{KIND, POLICY};
 use crate::report::split_files;
 use crate::report::subject::Subject;
 use crate::report::words::{list, percent, size};
+use fsage_metrics::{directory_order, files, free_space, pieces};
 
 use fsage_report::{Finding, Tone};
 use std::fmt::Write as _;
@@ -25,14 +26,17 @@ struct Clue {
 
 const CLUES: [Clue; 5] = [
     Clue {
-        value: |day| day.pieces_per_file,
+        value: |day| day.value(&pieces::PER_FILE),
         least: 0.02,
         more_is_better: false,
         what: "pieces per file",
         text: |pieces| format!("{pieces:.2}"),
     },
     Clue {
-        value: |day| (day.files > 0).then(|| day.fragmented_files as f64 / day.files as f64),
+        value: |day| {
+            let files = day.value(&files::FILES).filter(|&files| files > 0.0)?;
+            Some(day.value(&pieces::FRAGMENTED_FILES)? / files)
+        },
         least: 0.01,
         more_is_better: false,
         what: "files in more than one piece",
@@ -47,8 +51,8 @@ const CLUES: [Clue; 5] = [
     },
     Clue {
         value: |day| {
-            let free = day.free_bytes.filter(|&bytes| bytes > 0)?;
-            Some(day.free_bytes_in_1m_runs? as f64 / free as f64)
+            let free = day.value(&free_space::BYTES).filter(|&bytes| bytes > 0.0)?;
+            Some(day.value(&free_space::BYTES_IN_1M_RUNS)? / free)
         },
         least: 0.05,
         more_is_better: true,
@@ -56,7 +60,7 @@ const CLUES: [Clue; 5] = [
         text: percent,
     },
     Clue {
-        value: |day| day.adjacency,
+        value: |day| day.value(&directory_order::ADJACENCY),
         least: 0.02,
         more_is_better: true,
         what: "files right behind the one before in their directory",

@@ -524,7 +524,7 @@ impl<'a> Scan<'a> {
 
     pub fn file_blocks(&mut self, i: usize) {
         let inode = self.files[i].inode;
-        let fast = inode.kind == InodeKind::Symlink && inode.size < crate::operations::FAST_SYMLINK;
+        let fast = inode.kind == InodeKind::Symlink && inode.size < crate::FAST_SYMLINK;
         let mapped = if fast {
             Mapped::default()
         } else {

@@ -57,7 +57,13 @@ pub(in crate::lfs) struct Candidates {
     next: usize,
     /// The leaf from which on they are in the order in which they came.
     unordered: usize,
+    /// For a search.
+    room: Room,
 }
+
+/// Room for what a search has before it, empty.
+#[derive(Clone, Debug, Default)]
+pub(in crate::lfs) struct Room(Vec<Ranked>);
 
 impl Candidates {
     /// None yet, of so many segments.
@@ -69,6 +75,7 @@ impl Candidates {
             leaf_of: vec![NO_LEAF; segments],
             next: leaves,
             unordered: leaves,
+            room: Room::default(),
         }
     }
 
@@ -139,13 +146,23 @@ impl Candidates {
         }
     }
 
+    /// Room for a search, to be given back.
+    pub fn take_room(&mut self) -> Room {
+        std::mem::take(&mut self.room)
+    }
+
+    /// The room of a search that is over.
+    pub fn give_room(&mut self, room: Room) {
+        self.room = room;
+    }
+
     /// Segments, the highest rank first, equal ones by number. `rank` gets live bytes and time, and may not rank lower
     /// for fewer bytes or an earlier time.
-    pub fn best_first<R: Fn(u32, u64) -> f64>(&self, rank: R) -> BestFirst<'_, R> {
+    pub fn best_first<R: Fn(u32, u64) -> f64>(&self, room: Room, rank: R) -> BestFirst<'_, R> {
         let mut search = BestFirst {
             nodes: &self.nodes,
             rank,
-            open: BinaryHeap::new(),
+            open: BinaryHeap::from(room.0),
             ranked: 0,
         };
         search.open(1);
@@ -163,6 +180,13 @@ pub(in crate::lfs) struct BestFirst<'a, R> {
 }
 
 impl<R: Fn(u32, u64) -> f64> BestFirst<'_, R> {
+    /// The search is over.
+    pub fn into_room(self) -> Room {
+        let mut room = self.open.into_vec();
+        room.clear();
+        Room(room)
+    }
+
     fn open(&mut self, index: usize) {
         let node = self.nodes[index];
         if node != Node::NOTHING {
@@ -276,7 +300,7 @@ mod tests {
                     there[segment as usize] = Some((live, time));
                 }
                 for policy in ALL {
-                    let got: Vec<u32> = candidates.best_first(ranker(policy, 30)).collect();
+                    let got: Vec<u32> = candidates.best_first(Room::default(), ranker(policy, 30)).collect();
                     prop_assert_eq!(got, sorted(&there, ranker(policy, 30)), "{}", policy.name());
                 }
             }
@@ -321,7 +345,7 @@ mod tests {
         candidates.put_in_order();
         let mut ranked = 0;
         for now in NOW..NOW + 1000 {
-            let mut search = candidates.best_first(ranker(policy, now));
+            let mut search = candidates.best_first(Room::default(), ranker(policy, now));
             let best = search.next().expect("a segment");
             ranked += search.ranked;
             candidates.remove(best);

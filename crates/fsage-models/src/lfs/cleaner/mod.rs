@@ -93,7 +93,8 @@ fn lbn_of(item: Item) -> Option<i32> {
 impl Lfs {
     /// Brings up to date which segments may be cleaned, and which hold nothing live.
     fn refresh_candidates(&mut self) {
-        for segment in self.usage.take_changed() {
+        let mut changed = self.usage.take_changed();
+        for segment in changed.drain(..) {
             let usage = &self.usage[segment];
             if usage.is_empty() && segment != self.current {
                 self.empty.insert(segment);
@@ -105,6 +106,7 @@ impl Lfs {
                 None => self.candidates.remove(segment),
             }
         }
+        self.usage.give_room(changed);
     }
 
     /// Live bytes of a segment, and the time from which its age counts, if cleaning it is allowed, and with `netbsd` if
@@ -139,7 +141,8 @@ impl Lfs {
         self.refresh_candidates();
         let (policy, now) = (self.params.policy, self.now);
         let segment_bytes = self.segment_bytes() as u32;
-        let mut search = self.candidates.best_first(|live, time| {
+        let room = self.candidates.take_room();
+        let mut search = self.candidates.best_first(room, |live, time| {
             policy.rank(&Candidate {
                 segment_bytes,
                 live,
@@ -154,23 +157,27 @@ impl Lfs {
             chosen.push(segment);
         }
         self.counters.ranked_nodes += search.ranked;
+        let room = search.into_room();
+        self.candidates.give_room(room);
         chosen
     }
 
     /// What lives in a segment, sorted by inode, the inode itself first, then its blocks by name without sign.
     fn live_items(&mut self, segment: u32) -> Vec<Item> {
         let log = &self.logs[segment as usize];
-        let mut items: Vec<Item> = Vec::new();
+        let mut items: Vec<Item> = Vec::with_capacity(log.lbns.len() + log.inos.len());
         let mut live_found = 0;
-        for (finfo, lbn, address, bytes) in log.blocks(&self.geometry) {
+        for (finfo, lbns) in log.files() {
             let entry = self.map[finfo.ino as usize];
             if entry.slot == NO_SLOT || entry.version != finfo.version {
                 continue;
             }
             let inode = &self.inodes[entry.slot as usize];
-            if inode.block(&self.geometry, lbn).address == address {
-                items.push(block_item(finfo.ino, lbn));
-                live_found += bytes;
+            for (lbn, address, bytes) in finfo.blocks(lbns, &self.geometry) {
+                if inode.block(&self.geometry, lbn).address == address {
+                    items.push(block_item(finfo.ino, lbn));
+                    live_found += bytes;
+                }
             }
         }
         let blocks = items.len() as u32;

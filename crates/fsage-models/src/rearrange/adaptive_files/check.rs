@@ -4,8 +4,8 @@ use super::super::Part;
 use super::super::lists::Table;
 use super::AdaptiveFiles;
 use crate::findings::Findings;
-use crate::operations::ROOT;
 use fsage_core::io::Hosted;
+use fsage_core::operations::ROOT;
 use fsage_core::{DirId, FileId, FileKind, Inconsistency};
 
 /// Looks for everything that does not fit together.

@@ -4,8 +4,8 @@ use super::super::Part;
 use super::super::map::Map;
 use super::super::settings::Migrate;
 use super::{AdaptiveFiles, check};
-use crate::operations;
 use fsage_core::io::{BlockMap, Hosted, Io};
+use fsage_core::operations;
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, StateError};
 
 impl<F: Hosted> FileSystem for AdaptiveFiles<F> {

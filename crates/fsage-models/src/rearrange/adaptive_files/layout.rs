@@ -6,8 +6,8 @@
 use super::super::map::{Map, in_order};
 use super::AdaptiveFiles;
 use super::file_system::{number_of_directory, number_of_file};
-use crate::operations::ROOT;
 use fsage_core::io::Hosted;
+use fsage_core::operations::ROOT;
 use fsage_core::snapshot::FurtherName;
 use fsage_core::{DirId, FileId, FileKind, FileView, Geometry, Layout, Run, Space};
 use rustc_hash::FxHashMap;

@@ -4,9 +4,8 @@ use super::super::Part;
 use super::super::lists::Table;
 use super::{AdaptiveFiles, Dir};
 use crate::names::{Entry, File};
-use crate::operations::{DirIds, Model, ROOT};
-use crate::shortfall::Shortfall;
 use fsage_core::io::Hosted;
+use fsage_core::operations::{DirIds, Model, Namespace, ROOT, Shortfall};
 use fsage_core::{DirId, FileId, Op, Outcome};
 
 impl<F: Hosted> AdaptiveFiles<F> {
@@ -138,7 +137,9 @@ impl<F: Hosted> AdaptiveFiles<F> {
     }
 }
 
-impl<F: Hosted> Model for AdaptiveFiles<F> {
+impl<F: Hosted> Namespace for AdaptiveFiles<F> {
+    type File = u32;
+
     #[inline]
     fn find_file(&self, id: FileId) -> Option<u32> {
         self.names.find(id)
@@ -165,16 +166,20 @@ impl<F: Hosted> Model for AdaptiveFiles<F> {
         self.dirs[dir as usize].entries == 0
     }
 
+    #[inline]
     fn dir_ids(&self) -> &DirIds {
         &self.dir_ids
     }
 
+    #[inline]
+    fn shortfalls(&self) -> impl Iterator<Item = &Shortfall> {
+        std::iter::once(&self.shortfall)
+    }
+}
+
+impl<F: Hosted> Model for AdaptiveFiles<F> {
     fn dir_ids_mut(&mut self) -> &mut DirIds {
         &mut self.dir_ids
-    }
-
-    fn shortfall(&self) -> &Shortfall {
-        &self.shortfall
     }
 
     fn shortfall_mut(&mut self) -> &mut Shortfall {

@@ -14,8 +14,8 @@ use super::super::Part;
 use super::super::lists::Table;
 use super::super::map::Map;
 use super::{AdaptiveFiles, Dir, free_bytes};
-use crate::operations::ROOT;
 use fsage_core::io::{Hosted, Io};
+use fsage_core::operations::ROOT;
 use fsage_core::{DirId, FileId, Op, Outcome};
 
 /// What a move does next.

@@ -1,6 +1,5 @@
 //! Any operation with any arguments, on few ids that meet often.
 
-use super::bytes;
 use fsage_core::{DirId, FileId, Op};
 use proptest::prelude::*;
 
@@ -9,17 +8,19 @@ fn id() -> impl Strategy<Value = u64> {
     prop_oneof![20 => 0_u64..6, 1 => any::<u64>()]
 }
 
-fn any_bytes() -> impl Strategy<Value = u64> {
+fn any_bytes(usual: BoxedStrategy<u64>) -> impl Strategy<Value = u64> {
     prop_oneof![
-        8 => bytes(),
+        8 => usual,
         1 => any::<u64>(),
         1 => (0_u32..64).prop_map(|shift| 1 << shift),
         1 => (0_u64..9000).prop_map(|n| u64::MAX - n),
     ]
 }
 
-/// Any operation.
-pub fn any_op() -> impl Strategy<Value = Op> {
+/// Any operation, with lengths and places of this kind mostly.
+pub fn any_op_of(usual: impl Strategy<Value = u64> + 'static) -> impl Strategy<Value = Op> {
+    let usual = usual.boxed();
+    let any_bytes = || any_bytes(usual.clone());
     let file = || id().prop_map(FileId);
     let dir = || id().prop_map(DirId);
     let range = || prop::option::of((any_bytes(), any_bytes()));

@@ -4,8 +4,11 @@
 //! is alive when its turn comes ([`Live`]): taking steps out of the list leaves a list that still makes sense,
 //! which is what lets proptest shrink it.
 
-pub mod any_op;
+mod any_op;
 pub mod cffs;
+pub mod rules;
+
+pub use any_op::any_op_of;
 
 use fsage_core::{DirId, FileId, FileSystem, Op, Outcome, StateError};
 use fsage_models::ffs::{Ffs, Optim, Params, policy};
@@ -174,6 +177,11 @@ pub fn bytes() -> impl Strategy<Value = u64> {
         3 => 100_000_u64..600_000,
         1 => (4_u64 << 20) + 40_000..6_000_000,
     ]
+}
+
+/// Any operation with any arguments, such lengths among them.
+pub fn any_op() -> impl Strategy<Value = Op> {
+    any_op_of(bytes())
 }
 
 /// Places to write at and lengths to stretch to: mostly near the file's beginning, sometimes behind the

@@ -1,11 +1,12 @@
 //! Days, the trees that they leave at every moment, and what a power failure makes of these.
 
 use crate::tree::{self, check, create, mkdir};
-use fsage_core::{DirId, Event, EventSource, EventsInMemory, FileId, Op, Rng};
-use fsage_target::directory::{
+use fsage_core::{DirId, Event, EventSource, EventsInMemory, FileId, Op, OpCounts, Rng};
+use fsage_real::Real;
+use fsage_real::directory::{
     Directory, Expected, Journal, Options, PlainDirectory, Verification, What, verify,
 };
-use fsage_target::{Aging, OpCounts, Real, Target, replay};
+use fsage_target::{Aging, Target, replay};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
@@ -121,7 +122,7 @@ pub struct Case {
     pub day: Vec<Event>,
     /// The tree before each event of the day, and behind the last.
     pub moments: Vec<Moment>,
-    deviations: Vec<fsage_target::directory::Deviation>,
+    deviations: Vec<fsage_real::directory::Deviation>,
 }
 
 pub fn fast_folder() -> tempfile::TempDir {
@@ -214,7 +215,7 @@ impl Case {
         let last = &self.moments.last().unwrap().expected;
         assert_eq!(expected, *last, "{}", self.told());
         let open = fs::File::open(tree).unwrap();
-        let data = fsage_target::directory::Data::Write;
+        let data = fsage_real::directory::Data::Write;
         let verification = verify(
             std::os::fd::AsFd::as_fd(&open),
             &expected,

@@ -1,7 +1,7 @@
 //! What tests of real trees share: looking at a tree with the standard library alone, and making file systems.
 
 use fsage_core::{DirId, Event, FileId, Op};
-use fsage_target::directory::{Directory, Expected, Options, PlainDirectory, What};
+use fsage_real::directory::{Directory, Expected, Options, PlainDirectory, What};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;

@@ -3,9 +3,9 @@
 use super::Check;
 use fsage_linux::loop_device::{self, AttachOptions, LoopDevice, LoopError};
 use fsage_linux::mount::{DetachedMount, MountOptions};
-use fsage_target::directory::Volume;
-use fsage_target::loop_image::{self, Kind, LoopImage, LoopOptions};
-use fsage_target::programs;
+use fsage_real::directory::Volume;
+use fsage_real::loop_image::{self, Kind, LoopImage, LoopOptions};
+use fsage_real::programs;
 use std::fs::{self, File};
 use std::path::Path;
 use std::time::Duration;

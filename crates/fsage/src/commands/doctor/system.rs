@@ -2,7 +2,7 @@
 
 use super::Check;
 use fsage_core::size;
-use fsage_target::programs;
+use fsage_real::programs;
 use std::fs;
 
 /// A program: the names it may have, how it is asked for its version, its package, and what it is for.

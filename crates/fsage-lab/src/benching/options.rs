@@ -1,0 +1,150 @@
+//! What is benchmarked, as it is asked for.
+
+use super::{MAX_REPETITIONS, Machine, file_size, suites};
+use crate::error::{Context, bail};
+use fsage_bench::Benchmark;
+use serde::{Deserialize, Serialize};
+
+/// The disk of simulated targets where none is named.
+const DEVICE: &str = "st32430n";
+/// The machine of simulated targets where none is named.
+const HOST: &str = "pentium-120";
+/// The suites where none is named.
+const SUITES: &str = "sequential,hot-files";
+/// Stands for the sizes of the suites themselves.
+const ALL: &str = "all";
+
+/// What is benchmarked, and on what. The same are options of `fsage bench` and `fsage compare`, and the table `[bench]`
+/// of an experiment.
+#[derive(Clone, Debug, PartialEq, Eq, clap::Args, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+#[group(skip)]
+pub struct Options {
+    /// Suites, separated by commas, or `all`; `fsage bench --list` names them.
+    #[arg(long = "suite", value_name = "NAME", value_delimiter = ',', default_value = SUITES)]
+    pub suites: Vec<String>,
+    /// Sizes of files instead of the suites' own, separated by commas: 16K,1M; `all` for those of the suites.
+    #[arg(long = "size", value_name = "SIZE", value_delimiter = ',', value_parser = size)]
+    pub sizes: Vec<String>,
+    /// Repetitions of every case [default: 10 of simulated targets, 5 of real ones].
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_REPETITIONS)))]
+    pub repetitions: Option<u32>,
+    /// Disk below simulated targets: a name of `fsage device list`, or a TOML file.
+    #[arg(long, value_name = "DRIVE", default_value = DEVICE)]
+    pub device: String,
+    /// Machine of simulated targets: pentium-120, pentium-120-cffs, pentium-pro-200, sparcstation-1 or
+    /// sparcstation-2, or a TOML file.
+    #[arg(long, value_name = "HOST", default_value = HOST)]
+    pub host: String,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            suites: SUITES.split(',').map(str::to_owned).collect(),
+            sizes: Vec::new(),
+            repetitions: None,
+            device: DEVICE.to_owned(),
+            host: HOST.to_owned(),
+        }
+    }
+}
+
+impl Options {
+    /// The suites, each once.
+    ///
+    /// # Errors
+    /// There is no such suite, or none at all.
+    pub fn suites(&self) -> crate::Result<Vec<&'static dyn Benchmark>> {
+        let suites = suites(&self.suites)?;
+        if suites.is_empty() {
+            bail!("expected at least one suite");
+        }
+        Ok(suites)
+    }
+
+    /// Sizes of files in bytes; none for the suites' own.
+    ///
+    /// # Errors
+    /// One of them is no size.
+    pub fn sizes(&self) -> crate::Result<Vec<u64>> {
+        if self.sizes.iter().any(|size| size == ALL) {
+            return Ok(Vec::new());
+        }
+        let sizes = self.sizes.iter();
+        let sizes = sizes.map(|text| file_size(text).map_err(crate::Error::new));
+        sizes.collect()
+    }
+
+    /// The simulated machine and its disk.
+    ///
+    /// # Errors
+    /// There is no such disk or machine.
+    pub fn machine(&self) -> crate::Result<Machine> {
+        Machine::named(&self.device, &self.host)
+    }
+
+    /// That all of it makes sense; for before long work.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn check(&self) -> crate::Result<()> {
+        self.suites().context("suites")?;
+        self.sizes().context("sizes")?;
+        self.machine()?;
+        match self.repetitions {
+            Some(n) if n == 0 || n > MAX_REPETITIONS => {
+                bail!("repetitions: expected 1 to {MAX_REPETITIONS}")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A size of files, as it was given.
+fn size(text: &str) -> Result<String, String> {
+    if text != ALL {
+        file_size(text)?;
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_bytes_and_all_stands_for_those_of_the_suites() {
+        let sizes = |sizes: &[&str]| {
+            let sizes = sizes.iter().map(|&size| size.to_owned()).collect();
+            let options = Options {
+                sizes,
+                ..Options::default()
+            };
+            options.sizes()
+        };
+        assert_eq!(sizes(&["16K", "1M"]).expect("sizes"), [16_384, 1 << 20]);
+        assert!(sizes(&["all"]).expect("all").is_empty());
+        assert!(sizes(&["0"]).is_err() && sizes(&["x"]).is_err());
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        let refused = |table: &str| {
+            let options: Options = toml::from_str(table).expect("a table");
+            format!("{:#}", options.check().expect_err("it makes no sense"))
+        };
+        for (table, expected) in [
+            ("suites = [\"fast\"]", "suites: no suite is called `fast`"),
+            ("suites = []", "suites: expected at least one"),
+            ("sizes = [\"0\"]", "sizes: a file of 0 bytes"),
+            ("repetitions = 0", "repetitions: expected 1 to"),
+            ("host = \"cray\"", "no host is called cray"),
+        ] {
+            let why = refused(table);
+            assert!(why.contains(expected), "{why}");
+        }
+        assert!(Options::default().check().is_ok());
+    }
+}

@@ -1,0 +1,159 @@
+//! Comparing targets: one workload aged on each, benchmarks of them aged and unaged, and a report.
+
+use crate::error::bail;
+use crate::experiment::{Bench, MadeOf, Steps, Verdict};
+use crate::generate::{Output, Source, generate};
+use crate::interrupt;
+use crate::report::{self, Beside};
+use crate::run_folder::{Manifest, State};
+use crate::watch::Watch;
+use crate::{aging, benching};
+use fsage_target::TargetSpec;
+use std::path::{Path, PathBuf};
+
+/// The workload of a comparison.
+#[derive(Clone, Copy, Debug)]
+pub enum Workload<'a> {
+    /// It is there: Parquet, or `.ops` text.
+    File(&'a Path),
+    /// It is made, and kept beside the run as `RUN-workload.parquet`.
+    Made(&'a Source),
+}
+
+/// What is compared, how, and where that goes.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// The workload.
+    pub workload: Workload<'a>,
+    /// The targets.
+    pub targets: &'a [TargetSpec],
+    /// The folder of the run.
+    pub output: &'a Path,
+    /// How targets are aged.
+    pub age: aging::Options,
+    /// What is benchmarked; nothing if none.
+    pub bench: Option<&'a benching::Options>,
+    /// Seed of where the spindle of a simulated disk stands.
+    pub seed: u64,
+    /// Anew, instead of another, or going on.
+    pub start: aging::Start,
+    /// What others measured, for the report.
+    pub beside: Option<&'a dyn Beside>,
+}
+
+impl<'a> Request<'a> {
+    /// A new run with the usual options, without benchmarks.
+    pub fn new(workload: Workload<'a>, targets: &'a [TargetSpec], output: &'a Path) -> Request<'a> {
+        Request {
+            workload,
+            targets,
+            output,
+            age: aging::Options::default(),
+            bench: None,
+            seed: 1,
+            start: aging::Start::default(),
+            beside: None,
+        }
+    }
+}
+
+/// What came of a comparison.
+#[derive(Debug)]
+pub struct Compared {
+    /// What the run says of each target.
+    pub verdicts: Vec<Verdict>,
+    /// The report.
+    pub page: PathBuf,
+    /// What was not benchmarked, and why.
+    pub left_out: Vec<String>,
+}
+
+/// Ages a workload on every target, benchmarks them beside their unaged controls, and writes the report. A run that
+/// goes on is given the same request again; what is done is not done twice.
+///
+/// # Errors
+/// As [`age`](crate::age), [`bench_run`](crate::bench_run) and [`write_report`](crate::write_report); a run or a
+/// workload of that name is there.
+pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared> {
+    let Request { output, start, .. } = *request;
+    if let Some(bench) = request.bench {
+        bench.check()?;
+    }
+    if output.exists() && !start.force && !start.resume {
+        bail!("{}", how_to_go_on(output));
+    }
+    let workload = workload(request, ui)?;
+    let bench = request.bench.map(|bench| Bench::new(bench, request.seed));
+    let made_of = MadeOf::new(&workload, request.targets, &request.age, bench.transpose()?)?;
+    let steps = Steps {
+        workload: &workload,
+        specs: request.targets,
+        run: output,
+        made_of: &made_of,
+        start,
+    };
+    let step = |number: u32, what: &str| ui.note(&format!("Step {number} of 3: {what}"));
+    step(1, "aging");
+    steps.age(ui)?;
+    made_of.keep(output)?;
+    step(2, "benchmarks");
+    let left_out = steps
+        .measure(ui)
+        .map_err(|error| match interrupt::go_on() {
+            Err(_) => error.context("stopped; the same command with --resume goes on"),
+            Ok(()) => error,
+        })?;
+    let suites = made_of.bench.map(|bench| bench.suites).unwrap_or_default();
+    step(3, "report");
+    let verdicts = Verdict::of_run(output, &suites)?;
+    let page = output.join(report::PAGE);
+    report::write(output, &page, request.beside, ui)?;
+    Ok(Compared {
+        verdicts,
+        page,
+        left_out,
+    })
+}
+
+/// The workload that is there, or that is made now if it is not.
+fn workload(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<PathBuf> {
+    let source = match request.workload {
+        Workload::File(file) => return Ok(file.to_owned()),
+        Workload::Made(source) => source,
+    };
+    let Some(name) = request.output.file_name() else {
+        bail!(
+            "{}: expected the name of a folder to make",
+            request.output.display()
+        );
+    };
+    let mut file = name.to_owned();
+    file.push("-workload.parquet");
+    let path = request.output.with_file_name(file);
+    if path.exists() && request.start.resume {
+        return Ok(path);
+    }
+    if path.exists() && !request.start.force {
+        bail!(
+            "{}: exists already (--force replaces it, --resume takes it)",
+            path.display()
+        );
+    }
+    generate(source, &Output::replacing(&path), ui)?;
+    ui.note(&format!("The workload is {}.", path.display()));
+    Ok(path)
+}
+
+/// What to say of a folder that is there.
+fn how_to_go_on(run: &Path) -> String {
+    let shown = run.display();
+    match Manifest::read(run) {
+        Ok(manifest) if manifest.state == State::Incomplete => {
+            format!("{shown}: an interrupted run: --resume goes on with it, --force starts anew")
+        }
+        Ok(_) => format!(
+            "{shown}: a run already: --resume benchmarks and reports on it, --force starts anew"
+        ),
+        Err(_) => format!("{shown}: exists and is no run; name another folder"),
+    }
+}

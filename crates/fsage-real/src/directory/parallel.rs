@@ -1,0 +1,151 @@
+//! Several threads: each works on the files of its own directories.
+//!
+//! Runs of operations on files that have one name each are shared out; everything else is done alone, in its place.
+//! Every file sees its operations in order, so that the tree at the end is the same however many threads there are.
+
+use super::error::Failure;
+use super::namespace::file_of;
+use super::replay::{Directory, count};
+use super::shard::{Common, How};
+use crate::RealError;
+use fsage_core::{Event, FileId, Op, OpCounts};
+use rustc_hash::FxHashMap;
+
+/// Fewer operations than this are not worth a thread.
+const FEW: usize = 32;
+
+/// Operations that may be done at the same time, for each shard in order.
+#[derive(Default)]
+struct Run {
+    /// Indices into the events.
+    of_shard: Vec<Vec<usize>>,
+    /// Where files are that the run itself makes.
+    made: FxHashMap<u64, usize>,
+}
+
+impl Directory {
+    /// As [`apply`](Self::apply).
+    pub(super) fn apply_in_parallel(
+        &mut self,
+        events: &[Event],
+        counts: &mut OpCounts,
+        lenient: bool,
+    ) -> Result<(), RealError> {
+        let mut rest = events;
+        while let Some(first) = rest.first() {
+            let mut run = Run {
+                of_shard: vec![Vec::new(); self.shards.len()],
+                ..Run::default()
+            };
+            let taken = rest.iter().enumerate();
+            let alone = taken.map(|(at, event)| self.share_out(&mut run, at, event));
+            let length = alone.take_while(|shared| *shared).count();
+            if length == 0 {
+                self.apply_alone(first, How::Live, counts, lenient)?;
+                rest = &rest[1..];
+                continue;
+            }
+            let (events, behind) = rest.split_at(length);
+            if length < FEW {
+                for event in events {
+                    self.apply_alone(event, How::Live, counts, lenient)?;
+                }
+            } else {
+                self.apply_run(&run, events, counts, lenient)?;
+            }
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    /// Puts an event into the run; `false` if it must be done alone.
+    fn share_out(&self, run: &mut Run, at: usize, event: &Event) -> bool {
+        if event.op.verb().is_probe() {
+            return true;
+        }
+        let Some(file) = file_of(&event.op) else {
+            return false;
+        };
+        let now = run.made.get(&file.0).copied().or_else(|| self.home(file));
+        let shard = match event.op {
+            Op::Create { dir, .. } | Op::Symlink { dir, .. } => {
+                let shard = self.dirs.find(dir).map_or(0, |dir| self.shard_of(dir));
+                if now.is_some_and(|now| now != shard) {
+                    return false;
+                }
+                run.made.insert(file.0, shard);
+                shard
+            }
+            _ if !run.made.contains_key(&file.0) && self.is_linked(file) => return false,
+            _ => now.unwrap_or(0),
+        };
+        run.of_shard[shard].push(at);
+        true
+    }
+
+    /// The shard that knows a file, be it there or missing.
+    fn home(&self, file: FileId) -> Option<usize> {
+        self.shards
+            .iter()
+            .position(|shard| shard.files.find(file).is_some() || shard.shortfall.knows(file))
+    }
+
+    fn apply_run(
+        &mut self,
+        run: &Run,
+        events: &[Event],
+        counts: &mut OpCounts,
+        lenient: bool,
+    ) -> Result<(), RealError> {
+        let common = Common {
+            dirs: &self.dirs,
+            links: &self.links,
+            root: self.volume.root(),
+            options: self.options,
+            block_bytes: self.block_bytes,
+        };
+        let start = self.events_done;
+        let shards = self.shards.iter_mut().zip(&run.of_shard);
+        let busy = shards.filter(|(_, mine)| !mine.is_empty());
+        let failures: Vec<Option<(usize, Failure)>> = std::thread::scope(|scope| {
+            let workers: Vec<_> = busy
+                .map(|(shard, mine)| {
+                    scope.spawn(move || {
+                        for &at in mine {
+                            let (event, index) = (&events[at], start + at as u64);
+                            let result = shard.apply(&common, event, index, How::Live);
+                            let mut counts = std::mem::take(&mut shard.counts);
+                            let size = |file| shard.size(&common, file);
+                            let counted = count(result, event, &mut counts, lenient, size);
+                            shard.counts = counts;
+                            if let Err(failure) = counted {
+                                return Some((at, failure));
+                            }
+                        }
+                        None
+                    })
+                })
+                .collect();
+            let ended = workers.into_iter().map(|worker| match worker.join() {
+                Ok(ended) => ended,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            ended.collect()
+        });
+        let failed = failures.into_iter().flatten().min_by_key(|&(at, _)| at);
+        self.events_done = start + failed.map_or(events.len(), |(at, _)| at) as u64;
+        for shard in &mut self.shards {
+            counts.add(&std::mem::take(&mut shard.counts));
+            self.deviations.append(&mut shard.deviations);
+        }
+        // What other threads did behind a failure is not done: whoever resumes does it again.
+        let done = self.events_done;
+        self.deviations
+            .retain(|deviation| deviation.event_index < done);
+        self.deviations.sort_unstable_by_key(|d| d.event_index);
+        match failed {
+            Some((at, failure)) => Err(self.error(&events[at], failure)),
+            None => Ok(()),
+        }
+    }
+}
