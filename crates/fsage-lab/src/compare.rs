@@ -103,7 +103,10 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
             Err(_) => error.context("stopped; the same command with --resume goes on"),
             Ok(()) => error,
         })?;
-    let suites = made_of.bench.map(|bench| bench.suites).unwrap_or_default();
+    let suites = made_of
+        .bench
+        .map(|bench| bench.options.suites)
+        .unwrap_or_default();
     step(3, "report");
     let verdicts = Verdict::of_run(output, &suites)?;
     let page = output.join(report::PAGE);

@@ -37,8 +37,6 @@ const SIMULATED_REPETITIONS: u32 = 10;
 const REAL_REPETITIONS: u32 = 5;
 /// Repetitions of a case, at most.
 const MAX_REPETITIONS: u32 = 10_000;
-/// How long before the end of the workload a file must have been changed to be hot, in days, where nobody says so.
-pub const HOT_DAYS: u32 = 30;
 
 /// The simulated machine and its disk.
 pub struct Machine {
@@ -112,12 +110,12 @@ impl Plan {
             machine: options.machine()?,
             sizes: options.sizes()?,
             repetitions: options.repetitions,
-            states: Vec::new(),
+            states: options.states.clone(),
             seed: 1,
-            hot_days: HOT_DAYS,
+            hot_days: options.hot_days,
             workload: None,
             threads: cores,
-            drop_caches: false,
+            drop_caches: options.drop_caches,
             existing: Existing::Refused,
         })
     }

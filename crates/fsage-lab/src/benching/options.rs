@@ -1,6 +1,6 @@
 //! What is benchmarked, as it is asked for.
 
-use super::{MAX_REPETITIONS, Machine, file_size, suites};
+use super::{MAX_REPETITIONS, Machine, State, file_size, suites};
 use crate::error::{Context, bail};
 use fsage_bench::Benchmark;
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,8 @@ const HOST: &str = "pentium-120";
 const SUITES: &str = "sequential,hot-files";
 /// Stands for the sizes of the suites themselves.
 const ALL: &str = "all";
+/// How long before the end of the workload a file must have been changed to be hot, in days, where nobody says so.
+const HOT_DAYS: u32 = 30;
 
 /// What is benchmarked, and on what. The same are options of `fsage bench` and `fsage compare`, and the table `[bench]`
 /// of an experiment.
@@ -37,6 +39,20 @@ pub struct Options {
     /// sparcstation-2, or a TOML file.
     #[arg(long, value_name = "HOST", default_value = HOST)]
     pub host: String,
+    /// States to measure, separated by commas [default: aged,control; without a run empty].
+    #[arg(
+        long = "state",
+        value_enum,
+        value_name = "STATE",
+        value_delimiter = ','
+    )]
+    pub states: Vec<State>,
+    /// Hot files are those that were changed so many days before the workload ends, or later.
+    #[arg(long, value_name = "DAYS", default_value_t = HOT_DAYS)]
+    pub hot_days: u32,
+    /// Where a directory is measured, drop all caches of this machine, those of other file systems too (root).
+    #[arg(long)]
+    pub drop_caches: bool,
 }
 
 impl Default for Options {
@@ -47,6 +63,9 @@ impl Default for Options {
             repetitions: None,
             device: DEVICE.to_owned(),
             host: HOST.to_owned(),
+            states: Vec::new(),
+            hot_days: HOT_DAYS,
+            drop_caches: false,
         }
     }
 }

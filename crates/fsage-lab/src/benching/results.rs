@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use fsage_bench::{Measurement, Requests};
 use fsage_data::table::{Column, ColumnKind, Table, TableWriter, Value, read_table};
 use fsage_durable::make_folders;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Name of the table in the file's metadata.
@@ -14,7 +14,7 @@ const SCHEMA: &str = "bench";
 const SEED: &str = "fsage.seed";
 
 /// What a file system went through before it was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// The workload.

@@ -4,11 +4,9 @@ use crate::aging;
 use crate::benching;
 use crate::error::error;
 use crate::generate::Source;
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::ops::Range;
 use toml::Spanned;
 
@@ -44,7 +42,7 @@ pub struct File {
     pub report: Report,
 }
 
-/// A workload: a file, a preset or a call of `fsage generate`.
+/// A workload: a file, a preset or a source of `fsage generate`, as `{ git = { repo = ".", clones = 20 } }`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
@@ -61,41 +59,9 @@ pub struct Workload {
     /// Of a preset, another utilization, in percent.
     pub utilization: Option<u8>,
     /// Its source.
-    pub generate: Option<Generate>,
+    pub generate: Option<Source>,
     /// A seed of its own instead of the seeds of the experiment.
     pub seed: Option<u64>,
-}
-
-/// The source of a workload: a table, as `{ git = { repo = ".", clones = 20 } }`, or the words behind `fsage generate`,
-/// without the output.
-#[derive(Debug)]
-pub enum Generate {
-    /// A table.
-    Source(Source),
-    /// Words.
-    Words(Vec<String>),
-}
-
-impl<'de> Deserialize<'de> for Generate {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Generate, D::Error> {
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = Generate;
-
-            fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-                to.write_str("a table of a source, as { git = { repo = \".\" } }, or words of `fsage generate`")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, words: A) -> Result<Generate, A::Error> {
-                Deserialize::deserialize(SeqAccessDeserializer::new(words)).map(Generate::Words)
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<Generate, A::Error> {
-                Deserialize::deserialize(MapAccessDeserializer::new(table)).map(Generate::Source)
-            }
-        }
-        from.deserialize_any(Either)
-    }
 }
 
 /// What must hold; the options of `fsage check`.

@@ -1,6 +1,6 @@
 //! What an experiment file leads to: workloads, and a cell for each of them on each target.
 
-use super::file::{self, File, Generate, Text};
+use super::file::{self, File, Text};
 use super::matrix::{Matrix, Template};
 use crate::aging;
 use crate::benching;
@@ -275,20 +275,9 @@ fn recipe(workload: &file::Workload) -> Result<(String, Recipe, bool), String> {
                 true,
             ))
         }
-        (None, None, Some(generate)) => {
-            let (mut source, has_seed) = match generate {
-                Generate::Source(source) => {
-                    let mut source = source.clone();
-                    let has_seed = source.seed().is_some_and(|seed| seed.is_some());
-                    (source, has_seed)
-                }
-                Generate::Words(words) => {
-                    let is_seed = |word: &String| word == "--seed" || word.starts_with("--seed=");
-                    let source = Source::from_words(words).map_err(|error| format!("{error:#}"))?;
-                    (source, words.iter().any(is_seed))
-                }
-            };
-            let is_drawn = source.seed().is_some() && !has_seed;
+        (None, None, Some(source)) => {
+            let mut source = source.clone();
+            let is_drawn = source.seed().is_some_and(|seed| seed.is_none());
             Ok((source.name().to_owned(), Recipe::Make(source), is_drawn))
         }
         _ => Err("expected one of `preset`, `file` and `generate`".to_owned()),

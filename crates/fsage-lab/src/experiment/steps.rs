@@ -13,8 +13,6 @@ use std::path::Path;
 
 /// What makes a run what it is: the same gives the same results, on models byte for byte.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-// Each is a switch.
-#[allow(clippy::struct_excessive_bools)]
 pub struct MadeOf {
     /// Version of fsage.
     pub fsage: String,
@@ -24,39 +22,20 @@ pub struct MadeOf {
     pub targets: Vec<String>,
     /// Which repetition it is, from 1.
     pub repetition: u32,
-    /// Operations that do not fit the state are skipped.
-    pub lenient: bool,
-    /// Models are checked every day.
-    pub check: bool,
-    /// A snapshot every so many days.
-    pub snapshots: Option<u32>,
-    /// The unaged control is measured.
-    pub control: bool,
-    /// The block map is kept; older ones do not say so.
-    #[serde(default = "kept")]
-    pub map: bool,
+    /// How its targets are aged.
+    #[serde(flatten)]
+    pub age: aging::Options,
     /// What is benchmarked.
     pub bench: Option<Bench>,
-}
-
-fn kept() -> bool {
-    true
 }
 
 /// What is benchmarked, and on what.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bench {
-    /// Suites by name.
-    pub suites: Vec<String>,
-    /// Sizes of files instead of the suites' own.
-    pub sizes: Vec<u64>,
-    /// Of every case.
-    pub repetitions: Option<u32>,
-    /// The disk below models.
-    pub device: String,
-    /// The machine of models.
-    pub host: String,
-    /// BLAKE3 hashes of these two, where they are files.
+    /// As it was asked for, with every suite and size by its own name. Older ones do not say so: they are of others.
+    #[serde(default)]
+    pub options: benching::Options,
+    /// BLAKE3 hashes of the drive and the machine, where they are files.
     pub files: Vec<String>,
     /// Seed of where the spindle stands.
     pub seed: u64,
@@ -90,23 +69,8 @@ impl MadeOf {
             workload,
             targets: targets.iter().map(ToString::to_string).collect(),
             repetition,
-            lenient: age.lenient,
-            check: age.check,
-            snapshots: age.snapshots,
-            control: age.control,
-            map: age.map,
+            age: *age,
             bench,
-        }
-    }
-
-    /// How its targets are aged.
-    pub fn age(&self) -> aging::Options {
-        aging::Options {
-            lenient: self.lenient,
-            check: self.check,
-            snapshots: self.snapshots,
-            control: self.control,
-            map: self.map,
         }
     }
 
@@ -170,30 +134,20 @@ impl Bench {
     pub fn new(options: &benching::Options, seed: u64) -> crate::Result<Bench> {
         let suites = options.suites()?;
         let suites = suites.iter().map(|suite| suite.name().to_owned());
+        let sizes = options.sizes()?;
         let names = [&options.device, &options.host].into_iter();
         let files = names.filter(|name| Path::new(name).is_file());
         Ok(Bench {
-            suites: suites.collect(),
-            sizes: options.sizes()?,
-            repetitions: options.repetitions,
-            device: options.device.clone(),
-            host: options.host.clone(),
+            options: benching::Options {
+                suites: suites.collect(),
+                sizes: sizes.iter().map(ToString::to_string).collect(),
+                ..options.clone()
+            },
             files: files
                 .map(|file| Ok(fsage_data::hash_file(file)?))
                 .collect::<crate::Result<_>>()?,
             seed,
         })
-    }
-
-    /// As it is asked for.
-    fn options(&self) -> benching::Options {
-        benching::Options {
-            suites: self.suites.clone(),
-            sizes: self.sizes.iter().map(ToString::to_string).collect(),
-            repetitions: self.repetitions,
-            device: self.device.clone(),
-            host: self.host.clone(),
-        }
     }
 }
 
@@ -233,7 +187,7 @@ impl Steps<'_> {
             }
         }
         let request = aging::Request {
-            options: self.made_of.age(),
+            options: self.made_of.age,
             start: self.start,
             ..aging::Request::new(self.workload, self.specs, self.run)
         };
@@ -267,7 +221,7 @@ impl Steps<'_> {
         if fit.is_empty() {
             return Ok(left_out);
         }
-        let mut plan = benching::Plan::new(&bench.options())?;
+        let mut plan = benching::Plan::new(&bench.options)?;
         plan.seed = bench.seed;
         plan.threads = self.start.threads.unwrap_or(plan.threads);
         if self.start.resume {

@@ -2,8 +2,8 @@
 
 use super::profile::{MOST_DAYS, MOST_PERCENT};
 use super::{Git, Nfsdump, Oplog, Output, Playback, Profile, Snapshots, Source, Strace};
-use crate::error::{Context, error};
-use clap::{ArgMatches, Args as _, Command, FromArgMatches, Subcommand};
+use crate::error::Context;
+use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
 use fsage_core::size;
 use std::path::PathBuf;
 
@@ -181,25 +181,15 @@ impl ProfileCall {
     }
 }
 
-/// The source that words name, without the output.
-pub fn source(words: &[String]) -> crate::Result<Source> {
+/// The source that the words behind `fsage generate` name, without the output: `profile`, `home-1996`.
+#[cfg(test)]
+pub(super) fn source(words: &[String]) -> Result<Source, clap::Error> {
+    use clap::Args as _;
     let words = words.iter().map(String::as_str).chain(["-o", "-"]);
     let command = Args::augment_args(Command::new("generate").no_binary_name(true));
-    let matches = command.try_get_matches_from(words);
-    let args = matches.and_then(|matches| Args::from_arg_matches(&matches));
-    let args = args.map_err(|error| {
-        let text = error.to_string();
-        // What follows is how to use it, which is long.
-        let text = text.split("\n\n").next().unwrap_or_default();
-        error!(
-            "{}",
-            text.strip_prefix("error: ")
-                .unwrap_or(text)
-                .replace('\n', " ")
-        )
-    })?;
-    match args.request()? {
-        Request::Make(source, _) => Ok(source),
-        Request::Tell(_) => Err(error!("profile: expected the name of one")),
+    let matches = command.try_get_matches_from(words)?;
+    match Args::from_arg_matches(&matches)?.request() {
+        Ok(Request::Make(source, _)) => Ok(source),
+        other => panic!("expected a source, found {other:?}"),
     }
 }

@@ -57,14 +57,6 @@ pub enum Source {
 }
 
 impl Source {
-    /// Reads the words behind `fsage generate`, without the output: `profile`, `home-1996`, `--days`, `30`.
-    ///
-    /// # Errors
-    /// They are no call; the message says what is wrong with them.
-    pub fn from_words(words: &[String]) -> Result<Source> {
-        call::source(words)
-    }
-
     /// Its name.
     pub fn name(&self) -> &'static str {
         match self {
@@ -202,7 +194,7 @@ mod tests {
             ),
         ];
         for (text, table) in cases {
-            let source = Source::from_words(&words(text)).expect(text);
+            let source = call::source(&words(text)).expect(text);
             let same: Source = serde_json::from_value(table).expect(text);
             let [source, same] =
                 [source, same].map(|source| serde_json::to_value(source).expect(text));

@@ -4,7 +4,7 @@ use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::bail;
 use fsage_bench::benchmarks;
-use fsage_lab::benching::{self, Existing, Plan, State};
+use fsage_lab::benching::{self, Existing, Plan};
 use fsage_target::TargetSpec;
 use serde::Serialize;
 use std::io::Write;
@@ -36,24 +36,15 @@ pub struct Args {
     /// Folder for the results, where there is no run.
     #[arg(short, long, value_name = "FOLDER", conflicts_with = "run")]
     output: Option<PathBuf>,
-    /// States to measure, separated by commas [default: aged,control; without a run empty].
-    #[arg(long, value_enum, value_name = "STATE", value_delimiter = ',')]
-    state: Vec<State>,
     /// Seed of where the spindle stands when a repetition begins.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Where the workload of the run is, if it has moved.
     #[arg(long, value_name = "FILE", requires = "run")]
     workload: Option<PathBuf>,
-    /// Hot files are those that were changed so many days before the workload ends, or later.
-    #[arg(long, value_name = "DAYS", default_value_t = benching::HOT_DAYS)]
-    hot_days: u32,
     /// Threads that share the repetitions of simulated targets [default: one a core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// Where a directory is measured, drop all caches of this machine, those of other file systems too (root).
-    #[arg(long)]
-    drop_caches: bool,
     /// Print everything as JSON.
     #[arg(long)]
     json: bool,
@@ -152,12 +143,9 @@ fn list(json: bool) -> anyhow::Result<()> {
 
 fn plan(args: &Args) -> anyhow::Result<Plan> {
     let mut plan = Plan::new(&args.options)?;
-    plan.states.clone_from(&args.state);
     plan.seed = args.seed;
-    plan.hot_days = args.hot_days;
     plan.workload.clone_from(&args.workload);
     plan.threads = args.threads.map_or(plan.threads, usize::from);
-    plan.drop_caches = args.drop_caches;
     if args.force {
         plan.existing = Existing::Replaced;
     }

@@ -137,7 +137,10 @@ fn compare(
     let page = run.join(report::PAGE);
     // What is missing stands on the page.
     report::write(run, &page, Some(&Papers), &Ui { quiet: true })?;
-    let suites = made_of.bench.map(|bench| bench.suites).unwrap_or_default();
+    let suites = made_of
+        .bench
+        .map(|bench| bench.options.suites)
+        .unwrap_or_default();
     let verdicts = Verdict::of_run(run, &suites)?.into_iter().zip(POLICIES);
     // The policy tells the targets apart: all else is the same for both.
     let short = verdicts.map(|(verdict, policy)| Verdict {

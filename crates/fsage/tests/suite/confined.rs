@@ -210,7 +210,7 @@ fn a_call_in_an_experiment_makes_a_workload_and_no_other_file() {
     folder.write(
         "calls.toml",
         "targets = [\"ffs:preset=tiny\"]\n[[workload]]\n\
-         generate = [\"oplog\", \"log.csv\", \"--root\", \"/srv\", \"--profiles\", \"precious\"]\n",
+         generate = { oplog = { log = \"log.csv\", roots = [\"/srv\"], trace = { profiles = \"precious\" } } }\n",
     );
     folder.is_refused("run calls.toml", "calls.toml:2: --profiles precious");
     folder.is_refused("run calls.toml --dry-run", "no other file");

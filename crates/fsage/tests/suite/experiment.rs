@@ -540,8 +540,8 @@ const WRONG: [(&str, &[&str]); 31] = [
         &["e.toml:2", "home-2096", "home-1996"],
     ),
     (
-        "$T[[workload]]\ngenerate = [\"svn\"]\n",
-        &["e.toml:2", "svn"],
+        "$T[[workload]]\ngenerate = { svn = {} }\n",
+        &["e.toml:3", "unknown variant `svn`", "`snapshots`"],
     ),
     (
         "$T[[workload]]\ngenerate = { git = { repo = \".\", clone = 2 } }\n",
@@ -555,10 +555,7 @@ const WRONG: [(&str, &[&str]); 31] = [
         "$T$W[age]\nsnapshots = 0\n",
         &["e.toml:4", "snapshots: expected 1 day or more"],
     ),
-    (
-        "$T[[workload]]\ngenerate = 7\n",
-        &["e.toml:3", "expected a table of a source"],
-    ),
+    ("$T[[workload]]\ngenerate = 7\n", &["e.toml:3", "table"]),
     ("$T$Wseed = 2\n", &["e.toml:2", "seed: nothing of `w`"]),
     ("$T$W$W", &["e.toml:4", "two workloads are called `w`"]),
 ];
