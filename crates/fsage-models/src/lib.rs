@@ -20,6 +20,7 @@ macro_rules! models {
 models! {
     ffs
     ext3
+    ext4
     lfs
     cffs
     null

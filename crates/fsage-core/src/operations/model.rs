@@ -33,6 +33,22 @@ pub trait Model: Namespace<File = u32> {
     /// Writes to a file, which may become longer.
     fn write_at(&mut self, file: u32, offset: u64, bytes: u64) -> Outcome;
 
+    /// Allocates a range of a file, which may become longer. Where that is nothing of its own, it is written.
+    #[inline]
+    fn fallocate(&mut self, file: u32, offset: u64, bytes: u64) -> Outcome {
+        self.write_at(file, offset, bytes)
+    }
+
+    /// Empties a file, then writes to it: two calls, as the system calls are, so that a file that may not be that long is
+    /// left empty.
+    #[inline]
+    fn rewrite(&mut self, file: u32, bytes: u64) -> Outcome {
+        match self.set_length(file, 0) {
+            Outcome::Done => self.write_at(file, 0, bytes),
+            other => other,
+        }
+    }
+
     /// Sets the length of a file.
     fn set_length(&mut self, file: u32, bytes: u64) -> Outcome;
 
@@ -108,22 +124,21 @@ fn perform<M: Model>(fs: &mut M, action: Action<u32>) -> Outcome {
             file,
             offset,
             bytes,
+        } => {
+            fs.touch_file(file);
+            fs.write_at(file, offset, bytes)
         }
-        | Action::Fallocate {
+        Action::Fallocate {
             file,
             offset,
             bytes,
         } => {
             fs.touch_file(file);
-            fs.write_at(file, offset, bytes)
+            fs.fallocate(file, offset, bytes)
         }
         Action::Rewrite { file, bytes } => {
-            // Two calls, as the system calls are: a file that may not be that long is left empty.
             fs.touch_file(file);
-            match fs.set_length(file, 0) {
-                Outcome::Done => fs.write_at(file, 0, bytes),
-                other => other,
-            }
+            fs.rewrite(file, bytes)
         }
         Action::Truncate { file, bytes } => {
             fs.touch_file(file);

@@ -191,7 +191,8 @@ fn what_is_kept_is_what_the_whole_layout_has_on_the_scripts_of_ext2() {
 
 #[test]
 fn what_is_kept_is_what_the_whole_layout_has_on_the_scripts_of_ext4() {
-    scripts_of_operations("ext4", None);
+    let size: &Options<'_> = &[("size", Some("512M")), ("bsize", Some("4K"))];
+    scripts_of_operations("ext4", Some(("ext4", size)));
 }
 
 #[test]

@@ -1,0 +1,512 @@
+//! Data of files: writing into the cache, writing back, setting the length.
+//!
+//! Spec: `docs/spec/ext4.md`, sections 10 to 12, 20, 21 and 25.
+
+use super::alloc::Request;
+use super::cache::{Folio, PAGE_BITS};
+use super::tree::{Entry, Goal, Meta, NoMeta, Tree};
+use super::{Ext4, NO_FILE, Regime};
+use crate::changes;
+
+/// Bytes of a call of the driver that writes.
+const CALL: u64 = 64 << 10;
+/// Blocks that are mapped at once.
+const MOST_MAPPED: u32 = 2048;
+/// Blocks that `fallocate` asks for at once.
+const MOST_FALLOCATED: u32 = 32_767;
+/// Times that a write tries again after a commit.
+const TRIES: u32 = 3;
+
+/// There is no space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NoSpace;
+
+/// Blocks of the tree of an inode, as its data is mapped.
+struct TreeBlocks<'a> {
+    fs: &'a mut Ext4,
+    inode: u32,
+    is_delayed: bool,
+}
+
+impl Meta for TreeBlocks<'_> {
+    fn take(&mut self, goal: Goal) -> Option<u32> {
+        let ino = self.fs.inodes[self.inode as usize].ino;
+        let is_data = self.fs.inodes[self.inode as usize].kind.is_data();
+        let address = self.fs.address_of(goal, ino, is_data);
+        let mut request = Request::single(self.inode, 0, address, matches!(goal, Goal::Exactly(_)));
+        request.is_delayed = self.is_delayed;
+        Some(self.fs.allocate(request)?.0)
+    }
+
+    fn give_back(&mut self, block: u32) {
+        self.fs.forgot_tree_block(self.inode, block);
+        self.fs.free(block, 1);
+    }
+}
+
+impl Ext4 {
+    /// Frees blocks: on disk now, for the allocator with the next commit.
+    pub(super) fn free(&mut self, block: u32, blocks: u32) {
+        let Ext4 {
+            groups, counters, ..
+        } = self;
+        groups.parts(block, blocks, |part| {
+            counters.free_blocks.add(i64::from(part));
+        });
+        groups.free_on_disk(block, blocks);
+        self.changed_blocks(block, blocks);
+        self.freed.push((block, blocks));
+    }
+
+    /// What was freed may be taken again.
+    pub(super) fn commit(&mut self) {
+        self.commits += u64::from(!self.freed.is_empty());
+        for (block, blocks) in std::mem::take(&mut self.freed) {
+            self.groups.give_back(block, blocks);
+        }
+    }
+
+    /// Whether an operation that found no space is worth another try.
+    pub(super) fn try_again(&mut self, tries: &mut u32) -> bool {
+        *tries += 1;
+        if *tries > TRIES {
+            return false;
+        }
+        if self.freed.is_empty() {
+            return self.has_free(1);
+        }
+        self.commit();
+        true
+    }
+
+    /// Runs something on the tree of an inode, with blocks for it.
+    fn with_tree<T>(
+        &mut self,
+        inode: u32,
+        is_delayed: bool,
+        run: impl FnOnce(&mut Tree, usize, &mut TreeBlocks<'_>) -> T,
+    ) -> T {
+        let capacity = (self.geometry.block_bytes as usize - 12) / 12;
+        let mut tree = std::mem::take(&mut self.inodes[inode as usize].tree);
+        let mut blocks = TreeBlocks {
+            fs: self,
+            inode,
+            is_delayed,
+        };
+        let result = run(&mut tree, capacity, &mut blocks);
+        self.inodes[inode as usize].tree = tree;
+        result
+    }
+
+    /// Puts blocks into the tree of an inode; they are freed if it has no room.
+    fn map(
+        &mut self,
+        inode: u32,
+        entry: Entry,
+        merging: bool,
+        is_delayed: bool,
+    ) -> Result<(), NoSpace> {
+        let inserted = self.with_tree(inode, is_delayed, |tree, capacity, blocks| {
+            tree.insert(entry, merging, capacity, blocks)
+        });
+        self.changed_tree(inode, entry.logical);
+        inserted.map_err(|NoMeta| {
+            self.free(entry.block, entry.blocks());
+            NoSpace
+        })
+    }
+
+    /// A request for blocks of a file at a place that has none.
+    fn request(&self, inode: u32, logical: u32, blocks: u32) -> Request {
+        let one = &self.inodes[inode as usize];
+        let around = one.tree.around(logical);
+        Request {
+            inode,
+            logical,
+            blocks,
+            goal: self.address_of(around.goal, one.ino, one.kind.is_data()),
+            exactly: false,
+            left: around.left,
+            right: around.right,
+            is_data: one.kind.is_data(),
+            is_delayed: false,
+            as_it_is: false,
+            size: one.size,
+            is_open: self.cache_of(inode).is_some_and(|cache| cache.writers > 0),
+        }
+    }
+
+    /// A block of a directory, or the one of a symbolic link, at once.
+    pub(super) fn append_block(&mut self, inode: u32, logical: u32) -> Result<(), NoSpace> {
+        let request = Request {
+            as_it_is: true,
+            ..self.request(inode, logical, 1)
+        };
+        let (block, blocks) = self.allocate(request).ok_or(NoSpace)?;
+        self.map(
+            inode,
+            Entry::new(logical, block, blocks, false),
+            true,
+            false,
+        )
+    }
+
+    /// The inode stands at the end of the dirty list, if it was not on it.
+    pub(super) fn make_dirty(&mut self, inode: u32) {
+        let stamp = self.next_dirty;
+        let cache = self.cache_mut(inode);
+        if cache.dirty == 0 {
+            cache.dirty = stamp;
+            self.next_dirty += 1;
+            self.dirty.push((inode, stamp));
+        }
+        self.changed_inode(inode);
+    }
+
+    /// Writes to an open file by calls of 64 KiB. `is_new` says that the file was just made.
+    pub(super) fn write(
+        &mut self,
+        inode: u32,
+        offset: u64,
+        bytes: u64,
+        is_new: bool,
+    ) -> Result<(), NoSpace> {
+        let end = offset + bytes;
+        let mut at = offset;
+        while at < end {
+            let call_end = (at + CALL).min(end);
+            if !is_new {
+                self.make_dirty(inode);
+            }
+            while at < call_end {
+                at = self.write_folio(inode, at, call_end)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what lies in one folio; says where it ends.
+    fn write_folio(&mut self, inode: u32, from: u64, call_end: u64) -> Result<u64, NoSpace> {
+        let (free, delayed) = (
+            self.counters.free_blocks.read(),
+            self.counters.delayed.read(),
+        );
+        if self.params.regime != Regime::C && delayed > 0 && free < 2 * delayed {
+            self.write_back_all();
+        }
+        let is_direct = self.params.regime == Regime::C
+            || 2 * free < 3 * delayed
+            || free < delayed + self.watermark;
+        let mut tries = 0;
+        loop {
+            let folio = self.folio_for(inode, from, call_end - from);
+            let to = (u64::from(folio.end()) << PAGE_BITS).min(call_end);
+            let reserved = self.reserve(inode, folio, from, to, is_direct);
+            match reserved {
+                Ok(has_new) => {
+                    let whole = self.cache_of(inode).map_or(0, |cache| cache.whole);
+                    if has_new || folio.page >= whole {
+                        self.cache_mut(inode).put(folio, true);
+                    }
+                    self.make_dirty(inode);
+                    let one = &mut self.inodes[inode as usize];
+                    let old_size = one.size;
+                    one.size = old_size.max(to);
+                    self.wrote(inode, from, to, old_size);
+                    return Ok(to);
+                }
+                Err(some) => {
+                    if some {
+                        self.make_dirty(inode);
+                    }
+                    if to > self.inodes[inode as usize].size {
+                        self.undo_behind_end(inode);
+                    }
+                    if !self.try_again(&mut tries) {
+                        return Err(NoSpace);
+                    }
+                }
+            }
+        }
+    }
+
+    fn folio_for(&mut self, inode: u32, from: u64, bytes: u64) -> Folio {
+        self.cache_mut(inode).folio_for(from, bytes)
+    }
+
+    /// Reserves or allocates the blocks of a range that have none. Says whether there were such; where there is no
+    /// space, whether some were reserved before.
+    fn reserve(
+        &mut self,
+        inode: u32,
+        folio: Folio,
+        from: u64,
+        to: u64,
+        is_direct: bool,
+    ) -> Result<bool, bool> {
+        let bits = self.geometry.block_bits;
+        let first = (from >> bits) as u32;
+        let end = to.div_ceil(1 << bits) as u32;
+        let mut at = first;
+        let mut is_cached = false;
+        let mut has_new = false;
+        while at < end {
+            if let Some(entry) = self.inodes[inode as usize].tree.find(at) {
+                at = entry.end();
+                continue;
+            }
+            if self.cache_mut(inode).is_delayed(at) {
+                at += 1;
+                continue;
+            }
+            if is_direct {
+                let request = self.request(inode, at, 1);
+                let (block, _) = self.allocate(request).ok_or(has_new)?;
+                let unwritten = self.params.regime.writes_unwritten();
+                let entry = Entry::new(at, block, 1, unwritten);
+                self.map(inode, entry, true, false)
+                    .map_err(|NoSpace| has_new)?;
+            } else {
+                if !self.has_free(1) {
+                    return Err(has_new);
+                }
+                self.counters.delayed.add(1);
+                self.cache_mut(inode).delay(at);
+                if !is_cached {
+                    // It is there from the first block on that was reserved, be it whole in the end or not.
+                    self.cache_mut(inode).put(folio, true);
+                    is_cached = true;
+                }
+            }
+            has_new = true;
+            at += 1;
+        }
+        Ok(has_new)
+    }
+
+    /// Takes back what a write that failed left behind the end of the file.
+    fn undo_behind_end(&mut self, inode: u32) {
+        let size = self.inodes[inode as usize].size;
+        self.cut_behind(inode, size);
+    }
+
+    /// Drops what lies behind a length: pages, delayed blocks, what is set aside, and blocks.
+    fn cut_behind(&mut self, inode: u32, bytes: u64) {
+        let first_gone = bytes.div_ceil(self.geometry.block_bytes) as u32;
+        if let Some(cache) = self.cache_if(inode) {
+            cache.cut(bytes);
+            let gone = cache.settle(first_gone, u32::MAX);
+            if gone > 0 {
+                self.counters.delayed.add(-i64::from(gone));
+            }
+        }
+        self.drop_own(inode);
+        self.discarded(inode, first_gone);
+        self.cut_tree(inode, first_gone);
+    }
+
+    /// Frees the blocks of an inode from one on.
+    pub(super) fn cut_tree(&mut self, inode: u32, first_gone: u32) {
+        if self.inodes[inode as usize].tree.is_empty() {
+            return;
+        }
+        let mut runs = Vec::new();
+        self.with_tree(inode, false, |tree, _, blocks| {
+            let mut gone = |block, count| runs.push((block, count));
+            tree.cut(first_gone, &mut gone, blocks);
+        });
+        for (block, blocks) in runs {
+            self.free(block, blocks);
+        }
+    }
+
+    /// Sets the length of a file.
+    pub(super) fn truncate(&mut self, inode: u32, bytes: u64) {
+        self.make_dirty(inode);
+        let one = &mut self.inodes[inode as usize];
+        let is_cut = bytes <= one.size;
+        one.size = bytes;
+        if is_cut {
+            self.cut_behind(inode, bytes);
+        } else {
+            self.drop_own(inode);
+        }
+    }
+
+    /// Allocates a range of an open file without writing to it, and lengthens the file up to its end.
+    pub(super) fn allocate_range(
+        &mut self,
+        inode: u32,
+        offset: u64,
+        bytes: u64,
+    ) -> Result<(), NoSpace> {
+        let bits = self.geometry.block_bits;
+        let end_bytes = offset + bytes;
+        let first = (offset >> bits) as u32;
+        let end = end_bytes.div_ceil(1 << bits) as u32;
+        let as_it_is = end - first <= MOST_FALLOCATED;
+        let mut tries = 0;
+        let mut at = first;
+        while at < end {
+            let mapped = match self.inodes[inode as usize].tree.find(at) {
+                Some(entry) => Ok(entry.end().min(end) - at),
+                None => self.allocate_hole(inode, at, end, as_it_is),
+            };
+            match mapped {
+                Ok(blocks) => {
+                    at += blocks;
+                    tries = 0;
+                    let one = &mut self.inodes[inode as usize];
+                    one.size = one.size.max((u64::from(at) << bits).min(end_bytes));
+                }
+                Err(NoSpace) if self.try_again(&mut tries) => {}
+                Err(NoSpace) => return Err(NoSpace),
+            }
+        }
+        Ok(())
+    }
+
+    /// Allocates blocks of a hole without writing to them. Says how many.
+    fn allocate_hole(
+        &mut self,
+        inode: u32,
+        at: u32,
+        end: u32,
+        as_it_is: bool,
+    ) -> Result<u32, NoSpace> {
+        let next = self.inodes[inode as usize].tree.first_above(at);
+        let stop = next.map_or(end, |entry| entry.logical.min(end));
+        let request = Request {
+            as_it_is,
+            ..self.request(inode, at, (stop - at).min(MOST_FALLOCATED))
+        };
+        let (block, blocks) = self.allocate(request).ok_or(NoSpace)?;
+        self.map(inode, Entry::new(at, block, blocks, true), true, false)?;
+        Ok(blocks)
+    }
+
+    /// Writes back all dirty inodes, in the order in which they became dirty.
+    pub(super) fn write_back_all(&mut self) {
+        for (inode, stamp) in std::mem::take(&mut self.dirty) {
+            if self
+                .cache_if(inode)
+                .is_none_or(|cache| cache.dirty != stamp)
+            {
+                continue;
+            }
+            self.write_back(inode);
+            self.cache_mut(inode).dirty = 0;
+            self.forget_if_plain(inode);
+        }
+    }
+
+    /// Writes back one inode: everything that is dirty is clean then.
+    pub(super) fn write_back(&mut self, inode: u32) {
+        let file = self.inodes[inode as usize].file;
+        if file != NO_FILE {
+            // It may have been written to on a day before.
+            changes::touch_file(self, file);
+        }
+        let bits = self.geometry.block_bits;
+        let per_page = 1_u32 << (PAGE_BITS - bits);
+        let end = self.inodes[inode as usize].size.div_ceil(1 << bits) as u32;
+        let mut cursor = 0;
+        let mut has_committed = false;
+        while let Some((start, length)) = self.collect(inode, cursor, end) {
+            let (mut at, mut length) = (start, length);
+            loop {
+                let Some(mapped) = self.map_delayed(inode, at, length) else {
+                    if has_committed {
+                        // The data is lost. Reservations keep it from coming to this.
+                        let lost = self.cache_mut(inode).settle(at, at + length);
+                        self.counters.delayed.add(-i64::from(lost));
+                        at += length;
+                    } else {
+                        self.commit();
+                    }
+                    has_committed = !has_committed;
+                    break;
+                };
+                has_committed = false;
+                at += mapped;
+                // A folio is completed before the next one begins.
+                let page = at / per_page;
+                let folio = self
+                    .cache_mut(inode)
+                    .folio_for(u64::from(page) << PAGE_BITS, 1);
+                let folio_end = folio.end() * per_page;
+                let is_inside = at > folio.page * per_page && at < folio_end;
+                if !is_inside {
+                    break;
+                }
+                let next = self.cache_mut(inode).next_delayed(at);
+                let Some((from, to)) = next.filter(|next| next.0 < folio_end.min(end)) else {
+                    at = folio_end;
+                    break;
+                };
+                at = from;
+                length = (to.min(folio_end).min(end) - from).min(MOST_MAPPED);
+            }
+            cursor = at;
+        }
+        for folio in &mut self.cache_mut(inode).folios {
+            folio.dirty = false;
+        }
+        if self.params.regime == Regime::B {
+            self.with_tree(inode, true, |tree, _, blocks| tree.convert(blocks));
+        }
+    }
+
+    /// The next run of delayed blocks at or behind a block, within the file. It lies in folios that follow each other:
+    /// first block and length.
+    fn collect(&mut self, inode: u32, from: u32, end: u32) -> Option<(u32, u32)> {
+        let (start, stop) = self.cache_if(inode)?.next_delayed(from)?;
+        if start >= end {
+            return None;
+        }
+        Some((start, stop.min(end).min(start + MOST_MAPPED) - start))
+    }
+
+    /// Allocates delayed blocks, perhaps fewer than asked for. Says how many.
+    fn map_delayed(&mut self, inode: u32, at: u32, length: u32) -> Option<u32> {
+        let request = Request {
+            is_delayed: true,
+            ..self.request(inode, at, length)
+        };
+        let (block, blocks) = self.allocate(request)?;
+        let unwritten = self.params.regime == Regime::B;
+        let entry = Entry::new(at, block, blocks, unwritten);
+        self.map(inode, entry, !unwritten, true).ok()?;
+        self.placed(inode, at, block, blocks);
+        self.counters.delayed.add(-i64::from(blocks));
+        let cache = self.cache_mut(inode);
+        cache.settle(at, at + blocks);
+        if cache.delayed.is_empty() && cache.writers == 0 {
+            self.drop_own(inode);
+        }
+        Some(blocks)
+    }
+
+    /// Opens a file for writing.
+    pub(super) fn open_for_writing(&mut self, inode: u32) {
+        self.cache_mut(inode).writers += 1;
+    }
+
+    /// Closes a file that was open for writing.
+    pub(super) fn close_writer(&mut self, inode: u32) {
+        let cache = self.cache_mut(inode);
+        if cache.emptied {
+            // What replaces the content of a file goes to disk when it is closed.
+            cache.emptied = false;
+            if !cache.delayed.is_empty() {
+                self.write_back(inode);
+            }
+        }
+        let cache = self.cache_mut(inode);
+        cache.writers -= 1;
+        if cache.writers == 0 && cache.delayed.is_empty() {
+            self.drop_own(inode);
+        }
+        self.forget_if_plain(inode);
+    }
+}
