@@ -9,6 +9,9 @@ use std::path::Path;
 fn op(line: &str) -> Option<Op> {
     let mut words = line.split_ascii_whitespace();
     let verb = words.next()?;
+    if verb == "day" {
+        return Some(Op::Day);
+    }
     let numbers: Vec<u64> = words.map(str::parse).collect::<Result<_, _>>().ok()?;
     Some(match (verb, numbers.as_slice()) {
         ("mkdir", &[dir, ref parent @ ..]) => Op::Mkdir {

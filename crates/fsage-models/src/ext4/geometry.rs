@@ -154,12 +154,13 @@ impl Geometry {
             _ if size < 16 * TERABYTE => 32 << 10,
             _ => 64 << 10,
         });
+        // They are counted before a last group is left away.
+        let inodes = params.inodes.unwrap_or(blocks * block_bytes / ratio);
         loop {
             if blocks < first_block + 64 {
                 return Err(too_small);
             }
             let groups = (blocks - first_block).div_ceil(blocks_per_group);
-            let inodes = params.inodes.unwrap_or(blocks * block_bytes / ratio);
             let table_blocks = (inodes.div_ceil(groups).max(8) * INODE_BYTES).div_ceil(block_bytes);
             let inodes_per_group = table_blocks * block_bytes / INODE_BYTES / 8 * 8;
             if inodes_per_group > blocks_per_group {

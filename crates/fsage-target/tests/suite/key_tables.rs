@@ -92,7 +92,16 @@ fn tables_of_keys_are_those_of_the_list_of_targets() {
         }
     }
     documented.sort_unstable();
-    let known = ["cffs", "dir", "ext3", "ext4", "ffs", "lfs", "loop", "rearrange"];
+    let known = [
+        "cffs",
+        "dir",
+        "ext3",
+        "ext4",
+        "ffs",
+        "lfs",
+        "loop",
+        "rearrange",
+    ];
     let missing: Vec<&&str> = known
         .iter()
         .filter(|name| !documented.iter().any(|d| d == *name))

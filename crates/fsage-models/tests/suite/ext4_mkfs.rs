@@ -1,0 +1,99 @@
+//! Fresh file systems are those of the `mkfs.ext4` of this machine, on partitions of many sizes and options.
+//!
+//! Expected: what `dumpe2fs` says of them. Rules are those of e2fsprogs 1.47.
+
+use fsage_models::ext4::{Ext4, Params};
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+/// Free blocks of each group by `dumpe2fs`, as ranges of addresses.
+fn free_by_dumpe2fs(image: &Path) -> Vec<String> {
+    let output = Command::new("dumpe2fs")
+        .arg(image)
+        .output()
+        .expect("dumpe2fs runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let parts = text.split("\nGroup ");
+    parts
+        .filter(|part| part.starts_with(|first: char| first.is_ascii_digit()))
+        .map(|group| {
+            let mut lines = group.lines().map(str::trim);
+            let line = lines.find_map(|line| line.strip_prefix("Free blocks:"));
+            line.unwrap_or_default().trim().to_owned()
+        })
+        .collect()
+}
+
+fn free_of_model(fs: &Ext4) -> Vec<String> {
+    let g = fs.sizes();
+    (0..g.groups)
+        .map(|group| {
+            let start = g.start_of(group);
+            let runs = fs.free_blocks(group);
+            let words: Vec<String> = runs
+                .iter()
+                .map(|&(from, to)| match to - from {
+                    1 => (start + from).to_string(),
+                    _ => format!("{}-{}", start + from, start + to - 1),
+                })
+                .collect();
+            words.join(", ")
+        })
+        .collect()
+}
+
+#[test]
+fn fresh_file_systems_are_those_of_mkfs() {
+    if Command::new("mkfs.ext4").arg("-V").output().is_err() {
+        let _ = writeln!(std::io::stderr(), "skipped: there is no mkfs.ext4 here");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let cases: &[(u64, &[&str], fn(&mut Params))] = &[
+        (16, &[], |_| {}),
+        (100, &[], |_| {}),
+        (511, &[], |_| {}),
+        (512, &[], |_| {}),
+        (300, &["-b", "4096"], |p| p.block_bytes = Some(4096)),
+        (700, &["-b", "2048"], |p| p.block_bytes = Some(2048)),
+        (3000, &[], |_| {}),
+        (20 << 10, &[], |_| {}),
+        (50 << 10, &[], |_| {}),
+        (100 << 10, &["-G", "4"], |p| p.flex_groups = 4),
+        (5000, &["-G", "64"], |p| p.flex_groups = 64),
+        (2500, &["-O", "^flex_bg"], |p| p.flex_groups = 1),
+        (1000, &["-N", "5000"], |p| p.inodes = Some(5000)),
+        (1000, &["-i", "65536"], |p| p.bytes_per_inode = Some(65_536)),
+        (2000, &["-J", "size=100"], |p| {
+            p.journal_bytes = Some(100 << 20)
+        }),
+        (2000, &["-O", "^has_journal"], |p| p.journal_bytes = Some(0)),
+        (1025, &[], |_| {}),
+        (8193, &[], |_| {}),
+    ];
+    for (megabytes, options, set) in cases {
+        let image = folder.path().join("image");
+        let made = File::create(&image).and_then(|file| file.set_len(megabytes << 20));
+        made.expect("a sparse file");
+        let made = Command::new("mkfs.ext4")
+            .args(["-q", "-F", "-E", "lazy_itable_init=1,lazy_journal_init=1"])
+            .args(*options)
+            .arg(&image)
+            .output()
+            .expect("mkfs.ext4 runs");
+        assert!(made.status.success(), "{megabytes} {options:?}: {made:?}");
+        let mut params = Params {
+            size_bytes: megabytes << 20,
+            ..Params::default()
+        };
+        set(&mut params);
+        let fs = Ext4::new(params).expect("the model takes it");
+        let (found, expected) = (free_of_model(&fs), free_by_dumpe2fs(&image));
+        assert_eq!(found.len(), expected.len(), "{megabytes} MB {options:?}");
+        for (group, (found, expected)) in found.iter().zip(&expected).enumerate() {
+            assert_eq!(found, expected, "{megabytes} MB {options:?}, group {group}");
+        }
+    }
+}
