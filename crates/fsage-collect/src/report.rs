@@ -11,12 +11,8 @@ pub struct Report {
     pub info: SnapshotInfo,
     /// Maximal runs of free space, ascending; `None` where the file system does not tell them.
     pub free: Option<Vec<Run>>,
-    /// Inodes in the rows.
-    pub inodes: u64,
     /// Rows that went to the sink: one a name.
     pub rows: u64,
-    /// Sum of the sizes of the regular files among the inodes.
-    pub bytes: u64,
     /// Inodes and directories that could not be read, or not completely.
     pub unreadable: u64,
     /// Names that were gone, or another file's, when they were looked at.

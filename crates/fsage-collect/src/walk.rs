@@ -16,13 +16,12 @@ use crate::error::CollectError;
 use crate::report::{Progress, Report};
 use directory::{Descriptors, Directory, lock};
 use fsage_core::snapshot::{Inode, SnapshotInfo};
-use fsage_core::{FileKind, SinkError, SnapshotSink};
+use fsage_core::{SinkError, SnapshotSink};
 use fsage_linux::facts::{Facts, facts};
 use fsage_linux::fsmap::free_map;
 use queue::Queue;
 use rustix::fs::{AtFlags, Mode, OFlags, StatxAttributes, StatxFlags, open, openat, statx, syncfs};
 use rustix::io::Errno;
-use std::collections::HashSet;
 use std::num::NonZero;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -201,20 +200,11 @@ fn take_rows(
     total: Option<u64>,
     report: &mut Report,
 ) -> Result<(), SinkError> {
-    // Inodes with several names, which count once.
-    let mut linked = HashSet::new();
     loop {
         match receiver.recv_timeout(TELL_EVERY) {
             Ok(rows) => {
+                report.rows += rows.len() as u64;
                 for row in rows {
-                    let is_linked = row.kind != FileKind::Directory && row.links != Some(1);
-                    report.rows += 1;
-                    if !is_linked || linked.insert(row.ino) {
-                        report.inodes += 1;
-                        if row.kind == FileKind::Regular {
-                            report.bytes = report.bytes.saturating_add(row.size_bytes);
-                        }
-                    }
                     sink.inode(row)?;
                 }
             }

@@ -38,15 +38,16 @@ pub fn check_name(name: &[u8]) -> Result<(), NameFault> {
 /// A name or path as UTF-8 columns store it: control characters, backslash and bytes that are not UTF-8 as
 /// `\xhh` (snapshot format, section 2.1). [`unescape`] gives the bytes back.
 pub fn escape(name: &[u8]) -> Cow<'_, str> {
-    if let Ok(text) = str::from_utf8(name)
-        && !text.bytes().any(|b| b == b'\\' || b.is_ascii_control())
-    {
+    let is_escaped = |byte: u8| byte == b'\\' || byte.is_ascii_control();
+    // Many bytes at once: nearly no name has one.
+    let any = name.iter().fold(false, |any, &byte| any | is_escaped(byte));
+    if !any && let Ok(text) = str::from_utf8(name) {
         return Cow::Borrowed(text);
     }
     let mut escaped = Vec::with_capacity(name.len() + 8);
     for chunk in name.utf8_chunks() {
         for byte in chunk.valid().bytes() {
-            if byte == b'\\' || byte.is_ascii_control() {
+            if is_escaped(byte) {
                 push_hex(&mut escaped, byte);
             } else {
                 escaped.push(byte);

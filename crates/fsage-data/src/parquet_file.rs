@@ -399,6 +399,11 @@ impl TableOutput {
         self.writer.in_progress_rows()
     }
 
+    /// Memory that it takes.
+    pub fn group_bytes(&self) -> usize {
+        self.writer.memory_size()
+    }
+
     /// Ends the row group.
     pub fn end_group(&mut self) -> Result<(), DataError> {
         self.writer.flush().map_err(|e| write_error(&self.path, e))

@@ -15,8 +15,10 @@ mod file;
 mod folder;
 mod lock;
 mod names;
+mod unnamed;
 
 pub use error::FileError;
 pub use file::{CompleteFile, PartialFile, refuse_existing, rename_new, write};
 pub use folder::{TemporaryFolder, exchange, make_folders, parent_of, remove_folder, sync_folder};
 pub use lock::{FolderLock, Holder, LockError};
+pub use unnamed::unnamed_file;

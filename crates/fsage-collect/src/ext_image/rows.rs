@@ -8,7 +8,7 @@ use super::superblock::ROOT;
 use crate::error::CollectError;
 use crate::report::{Progress, Report, Warnings};
 use fsage_core::snapshot::{Inode, source_flags};
-use fsage_core::{Extent, FileKind, SnapshotSink};
+use fsage_core::{Extent, SnapshotSink};
 use std::collections::BTreeSet;
 
 /// Rows from one call of the progress to the next.
@@ -82,11 +82,7 @@ impl<'a> Rows<'a> {
         if self.stale {
             inode.source_flags |= source_flags::CHANGED_DURING_WALK;
         }
-        self.report.inodes += 1;
         self.report.unreadable += u64::from(inode.source_flags & source_flags::UNREADABLE != 0);
-        if inode.kind == FileKind::Regular {
-            self.report.bytes = self.report.bytes.saturating_add(inode.size_bytes);
-        }
         self.give(inode)
     }
 

@@ -36,12 +36,8 @@ impl Queue {
             if state.stopped {
                 return None;
             }
-            if let Some(directory) = state.waiting.pop() {
-                state.busy += 1;
-                return Some(Visit {
-                    queue: self,
-                    directory,
-                });
+            if let Some(visit) = state.take(self) {
+                return Some(visit);
             }
             if state.busy == 0 {
                 return None;
@@ -49,6 +45,15 @@ impl Queue {
             let waited = self.changed.wait(state);
             state = waited.unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// The next directory, where more than so many wait.
+    pub fn next_beyond(&self, waiting: usize) -> Option<Visit<'_>> {
+        let mut state = lock(&self.state);
+        if state.stopped || state.waiting.len() <= waiting {
+            return None;
+        }
+        state.take(self)
     }
 
     /// Nobody gets another directory.
@@ -60,6 +65,14 @@ impl Queue {
     /// Whether the walk was stopped.
     pub fn is_stopped(&self) -> bool {
         lock(&self.state).stopped
+    }
+}
+
+impl State {
+    fn take<'a>(&mut self, queue: &'a Queue) -> Option<Visit<'a>> {
+        let directory = self.waiting.pop()?;
+        self.busy += 1;
+        Some(Visit { queue, directory })
     }
 }
 

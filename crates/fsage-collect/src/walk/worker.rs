@@ -23,6 +23,12 @@ use std::sync::{Arc, Mutex};
 /// Rows that are handed over at once.
 const BATCH_ROWS: usize = 256;
 
+/// So many directories may wait. Beyond that, those that were found come before the rest of a directory that holds
+/// millions of them.
+const WAITING: usize = 1 << 14;
+/// Directories that a thread may leave half read.
+const HALF_READ: usize = 16;
+
 /// What the threads of a walk share.
 pub(super) struct Shared {
     pub queue: Queue,
@@ -86,6 +92,7 @@ pub(super) struct Worker<'a> {
     blocks: Blocks,
     buffer: Box<[MaybeUninit<u8>]>,
     piece: Piece,
+    half_read: usize,
 }
 
 impl<'a> Worker<'a> {
@@ -97,6 +104,7 @@ impl<'a> Worker<'a> {
             blocks: Blocks::default(),
             buffer: entries::buffer(),
             piece: Piece::default(),
+            half_read: 0,
         }
     }
 
@@ -117,6 +125,9 @@ impl<'a> Worker<'a> {
             return Ok(());
         };
         let mut buffer = std::mem::take(&mut self.buffer);
+        if buffer.is_empty() {
+            buffer = entries::buffer();
+        }
         let mut piece = std::mem::take(&mut self.piece);
         let mut reader = RawDir::new(&*fd, &mut buffer);
         let mut found = Vec::new();
@@ -142,12 +153,26 @@ impl<'a> Worker<'a> {
             // The queue gives the last one first.
             found.reverse();
             self.shared.queue.add(&mut found);
+            self.visit_waiting()?;
         };
         self.buffer = buffer;
         self.piece = piece;
         if let Err(e) = read {
             let kind = "directories could not be read to their end";
             self.failed(kind, &path, e);
+        }
+        Ok(())
+    }
+
+    /// Visits directories while too many wait.
+    fn visit_waiting(&mut self) -> Result<(), Stopped> {
+        let queue = &self.shared.queue;
+        while self.half_read < HALF_READ
+            && let Some(visit) = queue.next_beyond(WAITING)
+        {
+            self.half_read += 1;
+            self.visit(&visit.directory)?;
+            self.half_read -= 1;
         }
         Ok(())
     }

@@ -18,13 +18,15 @@ use parquet::schema::types::ColumnPath;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows that are handed to the encoder at once.
+/// Rows that are handed to the encoder at once, and about how many extents at most.
 const BATCH_ROWS: usize = 1 << 13;
+const BATCH_EXTENTS: usize = 1 << 18;
 /// A row group ends with the first snapshot that ends after this many rows, so that one snapshot of a series
 /// can be read alone.
 const GROUP_ROWS: usize = 1 << 16;
-/// And here in any case.
+/// And here in any case; also where it takes so much memory, as long lists of extents do.
 const GROUP_ROWS_MAX: usize = 1 << 18;
+const GROUP_BYTES_MAX: usize = 64 << 20;
 
 /// Writes an inode table, row by row, sorted by (snapshot, inode, generation). The file gets its name when it
 /// is complete.
@@ -126,7 +128,7 @@ impl InodeWriter {
     }
 
     fn after_row(&mut self) -> Result<(), DataError> {
-        if self.rows.len() == BATCH_ROWS {
+        if self.rows.len() == BATCH_ROWS || self.rows.extents() >= BATCH_EXTENTS {
             self.write_batch()?;
         }
         Ok(())
@@ -139,7 +141,11 @@ impl InodeWriter {
         let columns = self.rows.take(self.form);
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns)
             .expect("columns in the order and with the types of the schema");
-        self.output.write(&batch)
+        self.output.write(&batch)?;
+        if self.output.group_bytes() >= GROUP_BYTES_MAX {
+            self.output.end_group()?;
+        }
+        Ok(())
     }
 }
 
@@ -194,6 +200,10 @@ impl Default for Rows {
 impl Rows {
     fn len(&self) -> usize {
         self.snap_id.len()
+    }
+
+    fn extents(&mut self) -> usize {
+        self.extents.values().len()
     }
 
     fn push(&mut self, snap_id: u32, inode: &Inode) {

@@ -37,11 +37,11 @@ pub use inode_reader::InodeReader;
 pub use inode_writer::InodeWriter;
 pub use names::{NamesReader, NamesWriter, count_names};
 pub use night::Repairs;
-pub use output::SnapshotOutput;
+pub use output::{Progress, SnapshotOutput};
 pub use schema::{FREE, INODES, NAMES, SNAPSHOTS};
 pub use series::{Changed, InodeKey, NightChanges, SnapshotSeries, open_snapshots};
 pub use series_output::SeriesOutput;
-pub use series_writer::SnapshotCounts;
+pub use series_writer::{RegularFiles, SnapshotCounts};
 pub use table::{read_snapshot_table, write_snapshot_table};
 pub use write::{SnapshotMeta, write_snapshot};
 

@@ -150,7 +150,21 @@ impl Night {
         });
     }
 
-    /// All further names, sorted; adds to the repairs.
+    /// The further names of the inodes that were given since the last call, sorted. None as soon as one waits for its
+    /// directory, which may come late: then all that follow wait for [`Night::finish`].
+    pub fn names(&mut self) -> Vec<FurtherName> {
+        if !self.unplaced.is_empty() {
+            return Vec::new();
+        }
+        self.names.sort_unstable();
+        // A name that came twice.
+        let names = self.names.len();
+        self.names.dedup();
+        self.repairs.duplicates += (names - self.names.len()) as u64;
+        std::mem::take(&mut self.names)
+    }
+
+    /// All other further names, sorted; adds to the repairs.
     pub fn finish(mut self, repairs: &mut Repairs) -> Vec<FurtherName> {
         for (ino, generation, path) in std::mem::take(&mut self.unplaced) {
             let parent = path.rsplit_once('/').map_or(".", |(parent, _)| parent);
@@ -159,16 +173,13 @@ impl Night {
                 None => self.repairs.lost_names += 1,
             }
         }
-        self.names.sort_unstable();
-        // A name that came twice.
-        let names = self.names.len();
-        self.names.dedup();
-        repairs.duplicates += self.repairs.duplicates + (names - self.names.len()) as u64;
+        let names = self.names();
+        repairs.duplicates += self.repairs.duplicates;
         repairs.contradictions += self.repairs.contradictions;
         repairs.disagreements += self.repairs.disagreements;
         repairs.bad_extents += self.repairs.bad_extents;
         repairs.lost_names += self.repairs.lost_names;
-        self.names
+        names
     }
 }
 

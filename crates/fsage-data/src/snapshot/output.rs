@@ -8,23 +8,28 @@ use super::sort::Sorter;
 use crate::error::DataError;
 use fsage_core::snapshot::{Inode, SnapshotInfo, SnapshotSink};
 use fsage_core::{Run, SinkError, names};
+use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
-/// Memory for the rows of a night that are being sorted, and again for those of the night before. What is
+/// Memory for the rows of a night that are being sorted, and in delta form again for those of the night before. What is
 /// more waits on disk.
 const MEMORY_BYTES: usize = 128 << 20;
+/// Rows from one call of the progress to the next.
+const TELL_ROWS: u64 = 4096;
+
+/// Called now and then with the rows that are stored; an error stops the work.
+pub type Progress<'a> = &'a mut dyn FnMut(u64) -> io::Result<()>;
 
 /// Writes snapshots as `STEM.parquet` (inodes, in full or delta form), `STEM.snapshots.parquet` and, if an inode
 /// has several names, `STEM.names.parquet`; and `STEM.free.parquet`, if free space is given. The inode table gets its
 /// name last, so that where it is, the others are.
 ///
-/// Rows of a night come in any order; what does not fit into memory is sorted in a folder beside the output,
-/// which is removed in the end. What had to be repaired is counted, see [`Repairs`](super::Repairs).
+/// Rows of a night come in any order; what does not fit into memory is sorted in files without a name in the folder of
+/// the output. What had to be repaired is counted, see [`Repairs`](super::Repairs).
 pub struct SnapshotOutput {
     writer: SeriesWriter,
     memory_bytes: usize,
-    scratch: Arc<Scratch>,
+    scratch: Scratch,
     sorter: Sorter,
     /// The night before, which a delta is taken to.
     before: Spool,
@@ -82,34 +87,28 @@ impl SnapshotOutput {
     ///
     /// # Errors
     /// Writing fails.
-    pub fn finish(mut self) -> Result<SnapshotCounts, DataError> {
-        self.end_night()?;
+    pub fn finish(self) -> Result<SnapshotCounts, DataError> {
+        self.finish_watched(&mut |_| Ok(()))
+    }
+
+    /// The same for whoever wants to know how far it is, or may stop it: most of the work is still to be done.
+    ///
+    /// # Errors
+    /// Writing fails, or what `progress` fails with.
+    pub fn finish_watched(mut self, progress: Progress<'_>) -> Result<SnapshotCounts, DataError> {
+        self.end_night(progress)?;
         self.writer.finish()
     }
 
-    fn end_night(&mut self) -> Result<(), DataError> {
+    /// Writes the rows of the night, in delta form those that the night before has not, and what that has more.
+    fn end_night(&mut self, progress: Progress<'_>) -> Result<(), DataError> {
         if self.writer.last().is_none() {
             return Ok(());
         }
         let mut night = Night::new(self.sorter.take()?);
-        match self.writer.form() {
-            Form::Full => {
-                while let Some(inode) = night.next()? {
-                    self.writer.write(&inode)?;
-                }
-            }
-            Form::Delta => self.write_delta(&mut night)?,
-        }
-        let names = night.finish(&mut self.writer.counts.repairs);
-        if names.is_empty() {
-            Ok(())
-        } else {
-            self.writer.write_names(names)
-        }
-    }
-
-    fn write_delta(&mut self, night: &mut Night) -> Result<(), DataError> {
+        let is_delta = self.writer.form() == Form::Delta;
         let after = Spool::new(&self.scratch, self.memory_bytes);
+        // Of full snapshots it holds nothing.
         let mut before = std::mem::replace(&mut self.before, after).read()?;
         let key = |inode: &Inode| (inode.ino, inode.generation);
         let mut old = before.next()?;
@@ -125,19 +124,28 @@ impl SnapshotOutput {
             if same_key {
                 old = before.next()?;
             }
-            self.before.push(inode)?;
+            if is_delta {
+                self.before.push(&inode)?;
+            }
+            self.writer.write_names(night.names())?;
+            let rows = self.writer.counts.rows;
+            if rows.is_multiple_of(TELL_ROWS) {
+                let stopped = |e| DataError::io(&self.writer.path(), "not written", e);
+                progress(rows).map_err(stopped)?;
+            }
         }
         while let Some(gone) = old {
             self.writer.write_gone(gone.ino, gone.generation)?;
             old = before.next()?;
         }
-        Ok(())
+        let names = night.finish(&mut self.writer.counts.repairs);
+        self.writer.write_names(names)
     }
 }
 
 impl SnapshotSink for SnapshotOutput {
     fn snapshot(&mut self, info: SnapshotInfo) -> Result<(), SinkError> {
-        self.end_night()?;
+        self.end_night(&mut |_| Ok(()))?;
         Ok(self.writer.start(info)?)
     }
 
@@ -152,6 +160,6 @@ impl SnapshotSink for SnapshotOutput {
             let what = format!("path {path:?}: a backslash starts no `\\xhh`");
             Err(self.writer.refused(what))?;
         }
-        Ok(self.sorter.push(inode)?)
+        Ok(self.sorter.push(&inode)?)
     }
 }

@@ -1,165 +1,131 @@
-//! Inodes that wait on disk: runs of an external sort, and the night before when it is large.
+//! Inodes that wait as bytes: in memory, and in files without a name where they are too many for it.
 
 use crate::error::DataError;
 use fsage_core::snapshot::Inode;
 use fsage_core::{Extent, FileKind};
-use fsage_durable::TemporaryFolder;
-use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use fsage_durable::{parent_of, unnamed_file};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, Write};
+use std::path::Path;
+use std::sync::Arc;
 
 /// Buffer of every file that is written or read.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// A folder beside an output, made when it is needed first and removed with all that is in it when it is
-/// dropped.
-#[derive(Debug)]
-pub(super) struct Scratch {
-    /// The output it belongs to, which errors name.
-    output: PathBuf,
-    made: Mutex<Made>,
-}
-
-/// What is there of it.
-#[derive(Debug, Default)]
-struct Made {
-    folder: Option<TemporaryFolder>,
-    files: u64,
-}
+/// Where files are made: in the folder of an output. Nobody else sees them, and they go with the process.
+#[derive(Clone, Debug)]
+pub(super) struct Scratch(Arc<Path>);
 
 impl Scratch {
-    pub fn beside(output: &Path) -> Arc<Scratch> {
-        Arc::new(Scratch {
-            output: output.to_owned(),
-            made: Mutex::default(),
-        })
+    pub fn beside(output: &Path) -> Scratch {
+        Scratch(output.into())
     }
 
-    /// The name of a new file.
-    fn next(&self) -> Result<PathBuf, DataError> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = made.files;
-        made.files += 1;
-        let folder = match &mut made.folder {
-            Some(folder) => folder,
-            none => none.insert(TemporaryFolder::private(&self.output)?),
-        };
-        Ok(folder.path().join(number.to_string()))
-    }
-
+    /// What using a file failed with.
     fn error(&self, source: io::Error) -> DataError {
-        DataError::io(
-            &self.output,
-            "cannot use a temporary file beside it",
-            source,
-        )
+        let action = match source.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                "no room to sort the rows of a snapshot, which takes about 250 bytes a row beside the output: make \
+                 room there, or name an output on another file system"
+            }
+            _ => "cannot use a temporary file there",
+        };
+        DataError::io(parent_of(&self.0), action, source)
     }
 }
 
 /// Inodes in the order they were given: in memory up to a bound, beyond it in a file.
 pub(super) struct Spool {
-    scratch: Arc<Scratch>,
+    scratch: Scratch,
     bound_bytes: usize,
-    memory: Vec<Inode>,
-    memory_bytes: usize,
+    memory: Vec<u8>,
     file: Option<RunWriter>,
 }
 
 impl Spool {
-    pub fn new(scratch: &Arc<Scratch>, bound_bytes: usize) -> Spool {
+    pub fn new(scratch: &Scratch, bound_bytes: usize) -> Spool {
         Spool {
-            scratch: Arc::clone(scratch),
+            scratch: scratch.clone(),
             bound_bytes,
             memory: Vec::new(),
-            memory_bytes: 0,
             file: None,
         }
     }
 
-    pub fn push(&mut self, inode: Inode) -> Result<(), DataError> {
-        if let Some(file) = &mut self.file {
-            return file.push(&inode);
-        }
-        self.memory_bytes += memory_of(&inode);
-        self.memory.push(inode);
-        if self.memory_bytes > self.bound_bytes {
-            let file = self.file.insert(RunWriter::create(&self.scratch)?);
-            for inode in self.memory.drain(..) {
-                file.push(&inode)?;
-            }
+    pub fn push(&mut self, inode: &Inode) -> Result<(), DataError> {
+        encode(&mut self.memory, inode);
+        if self.memory.len() > self.bound_bytes {
+            let file = match &mut self.file {
+                Some(file) => file,
+                none => none.insert(RunWriter::create(&self.scratch)?),
+            };
+            file.push(&self.memory)?;
+            self.memory.clear();
         }
         Ok(())
     }
 
     /// What was given, from the start.
     pub fn read(self) -> Result<SpoolReader, DataError> {
-        Ok(match self.file {
-            Some(file) => SpoolReader::File(file.finish()?),
-            None => SpoolReader::Memory(self.memory.into_iter()),
+        let file = self.file.map(RunWriter::finish).transpose()?;
+        Ok(SpoolReader {
+            file,
+            memory: self.memory,
+            at: 0,
         })
     }
 }
 
 /// Reads a [`Spool`].
-pub(super) enum SpoolReader {
-    Memory(std::vec::IntoIter<Inode>),
-    File(RunReader),
+pub(super) struct SpoolReader {
+    file: Option<RunReader>,
+    /// What comes behind the file.
+    memory: Vec<u8>,
+    at: usize,
 }
 
 impl SpoolReader {
     pub fn next(&mut self) -> Result<Option<Inode>, DataError> {
-        match self {
-            SpoolReader::Memory(inodes) => Ok(inodes.next()),
-            SpoolReader::File(file) => file.next(),
+        if let Some(file) = &mut self.file {
+            if let Some(inode) = file.next()? {
+                return Ok(Some(inode));
+            }
+            self.file = None;
         }
+        let row = row_at(&self.memory, self.at);
+        self.at += row.len();
+        Ok(decode(row))
     }
-}
-
-/// Bytes of an inode in memory, allocator overhead included, roughly.
-pub(super) fn memory_of(inode: &Inode) -> usize {
-    let path = inode.path.as_ref().map_or(0, |path| path.len() + 16);
-    let extents = inode.extents.as_ref().map_or(0, |e| size_of_val(&**e) + 16);
-    size_of::<Inode>() + path + extents
 }
 
 /// A file of inodes that is being written.
 pub(super) struct RunWriter {
-    scratch: Arc<Scratch>,
-    path: PathBuf,
+    scratch: Scratch,
     file: BufWriter<File>,
-    bytes: Vec<u8>,
 }
 
 impl RunWriter {
-    pub fn create(scratch: &Arc<Scratch>) -> Result<RunWriter, DataError> {
-        let path = scratch.next()?;
-        let file = File::create_new(&path).map_err(|e| scratch.error(e))?;
+    pub fn create(scratch: &Scratch) -> Result<RunWriter, DataError> {
         Ok(RunWriter {
-            scratch: Arc::clone(scratch),
-            path,
-            file: BufWriter::with_capacity(BUFFER_BYTES, file),
-            bytes: Vec::new(),
+            file: BufWriter::with_capacity(BUFFER_BYTES, unnamed_file(&scratch.0)?),
+            scratch: scratch.clone(),
         })
     }
 
-    pub fn push(&mut self, inode: &Inode) -> Result<(), DataError> {
-        self.bytes.clear();
-        encode(&mut self.bytes, inode);
-        self.file
-            .write_all(&self.bytes)
-            .map_err(|e| self.scratch.error(e))
+    /// Writes inodes as [`encode`] makes them.
+    pub fn push(&mut self, rows: &[u8]) -> Result<(), DataError> {
+        let written = self.file.write_all(rows);
+        written.map_err(|e| self.scratch.error(e))
     }
 
-    /// The file from its start; it is removed when the reader is dropped.
+    /// The file from its start.
     pub fn finish(self) -> Result<RunReader, DataError> {
         let scratch = self.scratch;
-        let written = self.file.into_inner();
-        written.map_err(|e| scratch.error(e.into_error()))?;
-        let file = File::open(&self.path).map_err(|e| scratch.error(e))?;
+        let written = self.file.into_inner().map_err(|e| e.into_error());
+        let rewound = written.and_then(|mut file| file.rewind().map(|()| file));
         Ok(RunReader {
-            file: BufReader::with_capacity(BUFFER_BYTES, file),
-            path: self.path,
+            file: BufReader::with_capacity(BUFFER_BYTES, rewound.map_err(|e| scratch.error(e))?),
+            row: Vec::new(),
             scratch,
         })
     }
@@ -167,34 +133,40 @@ impl RunWriter {
 
 /// A file of inodes that is being read.
 pub(super) struct RunReader {
-    scratch: Arc<Scratch>,
-    path: PathBuf,
+    scratch: Scratch,
     file: BufReader<File>,
+    row: Vec<u8>,
 }
 
 impl RunReader {
     pub fn next(&mut self) -> Result<Option<Inode>, DataError> {
-        decode(&mut self.file).map_err(|e| self.scratch.error(e))
+        self.read_row().map_err(|e| self.scratch.error(e))
+    }
+
+    fn read_row(&mut self) -> io::Result<Option<Inode>> {
+        if self.file.fill_buf()?.is_empty() {
+            return Ok(None);
+        }
+        self.row.resize(LENGTH_BYTES, 0);
+        self.file.read_exact(&mut self.row)?;
+        let length = length_of(&self.row);
+        self.row.resize(length, 0);
+        self.file.read_exact(&mut self.row[LENGTH_BYTES..])?;
+        let inode = decode(&self.row);
+        Ok(Some(inode.ok_or(ErrorKind::InvalidData)?))
     }
 }
 
-impl Drop for RunReader {
-    fn drop(&mut self) {
-        // The folder goes in the end in any case.
-        let _ = fs::remove_file(&self.path);
-    }
-}
+/// Bytes of the length in front of every inode, which counts itself.
+const LENGTH_BYTES: usize = 8;
+const EXTENT_BYTES: usize = 28;
+/// Bits of the mask for what is no number.
+const PATH: u16 = 1 << 10;
+const EXTENTS: u16 = 1 << 11;
 
-/// One inode: a byte of its type, a mask of what is known, then all known values, little endian.
-fn encode(to: &mut Vec<u8>, inode: &Inode) {
-    let letter = inode.kind.letter() as u8;
-    to.push(letter);
-    let mask_at = to.len();
-    to.extend_from_slice(&[0; 2]);
-    to.extend_from_slice(&inode.ino.to_le_bytes());
-    to.extend_from_slice(&inode.size_bytes.to_le_bytes());
-    to.extend_from_slice(&inode.source_flags.to_le_bytes());
-    let mut mask = 0_u16;
+/// Appends an inode: its length, the letter of its type, a mask of what is known, then all known values, little endian.
+pub(super) fn encode(to: &mut Vec<u8>, inode: &Inode) {
+    let start = to.len();
     let numbers = [
         inode.generation.map(u64::from),
         inode.alloc_bytes,
@@ -207,20 +179,28 @@ fn encode(to: &mut Vec<u8>, inode: &Inode) {
         inode.gid.map(u64::from),
         inode.parent_ino,
     ];
-    for (bit, number) in numbers.into_iter().enumerate() {
-        if let Some(number) = number {
-            mask |= 1 << bit;
-            to.extend_from_slice(&number.to_le_bytes());
-        }
+    let known = numbers.iter().enumerate();
+    let mask = known.fold(0, |mask, (bit, number)| {
+        mask | u16::from(number.is_some()) << bit
+    });
+    let mask = mask
+        | if inode.path.is_some() { PATH } else { 0 }
+        | if inode.extents.is_some() { EXTENTS } else { 0 };
+    to.extend_from_slice(&[0; LENGTH_BYTES]);
+    to.push(inode.kind.letter() as u8);
+    to.extend_from_slice(&mask.to_le_bytes());
+    to.extend_from_slice(&inode.ino.to_le_bytes());
+    to.extend_from_slice(&inode.size_bytes.to_le_bytes());
+    to.extend_from_slice(&inode.source_flags.to_le_bytes());
+    for number in numbers.into_iter().flatten() {
+        to.extend_from_slice(&number.to_le_bytes());
     }
     if let Some(path) = &inode.path {
-        mask |= PATH;
         to.extend_from_slice(&(path.len() as u64).to_le_bytes());
         to.extend_from_slice(path.as_bytes());
     }
     if let Some(extents) = &inode.extents {
-        mask |= EXTENTS;
-        to.extend_from_slice(&(extents.len() as u64).to_le_bytes());
+        // They reach to the end.
         for extent in extents {
             to.extend_from_slice(&extent.logical_bytes.to_le_bytes());
             to.extend_from_slice(&extent.physical_bytes.to_le_bytes());
@@ -228,32 +208,33 @@ fn encode(to: &mut Vec<u8>, inode: &Inode) {
             to.extend_from_slice(&extent.flags.to_le_bytes());
         }
     }
-    to[mask_at..mask_at + 2].copy_from_slice(&mask.to_le_bytes());
+    let length = (to.len() - start) as u64;
+    to[start..start + LENGTH_BYTES].copy_from_slice(&length.to_le_bytes());
 }
 
-const PATH: u16 = 1 << 10;
-const EXTENTS: u16 = 1 << 11;
+/// The bytes of the inode that starts at a place; none at the end.
+pub(super) fn row_at(rows: &[u8], at: usize) -> &[u8] {
+    let rows = &rows[at..];
+    &rows[..length_of(rows)]
+}
 
-/// The next inode; `None` at the end. The files are our own, but somebody may have cut one short.
-fn decode(from: &mut BufReader<File>) -> io::Result<Option<Inode>> {
-    let mut letter = [0];
-    if let Err(e) = from.read_exact(&mut letter) {
-        return match e.kind() {
-            ErrorKind::UnexpectedEof => Ok(None),
-            _ => Err(e),
-        };
-    }
-    let kind = FileKind::from_letter(char::from(letter[0]).encode_utf8(&mut [0; 4]));
-    let kind = kind.ok_or_else(garbled)?;
-    let mut mask = [0; 2];
-    from.read_exact(&mut mask)?;
-    let mask = u16::from_le_bytes(mask);
-    let mut inode = Inode::new(number(from)?, None, kind, number(from)?);
-    inode.source_flags = number_u32(from)?;
+fn length_of(row: &[u8]) -> usize {
+    row.first_chunk()
+        .map_or(0, |length| u64::from_le_bytes(*length) as usize)
+}
+
+/// The inode that [`encode`] made these bytes of.
+pub(super) fn decode(row: &[u8]) -> Option<Inode> {
+    let mut from = Bytes(row.get(LENGTH_BYTES..)?);
+    let [letter] = from.take()?;
+    let kind = FileKind::from_letter(char::from(letter).encode_utf8(&mut [0; 4]))?;
+    let mask = u16::from_le_bytes(from.take()?);
+    let mut inode = Inode::new(from.u64()?, None, kind, from.u64()?);
+    inode.source_flags = from.u32()?;
     let mut numbers = [None; 10];
-    for (bit, value) in numbers.iter_mut().enumerate() {
+    for (bit, number) in numbers.iter_mut().enumerate() {
         if mask & (1 << bit) != 0 {
-            *value = Some(number(from)?);
+            *number = Some(from.u64()?);
         }
     }
     let small = |n: Option<u64>| n.map(|n| n as u32);
@@ -269,41 +250,41 @@ fn decode(from: &mut BufReader<File>) -> io::Result<Option<Inode>> {
     inode.gid = small(numbers[8]);
     inode.parent_ino = numbers[9];
     if mask & PATH != 0 {
-        let length = number(from)?;
-        let mut path = String::new();
-        let read = from.by_ref().take(length).read_to_string(&mut path)?;
-        if read as u64 != length {
-            return Err(garbled());
-        }
-        inode.path = Some(path.into());
+        let length = from.u64()? as usize;
+        let (path, rest) = from.0.split_at_checked(length)?;
+        inode.path = Some(str::from_utf8(path).ok()?.into());
+        from = Bytes(rest);
     }
     if mask & EXTENTS != 0 {
-        let mut extents = Vec::new();
-        for _ in 0..number(from)? {
+        let mut extents = Vec::with_capacity(from.0.len() / EXTENT_BYTES);
+        while !from.0.is_empty() {
             extents.push(Extent {
-                logical_bytes: number(from)?,
-                physical_bytes: number(from)?,
-                length_bytes: number(from)?,
-                flags: number_u32(from)?,
+                logical_bytes: from.u64()?,
+                physical_bytes: from.u64()?,
+                length_bytes: from.u64()?,
+                flags: from.u32()?,
             });
         }
         inode.extents = Some(extents.into());
     }
-    Ok(Some(inode))
+    Some(inode)
 }
 
-fn number(from: &mut BufReader<File>) -> io::Result<u64> {
-    let mut bytes = [0; 8];
-    from.read_exact(&mut bytes)?;
-    Ok(u64::from_le_bytes(bytes))
-}
+/// What is left of the bytes of an inode.
+struct Bytes<'a>(&'a [u8]);
 
-fn number_u32(from: &mut BufReader<File>) -> io::Result<u32> {
-    let mut bytes = [0; 4];
-    from.read_exact(&mut bytes)?;
-    Ok(u32::from_le_bytes(bytes))
-}
+impl Bytes<'_> {
+    fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (first, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*first)
+    }
 
-fn garbled() -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, "a temporary file is garbled")
+    fn u64(&mut self) -> Option<u64> {
+        self.take().map(u64::from_le_bytes)
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        self.take().map(u32::from_le_bytes)
+    }
 }

@@ -7,8 +7,8 @@ use super::night::Repairs;
 use super::table::complete_snapshot_table;
 use super::{InodeWriter, stem, with_ending};
 use crate::error::DataError;
-use fsage_core::Run;
 use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo, SnapshotRow};
+use fsage_core::{FileKind, Run};
 use fsage_durable::{CompleteFile, PartialFile, refuse_existing};
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -25,8 +25,42 @@ pub struct SnapshotCounts {
     pub tombstones: u64,
     /// Names beyond the first of an inode.
     pub further_names: u64,
+    /// Regular files among the rows.
+    pub regular: RegularFiles,
     /// What had to be repaired.
     pub repairs: Repairs,
+}
+
+/// How much is in regular files, and how they lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RegularFiles {
+    /// Sum of their sizes.
+    pub bytes: u64,
+    /// Those whose data lie somewhere on the disk.
+    pub placed: u64,
+    /// Extents of these.
+    pub extents: u64,
+    /// Those with more than one extent.
+    pub in_pieces: u64,
+}
+
+impl RegularFiles {
+    /// Of those that are placed; 0 where there are none.
+    pub fn extents_per_file(&self) -> f64 {
+        self.extents as f64 / self.placed.max(1) as f64
+    }
+
+    fn add(&mut self, inode: &Inode) {
+        if inode.kind != FileKind::Regular {
+            return;
+        }
+        let extents = inode.extents.iter().flatten();
+        let extents = extents.filter(|e| e.is_placed_data()).count() as u64;
+        self.bytes = self.bytes.saturating_add(inode.size_bytes);
+        self.placed += u64::from(extents > 0);
+        self.extents += extents;
+        self.in_pieces += u64::from(extents > 1);
+    }
 }
 
 /// Writes `STEM.parquet`, `STEM.snapshots.parquet`, `STEM.names.parquet` and `STEM.free.parquet`. The
@@ -109,6 +143,7 @@ impl SeriesWriter {
     pub fn write(&mut self, inode: &Inode) -> Result<(), DataError> {
         let snap_id = self.infos.last().map_or(0, |info| info.snap_id);
         self.counts.rows += 1;
+        self.counts.regular.add(inode);
         self.inodes.write(snap_id, inode)
     }
 
@@ -121,8 +156,11 @@ impl SeriesWriter {
         self.inodes.write_row(snap_id, &row)
     }
 
-    /// Writes the further names of the last snapshot. From now on there is a table of names.
+    /// Writes further names of the last snapshot, sorted after those before. With the first there is a table of names.
     pub fn write_names(&mut self, names: Vec<FurtherName>) -> Result<(), DataError> {
+        if names.is_empty() {
+            return Ok(());
+        }
         let snap_id = self.infos.last().map_or(0, |info| info.snap_id);
         self.counts.further_names += names.len() as u64;
         if self.names.is_none() {

@@ -6,9 +6,10 @@ use fsage_core::snapshot::{FurtherName, Inode, SnapshotRow, SnapshotSink};
 use fsage_core::{Extent, FileKind, Layout, Rng, Run};
 use fsage_data::SnapshotFile;
 use fsage_data::snapshot::{
-    Form, InodeReader, NamesReader, Repairs, SnapshotCounts, SnapshotOutput, read_free_map,
-    read_snapshot_table,
+    Form, InodeReader, InodeWriter, NamesReader, RegularFiles, Repairs, SnapshotCounts,
+    SnapshotOutput, read_free_map, read_snapshot_table,
 };
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -156,6 +157,10 @@ fn a_second_path_is_a_hard_link_and_a_second_type_a_contradiction() {
             rows: 6,
             tombstones: 0,
             further_names: 4,
+            regular: RegularFiles {
+                bytes: 30,
+                ..RegularFiles::default()
+            },
             repairs: Repairs {
                 duplicates: 1,
                 contradictions: 2,
@@ -377,4 +382,113 @@ fn free_space_and_what_is_known_late_are_stored_with_the_snapshot() {
     output.snapshot(info(0)).unwrap();
     output.finish().unwrap();
     assert_eq!(files_in(dir.path()), ["s.parquet", "s.snapshots.parquet"]);
+}
+
+/// The rows of a walk, with hard links in two directories, as many runs and as one: the tables are the same bytes, and
+/// nothing else is in the folder, neither meanwhile nor after that.
+#[test]
+fn a_night_that_is_sorted_on_disk_gives_the_same_files() {
+    let extent = |at: u64, rng: &mut Rng| Extent {
+        logical_bytes: at << 20,
+        physical_bytes: rng.below(1 << 40) << 12,
+        length_bytes: 4096 << rng.below(4),
+        flags: 0,
+    };
+    let mut rng = Rng::new(11);
+    let mut night = Vec::new();
+    for ino in 0..5000 {
+        let name = format!("a/directory/{}", rng.below(1 << 30));
+        let inode = Inode {
+            links: Some(1 + u32::from(ino % 10 == 0)),
+            parent_ino: Some(2),
+            path: Some(name.as_str().into()),
+            extents: (ino % 7 > 0).then(|| (0..ino % 4).map(|at| extent(at, &mut rng)).collect()),
+            ..Inode::new(rng.below(1 << 40), Some(ino as u32), Regular, ino)
+        };
+        if ino % 10 == 0 {
+            night.push(Inode {
+                path: Some(format!("b/{name}").into()),
+                parent_ino: Some(3),
+                ..inode.clone()
+            });
+        }
+        night.push(inode);
+    }
+    let mut written = Vec::new();
+    for memory in [20_000, 1 << 30] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.parquet");
+        let mut output = SnapshotOutput::with_memory(&path, Form::Full, false, memory).unwrap();
+        output.snapshot(info(0)).unwrap();
+        for inode in &night {
+            output.inode(inode.clone()).unwrap();
+        }
+        assert_eq!(files_in(dir.path()).len(), 1, "the inode table");
+        let mut told = Vec::new();
+        let counts = output.finish_watched(&mut |rows| {
+            told.push(rows);
+            Ok(())
+        });
+        let counts = counts.unwrap();
+        assert_eq!((counts.rows, counts.further_names), (5000, 500));
+        assert_eq!((counts.repairs.lines(), told), (vec![], vec![4096]));
+        let files = files_in(dir.path()).into_iter();
+        let files = files.map(|name| (fs::read(dir.path().join(&name)).unwrap(), name));
+        written.push(files.collect::<Vec<_>>());
+    }
+    assert_eq!(written[0].len(), 3);
+    assert!(written[0] == written[1]);
+}
+
+#[test]
+fn a_work_that_is_stopped_while_rows_are_stored_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.parquet");
+    let mut output = SnapshotOutput::with_memory(&path, Form::Full, false, 1000).unwrap();
+    output.snapshot(info(0)).unwrap();
+    for ino in 0..10_000 {
+        output.inode(Inode::new(ino, None, Regular, ino)).unwrap();
+    }
+    let stopped = output.finish_watched(&mut |_| Err(std::io::ErrorKind::Interrupted.into()));
+    assert!(stopped.unwrap_err().to_string().contains("s.parquet"));
+    assert_eq!(files_in(dir.path()), Vec::<String>::new());
+}
+
+/// Lists of extents that no encoding makes smaller, so that a group of rows would take more memory than it may.
+#[test]
+fn groups_of_rows_with_long_lists_of_extents_end_early() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.parquet");
+    let mut rng = Rng::new(5);
+    let mut fragmented = |ino| {
+        let extents = (0..20_000).map(|at| Extent {
+            logical_bytes: at << 32,
+            physical_bytes: rng.next_u64() >> 1,
+            length_bytes: rng.next_u64() >> 32,
+            flags: 0,
+        });
+        Inode {
+            extents: Some(extents.collect()),
+            ..Inode::new(ino, None, Regular, ino)
+        }
+    };
+    let inodes: Vec<Inode> = (0..300).map(&mut fragmented).collect();
+    let mut writer = InodeWriter::create(&path, Form::Full, false).unwrap();
+    for inode in &inodes {
+        writer.write(0, inode).unwrap();
+    }
+    writer.finish().unwrap();
+    let file = fs::File::open(&path).unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let groups = reader.metadata().row_groups();
+    assert!(groups.len() > 1);
+    assert!(
+        groups
+            .iter()
+            .all(|group| group.total_byte_size() < 90 << 20)
+    );
+    let expected = inodes
+        .into_iter()
+        .map(|inode| (0, SnapshotRow::Present(inode)));
+    assert!(rows(&path).into_iter().eq(expected));
 }

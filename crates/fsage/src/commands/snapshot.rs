@@ -1,22 +1,20 @@
 //! `fsage snapshot`: what is on a file system, and where.
 
-mod tally;
 mod timer;
 
 use crate::summary;
-use crate::ui::{self, Ui};
+use crate::ui::{self, Ui, go_on};
 use anyhow::Context;
 use fsage_collect::{Anonymous, Report, Salt};
-use fsage_core::SnapshotSink;
 use fsage_core::size::human;
 use fsage_data::snapshot::{Form, SnapshotCounts, SnapshotOutput};
+use fsage_lab::Watch;
 use fsage_lab::collect::{How, collect};
 use serde_json::json;
 use std::io::Write;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use tally::{Counting, Tally};
 
 /// The file beside anonymized snapshots that holds their salt.
 const SALT: &str = "fsage-anonymize.salt";
@@ -77,44 +75,38 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     }
     let started = Instant::now();
     let mut output = SnapshotOutput::create(&args.output, Form::Full, args.force)?;
-    let (report, tally) = if args.anonymize {
-        let path = args.output.with_file_name(SALT);
-        let salt = Salt::read_or_make(&path);
-        let salt = salt.with_context(|| format!("{}: cannot use the salt", path.display()))?;
-        let mut anonymous = Anonymous::new(&mut output, salt, args.keep_extensions);
-        let (mut report, tally) = collect_counting(args, &mut anonymous, ui)?;
-        report.info = Anonymous::info(report.info);
-        (report, tally)
-    } else {
-        collect_counting(args, &mut output, ui)?
-    };
-    output.complete_snapshot(report.info.clone(), report.free.as_deref())?;
-    let counts = output.finish()?;
-    for warning in &report.warnings {
-        ui.warn(warning);
-    }
-    print(args, &report, &tally, &counts, started.elapsed())
-}
-
-/// Collects from whatever the path is, and counts.
-fn collect_counting(
-    args: &Args,
-    sink: &mut dyn SnapshotSink,
-    ui: Ui,
-) -> anyhow::Result<(Report, Tally)> {
-    let mut counting = Counting::new(sink);
     let how = How {
         threads: args.threads,
         stale: args.stale,
     };
-    let report = collect(&args.path, how, &mut counting, &ui)?;
-    Ok((report, counting.done()))
+    let report = if args.anonymize {
+        let path = args.output.with_file_name(SALT);
+        let salt = Salt::read_or_make(&path);
+        let salt = salt.with_context(|| format!("{}: cannot use the salt", path.display()))?;
+        let mut anonymous = Anonymous::new(&mut output, salt, args.keep_extensions);
+        let mut report = collect(&args.path, how, &mut anonymous, &ui)?;
+        report.info = Anonymous::info(report.info);
+        report
+    } else {
+        collect(&args.path, how, &mut output, &ui)?
+    };
+    output.complete_snapshot(report.info.clone(), report.free.as_deref())?;
+    let watch: &dyn Watch = &ui;
+    let bar = watch.bar_count(Some(report.rows), "storing");
+    let counts = output.finish_watched(&mut |rows| {
+        bar.set_position(rows);
+        go_on()
+    })?;
+    drop(bar);
+    for warning in &report.warnings {
+        ui.warn(warning);
+    }
+    print(args, &report, &counts, started.elapsed())
 }
 
 fn print(
     args: &Args,
     report: &Report,
-    tally: &Tally,
     counts: &SnapshotCounts,
     took: Duration,
 ) -> anyhow::Result<()> {
@@ -129,10 +121,10 @@ fn print(
             "walk_ns": info.walk_ns,
             "inodes": counts.rows,
             "further_names": counts.further_names,
-            "bytes": report.bytes,
-            "placed_files": tally.files,
-            "extents": tally.extents,
-            "files_in_pieces": tally.in_pieces,
+            "bytes": counts.regular.bytes,
+            "placed_files": counts.regular.placed,
+            "extents": counts.regular.extents,
+            "files_in_pieces": counts.regular.in_pieces,
             "free_runs": report.free.as_ref().map(Vec::len),
             "unreadable": report.unreadable,
             "vanished": report.vanished,
@@ -145,12 +137,18 @@ fn print(
         table.add_row(["file system", fs_type]);
         table.add_row(["inodes", &counts.rows.to_string()]);
         table.add_row(["further names of inodes", &counts.further_names.to_string()]);
-        table.add_row(["bytes in regular files", &human(report.bytes)]);
-        table.add_row(["regular files with blocks", &tally.files.to_string()]);
-        table.add_row(["of these, in several pieces", &tally.in_pieces.to_string()]);
+        table.add_row(["bytes in regular files", &human(counts.regular.bytes)]);
+        table.add_row([
+            "regular files with blocks",
+            &counts.regular.placed.to_string(),
+        ]);
+        table.add_row([
+            "of these, in several pieces",
+            &counts.regular.in_pieces.to_string(),
+        ]);
         table.add_row([
             "extents a file",
-            &format!("{:.3}", tally.extents_per_file()),
+            &format!("{:.3}", counts.regular.extents_per_file()),
         ]);
         if let Some(free) = &report.free {
             table.add_row(["runs of free space", &free.len().to_string()]);

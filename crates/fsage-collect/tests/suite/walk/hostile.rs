@@ -1,11 +1,12 @@
 //! Trees that are deep, wide, or change while they are walked.
 
 use crate::common::{snapshot_unsynced, unsynced};
-use fsage_collect::walk_path;
+use fsage_collect::{Memory, WalkOptions, walk_path};
 use fsage_core::SinkError;
 use fsage_core::snapshot::{Inode, SnapshotInfo, SnapshotSink};
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, mkdirat, open, openat, renameat_with};
 use std::fs::{self, File};
+use std::num::NonZero;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
@@ -79,7 +80,34 @@ fn a_large_directory_is_walked_piece_by_piece() {
         File::create(folder.path().join(format!("file number {i}"))).unwrap();
     }
     let (layout, report) = snapshot_unsynced(folder.path());
-    assert_eq!((layout.inodes.len(), report.inodes), (50_001, 50_001));
+    assert_eq!((layout.inodes.len(), report.rows), (50_001, 50_001));
+}
+
+/// More directories than may wait, in two levels: those that were found come before the rest of the one that holds them.
+#[test]
+fn a_directory_of_many_directories_is_walked_whole() {
+    let folder = TempDir::new().unwrap();
+    for i in 0..20_000 {
+        fs::create_dir(folder.path().join(format!("directory {i}"))).unwrap();
+    }
+    for i in 0..17_000 {
+        fs::create_dir(folder.path().join(format!("directory 7/{i}"))).unwrap();
+    }
+    for threads in [1, 3] {
+        let options = WalkOptions {
+            threads: NonZero::new(threads).unwrap(),
+            ..unsynced()
+        };
+        let mut memory = Memory::default();
+        let report = walk_path(folder.path(), &options, &mut memory, &mut |_, _| Ok(())).unwrap();
+        let layout = memory.layout(&report);
+        assert_eq!((layout.inodes.len(), report.rows), (37_001, 37_001));
+        let inside = |inode: &&Inode| {
+            let path = inode.path.as_deref();
+            path.is_some_and(|path| path.starts_with("directory 7/"))
+        };
+        assert_eq!(layout.inodes.iter().filter(inside).count(), 17_000);
+    }
 }
 
 #[test]

@@ -2,4 +2,5 @@
 
 mod hostile;
 mod images;
+mod stored;
 mod trees;
