@@ -25,7 +25,7 @@ const BATCH_ROWS: usize = 256;
 
 /// So many directories may wait. Beyond that, those that were found come before the rest of a directory that holds
 /// millions of them.
-const WAITING: usize = 1 << 14;
+const WAITING: usize = 1 << 12;
 /// Directories that a thread may leave half read.
 const HALF_READ: usize = 16;
 

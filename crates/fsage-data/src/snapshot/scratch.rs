@@ -25,7 +25,7 @@ impl Scratch {
     fn error(&self, source: io::Error) -> DataError {
         let action = match source.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                "no room to sort the rows of a snapshot, which takes about 250 bytes a row beside the output: make \
+                "no room to sort the rows of a snapshot, which takes about 200 bytes a row beside the output: make \
                  room there, or name an output on another file system"
             }
             _ => "cannot use a temporary file there",
@@ -121,7 +121,10 @@ impl RunWriter {
     /// The file from its start.
     pub fn finish(self) -> Result<RunReader, DataError> {
         let scratch = self.scratch;
-        let written = self.file.into_inner().map_err(|e| e.into_error());
+        let written = self
+            .file
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error);
         let rewound = written.and_then(|mut file| file.rewind().map(|()| file));
         Ok(RunReader {
             file: BufReader::with_capacity(BUFFER_BYTES, rewound.map_err(|e| scratch.error(e))?),

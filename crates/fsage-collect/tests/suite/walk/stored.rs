@@ -58,12 +58,8 @@ fn a_full_disk_is_told_with_its_folder_and_nothing_stays() {
         let inode = Inode::new(rng.next_u64(), None, FileKind::Regular, size_bytes);
         output.inode(inode).err()
     });
-    let mut error: &dyn std::error::Error = &*failed.expect("a full disk");
-    let mut told = error.to_string();
-    while let Some(source) = error.source() {
-        told += &format!(": {source}");
-        error = source;
-    }
+    let error = failed.expect("a full disk");
+    let told = format!("{error}: {}", error.source().expect("a reason"));
     let root = mounted.root().display().to_string();
     assert!(
         told.starts_with(&root) && !told.contains("s.parquet"),
