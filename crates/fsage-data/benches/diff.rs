@@ -8,7 +8,7 @@ use criterion::{Criterion, Throughput, criterion_group};
 use fsage_core::snapshot::SnapshotSource;
 use fsage_data::snapshot::diff::{Identity, SnapshotRef, diff_snapshots};
 use fsage_data::snapshot::{Form, InodeWriter, SnapshotSeries};
-use made_up::{inode, number, print_peak_memory};
+use made_up::{inode, number, summarize};
 use std::path::{Path, PathBuf};
 
 mod made_up;
@@ -77,6 +77,5 @@ criterion_group!(benches, snapshots);
 
 fn main() {
     benches();
-    Criterion::default().configure_from_args().final_summary();
-    print_peak_memory();
+    summarize();
 }

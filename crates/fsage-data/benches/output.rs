@@ -1,14 +1,14 @@
 //! How fast a snapshot is stored whose rows come as a walk gives them, and in how much memory: directory by directory,
 //! each at a random place among the inodes, one file in sixteen with a second name.
 //!
-//! `FSAGE_BENCH_INODES` sets the size, 1,000,000 by default. At its end the bench prints the peak memory of the process,
-//! as Linux knows it: it must not depend on the size.
+//! `FSAGE_BENCH_INODES` sets the size, 1,000,000 by default. At its end the bench prints the peak memory of the
+//! process, as Linux knows it: it must not depend on the size.
 
 use criterion::{Criterion, Throughput, criterion_group};
 use fsage_core::SnapshotSink;
 use fsage_core::snapshot::SnapshotInfo;
 use fsage_data::snapshot::{Form, SnapshotCounts, SnapshotOutput};
-use made_up::{inode, number, print_peak_memory};
+use made_up::{inode, number, summarize};
 use std::path::Path;
 
 mod made_up;
@@ -62,6 +62,5 @@ criterion_group!(benches, snapshots);
 
 fn main() {
     benches();
-    Criterion::default().configure_from_args().final_summary();
-    print_peak_memory();
+    summarize();
 }

@@ -1,5 +1,6 @@
 //! A made-up file system of any size, and what a process took.
 
+use criterion::Criterion;
 use fsage_core::snapshot::{Inode, source_flags};
 use fsage_core::{Extent, FileKind, Rng};
 
@@ -58,8 +59,9 @@ pub fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |n| n.parse().expect("a number"))
 }
 
-/// Prints the peak memory of this process, as Linux knows it.
-pub fn print_peak_memory() {
+/// Ends a bench: prints its summary, and the peak memory of this process, as Linux knows it.
+pub fn summarize() {
+    Criterion::default().configure_from_args().final_summary();
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     for line in status.lines().filter(|line| line.starts_with("VmHWM")) {
         println!("peak memory: {line}");

@@ -83,7 +83,7 @@ fn a_large_directory_is_walked_piece_by_piece() {
     assert_eq!((layout.inodes.len(), report.rows), (50_001, 50_001));
 }
 
-/// More directories than may wait, in two levels: those that were found come before the rest of the one that holds them.
+/// More directories than may wait, in two levels: those that were found come before the rest of what holds them.
 #[test]
 fn a_directory_of_many_directories_is_walked_whole() {
     let folder = TempDir::new().unwrap();
