@@ -27,7 +27,7 @@ fn write(path: &Path, inodes: u64, epochs: std::ops::Range<u64>, details: bool) 
 
 fn pair(dir: &Path, inodes: u64, details: bool) -> [SnapshotRef; 2] {
     [0, 1].map(|epoch| {
-        let path = dir.join(format!("{inodes}-{epoch}.parquet"));
+        let path = dir.join(format!("{inodes}-{epoch}-{details}.parquet"));
         write(&path, inodes, epoch..epoch + 1, details);
         SnapshotRef {
             path,
