@@ -494,3 +494,38 @@ fn groups_of_rows_with_long_lists_of_extents_end_early() {
         .map(|inode| (0, SnapshotRow::Present(inode)));
     assert!(rows(&path).into_iter().eq(expected));
 }
+
+/// The second of three hard links does not say its directory, whose row comes last.
+#[test]
+fn a_name_that_waits_for_its_directory_holds_up_those_behind_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("s.parquet");
+    let mut output = SnapshotOutput::create(&path, Form::Full, false).unwrap();
+    output.snapshot(info(0)).unwrap();
+    let named = |ino: u64, kind: FileKind, path: &str, parent: Option<u64>| Inode {
+        path: Some(path.into()),
+        parent_ino: parent,
+        ..Inode::new(ino, None, kind, 0)
+    };
+    for ino in [3, 5, 7] {
+        let parent = (ino != 5).then_some(20);
+        output
+            .inode(named(ino, Regular, &format!("d/{ino}"), parent))
+            .unwrap();
+        output
+            .inode(named(ino, Regular, &format!("a{ino}"), Some(2)))
+            .unwrap();
+    }
+    output.inode(named(20, Directory, "d", None)).unwrap();
+    let counts = output.finish().unwrap();
+    assert_eq!(
+        (counts.further_names, counts.repairs),
+        (3, Repairs::default())
+    );
+    let mut names = NamesReader::open(dir.path().join("s.names.parquet")).unwrap();
+    let names = names.names_of(0).unwrap().into_iter();
+    let names: Vec<_> = names
+        .map(|n| (n.ino, n.parent_ino, n.name.into_string()))
+        .collect();
+    assert_eq!(names, [3, 5, 7].map(|ino| (ino, 20, ino.to_string())));
+}
