@@ -34,6 +34,8 @@ pub struct Aged {
     pub operations: u64,
     /// Operations that were not done.
     pub skipped: u64,
+    /// Bytes that were written.
+    pub bytes_written: u64,
 }
 
 /// An empty file system of a specification.
@@ -143,6 +145,7 @@ pub fn age(
             measures,
             operations: total.operations(),
             skipped: total.skipped(),
+            bytes_written: total.bytes_written,
         })
     });
     aged.collect()

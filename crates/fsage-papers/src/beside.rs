@@ -1,6 +1,6 @@
 //! What a paper published of the same file systems under the same workload.
 
-use crate::comparison::{Measured, Verdict};
+use crate::comparison::Measured;
 use crate::paper::{Experiments, Paper};
 use fsage_lab::benching::{State, lines};
 use fsage_lab::report::{Beside, Group, Life, Subject};
@@ -42,16 +42,12 @@ fn section(group: &Group) -> Option<Section> {
         "here",
         "verdict",
     ]);
-    for line in lines
-        .iter()
-        .filter(|line| line.verdict != Verdict::NotMeasured)
-    {
+    for line in lines.iter().filter(|line| line.is_measured()) {
         let [id, statement, published, ours, verdict] = line.cells().try_into().ok()?;
-        let place = line.expected.place.clone();
         data.rows.push(vec![
             id.into(),
             statement.into(),
-            place.map_or(Cell::Null, Cell::from),
+            line.expected.place.clone().into(),
             published.into(),
             line.expected.band_text().map_or(Cell::Null, Cell::from),
             ours.into(),

@@ -1,6 +1,7 @@
 //! What the papers on allocators of FFS need: their file systems, aged and empty, and a laboratory to measure them in.
 
 use super::aged::{self, Aged, State};
+use super::comparison::Measured;
 use super::figure::{Exhibit, Sheet};
 use super::lab::Lab;
 use super::paper::{Allocators, Paper};
@@ -133,7 +134,11 @@ impl Bench<'_> {
         self.lab.run(&HOT_FILES, state, self.paper.run.repetitions)
     }
 
-    fn spec(&self, name: &str) -> anyhow::Result<&str> {
+    /// The specification of a target.
+    ///
+    /// # Errors
+    /// The paper has no such target.
+    pub fn spec(&self, name: &str) -> anyhow::Result<&str> {
         let spec = self.paper.run.targets.get(name);
         let spec = spec.with_context(|| {
             format!(
@@ -142,6 +147,17 @@ impl Bench<'_> {
             )
         })?;
         Ok(spec)
+    }
+
+    /// The inputs of the workload, as it came out on one file system: rows `<id>.operations`, `<id>.bytes`, `<id>.files`.
+    pub fn measure_inputs(id: &str, aged: &Aged, measured: &mut Measured) {
+        for (what, ours) in [
+            ("operations", aged.operations as f64),
+            ("bytes", aged.bytes_written as f64 / 1e9),
+            ("files", aged.measures.sums.files.regular as f64),
+        ] {
+            measured.figure(&format!("{id}.{what}"), Some(ours));
+        }
     }
 
     /// What the workload left on each file system.

@@ -10,11 +10,19 @@
 //! FOLDER/*.parquet           the aging workload, or several
 //! ```
 //!
+//! Of all papers together each has a folder of its own in it, beside:
+//!
+//! ```text
+//! FOLDER/index.html          the tally of every paper, and what differs and why
+//! FOLDER/tally.csv, differs.csv, reproduction.json   the same
+//! ```
+//!
 //! It is made under another name, and gets its own when it is complete. The same command gives the same bytes.
 
 use super::comparison::Line;
 use super::figure::{Exhibit, csv_cell};
 use super::paper::Paper;
+use super::together::Together;
 use super::{Reproduction, page};
 use anyhow::{Context, bail};
 use fsage_durable::TemporaryFolder;
@@ -76,16 +84,63 @@ impl Folder {
         })
     }
 
-    /// Where the workload goes.
-    pub fn workload(&self) -> PathBuf {
-        self.at.path().join("workload.parquet")
+    /// The part of a paper: all of the folder, or the folder of its name in it where there are several papers.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn part(&self, name: Option<&str>) -> anyhow::Result<Part> {
+        let at = name.map_or_else(
+            || self.at.path().to_owned(),
+            |name| self.at.path().join(name),
+        );
+        if name.is_some() {
+            std::fs::create_dir(&at).with_context(|| at.display().to_string())?;
+        }
+        Ok(Part(at))
     }
 
-    /// Writes everything, and gives the folder its name.
+    /// Writes what all papers give together.
     ///
     /// # Errors
     /// The system refuses.
-    pub fn finish(self, paper: &Paper, made: &Reproduction) -> anyhow::Result<()> {
+    pub fn write_together(&self, together: &Together, options: &str) -> anyhow::Result<()> {
+        let part = Part(self.at.path().to_owned());
+        let page = fsage_report::render(&together.report(options));
+        part.write("index.html", &page.context("the page cannot be made")?)?;
+        for sheet in [together.tally(), together.differs()] {
+            part.write(&format!("{}.csv", sheet.slug), &sheet.csv())?;
+        }
+        part.write(MARK, &(serde_json::to_string_pretty(together)? + "\n"))
+    }
+
+    /// Gives the folder its name.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn publish(self) -> anyhow::Result<()> {
+        if self.to.symlink_metadata().is_ok() {
+            self.at.replace()?;
+        } else {
+            self.at.publish()?;
+        }
+        Ok(())
+    }
+}
+
+/// The part of a folder that a paper has.
+pub struct Part(PathBuf);
+
+impl Part {
+    /// Where the workload goes.
+    pub fn workload(&self) -> PathBuf {
+        self.0.join("workload.parquet")
+    }
+
+    /// Writes all of a paper but its workload.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn fill(&self, paper: &Paper, made: &Reproduction) -> anyhow::Result<()> {
         for exhibit in &made.exhibits {
             match exhibit {
                 Exhibit::Figure(figure) => {
@@ -104,35 +159,26 @@ impl Folder {
         let page = fsage_report::render(&page::report(paper, made));
         self.write("index.html", &page.context("the page cannot be made")?)?;
         let report = serde_json::to_string_pretty(&Report::new(paper, made))?;
-        self.write(MARK, &(report + "\n"))?;
-        if self.to.symlink_metadata().is_ok() {
-            self.at.replace()?;
-        } else {
-            self.at.publish()?;
-        }
-        Ok(())
+        self.write(MARK, &(report + "\n"))
     }
 
     fn write(&self, name: &str, text: &str) -> anyhow::Result<()> {
-        Ok(fsage_durable::write(
-            &self.at.path().join(name),
-            text,
-            false,
-        )?)
+        Ok(fsage_durable::write(&self.0.join(name), text, false)?)
     }
 }
 
 fn comparison_csv(lines: &[Line]) -> String {
-    let mut out = String::from("id,place,statement,kind,published,upper,ours,detail,verdict\n");
+    let mut out =
+        String::from("id,place,statement,kind,known,published,upper,ours,detail,verdict\n");
     for line in lines {
         let expected = &line.expected;
         let number = |value: Option<f64>| value.map(|v| v.to_string()).unwrap_or_default();
-        let kind = format!("{:?}", expected.kind).to_lowercase();
         let cells = [
             expected.id.clone(),
-            expected.place.clone().unwrap_or_default(),
+            expected.place.clone(),
             expected.statement.clone(),
-            kind,
+            expected.kind.as_str().to_owned(),
+            expected.known.as_str().to_owned(),
             number(expected.value),
             number(expected.upper),
             number(line.ours),
@@ -175,7 +221,8 @@ mod tests {
             terminal: vec![],
         };
         let folder = Folder::begin(&to, true).unwrap();
-        folder.finish(&paper, &made).unwrap();
+        folder.part(None).unwrap().fill(&paper, &made).unwrap();
+        folder.publish().unwrap();
         let mut names: Vec<String> = fs::read_dir(&to)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())

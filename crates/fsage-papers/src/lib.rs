@@ -6,15 +6,19 @@
 //! | `lab` | benchmarks over a disk and a host |
 //! | `aged`, `experiments` | of the papers on allocators of FFS: file systems, aged and empty |
 //! | `sizes`, `by_blocks`, `hot`, `layout_by_day` | what is measured of them |
+//! | `remade` | the papers' way to a workload, on a truth of ours |
 //! | `cheng` | a bulletin board on disks that are rearranged: runs, figures, tables, statements |
 //! | `smith96`, `smith97`, `seltzer95`, `ganger97` | the figures and tables of a paper, one file each |
-//! | `comparison` | published, ours, verdict |
+//! | `comparison` | published, ours, verdict; the tally |
+//! | `words` | what words such as "comparable" mean here |
+//! | `together` | all papers on one page |
 //! | `figure`, `page`, `folder` | CSV, charts, the page, and the folder with all of it |
 //!
 //! It stands on `fsage-lab` and what that uses, and prints nothing. [`Papers`] puts the papers beside a run that
 //! repeats one of their comparisons.
 //!
-//! Published numbers are compared with, and drawn as rings; nothing of ours is computed from them.
+//! Published numbers are compared with, and drawn as rings. What of ours is made from them says so: a row that is
+//! calibrated or true by construction is no result.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -32,10 +36,13 @@ mod lab;
 mod layout_by_day;
 mod page;
 pub mod paper;
+mod remade;
 mod seltzer95;
 mod sizes;
 mod smith96;
 mod smith97;
+pub mod together;
+pub mod words;
 
 use anyhow::bail;
 use comparison::Line;
@@ -47,7 +54,6 @@ use paper::{Experiments, Paper};
 use std::path::Path;
 
 pub use beside::Papers;
-pub use page::tally;
 
 /// What came out.
 #[derive(Debug)]

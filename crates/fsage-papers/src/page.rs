@@ -1,6 +1,6 @@
 //! The page of a reproduction, as a report.
 
-use super::comparison::{Line, Verdict};
+use super::comparison::{Line, Tally, Verdict};
 use super::figure::{BarChart, Exhibit, Figure, Sheet};
 use super::paper::Paper;
 use super::{Reproduction, facts};
@@ -18,8 +18,9 @@ pub fn report(paper: &Paper, made: &Reproduction) -> Report {
         Section {
             id: "comparison".to_owned(),
             title: "Beside the paper".to_owned(),
-            lead: "Every number and statement of the paper, with ours beside it. Met is a figure within a band around \
-                   the published one, and a statement that holds for our curves."
+            lead: "Every figure, table and claim of the paper, with ours beside it, and how the published value is \
+                   known. Met is a figure that agrees within the band of its kind, and a statement that holds for our \
+                   curves. Inputs and what is true by construction are no results, and do not count."
                 .to_owned(),
             exhibits: vec![comparison(&made.lines)],
         },
@@ -69,18 +70,6 @@ pub fn report(paper: &Paper, made: &Reproduction) -> Report {
     }
 }
 
-/// How many lines came out how.
-pub fn tally(lines: &[Line]) -> String {
-    let count = |verdict| lines.iter().filter(|line| line.verdict == verdict).count();
-    format!(
-        "{} of {} statements and figures are met, {} differ, {} were not measured.",
-        count(Verdict::Met),
-        lines.len(),
-        count(Verdict::Differs),
-        count(Verdict::NotMeasured)
-    )
-}
-
 /// The tally, and what differs.
 fn verdict(lines: &[Line]) -> Vec<Finding> {
     let finding = |text, tone| Finding {
@@ -104,7 +93,7 @@ fn verdict(lines: &[Line]) -> Vec<Finding> {
         );
         finding(text, Tone::Bad)
     });
-    std::iter::once(finding(tally(lines), Tone::Neutral))
+    std::iter::once(finding(Tally::of(lines).to_string(), Tone::Neutral))
         .chain(differs)
         .collect()
 }
@@ -116,18 +105,26 @@ fn comparison(lines: &[Line]) -> page::Exhibit {
         "published",
         "ours",
         "verdict",
-        "place and reading",
+        "known",
+        "place",
+        "arithmetic, reading, reason",
     ]);
     for line in lines {
-        let notes = [&line.expected.place, &line.expected.measured];
+        let row = &line.expected;
+        let notes = [&row.source, &row.from, &row.measured, &row.not_measurable];
         let notes: Vec<&str> = notes.into_iter().flatten().map(String::as_str).collect();
-        let cells = line.cells().into_iter().chain([notes.join("; ")]);
+        let further = [
+            row.known.as_str().to_owned(),
+            row.place.clone(),
+            notes.join("; "),
+        ];
+        let cells = line.cells().into_iter().chain(further);
         data.rows.push(cells.map(Cell::from).collect());
     }
     page::Exhibit::Table(page::Sheet {
         id: "comparison-table".to_owned(),
         title: "Published and ours".to_owned(),
-        description: tally(lines),
+        description: Tally::of(lines).to_string(),
         data,
     })
 }
@@ -140,7 +137,8 @@ fn shown(paper: &Paper, exhibit: &Exhibit) -> page::Exhibit {
     }
 }
 
-fn table(sheet: &Sheet) -> page::Sheet {
+/// A table of the page.
+pub fn table(sheet: &Sheet) -> page::Sheet {
     let header: Vec<&str> = sheet.header.iter().map(String::as_str).collect();
     let mut data = DataTable::new(&header);
     let rows = sheet.rows.iter();
@@ -263,7 +261,7 @@ mod tests {
 
     fn made(paper: &Paper) -> Reproduction {
         let mut measured = Measured::default();
-        measured.figure("S96.1", Some(1.55));
+        measured.figure("S96.2", Some(1.40));
         measured.shape("S96.4", Some((false, "a < b & c".into())));
         Reproduction {
             lines: measured.compare(paper),
@@ -306,10 +304,10 @@ mod tests {
             .fold(page, |page, tag| page.replace(tag, ""));
         for text in [
             "S96.10.orig.end",
-            "1.55",
+            "1.40",
             "a &lt; b &amp; c",
             "1 &gt; 0",
-            "1 of 32",
+            "1 of 2 claims of the paper are met, 1 differ. Not counted:",
             "Differs, S96.4:",
             "fsage reproduce smith96 --seed 1 --repetitions 10 --device st32430n --host pentium-120<",
         ] {

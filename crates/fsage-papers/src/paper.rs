@@ -3,40 +3,44 @@
 
 use super::ganger97::plan::Grouping;
 use super::seltzer95::plan::Logging;
+use crate::words;
 use anyhow::{Context, bail};
 use fsage_core::size;
 use fsage_workload::preset::{self, Preset};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Name of a paper, its `run.toml` and its `expected.toml`.
-pub const PAPERS: [(&str, &str, &str); 5] = [
-    (
-        "smith96",
-        include_str!("../../../papers/smith96/run.toml"),
-        include_str!("../../../papers/smith96/expected.toml"),
-    ),
-    (
-        "smith97",
-        include_str!("../../../papers/smith97/run.toml"),
-        include_str!("../../../papers/smith97/expected.toml"),
-    ),
-    (
-        "seltzer95",
-        include_str!("../../../papers/seltzer95/run.toml"),
-        include_str!("../../../papers/seltzer95/expected.toml"),
-    ),
-    (
-        "ganger97",
-        include_str!("../../../papers/ganger97/run.toml"),
-        include_str!("../../../papers/ganger97/expected.toml"),
-    ),
-    (
-        "cheng",
-        include_str!("../../../papers/cheng/run.toml"),
-        include_str!("../../../papers/cheng/expected.toml"),
-    ),
+/// What lies in `papers/` of a paper.
+pub struct Files {
+    /// Its name.
+    pub name: &'static str,
+    run: &'static str,
+    expected: &'static str,
+    contents: &'static str,
+    met: &'static str,
+}
+
+macro_rules! files {
+    ($name:literal) => {
+        Files {
+            name: $name,
+            run: include_str!(concat!("../../../papers/", $name, "/run.toml")),
+            expected: include_str!(concat!("../../../papers/", $name, "/expected.toml")),
+            contents: include_str!(concat!("../../../papers/", $name, "/contents.toml")),
+            met: include_str!(concat!("../../../papers/", $name, "/met.toml")),
+        }
+    };
+}
+
+/// The papers.
+pub const PAPERS: [Files; 5] = [
+    files!("smith96"),
+    files!("smith97"),
+    files!("seltzer95"),
+    files!("ganger97"),
+    files!("cheng"),
 ];
 
 /// A paper: its experiments and its numbers.
@@ -48,6 +52,52 @@ pub struct Paper {
     pub run: Run,
     /// What it reports.
     pub expected: Vec<Expected>,
+    /// What it has: every figure, table and section is named by a row.
+    pub contents: Contents,
+    looks: Vec<Look>,
+}
+
+/// What a paper has, from its own text.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contents {
+    /// Figures, from 1 on.
+    pub figures: u32,
+    /// Tables, from 1 on.
+    pub tables: u32,
+    /// Sections that tell a mechanism, a method or a result.
+    pub sections: Vec<String>,
+}
+
+impl Contents {
+    /// Every place that a row must name.
+    pub fn places(&self) -> Vec<String> {
+        let numbered = |what: &str, count: u32| {
+            (1..=count)
+                .map(move |n| format!("{what} {n}"))
+                .collect::<Vec<_>>()
+        };
+        let sections = self
+            .sections
+            .iter()
+            .map(|section| format!("section {section}"));
+        [
+            numbered("figure", self.figures),
+            numbered("table", self.tables),
+            sections.collect(),
+        ]
+        .concat()
+    }
+}
+
+/// Rows that are met by a run with certain options.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Look {
+    /// The options of `fsage reproduce` that the run has beside the name of the paper; empty as printed.
+    options: String,
+    /// The rows.
+    met: Vec<String>,
 }
 
 /// What is run for a paper.
@@ -223,20 +273,80 @@ pub fn short(bytes: u64) -> String {
     }
 }
 
-/// What kind of figure a paper gives, and what its band means.
+/// What kind of figure a paper gives, and how far ours may be from it. The bands come from the papers: what Seltzer et
+/// al. call agreement between a model and a measurement, how far apart Smith and Seltzer's real and simulated layouts
+/// are, the last printed digit, the scatter of a count. Words are in `words`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// One figure over another; the band is a difference.
+    /// One figure over another: within 0.10.
     Ratio,
-    /// A layout score or another share of blocks or files; the band is a difference.
+    /// A layout score or another share of blocks or files: within 0.03, half of the smaller of the differences with
+    /// which Smith and Seltzer are content.
     Layout,
-    /// So many times, or such a share; the band is a share of the value.
-    Factor,
-    /// Anything with a unit; the band is a share of the value.
+    /// A round figure: within half a unit of the last printed digit.
+    Round,
+    /// A share of so many tests: within its standard deviation.
+    Count,
+    /// Anything with a unit, of a machine: within 15 % of the value.
     Absolute,
-    /// A statement about curves, without a value.
+    /// A figure that is met exactly or not at all.
+    Exact,
+    /// "An order of magnitude".
+    OrderOfMagnitude,
+    /// "Comparable", "the same", of two figures by their ratio.
+    Comparable,
+    /// "Nearly" or "slightly less than" the value.
+    Nearly,
+    /// A statement about curves or a mechanism, without a value.
     Shape,
+}
+
+impl Kind {
+    /// The word of `expected.toml`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Ratio => "ratio",
+            Kind::Layout => "layout",
+            Kind::Round => "round",
+            Kind::Count => "count",
+            Kind::Absolute => "absolute",
+            Kind::Exact => "exact",
+            Kind::OrderOfMagnitude => "order-of-magnitude",
+            Kind::Comparable => "comparable",
+            Kind::Nearly => "nearly",
+            Kind::Shape => "shape",
+        }
+    }
+}
+
+/// How a published value is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Known {
+    /// The paper prints it.
+    Printed,
+    /// It follows from what the paper prints, by the arithmetic of the row.
+    Derived,
+    /// It was read off a figure.
+    Figure,
+    /// It is an input: the workload is made so that it comes out.
+    Calibrated,
+    /// The program is built so, or computes it from the paper's own constants.
+    Construction,
+}
+
+impl Known {
+    /// In words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Known::Printed => "printed",
+            Known::Derived => "derived",
+            Known::Figure => "read off a figure",
+            Known::Calibrated => "calibrated",
+            Known::Construction => "by construction",
+        }
+    }
 }
 
 /// One number or statement of a paper.
@@ -245,17 +355,21 @@ pub enum Kind {
 pub struct Expected {
     /// Its name here.
     pub id: String,
-    /// Where the paper has it, as far as is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<String>,
+    /// Where the paper has it: sections, figures and tables, with commas between them.
+    pub place: String,
     /// What it says.
     pub statement: String,
     /// How it is read or measured here, where the statement leaves that open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<String>,
+    /// How the value or the statement is known.
+    pub known: Known,
+    /// The arithmetic of a derived value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
     /// What kind of figure.
     pub kind: Kind,
-    /// The published figure; none of a shape.
+    /// The published figure; none of a shape or of a word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
     /// The other end, where a range is published.
@@ -264,37 +378,74 @@ pub struct Expected {
     /// Its unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// How far a figure may be off and still count as met.
+    /// One of the last printed digit of a round figure.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub band: Option<f64>,
-    /// `--check` fails where it is not met.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub required: bool,
+    pub digit: Option<f64>,
+    /// Of so many tests it is a share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<u32>,
+    /// What is claimed, where the paper allows several readings: each is a row, and they count once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: Option<String>,
+    /// Where it comes from, if not from the paper; such a row does not count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Why it cannot be measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_measurable: Option<String>,
 }
 
 impl Expected {
-    /// Whether a figure of ours lies within the band.
+    /// Whether a figure of ours agrees.
     pub fn is_met_by(&self, ours: f64) -> bool {
-        let (Some(value), Some(band)) = (self.value, self.band) else {
-            return false;
-        };
-        let upper = self.upper.unwrap_or(value);
-        let allowed = |end: f64| match self.kind {
-            Kind::Absolute | Kind::Factor => end.abs() * band,
-            _ => band,
-        };
-        // Decimal figures are no binary ones: 1.68 is within 0.10 of 1.58.
-        value - ours <= allowed(value) + 1e-9 && ours - upper <= allowed(upper) + 1e-9
+        match (self.kind, self.value, self.upper) {
+            (Kind::OrderOfMagnitude, ..) => words::order_of_magnitude(ours),
+            (Kind::Comparable, ..) => words::comparable(ours),
+            (Kind::Nearly, Some(value), _) => words::nearly(ours / value),
+            (_, Some(value), upper) => {
+                let upper = upper.unwrap_or(value);
+                // Decimal figures are no binary ones: 1.68 is within 0.10 of 1.58.
+                value - ours <= self.allowed(value) + 1e-9
+                    && ours - upper <= self.allowed(upper) + 1e-9
+            }
+            (_, None, _) => false,
+        }
     }
 
-    /// How far a figure may be from the published one, as text; none of a statement.
-    pub fn band_text(&self) -> Option<String> {
-        let band = self.band?;
-        Some(match self.kind {
-            Kind::Absolute | Kind::Factor => format!("± {:.0} %", 100.0 * band),
-            _ => format!("± {band:.2}"),
-        })
+    /// How far ours may be from one end of the published range.
+    fn allowed(&self, end: f64) -> f64 {
+        match self.kind {
+            Kind::Ratio => 0.10,
+            Kind::Layout => 0.03,
+            Kind::Round => self.digit.unwrap_or(0.0) / 2.0,
+            Kind::Count => (end * (1.0 - end) / f64::from(self.of.unwrap_or(1))).sqrt(),
+            Kind::Absolute => end.abs() * words::AGREEMENT,
+            _ => 0.0,
+        }
     }
+
+    /// How far a figure may be from the published one, as text; none of a statement or a word.
+    pub fn band_text(&self) -> Option<String> {
+        let value = self.value?;
+        match self.kind {
+            Kind::Absolute => Some(format!("± {:.0} %", 100.0 * words::AGREEMENT)),
+            Kind::Nearly => Some(format!("{:.0} % less", 100.0 * words::AGREEMENT)),
+            Kind::Exact => Some("exactly".to_owned()),
+            Kind::Round => Some(format!("± {}", self.allowed(value))),
+            _ => Some(format!("± {:.2}", self.allowed(value))),
+        }
+    }
+
+    /// Whether it is a row of the paper itself.
+    pub fn is_own(&self) -> bool {
+        self.source.is_none()
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MetFile {
+    look: Vec<Look>,
 }
 
 #[derive(Deserialize)]
@@ -309,25 +460,74 @@ impl Paper {
     /// # Errors
     /// There is none; the known ones are named.
     pub fn named(name: &str) -> anyhow::Result<Paper> {
-        let Some((name, run, expected)) = PAPERS.iter().find(|(known, ..)| *known == name) else {
-            let known: Vec<&str> = PAPERS.iter().map(|(known, ..)| *known).collect();
-            bail!(
-                "no paper is called `{name}`; known: {} (`fsage reproduce --list`)",
-                known.join(", ")
-            );
+        let Some(files) = PAPERS.iter().find(|files| files.name == name) else {
+            let known = PAPERS.map(|files| files.name).join(", ");
+            bail!("no paper is called `{name}`; known: {known} (`fsage reproduce --list`)");
         };
-        Paper::parse(name, run, expected)
+        Paper::parse(files)
     }
 
-    fn parse(name: &str, run: &str, expected: &str) -> anyhow::Result<Paper> {
-        let run: Run = toml::from_str(run).with_context(|| format!("papers/{name}/run.toml"))?;
-        let expected: ExpectedFile =
-            toml::from_str(expected).with_context(|| format!("papers/{name}/expected.toml"))?;
+    fn parse(files: &Files) -> anyhow::Result<Paper> {
+        fn read<T: DeserializeOwned>(name: &str, file: &str, text: &str) -> anyhow::Result<T> {
+            toml::from_str(text).with_context(|| format!("papers/{name}/{file}.toml"))
+        }
+        let name = files.name;
+        let expected: ExpectedFile = read(name, "expected", files.expected)?;
+        let met: MetFile = read(name, "met", files.met)?;
         Ok(Paper {
             name: name.to_owned(),
-            run,
+            run: read(name, "run", files.run)?,
             expected: expected.expected,
+            contents: read(name, "contents", files.contents)?,
+            looks: met.look,
         })
+    }
+
+    /// The options of `fsage reproduce` that lead from what is printed to this run, each behind a blank.
+    pub fn options(&self) -> String {
+        let mut options = String::new();
+        let Ok(printed) = Paper::named(&self.name) else {
+            return options;
+        };
+        let (ours, printed) = (&self.run, &printed.run);
+        if ours.seed != printed.seed {
+            let _ = write!(options, " --seed {}", ours.seed);
+        }
+        if ours.repetitions != printed.repetitions {
+            let _ = write!(options, " --repetitions {}", ours.repetitions);
+        }
+        if ours.device != printed.device {
+            let _ = write!(options, " --device {}", ours.device);
+        }
+        if ours.host != printed.host {
+            let _ = write!(options, " --host {}", ours.host);
+        }
+        options + &ours.experiments.options_from(&printed.experiments)
+    }
+
+    /// The rows that a run with these options must meet.
+    ///
+    /// # Errors
+    /// None are known with these options; those with which they are known are named.
+    pub fn required(&self) -> anyhow::Result<&[String]> {
+        let options = self.options();
+        let look = self
+            .looks
+            .iter()
+            .find(|look| look.options == options.trim_start());
+        let look = look.with_context(|| {
+            let known = self.looks.iter().map(|look| match &*look.options {
+                "" => "none".to_owned(),
+                options => format!("`{options}`"),
+            });
+            let known: Vec<String> = known.collect();
+            format!(
+                "--check: which rows are met is known of {} with these options: {}",
+                self.name,
+                known.join(", ")
+            )
+        })?;
+        Ok(&look.met)
     }
 
     /// The published figure of that name.
@@ -499,8 +699,7 @@ mod tests {
 
     #[test]
     fn every_paper_is_read_and_its_presets_are_known() {
-        for (name, ..) in PAPERS {
-            let paper = Paper::named(name).unwrap();
+        for paper in all() {
             fsage_lab::device::disk(&paper.run.device).unwrap();
             assert!(fsage_host::HostParams::preset(&paper.run.host).is_some());
             for spec in paper.run.targets.values() {
@@ -548,55 +747,124 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_unique_and_figures_have_what_their_kind_needs() {
-        for (name, ..) in PAPERS {
-            let paper = Paper::named(name).unwrap();
+    fn a_row_has_what_its_kind_and_its_verdict_need() {
+        for paper in all() {
+            let name = &paper.name;
             let mut ids: Vec<&str> = paper.expected.iter().map(|e| e.id.as_str()).collect();
             ids.sort_unstable();
             let count = ids.len();
             ids.dedup();
             assert_eq!(ids.len(), count, "{name}");
-            for expected in &paper.expected {
-                let is_shape = expected.kind == Kind::Shape;
-                assert_eq!(expected.value.is_none(), is_shape, "{}", expected.id);
-                assert_eq!(expected.band.is_none(), is_shape, "{}", expected.id);
-                let upper = expected.upper.or(expected.value);
-                assert!(upper >= expected.value, "{}", expected.id);
+            for row in &paper.expected {
+                let id = &row.id;
+                let without = [Kind::Shape, Kind::OrderOfMagnitude, Kind::Comparable];
+                assert_eq!(row.value.is_none(), without.contains(&row.kind), "{id}");
+                assert_eq!(row.digit.is_some(), row.kind == Kind::Round, "{id}");
+                assert_eq!(row.of.is_some(), row.kind == Kind::Count, "{id}");
+                assert_eq!(row.from.is_some(), row.known == Known::Derived, "{id}");
+                assert!(row.upper.or(row.value) >= row.value, "{id}");
+                if let Some(claim) = &row.claim {
+                    let readings = paper
+                        .expected
+                        .iter()
+                        .filter(|e| e.claim.as_ref() == Some(claim));
+                    assert!(readings.count() > 1, "{id}: the only reading of {claim}");
+                }
             }
         }
     }
 
-    /// Ratios within ten percentage points, absolute figures within 25 %: the bands of the specification.
+    /// `contents.toml` is what the paper has; `place` of a row names nothing else, and all rows together name all of it.
     #[test]
-    fn a_band_is_a_difference_or_a_share() {
-        let expected = |kind, value, band| Expected {
+    fn every_figure_table_and_section_of_a_paper_has_a_row() {
+        for paper in all() {
+            let places = paper.contents.places();
+            let mut named = std::collections::BTreeSet::new();
+            for row in &paper.expected {
+                for place in row.place.split(", ").filter(|_| row.is_own()) {
+                    assert!(
+                        places.iter().any(|known| known == place) || place == "abstract",
+                        "{}: {place}",
+                        row.id
+                    );
+                    named.insert(place);
+                }
+            }
+            let missing: Vec<&String> = places
+                .iter()
+                .filter(|place| !named.contains(place.as_str()))
+                .collect();
+            assert!(missing.is_empty(), "{}: {missing:?}", paper.name);
+        }
+    }
+
+    #[test]
+    fn what_must_be_met_are_rows_that_can_be() {
+        for paper in all() {
+            for look in &paper.looks {
+                for id in &look.met {
+                    let row = paper.expected.iter().find(|row| row.id == *id);
+                    let row = row.unwrap_or_else(|| panic!("papers/{}/met.toml: {id}", paper.name));
+                    assert!(row.not_measurable.is_none(), "{id}");
+                }
+            }
+            assert!(paper.required().is_ok(), "{}: as printed", paper.name);
+        }
+        let mut other = Paper::named("smith96").unwrap();
+        other.run.seed = 9;
+        other.run.experiments.set_days(2).unwrap();
+        assert_eq!(other.options(), " --seed 9 --days 2");
+        assert!(other.required().unwrap_err().to_string().contains("none"));
+    }
+
+    fn all() -> [Paper; 5] {
+        PAPERS.map(|files| Paper::named(files.name).unwrap())
+    }
+
+    fn row(kind: Kind, value: f64) -> Expected {
+        Expected {
             id: String::new(),
-            place: None,
+            place: String::new(),
             statement: String::new(),
             measured: None,
+            known: Known::Printed,
+            from: None,
             kind,
             value: Some(value),
             upper: None,
             unit: None,
-            band: Some(band),
-            required: false,
-        };
-        let ratio = expected(Kind::Ratio, 1.58, 0.10);
+            digit: None,
+            of: None,
+            claim: None,
+            source: None,
+            not_measurable: None,
+        }
+    }
+
+    /// By hand: 15 % of 2.0 is 0.3; half of one below 3 and above 4 are 2.5 and 4.5; of 48 tests nine are 0.1875, whose
+    /// deviation is the root of 0.1875 x 0.8125 / 48 = 0.0563.
+    #[test]
+    fn a_band_follows_from_the_kind() {
+        let ratio = row(Kind::Ratio, 1.58);
         assert!(ratio.is_met_by(1.48) && ratio.is_met_by(1.68) && !ratio.is_met_by(1.69));
-        let absolute = expected(Kind::Absolute, 2.0, 0.25);
-        assert!(absolute.is_met_by(1.5) && absolute.is_met_by(2.5) && !absolute.is_met_by(1.49));
-        // By hand: 30 % below 3 and above 4 are 2.1 and 5.2.
+        let absolute = row(Kind::Absolute, 2.0);
+        assert!(absolute.is_met_by(1.7) && absolute.is_met_by(2.3) && !absolute.is_met_by(1.69));
         let range = Expected {
             upper: Some(4.0),
-            ..expected(Kind::Factor, 3.0, 0.30)
+            digit: Some(1.0),
+            ..row(Kind::Round, 3.0)
         };
-        let met = [2.09, 2.1, 3.5, 5.2, 5.21].map(|ours| range.is_met_by(ours));
+        let met = [2.49, 2.5, 3.5, 4.5, 4.51].map(|ours| range.is_met_by(ours));
         assert_eq!(met, [false, true, true, true, false]);
-        let texts = [ratio, absolute].map(|expected| expected.band_text());
-        assert_eq!(
-            texts,
-            [Some("± 0.10".to_owned()), Some("± 25 %".to_owned())]
-        );
+        let count = Expected {
+            of: Some(48),
+            ..row(Kind::Count, 0.1875)
+        };
+        assert!(count.is_met_by(7.0 / 48.0) && !count.is_met_by(6.0 / 48.0));
+        assert!(row(Kind::Nearly, 3.0).is_met_by(2.66) && !row(Kind::Nearly, 3.0).is_met_by(3.1));
+        assert!(row(Kind::Exact, 80.0).is_met_by(80.0) && !row(Kind::Exact, 80.0).is_met_by(81.0));
+        let texts = [ratio, absolute, range, count].map(|row| row.band_text().unwrap());
+        assert_eq!(texts, ["± 0.10", "± 15 %", "± 0.5", "± 0.06"]);
     }
 
     #[test]

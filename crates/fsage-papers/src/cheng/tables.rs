@@ -34,6 +34,13 @@ pub struct Setting {
     pub run: Run,
 }
 
+impl Setting {
+    /// Whether no file is ever used often enough to move.
+    pub fn moves_nothing(&self) -> bool {
+        self.key == "threshold" && self.value == "1000000"
+    }
+}
+
 /// The modified file system as printed, and with every other value.
 pub fn settings(study: &Study<'_>) -> Vec<Setting> {
     let Some(&percent) = study.plan.utilization.first() else {

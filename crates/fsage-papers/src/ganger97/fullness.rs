@@ -5,7 +5,6 @@ use super::{AS_USED, Bench, NAMES, OfEach, state};
 use crate::aged::{self, State};
 use crate::comparison::Measured;
 use crate::figure::{Curve, Exhibit, Figure, Point, Sheet};
-use crate::sizes::mean;
 use anyhow::{Context, bail};
 use fsage_core::{Layout, WorkloadHeader};
 use fsage_lab::error;
@@ -80,8 +79,19 @@ impl Fullness {
             let over = faster(aged.both(), fresh.neither(), phase);
             measured.figure(&format!("G97.5.{phase}.conventional"), over);
         }
-        let gains = FIRST_THREE.into_iter().filter_map(gain);
-        measured.figure("G97.5.better", mean(gains).map(|gain| gain - 1.0));
+        let better: Option<Vec<f64>> = FIRST_THREE.map(gain).into_iter().collect();
+        measured.shape(
+            "G97.5.better",
+            better.map(|better| {
+                let text: Vec<String> = better.iter().map(|gain| percent(gain - 1.0)).collect();
+                // 40 to 60 %, to half of the last digit.
+                let holds = better.iter().all(|gain| (1.35..=1.65).contains(gain));
+                (
+                    holds,
+                    format!("create, read, overwrite: {}", text.join(", ")),
+                )
+            }),
+        );
     }
 
     /// A chart a phase, and the table.

@@ -5,6 +5,7 @@ use super::{AS_USED, Bench, NAMES, OfEach};
 use crate::comparison::Measured;
 use crate::figure::{Bar, BarChart, Exhibit};
 use crate::lab::Raw;
+use crate::words;
 use fsage_bench::benchmarks::Sequential;
 use fsage_bench::benchmarks::large_file::LARGE_FILE_1997;
 use fsage_core::Layout;
@@ -12,9 +13,6 @@ use std::borrow::Cow;
 
 /// The phases of the benchmark, and whether they write.
 const PHASES: [(&str, bool); 3] = [("create", true), ("read", false), ("overwrite", true)];
-/// What counts as the same throughput.
-const SAME: f64 = 0.05;
-
 /// The benchmark, and the disk without a file system.
 pub struct LargeFile {
     each: OfEach<Phases>,
@@ -67,9 +65,14 @@ impl LargeFile {
             let others = self.each.0.iter();
             others.filter_map(move |of| Some(Self::rate(of, phase)? / neither?))
         });
-        let off = shares.map(|share| (share - 1.0).abs()).reduce(f64::max);
-        let text = |off| format!("at most {:.1} % apart", 100.0 * off);
-        measured.shape("G97.6.same", off.map(|off| (off <= SAME, text(off))));
+        let farthest = shares.max_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()));
+        measured.shape(
+            "G97.6.same",
+            farthest.map(|share| {
+                let text = format!("at most {:.1} % apart", 100.0 * (share - 1.0).abs());
+                (words::nearly_the_same(share), text)
+            }),
+        );
         let shares = PHASES.iter().flat_map(|&(phase, writes)| {
             let rates = self
                 .each
@@ -83,7 +86,7 @@ impl LargeFile {
             "G97.6.bandwidth",
             least.map(|least| {
                 (
-                    least > 0.5,
+                    words::is_most(least),
                     format!("at least {} of the raw disk", percent(least)),
                 )
             }),

@@ -1,14 +1,14 @@
 //! Files of one size each: created, read, written over, deleted, on empty file systems (section 3).
 
 use super::rates::{Rates, Unit, over};
-use super::{Bench, Systems};
+use super::{Bench, LOG_8K, Systems};
 use crate::comparison::Measured;
 use crate::figure::{Curve, Exhibit, Figure, Published};
 use crate::paper::Paper;
 use crate::sizes::mean;
+use crate::words;
 use fsage_bench::benchmarks::Sequential;
 use fsage_bench::benchmarks::sequential::SEQUENTIAL_1995;
-use fsage_report::chart::size_text;
 use fsage_report::svg::Axis;
 use std::borrow::Cow;
 use std::ops::RangeBounds;
@@ -38,7 +38,7 @@ impl BySize {
             ..SEQUENTIAL_1995
         };
         Ok(BySize {
-            systems: bench.on_all(&benchmark)?,
+            systems: bench.on_all(&benchmark, LOG_8K)?,
             bandwidth: bench.plan.bandwidth_mb_per_s,
         })
     }
@@ -57,6 +57,8 @@ impl BySize {
             let ratio = over(create(lfs, bytes), create(m8r0, bytes));
             measured.figure(row, ratio);
         }
+        let below = ratios(lfs, m8r0, Unit::Megabytes, "create", ..64 * KB);
+        measured.figure("S95.1.range", range(&below).map(|(_, most)| most));
         for (row, rates) in [
             ("S95.2.lfs", lfs),
             ("S95.2.m8r0", m8r0),
@@ -67,7 +69,8 @@ impl BySize {
         }
         measured.shape("S95.3.alike", self.reads_are_alike());
         measured.shape("S95.3.shape", self.reads_dip());
-        measured.shape("S95.4.lfs", self.log_reads_faster());
+        measured.shape("S95.4.lfs", self.log_reads_faster(2 * MB));
+        measured.shape("S95.4.lfs.conclusion", self.log_reads_faster(4 * MB));
         measured.shape("S95.4.gaps", self.gaps_read_slower());
         measured.shape("S95.4.drop", self.indirect_blocks_cost_more());
         measured.figure("S95.5.lfs", large(lfs, "read"));
@@ -79,6 +82,7 @@ impl BySize {
         measured.figure("S95.6.log", over(above(m8r2), above(lfs)));
         let deletes = |rates: &Rates, bytes| rates.mean(Unit::Files, "delete", bytes);
         measured.figure("S95.7.small", over(deletes(lfs, KB), deletes(m8r0, KB)));
+        measured.shape("S95.7.to-64K", self.small_deletes());
         measured.shape("S95.7.drop", self.deletes_drop());
         let ratios = ratios(lfs, m8r0, Unit::Files, "delete", LARGE..);
         measured.figure("S95.7.large", mean(ratios.into_iter().map(|(_, r)| r)));
@@ -90,7 +94,7 @@ impl BySize {
         measured.figure("S95.9.read", over(large(m8r2, "read"), large(lfs, "read")));
     }
 
-    /// Below 64 KB the log and both clustered FFS are read within a quarter of each other.
+    /// Below 64 KB the log and an FFS are comparable in reading.
     fn reads_are_alike(&self) -> Option<(bool, String)> {
         let all = ratios(
             &self.systems.lfs,
@@ -101,7 +105,7 @@ impl BySize {
         );
         let (least, most) = range(&all)?;
         Some((
-            least >= 0.75 && most <= 1.25,
+            words::comparable(least) && words::comparable(most),
             format!("the log at {least:.2} to {most:.2} of m8r0"),
         ))
     }
@@ -123,13 +127,14 @@ impl BySize {
         Some((holds, text))
     }
 
-    fn log_reads_faster(&self) -> Option<(bool, String)> {
+    /// From 64 KB up to a size.
+    fn log_reads_faster(&self, to: u64) -> Option<(bool, String)> {
         let all = ratios(
             &self.systems.lfs,
             &self.systems.m8r0,
             Unit::Megabytes,
             "read",
-            64 * KB..=2 * MB,
+            64 * KB..=to,
         );
         let (least, most) = range(&all)?;
         Some((
@@ -188,46 +193,48 @@ impl BySize {
         ))
     }
 
-    /// The log has an indirect block from 64 KB on, an FFS at 128 KB.
-    fn deletes_drop(&self) -> Option<(bool, String)> {
-        let at = |rates: &Rates, kb: u64| rates.mean(Unit::Files, "delete", kb * KB);
-        let log = over(at(&self.systems.lfs, 64), at(&self.systems.lfs, 32))?;
-        let ffs = over(at(&self.systems.m8r0, 128), at(&self.systems.m8r0, 64))?;
+    /// An order of magnitude at every size up to 64 KB.
+    fn small_deletes(&self) -> Option<(bool, String)> {
+        let Systems { lfs, m8r0, .. } = &self.systems;
+        let (least, most) = range(&ratios(lfs, m8r0, Unit::Files, "delete", ..=64 * KB))?;
         Some((
-            log < 0.7 && ffs < 0.7,
-            format!("lfs x {log:.2} at 64 KB, m8r0 x {ffs:.2} at 128 KB"),
+            words::order_of_magnitude(least) && words::order_of_magnitude(most),
+            format!("{least:.1} to {most:.1} times as fast"),
         ))
     }
 
+    /// With blocks of 8 KB both have their first indirect block behind 96 KB.
+    fn deletes_drop(&self) -> Option<(bool, String)> {
+        let at = |rates: &Rates, kb: u64| rates.mean(Unit::Files, "delete", kb * KB);
+        let step = |rates: &Rates| over(at(rates, 128), at(rates, 64));
+        let (log, ffs) = (step(&self.systems.lfs)?, step(&self.systems.m8r0)?);
+        Some((
+            log < 0.7 && ffs < 0.7,
+            format!("from 64 to 128 KB: lfs x {log:.2}, m8r0 x {ffs:.2}"),
+        ))
+    }
+
+    /// 43 to 65 % of the bandwidth at every size below 64 KB, to half of the last digit.
     fn small_writes(&self) -> Option<(bool, String)> {
         let sizes = self.systems.lfs.all(Unit::Megabytes, "create");
-        let small: Vec<(u64, f64)> = sizes
-            .into_iter()
-            .filter(|(bytes, _)| *bytes < 64 * KB)
+        let small = sizes.into_iter().filter(|(bytes, _)| *bytes < 64 * KB);
+        let small: Vec<(u64, f64)> = small
             .map(|(bytes, rate)| (bytes, rate / self.bandwidth))
             .collect();
         let (least, most) = range(&small)?;
-        let within = small
-            .iter()
-            .find(|(_, share)| (0.43..=0.65).contains(share));
-        let from = within.map_or("no size".to_owned(), |(bytes, _)| size_text(*bytes));
         Some((
-            least >= 0.43 && most <= 0.65,
-            format!(
-                "{:.0} to {:.0} %; within the range from {from} on",
-                100.0 * least,
-                100.0 * most
-            ),
+            least >= 0.425 && most <= 0.655,
+            format!("{:.0} to {:.0} %", 100.0 * least, 100.0 * most),
         ))
     }
 
     /// A chart a phase, and how many times the log is faster.
     pub fn exhibits(&self, paper: &Paper) -> Vec<Exhibit> {
         let mut charts = vec![
-            self.figure("create", "Creating files, by size (section 3)"),
-            self.figure("read", "Reading files, by size (section 3)"),
-            self.figure("overwrite", "Writing over files, by size (section 3)"),
-            self.figure("delete", "Deleting files, by size (section 3)"),
+            self.figure("create", "Creating files, by size (figure 3)"),
+            self.figure("read", "Reading files, by size (figure 4)"),
+            self.figure("overwrite", "Writing over files, by size (figure 5)"),
+            self.figure("delete", "Deleting files, by size (figure 6)"),
         ];
         let largest = self.systems.lfs.all(Unit::Megabytes, "create");
         if let Some(&(bytes, _)) = largest.last().filter(|(bytes, _)| *bytes >= LARGE) {
@@ -281,15 +288,9 @@ impl BySize {
             curve("lfs over m8r0, creating", Unit::Megabytes, "create"),
             curve("lfs over m8r0, deleting", Unit::Files, "delete"),
         ];
-        let rings = [
-            (0, KB, "S95.1.1K"),
-            (0, 2 * KB, "S95.1.2K"),
-            (0, 32 * KB, "S95.1.32K"),
-            (0, 512 * KB, "S95.1.512K"),
-            (1, KB, "S95.7.small"),
-        ];
-        let published = rings.map(|(curve, bytes, row)| Published {
-            curve: curves[curve].name.clone(),
+        let rings = [(2 * KB, "S95.1.2K"), (32 * KB, "S95.1.32K")];
+        let published = rings.map(|(bytes, row)| Published {
+            curve: curves[0].name.clone(),
             x: bytes as f64,
             y: paper.value(row),
         });
@@ -360,8 +361,8 @@ mod tests {
             ("read", 16, 0.8),
             ("read", 64, 1.5),
             ("read", 128, 1.4),
-            ("delete", 32, 100.0),
-            ("delete", 64, 50.0),
+            ("delete", 64, 400.0),
+            ("delete", 128, 200.0),
         ];
         let ffs = [
             ("create", 1, 0.05),
@@ -384,7 +385,7 @@ mod tests {
     }
 
     /// By hand: 0.5 over 0.05 is 10; 0.5 MB/s are 20 % of 2.5, which is not in the range; 1.4 over 1.5 is a smaller
-    /// drop than 1.2 over 1.6; 50 over 100 is a sudden drop, 36 over 40 none.
+    /// drop than 1.2 over 1.6; 200 over 400 is a sudden drop, 36 over 40 none; 400 over 40 is an order of magnitude.
     #[test]
     fn what_the_curves_say_comes_from_the_curves() {
         let by_size = by_size();
@@ -396,13 +397,11 @@ mod tests {
         assert_eq!(holds(by_size.reads_dip()), Some(true));
         assert_eq!(holds(by_size.reads_are_alike()), Some(true));
         assert_eq!(holds(by_size.indirect_blocks_cost_more()), Some(true));
-        assert_eq!(holds(by_size.log_reads_faster()), Some(false), "64 KB");
+        assert_eq!(holds(by_size.log_reads_faster(MB)), Some(false), "64 KB");
         assert_eq!(holds(by_size.deletes_drop()), Some(false));
+        assert_eq!(holds(by_size.small_deletes()), Some(true));
         let (small, text) = by_size.small_writes().unwrap();
-        assert!(
-            !small && text.contains("20 to 50 %; within the range from 32 KB"),
-            "{text}"
-        );
+        assert!(!small && text == "20 to 50 %", "{text}");
         assert_eq!(by_size.log_overwrites_faster(), None);
         assert_eq!(large(log, "create"), None);
     }

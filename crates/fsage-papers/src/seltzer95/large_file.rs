@@ -1,7 +1,7 @@
 //! A file of 100 MB in five passes (section 2).
 
-use super::rates::{Rates, Unit, over};
-use super::{Bench, Systems};
+use super::rates::{Rates, Unit};
+use super::{Bench, LOG_4K, Systems};
 use crate::comparison::Measured;
 use crate::figure::{Exhibit, Sheet};
 use fsage_bench::benchmarks::LargeFile;
@@ -34,7 +34,7 @@ impl FivePasses {
             ..LARGE_FILE
         };
         Ok(FivePasses {
-            systems: bench.on_all(&benchmark)?,
+            systems: bench.on_all(&benchmark, LOG_4K)?,
             bytes: plan.size.0,
         })
     }
@@ -47,12 +47,6 @@ impl FivePasses {
     pub fn measure(&self, bandwidth: f64, measured: &mut Measured) {
         let Systems { lfs, m1r2, .. } = &self.systems;
         let log = |pass| self.rate(lfs, pass);
-        measured.figure("L95.1", over(log("random-write"), log("create")));
-        let random = log("random-read").zip(self.rate(m1r2, "random-read"));
-        measured.shape(
-            "L95.3",
-            random.map(|(log, ffs)| (log < ffs, format!("{log:.2} and {ffs:.2} MB/s"))),
-        );
         let ffs = self.rate(m1r2, "create");
         measured.figure("L95.4", ffs.map(|rate| rate / bandwidth));
         let again = log("reread").zip(log("random-read"));

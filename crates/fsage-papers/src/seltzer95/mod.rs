@@ -40,6 +40,11 @@ use plan::Logging;
 use rates::Rates;
 use small_files::SmallFiles;
 
+/// The log of section 2, with blocks of 4 KB.
+const LOG_4K: &str = "lfs";
+/// The log of section 3, with blocks of 8 KB as the FFS.
+const LOG_8K: &str = "lfs-8k";
+
 /// The paper, and where its benchmarks run.
 pub struct Bench<'a> {
     /// The paper.
@@ -111,13 +116,13 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
 }
 
 impl Bench<'_> {
-    /// A benchmark on the four file systems, each empty.
+    /// A benchmark on the four file systems, each empty; the log is the target of the section.
     ///
     /// # Errors
     /// A benchmark fails; a target is of another kind; an interrupt.
-    pub fn on_all(&self, benchmark: &dyn Benchmark) -> anyhow::Result<Systems> {
+    pub fn on_all(&self, benchmark: &dyn Benchmark, log: &str) -> anyhow::Result<Systems> {
         Ok(Systems {
-            lfs: self.on(benchmark, "lfs")?,
+            lfs: self.on(benchmark, log)?,
             m1r2: self.on(benchmark, "m1r2")?,
             m8r0: self.on(benchmark, "m8r0")?,
             m8r2: self.on(benchmark, "m8r2")?,

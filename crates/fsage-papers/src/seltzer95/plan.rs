@@ -2,6 +2,7 @@
 
 use crate::paper::{Bytes, Sequential};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A log beside an FFS, and what age does to an FFS.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -80,6 +81,9 @@ pub struct FileSystem {
     pub name: String,
     /// How old it is on the day to which dates are counted, in days.
     pub age_days: u64,
+    /// Dates on which it was looked at on another day than the others: days until the day for which ages are given.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub other_days: BTreeMap<String, u64>,
 }
 
 /// A date.
@@ -122,13 +126,19 @@ impl FileSystem {
     /// The day of a workload of so many days that stands for a date, at least the first. Workloads may be shorter than
     /// the life of a file system: a date is the same share of both.
     pub fn day(&self, days: u64, date: &Date) -> u64 {
-        let lived = self.age_days.saturating_sub(date.days_before);
+        let lived = self.lived(date);
         (days * lived / self.age_days.max(1)).max(1)
     }
 
     /// Its age at a date, in months of 365.25 / 12 days.
     pub fn months(&self, date: &Date) -> f64 {
-        self.age_days.saturating_sub(date.days_before) as f64 * 12.0 / 365.25
+        self.lived(date) as f64 * 12.0 / 365.25
+    }
+
+    /// How old it is on a date, in days.
+    fn lived(&self, date: &Date) -> u64 {
+        let before = self.other_days.get(&date.name).unwrap_or(&date.days_before);
+        self.age_days.saturating_sub(*before)
     }
 }
 
@@ -141,6 +151,7 @@ mod tests {
         let fs = FileSystem {
             name: "cnews".into(),
             age_days: 944,
+            other_days: BTreeMap::from([("October".to_owned(), 300)]),
         };
         let date = |days_before| Date {
             name: String::new(),
@@ -152,5 +163,10 @@ mod tests {
         assert_eq!(fs.day(1, &date(304)), 1);
         assert_eq!(fs.day(118, &date(2000)), 1);
         assert!((fs.months(&date(304)) - 21.03).abs() < 0.01);
+        let october = Date {
+            name: "October".to_owned(),
+            days_before: 304,
+        };
+        assert_eq!(fs.day(944, &october), 644, "its own day");
     }
 }

@@ -1,7 +1,7 @@
 //! Ten thousand files of 1 KB: created, read, deleted (section 2).
 
 use super::rates::{Rates, Unit, over};
-use super::{Bench, Systems};
+use super::{Bench, LOG_4K, Systems};
 use crate::comparison::Measured;
 use crate::figure::{Exhibit, Sheet};
 use crate::paper::Paper;
@@ -30,7 +30,7 @@ impl SmallFiles {
             ..SMALL_FILE
         };
         Ok(SmallFiles {
-            systems: bench.on_all(&benchmark)?,
+            systems: bench.on_all(&benchmark, LOG_4K)?,
             bytes: plan.size.0,
         })
     }
@@ -72,11 +72,8 @@ impl SmallFiles {
         let mut rows = Vec::new();
         for phase in PHASES {
             for (name, rates) in self.systems.named() {
-                let published = match (phase, name) {
-                    ("read", _) => None,
-                    (_, "lfs") => Some(paper.value(&format!("R95.4.lfs.{phase}"))),
-                    _ => Some(paper.value(&format!("R95.4.ffs.{phase}"))),
-                };
+                let printed = phase != "read" && name == "lfs";
+                let published = printed.then(|| paper.value(&format!("R95.4.lfs.{phase}")));
                 let share = |share: Option<f64>| {
                     share.map_or("-".to_owned(), |share| format!("{:.1} %", 100.0 * share))
                 };

@@ -13,6 +13,7 @@ use super::figure::{Exhibit, Figure};
 use super::hot::Hot;
 use super::layout_by_day::{self, Score};
 use super::paper::Paper;
+use super::remade;
 use fsage_core::Layout;
 use hot_files::HotFiles;
 use throughput::Throughput;
@@ -31,7 +32,8 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     let hot = |name| Hot::measure(bench, &aged[name].state, &aged.unread(name).state);
     let (hot_orig, hot_realloc) = (hot("orig")?, hot("realloc")?);
     let raw = bench.lab.raw(orig.state.fs.geometry().size_bytes);
-    let all_realloc = ByBlocks::of(&realloc.state.fs, |_| true);
+    let all = |aged: &Aged| ByBlocks::of(&aged.state.fs, |_| true);
+    let (all_orig, all_realloc) = (all(orig), all(realloc));
     let pair = Pair {
         orig,
         realloc,
@@ -43,7 +45,9 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
         hot: HotFiles {
             orig: &hot_orig,
             realloc: &hot_realloc,
+            all_orig: &all_orig,
             all_realloc: &all_realloc,
+            created_orig: &sizes_orig,
             created_realloc: &sizes_realloc,
         },
     };
@@ -51,6 +55,7 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     let one_position = &aged["orig-nrpos-1"];
     let sizes_one_position = bench.sizes(&one_position.state)?;
     let hot_one_position = hot("orig-nrpos-1")?;
+    let all_one_position = all(one_position);
     let other = Pair {
         orig: one_position,
         realloc,
@@ -60,6 +65,8 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
         },
         hot: HotFiles {
             orig: &hot_one_position,
+            all_orig: &all_one_position,
+            created_orig: &sizes_one_position,
             ..pair.hot
         },
     };
@@ -78,8 +85,11 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
          one takes the next free block, not the one that comes under the head first.",
         &other.measured().compare(paper),
     )));
+    let mut measured = pair.measured();
+    Bench::measure_inputs("S96.0", orig, &mut measured);
+    remade::measure(bench, "S96.F1", "orig", &remade::OF_1996, &mut measured)?;
     Ok(Reproduction {
-        lines: pair.measured().compare(paper),
+        lines: measured.compare(paper),
         exhibits,
         terminal: vec!["layout-by-day", "read-throughput", "write-throughput"],
     })
@@ -106,10 +116,31 @@ impl Pair<'_> {
         let broken = |aged: &Aged| aged.scores.last().map(|score| 1.0 - score);
         let fewer = broken(self.realloc).zip(broken(self.orig));
         measured.figure("S96.10.fewer", fewer.map(|(realloc, orig)| realloc / orig));
+        measured.shape("S96.10.always", self.always_less_fragmented());
+        measured.shape("S96.10.grows", self.difference_grows());
         self.throughput.measure(&mut measured);
-        created_layout::measure(self.throughput.realloc, &mut measured);
+        created_layout::measure(self.throughput.orig, self.throughput.realloc, &mut measured);
         self.hot.measure(&mut measured);
         measured
+    }
+}
+
+impl Pair<'_> {
+    /// How much less fragmented realloc is, by day.
+    fn differences(&self) -> Vec<f64> {
+        let days = self.realloc.scores.iter().zip(&self.orig.scores);
+        days.map(|(realloc, orig)| realloc - orig).collect()
+    }
+
+    fn always_less_fragmented(&self) -> Option<(bool, String)> {
+        let least = self.differences().into_iter().reduce(f64::min)?;
+        Some((least > 0.0, format!("by at least {least:.3}")))
+    }
+
+    fn difference_grows(&self) -> Option<(bool, String)> {
+        let differences = self.differences();
+        let (first, last) = (differences.first()?, differences.last()?);
+        Some((last > first, format!("from {first:.3} to {last:.3}")))
     }
 }
 
@@ -120,7 +151,7 @@ fn by_day(paper: &Paper, aged: &[&Aged]) -> Figure {
         value: paper.value(id),
     };
     layout_by_day::figure(
-        "Layout score by day (figures 1 and 2)",
+        "Layout score by day (figure 2)",
         aged,
         &[
             score("orig", Some(1), "S96.10.orig.day-1"),

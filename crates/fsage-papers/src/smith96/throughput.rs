@@ -1,10 +1,11 @@
-//! Throughput by size of file on the aged file systems (section 5.1, figures 4 and 5).
+//! Throughput by size of file on the aged file systems (section 5.1, figure 4).
 
 use crate::comparison::Measured;
 use crate::figure::{Curve, Exhibit, Figure, Published};
 use crate::lab::Raw;
 use crate::paper::Paper;
 use crate::sizes::{Sizes, What, change, largest, mean, ratios};
+use crate::words;
 use fsage_report::chart::size_text;
 use fsage_report::svg::Axis;
 
@@ -39,7 +40,7 @@ impl Throughput<'_> {
         let writing = self.figure(
             What::Create,
             "write-throughput",
-            "Creating, by size of file (figure 5)",
+            "Creating, by size of file (figure 4)",
             self.raw.write,
             &[
                 (64 * KB, paper.value("S96.2")),
@@ -97,6 +98,13 @@ impl Throughput<'_> {
                 .map(|(_, ratio)| *ratio)
         };
         measured.figure("S96.1", at(&read, 96 * KB));
+        let most = |gains: &[(u64, f64)], is_meant: fn(u64) -> bool| {
+            let gains = gains.iter().filter(|(bytes, _)| is_meant(*bytes));
+            gains.map(|(_, ratio)| *ratio).reduce(f64::max)
+        };
+        measured.figure("S96.1.conclusion", most(&read, |bytes| bytes <= 96 * KB));
+        let both = [read.clone(), create.clone()].concat();
+        measured.figure("S96.3.conclusion", most(&both, |bytes| bytes >= 4 * MB));
         measured.shape("S96.1.largest", largest_is_at(&read, 96 * KB));
         measured.figure("S96.2", at(&create, 64 * KB));
         measured.shape("S96.2.largest", largest_is_at(&create, 64 * KB));
@@ -168,7 +176,7 @@ fn small_differ_little(create: &[(u64, f64)]) -> Option<(bool, String)> {
     let small = create.iter().filter(|p| (16 * KB..=56 * KB).contains(&p.0));
     let (at, ratio) = small.max_by(|a, b| (a.1 - 1.0).abs().total_cmp(&(b.1 - 1.0).abs()))?;
     let text = format!("at most {}, at {}", change(*ratio), size_text(*at));
-    Some(((ratio - 1.0).abs() <= 0.10, text))
+    Some((words::comparable(*ratio), text))
 }
 
 fn largest_is_at(ratios: &[(u64, f64)], bytes: u64) -> Option<(bool, String)> {
@@ -183,7 +191,7 @@ fn largest_is_at(ratios: &[(u64, f64)], bytes: u64) -> Option<(bool, String)> {
 fn nearly_always_faster(read: &[(u64, f64)], create: &[(u64, f64)]) -> Option<(bool, String)> {
     let faster = |ratios: &[(u64, f64)]| ratios.iter().filter(|(_, ratio)| *ratio > 1.0).count();
     let (of_read, of_create) = (faster(read), faster(create));
-    let enough = |faster: usize, of: usize| faster * 10 >= of * 9;
+    let enough = |faster: usize, of: usize| words::is_nearly_all(faster as f64 / of as f64);
     (!read.is_empty() && !create.is_empty()).then(|| {
         (
             enough(of_read, read.len()) && enough(of_create, create.len()),
@@ -199,7 +207,7 @@ fn nearly_always_faster(read: &[(u64, f64)], create: &[(u64, f64)]) -> Option<(b
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comparison::Verdict;
+    use crate::comparison::{Line, Verdict};
     use crate::sizes::tests::sizes;
 
     /// Curves as the paper describes them.
@@ -235,7 +243,7 @@ mod tests {
         Throughput { orig, realloc, raw }.measure(&mut measured);
         let lines = measured.compare(&paper).into_iter();
         lines
-            .filter(|line| line.verdict != Verdict::NotMeasured)
+            .filter(Line::is_measured)
             .map(|line| (line.expected.id, line.verdict))
             .collect()
     }
@@ -244,20 +252,27 @@ mod tests {
     fn curves_as_the_paper_describes_them_meet_all_it_says() {
         let (orig, realloc) = as_published();
         let verdicts = verdicts(&orig, &realloc);
-        assert_eq!(verdicts.len(), 11, "{verdicts:?}");
-        assert!(verdicts.iter().all(|v| v.1 == Verdict::Met), "{verdicts:?}");
+        assert_eq!(verdicts.len(), 13, "{verdicts:?}");
+        // Section 7 contradicts section 5.1 in two of them.
+        let (open, met): (Vec<_>, Vec<_>) = verdicts.iter().partition(|v| v.1 == Verdict::Open);
+        let open: Vec<&str> = open.iter().map(|v| v.0.as_str()).collect();
+        assert_eq!(
+            open,
+            ["S96.1", "S96.1.conclusion", "S96.3", "S96.3.conclusion"]
+        );
+        assert!(met.iter().all(|v| v.1 == Verdict::Met), "{met:?}");
     }
 
-    /// By hand: 2.3 over 2 is 15 % more, and 1.7 over 2 is 15 % less; 64 KB is no small size.
+    /// By hand: 2.4 over 2 is 20 % more, and 1.6 over 2 is 20 % less; 64 KB is no small size.
     #[test]
     fn small_creates_are_judged_by_the_size_that_differs_most() {
         let judged =
             |at_56: f64| small_differ_little(&[(16 * KB, 1.02), (56 * KB, at_56), (64 * KB, 1.44)]);
         assert_eq!(judged(1.0), Some((true, "at most +2.0 %, at 16 KB".into())));
-        let faster = (false, "at most +15.0 %, at 56 KB".to_owned());
-        assert_eq!(judged(2.3 / 2.0), Some(faster));
-        let slower = (false, "at most -15.0 %, at 56 KB".to_owned());
-        assert_eq!(judged(1.7 / 2.0), Some(slower));
+        let faster = (false, "at most +20.0 %, at 56 KB".to_owned());
+        assert_eq!(judged(2.4 / 2.0), Some(faster));
+        let slower = (false, "at most -20.0 %, at 56 KB".to_owned());
+        assert_eq!(judged(1.6 / 2.0), Some(slower));
         assert_eq!(small_differ_little(&[(64 * KB, 1.44)]), None);
     }
 

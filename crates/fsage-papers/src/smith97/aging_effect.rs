@@ -3,7 +3,8 @@
 use crate::comparison::Measured;
 use crate::figure::{Exhibit, Figure, Published};
 use crate::paper::Paper;
-use crate::sizes::{Sizes, What, change, ratios};
+use crate::sizes::{Sizes, What, change, largest, mean, ratios};
+use crate::words;
 use fsage_report::chart::size_text;
 use fsage_report::svg::Axis;
 
@@ -45,14 +46,12 @@ impl AgingEffect<'_> {
                 curves: vec![
                     self.orig_empty.curve("orig, empty", What::Read),
                     self.orig_aged.curve("orig, aged", What::Read),
-                    self.realloc_empty.curve("realloc, empty", What::Read),
-                    self.realloc_aged.curve("realloc, aged", What::Read),
                 ],
                 published: published.into_iter().collect(),
             }),
             Exhibit::Figure(Figure {
                 slug: "policies-empty",
-                title: "Two policies on empty and aged file systems, creating (figure 2)".to_owned(),
+                title: "Two policies on empty and aged file systems, reading (figure 2)".to_owned(),
                 text: "On an empty file system the two policies of 1996 are nearly the same; the aged ones tell them \
                        apart."
                     .to_owned(),
@@ -60,10 +59,10 @@ impl AgingEffect<'_> {
                 x_label: "size of a file, bytes",
                 y_label: "MB/s (10^6)",
                 curves: vec![
-                    self.orig_empty.curve("orig, empty", What::Create),
-                    self.orig_aged.curve("orig, aged", What::Create),
-                    self.realloc_empty.curve("realloc, empty", What::Create),
-                    self.realloc_aged.curve("realloc, aged", What::Create),
+                    self.orig_empty.curve("orig, empty", What::Read),
+                    self.realloc_empty.curve("realloc, empty", What::Read),
+                    self.orig_aged.curve("orig, aged", What::Read),
+                    self.realloc_aged.curve("realloc, aged", What::Read),
                 ],
                 published: Vec::new(),
             }),
@@ -80,22 +79,40 @@ impl AgingEffect<'_> {
     pub fn measure(&self, measured: &mut Measured) {
         measured.figure("S97.9", self.worst().map(|(_, ratio)| ratio));
         measured.shape("S97.10", self.alike_when_empty());
+        let empty = ratios(self.realloc_empty, self.orig_empty, What::Read);
+        let slightly = mean(empty.into_iter().map(|(_, ratio)| ratio));
+        measured.shape(
+            "S97.10.slightly",
+            slightly.map(|ratio| (ratio > 1.0, change(ratio))),
+        );
+        measured.shape("S97.F2B.worse", self.worse_when_aged());
+        let aged = ratios(self.realloc_aged, self.orig_aged, What::Read);
+        measured.figure("S97.F2B.gain", largest(&aged).map(|(_, ratio)| ratio));
+    }
+
+    fn worse_when_aged(&self) -> Option<(bool, String)> {
+        let all = [
+            (self.orig_aged, self.orig_empty),
+            (self.realloc_aged, self.realloc_empty),
+        ]
+        .map(|(aged, empty)| ratios(aged, empty, What::Read))
+        .concat();
+        let slower = all.iter().filter(|(_, ratio)| *ratio < 1.0).count();
+        let text = format!("at {slower} of {} sizes, both policies together", all.len());
+        (!all.is_empty()).then(|| (words::is_nearly_all(slower as f64 / all.len() as f64), text))
     }
 
     fn alike_when_empty(&self) -> Option<(bool, String)> {
-        let mut all = Vec::new();
-        for what in [What::Read, What::Create] {
-            all.extend(ratios(self.realloc_empty, self.orig_empty, what));
-        }
+        let all = ratios(self.realloc_empty, self.orig_empty, What::Read);
         let far = all
             .iter()
             .max_by(|a, b| (a.1 - 1.0).abs().total_cmp(&(b.1 - 1.0).abs()))?;
         let near = all
             .iter()
-            .filter(|(_, ratio)| (ratio - 1.0).abs() <= 0.10)
+            .filter(|(_, ratio)| words::nearly_the_same(*ratio))
             .count();
         Some((
-            near * 10 >= all.len() * 9,
+            words::is_nearly_all(near as f64 / all.len() as f64),
             format!("at most {} apart, at {}", change(far.1), size_text(far.0)),
         ))
     }
@@ -118,6 +135,7 @@ mod tests {
         };
         assert_eq!(effect.worst(), Some((16 << 10, 0.25)));
         assert!(effect.alike_when_empty().unwrap().0);
+        assert!(effect.worse_when_aged().unwrap().0);
         let other = AgingEffect {
             realloc_empty: &aged,
             ..effect

@@ -5,6 +5,7 @@ use crate::by_blocks::TwoBlockFiles;
 use crate::comparison::Measured;
 use crate::figure::{Exhibit, Sheet};
 use crate::paper::Paper;
+use crate::sizes::change;
 use fsage_lab::table::percent;
 
 /// The aged file systems, the baseline and `SmartFrag`.
@@ -56,6 +57,15 @@ impl FreeSpace<'_> {
 
     /// What the paper says of them.
     pub fn measure(&self, measured: &mut Measured) {
+        let [realloc, smartfrag] =
+            [self.realloc, self.smartfrag].map(|aged| aged.measures.utilization());
+        let free = realloc
+            .zip(smartfrag)
+            .map(|(realloc, smartfrag)| (1.0 - smartfrag) / (1.0 - realloc));
+        measured.shape(
+            "S97.7.same",
+            free.map(|ratio| ((ratio - 1.0).abs() <= 0.01, change(ratio))),
+        );
         let shares = [self.realloc, self.smartfrag].map(fragments);
         measured.figure("S97.7.realloc", shares[0].map(|share| share * 100.0));
         measured.figure("S97.7.smartfrag", shares[1].map(|share| share * 100.0));

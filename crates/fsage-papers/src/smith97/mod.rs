@@ -7,12 +7,14 @@ mod smartfrag;
 mod split_files;
 
 use super::Reproduction;
+use super::by_blocks::ByBlocks;
 use super::comparison::{Measured, other_reading};
 use super::experiments::{AgedSet, Bench};
 use super::figure::Exhibit;
 use super::hot::{self, Columns, Hot, over};
 use super::layout_by_day::{self, Score};
 use super::paper::Paper;
+use super::remade;
 use aging_effect::AgingEffect;
 use free_space::FreeSpace;
 use noswitch::NoSwitch;
@@ -44,8 +46,15 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     let mut exhibits = Vec::new();
 
     measured.figure("S97.11", realloc.scores.last().copied());
+    Bench::measure_inputs("S97.0", realloc, &mut measured);
+    let used = realloc.measures.utilization();
+    measured.figure("S97.0.full", used.map(|share| 100.0 * share));
+    remade::measure(bench, "S97.F3", "realloc", &remade::OF_1997, &mut measured)?;
+    let all = ByBlocks::of(&realloc.state.fs, |_| true);
+    measured.shape("S97.F4.small", small_files_are_fragmented(&all));
+    measured.shape("S97.F4.large", large_files_do_not_decline(&all));
     exhibits.push(Exhibit::Figure(layout_by_day::figure(
-        "Layout score by day",
+        "Layout score by day (figure 3)",
         &[orig, realloc, noswitch, smartfrag],
         &[Score {
             target: "realloc",
@@ -134,9 +143,12 @@ fn on_aged_file_systems(
     let smartfrag = &aged["smartfrag"];
     let small_realloc = bench.small_sizes(&realloc.state)?;
     let small_smartfrag = bench.small_sizes(&smartfrag.state)?;
+    let [empty_realloc, empty_smartfrag] =
+        ["realloc", "smartfrag"].map(|name| bench.small_sizes(&bench.empty(name)?));
     let frag = SmartFrag {
         realloc: &small_realloc,
         smartfrag: &small_smartfrag,
+        empty: [&empty_realloc?, &empty_smartfrag?],
     };
     frag.measure(measured);
     exhibits.extend(frag.exhibits());
@@ -196,6 +208,21 @@ fn other_readings(
     ]
 }
 
+/// Files of less than 32 KB, which end in a fragment or have a block more than realloc moves, against larger ones.
+fn small_files_are_fragmented(all: &ByBlocks) -> Option<(bool, String)> {
+    let (small, larger) = (all.over(2..=4)?, all.over(5..=12)?);
+    Some((small < larger, format!("{small:.3} against {larger:.3}")))
+}
+
+/// Files of 2 to 4 MB against those of 1 to 2 MB.
+fn large_files_do_not_decline(all: &ByBlocks) -> Option<(bool, String)> {
+    let (large, before) = (all.at(512)?, all.at(256)?);
+    Some((
+        large >= before - 0.05,
+        format!("{large:.3} against {before:.3}"),
+    ))
+}
+
 fn measure_hot(realloc: &Hot, noswitch: &Hot, measured: &mut Measured) {
     measured.figure(
         "H97.0.files",
@@ -225,5 +252,5 @@ fn hot_table(paper: &Paper, realloc: &Hot, noswitch: &Hot) -> Exhibit {
         hot: &[realloc, noswitch],
         published: &published,
     };
-    Exhibit::Sheet(hot::sheet("Hot files", &columns))
+    Exhibit::Sheet(hot::sheet("Hot files (table 3)", &columns))
 }

@@ -3,11 +3,13 @@
 use crate::exit::No;
 use crate::summary;
 use crate::ui::{self, Ui};
+use anyhow::bail;
 use fsage_papers::Reproduction;
-use fsage_papers::comparison::{self, Line};
+use fsage_papers::comparison::{self, Line, Tally};
 use fsage_papers::figure::{Exhibit, Figure};
 use fsage_papers::folder::{Folder, Report};
 use fsage_papers::paper::{Bytes, PAPERS, Paper};
+use fsage_papers::together::{Done, Together};
 use fsage_report::chart;
 use fsage_report::svg::Axis;
 use serde::Serialize;
@@ -18,17 +20,17 @@ use std::path::PathBuf;
 ///
 /// Ages the paper's simulated file systems with a workload that meets the published statistics, or fills them, and runs
 /// its benchmarks over a simulated disk and host. FOLDER gets a page, and every figure as chart and CSV. A verdict says
-/// whether a figure lies within a band around the published one, or whether a statement holds for our curves. Verdicts
-/// do not fail the command; `--check` does where a required one is not met.
+/// whether a figure agrees with the published one, or whether a statement holds for our curves. Verdicts
+/// do not fail the command; `--check` does where a row is not met that is met today.
 #[derive(Debug, clap::Args)]
 // Every flag of the command line is one.
 #[allow(clippy::struct_excessive_bools)]
 #[command(
     after_help = "Examples:\n  fsage reproduce --list\n  fsage reproduce smith96\n  \
-                        fsage reproduce smith97 -o smith97 --repetitions 3"
+                        fsage reproduce smith97 -o smith97 --repetitions 3\n  fsage reproduce all --check"
 )]
 pub struct Args {
-    /// The paper: see `--list`.
+    /// The paper: see `--list`; `all` for all of them.
     #[arg(value_name = "PAPER", required_unless_present = "list")]
     paper: Option<String>,
     /// Lists the papers.
@@ -73,7 +75,7 @@ pub struct Args {
     /// Replace a reproduction of that name.
     #[arg(long)]
     force: bool,
-    /// Exit with status 1 if a required statement is not met.
+    /// Exit with status 1 if a row is not met that is met today with these options.
     #[arg(long)]
     check: bool,
 }
@@ -82,12 +84,20 @@ fn size(text: &str) -> Result<Bytes, String> {
     Bytes::try_from(text.to_owned())
 }
 
+/// The word for all papers.
+const ALL: &str = "all";
+
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
-    let Some(name) = &args.paper else {
+    let Some(name) = args.paper.as_deref() else {
         return list(args.json);
     };
-    let paper = changed(Paper::named(name)?, args)?;
+    let papers = papers(name, args)?;
+    if args.check {
+        for paper in &papers {
+            paper.required()?;
+        }
+    }
     let to = match &args.output {
         Some(to) => to.clone(),
         None => PathBuf::from(format!("{name}-reproduced")),
@@ -95,28 +105,62 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let folder = Folder::begin(&to, args.force)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = args.threads.map_or(cores, usize::from);
-    let made = fsage_papers::reproduce(&paper, &folder.workload(), threads, &ui)?;
-    folder.finish(&paper, &made)?;
-    let mut out = ui::stdout();
-    if args.json {
-        summary::print_json(&mut out, &Report::new(&paper, &made))?;
-    } else {
-        print(&mut out, &paper, &made)?;
+    let mut all = Vec::new();
+    for paper in papers {
+        let part = folder.part((name == ALL).then_some(paper.name.as_str()))?;
+        let made = fsage_papers::reproduce(&paper, &part.workload(), threads, &ui)?;
+        part.fill(&paper, &made)?;
+        all.push(Done { paper, made });
     }
+    let mut out = ui::stdout();
+    match all.as_slice() {
+        [one] => {
+            if args.json {
+                summary::print_json(&mut out, &Report::new(&one.paper, &one.made))?;
+            } else {
+                print(&mut out, &one.paper, &one.made)?;
+            }
+        }
+        several => {
+            let together = Together::of(several)?;
+            folder.write_together(&together, &options_of_all(args))?;
+            if args.json {
+                summary::print_json(&mut out, &together)?;
+            } else {
+                print_together(&mut out, &together)?;
+            }
+        }
+    }
+    folder.publish()?;
     out.flush()?;
     ui.note(&format!(
         "\nThe page is {}.",
         to.join("index.html").display()
     ));
     if args.check {
-        check(&made.lines)?;
+        check(&all, &ui)?;
     }
     Ok(())
 }
 
-/// The paper as the command line changes it.
-fn changed(mut paper: Paper, args: &Args) -> anyhow::Result<Paper> {
+/// The papers of a name, as the command line changes them. Of all together each takes the options that it knows.
+fn papers(name: &str, args: &Args) -> anyhow::Result<Vec<Paper>> {
+    if name != ALL {
+        return Ok(vec![changed(Paper::named(name)?, args, false)?]);
+    }
+    if args.device.is_some() || args.host.is_some() {
+        bail!("--device, --host: each paper has its own; name one paper");
+    }
+    let papers = PAPERS
+        .iter()
+        .map(|files| changed(Paper::named(files.name)?, args, true));
+    papers.collect()
+}
+
+/// The paper as the command line changes it; `lenient` leaves out options that it has not.
+fn changed(mut paper: Paper, args: &Args, lenient: bool) -> anyhow::Result<Paper> {
     let run = &mut paper.run;
+    let known = |result: anyhow::Result<()>| if lenient { Ok(()) } else { result };
     if let Some(seed) = args.seed {
         run.seed = seed;
     }
@@ -130,29 +174,73 @@ fn changed(mut paper: Paper, args: &Args) -> anyhow::Result<Paper> {
         run.host.clone_from(host);
     }
     if let Some(days) = args.days {
-        run.experiments.set_days(days)?;
+        known(run.experiments.set_days(days))?;
     }
     if let Some(sizes) = &args.sizes {
-        run.experiments.set_sizes(sizes.clone())?;
+        known(run.experiments.set_sizes(sizes.clone()))?;
     }
     if let Some(scale) = args.scale {
-        run.experiments.rearrangement("--scale")?.scale = scale;
+        let plan = run.experiments.rearrangement("--scale");
+        known(plan.map(|plan| plan.scale = scale))?;
     }
     if let Some(percents) = &args.utilization {
-        let plan = run.experiments.rearrangement("--utilization")?;
-        plan.set_utilization(percents.clone());
+        let plan = run.experiments.rearrangement("--utilization");
+        known(plan.map(|plan| plan.set_utilization(percents.clone())))?;
     }
     if let Some(operations) = args.operations {
-        run.experiments.rearrangement("--operations")?.operations = operations;
+        let plan = run.experiments.rearrangement("--operations");
+        known(plan.map(|plan| plan.operations = operations))?;
     }
     Ok(paper)
 }
 
-fn check(lines: &[Line]) -> anyhow::Result<()> {
-    let failed: Vec<&str> = comparison::failed(lines)
-        .iter()
-        .map(|line| line.expected.id.as_str())
-        .collect();
+/// The options of all papers together, each behind a blank.
+fn options_of_all(args: &Args) -> String {
+    let list = |list: &[String]| list.join(",");
+    let sizes = args.sizes.as_ref().map(|sizes| {
+        let sizes: Vec<String> = sizes.iter().map(|size| String::from(*size)).collect();
+        list(&sizes)
+    });
+    let percents = args.utilization.as_ref().map(|percents| {
+        let percents: Vec<String> = percents.iter().map(u64::to_string).collect();
+        list(&percents)
+    });
+    let given = [
+        ("seed", args.seed.map(|n| n.to_string())),
+        ("repetitions", args.repetitions.map(|n| n.to_string())),
+        ("days", args.days.map(|n| n.to_string())),
+        ("sizes", sizes),
+        ("scale", args.scale.map(|n| n.to_string())),
+        ("utilization", percents),
+        ("operations", args.operations.map(|n| n.to_string())),
+    ];
+    let given = given
+        .into_iter()
+        .filter_map(|(name, value)| Some(format!(" --{name} {}", value?)));
+    given.collect()
+}
+
+fn check(all: &[Done], ui: &Ui) -> anyhow::Result<()> {
+    let (mut failed, mut gained) = (Vec::new(), Vec::new());
+    for Done { paper, made } in all {
+        let name = |line: &Line| format!("{} {}", paper.name, line.expected.id);
+        failed.extend(
+            comparison::failed(paper, &made.lines)?
+                .into_iter()
+                .map(name),
+        );
+        gained.extend(
+            comparison::gained(paper, &made.lines)?
+                .into_iter()
+                .map(name),
+        );
+    }
+    if !gained.is_empty() {
+        ui.note(&format!(
+            "met, and not in papers/*/met.toml: {}",
+            gained.join(", ")
+        ));
+    }
     if failed.is_empty() {
         return Ok(());
     }
@@ -165,19 +253,19 @@ struct Listed {
     title: String,
     authors: String,
     published: String,
-    figures: usize,
+    rows: usize,
 }
 
 fn list(json: bool) -> anyhow::Result<()> {
     let mut rows = Vec::new();
-    for (name, ..) in PAPERS {
-        let paper = Paper::named(name)?;
+    for files in PAPERS {
+        let paper = Paper::named(files.name)?;
         rows.push(Listed {
             paper: paper.name,
             title: paper.run.title,
             authors: paper.run.authors,
             published: paper.run.published,
-            figures: paper.expected.len(),
+            rows: paper.expected.len(),
         });
     }
     let mut out = ui::stdout();
@@ -187,8 +275,8 @@ fn list(json: bool) -> anyhow::Result<()> {
         for row in rows {
             writeln!(
                 out,
-                "{:10} {}\n{:10} {}, {}; {} figures and statements",
-                row.paper, row.title, "", row.authors, row.published, row.figures
+                "{:10} {}\n{:10} {}, {}; {} rows",
+                row.paper, row.title, "", row.authors, row.published, row.rows
             )?;
         }
     }
@@ -219,7 +307,17 @@ fn print(out: &mut impl Write, paper: &Paper, made: &Reproduction) -> anyhow::Re
     for line in &made.lines {
         table.add_row(line.cells());
     }
-    writeln!(out, "{table}\n\n{}", fsage_papers::tally(&made.lines))?;
+    writeln!(out, "{table}\n\n{}", Tally::of(&made.lines))?;
+    Ok(())
+}
+
+fn print_together(out: &mut impl Write, together: &Together) -> anyhow::Result<()> {
+    for sheet in [together.tally(), together.differs()] {
+        let mut table = summary::table(&[&sheet.header[0]]);
+        table.set_header(&sheet.header);
+        table.add_rows(&sheet.rows);
+        writeln!(out, "{}\n{table}\n", sheet.title)?;
+    }
     Ok(())
 }
 

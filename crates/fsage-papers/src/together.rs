@@ -1,0 +1,230 @@
+//! All papers on one page: the tally of each, and the rows that differ and say most, with their cause.
+
+use super::comparison::{Line, Tally, Verdict};
+use super::figure::Sheet;
+use super::paper::Paper;
+use super::{Reproduction, page};
+use anyhow::Context;
+use fsage_report::{Command, Exhibit, Report, Section};
+use serde::{Deserialize, Serialize};
+
+/// So many rows that differ stand on the page.
+const SHOWN: usize = 10;
+
+/// Why a row of a paper differs. `papers/causes.toml` has them in the order in which they interest.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cause {
+    /// The paper.
+    pub paper: String,
+    /// The row.
+    pub row: String,
+    /// Why, and where that was seen.
+    pub cause: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CausesFile {
+    cause: Vec<Cause>,
+}
+
+fn causes() -> anyhow::Result<Vec<Cause>> {
+    let text = include_str!("../../../papers/causes.toml");
+    let file: CausesFile = toml::from_str(text).context("papers/causes.toml")?;
+    Ok(file.cause)
+}
+
+/// A paper and what came out.
+pub struct Done {
+    /// The paper.
+    pub paper: Paper,
+    /// What came out.
+    pub made: Reproduction,
+}
+
+/// What all papers give together.
+#[derive(Debug, Serialize)]
+pub struct Together {
+    /// Every paper with its tally.
+    pub tallies: Vec<(String, Tally)>,
+    /// The rows that differ and say most.
+    pub differing: Vec<Differing>,
+}
+
+/// A row that differs.
+#[derive(Debug, Serialize)]
+pub struct Differing {
+    /// The row, with ours.
+    pub line: Line,
+    /// Why.
+    pub cause: Cause,
+}
+
+impl Together {
+    /// Of all papers.
+    ///
+    /// # Errors
+    /// The list of causes cannot be read: a mistake in the program, which a test finds.
+    pub fn of(all: &[Done]) -> anyhow::Result<Together> {
+        let tallies = all
+            .iter()
+            .map(|done| (done.paper.name.clone(), Tally::of(&done.made.lines)));
+        let differing = causes()?.into_iter().filter_map(|cause| {
+            let done = all.iter().find(|done| done.paper.name == cause.paper)?;
+            let line = done
+                .made
+                .lines
+                .iter()
+                .find(|line| line.expected.id == cause.row)?;
+            let line = (line.verdict == Verdict::Differs).then(|| line.clone())?;
+            Some(Differing { line, cause })
+        });
+        Ok(Together {
+            tallies: tallies.collect(),
+            differing: differing.take(SHOWN).collect(),
+        })
+    }
+
+    /// A row a paper, and one of all.
+    pub fn tally(&self) -> Sheet {
+        let mut sum = Tally::default();
+        for (_, tally) in &self.tallies {
+            sum += *tally;
+        }
+        let rows = self
+            .tallies
+            .iter()
+            .map(|(name, tally)| (name.as_str(), *tally));
+        let rows = rows.chain([("all", sum)]).map(|(name, tally)| {
+            let counts = [
+                tally.met,
+                tally.differs,
+                tally.open,
+                tally.calibrated,
+                tally.by_construction,
+                tally.not_measurable,
+                tally.not_measured,
+            ];
+            let others = format!("{} of {}", tally.of_others_met, tally.of_others);
+            let counts = counts.iter().map(usize::to_string);
+            [name.to_owned()]
+                .into_iter()
+                .chain(counts)
+                .chain([others])
+                .collect()
+        });
+        Sheet {
+            slug: "tally",
+            title: "Claims by paper".to_owned(),
+            text: "Met and differing claims are counted against each other. Readings of one claim count once; inputs, what \
+                   is true by construction, what the text leaves open and what cannot be measured are no results."
+                .to_owned(),
+            header: [
+                "paper", "met", "differ", "open", "calibrated", "by construction", "not measurable", "not measured",
+                "not the paper's, met",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            rows: rows.collect(),
+        }
+    }
+
+    /// A row each of what differs.
+    pub fn differs(&self) -> Sheet {
+        let rows = self.differing.iter().map(|Differing { line, cause }| {
+            vec![
+                cause.paper.clone(),
+                cause.row.clone(),
+                line.expected.statement.clone(),
+                line.published_text(),
+                line.ours_text(),
+                cause.cause.clone(),
+            ]
+        });
+        Sheet {
+            slug: "differs",
+            title: "What differs, and why".to_owned(),
+            text:
+                "Of all rows that differ, those that say most about a paper, a model or a workload."
+                    .to_owned(),
+            header: ["paper", "id", "statement", "published", "ours", "cause"]
+                .map(str::to_owned)
+                .to_vec(),
+            rows: rows.collect(),
+        }
+    }
+
+    /// The page, with the options of the run, each behind a blank.
+    pub fn report(&self, options: &str) -> Report {
+        let section = |sheet: &Sheet, lead: &str| Section {
+            id: format!("{}-section", sheet.slug),
+            title: sheet.title.clone(),
+            lead: lead.to_owned(),
+            exhibits: vec![Exhibit::Table(page::table(sheet))],
+        };
+        Report {
+            title: "The papers, reproduced".to_owned(),
+            subtitle: format!("Reproduced by fsage {}", env!("CARGO_PKG_VERSION")),
+            commands: vec![Command {
+                what: "Run it again:".to_owned(),
+                line: format!("fsage reproduce all{options}"),
+            }],
+            sections: vec![
+                section(
+                    &self.tally(),
+                    "The folder of each paper has its own page, with every row.",
+                ),
+                section(&self.differs(), "In the order of papers/causes.toml."),
+            ],
+            ..Report::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparison::Measured;
+
+    #[test]
+    fn causes_are_of_rows_that_can_differ() {
+        let causes = causes().unwrap();
+        assert!(causes.len() >= SHOWN);
+        for cause in causes {
+            let paper = Paper::named(&cause.paper).unwrap();
+            let row = paper.expected.iter().find(|row| row.id == cause.row);
+            assert!(
+                row.is_some_and(|row| row.not_measurable.is_none()),
+                "{}",
+                cause.row
+            );
+        }
+    }
+
+    /// The first cause stands on the page where its row differs, and does not where it is met.
+    #[test]
+    fn a_row_that_is_met_needs_no_cause() {
+        let first = causes().unwrap().swap_remove(0);
+        let of = |ours: f64| {
+            let paper = Paper::named(&first.paper).unwrap();
+            let mut measured = Measured::default();
+            measured.figure(&first.row, Some(ours));
+            let made = Reproduction {
+                lines: measured.compare(&paper),
+                exhibits: Vec::new(),
+                terminal: Vec::new(),
+            };
+            Together::of(&[Done { paper, made }]).unwrap()
+        };
+        let value = Paper::named(&first.paper).unwrap().value(&first.row);
+        let (met, off) = (of(value), of(10.0 * value));
+        assert_eq!((met.tallies[0].1.met, met.differing.len()), (1, 0));
+        assert_eq!((off.tallies[0].1.differs, off.differing.len()), (1, 1));
+        assert_eq!(off.tally().rows.len(), 2);
+        let report = off.report(" --days 3");
+        assert_eq!(report.commands[0].line, "fsage reproduce all --days 3");
+        assert_eq!(off.differs().rows[0][1], first.row);
+        assert!(fsage_report::render(&report).is_ok());
+    }
+}
