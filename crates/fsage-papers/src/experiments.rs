@@ -149,7 +149,8 @@ impl Bench<'_> {
         Ok(spec)
     }
 
-    /// The inputs of the workload, as it came out on one file system: rows `<id>.operations`, `<id>.bytes`, `<id>.files`.
+    /// The inputs of the workload, as it came out on one file system: rows `<id>.operations`, `<id>.bytes` and
+    /// `<id>.files`.
     pub fn measure_inputs(id: &str, aged: &Aged, measured: &mut Measured) {
         for (what, ours) in [
             ("operations", aged.operations as f64),

@@ -774,7 +774,7 @@ mod tests {
         }
     }
 
-    /// `contents.toml` is what the paper has; `place` of a row names nothing else, and all rows together name all of it.
+    /// `contents.toml` is what the paper has; `place` of a row names nothing else, and all rows together name all.
     #[test]
     fn every_figure_table_and_section_of_a_paper_has_a_row() {
         for paper in all() {

@@ -28,17 +28,17 @@ pub const OF_1996: Rules = Rules {
     draws: |_| Draws::Days,
 };
 
-/// 1997: profiles of directories; a generation tells a replaced file. The paper's rate, one for 40 MB, is one of its own
-/// pool: ours has as many a day as it had.
+/// 1997: profiles of directories; a generation tells a replaced file. The paper's rate, one for 40 MB, is one of its
+/// own pool: of ours as many are drawn a day as it has.
 pub const OF_1997: Rules = Rules {
     delete_times: DeleteTimes::Smith97,
     identity: Identity::Generation,
     draws: |a_day| Draws::Profiles { a_day: Some(a_day) },
 };
 
-/// Layout score at the end of the remade file system, less that of the true one: the workload of the paper is the truth,
-/// on a target of the paper, and short-lived files are drawn from a week in its middle. Rows `<id>.difference` and
-/// `<id>.above`.
+/// Layout score at the end of the remade file system, less that of the true one: the workload of the paper is the
+/// truth, on a target of the paper, and short-lived files are drawn from a week in its middle. Rows `<id>.difference`
+/// and `<id>.above`.
 ///
 /// # Errors
 /// The target is no model; an interrupt.

@@ -117,8 +117,9 @@ impl Together {
         Sheet {
             slug: "tally",
             title: "Claims by paper".to_owned(),
-            text: "Met and differing claims are counted against each other. Readings of one claim count once; inputs, what \
-                   is true by construction, what the text leaves open and what cannot be measured are no results."
+            text: "Met and differing claims are counted against each other. Readings of one claim count once; inputs, \
+                   what is true by construction, what the text leaves open and what cannot be measured are no \
+                   results."
                 .to_owned(),
             header: [
                 "paper", "met", "differ", "open", "calibrated", "by construction", "not measurable", "not measured",

@@ -2,13 +2,13 @@
 //!
 //! | word | rule | why |
 //! |---|---|---|
-//! | an order of magnitude | 7 to 20 times | Ganger and Kaashoek say it of requests beside "a factor of 5-7" in time, and count their twentyfold among it |
-//! | comparable | at most 15 % less, the same the other way round | Seltzer et al. say it beside 15 % and 25 %, which they call better and worse |
+//! | an order of magnitude | 7 to 20 times | "a factor of 5-7" is less, and "twentyfold" is one (Ganger and Kaashoek) |
+//! | comparable | at most 15 % less, or the other way round | 15 % and 25 % are better and worse (Seltzer et al.) |
 //! | nearly, just under | up to 15 % less | as comparable, from one side |
 //! | nearly the same, marginal, no effect | within 5 % | a third of what is still comparable |
 //! | nearly all | nine of ten | |
 //! | most | two of three | |
-//! | nearly perfect, near optimal | a layout score of at least 0.95 | Smith and Seltzer 1997 call 0.98 so, and 0.91 a drop |
+//! | nearly perfect, near optimal | a layout score of 0.95 | 0.98 is, and 0.91 is a drop (Smith and Seltzer 1997) |
 
 /// How far apart two figures are that agree: the widest that Seltzer et al. call agreement between a model and a
 /// measurement ("within 15 %", section 4).

@@ -101,8 +101,8 @@ impl Formula {
         self.ms(self.shortest_ms, bytes) / self.ms(self.shortest_ms, other)
     }
 
-    /// The same where a drive begins with whichever sector of the request comes first: outside of it the wait is half of
-    /// the rest of the track in the mean, inside of it a whole revolution is needed.
+    /// The same where a drive begins with whichever sector of the request comes first: outside of it the wait is half
+    /// of the rest of the track in the mean, inside of it a whole revolution is needed.
     fn over_with_zero_latency(&self, bytes: u64, other: u64) -> f64 {
         let ms = |bytes| {
             let share = (self.media_ms(bytes) / self.revolution_ms).min(1.0);
@@ -214,9 +214,9 @@ pub fn run(bench: &Bench<'_>, measured: &mut Measured) -> anyhow::Result<Exhibit
 mod tests {
     use super::*;
 
-    /// By hand, for 7,200 revolutions a minute, 173 sectors and a shortest seek of 1 ms: 8 KB take 1 + 4.167 + 0.771 ms,
-    /// 64 KB 1 + 4.167 + 6.166 ms, which is 1.91 times; any sector first, 64 KB take 1 + 8.05 ms and 8 KB 1 + 4.90 ms,
-    /// which is 1.53 times.
+    /// By hand, for 7,200 revolutions a minute, 173 sectors and a shortest seek of 1 ms: 8 KB take 1 + 4.167 + 0.771
+    /// ms, 64 KB 1 + 4.167 + 6.166 ms, which is 1.91 times; any sector first, 64 KB take 1 + 8.05 ms and 8 KB 1 + 4.90
+    /// ms, which is 1.53 times.
     #[test]
     fn the_formula_of_the_paper_by_hand() {
         let drive = Formula {

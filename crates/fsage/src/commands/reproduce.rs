@@ -138,7 +138,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         to.join("index.html").display()
     ));
     if args.check {
-        check(&all, &ui)?;
+        check(&all, ui)?;
     }
     Ok(())
 }
@@ -220,7 +220,7 @@ fn options_of_all(args: &Args) -> String {
     given.collect()
 }
 
-fn check(all: &[Done], ui: &Ui) -> anyhow::Result<()> {
+fn check(all: &[Done], ui: Ui) -> anyhow::Result<()> {
     let (mut failed, mut gained) = (Vec::new(), Vec::new());
     for Done { paper, made } in all {
         let name = |line: &Line| format!("{} {}", paper.name, line.expected.id);

@@ -35,7 +35,8 @@ fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 /// A quick look at all papers, for which `papers/*/met.toml` has lists.
-const QUICK: &str = "--repetitions 1 --days 4 --sizes 48K,56K,64K,96K,104K,1M --scale 40 --utilization 0 --operations 2000";
+const QUICK: &str = "--repetitions 1 --days 4 --sizes 48K,56K,64K,96K,104K,1M --scale 40 --utilization 0 \
+                     --operations 2000";
 
 /// The folder of all papers, made once for all tests. Every row that was met is met: `--check`.
 fn all_papers() -> &'static Path {
