@@ -14,7 +14,7 @@ PREFIX ?= $(HOME)/.local
 DESTDIR ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build install uninstall man dist test bench lint format-check clippy deny spelling fmt doc site fuzz soak clean setup
+.PHONY: help demo build install uninstall man dist test bench papers lint format-check clippy deny spelling fmt doc site fuzz soak clean setup
 
 help: ## Show this list
 	@echo "make TARGET, where TARGET is"
@@ -45,6 +45,9 @@ test: setup ## Run all tests, documentation examples included
 
 bench: setup ## Measure the performance budget of DESIGN.md
 	cargo bench $(CARGO_FLAGS) --workspace
+
+papers: setup ## Reproduce all papers in full; an error where a row is lost that was met
+	cargo run $(CARGO_FLAGS) --release --package fsage -- reproduce all --check --force --output target/papers
 
 lint: format-check clippy doc deny spelling ## Check format, lints, documentation, dependencies, spelling
 
