@@ -284,8 +284,9 @@ fn measure_create(sync: &OfEach<Phases>, measured: &mut Measured) {
 fn measure_soft(soft: &OfEach<Phases>, measured: &mut Measured) {
     let (neither, both) = (soft.neither(), soft.both());
     for phase in ["create", "read", "overwrite"] {
-        let fewer = fewer(both, neither, phase);
-        measured.figure(&format!("G97.4.{phase}.requests"), fewer);
+        for (id, of) in [("requests", both), ("requests.group", soft.group())] {
+            measured.figure(&format!("G97.4.{phase}.{id}"), fewer(of, neither, phase));
+        }
         measured.shape(&format!("G97.4.{phase}.best"), is_best(soft, phase));
         measured.figure(&format!("G97.4.{phase}.rate"), faster(both, neither, phase));
     }
