@@ -39,8 +39,8 @@ pub trait Model: Namespace<File = u32> {
         self.write_at(file, offset, bytes)
     }
 
-    /// Empties a file, then writes to it: two calls, as the system calls are, so that a file that may not be that long is
-    /// left empty.
+    /// Empties a file, then writes to it: two calls, as the system calls are, so that a file that may not be that long
+    /// is left empty.
     #[inline]
     fn rewrite(&mut self, file: u32, bytes: u64) -> Outcome {
         match self.set_length(file, 0) {

@@ -1,5 +1,5 @@
-//! Names of directory entries: `f1` and `d1` for the ids 1 of a file and a directory, or as given; and the hash by which
-//! they are sorted.
+//! Names of directory entries: `f1` and `d1` for the ids 1 of a file and a directory, or as given; and the hash by
+//! which they are sorted.
 //!
 //! Spec: `docs/spec/ext4.md`, section 9.
 

@@ -74,7 +74,7 @@ pub const KEYS: &[Key] = &[
         "regime",
         &["a", "b", "c", "d"],
         "a",
-        "`a`: `dioread_lock`; `b`: default mount options; `c`: `a` with `nodelalloc`; `d`: `fallocate` instead of writing",
+        "`a`: `dioread_lock`; `b`: default mount options; `c`: `a` with `nodelalloc`; `d`: `fallocate` for writing",
     ),
     Key::word(
         "sync",

@@ -344,8 +344,8 @@ impl Tree {
         }
     }
 
-    /// Puts a new extent in. With `merging` it is joined with those that it adjoins. `capacity` is the number of entries
-    /// in a block.
+    /// Puts a new extent in. With `merging` it is joined with those that it adjoins. A block has room for `capacity`
+    /// entries.
     #[inline]
     pub(super) fn insert(
         &mut self,

@@ -44,6 +44,9 @@ fn free_of_model(fs: &Ext4) -> Vec<String> {
         .collect()
 }
 
+/// Megabytes, options of `mkfs.ext4`, and what says the same to the model.
+type Case = (u64, &'static [&'static str], fn(&mut Params));
+
 #[test]
 fn fresh_file_systems_are_those_of_mkfs() {
     if Command::new("mkfs.ext4").arg("-V").output().is_err() {
@@ -51,7 +54,7 @@ fn fresh_file_systems_are_those_of_mkfs() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let cases: &[(u64, &[&str], fn(&mut Params))] = &[
+    let cases: &[Case] = &[
         (16, &[], |_| {}),
         (100, &[], |_| {}),
         (511, &[], |_| {}),
@@ -67,7 +70,7 @@ fn fresh_file_systems_are_those_of_mkfs() {
         (1000, &["-N", "5000"], |p| p.inodes = Some(5000)),
         (1000, &["-i", "65536"], |p| p.bytes_per_inode = Some(65_536)),
         (2000, &["-J", "size=100"], |p| {
-            p.journal_bytes = Some(100 << 20)
+            p.journal_bytes = Some(100 << 20);
         }),
         (2000, &["-O", "^has_journal"], |p| p.journal_bytes = Some(0)),
         (1025, &[], |_| {}),
