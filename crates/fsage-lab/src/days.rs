@@ -195,9 +195,12 @@ pub fn to_json(day: &Day) -> Vec<u8> {
     serde_json::to_vec(&DayRow::of_day(day)).expect("a row has no keys that JSON cannot have")
 }
 
+/// What is said of a day of a journal that was not written by this version.
+pub(crate) const UNREADABLE: &str = "the journal of the run holds a day that cannot be read";
+
 /// A day that was kept as JSON.
 pub(crate) fn from_json(line: &[u8]) -> crate::Result<DayRow> {
-    serde_json::from_slice(line).context("the journal of the run holds a day that cannot be read")
+    serde_json::from_slice(line).context(UNREADABLE)
 }
 
 /// Writes `days.parquet`.

@@ -3,8 +3,7 @@
 //! ```text
 //! "fsagemap"  version u32  length u32  header  cells
 //! header      JSON: how the disk is cut, days from frame to frame, the day of each frame
-//! cells       zlib: the frames as `fsage_metrics::block_map::encode` writes them;
-//!             in a checkpoint the hash u32 of every cell of the last frame after them
+//! cells       zlib: the frames as `fsage_metrics::block_map::encode` writes them
 //! ```
 //!
 //! Numbers are little-endian. See docs/formats.md.
@@ -37,12 +36,10 @@ struct Header {
     groups_per_band: u64,
     stride_days: u32,
     days: Vec<u32>,
-    /// Hashes follow the frames.
-    signatures: bool,
 }
 
-/// Writes a map. Only with its signatures can a recorder go on with it.
-pub fn write(path: &Path, recording: &Recording, signatures: bool) -> crate::Result<()> {
+/// Writes a map.
+pub fn write(path: &Path, recording: &Recording) -> crate::Result<()> {
     let failed = || format!("{}: cannot write the block map", path.display());
     let grid = &recording.grid;
     let header = serde_json::to_vec(&Header {
@@ -53,7 +50,6 @@ pub fn write(path: &Path, recording: &Recording, signatures: bool) -> crate::Res
         groups_per_band: grid.groups_per_band,
         stride_days: recording.stride_days,
         days: recording.frames.iter().map(|frame| frame.day).collect(),
-        signatures,
     })?;
     let mut file = PartialFile::create(path, true)?;
     file.write_all(MAGIC).with_context(failed)?;
@@ -62,18 +58,11 @@ pub fn write(path: &Path, recording: &Recording, signatures: bool) -> crate::Res
     file.write_all(&(header.len() as u32).to_le_bytes())
         .with_context(failed)?;
     file.write_all(&header).with_context(failed)?;
-    // A quarter of the time that the usual level takes, for a sixth more bytes: it is written with every frame.
+    // A quarter of the time that the usual level takes, for a sixth more bytes.
     let mut cells = ZlibEncoder::new(file, Compression::fast());
     cells
         .write_all(&encode(&recording.frames))
         .with_context(failed)?;
-    if signatures {
-        for signature in &recording.signatures {
-            cells
-                .write_all(&signature.to_le_bytes())
-                .with_context(failed)?;
-        }
-    }
     cells.finish().with_context(failed)?.finish()?;
     Ok(())
 }
@@ -118,13 +107,7 @@ fn recording(header: &Header, cells: &[u8]) -> Option<Recording> {
             header.band_bytes,
         )
     };
-    let frames_bytes = grid.cells.checked_mul(2)?.checked_mul(header.days.len())?;
-    let signatures_bytes = if header.signatures {
-        grid.cells.checked_mul(4)?
-    } else {
-        0
-    };
-    let length = frames_bytes.checked_add(signatures_bytes)?;
+    let length = grid.cells.checked_mul(2)?.checked_mul(header.days.len())?;
     if length > MAX_BYTES || !header.days.is_sorted_by(|a, b| a < b) || header.stride_days == 0 {
         return None;
     }
@@ -132,16 +115,9 @@ fn recording(header: &Header, cells: &[u8]) -> Option<Recording> {
     let limit = length as u64 + 1;
     let mut cells = ZlibDecoder::new(cells).take(limit);
     cells.read_to_end(&mut bytes).ok()?;
-    if bytes.len() != length {
-        return None;
-    }
-    let (frames, signatures) = bytes.split_at(frames_bytes);
-    let signatures = signatures.chunks_exact(4);
-    let signatures = signatures.map(|n| u32::from_le_bytes([n[0], n[1], n[2], n[3]]));
     Some(Recording {
         stride_days: header.stride_days,
-        frames: decode(frames, grid.cells, &header.days)?,
-        signatures: signatures.collect(),
+        frames: decode(&bytes, grid.cells, &header.days)?,
         grid,
     })
 }
@@ -162,7 +138,6 @@ mod tests {
                     cells: vec![Cell(day as u16 | Cell::CHANGED); 5],
                 })
                 .to_vec(),
-            signatures: vec![1, 0, u32::MAX, 3, 4],
             grid: Grid {
                 groups_per_band: 2,
                 ..grid
@@ -171,24 +146,18 @@ mod tests {
     }
 
     #[test]
-    fn a_map_comes_back_with_what_a_recorder_needs_to_go_on_or_without() {
+    fn a_map_comes_back() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join(NAME);
-        write(&path, &recording(), true).expect("a file");
+        write(&path, &recording()).expect("a file");
         assert_eq!(read(&path).expect("a map"), recording());
-        write(&path, &recording(), false).expect("a file");
-        let without = Recording {
-            signatures: Vec::new(),
-            ..recording()
-        };
-        assert_eq!(read(&path).expect("a map"), without);
     }
 
     #[test]
     fn a_damaged_map_is_an_error_that_says_what_to_do() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join(NAME);
-        write(&path, &recording(), true).expect("a file");
+        write(&path, &recording()).expect("a file");
         let bytes = fs::read(&path).expect("bytes");
         for length in 0..bytes.len() {
             fs::write(&path, &bytes[..length]).expect("a file");

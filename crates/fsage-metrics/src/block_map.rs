@@ -24,8 +24,10 @@
 //! **Limits.** What lies behind the end of the file system by its own sizes is not on the map. Sizes are in sectors of
 //! 512 bytes. Data shared by several files count for each, up to the length of the cell.
 
+mod changes;
 mod tallies;
 
+pub use changes::FrameChanges;
 pub(crate) use tallies::Tallies;
 
 use crate::sign::Sign;
@@ -251,11 +253,14 @@ pub fn decode(bytes: &[u8], cells: usize, days: &[u32]) -> Option<Vec<Frame>> {
 pub struct Recorder {
     max_frames: usize,
     recording: Option<Recording>,
+    /// What lies in each cell of the last frame, as a hash; 0 without file data.
+    signatures: Vec<u32>,
+    latest: Option<FrameChanges>,
     /// Of the walk that makes a frame.
     tallies: Option<Tallies>,
 }
 
-/// What a recorder keeps: all that it needs to go on after an interruption.
+/// The block map of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recording {
     /// How the disk is cut.
@@ -264,8 +269,6 @@ pub struct Recording {
     pub stride_days: u32,
     /// The frames, ascending by day.
     pub frames: Vec<Frame>,
-    /// What lies in each cell of the last frame, as a hash; 0 without file data.
-    pub signatures: Vec<u32>,
 }
 
 impl Recorder {
@@ -282,16 +285,29 @@ impl Recorder {
         Recorder {
             max_frames: max_frames.max(2),
             recording: None,
+            signatures: Vec::new(),
+            latest: None,
             tallies: None,
         }
     }
 
-    /// Goes on with what was recorded before.
-    pub fn resume(recording: Recording) -> Recorder {
-        Recorder {
-            recording: Some(recording),
-            ..Recorder::new()
+    /// Goes on behind frames that were kept before, by what [`latest`](Self::latest) said of each, in order. What is of
+    /// another disk than the first of them is left out.
+    pub fn resume(frames: impl IntoIterator<Item = FrameChanges>) -> Recorder {
+        let mut recorder = Recorder::new();
+        for frame in frames {
+            let known = recorder.recording.as_ref();
+            if known.is_none_or(|known| known.grid == frame.grid) {
+                recorder.add(frame);
+                recorder.make_room();
+            }
         }
+        recorder
+    }
+
+    /// What the frame that was kept last changed.
+    pub fn latest(&self) -> Option<&FrameChanges> {
+        self.latest.as_ref()
     }
 
     /// What was recorded so far; `None` before the first day.
@@ -344,9 +360,8 @@ impl Recorder {
         if known.is_none_or(|frame| frame.day < day) {
             self.clear(layout);
             layout.visit_files(&mut |file| self.file(file));
-            if let (Some(recording), Some(mut tallies)) = (&mut self.recording, self.tallies.take())
-            {
-                recording.add(day, &mut tallies);
+            if let Some(mut tallies) = self.tallies.take() {
+                self.push(day, &mut tallies);
             }
         }
     }
@@ -358,11 +373,32 @@ impl Recorder {
 
     /// Keeps a day by what has been counted.
     pub(crate) fn keep(&mut self, day: u32, tallies: &mut Tallies) {
+        self.push(day, tallies);
+        self.make_room();
+    }
+
+    fn push(&mut self, day: u32, tallies: &mut Tallies) {
+        let last = self.recording.as_ref().and_then(|r| r.frames.last());
+        let changes = FrameChanges::of(day, tallies, last, &self.signatures);
+        self.add(changes);
+    }
+
+    /// Adds a frame: that before it, and what has changed since.
+    fn add(&mut self, changes: FrameChanges) {
+        let grid = &changes.grid;
         let recording = self
             .recording
-            .get_or_insert_with(|| Recording::new(tallies.grid().clone()));
-        recording.add(day, tallies);
-        if recording.frames.len() > self.max_frames {
+            .get_or_insert_with(|| Recording::new(grid.clone()));
+        self.signatures.resize(grid.cells, 0);
+        let frame = changes.after(recording.frames.last(), &mut self.signatures);
+        recording.frames.push(frame);
+        self.latest = Some(changes);
+    }
+
+    fn make_room(&mut self) {
+        if let Some(recording) = &mut self.recording
+            && recording.frames.len() > self.max_frames
+        {
             recording.thin();
         }
     }
@@ -385,7 +421,6 @@ impl Default for Recorder {
 impl Recording {
     fn new(grid: Grid) -> Recording {
         Recording {
-            signatures: vec![0; grid.cells],
             stride_days: 1,
             frames: Vec::new(),
             grid,
@@ -404,23 +439,6 @@ impl Recording {
         thin(&mut self.frames, |frame| {
             frame.day.is_multiple_of(stride) || Some(frame.day) == last
         });
-    }
-
-    fn add(&mut self, day: u32, tallies: &mut Tallies) {
-        let mut cells = match self.frames.last() {
-            Some(before) => {
-                let before = before.cells.iter();
-                before.map(|cell| Cell(cell.0 & !Cell::CHANGED)).collect()
-            }
-            None => vec![Cell::default(); self.grid.cells],
-        };
-        tallies.take_changed(|at, cell, now| {
-            let signature = &mut self.signatures[at];
-            let changed = now != *signature && now != 0;
-            *signature = now;
-            cells[at] = Cell(cell.0 | if changed { Cell::CHANGED } else { 0 });
-        });
-        self.frames.push(Frame { day, cells });
     }
 }
 

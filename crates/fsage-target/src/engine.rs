@@ -9,6 +9,7 @@ use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo};
 use fsage_core::{
     Event, EventSource, FileSystem, Inconsistency, Op, OpCounts, SinkError, StateError, Verb,
 };
+use fsage_metrics::block_map::FrameChanges;
 use fsage_metrics::{Kept, Measures, Recorder, Recording, measure_and};
 use fsage_real::{DayIs, RealError};
 use std::os::fd::BorrowedFd;
@@ -37,9 +38,9 @@ pub struct Day {
     pub planned_bytes: Option<u64>,
 }
 
-/// Told of every day that ends. What it gives is kept in the journal of a real target, and comes back when the run
-/// goes on after an interruption.
-pub type DayEnds = Box<dyn FnMut(&Day) -> Vec<u8> + Send>;
+/// Told of every day that ends, and what its frame of the block map changes, if it has one. What it gives is kept in the
+/// journal of a real target, and comes back when the run goes on after an interruption.
+pub type DayEnds = Box<dyn FnMut(&Day, Option<&FrameChanges>) -> Vec<u8> + Send>;
 
 /// Takes a snapshot: all inodes, ascending by number, and the further names of those that have several.
 pub type TakeSnapshot =
@@ -49,9 +50,6 @@ pub type TakeSnapshot =
 /// 1970 UTC), and the root of the tree.
 pub type TakeRealSnapshot =
     Box<dyn FnMut(u32, i64, BorrowedFd<'_>) -> Result<(), SinkError> + Send>;
-
-/// Told of a block map that has a new frame.
-pub type MapGrows = Box<dyn FnMut(&Recording) -> Result<(), SinkError> + Send>;
 
 /// Snapshots at the end of days.
 struct Snapshots {
@@ -72,7 +70,7 @@ pub struct Aging {
     target: Target,
     snapshots: Option<Snapshots>,
     day_ends: Option<DayEnds>,
-    map: Option<(Recorder, Option<MapGrows>)>,
+    map: Option<Recorder>,
     /// Of a target that says what changes, from its first `day` on, or its second if it is real.
     kept: Option<Kept>,
     lenient: bool,
@@ -125,9 +123,6 @@ pub enum ReplayError {
     /// A snapshot could not be stored.
     #[error("cannot store a snapshot")]
     Snapshot(#[source] SinkError),
-    /// The block map so far could not be stored.
-    #[error("cannot store the block map")]
-    Map(#[source] SinkError),
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -174,15 +169,15 @@ impl Aging {
         self.day_ends = Some(day_ends);
     }
 
-    /// Also keeps a block map, and tells `grows` of every frame of it.
-    pub fn record_map(&mut self, recorder: Recorder, grows: Option<MapGrows>) {
-        self.map = Some((recorder, grows));
+    /// Also keeps a block map.
+    pub fn record_map(&mut self, recorder: Recorder) {
+        self.map = Some(recorder);
     }
 
     /// The block map up to the last day, if one was kept. Of a real target whose days were all over before an
     /// interruption nothing is known but what was kept before.
     pub fn take_map(&mut self) -> Option<Recording> {
-        let (mut map, _) = self.map.take()?;
+        let mut map = self.map.take()?;
         if !self.days.is_empty() {
             map.last(self.days_so_far() - 1, self.target.layout());
         }
@@ -315,7 +310,7 @@ impl Aging {
                 })?;
         }
         let number = self.days_so_far();
-        let measures = self.measure(number, label)?;
+        let (measures, is_mapped) = self.measure(number, label)?;
         let planned_bytes = match &self.target {
             Target::Real(real) => {
                 let left_out = real.directory().left_out_bytes();
@@ -338,7 +333,10 @@ impl Aging {
             planned_bytes,
         };
         self.target.begin_day();
-        let record = self.day_ends.as_mut().map(|day_ends| day_ends(&day));
+        let frame = self.map.as_ref().filter(|_| is_mapped);
+        let frame = frame.and_then(Recorder::latest);
+        let record = self.day_ends.as_mut();
+        let record = record.map(|day_ends| day_ends(&day, frame));
         self.days.push(day);
         let days = self.days_so_far();
         if self
@@ -362,49 +360,41 @@ impl Aging {
         }
     }
 
-    /// Measures a day: what has changed in it, or the whole layout.
-    fn measure(&mut self, number: u32, label: &str) -> Result<Measures, ReplayError> {
-        let (measures, is_mapped) = match &mut self.kept {
-            Some(kept) => {
-                let layout = self.target.layout_mut();
-                let measures = kept.update(layout).clone();
-                if self.check_days
-                    && let Some(difference) = kept.differs_from(layout)
-                {
-                    return Err(ReplayError::Inconsistent {
-                        label: label.to_owned(),
-                        inconsistency: Inconsistency {
-                            count: 1,
-                            findings: vec![difference],
-                        },
-                    });
-                }
-                let map = self.map.as_mut();
-                let is_mapped = map.is_some_and(|(recorder, _)| kept.offer(number, recorder));
-                (measures, is_mapped)
-            }
-            None => self.measure_whole(number),
+    /// Measures a day: what has changed in it, or the whole layout. Says whether the block map keeps the day.
+    fn measure(&mut self, number: u32, label: &str) -> Result<(Measures, bool), ReplayError> {
+        let Some(kept) = &mut self.kept else {
+            return Ok(self.measure_whole(number));
         };
-        if let Some((recorder, Some(grows))) = self.map.as_mut().filter(|_| is_mapped)
-            && let Some(recording) = recorder.recording()
+        let layout = self.target.layout_mut();
+        let measures = kept.update(layout).clone();
+        if self.check_days
+            && let Some(difference) = kept.differs_from(layout)
         {
-            grows(recording).map_err(ReplayError::Map)?;
+            return Err(ReplayError::Inconsistent {
+                label: label.to_owned(),
+                inconsistency: Inconsistency {
+                    count: 1,
+                    findings: vec![difference],
+                },
+            });
         }
-        Ok(measures)
+        let map = self.map.as_mut();
+        let is_mapped = map.is_some_and(|recorder| kept.offer(number, recorder));
+        Ok((measures, is_mapped))
     }
 
     /// Measures the whole layout. Says whether the block map keeps the day.
     fn measure_whole(&mut self, number: u32) -> (Measures, bool) {
         let layout = self.target.layout();
         let map = self.map.as_mut();
-        let is_mapped = map.is_some_and(|(recorder, _)| recorder.begin(number, layout));
+        let is_mapped = map.is_some_and(|recorder| recorder.begin(number, layout));
         let mut map = self.map.as_mut().filter(|_| is_mapped);
         let measures = measure_and(layout, &mut |file| {
-            if let Some((recorder, _)) = &mut map {
+            if let Some(recorder) = &mut map {
                 recorder.file(file);
             }
         });
-        if let Some((recorder, _)) = map {
+        if let Some(recorder) = map {
             recorder.end(number);
         }
         (measures, is_mapped)

@@ -375,7 +375,7 @@ impl<'a> Lane<'a> {
         let is_real = spec.real()?.is_some();
         let mut earlier = Vec::new();
         let mut image = None;
-        let mut map = (Recorder::new(), None);
+        let mut map = Recorder::new();
         let target = if is_real {
             let begun = real::begin(spec, run, &path)?;
             for warning in begun.warnings {
@@ -383,19 +383,17 @@ impl<'a> Lane<'a> {
             }
             earlier = begun.earlier;
             image = begun.image;
-            if options.map {
-                map = real::map(&path, &earlier, ui);
-            }
+            map = begun.map;
             Target::Real(Box::new(begun.real))
         } else {
             Target::make(spec)?
         };
         let mut aging = Aging::new(target, options.lenient);
         if is_real {
-            aging.when_day_ends(Box::new(days::to_json));
+            aging.when_day_ends(Box::new(real::day_record));
         }
         if options.map && spec.keeps_files() {
-            aging.record_map(map.0, map.1);
+            aging.record_map(map);
         }
         if options.check {
             aging.check_every_day();
@@ -431,7 +429,7 @@ impl<'a> Lane<'a> {
             series.finish()?;
         }
         if let Some(map) = aging.take_map() {
-            map_file::write(&self.path.join(map_file::NAME), &map, false)?;
+            map_file::write(&self.path.join(map_file::NAME), &map)?;
         }
         let day = rows.len().saturating_sub(1) as u32;
         let last_ns = rows.last().and_then(|row| row.t_s);

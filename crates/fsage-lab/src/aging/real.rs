@@ -5,7 +5,6 @@ use crate::collect;
 use crate::days::{self, DayRow};
 use crate::error::{Context, bail};
 use crate::interrupt;
-use crate::map_file;
 use crate::tree_table;
 use crate::watch::Watch;
 use fsage_collect::WalkOptions;
@@ -15,11 +14,12 @@ use fsage_core::snapshot::SnapshotInfo;
 use fsage_data::snapshot::{Form, SnapshotOutput};
 use fsage_linux::facts::facts;
 use fsage_linux::fsmap::free_map;
-use fsage_metrics::{Measures, Recorder};
+use fsage_metrics::block_map::FrameChanges;
+use fsage_metrics::{Measures, Recorder, Recording};
 use fsage_real::directory::{Directory, Journal, PlainDirectory, Recovered, Volume};
 use fsage_real::loop_image::{LoopImage, Unpublished};
 use fsage_real::{Place, Real, RealSpec, day_records};
-use fsage_target::{MapGrows, TargetSpec};
+use fsage_target::{Day, TargetSpec};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -80,6 +80,8 @@ pub struct Begun {
     pub real: Real,
     /// The days before an interruption.
     pub earlier: Vec<DayRow>,
+    /// The block map up to there.
+    pub map: Recorder,
     /// What somebody should know.
     pub warnings: Vec<String>,
     /// An image that was made now, and gets its name when all targets of the run have begun.
@@ -125,6 +127,7 @@ pub fn begin(spec: &TargetSpec, run: &RunFacts<'_>, folder: &Path) -> crate::Res
     Ok(Begun {
         real: Real::begin(directory, Some(journal), stop()),
         earlier: Vec::new(),
+        map: Recorder::new(),
         warnings,
         image: unpublished,
     })
@@ -191,11 +194,11 @@ fn go_on(
         image_of(&real.place, folder).as_deref(),
     );
     directory.adjust_geometry(|geometry| geometry.data_bytes = identity.data_bytes);
-    let earlier = day_records(&recovered).map(days::from_json);
-    let earlier = earlier.collect::<crate::Result<Vec<_>>>()?;
+    let (earlier, frames) = read_days(&recovered)?;
     Ok(Begun {
         real: Real::resume(directory, journal_file, recovered, stop()),
         earlier,
+        map: Recorder::resume(frames),
         warnings: Vec::new(),
         image: None,
     })
@@ -378,30 +381,29 @@ pub fn end(
     Ok(ended)
 }
 
-/// Where the block map of a target is while its run goes on.
-pub fn checkpoint_map(folder: &Path) -> PathBuf {
-    folder.join(CHECKPOINT).join(map_file::NAME)
+/// What the journal keeps of a day: its row as a line of JSON and, where the block map has a frame of it, behind the end
+/// of that line what the frame changes.
+pub fn day_record(day: &Day, frame: Option<&FrameChanges>) -> Vec<u8> {
+    let mut record = days::to_json(day);
+    if let Some(frame) = frame {
+        record.push(b'\n');
+        record.extend(frame.to_bytes());
+    }
+    record
 }
 
-/// The block map of a target that begins or goes on, which is kept beside the journal from now on.
-pub fn map(folder: &Path, earlier: &[DayRow], ui: &dyn Watch) -> (Recorder, Option<MapGrows>) {
-    let path = checkpoint_map(folder);
-    let recorder = match path.exists().then(|| map_file::read(&path)) {
-        Some(Ok(recording)) if recording.signatures.len() == recording.grid.cells => {
-            Recorder::resume(recording)
+/// The days of a journal, and the frames of the block map.
+fn read_days(recovered: &Recovered) -> crate::Result<(Vec<DayRow>, Vec<FrameChanges>)> {
+    let (mut rows, mut frames) = (Vec::new(), Vec::new());
+    for record in day_records(recovered) {
+        let mut parts = record.splitn(2, |&byte| byte == b'\n');
+        rows.push(days::from_json(parts.next().unwrap_or_default())?);
+        if let Some(frame) = parts.next() {
+            let frame = FrameChanges::from_bytes(frame);
+            frames.push(frame.context(days::UNREADABLE)?);
         }
-        Some(Ok(_)) | None => Recorder::new(),
-        Some(Err(error)) => {
-            ui.warn(&format!(
-                "{error:#}; the block map begins on day {}",
-                earlier.len()
-            ));
-            Recorder::new()
-        }
-    };
-    let grows: MapGrows =
-        Box::new(move |recording| map_file::write(&path, recording, true).map_err(Into::into));
-    (recorder, Some(grows))
+    }
+    Ok((rows, frames))
 }
 
 /// Removes what is needed to go on only, from the folder of a target whose run is complete.
@@ -419,11 +421,19 @@ pub fn forget_checkpoint(folder: &Path) -> crate::Result<()> {
 /// # Errors
 /// There is a checkpoint, and it cannot be read.
 pub fn days_so_far(folder: &Path) -> crate::Result<Vec<DayRow>> {
+    Ok(so_far(folder)?.0)
+}
+
+/// The block map of such a target; `None` where it has none.
+pub(crate) fn map_so_far(folder: &Path) -> crate::Result<Option<Recording>> {
+    Ok(Recorder::resume(so_far(folder)?.1).into_recording())
+}
+
+fn so_far(folder: &Path) -> crate::Result<(Vec<DayRow>, Vec<FrameChanges>)> {
     let path = folder.join(CHECKPOINT).join("journal");
     if !path.exists() {
-        return Ok(Vec::new());
+        return Ok(Default::default());
     }
-    let recovered =
-        Recovered::read(&fs::read(&path)?).with_context(|| path.display().to_string())?;
-    day_records(&recovered).map(days::from_json).collect()
+    let recovered = Recovered::read(&fs::read(&path)?);
+    read_days(&recovered.with_context(|| path.display().to_string())?)
 }

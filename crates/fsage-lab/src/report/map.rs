@@ -48,18 +48,21 @@ pub fn maps(groups: &[Group], missing: &mut Vec<String>) -> Vec<BlockMap> {
 
 /// The disk of the target whose results are in a folder; `None` where no map was kept, as in older runs.
 fn disk(subject: &Subject, folder: &Path, days: &[DayRow]) -> crate::Result<Option<Disk>> {
-    // A run that goes on, or was interrupted, has it in its checkpoint.
-    let places = [folder.join(map_file::NAME), real::checkpoint_map(folder)];
-    let Some(path) = places.into_iter().find(|path| path.is_file()) else {
+    let path = folder.join(map_file::NAME);
+    let recording = if path.is_file() {
+        Some(map_file::read(&path)?)
+    } else {
+        // A run that goes on, or was interrupted, has it in its journal.
+        real::map_so_far(folder)?
+    };
+    let Some(Recording { grid, frames, .. }) = recording else {
         return Ok(None);
     };
-    let recording = map_file::read(&path)?;
     let snapshot = folder.join("final.parquet");
     let snapshot = snapshot
         .is_file()
         .then(|| SnapshotFile::open(&snapshot))
         .transpose()?;
-    let Recording { grid, frames, .. } = recording;
     if frames.is_empty() || grid.cells == 0 {
         return Ok(None);
     }

@@ -284,24 +284,61 @@ fn what_changed_in_a_frame_that_goes_has_changed_in_the_next() {
     assert_eq!(frames, [frame(3, [data | changed, data | changed, 0])]);
 }
 
+/// With more frames than are kept, so that some go: by the changes of each frame, as bytes.
 #[test]
 fn a_recording_goes_on_where_it_was() {
     let g = geometry(64 * K, 16 * K);
     let mut rng = Rng::new(3);
-    let days: Vec<LayoutInMemory> = (0..9).map(|_| random(&g, &mut rng)).collect();
-    let (mut whole, mut first) = (Recorder::new(), Recorder::new());
-    for (number, day) in (0..).zip(&days) {
-        whole.offer(number, day);
-        if number < 5 {
-            first.offer(number, day);
+    let days: Vec<LayoutInMemory> = (0..250).map(|_| random(&g, &mut rng)).collect();
+    for interrupted in [0, 1, 5, 96, 97, 130, 249, 250] {
+        let (mut whole, mut first) = (Recorder::new(), Recorder::new());
+        let mut kept = Vec::new();
+        for (number, day) in (0..).zip(&days) {
+            whole.offer(number, day);
+            if number < interrupted && first.offer(number, day) {
+                kept.push(first.latest().expect("a frame").to_bytes());
+            }
         }
+        let kept = kept.iter().map(|bytes| FrameChanges::from_bytes(bytes));
+        let mut second = Recorder::resume(kept.map(|frame| frame.expect("a frame")));
+        assert_eq!(second.recording(), first.recording());
+        for (number, day) in (0..).zip(&days) {
+            // Days that it knows already are not looked at again.
+            second.offer(number, day);
+        }
+        assert_eq!(whole.recording(), second.recording());
+        assert_eq!(whole.latest(), second.latest());
     }
-    let mut second = Recorder::resume(first.into_recording().expect("frames"));
-    for (number, day) in (0..).zip(&days) {
-        // Days that it knows already are not looked at again.
-        second.offer(number, day);
+}
+
+/// By hand: a disk of four blocks in cells of one, of which the second is taken by a file.
+#[test]
+fn what_a_frame_changes_is_in_bytes() {
+    let g = geometry(16 * K, 0);
+    let day = |files: &[File<'_>], free: &[(u64, u64)]| layout(&g, files, Some(free));
+    let mut recorder = Recorder::new();
+    recorder.offer(0, &day(&[], &[(0, 16)]));
+    let file: &[Piece] = &[(0, 4, 4)];
+    recorder.offer(1, &day(&[(7, 4, file)], &[(0, 4), (8, 8)]));
+    let changes = recorder.latest().expect("a frame");
+    let bytes = changes.to_bytes();
+    assert_eq!(bytes.len(), 44 + 10, "one cell is other than before");
+    assert_eq!(bytes[..8], (16_u64 << 10).to_le_bytes());
+    assert_eq!(bytes[40..48], [1, 0, 0, 0, 1, 0, 0, 0], "day 1, cell 1");
+    // All of it is used, by data of the smallest class, and it has changed.
+    let bits = 15 | 1 << 8 | Cell::CHANGED;
+    assert_eq!(bytes[48..50], bits.to_le_bytes());
+    assert_eq!(FrameChanges::from_bytes(&bytes).as_ref(), Some(changes));
+    for length in (0..bytes.len()).filter(|&length| length != 44) {
+        assert_eq!(FrameChanges::from_bytes(&bytes[..length]), None);
     }
-    assert_eq!(whole.recording(), second.recording());
+    let mut elsewhere = bytes;
+    elsewhere[44] = 4;
+    assert_eq!(
+        FrameChanges::from_bytes(&elsewhere),
+        None,
+        "there is no cell 4"
+    );
 }
 
 /// Blocks dealt out at random to files, free space and metadata.

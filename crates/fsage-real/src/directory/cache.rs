@@ -6,22 +6,19 @@
 //! when it takes back what it had allocated behind the end of a file, is seen when the file changes next.
 
 use super::dirs::join;
-use super::error::{Failure, OrCall, TargetError};
-use super::files::File;
+use super::error::TargetError;
 use super::mounts;
 use super::naming::NameBuffer;
 use super::replay::{Directory, FreeRuns};
-use super::shard::Common;
 use super::watched::Watched;
+use fsage_core::names::escape;
 use fsage_core::operations::ROOT;
 use fsage_core::{Change, Extent, FileKind, FileView, Geometry, Layout, Run, Space};
-use fsage_linux::fiemap::Fiemap;
-use rustix::fs::{AtFlags, OFlags, Stat, StatVfs, fstat, fstatvfs, statat};
-use rustix::io::Errno;
+use rustix::fs::{Stat, StatVfs, fstatvfs};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 /// An inode as it was found on disk.
@@ -34,7 +31,7 @@ pub(super) struct Cached {
 }
 
 impl Cached {
-    fn new(stat: &Stat, extents: Option<Arc<[Extent]>>) -> Cached {
+    pub fn new(stat: &Stat, extents: Option<Arc<[Extent]>>) -> Cached {
         Cached {
             ino: stat.st_ino,
             size_bytes: stat.st_size as u64,
@@ -44,7 +41,7 @@ impl Cached {
     }
 
     /// Whether some of it has no place on disk yet.
-    fn is_unplaced(&self) -> bool {
+    pub fn is_unplaced(&self) -> bool {
         let extents = self.extents.iter().flat_map(|extents| &**extents);
         let mut flags = extents.map(|extent| extent.flags);
         flags.any(|flags| flags & (Extent::DELALLOC | Extent::UNKNOWN) != 0)
@@ -59,19 +56,35 @@ pub(super) enum Place {
     Shared(u32),
 }
 
+/// What inodes are called.
+#[derive(Clone, Copy)]
+pub(super) enum Called<'a> {
+    /// Their whole path; here are those of directories by slot, escaped.
+    ByPath(&'a [String]),
+    /// The name alone, which costs less.
+    ByName,
+}
+
+impl Called<'_> {
+    /// An entry of a directory.
+    fn entry<'n>(self, dir: u32, name: &'n [u8]) -> Cow<'n, str> {
+        match self {
+            Called::ByPath(paths) => Cow::Owned(join(&paths[dir as usize], name)),
+            Called::ByName => escape(name),
+        }
+    }
+}
+
 /// What the file system as a whole says, and the order in which files are shown.
 pub(super) struct Layouts {
     pub geometry: Geometry,
     pub free_runs: Option<FreeRuns>,
     /// Inodes by number.
     pub order: BTreeMap<u64, Place>,
-    space: Option<Space>,
+    pub space: Option<Space>,
     pub free: Option<Vec<Run>>,
     /// What has changed, if somebody watches.
     pub watched: Option<Watched>,
-    fiemap: Fiemap,
-    /// The file system knows FIEMAP.
-    has_extents: bool,
 }
 
 impl std::fmt::Debug for Layouts {
@@ -83,7 +96,11 @@ impl std::fmt::Debug for Layouts {
     }
 }
 
-fn target_error(call: &'static str, path: &str, source: impl Into<std::io::Error>) -> TargetError {
+pub(super) fn target_error(
+    call: &'static str,
+    path: &str,
+    source: impl Into<std::io::Error>,
+) -> TargetError {
     TargetError::Io {
         call,
         path: path.to_owned(),
@@ -91,7 +108,7 @@ fn target_error(call: &'static str, path: &str, source: impl Into<std::io::Error
     }
 }
 
-fn space_of(stat: &StatVfs) -> Space {
+pub(super) fn space_of(stat: &StatVfs) -> Space {
     Space {
         free_blocks: stat.f_bfree,
         free_frags: 0,
@@ -130,8 +147,6 @@ impl Layouts {
             space: None,
             free: None,
             watched: None,
-            fiemap: Fiemap::new(),
-            has_extents: true,
         })
     }
 
@@ -146,161 +161,22 @@ impl Layouts {
     }
 
     /// An inode is new, gone, or other than it was.
-    fn touch(&mut self, ino: u64) {
+    pub fn touch(&mut self, ino: u64) {
         if let Some(watched) = &mut self.watched {
             watched.touch(ino);
         }
     }
-
-    /// Extents of an open file; `None` where the file system does not tell.
-    fn extents(&mut self, file: impl AsFd) -> Result<Option<Arc<[Extent]>>, Errno> {
-        let mut extents = Vec::new();
-        match self.fiemap.extents(file, &mut extents) {
-            Ok(()) => Ok(Some(extents.into())),
-            Err(error) => match Errno::from_io_error(&error) {
-                Some(Errno::OPNOTSUPP | Errno::NOTTY) => Ok(None),
-                errno => Err(errno.unwrap_or(Errno::IO)),
-            },
-        }
-    }
-
-    fn file_extents(&mut self, file: impl AsFd) -> Result<Option<Arc<[Extent]>>, Errno> {
-        if !self.has_extents {
-            return Ok(None);
-        }
-        let extents = self.extents(file)?;
-        self.has_extents = extents.is_some();
-        Ok(extents)
-    }
 }
 
 impl Directory {
-    /// Looks at everything that has changed since this was done last.
-    pub(super) fn read_layout(&mut self) -> Result<(), TargetError> {
-        for shard in &mut self.shards {
-            for ino in shard.gone.drain(..) {
-                self.layouts.order.remove(&ino);
-                self.layouts.touch(ino);
-            }
-        }
-        for slot in self.dirs.take_changed() {
-            let cached = self
-                .look_at_dir(slot)
-                .map_err(|failure| self.layout_error(failure, slot, b""))?;
-            self.layouts.order.insert(cached.ino, Place::Dir(slot));
-            self.layouts.touch(cached.ino);
-            self.dirs.get_mut(slot).cached = Some(Box::new(cached));
-        }
-        for number in 0..self.shards.len() {
-            for slot in std::mem::take(&mut self.shards[number].changed) {
-                let Some(file) = self.shards[number].files.alive(slot) else {
-                    continue;
-                };
-                // The slot may have another file by now, or one whose inode is shared.
-                if !file.changed {
-                    continue;
-                }
-                let cached = self.look_at(number, slot)?;
-                let shard = &mut self.shards[number];
-                let file = shard.files.get_mut(slot);
-                file.changed = false;
-                if cached.is_unplaced() {
-                    shard.mark(slot);
-                }
-                let ino = cached.ino;
-                shard.files.get_mut(slot).cached = Some(Box::new(cached));
-                self.layouts.order.insert(ino, Place::File(number, slot));
-                self.layouts.touch(ino);
-            }
-        }
-        let shared = self.common().links().take_changed();
-        for link in shared {
-            let name = self.common().links().get(link).names.first().copied();
-            let Some((number, slot)) = name.and_then(|name| self.locate(name)) else {
-                continue;
-            };
-            let cached = self.look_at(number, slot)?;
-            self.layouts.order.insert(cached.ino, Place::Shared(link));
-            self.layouts.touch(cached.ino);
-            let common = self.common();
-            let mut links = common.links();
-            let inode = links.get_mut(link);
-            inode.changed = cached.is_unplaced();
-            inode.cached = Some(Box::new(cached));
-        }
-        let root = self.volume.root();
-        let stat = fstatvfs(root).map_err(|errno| target_error("fstatvfs", ".", errno))?;
-        self.layouts.space = Some(space_of(&stat));
-        let free_runs = self.layouts.free_runs.as_ref();
-        self.layouts.free = free_runs.and_then(|free_runs| free_runs(root));
-        self.touch_names_below_moved_directories();
-        Ok(())
-    }
-
-    fn layout_error(&self, failure: Failure, dir: u32, name: &[u8]) -> TargetError {
-        let above = self.dirs.path(dir);
-        let above = fsage_core::names::escape(&above);
-        let path = if name.is_empty() {
-            above.into_owned()
-        } else {
-            join(&above, name)
-        };
-        match failure {
-            Failure::Io(call, errno) => target_error(call, &path, errno),
-            _ => target_error("read", &path, Errno::IO),
-        }
-    }
-
-    fn look_at_dir(&mut self, slot: u32) -> Result<Cached, Failure> {
-        let root = self.volume.root();
-        let descriptors = &mut self.shards[0].descriptors;
-        let fd = descriptors
-            .get(&self.dirs, slot, root)
-            .or_call("openat of the directory")?;
-        let stat = fstat(fd).or_call("fstat")?;
-        let extents = self.layouts.extents(fd).or_call("FIEMAP")?;
-        Ok(Cached::new(&stat, extents))
-    }
-
-    fn look_at(&mut self, number: usize, slot: u32) -> Result<Cached, TargetError> {
-        let common = Common {
-            dirs: &self.dirs,
-            links: &self.links,
-            root: self.volume.root(),
-            options: self.options,
-            block_bytes: self.block_bytes,
-        };
-        let shard = &mut self.shards[number];
-        let (_, _, symlink) = shard.inode(&common, slot);
-        let mut look = || {
-            if symlink {
-                let file = shard.files.get(slot);
-                let parent = shard.descriptors.get(&self.dirs, file.dir, common.root);
-                let parent = parent.or_call("openat of the directory")?;
-                let mut buffer = NameBuffer::new();
-                let name = file.name(&mut buffer);
-                let stat = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).or_call("fstatat")?;
-                return Ok(Cached::new(&stat, None));
-            }
-            let fd = shard.open(&common, slot, OFlags::RDONLY)?;
-            let stat = fstat(&fd).or_call("fstat")?;
-            let extents = self.layouts.file_extents(&fd).or_call("FIEMAP")?;
-            Ok(Cached::new(&stat, extents))
-        };
-        let looked = look();
-        looked.map_err(|failure| {
-            let file = self.shards[number].files.get(slot);
-            self.layout_error(failure, file.dir, file.name(&mut NameBuffer::new()))
-        })
-    }
-
-    /// Shows an inode, if it is still there, with what is known of it. `path_of` gives the escaped path of a directory.
-    pub(super) fn show<'p>(
+    /// Shows an inode, if it is still there, with what is known of it.
+    pub(super) fn show(
         &self,
         (ino, place): (u64, Place),
-        path_of: &dyn Fn(u32) -> Cow<'p, str>,
+        called: Called<'_>,
         visit: &mut dyn FnMut(&FileView<'_>, &Cached),
     ) {
+        let mut buffer = NameBuffer::new();
         let kind = |symlink| {
             if symlink {
                 FileKind::Symlink
@@ -326,17 +202,18 @@ impl Directory {
                 let Some(cached) = dir.cached.as_deref().filter(is_this) else {
                     return;
                 };
-                let (path, parent_ino) = match slot {
-                    ROOT => (Cow::Borrowed("."), None),
-                    _ => (path_of(slot), self.dir_ino(dir.parent)),
-                };
-                show(cached, FileKind::Directory, 1, parent_ino, &path);
+                let kind = FileKind::Directory;
+                if slot == ROOT {
+                    return show(cached, kind, 1, None, ".");
+                }
+                let path = called.entry(dir.parent, self.dirs.name(slot, &mut buffer));
+                show(cached, kind, 1, self.dir_ino(dir.parent), &path);
             }
             Place::File(number, slot) => {
                 let file = self.shards[number].files.alive(slot);
                 let cached = file.and_then(|file| Some((file, file.cached.as_deref()?)));
                 if let Some((file, cached)) = cached.filter(|(_, cached)| is_this(cached)) {
-                    let path = file_path(file, &path_of(file.dir));
+                    let path = called.entry(file.dir, file.name(&mut buffer));
                     let parent_ino = self.dir_ino(file.dir);
                     show(cached, kind(file.symlink), 1, parent_ino, &path);
                 }
@@ -352,7 +229,13 @@ impl Directory {
                 let names = inode.names.iter().filter_map(|&name| {
                     let (number, slot) = self.locate(name)?;
                     let file = self.shards[number].files.get(slot);
-                    Some((file_path(file, &path_of(file.dir)), file.dir))
+                    let above = match called {
+                        Called::ByPath(paths) => Cow::Borrowed(&*paths[file.dir as usize]),
+                        // Which is the first of them is decided by the whole path.
+                        Called::ByName => Cow::Owned(escape(&self.dirs.path(file.dir)).into()),
+                    };
+                    let path = join(&above, file.name(&mut NameBuffer::new()));
+                    Some((path, file.dir))
                 });
                 let count = inode.names.len() as u32;
                 if let Some((path, dir)) = names.min() {
@@ -363,7 +246,7 @@ impl Directory {
     }
 
     /// The first name of an inode may be another one when a directory above one of its names was moved.
-    fn touch_names_below_moved_directories(&mut self) {
+    pub(super) fn touch_names_below_moved_directories(&mut self) {
         if std::mem::take(&mut self.dirs.any_moved)
             && let Some(watched) = &mut self.layouts.watched
         {
@@ -380,10 +263,6 @@ impl Directory {
     }
 }
 
-fn file_path(file: &File, above: &str) -> String {
-    join(above, file.name(&mut NameBuffer::new()))
-}
-
 /// As of the end of the last day; a file that has gone since is left out. Directories count one link.
 impl Layout for Directory {
     fn geometry(&self) -> Geometry {
@@ -396,9 +275,9 @@ impl Layout for Directory {
 
     fn visit_files(&self, visit: &mut dyn FnMut(&FileView<'_>)) {
         let paths = self.dirs.escaped_paths();
-        let path_of = |slot: u32| Cow::Borrowed(&*paths[slot as usize]);
         for (&ino, &place) in &self.layouts.order {
-            self.show((ino, place), &path_of, &mut |file, _| visit(file));
+            let called = Called::ByPath(&paths);
+            self.show((ino, place), called, &mut |file, _| visit(file));
         }
     }
 

@@ -196,6 +196,6 @@ pub(super) fn join(path: &str, name: &[u8]) -> String {
     if path.is_empty() {
         name.into_owned()
     } else {
-        format!("{path}/{name}")
+        [path, "/", &name].concat()
     }
 }

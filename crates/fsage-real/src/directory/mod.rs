@@ -12,7 +12,7 @@
 //! | `shard`, `tree` | operations on files, and on everything else |
 //! | `calls`, `descriptors` | system calls on data; open directories |
 //! | `parallel` | several threads |
-//! | `cache`, `watched` | the layout, kept from day to day; what has changed in it |
+//! | `look`, `cache`, `watched` | the file system is asked where files lie; that is kept from day to day; what has changed |
 //! | `content`, `expected`, `deviation` | what files hold, what should be there, what the events do not tell |
 //! | `journal` | how far a replay has come, to resume it |
 //! | `compare`, `verify`, `repair` | the tree on disk against what should be there |
@@ -35,6 +35,7 @@ mod files;
 mod headway;
 mod history;
 mod journal;
+mod look;
 mod mounts;
 mod namespace;
 mod naming;
@@ -148,6 +149,21 @@ pub struct Options {
     /// Bytes that stay free for others; `None` for [`DEFAULT_RESERVE_BYTES`], or a twentieth of the file system if that
     /// is less, where [`Volume::is_shared`], and for nothing elsewhere.
     pub reserve_bytes: Option<u64>,
+}
+
+/// Shards for each of several threads: who is done with one takes the next, so that all have about as much to do.
+const SHARDS_PER_THREAD: usize = 8;
+/// A file is looked for in every shard: no more than this, unless there are more threads.
+const MOST_SHARDS: usize = 64;
+
+impl Options {
+    /// Parts that the files are divided into.
+    fn shards(&self) -> usize {
+        match self.threads {
+            0 | 1 => 1,
+            threads => (threads * SHARDS_PER_THREAD).min(MOST_SHARDS).max(threads),
+        }
+    }
 }
 
 /// Bytes that stay free on a large file system that others use as well.

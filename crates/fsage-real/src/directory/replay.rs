@@ -52,7 +52,6 @@ impl Directory {
     /// The file system does not say how large it is.
     pub fn new(volume: Box<dyn Volume>, options: Options) -> Result<Directory, TargetError> {
         let layouts = Layouts::new(volume.root())?;
-        let threads = options.threads.max(1);
         let reserve_bytes = options.reserve_bytes.unwrap_or_else(|| {
             let twentieth = layouts.geometry.size_bytes / 20;
             if volume.is_shared() {
@@ -65,14 +64,15 @@ impl Directory {
             reserve_bytes: Some(reserve_bytes),
             ..options
         };
-        let open_files = share_of_open_files(threads);
+        let shards = options.shards();
+        let open_files = share_of_open_files(shards);
         Ok(Directory {
             volume,
             options,
             block_bytes: u64::from(layouts.geometry.block_bytes).max(1),
             dirs: Dirs::new(),
             links: Mutex::default(),
-            shards: (0..threads)
+            shards: (0..shards)
                 .map(|number| Shard::new(number, open_files))
                 .collect(),
             events_done: 0,

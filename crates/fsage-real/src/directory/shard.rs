@@ -1,7 +1,7 @@
 //! Operations on files: decided by the tables, done by system calls, and entered into the tables.
 //!
 //! A shard owns the files of some directories. With one thread there is one shard; with more, each thread works on one
-//! of them, and what they share does not change meanwhile.
+//! of them at a time, and what they share does not change meanwhile.
 
 use super::body::Body;
 use super::calls::{self, Effect, OpenFile, Task, outcome_of, outcome_of_making, retry};
@@ -11,6 +11,7 @@ use super::deviation::Deviation;
 use super::dirs::Dirs;
 use super::error::{Failure, OrCall};
 use super::files::{File, Files, Links};
+use super::look::Asker;
 use super::namespace::{FileSlot, OneShard};
 use super::naming::{self, NameBuffer};
 use super::{Options, symlink_target};
@@ -72,6 +73,8 @@ pub(super) struct Shard {
     pub changed: Vec<u32>,
     /// Inode numbers that were freed since.
     pub gone: Vec<u64>,
+    /// Where they lie is asked by this.
+    pub asker: Asker,
     pub counts: OpCounts,
     scratch: Vec<u8>,
     /// Bytes that may be written before the file system is asked again how much is free.
@@ -93,6 +96,7 @@ impl Shard {
             deviations: Vec::new(),
             changed: Vec::new(),
             gone: Vec::new(),
+            asker: Asker::new(),
             counts: OpCounts::default(),
             scratch: Vec::new(),
             room_bytes: 0,
@@ -222,9 +226,9 @@ impl Shard {
         if needed > self.room_bytes {
             let stat = fstatvfs(common.root).or_call("fstatvfs")?;
             let free = stat.f_bavail.saturating_mul(stat.f_frsize);
-            // Other threads take their part of it at the same time.
-            let threads = common.options.threads.max(1) as u64;
-            self.room_bytes = free.saturating_sub(reserve_bytes) / threads;
+            // Other shards take their part of it at the same time.
+            let shards = common.options.shards() as u64;
+            self.room_bytes = free.saturating_sub(reserve_bytes) / shards;
         }
         let room_bytes = needed.min(self.room_bytes);
         self.room_bytes -= room_bytes;

@@ -108,9 +108,8 @@ impl Directory {
     }
 
     /// Whether a name is, or was, one of several of its inode.
-    pub(super) fn is_linked(&self, file: FileId) -> bool {
-        let found = self.locate(file);
-        found.is_some_and(|(shard, slot)| self.shards[shard].files.get(slot).link().is_some())
+    pub(super) fn is_linked(&self, (shard, slot): FileSlot) -> bool {
+        self.shards[shard].files.get(slot).link().is_some()
     }
 
     /// The shard of the files of a directory.

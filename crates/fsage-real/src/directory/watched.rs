@@ -3,12 +3,10 @@
 //! The file system is asked for what the operations touched; of that it is known here how it was told last. Names are
 //! kept, and extents are shared with what is known of the file.
 
-use super::cache::Cached;
+use super::cache::{Cached, Called};
 use super::replay::Directory;
-use fsage_core::names::escape;
 use fsage_core::{Change, Extent, FileKind, FileView, Run};
 use rustc_hash::FxHashMap;
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -68,13 +66,9 @@ impl Watched {
             ..Watched::default()
         };
         for (&ino, &place) in &directory.layouts.order {
-            directory.show(
-                (ino, place),
-                &directory.escaped_path_of(),
-                &mut |file, cached| {
-                    watched.told.insert(ino, Told::of(file, cached));
-                },
-            );
+            directory.show((ino, place), Called::ByName, &mut |file, cached| {
+                watched.told.insert(ino, Told::of(file, cached));
+            });
         }
         watched
     }
@@ -103,26 +97,15 @@ impl Watched {
             let Some(&place) = directory.layouts.order.get(&ino) else {
                 continue;
             };
-            directory.show(
-                (ino, place),
-                &directory.escaped_path_of(),
-                &mut |file, cached| {
-                    self.told.insert(ino, Told::of(file, cached));
-                    visit(Change::Now(file));
-                },
-            );
+            directory.show((ino, place), Called::ByName, &mut |file, cached| {
+                self.told.insert(ino, Told::of(file, cached));
+                visit(Change::Now(file));
+            });
         }
         let free = directory.layouts.free.as_deref().unwrap_or_default();
         differences(&self.free, free, |range| visit(Change::Free(range)));
         self.free.clear();
         self.free.extend_from_slice(free);
-    }
-}
-
-impl Directory {
-    /// The escaped path of a directory, put together when it is asked for.
-    fn escaped_path_of(&self) -> impl Fn(u32) -> Cow<'static, str> {
-        |slot| Cow::Owned(escape(&self.dirs.path(slot)).into_owned())
     }
 }
 

@@ -212,7 +212,7 @@ fn target(spec: &str) -> Target {
 fn aged(spec: &str, seed: u64) -> usize {
     let mut aging = Aging::new(target(spec), true);
     aging.check_every_day();
-    aging.record_map(Recorder::with_frames(1000), None);
+    aging.record_map(Recorder::with_frames(1000));
     let mut agings = [aging];
     let mut source = EventsInMemory::new(Script::new(seed).events(60));
     replay(&mut source, &mut agings, 1, |_| true)
@@ -330,7 +330,7 @@ fn aged_for_real(path: &Path, threads: usize, seed: u64) {
     }
     let mut aging = Aging::new(real(path, threads), true);
     aging.check_every_day();
-    aging.record_map(Recorder::with_frames(1000), None);
+    aging.record_map(Recorder::with_frames(1000));
     let mut agings = [aging];
     replay(&mut EventsInMemory::new(events), &mut agings, 1, |_| true)
         .unwrap_or_else(|error| panic!("{}, seed {seed}: {error}", path.display()));
