@@ -9,7 +9,7 @@ use fsage_core::Layout;
 use fsage_core::LogUsage;
 use fsage_data::SnapshotMeta;
 use fsage_data::table::{self, RunClass, SizeClass, TableWriter};
-use fsage_metrics::{FreeSpace, LayoutBySize, Measures, Metric, Number, Numbers};
+use fsage_metrics::{FreeSpace, LayoutBySize, METRICS, Measures, Metric, Number, Numbers};
 use fsage_metrics::{directory_order, layout_score, split_files};
 use fsage_target::Day;
 use std::path::Path;
@@ -32,6 +32,31 @@ impl DayRow {
             segments_by_live_bytes: m.log.as_ref().map(live_classes).unwrap_or_default(),
             ..DayRow::default()
         }
+    }
+
+    /// Takes over what is known of the layout by another measurement. Says what was other than it.
+    pub(crate) fn correct(&mut self, by: &DayRow) -> Vec<String> {
+        let mut differences = Vec::new();
+        for metric in METRICS {
+            let (was, is) = (self.metrics.get(metric), by.metrics.get(metric));
+            let Some(is) = is.filter(|&is| was != Some(is)) else {
+                continue;
+            };
+            if let Some(was) = was {
+                let (title, is, was) = (metric.title, is.real(), was.real());
+                differences.push(format!("{title} {is} instead of {was}"));
+            }
+            self.metrics.set(metric, is);
+        }
+        if self.layout_by_size != by.layout_by_size {
+            differences.push("layout score by size of file".to_owned());
+            self.layout_by_size.clone_from(&by.layout_by_size);
+        }
+        if !by.free_by_length.is_empty() && self.free_by_length != by.free_by_length {
+            differences.push("free space by length of run".to_owned());
+            self.free_by_length.clone_from(&by.free_by_length);
+        }
+        differences
     }
 
     /// Sets the same files on an unaged file system beside these.

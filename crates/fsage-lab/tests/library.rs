@@ -1,14 +1,19 @@
 //! The laboratory as somebody else's program uses it.
 
+use fsage_lab::watch::{Progress, Unit};
+use fsage_lab::{AgeRequest, TargetSpec, Unwatched, Watch, age};
+use fsage_metrics::files;
+use std::io::Write;
+
 #[path = "../examples/age.rs"]
 #[allow(dead_code)]
-mod age;
+mod example;
 
 /// What the example leaves behind is a run that the library reads again: two targets, thirty days each, and a page.
 #[test]
 fn the_example_ages_two_file_systems_and_writes_a_report() {
     let folder = tempfile::tempdir().expect("a folder");
-    age::age_both(folder.path()).expect("the example runs");
+    example::age_both(folder.path()).expect("the example runs");
     let run = folder.path().join("run");
     let measured = fsage_lab::measure::run(&run).expect("a run");
     let days: Vec<_> = measured
@@ -25,7 +30,6 @@ fn the_example_ages_two_file_systems_and_writes_a_report() {
 #[test]
 fn an_error_says_whose_matter_it_is_and_leaves_nothing() {
     use fsage_lab::error::Kind;
-    use fsage_lab::{AgeRequest, TargetSpec, Unwatched, age};
     let folder = tempfile::tempdir().expect("a folder");
     let run = folder.path().join("run");
     let targets = [TargetSpec::parse("ffs").expect("a target")];
@@ -42,7 +46,7 @@ fn an_error_says_whose_matter_it_is_and_leaves_nothing() {
 #[test]
 fn a_metric_is_one_file_and_one_line() {
     use fsage_lab::check::{Rules, check};
-    use fsage_lab::{AgeRequest, TargetSpec, Unwatched, age, write_report};
+    use fsage_lab::write_report;
     use fsage_metrics::one_piece;
 
     let folder = tempfile::tempdir().expect("a folder");
@@ -120,4 +124,123 @@ fn no_other_source_knows_the_metric_of_the_example() {
     let (of_file, others): (Vec<_>, Vec<_>) = found.iter().partition(|path| *path == file);
     assert!(!of_file.is_empty());
     assert_eq!(others, ["fsage-metrics/src/lib.rs"]);
+}
+
+/// Sees warnings, and between the first operations of an aging and the next writes into the tree: 50 bytes behind the end
+/// of the first file, and a file of its own.
+struct Meddler {
+    tree: std::path::PathBuf,
+    warnings: std::sync::Mutex<Vec<String>>,
+}
+
+struct MeddlesOnce(std::path::PathBuf);
+
+impl Watch for Meddler {
+    fn begin(&self, what: &str, _: Option<u64>, _: Unit) -> Box<dyn Progress> {
+        match what {
+            "aging" => Box::new(MeddlesOnce(self.tree.clone())),
+            _ => Unwatched.begin(what, None, Unit::Things),
+        }
+    }
+
+    fn warn(&self, text: &str) {
+        let warnings = self.warnings.lock();
+        warnings.expect("no panic").push(text.to_owned());
+    }
+
+    fn note(&self, _: &str) {}
+}
+
+impl Progress for MeddlesOnce {
+    fn set_position(&self, _: u64) {
+        let first = self.0.join("d1/f0");
+        if std::fs::metadata(&first).is_ok_and(|file| file.len() == 5000) {
+            let file = std::fs::File::options().append(true).open(first);
+            let mut file = file.expect("the first file");
+            file.write_all(&[b'x'; 50]).expect("room");
+            std::fs::File::create(self.0.join("d1/stranger")).expect("a file");
+        }
+    }
+
+    fn inc(&self, _: u64) {}
+
+    fn note(&self, _: &str) {}
+}
+
+/// What is kept from day to day knows the operations only. The last day is that of the disk, and a warning says what
+/// differs; with `check` all days are.
+#[test]
+fn what_something_else_writes_into_a_tree_is_seen_by_the_walk() {
+    const BATCH: u64 = 1024;
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let mut script = "mkdir 1\n".to_owned();
+    let mut events = 1;
+    // The day that is open when the first batch has been applied.
+    let mut open_day = None;
+    for file in 0..3000 {
+        script += &format!("create {file} 1 5000\n");
+        events += 1;
+        if file % 100 == 99 {
+            script += "day x\n";
+            if events >= BATCH {
+                open_day.get_or_insert(file / 100);
+            }
+            events += 1;
+        }
+    }
+    let open_day = open_day.expect("several batches");
+    fsage_durable::write(&at("w.ops"), script, true).expect("a workload");
+    for check in [false, true] {
+        let name = format!("tree-{check}");
+        std::fs::create_dir(at(&name)).expect("a folder");
+        let spec = format!("dir:{}", at(&name).display());
+        let targets = [TargetSpec::parse(&spec).expect("a target")];
+        let (workload, run) = (at("w.ops"), at(&format!("run-{check}")));
+        let mut request = AgeRequest::new(&workload, &targets, &run);
+        request.options.check = check;
+        let meddler = Meddler {
+            tree: at(&name),
+            warnings: std::sync::Mutex::default(),
+        };
+        let aged = age(&request, &meddler).expect("a run");
+        let rows = &aged[0].rows;
+        assert_eq!(rows.len(), 30);
+        let first = if check { open_day } else { 29 };
+        for (day, row) in (0..).zip(rows) {
+            let made = (day + 1) * 100;
+            let strange = u64::from(day >= first);
+            assert_eq!(row.count(&files::FILES), Some(made + strange), "day {day}");
+            let bytes = Some(made * 5000 + strange * 50);
+            assert_eq!(row.count(&files::FILE_BYTES), bytes, "day {day}");
+        }
+        let warnings = meddler.warnings.into_inner().expect("no panic");
+        let differ: Vec<&String> = warnings.iter().filter(|w| w.contains("differs")).collect();
+        let [warning] = differ[..] else {
+            panic!("one warning: {warnings:?}");
+        };
+        let made = (first + 1) * 100;
+        let files = format!("regular files {} instead of {made}", made + 1);
+        assert!(warning.contains(&format!("day {first} ")), "{warning}");
+        assert!(warning.contains(&files), "{warning}");
+        let further = format!("so do {} more days", 29 - first);
+        assert_eq!(warning.contains(&further), check, "{warning}");
+    }
+    let undisturbed = at("undisturbed");
+    std::fs::create_dir(&undisturbed).expect("a folder");
+    let spec = format!("dir:{}", undisturbed.display());
+    let targets = [TargetSpec::parse(&spec).expect("a target")];
+    let (workload, run) = (at("w.ops"), at("run"));
+    let mut request = AgeRequest::new(&workload, &targets, &run);
+    request.options.check = true;
+    let quiet = Meddler {
+        tree: at("nowhere"),
+        warnings: std::sync::Mutex::default(),
+    };
+    age(&request, &quiet).expect("a run");
+    let warnings = quiet.warnings.into_inner().expect("no panic");
+    assert!(
+        warnings.iter().all(|w| !w.contains("differs")),
+        "{warnings:?}"
+    );
 }

@@ -11,6 +11,7 @@ use fsage_core::{
 };
 use fsage_metrics::block_map::FrameChanges;
 use fsage_metrics::{Kept, Measures, Recorder, Recording, measure_and};
+use fsage_real::directory::Directory;
 use fsage_real::{DayIs, RealError};
 use std::os::fd::BorrowedFd;
 use thiserror::Error;
@@ -51,6 +52,11 @@ pub type TakeSnapshot =
 pub type TakeRealSnapshot =
     Box<dyn FnMut(u32, i64, BorrowedFd<'_>) -> Result<(), SinkError> + Send>;
 
+/// Measures a real target as a whole, by what is on the disk: given the number of the day and what was measured by what
+/// has changed, it says what stands.
+pub type MeasureAnew =
+    Box<dyn FnMut(u32, &Measures, &Directory) -> Result<Measures, SinkError> + Send>;
+
 /// Snapshots at the end of days.
 struct Snapshots {
     epoch_ns: i64,
@@ -75,6 +81,7 @@ pub struct Aging {
     kept: Option<Kept>,
     lenient: bool,
     check_days: bool,
+    measure_anew: Option<MeasureAnew>,
     days: Vec<Day>,
     /// Days that were measured before an interruption; they are not in `days`.
     earlier_days: u32,
@@ -123,6 +130,9 @@ pub enum ReplayError {
     /// A snapshot could not be stored.
     #[error("cannot store a snapshot")]
     Snapshot(#[source] SinkError),
+    /// A real file system could not be looked at as a whole.
+    #[error("cannot walk the tree")]
+    MeasureAnew(#[source] SinkError),
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -150,6 +160,7 @@ impl Aging {
             kept: None,
             lenient,
             check_days: false,
+            measure_anew: None,
             days: Vec::new(),
             earlier_days: 0,
             today: OpCounts::default(),
@@ -162,6 +173,11 @@ impl Aging {
     /// what has changed is measured otherwise.
     pub fn check_every_day(&mut self) {
         self.check_days = true;
+    }
+
+    /// Also measures a real target anew at the end of every day. Of a model nothing else is to be found.
+    pub fn measure_anew_every_day(&mut self, measure_anew: MeasureAnew) {
+        self.measure_anew = Some(measure_anew);
     }
 
     /// Also tells `day_ends` of every day.
@@ -310,7 +326,11 @@ impl Aging {
                 })?;
         }
         let number = self.days_so_far();
-        let (measures, is_mapped) = self.measure(number, label)?;
+        let (mut measures, is_mapped) = self.measure(number, label)?;
+        if let (Target::Real(real), Some(measure_anew)) = (&self.target, &mut self.measure_anew) {
+            measures = measure_anew(number, &measures, real.directory())
+                .map_err(ReplayError::MeasureAnew)?;
+        }
         let planned_bytes = match &self.target {
             Target::Real(real) => {
                 let left_out = real.directory().left_out_bytes();

@@ -16,7 +16,7 @@ mod target;
 
 pub use control::{Control, control_workload};
 pub use engine::{
-    Aging, Day, DayEnds, Progress, ReplayError, TakeRealSnapshot, TakeSnapshot, replay,
+    Aging, Day, DayEnds, MeasureAnew, Progress, ReplayError, TakeRealSnapshot, TakeSnapshot, replay,
 };
 pub use hot_files::{HotFile, HotFiles, in_directory_order};
 pub use spec::{SpecError, TargetSpec, kinds};

@@ -1,12 +1,10 @@
 //! The unaged control of a real target: the same files on a fresh file system of the same kind.
 
 use super::real::{CHECKPOINT, know_sizes, sizes, store_snapshot};
-use crate::collect;
 use crate::error::Context;
 use crate::interrupt;
 use crate::watch::Watch;
-use fsage_collect::{Memory, WalkOptions};
-use fsage_core::{LayoutInMemory, OpCounts};
+use fsage_core::{Layout, OpCounts};
 use fsage_metrics::Measures;
 use fsage_real::directory::{Directory, PlainDirectory, Volume};
 use fsage_real::loop_image::{LoopImage, LoopOptions, Unpublished};
@@ -14,7 +12,6 @@ use fsage_real::{Place, RealSpec};
 use fsage_target::control_workload;
 use std::fs;
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -22,18 +19,9 @@ use std::time::UNIX_EPOCH;
 /// A file in the checkpoint that says which file the control is.
 const CONTROL: &str = "control";
 
-/// The layout of what is mounted, for a control that is made when it no longer is.
-pub fn walk_to_memory(root: BorrowedFd<'_>, name: &Path) -> crate::Result<LayoutInMemory> {
-    let mut memory = Memory::default();
-    let mut go_on = |_, _| Ok(interrupt::go_on()?);
-    let report = fsage_collect::walk(root, name, &WalkOptions::default(), &mut memory, &mut go_on);
-    let report = report.map_err(collect::failed)?;
-    Ok(memory.layout(&report))
-}
-
 /// Copies the live files in tree order to a fresh file system of the same kind, and measures that.
 pub fn measure(
-    layout: &LayoutInMemory,
+    layout: &dyn Layout,
     spec: &RealSpec,
     folder: &Path,
     day: u32,

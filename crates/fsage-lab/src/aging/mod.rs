@@ -6,6 +6,7 @@ pub(crate) mod control;
 mod origins;
 pub(crate) mod real;
 mod snapshots;
+mod walked;
 
 pub use again::{aged, hot_files, model_of};
 pub use real::days_so_far;
@@ -31,6 +32,7 @@ use snapshots::Series;
 use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
+use walked::Differences;
 
 /// How targets are aged. The same are options of `fsage age` and `fsage compare`, and the table `[age]` of an
 /// experiment.
@@ -42,7 +44,8 @@ pub struct Options {
     /// Skip and count operations that do not fit the state, instead of stopping at the first.
     #[arg(long)]
     pub lenient: bool,
-    /// Run the model's own file system check at the end of every day.
+    /// Run the model's own file system check at the end of every day; walk a real file system as a whole, and warn
+    /// where its numbers are not those that were kept.
     #[arg(long)]
     pub check: bool,
     /// Also store a snapshot with times, generations and names at the end of every so many days, as
@@ -222,6 +225,7 @@ pub fn age(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Vec<Aged>> {
     let mut counted = Counted::new(&mut *source);
     if let Err(error) = replay_all(workload, &mut counted, &mut agings, start.threads, ui) {
         let interrupted = interrupt::go_on().is_err();
+        lanes.iter().for_each(|lane| lane.warn_of_differences(ui));
         if writing_failed(&error) {
             for lane in &lanes {
                 real::doubt(&lane.path);
@@ -361,6 +365,8 @@ struct Lane<'a> {
     /// An image that has no name yet.
     image: Option<Unpublished>,
     series: Option<Series>,
+    /// Of a real target.
+    differences: Differences,
 }
 
 impl<'a> Lane<'a> {
@@ -395,8 +401,12 @@ impl<'a> Lane<'a> {
         if options.map && spec.keeps_files() {
             aging.record_map(map);
         }
+        let differences = Differences::default();
         if options.check {
             aging.check_every_day();
+            if is_real {
+                aging.measure_anew_every_day(differences.watch_every_day(&path));
+            }
         }
         let series = match options.snapshots {
             Some(every_days) => snapshots::take(&mut aging, spec, &path, every_days, epoch_ns)?,
@@ -409,23 +419,30 @@ impl<'a> Lane<'a> {
             earlier,
             image,
             series,
+            differences,
         };
         Ok((aging, lane))
     }
 
+    fn warn_of_differences(&self, ui: &dyn Watch) {
+        if let Some(warning) = self.differences.take_warning() {
+            ui.warn(&format!("{}: {warning}", self.spec));
+        }
+    }
+
     /// Writes what a target that is done leaves.
     fn finish(
-        self,
+        mut self,
         mut aging: Aging,
         epoch_ns: i64,
         options: &Options,
         ui: &dyn Watch,
     ) -> crate::Result<(Aged, serde_json::Map<String, serde_json::Value>)> {
         // A day that ended in the last moment before an interruption is measured again.
-        let mut rows: Vec<DayRow> = self.earlier;
+        let mut rows: Vec<DayRow> = std::mem::take(&mut self.earlier);
         rows.truncate(aging.earlier_days() as usize);
         rows.extend(days::rows(aging.days()));
-        if let Some(series) = self.series {
+        if let Some(series) = self.series.take() {
             series.finish()?;
         }
         if let Some(map) = aging.take_map() {
@@ -475,6 +492,10 @@ impl<'a> Lane<'a> {
                 for (key, value) in ended.facts {
                     facts.insert(key.to_owned(), value.into());
                 }
+                if let Some(last) = rows.last_mut() {
+                    self.differences.correct(last, &ended.walked);
+                }
+                self.warn_of_differences(ui);
                 ended.control
             }
             model @ Target::Model(_) => {

@@ -1,6 +1,6 @@
 //! Real targets of a run: how one begins, goes on and ends.
 
-use super::{RunFacts, control};
+use super::{RunFacts, control, walked};
 use crate::collect;
 use crate::days::{self, DayRow};
 use crate::error::{Context, bail};
@@ -11,6 +11,7 @@ use fsage_collect::WalkOptions;
 use fsage_collect::ext_image::Superblock;
 use fsage_core::Geometry;
 use fsage_core::snapshot::SnapshotInfo;
+use fsage_data::SnapshotFile;
 use fsage_data::snapshot::{Form, SnapshotOutput};
 use fsage_linux::facts::facts;
 use fsage_linux::fsmap::free_map;
@@ -299,6 +300,8 @@ pub fn store_snapshot(
 
 /// What a finished real target leaves.
 pub struct Ended {
+    /// The last day, by a walk of the whole tree.
+    pub walked: Measures,
     /// The unaged control, if it was to be made.
     pub control: Option<Measures>,
     /// For the manifest.
@@ -347,17 +350,10 @@ pub fn end(
     let known = known_sizes(&real, spec, folder)?;
     let directory = real.into_directory();
     tree_table::write(&folder.join("tree.parquet"), &directory.expected())?;
-    store_snapshot(
-        directory.root(),
-        &folder.join("final.parquet"),
-        day,
-        taken_at_ns,
-        &known,
-    )?;
-    // Walked while it is mounted; the control is made when it no longer is.
-    let layout = with_control
-        .then(|| control::walk_to_memory(directory.root(), folder))
-        .transpose()?;
+    let path = folder.join("final.parquet");
+    store_snapshot(directory.root(), &path, day, taken_at_ns, &known)?;
+    let layout = SnapshotFile::open(&path)?;
+    let walked = walked::measure_walked(&layout, &directory);
     let facts = directory.volume().facts();
     let volume = directory.finish()?;
     // Before the control: some file systems do not mount two with one UUID.
@@ -365,11 +361,12 @@ pub fn end(
         .close()
         .with_context(|| format!("cannot sync and close `{spec}`"))?;
     let mut ended = Ended {
+        walked,
         control: None,
         facts,
         warnings: Vec::new(),
     };
-    if let Some(layout) = layout {
+    if with_control {
         match control::measure(&layout, &real_spec, folder, day, taken_at_ns, ui) {
             Ok(control) => ended.control = control,
             Err(error) if interrupt::go_on().is_err() => return Err(error),
