@@ -3,7 +3,8 @@
 use fsage_lab::watch::{Progress, Unit};
 use fsage_lab::{AgeRequest, TargetSpec, Unwatched, Watch, age};
 use fsage_metrics::files;
-use std::io::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 
 #[path = "../examples/age.rs"]
 #[allow(dead_code)]
@@ -172,19 +173,21 @@ impl Progress for MeddlesOnce {
 #[test]
 fn what_something_else_writes_into_a_tree_is_seen_by_the_walk() {
     const BATCH: u64 = 1024;
+    const FILES: u64 = 500;
+    const DAYS: u64 = 6;
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name);
     let mut script = "mkdir 1\n".to_owned();
     let mut events = 1;
     // The day that is open when the first batch has been applied.
     let mut open_day = None;
-    for file in 0..3000 {
-        script += &format!("create {file} 1 5000\n");
+    for file in 0..FILES * DAYS {
+        let _ = writeln!(script, "create {file} 1 5000");
         events += 1;
-        if file % 100 == 99 {
+        if file % FILES == FILES - 1 {
             script += "day x\n";
             if events >= BATCH {
-                open_day.get_or_insert(file / 100);
+                open_day.get_or_insert(file / FILES);
             }
             events += 1;
         }
@@ -205,10 +208,10 @@ fn what_something_else_writes_into_a_tree_is_seen_by_the_walk() {
         };
         let aged = age(&request, &meddler).expect("a run");
         let rows = &aged[0].rows;
-        assert_eq!(rows.len(), 30);
-        let first = if check { open_day } else { 29 };
+        assert_eq!(rows.len() as u64, DAYS);
+        let first = if check { open_day } else { DAYS - 1 };
         for (day, row) in (0..).zip(rows) {
-            let made = (day + 1) * 100;
+            let made = (day + 1) * FILES;
             let strange = u64::from(day >= first);
             assert_eq!(row.count(&files::FILES), Some(made + strange), "day {day}");
             let bytes = Some(made * 5000 + strange * 50);
@@ -219,11 +222,11 @@ fn what_something_else_writes_into_a_tree_is_seen_by_the_walk() {
         let [warning] = differ[..] else {
             panic!("one warning: {warnings:?}");
         };
-        let made = (first + 1) * 100;
+        let made = (first + 1) * FILES;
         let files = format!("regular files {} instead of {made}", made + 1);
         assert!(warning.contains(&format!("day {first} ")), "{warning}");
         assert!(warning.contains(&files), "{warning}");
-        let further = format!("so do {} more days", 29 - first);
+        let further = format!("so do {} more days", DAYS - 1 - first);
         assert_eq!(warning.contains(&further), check, "{warning}");
     }
     let undisturbed = at("undisturbed");

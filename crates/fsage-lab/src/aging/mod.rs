@@ -24,6 +24,7 @@ use fsage_data::WorkloadSummary;
 use fsage_metrics::Recorder;
 use fsage_metrics::files;
 use fsage_real::RealError;
+use fsage_real::directory::Sync;
 use fsage_real::loop_image::Unpublished;
 use fsage_target::{Aging, Progress, ReplayError, Target, TargetSpec, replay};
 use origins::Counted;
@@ -404,7 +405,10 @@ impl<'a> Lane<'a> {
         let differences = Differences::default();
         if options.check {
             aging.check_every_day();
-            if is_real {
+            // A walk writes out what is dirty, which `sync=end` is to leave to the file system.
+            if let Target::Real(real) = aging.target()
+                && real.directory().options().sync != Sync::End
+            {
                 aging.measure_anew_every_day(differences.watch_every_day(&path));
             }
         }
@@ -493,7 +497,13 @@ impl<'a> Lane<'a> {
                     facts.insert(key.to_owned(), value.into());
                 }
                 if let Some(last) = rows.last_mut() {
-                    self.differences.correct(last, &ended.walked);
+                    let walked = DayRow::of_layout(&ended.walked);
+                    if ended.was_synced {
+                        self.differences.correct(last, &walked);
+                    } else {
+                        // What had no place at the end of the day has one now.
+                        last.correct(&walked);
+                    }
                 }
                 self.warn_of_differences(ui);
                 ended.control

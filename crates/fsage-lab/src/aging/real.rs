@@ -17,7 +17,7 @@ use fsage_linux::facts::facts;
 use fsage_linux::fsmap::free_map;
 use fsage_metrics::block_map::FrameChanges;
 use fsage_metrics::{Measures, Recorder, Recording};
-use fsage_real::directory::{Directory, Journal, PlainDirectory, Recovered, Volume};
+use fsage_real::directory::{Directory, Journal, PlainDirectory, Recovered, Sync, Volume};
 use fsage_real::loop_image::{LoopImage, Unpublished};
 use fsage_real::{Place, Real, RealSpec, day_records};
 use fsage_target::{Day, TargetSpec};
@@ -302,6 +302,8 @@ pub fn store_snapshot(
 pub struct Ended {
     /// The last day, by a walk of the whole tree.
     pub walked: Measures,
+    /// It was on the disk when it was measured by what had changed.
+    pub was_synced: bool,
     /// The unaged control, if it was to be made.
     pub control: Option<Measures>,
     /// For the manifest.
@@ -362,6 +364,7 @@ pub fn end(
         .with_context(|| format!("cannot sync and close `{spec}`"))?;
     let mut ended = Ended {
         walked,
+        was_synced: real_spec.options.sync != Sync::End,
         control: None,
         facts,
         warnings: Vec::new(),

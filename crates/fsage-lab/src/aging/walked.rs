@@ -31,8 +31,8 @@ struct Found {
 
 impl Differences {
     /// Corrects a day by what a walk found, and remembers what was other than it.
-    pub fn correct(&self, day: &mut DayRow, walked: &Measures) {
-        let mut differences = day.correct(&DayRow::of_layout(walked));
+    pub fn correct(&self, day: &mut DayRow, walked: &DayRow) {
+        let mut differences = day.correct(walked);
         if differences.is_empty() {
             return;
         }
@@ -40,7 +40,7 @@ impl Differences {
         differences.truncate(NAMED);
         let mut text = differences.join(", ");
         if rest > 0 {
-            text.push_str(&format!(", and {rest} more"));
+            text = format!("{text}, and {rest} more");
         }
         let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match &found.first {
@@ -74,7 +74,7 @@ impl Differences {
                 day: day.into(),
                 ..DayRow::of_layout(kept)
             };
-            differences.correct(&mut row, &walked);
+            differences.correct(&mut row, &DayRow::of_layout(&walked));
             Ok(walked)
         })
     }

@@ -67,7 +67,7 @@ pub(super) enum Called<'a> {
 
 impl Called<'_> {
     /// An entry of a directory.
-    fn entry<'n>(self, dir: u32, name: &'n [u8]) -> Cow<'n, str> {
+    fn entry(self, dir: u32, name: &[u8]) -> Cow<'_, str> {
         match self {
             Called::ByPath(paths) => Cow::Owned(join(&paths[dir as usize], name)),
             Called::ByName => escape(name),
