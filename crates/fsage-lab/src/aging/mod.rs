@@ -226,11 +226,8 @@ pub fn age(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Vec<Aged>> {
     let mut counted = Counted::new(&mut *source);
     if let Err(error) = replay_all(workload, &mut counted, &mut agings, start.threads, ui) {
         let interrupted = interrupt::go_on().is_err();
-        lanes.iter().for_each(|lane| lane.warn_of_differences(ui));
-        if writing_failed(&error) {
-            for lane in &lanes {
-                real::doubt(&lane.path);
-            }
+        for lane in &lanes {
+            lane.has_stopped(&error, ui);
         }
         // What came through a pipe does not come again.
         let again = workload != Path::new("-");
@@ -426,6 +423,14 @@ impl<'a> Lane<'a> {
             differences,
         };
         Ok((aging, lane))
+    }
+
+    /// The run ends early.
+    fn has_stopped(&self, error: &crate::Error, ui: &dyn Watch) {
+        self.warn_of_differences(ui);
+        if writing_failed(error) {
+            real::doubt(&self.path);
+        }
     }
 
     fn warn_of_differences(&self, ui: &dyn Watch) {
