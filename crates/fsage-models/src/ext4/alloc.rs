@@ -440,6 +440,7 @@ impl Ext4 {
             (logical, blocks)
         };
         start = start.max(logical / per_group * per_group);
+        wanted = wanted.min(u32::MAX - start);
         if let Some((left, _)) = request.left
             && start <= left
         {

@@ -464,7 +464,10 @@ impl Ext4 {
         if start >= end {
             return None;
         }
-        Some((start, stop.min(end).min(start + MOST_MAPPED) - start))
+        Some((
+            start,
+            stop.min(end).min(start.saturating_add(MOST_MAPPED)) - start,
+        ))
     }
 
     /// Allocates delayed blocks, perhaps fewer than asked for. Says how many.

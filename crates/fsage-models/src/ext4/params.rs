@@ -257,7 +257,7 @@ mod tests {
             "hash_seed=1",
             "hash_seed=66736167-6500-4000-8000-00000000000g",
             "cpus=0",
-            "colour=red",
+            "shade=red",
         ] {
             assert!(Params::from_options(split(text)).is_err(), "{text}");
         }

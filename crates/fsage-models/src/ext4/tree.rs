@@ -152,7 +152,7 @@ fn child(nodes: &[Node], logical: u32) -> usize {
         .saturating_sub(1)
 }
 
-/// Joins an entry with its neighbours as far as they adjoin: with the left one and on from there, else with the right
+/// Joins an entry with its neighbors as far as they adjoin: with the left one and on from there, else with the right
 /// ones.
 fn join(entries: &mut Vec<Entry>, at: usize) {
     let mut rightwards = |at: usize| {

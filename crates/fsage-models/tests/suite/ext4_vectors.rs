@@ -460,3 +460,46 @@ fn a_geometry_of_any_size_has_its_tables() {
         assert_eq!(journal, g.journal_blocks, "{megabytes}");
     }
 }
+
+/// Blocks of a file have numbers of 32 bits: the last but one is the last that can be written.
+#[test]
+fn a_sparse_file_reaches_up_to_the_last_block_that_has_a_number() {
+    let params = Params {
+        size_bytes: 64 << 20,
+        block_bytes: Some(4096),
+        ..Params::default()
+    };
+    let mut fs = Ext4::new(params).expect("mkfs takes it");
+    let file = FileId(1);
+    let create = Op::Create {
+        file,
+        dir: DirId::ROOT,
+        bytes: 0,
+    };
+    assert_eq!(fs.apply(&create), Ok(Outcome::Done));
+    let last = (u64::from(u32::MAX) - 1) * 4096;
+    for (offset, expected) in [
+        (last, Outcome::Done),
+        (last - (100 << 20), Outcome::Done),
+        (last + 4096, Outcome::TooLarge),
+        (u64::MAX - 4096, Outcome::TooLarge),
+    ] {
+        let write = Op::Write {
+            file,
+            offset,
+            bytes: 4096,
+        };
+        assert_eq!(fs.apply(&write), Ok(expected), "{offset}");
+    }
+    assert_eq!(fs.apply(&Op::Sync), Ok(Outcome::Done));
+    assert_eq!(fs.check(), Ok(()));
+    let logical: Vec<u32> = fs
+        .extents(file)
+        .expect("a file")
+        .iter()
+        .map(|entry| entry.logical)
+        .collect();
+    assert_eq!(logical, [u32::MAX - 1 - 25_600, u32::MAX - 1]);
+    assert_eq!(fs.apply(&Op::Delete { file }), Ok(Outcome::Done));
+    assert_eq!(fs.check(), Ok(()));
+}
