@@ -127,8 +127,8 @@ fn no_other_source_knows_the_metric_of_the_example() {
     assert_eq!(others, ["fsage-metrics/src/lib.rs"]);
 }
 
-/// Sees warnings, and between the first operations of an aging and the next writes into the tree: 50 bytes behind the end
-/// of the first file, and a file of its own.
+/// Sees warnings, and between the first operations of an aging and the next writes into the tree: 50 bytes behind the
+/// end of the first file, and a file of its own.
 struct Meddler {
     tree: std::path::PathBuf,
     warnings: std::sync::Mutex<Vec<String>>,

@@ -39,8 +39,8 @@ pub struct Day {
     pub planned_bytes: Option<u64>,
 }
 
-/// Told of every day that ends, and what its frame of the block map changes, if it has one. What it gives is kept in the
-/// journal of a real target, and comes back when the run goes on after an interruption.
+/// Told of every day that ends, and what its frame of the block map changes, if it has one. What it gives is kept in
+/// the journal of a real target, and comes back when the run goes on after an interruption.
 pub type DayEnds = Box<dyn FnMut(&Day, Option<&FrameChanges>) -> Vec<u8> + Send>;
 
 /// Takes a snapshot: all inodes, ascending by number, and the further names of those that have several.

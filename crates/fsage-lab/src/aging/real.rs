@@ -381,8 +381,8 @@ pub fn end(
     Ok(ended)
 }
 
-/// What the journal keeps of a day: its row as a line of JSON and, where the block map has a frame of it, behind the end
-/// of that line what the frame changes.
+/// What the journal keeps of a day: its row as a line of JSON and, where the block map has a frame of it, behind the
+/// end of that line what the frame changes.
 pub fn day_record(day: &Day, frame: Option<&FrameChanges>) -> Vec<u8> {
     let mut record = days::to_json(day);
     if let Some(frame) = frame {

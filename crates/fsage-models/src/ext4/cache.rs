@@ -23,7 +23,7 @@ pub(super) struct Folio {
 impl Folio {
     /// The page behind it.
     pub fn end(self) -> u32 {
-        self.page + (1 << self.order)
+        self.page.saturating_add(1 << self.order)
     }
 }
 

@@ -12,7 +12,7 @@
 //! | `shard`, `tree` | operations on files, and on everything else |
 //! | `calls`, `descriptors` | system calls on data; open directories |
 //! | `parallel` | several threads |
-//! | `look`, `cache`, `watched` | the file system is asked where files lie; that is kept from day to day; what has changed |
+//! | `look`, `cache`, `watched` | where files lie, asked of the file system; kept from day to day; what has changed |
 //! | `content`, `expected`, `deviation` | what files hold, what should be there, what the events do not tell |
 //! | `journal` | how far a replay has come, to resume it |
 //! | `compare`, `verify`, `repair` | the tree on disk against what should be there |
