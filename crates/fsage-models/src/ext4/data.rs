@@ -382,6 +382,14 @@ impl Ext4 {
         };
         let (block, blocks) = self.allocate(request).ok_or(NoSpace)?;
         self.map(inode, Entry::new(at, block, blocks, true), true, false)?;
+        // What was written there before has its blocks now.
+        if let Some(cache) = self.cache_if(inode) {
+            let settled = cache.settle(at, at + blocks);
+            if settled > 0 {
+                self.counters.delayed.add(-i64::from(settled));
+                self.placed(inode, at, block, blocks);
+            }
+        }
         Ok(blocks)
     }
 
