@@ -47,13 +47,10 @@ impl Meta for TreeBlocks<'_> {
 impl Ext4 {
     /// Frees blocks: on disk now, for the allocator with the next commit.
     pub(super) fn free(&mut self, block: u32, blocks: u32) {
-        let Ext4 {
-            groups, counters, ..
-        } = self;
-        groups.parts(block, blocks, |part| {
-            counters.free_blocks.add(i64::from(part));
-        });
-        groups.free_on_disk(block, blocks);
+        for part in self.groups.parts(block, blocks) {
+            self.counters.free_blocks.add(i64::from(part));
+        }
+        self.groups.free_on_disk(block, blocks);
         self.changed_blocks(block, blocks);
         self.freed.push((block, blocks));
     }
@@ -199,7 +196,7 @@ impl Ext4 {
             || free < delayed + self.watermark;
         let mut tries = 0;
         loop {
-            let folio = self.folio_for(inode, from, call_end - from);
+            let folio = self.cache_mut(inode).folio_for(from, call_end - from);
             let to = (u64::from(folio.end()) << PAGE_BITS).min(call_end);
             let reserved = self.reserve(inode, folio, from, to, is_direct);
             match reserved {
@@ -219,8 +216,9 @@ impl Ext4 {
                     if some {
                         self.make_dirty(inode);
                     }
-                    if to > self.inodes[inode as usize].size {
-                        self.undo_behind_end(inode);
+                    let size = self.inodes[inode as usize].size;
+                    if to > size {
+                        self.cut_behind(inode, size);
                     }
                     if !self.try_again(&mut tries) {
                         return Err(NoSpace);
@@ -228,10 +226,6 @@ impl Ext4 {
                 }
             }
         }
-    }
-
-    fn folio_for(&mut self, inode: u32, from: u64, bytes: u64) -> Folio {
-        self.cache_mut(inode).folio_for(from, bytes)
     }
 
     /// Reserves or allocates the blocks of a range that have none. Says whether there were such; where there is no
@@ -282,12 +276,6 @@ impl Ext4 {
             at += 1;
         }
         Ok(has_new)
-    }
-
-    /// Takes back what a write that failed left behind the end of the file.
-    fn undo_behind_end(&mut self, inode: u32) {
-        let size = self.inodes[inode as usize].size;
-        self.cut_behind(inode, size);
     }
 
     /// Drops what lies behind a length: pages, delayed blocks, what is set aside, and blocks.

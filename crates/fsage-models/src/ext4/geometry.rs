@@ -21,14 +21,10 @@ const TERABYTE: u64 = 1 << 40;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MkfsError {
     /// It has too few blocks.
-    #[error(
-        "size={size}: too small; the tables, the journal and the first directories need {needed} bytes or more"
-    )]
+    #[error("size={size}: too small for the tables, the journal and the first directories")]
     TooSmall {
         /// The partition.
         size: u64,
-        /// What would do.
-        needed: u64,
     },
     /// Its blocks have numbers of more than 32 bits.
     #[error("size={size}: too large; with blocks of {block} bytes at most {most}")]
@@ -142,10 +138,7 @@ impl Geometry {
                 most: u64::from(u32::MAX) * block_bytes,
             });
         }
-        let too_small = MkfsError::TooSmall {
-            size,
-            needed: 2 * MEGABYTE,
-        };
+        let too_small = MkfsError::TooSmall { size };
         let first_block = u64::from(block_bytes == 1024);
         let blocks_per_group = 8 * block_bytes;
         let ratio = params.bytes_per_inode.unwrap_or(match size {
@@ -161,15 +154,16 @@ impl Geometry {
                 return Err(too_small);
             }
             let groups = (blocks - first_block).div_ceil(blocks_per_group);
-            let table_blocks = (inodes.div_ceil(groups).max(8) * INODE_BYTES).div_ceil(block_bytes);
-            let inodes_per_group = table_blocks * block_bytes / INODE_BYTES / 8 * 8;
-            if inodes_per_group > blocks_per_group {
+            let most = groups * blocks_per_group;
+            if inodes > most {
                 return Err(MkfsError::TooManyInodes {
                     inodes,
                     groups: groups as u32,
-                    most: groups * blocks_per_group,
+                    most,
                 });
             }
+            let table_blocks = (inodes.div_ceil(groups).max(8) * INODE_BYTES).div_ceil(block_bytes);
+            let inodes_per_group = table_blocks * block_bytes / INODE_BYTES / 8 * 8;
             if inodes_per_group < u64::from(RESERVED_INODES) + 6 {
                 return Err(too_small);
             }
@@ -322,7 +316,6 @@ impl Made {
     fn too_small(params: &Params) -> MkfsError {
         MkfsError::TooSmall {
             size: params.size_bytes,
-            needed: 2 * params.size_bytes,
         }
     }
 

@@ -8,6 +8,7 @@ use super::geometry::Made;
 use super::group_set::GroupSet;
 use super::pieces::{self, Counts, MAX_ORDERS, order_of};
 use crate::changes::ChangedWords;
+use std::iter;
 use std::ops::Range;
 
 /// What the allocator knows of the free blocks of a group: a function of its bitmap `core`.
@@ -195,16 +196,18 @@ impl Groups {
         (at / self.blocks_per_group, at % self.blocks_per_group)
     }
 
-    /// Calls for each group that a run of blocks lies in, with the positions in it.
-    fn by_group(&self, start: u32, blocks: u32, mut visit: impl FnMut(u32, u32, u32)) {
+    /// The groups that a run of blocks lies in, with the positions in each: first, and the one behind.
+    fn by_group(&self, start: u32, blocks: u32) -> impl Iterator<Item = (u32, u32, u32)> + use<> {
+        let per_group = self.blocks_per_group;
         let (mut group, mut at) = self.split(start);
         let mut left = blocks;
-        while left > 0 {
-            let here = left.min(self.blocks_per_group - at);
-            visit(group, at, at + here);
+        iter::from_fn(move || {
+            let here = left.min(per_group - at);
+            let part = (here > 0).then_some((group, at, at + here));
             (group, at) = (group + 1, 0);
             left -= here;
-        }
+            part
+        })
     }
 
     /// The allocator takes blocks of one group, all of which are free to it.
@@ -215,13 +218,8 @@ impl Groups {
 
     /// The allocator gets blocks back.
     pub fn give_back(&mut self, start: u32, blocks: u32) {
-        let (mut group, mut at) = self.split(start);
-        let mut left = blocks;
-        while left > 0 {
-            let here = left.min(self.blocks_per_group - at);
-            self.change(group, at, at + here, false);
-            (group, at) = (group + 1, 0);
-            left -= here;
+        for (group, from, to) in self.by_group(start, blocks) {
+            self.change(group, from, to, false);
         }
     }
 
@@ -298,47 +296,38 @@ impl Groups {
     }
 
     fn fill_disk(&mut self, start: u32, blocks: u32, used: bool) {
-        let (mut group, mut at) = self.split(start);
-        let mut left = blocks;
-        while left > 0 {
-            let here = left.min(self.blocks_per_group - at);
+        for (group, from, to) in self.by_group(start, blocks) {
             let base = group as usize * self.block_words;
             let words = &mut self.disk[base..base + self.block_words];
-            bits::fill(words, at, at + here, used);
+            bits::fill(words, from, to, used);
             self.changed
-                .mark(base + at as usize / 64..base + (at + here).div_ceil(64) as usize);
+                .mark(base + from as usize / 64..base + to.div_ceil(64) as usize);
             let one = &mut self.all[group as usize];
             let flex = &mut self.flex[(group / self.flex_size) as usize];
             if used {
-                one.free_blocks -= here;
-                flex.free_blocks -= here;
+                one.free_blocks -= to - from;
+                flex.free_blocks -= to - from;
             } else {
-                one.free_blocks += here;
-                flex.free_blocks += here;
+                one.free_blocks += to - from;
+                flex.free_blocks += to - from;
             }
-            (group, at) = (group + 1, 0);
-            left -= here;
         }
     }
 
-    /// How many groups a run of blocks lies in, with the blocks in each.
-    pub fn parts(&self, start: u32, blocks: u32, mut visit: impl FnMut(u32)) {
-        self.by_group(start, blocks, |_, from, to| visit(to - from));
+    /// Of a run of blocks, how many lie in each of its groups.
+    pub fn parts(&self, start: u32, blocks: u32) -> impl Iterator<Item = u32> + use<> {
+        self.by_group(start, blocks).map(|(_, from, to)| to - from)
     }
 
     /// The runs among these blocks that are not in use on disk.
     pub fn unused_on_disk(&self, start: u32, blocks: u32) -> Vec<(u32, u32)> {
         let mut runs = Vec::new();
-        self.by_group(start, blocks, |group, from, to| {
-            let base = group as usize * self.block_words;
-            let words = &self.disk[base..base + self.block_words];
-            let mut at = from;
-            while let Some(free) = bits::next_clear(words, at, to) {
-                at = bits::next_set(words, free, to);
-                let first = self.first_block + group * self.blocks_per_group;
-                runs.push((first + free, at - free));
-            }
-        });
+        for (group, from, to) in self.by_group(start, blocks) {
+            let first = self.first_block + group * self.blocks_per_group;
+            self.visit_free_on_disk(group, from..to, |free, end| {
+                runs.push((first + free, end - free));
+            });
+        }
         runs
     }
 

@@ -9,7 +9,7 @@ pub(super) struct Name(u64);
 
 /// A name of ours has at most so many bytes: a letter, and a number of 64 bits.
 const MOST: usize = 21;
-/// A name may have so many bytes.
+/// A name has at most so many bytes.
 pub(super) const NAME_MAX: usize = 255;
 
 const KIND: u32 = 62;
@@ -59,7 +59,7 @@ impl NameTable {
 
     /// A name of its own.
     pub fn give(&mut self, bytes: &[u8]) -> Name {
-        self.given.push(bytes[..bytes.len().min(NAME_MAX)].into());
+        self.given.push(bytes.into());
         Name(GIVEN | (self.given.len() as u64 - 1))
     }
 

@@ -60,7 +60,7 @@ use fsage_core::operations::{self, DirIds, Model, Namespace, Shortfall};
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, StateError};
 use geometry::Made;
 use groups::Groups;
-use hash::{Name, NameTable};
+use hash::{NAME_MAX, Name, NameTable};
 use rustc_hash::FxHashMap;
 use std::num::NonZeroU32;
 use tree::Tree;
@@ -201,10 +201,12 @@ impl Ext4 {
         self.commits
     }
 
-    /// The next file, symbolic link or directory that is made has this name, of up to 255 bytes. Without it a file is
-    /// called `f` and its id, a directory `d` and its id.
+    /// The next file, symbolic link or directory that is made has this name, of 1 to 255 bytes; any other is not taken.
+    /// Without it a file is called `f` and its id, a directory `d` and its id.
     pub fn name_next(&mut self, name: &[u8]) {
-        self.next_name = Some(self.name_table.give(name));
+        if (1..=NAME_MAX).contains(&name.len()) {
+            self.next_name = Some(self.name_table.give(name));
+        }
     }
 
     /// Opens a file for writing, and keeps it open. Writes go through this descriptor until it is closed.
@@ -479,6 +481,7 @@ impl Model for Ext4 {
         let name = self.name_of_new(id);
         let inode = self.inode_of(file);
         if self.enter(dir, name, inode).is_err() {
+            self.called.remove(&id.0);
             return Outcome::NoSpace;
         }
         self.names.link(id, file, dir, 0);

@@ -341,6 +341,15 @@ fn compare(what: &str, found: &[String], expected: &[String]) {
     assert_eq!(found.len(), expected.len(), "{what}: lines");
 }
 
+/// Every file and directory of a vector, as the model has it.
+fn compare_layout(vector: &str, driver: &Driver, expected: &str) {
+    let lines = expected.lines();
+    let lines = lines.filter(|line| line.starts_with("#dir") || !line.starts_with('#'));
+    let wanted: Vec<String> = lines.map(str::to_owned).collect();
+    let found: Vec<String> = wanted.iter().map(|line| line_of(driver, line)).collect();
+    compare(vector, &found, &wanted);
+}
+
 fn script_of(vector: &str) -> &str {
     vector.split('_').nth(1).expect("regime and script")
 }
@@ -369,13 +378,7 @@ fn is_equal(vector: &str) {
         }
     });
     assert_eq!(driver.fs.check(), Ok(()));
-    let wanted: Vec<String> = expected
-        .lines()
-        .filter(|line| line.starts_with("#dir") || !line.starts_with('#'))
-        .map(str::to_owned)
-        .collect();
-    let found: Vec<String> = wanted.iter().map(|line| line_of(&driver, line)).collect();
-    compare(vector, &found, &wanted);
+    compare_layout(vector, &driver, &expected);
     if let Some(free) = read(&format!("{vector}.free.tsv.gz")) {
         let found = groups_text(&driver.fs);
         compare(&format!("{vector}, free"), &found, &first_columns(&free));
@@ -436,13 +439,7 @@ fn default_options_place_small_files_as_without_delayed_conversion() {
             ..params(&expected)
         };
         let driver = run(params, &script, |_, _| {});
-        let wanted: Vec<String> = expected
-            .lines()
-            .filter(|line| line.starts_with("#dir") || !line.starts_with('#'))
-            .map(str::to_owned)
-            .collect();
-        let found: Vec<String> = wanted.iter().map(|line| line_of(&driver, line)).collect();
-        compare(vector, &found, &wanted);
+        compare_layout(vector, &driver, &expected);
     }
 }
 
@@ -459,6 +456,32 @@ fn a_geometry_of_any_size_has_its_tables() {
         let journal: u32 = g.journal.iter().map(|run| run.1).sum();
         assert_eq!(journal, g.journal_blocks, "{megabytes}");
     }
+}
+
+/// What cannot be made is refused, whatever the numbers.
+#[test]
+fn sizes_that_make_no_sense_are_refused() {
+    let refused = |params: Params| Geometry::mkfs(&params).expect_err("refused").to_string();
+    let small = refused(Params {
+        size_bytes: 40_000,
+        ..Params::default()
+    });
+    assert!(small.contains("size=40000: too small"), "{small}");
+    let large = refused(Params {
+        size_bytes: u64::MAX,
+        ..Params::default()
+    });
+    assert!(large.contains("too large"), "{large}");
+    let many = refused(Params {
+        inodes: Some(u64::MAX),
+        ..Params::default()
+    });
+    assert!(many.contains("8 groups hold at most 262144"), "{many}");
+    let journal = refused(Params {
+        journal_bytes: Some(1 << 40),
+        ..Params::default()
+    });
+    assert!(journal.contains("journal=1099511627776"), "{journal}");
 }
 
 /// Blocks of a file have numbers of 32 bits: the last but one is the last that can be written.
