@@ -92,6 +92,10 @@ pub trait FileSystem: Layout + Send {
     /// nothing by time, as most do, does not look at it.
     fn set_time(&mut self, _t_ns: i64) {}
 
+    /// The name of the file, symbolic link or directory that the next operation makes or moves. Without it a file is
+    /// called `f` and its id, a directory `d` and its id. A model on which names change nothing does not look at it.
+    fn name_next(&mut self, _name: &[u8]) {}
+
     /// Length of a file; `None` if no such file is alive.
     fn file_size(&self, file: FileId) -> Option<u64>;
 

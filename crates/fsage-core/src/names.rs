@@ -35,6 +35,17 @@ pub fn check_name(name: &[u8]) -> Result<(), NameFault> {
     }
 }
 
+/// Longest name that Linux takes, in bytes.
+pub const NAME_MAX: usize = 255;
+
+/// The name that a new entry gets where its own is taken: `NAME~f<ID>`, cut to what fits. `letter` is `f` for a file
+/// and `d` for a directory.
+pub fn other_name(name: &[u8], letter: char, id: u64) -> Box<[u8]> {
+    let tail = format!("~{letter}{id}");
+    let kept = name.len().min(NAME_MAX - tail.len());
+    [&name[..kept], tail.as_bytes()].concat().into()
+}
+
 /// A name or path as UTF-8 columns store it: control characters, backslash and bytes that are not UTF-8 as
 /// `\xhh` (snapshot format, section 2.1). [`unescape`] gives the bytes back.
 pub fn escape(name: &[u8]) -> Cow<'_, str> {

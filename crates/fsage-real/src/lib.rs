@@ -10,6 +10,7 @@
 pub mod directory;
 mod error;
 pub mod loop_image;
+pub mod machine;
 pub mod programs;
 mod real;
 mod spec;

@@ -1,7 +1,7 @@
 //! Naming a real file system: `dir:PATH,key=value,...` and `loop:FS,key=value,...`.
 
 use crate::directory::{Data, Options, Sync};
-use crate::loop_image::{Kind, LoopOptions, Uuid};
+use crate::loop_image::{Kind, LoopOptions, Regime, Uuid};
 use fsage_core::keys::{Key, instead};
 use fsage_core::{size, words};
 use fsage_linux::mount::MountOptions;
@@ -73,6 +73,14 @@ const LOOP_KEYS: &[Key] = &[
         "`66736167-6500-4000-8000-000000000001`",
         "of the file system, and hash seed of ext2, ext3 and ext4",
     ),
+    Key::word(
+        "regime",
+        &["a", "b", "c", "d"],
+        "",
+        "of ext4: two replays give the same layout, that of the model `ext4` in this regime. Settings of the machine \
+         are changed meanwhile, and put back",
+    )
+    .by_rule("none"),
 ];
 
 /// A kind of real file system.
@@ -170,6 +178,7 @@ impl RealKind {
                 return Err(self.unknown(key));
             }
         }
+        suit_regime(&mut real)?;
         Ok(real)
     }
 
@@ -186,6 +195,30 @@ fn loop_place(kind: &str) -> Result<Place, String> {
         format!("unknown file system `{kind}`; known: {known}")
     })?;
     Ok(Place::Loop(LoopOptions::new(parsed)))
+}
+
+/// In a regime data is stored as it says, by one thread.
+fn suit_regime(real: &mut RealSpec) -> Result<(), String> {
+    let Place::Loop(LoopOptions {
+        regime: Some(regime),
+        ..
+    }) = &real.place
+    else {
+        return Ok(());
+    };
+    let name = regime.name;
+    if real.options.threads > 1 {
+        return Err(format!(
+            "regime={name}: one thread only, or no two replays are the same"
+        ));
+    }
+    if real.options.data == Data::Hole {
+        return Err(format!("regime={name}: data=hole allocates nothing"));
+    }
+    if regime.data != Data::default() {
+        real.options.data = regime.data;
+    }
+    Ok(())
 }
 
 /// Sets one of [`REAL_KEYS`]; `false` if it is none.
@@ -258,6 +291,7 @@ fn set_loop(options: &mut LoopOptions, key: &str, value: Option<&str>) -> Result
             let form = "the form 01234567-89ab-cdef-0123-456789abcdef";
             options.uuid = Uuid::parse(value).ok_or_else(|| bad(key, value, form))?;
         }
+        "regime" => options.regime = Some(Regime::find(options.kind, needed(key, value)?)?),
         _ => return Ok(false),
     }
     Ok(true)

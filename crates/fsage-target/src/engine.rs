@@ -494,6 +494,9 @@ fn apply_all<F: FileSystem + ?Sized>(
         if let Some(t_ns) = event.t_ns {
             fs.set_time(t_ns);
         }
+        if let Some(name) = &event.name {
+            fs.name_next(name);
+        }
         let outcome = fs.apply(op);
         if let (Some(stamps), Ok(outcome)) = (stamps.as_deref_mut(), outcome) {
             stamps.applied(event, outcome, fs);

@@ -8,6 +8,7 @@ use super::hash::Name;
 use super::tree::{Entry, Meta, Tree};
 use super::{Ext4, Inode, Kind};
 use crate::names::{Entry as Place, File};
+use fsage_core::names::other_name;
 use fsage_core::operations::ROOT;
 use fsage_core::{DirId, FileId, Outcome};
 
@@ -66,7 +67,7 @@ impl Ext4 {
             };
         }
         let mut entries = Entries::new(self.format, 0, 0);
-        let name = self.name_table.give(b"lost+found");
+        let name = self.name_table.give(b"lost+found".as_slice().into());
         let key = self.name_table.key(name);
         let entered = entries.insert(self.format, key, 1, &mut || false);
         debug_assert!(entered.is_ok());
@@ -83,14 +84,45 @@ impl Ext4 {
         });
     }
 
-    /// The name of a file that is being made, or that gets a further one.
-    pub(super) fn name_of_new(&mut self, id: FileId) -> Name {
-        match self.next_name.take() {
-            Some(name) => {
-                self.called.insert(id.0, name);
-                name
-            }
-            None => Name::file(id.0),
+    /// The name of a new entry: the one that was given, or else one by its id. Where that is taken, it is the other one
+    /// that a replay takes.
+    pub(super) fn new_name(&mut self, dir: u32, by_id: Name) -> Name {
+        if self.next_name.is_none() && self.name_table.is_plain() {
+            return by_id;
+        }
+        let given = self.next_name.take();
+        let is_given = given.is_some();
+        let by_id_bytes = || self.name_table.with_bytes(by_id, |bytes| bytes.into());
+        let bytes: Box<[u8]> = given.unwrap_or_else(by_id_bytes);
+        let hash = self.name_table.hash(&bytes);
+        let is_it = |name| self.name_table.with_bytes(name, |its| its == &*bytes);
+        if self.dirs[dir as usize].entries.has_name(hash, is_it) {
+            let (letter, id) = by_id.letter_and_id();
+            return self.name_table.give(other_name(&bytes, letter, id));
+        }
+        if is_given {
+            self.name_table.give(bytes)
+        } else {
+            by_id
+        }
+    }
+
+    /// Keeps what a file is called.
+    pub(super) fn call(&mut self, id: FileId, name: Name) {
+        let before = if name == Name::file(id.0) {
+            self.called.remove(&id.0)
+        } else {
+            self.called.insert(id.0, name)
+        };
+        if let Some(before) = before.filter(|before| *before != name) {
+            self.name_table.take_back(before);
+        }
+    }
+
+    /// What was called so is gone.
+    fn forget_name(&mut self, id: FileId) {
+        if let Some(name) = self.called.remove(&id.0) {
+            self.name_table.take_back(name);
         }
     }
 
@@ -150,22 +182,30 @@ impl Ext4 {
         }
     }
 
-    /// Inode and name of a new file; without space nothing is left behind. Gives the slot of the inode.
-    pub(super) fn make_file(&mut self, id: FileId, dir: u32, kind: Kind) -> Result<u32, Outcome> {
-        let name = self.name_of_new(id);
+    /// Inode, what is in it from the start, and name of a new file; without space nothing is left behind. Gives the slot
+    /// of the inode.
+    pub(super) fn make_file(
+        &mut self,
+        id: FileId,
+        dir: u32,
+        kind: Kind,
+        fill: impl FnOnce(&mut Ext4, u32) -> Result<(), NoSpace>,
+    ) -> Result<u32, Outcome> {
+        let name = self.new_name(dir, Name::file(id.0));
         let key = self.name_table.key(name);
         let made = self.new_inode(dir, kind, key).ok_or(Outcome::NoInode);
         let entered = made.and_then(|inode| {
-            if self.enter(dir, name, inode).is_ok() {
+            if fill(self, inode).is_ok() && self.enter(dir, name, inode).is_ok() {
                 return Ok(inode);
             }
             self.release(inode);
             Err(Outcome::NoSpace)
         });
         let Ok(inode) = entered else {
-            self.called.remove(&id.0);
+            self.name_table.take_back(name);
             return entered;
         };
+        self.call(id, name);
         let slot = self.names.insert(File {
             id: id.0,
             inode,
@@ -180,23 +220,17 @@ impl Ext4 {
     /// A symbolic link. A target that does not lie in the inode has a block of its own, in which it ends with a zero
     /// byte.
     pub(super) fn make_symlink(&mut self, id: FileId, dir: u32, bytes: u64) -> Outcome {
-        let inode = match self.make_file(id, dir, Kind::Symlink) {
-            Ok(inode) => inode,
-            Err(outcome) => return outcome,
-        };
         if bytes >= self.geometry.block_bytes {
             return Outcome::TooLarge;
         }
-        if bytes >= crate::FAST_SYMLINK {
-            let mut tries = 0;
-            while self.append_block(inode, 0).is_err() {
-                if !self.try_again(&mut tries) {
-                    return Outcome::NoSpace;
-                }
+        let made = self.make_file(id, dir, Kind::Symlink, |fs, inode| {
+            if bytes >= crate::FAST_SYMLINK {
+                fs.first_block(inode)?;
             }
-        }
-        self.inodes[inode as usize].size = bytes;
-        Outcome::Done
+            fs.inodes[inode as usize].size = bytes;
+            Ok(())
+        });
+        made.map_or_else(|outcome| outcome, |_| Outcome::Done)
     }
 
     /// Removes a name; the file goes with its last one.
@@ -205,7 +239,7 @@ impl Ext4 {
         let dir = self.names.place(id, file).0;
         let inode = self.inode_of(file);
         self.leave(dir, name, inode);
-        self.called.remove(&id.0);
+        self.forget_name(id);
         if self.names.unlink(id, file).is_some() {
             self.release(inode);
         }
@@ -236,39 +270,80 @@ impl Ext4 {
             self.dirs[to as usize].entries.lead(key, old, inode);
             self.leave(from, name, inode);
             self.called.remove(&other.0);
-            self.called.insert(id.0, new);
+            self.call(id, new);
             self.names.set_place(id, file, to, 0);
             if self.names.unlink(other, gone).is_some() {
                 self.release(old);
             }
             return Outcome::Done;
         }
-        if from == to {
-            return Outcome::Done;
-        }
-        if self.enter(to, name, inode).is_err() {
+        let Ok(new) = self.move_entry(inode, (from, name), to, Name::file(id.0)) else {
             return Outcome::NoSpace;
-        }
-        self.leave(from, name, inode);
+        };
+        self.call(id, new);
         self.names.set_place(id, file, to, 0);
         Outcome::Done
     }
 
-    /// Inode, first block, name in the parent. Without space nothing is left behind.
-    pub(super) fn new_directory(&mut self, id: DirId, parent: u32) -> Result<u32, Outcome> {
-        let name = self.next_name.take().unwrap_or(Name::directory(id.0));
-        let key = self.name_table.key(name);
-        let made = self.new_inode(parent, Kind::Directory, key);
-        let inode = made.ok_or(Outcome::NoInode)?;
+    /// Moves an entry to where there is none, under the name that was given or else one by its id; gives that name. The
+    /// old one is not taken back.
+    pub(super) fn move_entry(
+        &mut self,
+        inode: u32,
+        (from, old): (u32, Name),
+        to: u32,
+        by_id: Name,
+    ) -> Result<Name, NoSpace> {
+        let table = &self.name_table;
+        let stays = from == to
+            && match &self.next_name {
+                Some(given) => table.with_bytes(old, |old| old == &**given),
+                None => old == by_id,
+            };
+        if stays {
+            self.next_name = None;
+            return Ok(old);
+        }
+        let new = self.new_name(to, by_id);
+        let is_old = self.name_table.with_bytes(new, |new| {
+            from == to && self.name_table.with_bytes(old, |old| old == new)
+        });
+        if is_old {
+            // It has its other name already.
+            self.name_table.take_back(new);
+            return Ok(old);
+        }
+        if let Err(error) = self.enter(to, new, inode) {
+            self.name_table.take_back(new);
+            return Err(error);
+        }
+        self.leave(from, old, inode);
+        Ok(new)
+    }
+
+    /// The first block of a directory or of a long symbolic link.
+    fn first_block(&mut self, inode: u32) -> Result<(), NoSpace> {
         let mut tries = 0;
-        let made = loop {
+        loop {
             match self.append_block(inode, 0) {
                 Err(NoSpace) if self.try_again(&mut tries) => {}
-                result => break result,
+                result => return result,
             }
+        }
+    }
+
+    /// Inode, first block, name in the parent. Without space nothing is left behind.
+    pub(super) fn new_directory(&mut self, id: DirId, parent: u32) -> Result<u32, Outcome> {
+        let name = self.new_name(parent, Name::directory(id.0));
+        let key = self.name_table.key(name);
+        let Some(inode) = self.new_inode(parent, Kind::Directory, key) else {
+            self.name_table.take_back(name);
+            return Err(Outcome::NoInode);
         };
+        let made = self.first_block(inode);
         let entered = made.and_then(|()| self.enter(parent, name, inode));
         if entered.is_err() {
+            self.name_table.take_back(name);
             self.release(inode);
             return Err(Outcome::NoSpace);
         }
@@ -300,6 +375,7 @@ impl Ext4 {
         let (name, inode, parent) = (dir.name, dir.inode, dir.parent);
         dir.entries.blocks = Vec::new();
         self.leave(parent, name, inode);
+        self.name_table.take_back(name);
         self.release(inode);
         self.free_dirs.push(slot);
     }

@@ -366,19 +366,32 @@ impl Entries {
 
     /// Where a name stands: its block, and its place in it.
     pub fn find(&self, key: Key, inode: u32) -> Option<(u32, usize)> {
-        let is_it = |item: &Item| item.name == Some(key.name) && item.inode == inode;
+        self.find_by(key.hash, |item| {
+            item.name == Some(key.name) && item.inode == inode
+        })
+    }
+
+    /// Whether some entry has a name with this hash that is the one looked for.
+    pub fn has_name(&self, hash: u32, is_it: impl Fn(Name) -> bool) -> bool {
+        let found = self.find_by(hash, |item| {
+            item.hash == hash && item.name.is_some_and(&is_it)
+        });
+        found.is_some()
+    }
+
+    fn find_by(&self, hash: u32, is_it: impl Fn(&Item) -> bool) -> Option<(u32, usize)> {
         if let [Block::Leaf(leaf)] = &self.blocks[..] {
-            return Some((0, leaf.iter().position(is_it)?));
+            return Some((0, leaf.iter().position(&is_it)?));
         }
-        let (mut block, mut path) = self.probe(key.hash);
+        let (mut block, mut path) = self.probe(hash);
         loop {
             if let Block::Leaf(leaf) = &self.blocks[block as usize]
-                && let Some(at) = leaf.iter().position(is_it)
+                && let Some(at) = leaf.iter().position(&is_it)
             {
                 return Some((block, at));
             }
             // Names of one hash may go on in the next leaf.
-            block = self.next_leaf(&mut path, key.hash)?;
+            block = self.next_leaf(&mut path, hash)?;
         }
     }
 

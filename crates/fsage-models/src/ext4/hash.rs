@@ -9,8 +9,6 @@ pub(super) struct Name(u64);
 
 /// A name of ours has at most so many bytes: a letter, and a number of 64 bits.
 const MOST: usize = 21;
-/// A name has at most so many bytes.
-pub(super) const NAME_MAX: usize = 255;
 
 const KIND: u32 = 62;
 const DIRECTORY: u64 = 1 << KIND;
@@ -25,6 +23,12 @@ impl Name {
     /// `d` and the id.
     pub fn directory(id: u64) -> Name {
         Name(id & !(3 << KIND) | DIRECTORY)
+    }
+
+    /// Of a name that is not given: `f` or `d`, and the id.
+    pub fn letter_and_id(self) -> (char, u64) {
+        let letter = if self.0 & DIRECTORY == 0 { 'f' } else { 'd' };
+        (letter, self.0 & !(3 << KIND))
     }
 }
 
@@ -41,6 +45,8 @@ pub(super) struct Key {
 #[derive(Clone, Debug, Default)]
 pub(super) struct NameTable {
     given: Vec<Box<[u8]>>,
+    /// Places of those that are no names any more.
+    unused: Vec<u32>,
     seed: [u32; 4],
 }
 
@@ -53,14 +59,40 @@ impl NameTable {
         }
         NameTable {
             given: Vec::new(),
+            unused: Vec::new(),
             seed,
         }
     }
 
     /// A name of its own.
-    pub fn give(&mut self, bytes: &[u8]) -> Name {
-        self.given.push(bytes.into());
-        Name(GIVEN | (self.given.len() as u64 - 1))
+    pub fn give(&mut self, bytes: Box<[u8]>) -> Name {
+        let at = if let Some(at) = self.unused.pop() {
+            self.given[at as usize] = bytes;
+            u64::from(at)
+        } else {
+            self.given.push(bytes);
+            self.given.len() as u64 - 1
+        };
+        Name(GIVEN | at)
+    }
+
+    /// Nothing is called so any more.
+    pub fn take_back(&mut self, name: Name) {
+        if name.0 & GIVEN != 0 {
+            let at = name.0 & !(3 << KIND);
+            self.given[at as usize] = Box::default();
+            self.unused.push(at as u32);
+        }
+    }
+
+    /// Every name is a letter and an id.
+    pub fn is_plain(&self) -> bool {
+        self.given.len() == self.unused.len()
+    }
+
+    /// The hash of a name.
+    pub fn hash(&self, name: &[u8]) -> u32 {
+        half_md4(name, self.seed)
     }
 
     /// The bytes of a name.
@@ -91,7 +123,7 @@ impl NameTable {
         self.with_bytes(name, |bytes| Key {
             name,
             length: bytes.len() as u8,
-            hash: half_md4(bytes, self.seed),
+            hash: self.hash(bytes),
         })
     }
 }
@@ -187,7 +219,7 @@ mod tests {
             ("a_name_of_exactly_32_characters_", 0x6da8_8500),
             ("a_name_that_is_longer_than_32_characters.txt", 0xe3d0_5a54),
         ] {
-            let given = table.give(name.as_bytes());
+            let given = table.give(name.as_bytes().into());
             assert_eq!(table.key(given).hash, expected, "{name}");
         }
     }
@@ -195,7 +227,7 @@ mod tests {
     #[test]
     fn names_are_a_letter_and_a_number_or_as_given() {
         let mut table = NameTable::default();
-        let given = table.give(b"README");
+        let given = table.give(b"README".as_slice().into());
         for (name, text) in [
             (Name::file(0), "f0"),
             (Name::directory(9), "d9"),

@@ -56,11 +56,12 @@ use cache::Cache;
 use counters::{Counter, Counters};
 use directory::Dir;
 use entries::Format;
+use fsage_core::names::NAME_MAX;
 use fsage_core::operations::{self, DirIds, Model, Namespace, Shortfall};
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, StateError};
 use geometry::Made;
 use groups::Groups;
-use hash::{NAME_MAX, Name, NameTable};
+use hash::{Name, NameTable};
 use rustc_hash::FxHashMap;
 use std::num::NonZeroU32;
 use tree::Tree;
@@ -122,8 +123,8 @@ pub struct Ext4 {
     name_table: NameTable,
     /// Names of files that are not `f` and their id.
     called: FxHashMap<u64, Name>,
-    /// The name of the next file or directory that is made.
-    next_name: Option<Name>,
+    /// What the next operation calls what it makes or moves.
+    next_name: Option<Box<[u8]>>,
     format: Format,
     dirs: Vec<Dir>,
     free_dirs: Vec<u32>,
@@ -199,14 +200,6 @@ impl Ext4 {
     /// Times that freed blocks were handed back to the allocator.
     pub fn commits(&self) -> u64 {
         self.commits
-    }
-
-    /// The next file, symbolic link or directory that is made has this name, of 1 to 255 bytes; any other is not taken.
-    /// Without it a file is called `f` and its id, a directory `d` and its id.
-    pub fn name_next(&mut self, name: &[u8]) {
-        if (1..=NAME_MAX).contains(&name.len()) {
-            self.next_name = Some(self.name_table.give(name));
-        }
     }
 
     /// Opens a file for writing, and keeps it open. Writes go through this descriptor until it is closed.
@@ -407,7 +400,7 @@ impl Model for Ext4 {
     }
 
     fn create(&mut self, id: FileId, dir: u32, bytes: u64) -> Outcome {
-        match self.make_file(id, dir, Kind::File) {
+        match self.make_file(id, dir, Kind::File, |_, _| Ok(())) {
             Ok(inode) if self.fits(0, bytes) => {
                 self.while_open(inode, |fs| fs.put(inode, 0, bytes, true))
             }
@@ -478,12 +471,13 @@ impl Model for Ext4 {
     }
 
     fn link(&mut self, id: FileId, _existing: FileId, file: u32, dir: u32) -> Outcome {
-        let name = self.name_of_new(id);
+        let name = self.new_name(dir, Name::file(id.0));
         let inode = self.inode_of(file);
         if self.enter(dir, name, inode).is_err() {
-            self.called.remove(&id.0);
+            self.name_table.take_back(name);
             return Outcome::NoSpace;
         }
+        self.call(id, name);
         self.names.link(id, file, dir, 0);
         Outcome::Done
     }
@@ -501,15 +495,18 @@ impl Model for Ext4 {
             let dir = &self.dirs[dir as usize];
             (dir.name, dir.inode, dir.parent)
         };
-        if from == to {
-            return Outcome::Done;
-        }
-        if self.enter(to, name, inode).is_err() {
+        let id = self.dirs[dir as usize].id;
+        let Ok(new) = self.move_entry(inode, (from, name), to, Name::directory(id)) else {
             return Outcome::NoSpace;
+        };
+        if new != name {
+            self.dirs[dir as usize].name = new;
+            self.name_table.take_back(name);
         }
-        self.leave(from, name, inode);
-        self.dirs[dir as usize].parent = to;
-        self.changed_directory(dir, 0);
+        if from != to {
+            self.dirs[dir as usize].parent = to;
+            self.changed_directory(dir, 0);
+        }
         Outcome::Done
     }
 
@@ -551,6 +548,11 @@ impl Model for Ext4 {
 }
 
 impl FileSystem for Ext4 {
+    fn name_next(&mut self, name: &[u8]) {
+        let is_name = fsage_core::names::check_name(name).is_ok() && name.len() <= NAME_MAX;
+        self.next_name = is_name.then(|| name.into());
+    }
+
     fn apply(&mut self, op: &Op) -> Result<Outcome, StateError> {
         if matches!(op, Op::Day) && self.params.sync == SyncPolicy::Each {
             return Ok(Outcome::Done);

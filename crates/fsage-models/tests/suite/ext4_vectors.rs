@@ -158,6 +158,7 @@ impl Driver {
             ("rewrite", &[_, bytes]) => Op::Rewrite { file, bytes },
             ("rename", &[id, dir]) => {
                 self.dirs.insert(id, dir);
+                self.fs.name_next(format!("f{id}").as_bytes());
                 Op::Rename {
                     file,
                     dir: DirId(dir),

@@ -71,6 +71,14 @@ pub trait Volume: std::fmt::Debug + Send {
     /// The directory that is the root of the tree.
     fn root(&self) -> BorrowedFd<'_>;
 
+    /// Forces everything to disk, and waits until nothing of that is left to be done.
+    ///
+    /// # Errors
+    /// What it failed with: data may be lost.
+    fn sync(&self) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(self.root())?)
+    }
+
     /// Unmounts and mounts again, so that caches and the allocator's state in memory are dropped. Every descriptor in
     /// the tree but [`root`](Self::root) has been closed. `false` where the volume cannot: nothing was done.
     ///

@@ -1,9 +1,6 @@
 //! Names of entries: the workload's own, or made from the id when they are needed.
 
-use fsage_core::names::{self, NameFault};
-
-/// Longest name that Linux takes.
-pub(super) const NAME_MAX: usize = 255;
+use fsage_core::names::{self, NAME_MAX, NameFault};
 
 /// Room for a name that is made from an id.
 pub(super) struct NameBuffer([u8; 24]);
@@ -46,12 +43,9 @@ pub(super) fn check(name: Option<&[u8]>) -> Result<(), BadName> {
     Ok(())
 }
 
-/// The name that an entry gets where its own is taken: `NAME~f<ID>`, cut to what fits.
+/// The name that an entry gets where its own is taken.
 pub(super) fn other(name: &[u8], letter: u8, id: u64) -> Box<[u8]> {
-    let mut buffer = NameBuffer::new();
-    let id = buffer.name(None, letter, id);
-    let kept = name.len().min(NAME_MAX - 1 - id.len());
-    [&name[..kept], b"~", id].concat().into()
+    names::other_name(name, char::from(letter), id)
 }
 
 #[cfg(test)]

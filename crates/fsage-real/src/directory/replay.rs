@@ -17,7 +17,6 @@ use fsage_core::names::escape;
 use fsage_core::operations::{self, Decision, ROOT};
 use fsage_core::{Event, FileId, Geometry, Op, OpCounts, Outcome, Run};
 use rustc_hash::FxHashMap;
-use rustix::fs::syncfs;
 use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
 use std::sync::Mutex;
@@ -166,10 +165,10 @@ impl Directory {
     /// # Errors
     /// What syncing failed with: data may be lost.
     pub fn sync(&mut self) -> Result<(), TargetError> {
-        syncfs(self.volume.root()).map_err(|errno| TargetError::Io {
+        self.volume.sync().map_err(|source| TargetError::Io {
             call: "syncfs",
             path: ".".to_owned(),
-            source: errno.into(),
+            source,
         })
     }
 

@@ -11,7 +11,7 @@ use super::replay::Directory;
 use super::shard::{Common, How, Shard, name_after, with_other_name};
 use fsage_core::operations::{self, Action, Decision, Shortfall};
 use fsage_core::{DirId, Event, FileId, Op, Outcome};
-use rustix::fs::{AtFlags, Mode, RenameFlags, linkat, mkdirat, renameat_with, syncfs, unlinkat};
+use rustix::fs::{AtFlags, Mode, RenameFlags, linkat, mkdirat, renameat_with, unlinkat};
 use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
 
@@ -453,7 +453,10 @@ impl Directory {
 
     fn sync_all(&mut self, how: How<'_>) -> Result<Outcome, Failure> {
         if let How::Live = how {
-            syncfs(self.volume.root()).or_call("syncfs")?;
+            let synced = self.volume.sync();
+            synced.map_err(|error| {
+                Failure::Io("syncfs", Errno::from_io_error(&error).unwrap_or(Errno::IO))
+            })?;
         }
         Ok(Outcome::Done)
     }

@@ -1,6 +1,7 @@
 //! What may go wrong with an image.
 
 use super::Kind;
+use crate::machine::MachineError;
 use fsage_core::size;
 use fsage_durable::FileError;
 use fsage_linux::loop_device::LoopError;
@@ -18,6 +19,9 @@ pub enum ImageError {
     /// It is not mounted.
     #[error(transparent)]
     Mount(#[from] MountError),
+    /// The machine cannot be set up for a regime.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
     /// The program that makes this type is not here.
     #[error("there is no {program} in PATH or /usr/sbin; install it (apt-get install {package})")]
     NoMkfs {
@@ -115,6 +119,7 @@ impl ImageError {
         match self {
             ImageError::Loop(error) => error.kind(),
             ImageError::Mount(error) => error.kind(),
+            ImageError::Machine(error) => error.kind(),
             ImageError::NoMkfs { .. } => io::ErrorKind::NotFound,
             ImageError::Exists { .. } => io::ErrorKind::AlreadyExists,
             ImageError::TooSmall { .. }

@@ -9,17 +9,19 @@ mod kind;
 mod mend;
 mod mkfs_words;
 mod options;
+mod regime;
 mod unpublished;
 mod uuid;
 
 pub use error::ImageError;
 pub use kind::Kind;
 pub use options::{DEFAULT_SIZE, LoopOptions};
+pub use regime::Regime;
 pub use unpublished::Unpublished;
 pub use uuid::Uuid;
 
 use crate::directory::{RoomBelow, Volume};
-use crate::programs;
+use crate::{machine, programs};
 use fsage_core::size;
 use fsage_durable::parent_of;
 use fsage_linux::loop_device::{self, AttachOptions, LoopDevice};
@@ -30,6 +32,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 /// How long others may keep a loop device or a mount busy (a daemon that looks at every new device does so for a
@@ -37,6 +41,8 @@ use std::time::Duration;
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// How often another UUID is tried.
 const UUID_ATTEMPTS: usize = 100;
+/// How long a commit takes at most to hand freed blocks back to the allocator once `syncfs` has returned.
+const HANDING_BACK: Duration = Duration::from_millis(20);
 
 /// `f_type` of btrfs, which never writes over what is there.
 const BTRFS_MAGIC: rustix::fs::FsWord = 0x9123_683E;
@@ -55,6 +61,8 @@ pub struct LoopImage {
     /// The command that made it, and its version, if it was made now.
     made_by: Option<(String, String)>,
     warning: Option<String>,
+    /// In a regime: the machine is set up for it. Last, as unmounting is still under it.
+    _machine: Option<Arc<machine::Held>>,
 }
 
 impl LoopImage {
@@ -108,7 +116,8 @@ impl LoopImage {
         };
         image.clone_into(&mut made.image);
         made.give_root_to_user()?;
-        made.sync().map_err(ImageError::io(image, "syncing it"))?;
+        made.sync_mounted()
+            .map_err(ImageError::io(image, "syncing it"))?;
         Ok((made, unpublished))
     }
 
@@ -151,10 +160,18 @@ impl LoopImage {
             read_only: read_only_device,
             direct_io: options.direct,
         };
+        machine::tidy()?;
+        let machine = match options.regime {
+            Some(_) if !read_only => Some(machine::hold()?),
+            _ => None,
+        };
         let file = File::open(image).map_err(ImageError::io(image, "opening the image"))?;
         let device = LoopDevice::attach(image, attach)?;
         let mount_options = options.mount_options(read_only)?;
         let mount = DetachedMount::new(options.kind.name(), &device.path(), &mount_options)?;
+        if machine.is_some() {
+            load_groups(&device).map_err(ImageError::io(image, "loading its groups"))?;
+        }
         Ok(LoopImage {
             mount: Some(mount),
             device,
@@ -164,6 +181,7 @@ impl LoopImage {
             read_only,
             made_by: None,
             warning: None,
+            _machine: machine,
         })
     }
 
@@ -199,7 +217,7 @@ impl LoopImage {
     }
 
     /// Syncs; the kernel does so when it unmounts, too, but tells nobody of errors.
-    fn sync(&self) -> io::Result<()> {
+    fn sync_mounted(&self) -> io::Result<()> {
         match &self.mount {
             Some(mount) if !self.read_only => Ok(rustix::fs::syncfs(mount.root())?),
             _ => Ok(()),
@@ -215,6 +233,16 @@ impl Volume for LoopImage {
             .map_or_else(|| self.device.as_fd(), DetachedMount::root)
     }
 
+    fn sync(&self) -> io::Result<()> {
+        self.sync_mounted()?;
+        if self.options.regime.is_some() {
+            // Inodes that writing back made dirty again; and blocks that were freed are to be had.
+            self.sync_mounted()?;
+            thread::sleep(HANDING_BACK);
+        }
+        Ok(())
+    }
+
     fn remount(&mut self) -> io::Result<bool> {
         self.sync()?;
         self.mount = None;
@@ -222,16 +250,20 @@ impl Volume for LoopImage {
         let options = self.options.mount_options(self.read_only)?;
         let kind = self.options.kind.name();
         self.mount = Some(DetachedMount::new(kind, &self.device.path(), &options)?);
+        if self.options.regime.is_some() {
+            load_groups(&self.device)?;
+        }
         Ok(true)
     }
 
     fn close(self: Box<Self>) -> io::Result<()> {
-        let synced = self.sync();
+        let synced = self.sync_mounted();
         let LoopImage {
             mount,
             device,
             file,
             read_only,
+            _machine,
             ..
         } = *self;
         drop(mount);
@@ -278,6 +310,10 @@ impl Volume for LoopImage {
             ("image_bytes", self.options.size_bytes.to_string()),
             ("direct_io", self.options.direct.to_string()),
         ]);
+        if let Some(regime) = self.options.regime {
+            facts.push(("regime", regime.name.to_owned()));
+            facts.extend(machine_facts(&self.device));
+        }
         facts
     }
 }
@@ -289,6 +325,27 @@ impl Volume for LoopImage {
 pub fn is_possible(kind: Kind) -> Result<(), ImageError> {
     DetachedMount::is_possible(kind.name())?;
     Ok(loop_device::is_possible()?)
+}
+
+/// Has the allocator of ext4 load what is free in every group, which it would do by itself within seconds.
+fn load_groups(device: &LoopDevice) -> io::Result<()> {
+    let shown = Path::new("/proc/fs/ext4")
+        .join(device.name())
+        .join("mb_groups");
+    fs::read(shown).map(drop)
+}
+
+/// What the machine adds to the layout: keys of a model, and their values.
+fn machine_facts(device: &LoopDevice) -> Vec<(&'static str, String)> {
+    let queue = Path::new("/sys/block")
+        .join(device.name())
+        .join("queue/rotational");
+    let rotates = fs::read_to_string(queue).is_ok_and(|text| text.trim() == "1");
+    let cpus = machine::possible_cpus().map(|cpus| ("cpus", cpus.to_string()));
+    let rotational = if rotates { "on" } else { "off" };
+    cpus.into_iter()
+        .chain([("rotational", rotational.to_owned())])
+        .collect()
 }
 
 /// The size of an image that is there.

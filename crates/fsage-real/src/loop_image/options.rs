@@ -1,6 +1,6 @@
 //! What an image is to be: `loop:FS,size=...,mkfs=...`.
 
-use super::{ImageError, Kind, Uuid, mkfs_words};
+use super::{ImageError, Kind, Regime, Uuid, mkfs_words};
 use fsage_linux::mount::MountOptions;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +24,8 @@ pub struct LoopOptions {
     pub direct: bool,
     /// The UUID of the file system.
     pub uuid: Uuid,
+    /// What makes the layout the same each time, if anything does.
+    pub regime: Option<Regime>,
 }
 
 impl LoopOptions {
@@ -37,6 +39,7 @@ impl LoopOptions {
             mount: String::new(),
             direct: false,
             uuid: Uuid::DEFAULT,
+            regime: None,
         }
     }
 
@@ -96,9 +99,11 @@ impl LoopOptions {
     pub(super) fn mount_words(&self, read_only: bool) -> Vec<String> {
         let always = ["nosuid", "nodev", "noexec"];
         let own = self.kind.mount_options().iter().copied();
+        let regime = self.regime.as_ref().map(Regime::mount_options);
         let users = self.mount.split(',').filter(|_| !self.mount.is_empty());
         // Last: what the kernel is told last holds.
-        own.chain(users)
+        own.chain(regime.unwrap_or_default())
+            .chain(users)
             .chain(always)
             .chain(read_only.then_some("ro"))
             .map(str::to_owned)
