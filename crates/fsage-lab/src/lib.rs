@@ -10,6 +10,7 @@
 //! | do all of that over a matrix of targets, workloads and seeds | [`experiment`] | its cells and verdicts |
 //! | judge a run by rules, or against another | [`check()`] | pass or fail, rule by rule |
 //! | ask how well snapshots stand for the truth | [`verify_method`] | differences, day by day |
+//! | ask whether a model does what this kernel does | [`verify_model()`] | equal, or the first operation that differs |
 //! | look at it | [`write_report`] | one HTML page |
 //!
 //! Nothing here prints. Whoever wants to see how work goes on hands in a [`Watch`]; [`Unwatched`] sees nothing. Long
@@ -55,6 +56,7 @@ pub mod run_folder;
 pub mod table;
 pub mod tree_table;
 pub mod verify;
+pub mod verify_model;
 pub mod watch;
 
 pub use aging::{Aged, Options as AgeOptions, Request as AgeRequest, age};
@@ -66,4 +68,5 @@ pub use fsage_target::TargetSpec;
 pub use generate::generate;
 pub use report::write as write_report;
 pub use verify::verify_method;
+pub use verify_model::{Request as VerifyModelRequest, verify_model};
 pub use watch::{Progress, Unit, Unwatched, Watch};

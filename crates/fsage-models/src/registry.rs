@@ -61,6 +61,9 @@ pub type MakeLayered = fn(&Settings, &Options<'_>) -> Result<Box<dyn Rearranged>
 /// Makes a model without files on which only that is free that lies in these runs.
 pub type MakeWithFreeMap = fn(&Options<'_>, &[Run]) -> Result<Box<dyn AnyHosted>, MakeError>;
 
+/// Names the real target on which the kernel should do what a model does: `loop:ext4,size=...`.
+pub type Kernel = fn(&Options<'_>) -> Result<String, MakeError>;
+
 /// What the laboratory knows of a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
@@ -90,6 +93,8 @@ pub struct Entry {
     pub layered: Option<MakeLayered>,
     /// Makes it with the free map of another file system, if it takes one.
     pub with_free_map: Option<MakeWithFreeMap>,
+    /// The real target that it can be verified against, if it is exact for a kernel of today.
+    pub kernel: Option<Kernel>,
 }
 
 impl Entry {
@@ -115,6 +120,7 @@ impl Entry {
             microscope: None,
             layered: None,
             with_free_map: None,
+            kernel: None,
         }
     }
 

@@ -287,7 +287,7 @@ impl Aging {
             };
             let (today, lenient) = (&mut self.today, self.lenient);
             let applied = match &mut self.target {
-                Target::Model(fs) => apply_all(&mut **fs, operations, today, lenient, stamps),
+                Target::Model(fs) => apply_to_model(&mut **fs, operations, today, lenient, stamps),
                 Target::Real(real) => real
                     .apply(operations, today, lenient)
                     .map_err(ReplayError::from),
@@ -479,7 +479,12 @@ impl Aging {
     }
 }
 
-fn apply_all<F: FileSystem + ?Sized>(
+/// Applies events to a model, as a replay does it: under their names, at their times. Outcomes are counted; times are
+/// noted where somebody takes snapshots.
+///
+/// # Errors
+/// The first event that does not fit the state, unless `lenient`.
+pub fn apply_to_model<F: FileSystem + ?Sized>(
     fs: &mut F,
     events: &[Event],
     counts: &mut OpCounts,

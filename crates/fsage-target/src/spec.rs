@@ -29,6 +29,12 @@ pub fn kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
     models.chain(REAL_KINDS.iter().map(|kind| (kind.name, kind.summary)))
 }
 
+/// Models that can be verified against the kernel of this machine.
+pub fn kernel_models() -> Vec<&'static str> {
+    let exact = MODELS.iter().filter(|entry| entry.kernel.is_some());
+    exact.map(|entry| entry.name).collect()
+}
+
 /// What is wrong with a target specification.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("target `{spec}`: {reason}")]
@@ -164,6 +170,19 @@ impl TargetSpec {
         let real = named.map(|(kind, place)| kind.parse(place, self.pairs()));
         real.transpose()
             .map_err(|reason| SpecError::new(self, reason))
+    }
+
+    /// The real target on which the kernel of this machine should do what the model does; `None` for a model that is
+    /// exact for no kernel of today, and for a real file system.
+    ///
+    /// # Errors
+    /// A bad value, or one that a real file system cannot have.
+    pub fn kernel(&self) -> Result<Option<TargetSpec>, SpecError> {
+        let asked = self.asked(|entry, options| entry.kernel.map(|of| of(options)).transpose())?;
+        asked
+            .flatten()
+            .map(|text| TargetSpec::parse(&text))
+            .transpose()
     }
 
     /// A name for the folder of this target's results: the specification in characters every file system takes, and a

@@ -223,7 +223,7 @@ fn geometry(directory: &Directory) -> Geometry {
 }
 
 /// Tells a directory what it cannot see itself: free space run by run, groups, the type of file system in an image.
-pub(super) fn know_sizes(directory: &mut Directory, real: &RealSpec, image: Option<&Path>) {
+pub(crate) fn know_sizes(directory: &mut Directory, real: &RealSpec, image: Option<&Path>) {
     directory.read_free_space_by(Box::new(|root| {
         let device = facts(root).ok()?.device;
         Some(free_map(root, device.0, device.1).ok()?.free)

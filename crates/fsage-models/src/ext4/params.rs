@@ -228,6 +228,15 @@ impl Params {
     }
 }
 
+impl Params {
+    /// The seed of the hash of names as a UUID.
+    pub fn hash_seed_text(&self) -> String {
+        let digits = format!("{:032x}", u128::from_be_bytes(self.hash_seed));
+        let ends = [(0, 8), (8, 12), (12, 16), (16, 20), (20, 32)];
+        ends.map(|(from, to)| &digits[from..to]).join("-")
+    }
+}
+
 fn parse_uuid(text: &str) -> Option<[u8; 16]> {
     let digits: Vec<&str> = text.split('-').collect();
     let lengths: Vec<usize> = digits.iter().map(|part| part.len()).collect();
@@ -246,6 +255,13 @@ mod tests {
     #[test]
     fn every_key_is_read_and_described() {
         every_key_is_as_described(KEYS, "size=1G", |text| Params::from_options(split(text)));
+    }
+
+    #[test]
+    fn a_seed_is_written_as_it_is_read() {
+        let text = "01234567-89ab-cdef-0123-456789abcdef";
+        let params = Params::from_options([("hash_seed", Some(text))]).expect("a UUID");
+        assert_eq!(params.hash_seed_text(), text);
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod snapshot;
 mod targets;
 mod verify;
 mod verify_method;
+mod verify_model;
 
 use crate::ui::Ui;
 use clap::{Parser, Subcommand};
@@ -56,6 +57,7 @@ enum Command {
     Fsck(fsck::Args),
     Diff(diff::Args),
     VerifyMethod(verify_method::Args),
+    VerifyModel(verify_model::Args),
     Targets(targets::Args),
     Device(device::Args),
     Reproduce(reproduce::Args),
@@ -85,6 +87,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Fsck(args) => fsck::run(args, ui),
         Command::Diff(args) => diff::run(args, ui),
         Command::VerifyMethod(args) => verify_method::run(args, ui),
+        Command::VerifyModel(args) => verify_model::run(args, ui),
         Command::Targets(args) => targets::run(args),
         Command::Device(args) => device::run(args, ui),
         Command::Reproduce(args) => reproduce::run(args, ui),

@@ -1,0 +1,336 @@
+//! Whether a model does what the kernel does: both are aged with one workload, and every inode, every extent and every
+//! run of free space is compared.
+//!
+//! At the end of each day the inodes are compared, and how much is free; at the end both sides are mounted anew, and
+//! their free space is compared run by run as well. Where they differ, the shortest beginning of the workload is
+//! looked for after which they do, and on demand the fewest operations.
+
+mod seen;
+mod sides;
+
+use crate::error::{Context, bail};
+use crate::interrupt;
+use crate::watch::Watch;
+use fsage_core::{Event, Op, OpCounts, WorkloadHeader};
+use fsage_data::open_workload;
+use fsage_data::{OpsWriter, create_workload};
+use fsage_durable::TemporaryFolder;
+use fsage_target::TargetSpec;
+use serde::Serialize;
+use sides::Sides;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What is verified, and by what.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The model, with its keys.
+    pub target: &'a TargetSpec,
+    /// The workload, Parquet or `.ops` text.
+    pub workload: &'a Path,
+    /// Operations that do not fit the state are skipped, on both sides.
+    pub lenient: bool,
+    /// Where images are made; they are removed again.
+    pub folder: &'a Path,
+    /// Where the fewest operations that make both differ are written, as a workload.
+    pub reduce: Option<&'a Path>,
+    /// That workload may replace another file.
+    pub force: bool,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verdict {
+    /// The model, with the keys that hold on this machine.
+    pub model: String,
+    /// The real target.
+    pub real: String,
+    /// What is known of the real file system: kernel, `mkfs`, mount options, processors.
+    pub facts: BTreeMap<&'static str, String>,
+    /// Operations that both did, or did not do for the same reason.
+    pub operations: u64,
+    /// Of these, skipped for lack of space or inodes.
+    pub skipped: u64,
+    /// Days that ended.
+    pub days: u32,
+    /// Inodes in the end, directories among them.
+    pub inodes: u64,
+    /// Directories among them.
+    pub directories: u64,
+    /// Extents of these.
+    pub extents: u64,
+    /// Runs of free space.
+    pub free_runs: u64,
+    /// How they differ, if they do.
+    pub difference: Option<Difference>,
+}
+
+/// How a model and the kernel differ.
+#[derive(Clone, Debug, Serialize)]
+pub struct Difference {
+    /// The first operation after which they differ, if what is after it is left out: its line, and what it says.
+    pub first: Option<Operation>,
+    /// What differs then, the first few of it.
+    pub what: Vec<String>,
+    /// How much that is in all.
+    pub count: u64,
+    /// Operations that are left where the workload was reduced.
+    pub reduced_to: Option<u64>,
+}
+
+/// An operation of a workload.
+#[derive(Clone, Debug, Serialize)]
+pub struct Operation {
+    /// From 1.
+    pub number: u64,
+    /// Line or row of the workload.
+    pub line: u64,
+    /// As `.ops` text says it.
+    pub text: String,
+}
+
+/// Replays a workload on a model and on the kernel in the same regime, and compares.
+///
+/// # Errors
+/// The target is no model that is exact for a kernel; no right to mount; the workload cannot be read or does not fit;
+/// an interrupt.
+pub fn verify_model(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Verdict> {
+    let Some(kernel) = request.target.kernel()? else {
+        bail!(
+            "`{}` is no model of a file system of this kernel; those are: {}",
+            request.target,
+            fsage_target::kernel_models().join(", ")
+        );
+    };
+    let mut source = open_workload(request.workload)?;
+    let header = source.header().clone();
+    let mut events = Vec::new();
+    while let Some(event) = source.next_event().map_err(crate::error::boxed)? {
+        events.push(event);
+    }
+    drop(source);
+    let folder = TemporaryFolder::private(&request.folder.join("fsage-verify-model"))?;
+    let verifier = Verifier {
+        request,
+        kernel: &kernel,
+        folder: folder.path(),
+        ui,
+    };
+    let (mut verdict, differing) = verifier.all(&events)?;
+    let Some((lo, hi)) = differing else {
+        return Ok(verdict);
+    };
+    let first = verifier.first(&events, lo, hi)?;
+    let found = match first {
+        Some(number) => verifier.differs(&events[..number], request.lenient)?,
+        None => None,
+    };
+    let difference = verdict.difference.get_or_insert_default();
+    if let Some(found) = found {
+        (difference.what, difference.count) = (found.what, found.count);
+    }
+    if let Some(number) = first {
+        let event = &events[number - 1];
+        difference.first = Some(Operation {
+            number: number as u64,
+            line: event.line,
+            text: text_of(event)?,
+        });
+    }
+    if let (Some(path), Some(number)) = (request.reduce, first) {
+        let fewest = verifier.reduce(&events[..number])?;
+        write(path, &header, &fewest, request.force)?;
+        difference.reduced_to = Some(fewest.len() as u64);
+    }
+    Ok(verdict)
+}
+
+impl Default for Difference {
+    fn default() -> Difference {
+        Difference {
+            first: None,
+            what: Vec::new(),
+            count: 0,
+            reduced_to: None,
+        }
+    }
+}
+
+struct Verifier<'a> {
+    request: &'a Request<'a>,
+    kernel: &'a TargetSpec,
+    folder: &'a Path,
+    ui: &'a dyn Watch,
+}
+
+/// What differs: the first few of it, and how much.
+struct Found {
+    what: Vec<String>,
+    count: u64,
+}
+
+impl Verifier<'_> {
+    /// The whole workload, compared at every day. Where they differ: events after which they did not yet, and events
+    /// after which they do.
+    fn all(&self, events: &[Event]) -> crate::Result<(Verdict, Option<(usize, usize)>)> {
+        let bar = self.ui.bar_count(Some(events.len() as u64), "comparing");
+        let mut sides = Sides::new(self.request.target, self.kernel, self.folder)?;
+        let mut verdict = sides.verdict();
+        let mut same = 0;
+        let mut next = 0;
+        while next < events.len() {
+            interrupt::go_on()?;
+            let rest = &events[next..];
+            let length = rest.iter().position(|event| event.op == Op::Day);
+            let is_day = length.is_some();
+            let length = length.unwrap_or(rest.len());
+            for piece in rest[..length].chunks(4096) {
+                interrupt::go_on()?;
+                sides.apply(piece, self.request.lenient)?;
+                next += piece.len();
+                bar.set_position(next as u64);
+            }
+            next += usize::from(is_day);
+            sides.end_day()?;
+            verdict.days += u32::from(is_day);
+            let found = sides.compare();
+            if found.count > 0 {
+                verdict.difference = Some(found.into());
+                break;
+            }
+            same = next;
+        }
+        let counts = sides.counts();
+        (verdict.operations, verdict.skipped) = (counts.operations(), counts.skipped());
+        if verdict.difference.is_some() {
+            return Ok((verdict, Some((same, next))));
+        }
+        sides.mount_again()?;
+        let found = sides.compare_all();
+        sides.add_up(&mut verdict);
+        if found.count > 0 {
+            verdict.difference = Some(found.into());
+            return Ok((verdict, Some((0, next))));
+        }
+        Ok((verdict, None))
+    }
+
+    /// The fewest events from the start after which both differ, of more than `lo` and at most `hi`; nothing if they do
+    /// not differ a second time.
+    fn first(&self, events: &[Event], lo: usize, hi: usize) -> crate::Result<Option<usize>> {
+        let bar = self
+            .ui
+            .bar_count(None, "looking for the first operation that differs");
+        let (mut lo, mut hi) = (lo, hi);
+        if self.differs(&events[..hi], self.request.lenient)?.is_none() {
+            return Ok(None);
+        }
+        while hi - lo > 1 {
+            let middle = lo + (hi - lo) / 2;
+            if self
+                .differs(&events[..middle], self.request.lenient)?
+                .is_some()
+            {
+                hi = middle;
+            } else {
+                lo = middle;
+            }
+            bar.inc(1);
+        }
+        Ok(Some(hi))
+    }
+
+    /// Replays on fresh sides, and says what differs at the end.
+    fn differs(&self, events: &[Event], lenient: bool) -> crate::Result<Option<Found>> {
+        let mut sides = Sides::new(self.request.target, self.kernel, self.folder)?;
+        for piece in events.split_inclusive(|event| event.op == Op::Day) {
+            interrupt::go_on()?;
+            let (operations, is_day) = match piece.split_last() {
+                Some((last, operations)) if last.op == Op::Day => (operations, true),
+                _ => (piece, false),
+            };
+            sides.apply(operations, lenient)?;
+            if is_day {
+                sides.end_day()?;
+            }
+        }
+        sides.end_day()?;
+        let mut found = sides.compare();
+        if found.count == 0 {
+            sides.mount_again()?;
+            found = sides.compare_all();
+        }
+        Ok((found.count > 0).then_some(found))
+    }
+
+    /// Fewer of these events after which both differ as well: pieces are left out as long as they do.
+    fn reduce(&self, events: &[Event]) -> crate::Result<Vec<Event>> {
+        let bar = self.ui.bar_count(None, "reducing");
+        let mut kept = events.to_vec();
+        let mut pieces = 2;
+        while kept.len() > 1 {
+            let length = kept.len().div_ceil(pieces);
+            let mut start = 0;
+            let mut is_shorter = false;
+            while start < kept.len() {
+                let end = (start + length).min(kept.len());
+                let rest = [&kept[..start], &kept[end..]].concat();
+                bar.inc(1);
+                if !rest.is_empty() && self.differs(&rest, true)?.is_some() {
+                    kept = rest;
+                    is_shorter = true;
+                } else {
+                    start = end;
+                }
+            }
+            if length == 1 && !is_shorter {
+                break;
+            }
+            pieces = if is_shorter {
+                pieces.min(kept.len())
+            } else {
+                (pieces * 2).min(kept.len())
+            };
+        }
+        Ok(kept)
+    }
+}
+
+impl From<Found> for Difference {
+    fn from(found: Found) -> Difference {
+        Difference {
+            what: found.what,
+            count: found.count,
+            ..Difference::default()
+        }
+    }
+}
+
+/// An event as a line of text.
+fn text_of(event: &Event) -> crate::Result<String> {
+    let mut text = Vec::new();
+    let mut writer = OpsWriter::new(&mut text, &WorkloadHeader::default())?;
+    writer.write(&Event {
+        t_ns: None,
+        ..event.clone()
+    })?;
+    writer.finish()?;
+    let text = String::from_utf8_lossy(&text);
+    Ok(text.lines().last().unwrap_or_default().to_owned())
+}
+
+fn write(path: &Path, header: &WorkloadHeader, events: &[Event], force: bool) -> crate::Result<()> {
+    let mut output = create_workload(path, header, force)?;
+    for event in events {
+        output.write(event)?;
+    }
+    let finished = output.finish();
+    finished
+        .map(drop)
+        .with_context(|| format!("{}: cannot be written", path.display()))
+}
+
+/// Whether both sides did the same with the same operations.
+fn same_counts(model: &OpCounts, kernel: &OpCounts) -> bool {
+    model == kernel
+}

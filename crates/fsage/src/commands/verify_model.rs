@@ -1,0 +1,125 @@
+//! `fsage verify-model`: whether a model does what the kernel of this machine does.
+
+use crate::exit::No;
+use crate::summary;
+use crate::ui::{self, Ui};
+use fsage_lab::generate::may_write;
+use fsage_lab::verify_model::{Request, Verdict, verify_model};
+use fsage_target::TargetSpec;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// Ages a model and the same file system of this kernel with one workload, and compares every inode, every extent and
+/// all free space.
+///
+/// The kernel's file system is made in an image, mounted in the regime of the model (`regime=`) where nobody else sees
+/// it, and removed again; that needs root. Settings of the machine that the regime needs are put back at the end, after
+/// a kill by the next command that mounts an image. Where both differ, the first operation is named after which they
+/// do. Exit status 0: all is equal; 1: it is not.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  fsage verify-model ext4:size=1G home.parquet\n  fsage verify-model ext4:size=256M,regime=c w.ops --lenient --reduce least.ops"
+)]
+pub struct Args {
+    /// The model: one that is exact for a kernel of today, with its keys.
+    #[arg(value_name = "SPEC")]
+    model: String,
+    /// Workload, Parquet or .ops text.
+    workload: PathBuf,
+    /// Skip operations that do not fit the state instead of stopping.
+    #[arg(long)]
+    lenient: bool,
+    /// Where both differ, also leave out operations as long as they still do, and write what is left.
+    #[arg(long, value_name = "FILE.ops")]
+    reduce: Option<PathBuf>,
+    /// Replace a file of that name.
+    #[arg(long, requires = "reduce")]
+    force: bool,
+    /// Where images lie while they are needed [default: the folder for temporary files].
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
+    if let Some(path) = &args.reduce {
+        may_write(path, args.force, [&args.workload])?;
+    }
+    let target = TargetSpec::parse(&args.model)?;
+    let folder = args.folder.clone().unwrap_or_else(std::env::temp_dir);
+    let request = Request {
+        target: &target,
+        workload: &args.workload,
+        lenient: args.lenient,
+        folder: &folder,
+        reduce: args.reduce.as_deref(),
+        force: args.force,
+    };
+    let verdict = verify_model(&request, &ui)?;
+    let mut out = ui::stdout();
+    if args.json {
+        summary::print_json(&mut out, &verdict)?;
+    } else {
+        print(&mut out, &verdict)?;
+    }
+    out.flush()?;
+    match &verdict.difference {
+        None => Ok(()),
+        Some(_) => Err(No(format!("{}: not what this kernel does", verdict.model)).into()),
+    }
+}
+
+fn print(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
+    let fact = |name: &str| verdict.facts.get(name).map_or("?", String::as_str);
+    writeln!(out, "Model   {}", verdict.model)?;
+    writeln!(
+        out,
+        "Kernel  {} {}, mounted with {}",
+        fact("file_system"),
+        fact("kernel"),
+        fact("mount_options")
+    )?;
+    writeln!(out, "Made by {}", fact("mkfs"))?;
+    let skipped = match verdict.skipped {
+        0 => String::new(),
+        n => format!(", {n} of them skipped for lack of space, by both alike"),
+    };
+    writeln!(
+        out,
+        "Seen    {} operations, {} days{skipped}",
+        verdict.operations, verdict.days
+    )?;
+    let Some(difference) = &verdict.difference else {
+        writeln!(
+            out,
+            "Equal   {} inodes ({} directories), {} extents, {} runs of free space: all are the same",
+            verdict.inodes, verdict.directories, verdict.extents, verdict.free_runs
+        )?;
+        return Ok(());
+    };
+    match &difference.first {
+        Some(first) => writeln!(
+            out,
+            "They differ after operation {} (line {}): {}",
+            first.number, first.line, first.text
+        )?,
+        None => writeln!(
+            out,
+            "They differed once, and not when the same was done again: this kernel's layout varied"
+        )?,
+    }
+    for what in &difference.what {
+        writeln!(out, "  {what}")?;
+    }
+    let said = difference.what.len() as u64;
+    if difference.count > said {
+        writeln!(out, "  and {} more", difference.count - said)?;
+    }
+    if let Some(operations) = difference.reduced_to {
+        writeln!(out, "{operations} operations are enough")?;
+    }
+    Ok(())
+}
