@@ -34,12 +34,12 @@
 //!   that never write in place do: the name stays, and is *kept*.
 //! - A model lets the data of a symbolic link be written, as it lays them out like those of a file. Linux has no call
 //!   for it, and no empty links: [`Outcome::Ignored`](crate::Outcome::Ignored), and targets of a byte.
-//! - No model deallocates ranges, so that [`Op::Punch`](crate::Op::Punch) is ignored; real file systems mostly do. A
-//!   directory that is there already cannot be mounted anew, so that [`Op::Remount`](crate::Op::Remount) is ignored on
-//!   it.
+//! - Real file systems mostly deallocate ranges; of the models only some do, and the others ignore
+//!   [`Op::Punch`](crate::Op::Punch). A directory that is there already cannot be mounted anew, so that
+//!   [`Op::Remount`](crate::Op::Remount) is ignored on it.
 //! - How long a file may be is a matter of the file system. An [`Op::Rewrite`](crate::Op::Rewrite) to a length that it
 //!   cannot map leaves the file empty: of its two calls the first was done.
-//! - Names in text are no part of the rules: a model knows ids. A real file system also refuses a name that no entry
+//! - Names in text are no part of the rules: most models know ids alone. A real file system also refuses a name that no entry
 //!   can have, and gives an entry another name where its own is taken.
 
 mod decide;

@@ -33,6 +33,12 @@ pub trait Model: Namespace<File = u32> {
     /// Writes to a file, which may become longer.
     fn write_at(&mut self, file: u32, offset: u64, bytes: u64) -> Outcome;
 
+    /// Deallocates a range of a file, whose length stays. Most models do not know that.
+    #[inline]
+    fn punch(&mut self, _file: u32, _offset: u64, _bytes: u64) -> Outcome {
+        Outcome::Ignored
+    }
+
     /// Allocates a range of a file, which may become longer. Where that is nothing of its own, it is written.
     #[inline]
     fn fallocate(&mut self, file: u32, offset: u64, bytes: u64) -> Outcome {
@@ -201,7 +207,14 @@ fn perform<M: Model>(fs: &mut M, action: Action<u32>) -> Outcome {
             fs.remount();
             Outcome::Done
         }
-        Action::Punch { .. } => Outcome::Ignored,
+        Action::Punch {
+            file,
+            offset,
+            bytes,
+        } => {
+            fs.touch_file(file);
+            fs.punch(file, offset, bytes)
+        }
         // It moves no block.
         Action::Read { .. } | Action::Nothing => Outcome::Done,
     }

@@ -154,8 +154,10 @@ impl Inode {
             size_bytes: file.size_bytes,
             // How a directory's are counted is a matter of taste.
             links: if is_directory { 0 } else { file.links },
-            // The root has none on one side, and itself on the other.
-            parent_ino: file.parent_ino.filter(|parent| *parent != file.ino),
+            // The root has none on one side, and itself on the other; of several names any may be the first.
+            parent_ino: file
+                .parent_ino
+                .filter(|parent| *parent != file.ino && (is_directory || file.links == 1)),
             // A kernel does not say where the target of a symbolic link lies.
             extents: if file.kind == FileKind::Symlink {
                 Vec::new()

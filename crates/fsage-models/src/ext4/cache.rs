@@ -4,7 +4,9 @@
 //! Most files have nothing of it: all their pages are cached and clean, and how they lie in folios moves no block. Only
 //! a file that is open or dirty, that has holes, or of which some pages are cached and others are not, has a [`Cache`].
 //!
-//! Spec: `docs/spec/ext4.md`, sections 10 and 15.
+//! Spec: `docs/spec/ext4.md`, sections 10, 15 and 31.
+
+use super::runs::Runs;
 
 /// Binary logarithm of the bytes of a page.
 pub(super) const PAGE_BITS: u32 = 12;
@@ -20,7 +22,32 @@ pub(super) struct Folio {
     pub dirty: bool,
 }
 
+/// What a block needs before its data can go to disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unmapped {
+    /// A place.
+    Delayed,
+    /// Its extent has to become a written one.
+    Filled,
+}
+
 impl Folio {
+    /// The halves of halves into which it falls when it is split at one of its pages.
+    fn halved(self, border: u32) -> Vec<Folio> {
+        let mut pieces = vec![self];
+        while let Some(at) = pieces
+            .iter()
+            .position(|piece| piece.order > 0 && (piece.page..piece.end()).contains(&border))
+        {
+            let Folio { page, order, dirty } = pieces[at];
+            let order = order - 1;
+            let second = page + (1 << order);
+            let halves = [page, second].map(|page| Folio { page, order, dirty });
+            pieces.splice(at..=at, halves);
+        }
+        pieces
+    }
+
     /// The page behind it.
     pub fn end(self) -> u32 {
         self.page.saturating_add(1 << self.order)
@@ -43,8 +70,12 @@ pub(super) struct Cache {
     pub whole: u32,
     /// Further pages, in their order.
     pub folios: Vec<Folio>,
-    /// Blocks that are written and not yet allocated: first block and the one behind, ascending, apart.
-    pub delayed: Vec<(u32, u32)>,
+    /// Blocks that are written and not yet allocated.
+    pub delayed: Runs,
+    /// Blocks that were, until `fallocate` allocated them: they are still written back with those that are.
+    pub overtaken: Runs,
+    /// Blocks that are written to and lie in an extent that is not written yet.
+    pub filled: Runs,
     /// Blocks set aside, by their place in the file.
     pub own: Vec<Own>,
     /// Times that it is open for writing.
@@ -61,6 +92,8 @@ impl Cache {
         self.whole = 0;
         self.folios.clear();
         self.delayed.clear();
+        self.overtaken.clear();
+        self.filled.clear();
         self.own.clear();
         self.writers = 0;
         self.dirty = 0;
@@ -159,69 +192,89 @@ impl Cache {
         }
     }
 
-    /// Whether a block is written and not yet allocated.
+    /// Blocks that go to disk together: the next run at or behind a block that needs to be mapped, all of them of one
+    /// kind. Says of which.
     #[inline]
-    pub fn is_delayed(&self, block: u32) -> bool {
-        let at = self.delayed.partition_point(|run| run.1 <= block);
-        self.delayed.get(at).is_some_and(|run| run.0 <= block)
-    }
-
-    /// The first block at or behind another that is written and not yet allocated, and the end of its run.
-    #[inline]
-    pub fn next_delayed(&self, block: u32) -> Option<(u32, u32)> {
-        let at = self.delayed.partition_point(|run| run.1 <= block);
-        let run = self.delayed.get(at)?;
-        Some((run.0.max(block), run.1))
-    }
-
-    /// A block is written that is neither allocated nor delayed.
-    #[inline]
-    pub fn delay(&mut self, block: u32) {
-        if let Some(last) = self.delayed.last_mut()
-            && last.1 == block
-        {
-            last.1 += 1;
-            return;
-        }
-        let at = self.delayed.partition_point(|run| run.1 < block);
-        match self.delayed.get_mut(at) {
-            Some(run) if run.1 == block => {
-                run.1 += 1;
-                let end = run.1;
-                if let Some(next) = self.delayed.get(at + 1).copied()
-                    && next.0 == end
+    pub fn next_unmapped(&self, block: u32) -> Option<(u32, u32, Unmapped)> {
+        let delayed = [self.delayed.next(block), self.overtaken.next(block)];
+        let first = delayed.iter().flatten().min().copied();
+        let filled = self.filled.next(block);
+        match (first, filled) {
+            (Some(first), filled) if filled.is_none_or(|filled| first.0 < filled.0) => {
+                let (start, mut end) = first;
+                // Those that were overtaken look alike.
+                while let Some(more) = [&self.delayed, &self.overtaken]
+                    .into_iter()
+                    .find_map(|runs| runs.next(end).filter(|run| run.0 == end))
                 {
-                    self.delayed[at].1 = next.1;
-                    self.delayed.remove(at + 1);
+                    end = more.1;
                 }
+                Some((start, end, Unmapped::Delayed))
             }
-            Some(run) if run.0 == block + 1 => run.0 = block,
-            _ => self.delayed.insert(at, (block, block + 1)),
+            (_, filled) => filled.map(|(start, end)| (start, end, Unmapped::Filled)),
         }
     }
 
-    /// These blocks are delayed no more. Says how many were.
+    /// These blocks are dropped, or have their place. Says how many had none.
     pub fn settle(&mut self, from: u32, to: u32) -> u32 {
-        let mut gone = 0;
-        let mut at = self.delayed.partition_point(|run| run.1 <= from);
-        while let Some(run) = self.delayed.get(at).copied()
-            && run.0 < to
-        {
-            let (start, end) = (run.0.max(from), run.1.min(to));
-            gone += end - start;
-            let keeps = [(run.0, start), (end, run.1)];
-            let keeps = keeps.into_iter().filter(|keep| keep.0 < keep.1);
-            let kept: Vec<(u32, u32)> = keeps.collect();
-            let next = at + kept.len();
-            self.delayed.splice(at..=at, kept);
-            at = next;
-        }
-        gone
+        self.overtaken.take(from, to);
+        self.filled.take(from, to);
+        self.delayed.take(from, to)
     }
 
-    /// Blocks that are written and not yet allocated.
-    pub fn delayed_blocks(&self) -> u32 {
-        self.delayed.iter().map(|run| run.1 - run.0).sum()
+    /// `fallocate` gave delayed blocks their place. Says how many there were.
+    pub fn overtake(&mut self, from: u32, to: u32) -> u32 {
+        let mut at = from;
+        while let Some((start, end)) = self.delayed.next(at).filter(|run| run.0 < to) {
+            self.overtaken.add(start, end.min(to));
+            at = end;
+        }
+        self.delayed.take(from, to)
+    }
+
+    /// Drops the pages of a range of bytes that is punched out. A dirty folio that reaches beyond it stays whole.
+    pub fn punch(&mut self, from: u64, to: u64) {
+        let (first, end) = (from.div_ceil(PAGE) as u32, (to / PAGE) as u32);
+        let (touched, touched_end) = ((from / PAGE) as u32, to.div_ceil(PAGE) as u32);
+        if self.whole > touched {
+            // How those behind it lie is not known: pages of their own.
+            for page in touched..self.whole {
+                self.folios.insert(
+                    (page - touched) as usize,
+                    Folio {
+                        page,
+                        order: 0,
+                        dirty: false,
+                    },
+                );
+            }
+            self.whole = touched;
+        }
+        let mut kept = Vec::with_capacity(self.folios.len());
+        for folio in std::mem::take(&mut self.folios) {
+            let is_apart = folio.end() <= touched || folio.page >= touched_end;
+            let is_inside = folio.page >= first && folio.end() <= end;
+            if is_inside {
+                continue;
+            }
+            if is_apart || folio.dirty {
+                kept.push(folio);
+                continue;
+            }
+            let mut pieces = vec![folio];
+            for border in [touched, end] {
+                pieces = pieces
+                    .into_iter()
+                    .flat_map(|piece| piece.halved(border))
+                    .collect();
+            }
+            kept.extend(
+                pieces
+                    .into_iter()
+                    .filter(|piece| piece.page < first || piece.end() > end),
+            );
+        }
+        self.folios = kept;
     }
 
     /// Whether nothing has to be kept of it for a file without holes of so many bytes: then whether its pages are
@@ -229,7 +282,9 @@ impl Cache {
     pub fn is_plain(&self, bytes: u64) -> Option<bool> {
         let pages = bytes.div_ceil(PAGE) as u32;
         let idle = self.writers == 0 && self.dirty == 0 && !self.emptied;
-        if !idle || !self.delayed.is_empty() || !self.own.is_empty() {
+        let is_mapped =
+            self.delayed.is_empty() && self.overtaken.is_empty() && self.filled.is_empty();
+        if !idle || !is_mapped || !self.own.is_empty() {
             return None;
         }
         if self.folios.is_empty() {
@@ -296,17 +351,30 @@ mod tests {
     }
 
     #[test]
-    fn delayed_blocks_are_runs() {
+    fn what_is_written_back_together_is_of_one_kind() {
         let mut cache = Cache::default();
-        for block in [5, 7, 6, 9, 8, 1, 0, 3] {
-            cache.delay(block);
-        }
-        assert_eq!(cache.delayed, [(0, 2), (3, 4), (5, 10)]);
-        assert_eq!(cache.settle(1, 7), 4);
-        assert_eq!(cache.delayed, [(0, 1), (7, 10)]);
-        assert_eq!(cache.next_delayed(1), Some((7, 10)));
-        assert!(cache.is_delayed(0) && !cache.is_delayed(6));
-        assert_eq!(cache.settle(0, 100), 4);
-        assert_eq!(cache.next_delayed(0), None);
+        cache.delayed.add(0, 10);
+        cache.filled.add(10, 12);
+        assert_eq!(cache.overtake(4, 6), 2);
+        assert_eq!(cache.next_unmapped(0), Some((0, 10, Unmapped::Delayed)));
+        assert_eq!(cache.next_unmapped(5), Some((5, 10, Unmapped::Delayed)));
+        assert_eq!(cache.next_unmapped(10), Some((10, 12, Unmapped::Filled)));
+        assert_eq!(cache.settle(0, 100), 8);
+        assert_eq!(cache.next_unmapped(0), None);
+    }
+
+    #[test]
+    fn a_hole_halves_clean_folios_and_leaves_dirty_ones() {
+        let mut cache = Cache::default();
+        cache.put(folio(0, 4), false);
+        cache.punch(5 * 4096, 8 * 4096);
+        let pieces = [(0, 2), (4, 0), (8, 0), (9, 0), (10, 1), (12, 2)];
+        assert_eq!(cache.folios, pieces.map(|(page, order)| folio(page, order)));
+        let mut cache = Cache::default();
+        cache.put(folio(0, 4), true);
+        cache.punch(5 * 4096, 8 * 4096);
+        assert_eq!(cache.folios.len(), 1);
+        cache.punch(0, 16 * 4096);
+        assert!(cache.folios.is_empty());
     }
 }

@@ -186,7 +186,7 @@ impl Check<'_> {
         let directories: i64 = sums.iter().map(|sums| i64::from(sums.directories)).sum();
         let delayed: i64 = fs
             .caches()
-            .map(|(_, cache)| i64::from(cache.delayed_blocks()))
+            .map(|(_, cache)| i64::from(cache.delayed.blocks()))
             .sum();
         let counters = &fs.counters;
         for (what, kept, counted) in [

@@ -3,7 +3,7 @@
 //! Spec: `docs/spec/ext4.md`, sections 10 to 12, 20, 21 and 25.
 
 use super::alloc::Request;
-use super::cache::{Folio, PAGE_BITS};
+use super::cache::{Folio, PAGE_BITS, Unmapped};
 use super::tree::{Entry, Goal, Meta, NoMeta, Tree};
 use super::{Ext4, NO_FILE, Regime};
 use crate::changes;
@@ -14,6 +14,8 @@ const CALL: u64 = 64 << 10;
 const MOST_MAPPED: u32 = 2048;
 /// Blocks that `fallocate` asks for at once.
 const MOST_FALLOCATED: u32 = 32_767;
+/// Bytes around what is written to an unwritten extent that are filled with zeros at most.
+const MOST_ZEROED: u64 = 32 << 10;
 /// Times that a write tries again after a commit.
 const TRIES: u32 = 3;
 
@@ -57,6 +59,7 @@ impl Ext4 {
 
     /// What was freed may be taken again.
     pub(super) fn commit(&mut self) {
+        self.transaction += 1;
         self.commits += u64::from(!self.freed.is_empty());
         for (block, blocks) in std::mem::take(&mut self.freed) {
             self.groups.give_back(block, blocks);
@@ -157,6 +160,7 @@ impl Ext4 {
             self.next_dirty += 1;
             self.dirty.push((inode, stamp));
         }
+        self.journal(inode);
         self.changed_inode(inode);
     }
 
@@ -246,10 +250,12 @@ impl Ext4 {
         let mut has_new = false;
         while at < end {
             if let Some(entry) = self.inodes[inode as usize].tree.find(at) {
-                at = entry.end();
+                let stop = entry.end().min(end);
+                has_new |= entry.is_unwritten() && self.write_over(inode, at, stop, is_direct);
+                at = stop;
                 continue;
             }
-            if self.cache_mut(inode).is_delayed(at) {
+            if self.cache_mut(inode).delayed.has(at) {
                 at += 1;
                 continue;
             }
@@ -260,12 +266,15 @@ impl Ext4 {
                 let entry = Entry::new(at, block, 1, unwritten);
                 self.map(inode, entry, true, false)
                     .map_err(|NoSpace| has_new)?;
+                if unwritten {
+                    self.cache_mut(inode).filled.add(at, at + 1);
+                }
             } else {
                 if !self.has_free(1) {
                     return Err(has_new);
                 }
                 self.counters.delayed.add(1);
-                self.cache_mut(inode).delay(at);
+                self.cache_mut(inode).delayed.add(at, at + 1);
                 if !is_cached {
                     // It is there from the first block on that was reserved, be it whole in the end or not.
                     self.cache_mut(inode).put(folio, true);
@@ -276,6 +285,33 @@ impl Ext4 {
             at += 1;
         }
         Ok(has_new)
+    }
+
+    /// Writes over blocks that are allocated and not written yet. Says whether any of them needs to be mapped still.
+    fn write_over(&mut self, inode: u32, from: u32, to: u32, is_direct: bool) -> bool {
+        let mut any = false;
+        for at in from..to {
+            if self.cache_mut(inode).overtaken.has(at) {
+                continue;
+            }
+            if is_direct && !self.params.regime.writes_unwritten() {
+                self.fill(inode, at, 1);
+            } else {
+                self.cache_mut(inode).filled.add(at, at + 1);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Makes blocks of an unwritten extent written ones, perhaps fewer than asked for. Says how many.
+    fn fill(&mut self, inode: u32, at: u32, length: u32) -> u32 {
+        let zeroed = (MOST_ZEROED >> self.geometry.block_bits) as u32;
+        let done = self.with_tree(inode, true, |tree, capacity, blocks| {
+            tree.fill(at, length, zeroed, capacity, blocks)
+        });
+        self.changed_tree(inode, at);
+        done
     }
 
     /// Drops what lies behind a length: pages, delayed blocks, what is set aside, and blocks.
@@ -332,6 +368,8 @@ impl Ext4 {
         let end_bytes = offset + bytes;
         let first = (offset >> bits) as u32;
         let end = end_bytes.div_ceil(1 << bits) as u32;
+        self.make_dirty(inode);
+        let old_size = self.inodes[inode as usize].size;
         let as_it_is = end - first <= MOST_FALLOCATED;
         let mut tries = 0;
         let mut at = first;
@@ -351,7 +389,68 @@ impl Ext4 {
                 Err(NoSpace) => return Err(NoSpace),
             }
         }
+        let size = self.inodes[inode as usize].size;
+        if size > old_size && size % (1 << bits) > 0 {
+            // The rest of the last block is looked at, which caches its page.
+            let folio = self.cache_mut(inode).folio_for(size, 1);
+            self.cache_mut(inode).put(folio, false);
+        }
         Ok(())
+    }
+
+    /// Gives back the blocks of a range, which reads as zeros from now on. The length stays.
+    pub(super) fn punch_hole(
+        &mut self,
+        inode: u32,
+        offset: u64,
+        bytes: u64,
+    ) -> Result<(), NoSpace> {
+        let size = self.inodes[inode as usize].size;
+        self.make_dirty(inode);
+        if offset >= size {
+            return Ok(());
+        }
+        let mut end = offset + bytes;
+        if end > size {
+            end = size.next_multiple_of(1 << PAGE_BITS);
+        }
+        self.cache_mut(inode).punch(offset, end);
+        let bits = self.geometry.block_bits;
+        let (first_partial, last_partial) = ((offset >> bits) as u32, ((end - 1) >> bits) as u32);
+        let (first, stop) = (offset.div_ceil(1 << bits) as u32, (end >> bits) as u32);
+        for (block, is_partial) in [
+            (first_partial, first_partial < first),
+            (last_partial, last_partial >= stop),
+        ] {
+            let written = self.inodes[inode as usize].tree.find(block);
+            if is_partial && written.is_some_and(|entry| !entry.is_unwritten()) {
+                let folio = self.cache_mut(inode).folio_for(u64::from(block) << bits, 1);
+                self.cache_mut(inode).put(folio, true);
+            }
+        }
+        if first >= stop {
+            return Ok(());
+        }
+        let gone = self.cache_mut(inode).settle(first, stop);
+        if gone > 0 {
+            self.counters.delayed.add(-i64::from(gone));
+        }
+        self.drop_own(inode);
+        let mut runs = Vec::new();
+        let punched = self.with_tree(inode, true, |tree, capacity, blocks| {
+            tree.split(stop, capacity, blocks)?;
+            tree.punch(
+                (first, stop),
+                &mut |block, count| runs.push((block, count)),
+                blocks,
+            );
+            Ok(())
+        });
+        for (block, blocks) in runs {
+            self.free(block, blocks);
+        }
+        self.changed_tree(inode, first);
+        punched.map_err(|NoMeta| NoSpace)
     }
 
     /// Allocates blocks of a hole without writing to them. Says how many.
@@ -363,16 +462,24 @@ impl Ext4 {
         as_it_is: bool,
     ) -> Result<u32, NoSpace> {
         let next = self.inodes[inode as usize].tree.first_above(at);
-        let stop = next.map_or(end, |entry| entry.logical.min(end));
+        let mut stop = next.map_or(end, |entry| entry.logical.min(end));
+        // What was written is asked for apart from what was not.
+        let delayed = self
+            .cache_of(inode)
+            .and_then(|cache| cache.delayed.next(at));
+        if let Some((start, delayed_end)) = delayed {
+            stop = stop.min(if start > at { start } else { delayed_end });
+        }
         let request = Request {
             as_it_is,
+            is_delayed: delayed.is_some_and(|run| run.0 == at),
             ..self.request(inode, at, (stop - at).min(MOST_FALLOCATED))
         };
         let (block, blocks) = self.allocate(request).ok_or(NoSpace)?;
         self.map(inode, Entry::new(at, block, blocks, true), true, false)?;
         // What was written there before has its blocks now.
         if let Some(cache) = self.cache_if(inode) {
-            let settled = cache.settle(at, at + blocks);
+            let settled = cache.overtake(at, at + blocks);
             if settled > 0 {
                 self.counters.delayed.add(-i64::from(settled));
                 self.placed(inode, at, block, blocks);
@@ -408,10 +515,11 @@ impl Ext4 {
         let end = self.inodes[inode as usize].size.div_ceil(1 << bits) as u32;
         let mut cursor = 0;
         let mut has_committed = false;
-        while let Some((start, length)) = self.collect(inode, cursor, end) {
-            let (mut at, mut length) = (start, length);
+        let mut written = Vec::new();
+        while let Some((start, length, kind)) = self.collect(inode, cursor, end) {
+            let (mut at, mut length, mut kind) = (start, length, kind);
             loop {
-                let Some(mapped) = self.map_delayed(inode, at, length) else {
+                let Some(mapped) = self.map_dirty(inode, at, length, kind, &mut written) else {
                     if has_committed {
                         // The data is lost. Reservations keep it from coming to this.
                         let lost = self.cache_mut(inode).settle(at, at + length);
@@ -435,12 +543,12 @@ impl Ext4 {
                 if !is_inside {
                     break;
                 }
-                let next = self.cache_mut(inode).next_delayed(at);
-                let Some((from, to)) = next.filter(|next| next.0 < folio_end.min(end)) else {
+                let next = self.cache_mut(inode).next_unmapped(at);
+                let Some((from, to, its)) = next.filter(|next| next.0 < folio_end.min(end)) else {
                     at = folio_end;
                     break;
                 };
-                at = from;
+                (at, kind) = (from, its);
                 length = (to.min(folio_end).min(end) - from).min(MOST_MAPPED);
             }
             cursor = at;
@@ -449,21 +557,58 @@ impl Ext4 {
             folio.dirty = false;
         }
         if self.params.regime == Regime::B {
-            self.with_tree(inode, true, |tree, _, blocks| tree.convert(blocks));
+            self.with_tree(inode, true, |tree, _, blocks| {
+                for (from, to) in written {
+                    tree.convert(from, to, blocks);
+                }
+            });
         }
     }
 
-    /// The next run of delayed blocks at or behind a block, within the file. It lies in folios that follow each other:
-    /// first block and length.
-    fn collect(&mut self, inode: u32, from: u32, end: u32) -> Option<(u32, u32)> {
-        let (start, stop) = self.cache_if(inode)?.next_delayed(from)?;
+    /// The next run of blocks of one kind at or behind a block that need to be mapped, within the file. It lies in
+    /// folios that follow each other: first block and length.
+    fn collect(&mut self, inode: u32, from: u32, end: u32) -> Option<(u32, u32, Unmapped)> {
+        let (start, stop, kind) = self.cache_if(inode)?.next_unmapped(from)?;
         if start >= end {
             return None;
         }
-        Some((
-            start,
-            stop.min(end).min(start.saturating_add(MOST_MAPPED)) - start,
-        ))
+        let stop = stop.min(end).min(start.saturating_add(MOST_MAPPED));
+        Some((start, stop - start, kind))
+    }
+
+    /// Gives blocks their place, or makes their extent a written one: perhaps fewer than asked for. Says how many; in
+    /// regime B those are added to `written`.
+    fn map_dirty(
+        &mut self,
+        inode: u32,
+        at: u32,
+        length: u32,
+        kind: Unmapped,
+        written: &mut Vec<(u32, u32)>,
+    ) -> Option<u32> {
+        let delayed = self.cache_mut(inode).delayed.next(at);
+        let delayed = delayed.filter(|run| run.0 == at && kind == Unmapped::Delayed);
+        let mapped = if let Some((_, end)) = delayed {
+            self.map_delayed(inode, at, length.min(end - at))?
+        } else {
+            let mapped = match self.inodes[inode as usize].tree.find(at) {
+                None => length,
+                Some(entry) if !entry.is_unwritten() => length.min(entry.end() - at),
+                Some(_) if self.params.regime == Regime::B => {
+                    self.with_tree(inode, true, |tree, capacity, blocks| {
+                        tree.set_apart(at, length, capacity, blocks)
+                    })
+                }
+                Some(_) => self.fill(inode, at, length),
+            };
+            self.cache_mut(inode).settle(at, at + mapped);
+            mapped
+        };
+        self.journal(inode);
+        if self.params.regime == Regime::B {
+            written.push((at, at + mapped));
+        }
+        Some(mapped)
     }
 
     /// Allocates delayed blocks, perhaps fewer than asked for. Says how many.

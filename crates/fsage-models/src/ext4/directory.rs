@@ -242,6 +242,8 @@ impl Ext4 {
         self.forget_name(id);
         if self.names.unlink(id, file).is_some() {
             self.release(inode);
+        } else {
+            self.journal(inode);
         }
     }
 
@@ -256,6 +258,7 @@ impl Ext4 {
         let name = self.name_of(id);
         let from = self.names.place(id, file).0;
         let inode = self.inode_of(file);
+        self.journal(inode);
         if let Some((other, gone)) = replaced {
             // What replaces a file goes to disk first.
             if self
@@ -274,6 +277,8 @@ impl Ext4 {
             self.names.set_place(id, file, to, 0);
             if self.names.unlink(other, gone).is_some() {
                 self.release(old);
+            } else {
+                self.journal(old);
             }
             return Outcome::Done;
         }

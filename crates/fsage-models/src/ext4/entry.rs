@@ -60,7 +60,11 @@ fn kernel(params: &Params) -> Result<String, ParamError> {
     });
     mkfs.extend(params.bytes_per_inode.map(|bytes| format!("-i {bytes}")));
     mkfs.extend(params.inodes.map(|inodes| format!("-N {inodes}")));
-    mkfs.extend(params.journal_bytes.map(|bytes| format!("-J size={}", bytes >> 20)));
+    mkfs.extend(
+        params
+            .journal_bytes
+            .map(|bytes| format!("-J size={}", bytes >> 20)),
+    );
     let sync = match params.sync {
         SyncPolicy::Day => "day",
         SyncPolicy::Each => "each",

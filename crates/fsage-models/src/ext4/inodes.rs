@@ -158,6 +158,7 @@ impl Ext4 {
             tree: Tree::default(),
             cache: None,
             is_cached: false,
+            changed_in: self.transaction,
         };
         if let Some(slot) = self.free_inodes.pop() {
             self.inodes[slot as usize] = inode;
@@ -171,7 +172,7 @@ impl Ext4 {
     /// Frees the blocks of an inode, and the inode.
     pub(super) fn release(&mut self, slot: u32) {
         if let Some(cache) = self.cache_if(slot) {
-            let delayed = cache.delayed_blocks();
+            let delayed = cache.delayed.blocks();
             if delayed > 0 {
                 self.counters.delayed.add(-i64::from(delayed));
             }

@@ -272,7 +272,7 @@ impl Hosted for Ext4 {
         let Some(entry) = inode.tree.find(lbn) else {
             let is_delayed = self
                 .cache_of(slot)
-                .is_some_and(|cache| cache.is_delayed(lbn));
+                .is_some_and(|cache| cache.delayed.has(lbn));
             return BlockMap {
                 buffer: is_delayed.then(|| self.data_buffer(inode, lbn, None)),
                 ..BlockMap::default()

@@ -5,8 +5,8 @@
 //! regimes that make it deterministic. Rule by rule: `docs/spec/ext4.md`.
 //!
 //! **Not modeled**: a journal whose running transaction fills up between two syncs, write-back by time or by limits on
-//! dirty pages, memory pressure, several processors, `data=journal`, bigalloc, inline data, quotas, stripes; `punch` is
-//! ignored.
+//! dirty pages, memory pressure, several processors, `data=journal`, bigalloc, inline data, quotas, stripes. A host is
+//! not told of holes that are punched.
 //!
 //! | where | what |
 //! |---|---|
@@ -14,8 +14,8 @@
 //! | `groups`, `bits`, `pieces`, `group_set` | bitmaps, buddy pieces, and groups by what is free in them |
 //! | `counters` | counters that lag behind |
 //! | `alloc` | requests, what is set aside, the search |
-//! | `tree` | the extent tree |
-//! | `cache` | pages, delayed blocks |
+//! | `tree` | the extent tree; in it `unwritten`: extents that were never written, and holes |
+//! | `cache`, `runs` | pages, delayed blocks; sets of blocks |
 //! | `data` | writing, writing back, setting the length, `fallocate` |
 //! | `inodes` | groups of inodes |
 //! | `directory`, `entries`, `hash` | directories and their index |
@@ -41,6 +41,7 @@ mod io;
 mod layout;
 pub mod params;
 mod pieces;
+mod runs;
 mod tree;
 
 pub use entry::ENTRY;
@@ -95,6 +96,8 @@ struct Inode {
     is_cached: bool,
     /// Where that is kept, from 1.
     cache: Option<NonZeroU32>,
+    /// The transaction in which it was changed last; 0 if nobody has looked at it since the mount.
+    changed_in: u32,
     size: u64,
     tree: Tree,
 }
@@ -116,6 +119,8 @@ pub struct Ext4 {
     /// Blocks freed since the last commit.
     freed: Vec<(u32, u32)>,
     commits: u64,
+    /// The running transaction of the journal.
+    transaction: u32,
     shared: [Vec<Shared>; LISTS],
     stream_goals: Vec<u32>,
     watermark: i64,
@@ -155,6 +160,7 @@ impl Ext4 {
             next_dirty: 1,
             freed: Vec::new(),
             commits: 0,
+            transaction: 1,
             shared: Default::default(),
             stream_goals: vec![0; goals as usize],
             watermark: WATERMARK * i64::from(params.cpus),
@@ -325,7 +331,18 @@ impl Ext4 {
         if self.cache_of(inode).is_some() {
             self.write_back(inode);
         }
-        self.commit();
+        // A file that is not part of the running transaction has nothing to wait for. One that is read from the disk
+        // only now counts as part of it.
+        let changed_in = self.inodes[inode as usize].changed_in;
+        self.inodes[inode as usize].changed_in = changed_in.max(1);
+        if changed_in == self.transaction || changed_in == 0 {
+            self.commit();
+        }
+    }
+
+    /// The running transaction has this inode.
+    fn journal(&mut self, inode: u32) {
+        self.inodes[inode as usize].changed_in = self.transaction;
     }
 
     fn sync_all(&mut self) {
@@ -427,9 +444,26 @@ impl Model for Ext4 {
         }
         let inode = self.inode_of(file);
         self.while_open(inode, |fs| {
+            if bytes == 0 {
+                return Outcome::Done;
+            }
             let result = fs.allocate_range(inode, offset, bytes);
             result.map_or(Outcome::NoSpace, |()| Outcome::Done)
         })
+    }
+
+    fn punch(&mut self, file: u32, offset: u64, bytes: u64) -> Outcome {
+        let inode = self.inode_of(file);
+        let size = self.inodes[inode as usize].size;
+        let offset = offset.min(size);
+        let bytes = bytes.min(size - offset);
+        if bytes == 0 || self.inodes[inode as usize].kind != Kind::File {
+            return Outcome::Done;
+        }
+        self.open_for_writing(inode);
+        let result = self.punch_hole(inode, offset, bytes);
+        self.close_writer(inode);
+        result.map_or(Outcome::NoSpace, |()| Outcome::Done)
     }
 
     fn rewrite(&mut self, file: u32, bytes: u64) -> Outcome {
@@ -478,6 +512,7 @@ impl Model for Ext4 {
             return Outcome::NoSpace;
         }
         self.call(id, name);
+        self.journal(inode);
         self.names.link(id, file, dir, 0);
         Outcome::Done
     }
@@ -538,6 +573,7 @@ impl Model for Ext4 {
         self.drop_shared();
         for inode in &mut self.inodes {
             inode.is_cached = false;
+            inode.changed_in = 0;
         }
         for dir in &mut self.dirs {
             dir.last_group = None;

@@ -2,6 +2,8 @@
 //!
 //! Spec: `docs/spec/ext4.md`, sections 13, 20 and 21.
 
+mod unwritten;
+
 use std::mem;
 
 /// Entries in the inode itself.
@@ -107,7 +109,7 @@ impl Default for Tree {
 
 /// Where a block of the tree should lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Goal {
+pub(in crate::ext4) enum Goal {
     /// Near this address, in a file.
     Near(u32),
     /// Exactly there, if it is free.
@@ -117,7 +119,7 @@ pub(super) enum Goal {
 }
 
 /// What a tree takes its blocks from.
-pub(super) trait Meta {
+pub(in crate::ext4) trait Meta {
     /// A block.
     fn take(&mut self, goal: Goal) -> Option<u32>;
     /// A block goes.
@@ -126,11 +128,11 @@ pub(super) trait Meta {
 
 /// There is no block for the tree.
 #[derive(Debug)]
-pub(super) struct NoMeta;
+pub(in crate::ext4) struct NoMeta;
 
 /// What lies around a block of a file that has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Around {
+pub(in crate::ext4) struct Around {
     /// The nearest allocated block below it: in the file, and on disk.
     pub left: Option<(u32, u32)>,
     /// The nearest one above it.
@@ -278,7 +280,7 @@ impl Tree {
 
     /// What lies around a block of the file that is not allocated.
     #[inline]
-    pub(super) fn around(&self, logical: u32) -> Around {
+    pub(in crate::ext4) fn around(&self, logical: u32) -> Around {
         let (entries, block) = self.leaf(logical);
         let goal = Tree::goal_in(entries, block, logical);
         let at = last_at_or_below(entries, logical);
@@ -347,7 +349,7 @@ impl Tree {
     /// Puts a new extent in. With `merging` it is joined with those that it adjoins. A block has room for `capacity`
     /// entries.
     #[inline]
-    pub(super) fn insert(
+    pub(in crate::ext4) fn insert(
         &mut self,
         new: Entry,
         merging: bool,
@@ -632,28 +634,8 @@ impl Tree {
         }
     }
 
-    /// What is unwritten becomes written, and is joined with what it adjoins.
-    pub(super) fn convert(&mut self, meta: &mut impl Meta) {
-        let mut unwritten = Vec::new();
-        self.visit(&mut |entry| {
-            if entry.is_unwritten() {
-                unwritten.push(entry.logical);
-            }
-        });
-        for logical in unwritten {
-            if matches!(self.root, Root::Nodes(_)) {
-                let path = self.path(logical);
-                convert_in_leaf(self.leaf_mut(&path), logical);
-                self.collapse(true, meta);
-            } else {
-                convert_in_leaf(Tree::entries_mut(&mut self.root), logical);
-                self.settle();
-            }
-        }
-    }
-
     /// Frees everything from a block of the file on. Data is told from the end of the file.
-    pub(super) fn cut(
+    pub(in crate::ext4) fn cut(
         &mut self,
         from: u32,
         freed: &mut impl FnMut(u32, u32),
@@ -715,16 +697,6 @@ impl Tree {
                 }
             }
         }
-    }
-}
-
-fn convert_in_leaf(entries: &mut Vec<Entry>, logical: u32) {
-    if let Some(at) = last_at_or_below(entries, logical)
-        && entries[at].is_unwritten()
-    {
-        let entry = entries[at];
-        entries[at] = Entry::new(entry.logical, entry.block, entry.blocks(), false);
-        join(entries, at);
     }
 }
 

@@ -1,0 +1,412 @@
+//! Models do what the kernel of this machine does, on workloads that were drawn: every inode, every extent and all free
+//! space are equal. Expected values come from the kernel alone. Needs root and loop devices.
+//!
+//! `FSAGE_SEEDS=20-40` draws others than CI does, and keeps what differs as `differs-SEED.ops` in the folder for
+//! temporary files.
+
+use fsage_core::{DirId, Event, FileId, Op, Rng, WorkloadHeader};
+use fsage_lab::verify_model::{Request, Verdict, verify_model};
+use fsage_lab::{TargetSpec, Unwatched};
+use std::io::Write as _;
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+/// A file system that is drawn for, and what is done to it.
+struct Case {
+    spec: &'static str,
+    megabytes: u64,
+    operations: u64,
+    /// Percent of the file system that files take, about.
+    percent: u64,
+}
+
+const fn case(spec: &'static str, megabytes: u64, operations: u64, percent: u64) -> Case {
+    Case {
+        spec,
+        megabytes,
+        operations,
+        percent,
+    }
+}
+
+const CASES: [Case; 10] = [
+    case("ext4:size=256M,regime=a", 256, 4000, 60),
+    case("ext4:size=256M,regime=a", 256, 8000, 100),
+    case("ext4:size=256M,bsize=1K,regime=a", 256, 8000, 90),
+    case("ext4:size=512M,bsize=2K,regime=a", 512, 6000, 75),
+    case("ext4:size=1G,flex=4,regime=a", 1024, 10_000, 95),
+    case("ext4:size=1G,flex=1,regime=a", 1024, 20_000, 40),
+    case("ext4:size=2560M,regime=a", 2560, 2000, 100),
+    case("ext4:size=8G,regime=a", 8192, 3000, 30),
+    case("ext4:size=300M,regime=c", 300, 5000, 85),
+    case("ext4:size=256M,regime=a,sync=each", 256, 2000, 98),
+];
+
+/// What a workload has at a moment, as far as drawing the next operation needs it.
+struct Drawn {
+    rng: Rng,
+    files: Vec<(FileId, DirId, u64)>,
+    links: Vec<FileId>,
+    directories: Vec<DirId>,
+    next: u64,
+    live_bytes: u64,
+    most_bytes: u64,
+}
+
+impl Drawn {
+    fn below(&mut self, end: u64) -> u64 {
+        self.rng.below(end)
+    }
+
+    /// Most files are small, few are large.
+    fn size(&mut self) -> u64 {
+        let bits = match self.below(20) {
+            0 => return 0,
+            1..=9 => 14,
+            10..=15 => 17,
+            16..=18 => 21,
+            _ => 24,
+        };
+        let most = (1 << bits).min(self.most_bytes / 8);
+        let least = self.below(most) + 1;
+        self.below(least) + 1
+    }
+
+    fn new_id(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
+    fn any_directory(&mut self) -> DirId {
+        let at = self.below(self.directories.len() as u64);
+        self.directories[at as usize]
+    }
+
+    fn any_file(&mut self) -> usize {
+        // Files that are new change more often.
+        let length = self.files.len() as u64;
+        let recent = if self.below(2) == 0 {
+            length.min(20)
+        } else {
+            length
+        };
+        (length - 1 - self.below(recent)) as usize
+    }
+
+    fn set_size(&mut self, at: usize, bytes: u64) {
+        let before = std::mem::replace(&mut self.files[at].2, bytes);
+        self.live_bytes = self.live_bytes + bytes - before;
+    }
+
+    fn name(&mut self, id: u64) -> Option<Box<[u8]>> {
+        match self.below(12) {
+            0 => Some(format!("{id:0200}").into_bytes().into()),
+            1 => Some(
+                format!("a rather long name of file {id}.txt")
+                    .into_bytes()
+                    .into(),
+            ),
+            // Taken already, as often as not.
+            2 => Some(format!("n{}", self.below(200)).into_bytes().into()),
+            _ => None,
+        }
+    }
+
+    fn create(&mut self) -> Event {
+        let (id, dir, bytes) = (self.new_id(), self.any_directory(), self.size());
+        let file = FileId(id);
+        self.files.push((file, dir, bytes));
+        self.live_bytes += bytes;
+        self.named(id, Op::Create { file, dir, bytes })
+    }
+
+    fn named(&mut self, id: u64, op: Op) -> Event {
+        Event {
+            name: self.name(id),
+            ..Event::new(op)
+        }
+    }
+
+    fn delete(&mut self) -> Event {
+        let at = self.any_file();
+        self.set_size(at, 0);
+        let (file, ..) = self.files.remove(at);
+        Event::new(Op::Delete { file })
+    }
+
+    fn change(&mut self) -> Event {
+        let at = self.any_file();
+        let (file, _, size) = self.files[at];
+        let bytes = self.size();
+        let offset = if size == 0 {
+            0
+        } else {
+            self.below(size + size / 4 + 1)
+        };
+        let op = match self.below(11) {
+            0..=3 => {
+                self.set_size(at, size + bytes);
+                Op::Append { file, bytes }
+            }
+            4 | 5 => {
+                self.set_size(at, size.max(offset + bytes));
+                Op::Write {
+                    file,
+                    offset,
+                    bytes,
+                }
+            }
+            6 => {
+                self.set_size(at, bytes);
+                Op::Rewrite { file, bytes }
+            }
+            7 => {
+                self.set_size(at, offset);
+                Op::Truncate {
+                    file,
+                    bytes: offset,
+                }
+            }
+            8 => {
+                self.set_size(at, size.max(offset + bytes));
+                Op::Fallocate {
+                    file,
+                    offset,
+                    bytes,
+                }
+            }
+            9 => Op::Punch {
+                file,
+                offset,
+                bytes,
+            },
+            _ => {
+                let offset = offset.min(size);
+                let bytes = bytes.min(size - offset);
+                Op::Overwrite {
+                    file,
+                    range: Some((offset, bytes)),
+                }
+            }
+        };
+        Event::new(op)
+    }
+
+    fn move_something(&mut self) -> Event {
+        let at = self.any_file();
+        let (file, from, _) = self.files[at];
+        let to = self.any_directory();
+        match self.below(8) {
+            0 => {
+                let id = self.new_id();
+                self.links.push(FileId(id));
+                let (file, existing) = (FileId(id), file);
+                self.named(
+                    id,
+                    Op::Link {
+                        file,
+                        existing,
+                        dir: to,
+                    },
+                )
+            }
+            1 => {
+                let id = self.new_id();
+                self.links.push(FileId(id));
+                let bytes = [10, 59, 60, 500, 2000][self.below(5) as usize];
+                let file = FileId(id);
+                self.named(
+                    id,
+                    Op::Symlink {
+                        file,
+                        dir: to,
+                        bytes,
+                    },
+                )
+            }
+            2 if !self.links.is_empty() => {
+                let at = self.below(self.links.len() as u64) as usize;
+                Event::new(Op::Delete {
+                    file: self.links.swap_remove(at),
+                })
+            }
+            3 => {
+                // Over another one of the same directory.
+                let others = self
+                    .files
+                    .iter()
+                    .position(|other| other.1 == to && other.0 != file);
+                let replaced = others.map(|other| self.files[other].0);
+                if let Some(other) = others {
+                    self.set_size(other, 0);
+                    self.files.remove(other);
+                }
+                let at = self.files.iter().position(|known| known.0 == file);
+                if let Some(at) = at {
+                    self.files[at].1 = to;
+                }
+                Event::new(Op::Rename {
+                    file,
+                    dir: to,
+                    replaced,
+                })
+            }
+            4 => self.named(
+                file.0,
+                Op::Rename {
+                    file,
+                    dir: from,
+                    replaced: None,
+                },
+            ),
+            _ => {
+                self.files[at].1 = to;
+                self.named(
+                    file.0,
+                    Op::Rename {
+                        file,
+                        dir: to,
+                        replaced: None,
+                    },
+                )
+            }
+        }
+    }
+
+    fn directory(&mut self) -> Event {
+        let at = self.below(self.directories.len() as u64) as usize;
+        let dir = self.directories[at];
+        match self.below(6) {
+            0 if self.directories.len() > 2 => Event::new(Op::Rmdir { dir }),
+            1 => {
+                let parent = self.any_directory();
+                self.named(dir.0, Op::RenameDir { dir, parent })
+            }
+            more => {
+                let id = self.new_id();
+                let parent = (more > 3).then_some(dir);
+                self.directories.push(DirId(id));
+                self.named(
+                    id,
+                    Op::Mkdir {
+                        dir: DirId(id),
+                        parent,
+                    },
+                )
+            }
+        }
+    }
+
+    fn next(&mut self) -> Event {
+        let fullness = self.live_bytes * 100 / self.most_bytes.max(1);
+        if self.files.is_empty() || self.directories.len() < 3 {
+            if self.directories.len() < 4 {
+                let id = self.new_id();
+                self.directories.push(DirId(id));
+                return Event::new(Op::Mkdir {
+                    dir: DirId(id),
+                    parent: None,
+                });
+            }
+            return self.create();
+        }
+        match self.below(100) {
+            0..=1 => self.directory(),
+            2..=11 => self.move_something(),
+            12 => {
+                let at = self.any_file();
+                Event::new(Op::Fsync {
+                    file: self.files[at].0,
+                })
+            }
+            13 if self.below(20) == 0 => Event::new(Op::Remount),
+            13 if self.below(4) == 0 => Event::new(Op::Sync),
+            13..=44 => self.change(),
+            45..=69 if fullness > 40 => self.delete(),
+            70..=89 if fullness >= 100 => self.delete(),
+            _ => self.create(),
+        }
+    }
+}
+
+fn draw(case: &Case, seed: u64) -> Vec<Event> {
+    let most_bytes = (case.megabytes << 20) * case.percent / 100;
+    let mut drawn = Drawn {
+        rng: Rng::new(seed),
+        files: Vec::new(),
+        links: Vec::new(),
+        directories: Vec::new(),
+        next: 0,
+        live_bytes: 0,
+        most_bytes,
+    };
+    let mut events = Vec::new();
+    for operation in 1..=case.operations {
+        events.push(drawn.next());
+        if operation % (case.operations / 20) == 0 {
+            events.push(Event::day(&(operation * 20 / case.operations).to_string()));
+        }
+    }
+    events
+}
+
+fn verify(case: &Case, seed: u64, reduce: Option<&Path>) -> Option<Verdict> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let workload = folder.path().join("w.ops");
+    let output = fsage_data::create_workload(&workload, &WorkloadHeader::default(), false);
+    let mut output = output.expect("a workload");
+    for event in draw(case, seed) {
+        output.write(&event).expect("written");
+    }
+    output.finish().expect("finished");
+    let target = TargetSpec::parse(case.spec).expect("a target");
+    let request = Request {
+        target: &target,
+        workload: &workload,
+        lenient: true,
+        folder: folder.path(),
+        reduce,
+        force: true,
+    };
+    match verify_model(&request, &Unwatched) {
+        Ok(verdict) => Some(verdict),
+        Err(error) if format!("{error:#}").contains("root") => {
+            let _ = writeln!(std::io::stderr(), "skipped: {error:#}");
+            None
+        }
+        Err(error) => panic!("seed {seed} on {}: {error:#}", case.spec),
+    }
+}
+
+fn seeds() -> Option<RangeInclusive<u64>> {
+    let text = std::env::var("FSAGE_SEEDS").ok()?;
+    let (from, to) = text.split_once('-').unwrap_or((&text, &text));
+    Some(from.parse().ok()?..=to.parse().ok()?)
+}
+
+#[test]
+fn models_do_what_this_kernel_does() {
+    let drawn = seeds();
+    let seeds = drawn.clone().unwrap_or(1..=CASES.len() as u64);
+    let mut differing = Vec::new();
+    for seed in seeds {
+        let case = &CASES[(seed - 1) as usize % CASES.len()];
+        let kept = std::env::temp_dir().join(format!("differs-{seed}.ops"));
+        let Some(verdict) = verify(case, seed, drawn.as_ref().map(|_| kept.as_path())) else {
+            return;
+        };
+        let _ = writeln!(
+            std::io::stderr(),
+            "seed {seed}, {}: {} operations ({} skipped), {} inodes, {} extents",
+            case.spec,
+            verdict.operations,
+            verdict.skipped,
+            verdict.inodes,
+            verdict.extents
+        );
+        if let Some(difference) = verdict.difference {
+            differing.push(format!("seed {seed} on {}: {difference:#?}", case.spec));
+        }
+    }
+    assert!(differing.is_empty(), "{}", differing.join("\n"));
+}
