@@ -5,6 +5,7 @@
 //! their free space is compared run by run as well. Where they differ, the shortest beginning of the workload is
 //! looked for after which they do, and on demand the fewest operations.
 
+mod search;
 mod seen;
 mod sides;
 
@@ -16,6 +17,7 @@ use fsage_data::open_workload;
 use fsage_data::{OpsWriter, create_workload};
 use fsage_durable::TemporaryFolder;
 use fsage_target::TargetSpec;
+use search::{fewest, first_differing};
 use serde::Serialize;
 use sides::Sides;
 use std::collections::BTreeMap;
@@ -117,10 +119,10 @@ pub fn verify_model(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Verd
         ui,
     };
     let (mut verdict, differing) = verifier.all(&events)?;
-    let Some((lo, hi)) = differing else {
+    let Some((same, differing)) = differing else {
         return Ok(verdict);
     };
-    let first = verifier.first(&events, lo, hi)?;
+    let first = verifier.first(&events, same, differing)?;
     let found = match first {
         Some(number) => verifier.differs(&events[..number], request.lenient)?,
         None => None,
@@ -215,29 +217,25 @@ impl Verifier<'_> {
         Ok((verdict, None))
     }
 
-    /// The fewest events from the start after which both differ, of more than `lo` and at most `hi`; nothing if they do
-    /// not differ a second time.
-    fn first(&self, events: &[Event], lo: usize, hi: usize) -> crate::Result<Option<usize>> {
+    /// The fewest events from the start after which both differ; nothing if they do not differ a second time.
+    fn first(
+        &self,
+        events: &[Event],
+        same: usize,
+        differing: usize,
+    ) -> crate::Result<Option<usize>> {
         let bar = self
             .ui
             .bar_count(None, "looking for the first operation that differs");
-        let (mut lo, mut hi) = (lo, hi);
-        if self.differs(&events[..hi], self.request.lenient)?.is_none() {
+        let differs = |number: usize| {
+            bar.inc(1);
+            let found = self.differs(&events[..number], self.request.lenient)?;
+            Ok(found.is_some())
+        };
+        if !differs(differing)? {
             return Ok(None);
         }
-        while hi - lo > 1 {
-            let middle = lo + (hi - lo) / 2;
-            if self
-                .differs(&events[..middle], self.request.lenient)?
-                .is_some()
-            {
-                hi = middle;
-            } else {
-                lo = middle;
-            }
-            bar.inc(1);
-        }
-        Ok(Some(hi))
+        first_differing(same, differing, differs).map(Some)
     }
 
     /// Replays on fresh sides, and says what differs at the end.
@@ -263,36 +261,13 @@ impl Verifier<'_> {
         Ok((found.count > 0).then_some(found))
     }
 
-    /// Fewer of these events after which both differ as well: pieces are left out as long as they do.
+    /// Fewer of these events after which both differ as well.
     fn reduce(&self, events: &[Event]) -> crate::Result<Vec<Event>> {
         let bar = self.ui.bar_count(None, "reducing");
-        let mut kept = events.to_vec();
-        let mut pieces = 2;
-        while kept.len() > 1 {
-            let length = kept.len().div_ceil(pieces);
-            let mut start = 0;
-            let mut is_shorter = false;
-            while start < kept.len() {
-                let end = (start + length).min(kept.len());
-                let rest = [&kept[..start], &kept[end..]].concat();
-                bar.inc(1);
-                if !rest.is_empty() && self.differs(&rest, true)?.is_some() {
-                    kept = rest;
-                    is_shorter = true;
-                } else {
-                    start = end;
-                }
-            }
-            if length == 1 && !is_shorter {
-                break;
-            }
-            pieces = if is_shorter {
-                pieces.min(kept.len())
-            } else {
-                (pieces * 2).min(kept.len())
-            };
-        }
-        Ok(kept)
+        fewest(events, |some| {
+            bar.inc(1);
+            Ok(self.differs(some, true)?.is_some())
+        })
     }
 }
 
@@ -328,9 +303,4 @@ fn write(path: &Path, header: &WorkloadHeader, events: &[Event], force: bool) ->
     finished
         .map(drop)
         .with_context(|| format!("{}: cannot be written", path.display()))
-}
-
-/// Whether both sides did the same with the same operations.
-fn same_counts(model: &OpCounts, kernel: &OpCounts) -> bool {
-    model == kernel
 }

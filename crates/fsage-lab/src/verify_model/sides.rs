@@ -1,7 +1,7 @@
 //! The two that are compared: a model, and a real file system in the same regime.
 
 use super::seen::Seen;
-use super::{Found, Verdict, same_counts};
+use super::{Found, Verdict};
 use crate::aging::real::know_sizes;
 use crate::error::bail;
 use fsage_core::{Event, Op, OpCounts};
@@ -113,7 +113,7 @@ impl Sides {
         let kernel = Seen::of(self.directory());
         let mut found = Seen::of(&*self.model).compare(&kernel, is_free_compared);
         let (model, kernel) = (self.model_counts, self.kernel_counts);
-        if !same_counts(&model, &kernel) {
+        if model != kernel {
             found.note(|| format!("operations: model {model:?}; kernel {kernel:?}"));
         }
         found

@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long others may keep a loop device or a mount busy (a daemon that looks at every new device does so for a
 /// moment) before that is an error.
@@ -234,6 +234,9 @@ impl Volume for LoopImage {
     }
 
     fn sync(&self) -> io::Result<()> {
+        if self.options.regime.is_some() {
+            wait_for_writes(&self.device);
+        }
         self.sync_mounted()?;
         if self.options.regime.is_some() {
             // Inodes that writing back made dirty again; and blocks that were freed are to be had.
@@ -333,6 +336,18 @@ fn load_groups(device: &LoopDevice) -> io::Result<()> {
         .join(device.name())
         .join("mb_groups");
     fs::read(shown).map(drop)
+}
+
+/// Waits until nothing is being written to the device. Files that were replaced are on their way before a sync, which
+/// passes over pages that are still being written, and comes back to them last.
+fn wait_for_writes(device: &LoopDevice) {
+    let shown = Path::new("/sys/block").join(device.name()).join("inflight");
+    let since = Instant::now();
+    let is_busy =
+        || fs::read_to_string(&shown).is_ok_and(|text| text.split_whitespace().any(|n| n != "0"));
+    while is_busy() && since.elapsed() < TIMEOUT {
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// What the machine adds to the layout: keys of a model, and their values.

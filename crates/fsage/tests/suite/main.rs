@@ -38,3 +38,4 @@ mod take_snapshot;
 mod terminal;
 mod tidy;
 mod traces;
+mod verify_model;
