@@ -25,11 +25,7 @@ fn random_mix(sectors: u64) -> Vec<(u64, Request)> {
         } else {
             Access::Write
         };
-        let request = Request {
-            access,
-            lba: 2 * rng.below((sectors - u64::from(size)) / 2),
-            sectors: size,
-        };
+        let request = Request::new(access, 2 * rng.below((sectors - u64::from(size)) / 2), size);
         (rng.below(30_000_000), request)
     };
     (0..REQUESTS).map(|_| one()).collect()

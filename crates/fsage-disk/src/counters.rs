@@ -14,6 +14,12 @@ pub struct Counters {
     pub read_bytes: u64,
     /// Bytes written.
     pub written_bytes: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Trims.
+    pub trims: u64,
+    /// Bytes trimmed.
+    pub trimmed_bytes: u64,
     /// Reads of which all data came out of the buffer.
     pub full_hits: u64,
     /// Reads of which the first part came out of the buffer.
@@ -31,7 +37,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Requests of both directions.
+    /// Reads and writes.
     pub fn requests(&self) -> u64 {
         self.reads + self.writes
     }
@@ -48,6 +54,11 @@ impl Counters {
                 self.writes += 1;
                 self.written_bytes += request.bytes();
             }
+            Access::Flush => self.flushes += 1,
+            Access::Trim => {
+                self.trims += 1;
+                self.trimmed_bytes += request.bytes();
+            }
         }
         match service.hit {
             Hit::No => {}
@@ -56,12 +67,6 @@ impl Counters {
         }
         self.seeks += u64::from(service.seeks);
         self.seek_cylinders += u64::from(service.seek_cylinders);
-        let (sum, one) = (&mut self.time, &service.components);
-        sum.queue_ns += one.queue_ns;
-        sum.overhead_ns += one.overhead_ns;
-        sum.seek_ns += one.seek_ns;
-        sum.rotation_ns += one.rotation_ns;
-        sum.media_ns += one.media_ns;
-        sum.bus_ns += one.bus_ns;
+        self.time += service.components;
     }
 }

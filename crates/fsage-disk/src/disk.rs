@@ -1,8 +1,8 @@
-//! What a file system is put on: a drive with its partition, flash, or a disk that takes no time.
+//! What a file system is put on: a drive with its partition, a flash device, or a disk that takes no time.
 
 use crate::device::Device;
-use crate::drive::{Drive, Partition};
-use crate::flash::{FLASH, Flash, FlashDevice};
+use crate::drive::{Drive, DriveError, OptionError, Partition};
+use crate::flash::{FlashDevice, FlashDrive};
 use crate::null::Null;
 use crate::rotating::RotatingDisk;
 
@@ -14,8 +14,8 @@ const NULL_SECTORS: u64 = 1 << 40;
 pub enum Disk {
     /// A drive with seek and rotation.
     Rotating(Box<Drive>),
-    /// A device without an arm.
-    Flash(Flash),
+    /// A device with dies.
+    Flash(Box<FlashDrive>),
     /// Every request is complete when it is issued.
     Null,
 }
@@ -23,20 +23,43 @@ pub enum Disk {
 impl Disk {
     /// Name of the disk that takes no time.
     pub const NULL: &str = "null";
-    /// Name of the device without an arm.
-    pub const FLASH: &str = "flash";
 
-    /// The disk of a preset's name, or one without an arm.
+    /// The disk of a preset's name.
     pub fn preset(name: &str) -> Option<Disk> {
-        Disk::without_arm(name).or_else(|| Drive::preset(name).map(Disk::from))
+        if name == Disk::NULL {
+            return Some(Disk::Null);
+        }
+        let flash = || FlashDrive::preset(name).map(Disk::from);
+        Drive::preset(name).map(Disk::from).or_else(flash)
     }
 
-    /// `flash` or `null`.
-    pub fn without_arm(name: &str) -> Option<Disk> {
-        match name {
-            Disk::FLASH => Some(Disk::Flash(FLASH)),
-            Disk::NULL => Some(Disk::Null),
-            _ => None,
+    /// Reads TOML; `file` is its name in messages. A file with `flash_page_bytes` is a flash device.
+    ///
+    /// # Errors
+    /// Those of [`Drive::parse`] and [`FlashDrive::parse`].
+    pub fn parse(file: &str, text: &str) -> Result<Disk, DriveError> {
+        let is_flash = text
+            .lines()
+            .any(|line| line.starts_with("flash_page_bytes"));
+        if is_flash {
+            FlashDrive::parse(file, text).map(Disk::from)
+        } else {
+            Drive::parse(file, text).map(Disk::from)
+        }
+    }
+
+    /// The same with options, such as `write-cache=on` of a disk or `size=64G` of a flash device.
+    ///
+    /// # Errors
+    /// An option that is unknown, or a value that cannot be.
+    pub fn with_options(self, options: &str) -> Result<Disk, OptionError> {
+        match self {
+            Disk::Rotating(drive) => drive.with_options(options).map(Disk::from),
+            Disk::Flash(drive) => drive.with_options(options).map(Disk::from),
+            Disk::Null => Err(OptionError {
+                option: options.to_owned(),
+                message: "a disk that takes no time has no options".to_owned(),
+            }),
         }
     }
 
@@ -44,7 +67,7 @@ impl Disk {
     pub fn name(&self) -> &str {
         match self {
             Disk::Rotating(drive) => &drive.name,
-            Disk::Flash(_) => Disk::FLASH,
+            Disk::Flash(drive) => &drive.name,
             Disk::Null => Disk::NULL,
         }
     }
@@ -56,9 +79,9 @@ impl Disk {
                 first_sector: 0,
                 sectors: drive.usable_sectors(),
             }),
-            Disk::Flash(Flash { sectors, .. }) => Partition {
+            Disk::Flash(drive) => Partition {
                 first_sector: 0,
-                sectors: *sectors,
+                sectors: drive.sectors(),
             },
             Disk::Null => Partition {
                 first_sector: 0,
@@ -71,7 +94,7 @@ impl Disk {
     pub fn device(&self, share: u32) -> Box<dyn Device + Send> {
         match self {
             Disk::Rotating(drive) => Box::new(RotatingDisk::new(drive).turned(share)),
-            Disk::Flash(flash) => Box::new(FlashDevice::new(*flash)),
+            Disk::Flash(drive) => Box::new(FlashDevice::new(drive)),
             Disk::Null => Box::new(Null::new(NULL_SECTORS)),
         }
     }
@@ -80,6 +103,12 @@ impl Disk {
 impl From<Drive> for Disk {
     fn from(drive: Drive) -> Disk {
         Disk::Rotating(Box::new(drive))
+    }
+}
+
+impl From<FlashDrive> for Disk {
+    fn from(drive: FlashDrive) -> Disk {
+        Disk::Flash(Box::new(drive))
     }
 }
 
@@ -109,7 +138,7 @@ mod tests {
         );
         assert_eq!(null.device(7).sectors(), NULL_SECTORS);
         assert!(Disk::preset("floppy").is_none());
-        let flash = Disk::preset("flash").unwrap();
+        let flash = Disk::preset("nvme_mlc_p1").unwrap();
         assert_eq!(flash.partition().sectors, flash.device(0).sectors());
     }
 }

@@ -57,11 +57,7 @@ mod tests {
     #[test]
     fn nothing_takes_time_and_everything_is_counted() {
         let mut null = Null::new(100);
-        let request = Request {
-            access: Access::Write,
-            lba: 84,
-            sectors: 16,
-        };
+        let request = Request::new(Access::Write, 84, 16);
         assert_eq!(null.submit(7, request).done_ns, 7);
         assert_eq!(null.counters().written_bytes, 8192);
         assert!(!null.takes(Request { lba: 85, ..request }));

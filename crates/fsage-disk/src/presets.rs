@@ -1,5 +1,5 @@
-//! The drives that come with fsage: those of the papers, and ten that were measured. Each is a TOML file that says
-//! where every value comes from.
+//! The devices that come with fsage: the drives of the papers, ten that were measured, and flash devices. Each is a
+//! TOML file that says where every value comes from.
 
 macro_rules! embedded {
     ($($name:literal),* $(,)?) => {
@@ -7,7 +7,7 @@ macro_rules! embedded {
     };
 }
 
-/// Name and TOML of every preset: first the drives of the papers, then those with measured traces.
+/// Name and TOML of every drive with an arm: first the drives of the papers, then those with measured traces.
 pub const PRESETS: [(&str, &str); 21] = embedded!(
     "st32430n",
     "m2694",
@@ -32,7 +32,27 @@ pub const PRESETS: [(&str, &str); 21] = embedded!(
     "atlas_III",
 );
 
-/// The TOML of the preset of that name.
+/// Name and TOML of every flash device.
+pub const FLASH_PRESETS: [(&str, &str); 10] = embedded!(
+    "nvme_mlc",
+    "nvme_mlc_p1",
+    "emu24",
+    "emu24_affinity",
+    "nvme_tlc",
+    "sata_tlc",
+    "ufs31",
+    "emmc51",
+    "nvme_a",
+    "nvme_b",
+);
+
+/// The TOML of the flash device of that name.
+pub fn flash_toml_of(name: &str) -> Option<&'static str> {
+    let found = FLASH_PRESETS.iter().find(|(preset, _)| *preset == name);
+    found.map(|(_, text)| *text)
+}
+
+/// The TOML of the drive of that name.
 pub fn toml_of(name: &str) -> Option<&'static str> {
     let found = PRESETS.iter().find(|(preset, _)| *preset == name);
     found.map(|(_, text)| *text)

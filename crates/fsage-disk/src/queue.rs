@@ -1,7 +1,9 @@
-//! The queue of the host: requests wait here, and the device gets one at a time.
+//! The queue of the host: requests wait here, and the device gets as many at a time as it takes.
 
 use crate::device::{Device, Request, Service};
 use crate::scheduler::{Scheduler, Site};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Requests on their way to a device.
 #[derive(Debug)]
@@ -13,7 +15,10 @@ pub struct Queue {
     labels: Vec<(u64, u64)>,
     last_cylinder: u32,
     last_lba: u64,
-    free_ns: u64,
+    /// Requests that the device works on at once.
+    depth: usize,
+    /// When the last `depth` requests are done, the earliest first.
+    in_flight: BinaryHeap<Reverse<u64>>,
 }
 
 /// A request that was served.
@@ -28,15 +33,24 @@ pub struct Served {
 }
 
 impl Queue {
-    /// An empty queue.
-    pub fn new(scheduler: &'static dyn Scheduler) -> Queue {
+    /// An empty queue before a device that works on so many requests at once.
+    pub fn new(scheduler: &'static dyn Scheduler, depth: u32) -> Queue {
         Queue {
             scheduler,
             requests: Vec::new(),
             labels: Vec::new(),
             last_cylinder: 0,
             last_lba: 0,
-            free_ns: 0,
+            depth: depth.max(1) as usize,
+            in_flight: BinaryHeap::new(),
+        }
+    }
+
+    /// When the device takes another request.
+    fn free_ns(&self) -> u64 {
+        match self.in_flight.peek() {
+            Some(&Reverse(done_ns)) if self.in_flight.len() == self.depth => done_ns,
+            _ => 0,
         }
     }
 
@@ -61,14 +75,14 @@ impl Queue {
     pub fn next_start_ns(&self) -> Option<u64> {
         self.labels
             .first()
-            .map(|&(arrival, _)| arrival.max(self.free_ns))
+            .map(|&(arrival, _)| arrival.max(self.free_ns()))
     }
 
-    /// Serves the next request: when the device was idle the one that came first, otherwise what the scheduler picks
+    /// Serves the next request: when the device had room for it at once the one that came first, otherwise what the scheduler picks
     /// of those that have arrived when it becomes free.
     pub fn serve(&mut self, device: &mut dyn Device) -> Option<Served> {
         let now_ns = self.next_start_ns()?;
-        let next = if self.labels[0].0 >= self.free_ns {
+        let next = if self.labels[0].0 >= self.free_ns() {
             0
         } else {
             let arrived = self.labels.partition_point(|&(at, _)| at <= now_ns);
@@ -87,7 +101,10 @@ impl Queue {
         let mut service = device.submit(now_ns, request);
         service.components.queue_ns += now_ns - arrival_ns;
         service.issue_ns = arrival_ns;
-        self.free_ns = service.done_ns;
+        if self.in_flight.len() == self.depth {
+            self.in_flight.pop();
+        }
+        self.in_flight.push(Reverse(service.done_ns));
         Some(Served {
             tag,
             request,

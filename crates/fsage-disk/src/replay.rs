@@ -1,15 +1,17 @@
 //! Requests of a file on a device, and how its times compare with those of the file.
 
-use crate::device::{Device, Service};
+use crate::device::{Access, Components, Device, Hint, Request, Service};
 use crate::queue::{Queue, Served};
 use crate::requests::{MAX_TIME_NS, Mode, Recorded, RequestFile};
 use crate::scheduler::Scheduler;
 use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::io::{self, Write};
 use thiserror::Error;
 
 /// A request of a file that this device cannot take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ReplayError {
     /// It goes beyond the end, or is longer than any device takes.
     #[error(
@@ -25,6 +27,15 @@ pub enum ReplayError {
         last: u64,
         /// Sectors of the device.
         capacity: u64,
+    },
+    /// It is about what was written before, which only flash knows.
+    #[error("lines of preconditioning are for flash devices; `fsage device list` names some")]
+    NoFlash,
+    /// A line of preconditioning writes what the device cannot take.
+    #[error("preconditioning: {message}")]
+    Precondition {
+        /// What it cannot take.
+        message: String,
     },
     /// Its time is too late for the simulation.
     #[error("request {idx}: the times of the file add up to more than 31 years; cut it in pieces")]
@@ -48,9 +59,19 @@ pub fn replay(
         return Err(ReplayError::NotOnTheDevice {
             idx: *idx,
             lba: request.lba,
-            last: request.lba.saturating_add(u64::from(request.sectors) - 1),
+            last: request
+                .lba
+                .saturating_add(u64::from(request.sectors).saturating_sub(1)),
             capacity: device.sectors(),
         });
+    }
+    if !file.preconditioning.is_empty() {
+        let flash = device.flash_mut().ok_or(ReplayError::NoFlash)?;
+        for step in &file.preconditioning {
+            let done = flash.precondition(step);
+            done.map_err(|message| ReplayError::Precondition { message })?;
+        }
+        flash.rest();
     }
     match file.mode {
         Mode::Closed => closed(&file.requests, device),
@@ -77,7 +98,7 @@ fn open(
     scheduler: &'static dyn Scheduler,
 ) -> Vec<Service> {
     let mut services = vec![Service::default(); requests.len()];
-    let mut queue = Queue::new(scheduler);
+    let mut queue = Queue::new(scheduler, device.queue_depth());
     let mut coming = requests.iter().enumerate().peekable();
     loop {
         // All that arrive before the device decides.
@@ -98,46 +119,91 @@ fn open(
     }
 }
 
-/// Writes what became of the requests of a file: a header, the names of the columns, and a line each.
+/// Keeps so many requests in flight: the next one is issued when the earliest that is outstanding is complete, the first
+/// at `start_ns`.
+pub fn keep_in_flight(
+    device: &mut dyn Device,
+    depth: usize,
+    start_ns: u64,
+    requests: impl IntoIterator<Item = Request>,
+) -> Vec<Service> {
+    let mut outstanding = BinaryHeap::with_capacity(depth + 1);
+    let mut now_ns = start_ns;
+    let serve = |request| {
+        if outstanding.len() >= depth.max(1)
+            && let Some(Reverse(done_ns)) = outstanding.pop()
+        {
+            now_ns = now_ns.max(done_ns);
+        }
+        let service = device.submit(now_ns, request);
+        outstanding.push(Reverse(service.done_ns));
+        service
+    };
+    requests.into_iter().map(serve).collect()
+}
+
+/// Writes what became of the requests of a file: a header, the names of the columns, and a line each. The parts of the
+/// time are those that the device has.
 ///
 /// # Errors
 /// Those of the output.
 pub fn write(
     out: &mut dyn Write,
+    device: &dyn Device,
     disk: &str,
     policy: &str,
     file: &RequestFile,
     services: &[Service],
 ) -> io::Result<()> {
     let (set, mode) = (&file.set, file.mode);
+    let is_flash = device.flash().is_some();
+    let has = |part: &str| match part {
+        "queue" | "overhead" => true,
+        "seek" | "rotation" | "media" | "bus" => !is_flash,
+        _ => is_flash,
+    };
     writeln!(out, "# disk={disk} set={set} mode={mode} policy={policy}")?;
-    writeln!(
-        out,
-        "# idx issue_ms op lba nsect done_ms service_ms queue_ms overhead_ms seek_ms rotation_ms media_ms bus_ms hit"
-    )?;
-    for (recorded, service) in file.requests.iter().zip(services) {
-        let op = match recorded.request.access {
-            crate::Access::Read => 'R',
-            crate::Access::Write => 'W',
-        };
-        let (lba, sectors) = (recorded.request.lba, recorded.request.sectors);
-        let time = service.components;
-        let (issue, done) = (Ms(service.issue_ns), Ms(service.done_ns));
-        write!(out, "{} {issue} {op} {lba} {sectors} {done}", recorded.idx)?;
-        for part_ns in [
-            service.service_ns(),
-            time.queue_ns,
-            time.overhead_ns,
-            time.seek_ns,
-            time.rotation_ns,
-            time.media_ns,
-            time.bus_ns,
-        ] {
-            write!(out, " {}", Ms(part_ns))?;
+    write!(out, "# idx issue_ms op lba nsect done_ms service_ms")?;
+    for (part, _) in Components::default().parts() {
+        if has(part) {
+            write!(out, " {part}_ms")?;
         }
-        writeln!(out, " {}", service.hit.as_str())?;
+    }
+    writeln!(out, "{}", if is_flash { "" } else { " hit" })?;
+    for (recorded, service) in file.requests.iter().zip(services) {
+        let op = letter(recorded.request);
+        let (lba, sectors) = (recorded.request.lba, recorded.request.sectors);
+        let (issue, done) = (Ms(service.issue_ns), Ms(service.done_ns));
+        let whole = Ms(service.service_ns());
+        write!(
+            out,
+            "{} {issue} {op} {lba} {sectors} {done} {whole}",
+            recorded.idx
+        )?;
+        for (part, ns) in service.components.parts() {
+            if has(part) {
+                write!(out, " {}", Ms(ns))?;
+            }
+        }
+        if !is_flash {
+            write!(out, " {}", service.hit.as_str())?;
+        }
+        writeln!(out)?;
     }
     Ok(())
+}
+
+/// What a request is called in the column `op`.
+fn letter(request: Request) -> char {
+    match (request.access, request.hint) {
+        (Access::Read, _) => 'R',
+        (Access::Write, Hint::Append(_)) => 'A',
+        (Access::Write, Hint::Overwrite) => 'O',
+        (Access::Write, Hint::None) if request.fua => 'U',
+        (Access::Write, Hint::None) => 'W',
+        (Access::Flush, _) => 'F',
+        (Access::Trim, _) => 'T',
+    }
 }
 
 /// Nanoseconds, printed in milliseconds with six digits.

@@ -7,7 +7,8 @@
 //! 0 0.000000 R 3026624 16 20.905597 20.905597
 //! ```
 
-use crate::device::{Access, Request};
+use crate::device::{Access, Hint, Request};
+use crate::flash::Precondition;
 use std::fmt;
 use std::io::{self, BufRead};
 use thiserror::Error;
@@ -56,7 +57,7 @@ pub struct Recorded {
 /// A request file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestFile {
-    /// `disk=` of the header.
+    /// `disk=` or `device=` of the header.
     pub disk: String,
     /// `set=` of the header.
     pub set: String,
@@ -64,6 +65,8 @@ pub struct RequestFile {
     pub mode: Mode,
     /// `policy=` of the header.
     pub policy: String,
+    /// What is done to a flash device before the first request, without time.
+    pub preconditioning: Vec<Precondition>,
     /// Its requests.
     pub requests: Vec<Recorded>,
 }
@@ -164,6 +167,7 @@ struct Columns {
     sectors: usize,
     done: Option<usize>,
     service: Option<usize>,
+    hint: Option<usize>,
 }
 
 impl Columns {
@@ -186,6 +190,7 @@ impl Columns {
             sectors: needed("nsect")?,
             done: place("done_ms"),
             service: place("service_ms"),
+            hint: place("hint_lba"),
         })
     }
 }
@@ -214,7 +219,17 @@ pub fn read_vector(
             return Err(lines.wrong(message));
         }
     };
-    let names = lines.next()?.unwrap_or_default().to_owned();
+    let mut preconditioning = Vec::new();
+    let names = loop {
+        let line = lines.next()?.unwrap_or_default().to_owned();
+        match line.strip_prefix("#pre ") {
+            Some(step) => {
+                let step = precondition(step).map_err(|message| lines.wrong(message))?;
+                preconditioning.push(step);
+            }
+            None => break line,
+        }
+    };
     let columns = Columns::parse(&names).map_err(|message| lines.wrong(message))?;
     let missing = match (clock, mode) {
         (Clock::Think, _) => columns.think.is_none().then_some("think_ms"),
@@ -227,8 +242,14 @@ pub fn read_vector(
         return Err(lines.wrong(message));
     }
     let text = |key| word(&header, key).unwrap_or_default().to_owned();
+    let device = if word(&header, "device").is_some() {
+        "device"
+    } else {
+        "disk"
+    };
     let mut found = RequestFile {
-        disk: text("disk"),
+        disk: text(device),
+        preconditioning,
         set: text("set"),
         mode,
         policy: text("policy"),
@@ -297,11 +318,12 @@ impl Row {
             },
             issue: time(columns.issue)?,
             think: time(columns.think)?,
-            request: Request {
-                access: access(field(columns.op)?)?,
-                lba: whole(field(columns.lba)?)?,
-                sectors: sectors(field(columns.sectors)?)?,
-            },
+            request: request(
+                field(columns.op)?,
+                whole(field(columns.lba)?)?,
+                field(columns.sectors)?,
+                columns.hint.map(field).transpose()?,
+            )?,
             done: time(columns.done)?,
             service: time(columns.service)?,
         })
@@ -327,11 +349,7 @@ pub fn read_measured(
         let parsed = match fields.as_slice() {
             [] => continue,
             [op, _class, lba, count, service, think] => (|| {
-                let request = Request {
-                    access: access(op)?,
-                    lba: whole(lba)?,
-                    sectors: sectors(count)?,
-                };
+                let request = transfer(op, lba, count)?;
                 let service = decimal_ns(service, MICROSECOND)?;
                 Ok((request, service, decimal_ns(think, MICROSECOND)?))
             })(),
@@ -353,15 +371,70 @@ pub fn read_measured(
         set: "measured".into(),
         mode: Mode::Closed,
         policy: "fcfs".into(),
+        preconditioning: Vec::new(),
         requests,
     })
 }
 
-fn access(text: &str) -> Result<Access, String> {
-    match text {
-        "R" => Ok(Access::Read),
-        "W" => Ok(Access::Write),
+/// What a letter of the column `op` stands for.
+fn request(op: &str, lba: u64, count: &str, hint_lba: Option<&str>) -> Result<Request, String> {
+    let (access, fua, hint) = match op {
+        "R" => (Access::Read, false, Hint::None),
+        "W" => (Access::Write, false, Hint::None),
+        "U" => (Access::Write, true, Hint::None),
+        "A" => {
+            let last = hint_lba.ok_or("a write with append hint needs a column hint_lba")?;
+            (Access::Write, false, Hint::Append(whole(last)?))
+        }
+        "O" => (Access::Write, false, Hint::Overwrite),
+        "T" => (Access::Trim, false, Hint::None),
+        "F" => return Ok(Request::new(Access::Flush, 0, 0)),
+        other => return Err(format!("expected R, W, U, F, T, A or O, found {other}")),
+    };
+    Ok(Request {
+        access,
+        lba,
+        sectors: sectors(count)?,
+        fua,
+        hint,
+    })
+}
+
+/// The request of a trace, which only reads and writes.
+fn transfer(op: &str, lba: &str, count: &str) -> Result<Request, String> {
+    match op {
+        "R" | "W" => request(op, whole(lba)?, count, None),
         other => Err(format!("expected R or W, found {other}")),
+    }
+}
+
+/// A line of preconditioning, behind its `#pre`.
+fn precondition(text: &str) -> Result<Precondition, String> {
+    let wrong = || {
+        format!(
+            "expected `seq FIRST SECTORS EACH`, `rnd FIRST SECTORS EACH WRITES SEED` or `trim FIRST SECTORS`, found {text}"
+        )
+    };
+    let mut words = text.split_ascii_whitespace();
+    let kind = words.next();
+    let numbers: Result<Vec<u64>, String> = words.map(whole).collect();
+    match (kind, numbers?.as_slice()) {
+        (Some("seq"), &[first, sectors, each]) if each > 0 => Ok(Precondition::Sequential {
+            first,
+            sectors,
+            each,
+        }),
+        (Some("rnd"), &[first, sectors, each, writes, seed]) if each > 0 => {
+            Ok(Precondition::Random {
+                first,
+                sectors,
+                each,
+                writes,
+                seed,
+            })
+        }
+        (Some("trim"), &[first, sectors]) => Ok(Precondition::Trim { first, sectors }),
+        _ => Err(wrong()),
     }
 }
 
@@ -450,7 +523,7 @@ mod tests {
             ),
             (
                 "# mode=open\nissue_ms op lba nsect\n0 X 5 1\n",
-                "file:3: expected R or W, found X",
+                "file:3: expected R, W, U, F, T, A or O, found X",
             ),
             (
                 "# mode=open\nissue_ms op lba nsect\n1e3 R 5 1\n",

@@ -95,6 +95,15 @@ impl Entry {
     }
 }
 
+/// Blocks that were read together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Window {
+    pub first: u32,
+    pub blocks: u32,
+    /// So many at its end were not asked for; the next window is read when the first of them is.
+    pub ahead: u32,
+}
+
 /// What is known of a file: its buffers, and how it was read. It stands for the vnode.
 pub(crate) struct File {
     /// Rises with every file that is met for the first time, or again after all of it was gone.
@@ -107,6 +116,8 @@ pub(crate) struct File {
     pub window: u32,
     /// The last block that was asked of the device.
     pub read_until: u32,
+    /// What Linux would have read ahead.
+    pub ahead: Window,
     buffers: List,
     dirty: List,
     /// It is in the list of files that may be dirty.
@@ -121,6 +132,7 @@ impl File {
             last_read: 0,
             window: 0,
             read_until: 0,
+            ahead: Window::default(),
             buffers: EMPTY,
             dirty: EMPTY,
             noted: false,
@@ -271,6 +283,7 @@ impl Cache {
         let file = &mut self.files[file as usize];
         file.birth = self.births;
         (file.last_read, file.window, file.read_until) = (0, 0, 0);
+        file.ahead = Window::default();
     }
 
     /// A new buffer, clean and in use.

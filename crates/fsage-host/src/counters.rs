@@ -19,6 +19,8 @@ pub struct HostCounters {
     pub sync_writes: u64,
     /// Requests to write that it did not wait for at once.
     pub async_writes: u64,
+    /// Flushes of the device.
+    pub flushes: u64,
     /// Bytes of all requests to read.
     pub read_bytes: u64,
     /// Bytes of all requests to write.

@@ -5,7 +5,7 @@ use crate::counters::HostCounters;
 use crate::driver::Driver;
 use crate::params::{FlushClustering, HostParams, Metadata};
 use fsage_core::{Buffer, BufferId, Flush, Io, Work};
-use fsage_disk::{Access, Device, SECTOR_BYTES, scheduler};
+use fsage_disk::{Access, Device, Request, SECTOR_BYTES, scheduler};
 
 /// One process, one processor, one device, and the kernel between them.
 pub struct Host<D: Device> {
@@ -60,11 +60,15 @@ impl<D: Device> Host<D> {
     pub fn new(params: &HostParams, device: D, start_sector: u64, block_bytes: u32) -> Host<D> {
         let scheduler =
             scheduler::by_name(&params.scheduler).expect("a scheduler that was checked");
+        let mut params = params.clone();
+        let longest = u64::from(device.longest_request()) * SECTOR_BYTES;
+        let longest = u32::try_from(longest).unwrap_or(u32::MAX);
+        params.max_transfer_bytes = params.max_transfer_bytes.min(longest);
+        params.sync_transfer_bytes = params.sync_transfer_bytes.min(longest);
         Host {
-            params: params.clone(),
             block_bytes,
             cache: Cache::new(),
-            driver: Driver::new(device, start_sector, scheduler),
+            driver: Driver::new(device, start_sector, scheduler, params.queue_depth),
             counters: HostCounters::default(),
             batch: Vec::new(),
             scratch: Vec::new(),
@@ -73,6 +77,7 @@ impl<D: Device> Host<D> {
             changed: false,
             cpu_ns: 0,
             next_sync_ns: params.sync_interval_ns,
+            params,
             start_sector,
             recording: false,
             recorded: Vec::new(),
@@ -162,7 +167,8 @@ impl<D: Device> Host<D> {
         }
     }
 
-    /// Writes all dirty buffers of a file and waits for them, then does `inode`, which writes its inode.
+    /// Writes all dirty buffers of a file and waits for them, then does `inode`, which writes its inode. With barriers
+    /// the device is flushed then.
     pub fn fsync(&mut self, ino: u64, inode: &[Io]) {
         self.settle();
         let file = self.cache.file_of(ino);
@@ -170,6 +176,11 @@ impl<D: Device> Host<D> {
         while self.cache.file(file).writing > 0 && self.wait_for_any() {}
         for &io in inode {
             self.perform(io);
+        }
+        if self.params.barriers {
+            self.counters.flushes += 1;
+            let tag = self.driver.arrive(Request::new(Access::Flush, 0, 0), NONE);
+            self.wait_for(tag);
         }
     }
 
@@ -319,14 +330,19 @@ impl<D: Device> Host<D> {
         let access = if write { Access::Write } else { Access::Read };
         let most = u64::from(self.params.max_transfer_bytes);
         let end_bytes = start_bytes + bytes;
+        // Where the device takes several, they go together.
+        let together = self.driver.takes_several();
+        let mut tags = Vec::new();
         let mut at = start_bytes;
         while at < end_bytes {
             let bytes = most.min(end_bytes - at);
-            let tag = self.start(access, at, bytes, NONE, wait);
-            if wait {
-                self.wait_for(tag);
-            }
+            tags.push(self.start(access, at, bytes, NONE, wait));
             at += bytes;
+            if wait && (!together || at >= end_bytes) {
+                for tag in tags.drain(..) {
+                    self.wait_for(tag);
+                }
+            }
         }
     }
 
@@ -428,13 +444,17 @@ impl<D: Device> Host<D> {
     ) -> u64 {
         let counters = &mut self.counters;
         let (requests, sum) = match (access, wait) {
-            (Access::Read, true) => (&mut counters.sync_reads, &mut counters.read_bytes),
-            (Access::Read, false) => (&mut counters.async_reads, &mut counters.read_bytes),
             (Access::Write, true) => (&mut counters.sync_writes, &mut counters.written_bytes),
             (Access::Write, false) => (&mut counters.async_writes, &mut counters.written_bytes),
+            (_, true) => (&mut counters.sync_reads, &mut counters.read_bytes),
+            (_, false) => (&mut counters.async_reads, &mut counters.read_bytes),
         };
         *requests += 1;
         *sum += bytes;
+        self.work(match self.driver.in_flight() {
+            0 => self.params.cpu.request_ns,
+            _ => self.params.cpu.further_request_ns,
+        });
         if self.recording {
             let cached = first != NONE;
             self.recorded.push(IoRequest {

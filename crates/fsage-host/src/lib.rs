@@ -33,6 +33,7 @@ mod params;
 pub mod presets;
 mod raw;
 mod read;
+mod window;
 
 pub use counters::HostCounters;
 pub use host::{Host, IoRequest};

@@ -31,6 +31,15 @@ pub struct HostParams {
     /// What is read before it is asked for.
     #[serde(default)]
     pub read_ahead: ReadAhead,
+    /// Longest window of `read_ahead = "window"`, in bytes.
+    #[serde(default = "read_ahead_bytes")]
+    pub read_ahead_bytes: u32,
+    /// Requests at the device at once, if it takes as many.
+    #[serde(default = "queue_depth")]
+    pub queue_depth: u32,
+    /// fsync ends with a flush of the device.
+    #[serde(default)]
+    pub barriers: bool,
     /// The block that holds the end of a file is read on its own, without read-ahead: FFS does so, LFS does not.
     #[serde(default = "tail_alone")]
     pub tail_alone: bool,
@@ -80,6 +89,8 @@ pub enum ReadAhead {
     /// Runs of blocks, by the rules of 4.4BSD.
     #[default]
     Clustered,
+    /// Windows that double, by the rules of Linux: the next one is on its way while this one is read.
+    Window,
     /// Nothing but the group of a block, where it has one.
     None,
 }
@@ -96,10 +107,24 @@ pub struct Cpu {
     pub delete_ns: u64,
     /// A system call, with looking up what it needs.
     pub call_ns: u64,
+    /// A request to the device, when no other is there.
+    #[serde(default)]
+    pub request_ns: u64,
+    /// A request while others are at the device: a part of its cost is hidden behind them.
+    #[serde(default)]
+    pub further_request_ns: u64,
 }
 
 fn max_transfer_bytes() -> u32 {
     65_536
+}
+
+fn read_ahead_bytes() -> u32 {
+    131_072
+}
+
+fn queue_depth() -> u32 {
+    1
 }
 
 fn tail_alone() -> bool {
@@ -190,6 +215,9 @@ impl HostParams {
             within("sync_transfer_bytes", of_sync, transfer..=16 << 20)?;
             in_sectors("sync_transfer_bytes", of_sync)?;
         }
+        let window = u64::from(self.read_ahead_bytes);
+        within("read_ahead_bytes", window, 4096..=64 << 20)?;
+        within("queue_depth", self.queue_depth.into(), 1..=65_536)?;
         within("sync_interval_ns", self.sync_interval_ns, INTERVAL_NS)?;
         if scheduler::by_name(&self.scheduler).is_none() {
             let names = scheduler::ALL.map(Scheduler::name).join(", ");
@@ -199,7 +227,13 @@ impl HostParams {
         within("cpu.copy_ns_per_4k", self.cpu.copy_ns_per_4k, CPU_NS)?;
         within("cpu.create_ns", self.cpu.create_ns, CPU_NS)?;
         within("cpu.delete_ns", self.cpu.delete_ns, CPU_NS)?;
-        within("cpu.call_ns", self.cpu.call_ns, CPU_NS)
+        within("cpu.call_ns", self.cpu.call_ns, CPU_NS)?;
+        within("cpu.request_ns", self.cpu.request_ns, CPU_NS)?;
+        within(
+            "cpu.further_request_ns",
+            self.cpu.further_request_ns,
+            CPU_NS,
+        )
     }
 }
 

@@ -1,4 +1,4 @@
-//! The machines that come with fsage: those of the papers. Each is a TOML file that says where every value comes
+//! The machines that come with fsage: those of the papers, and one for flash. Each is a TOML file that says where every value comes
 //! from.
 
 macro_rules! embedded {
@@ -8,13 +8,14 @@ macro_rules! embedded {
 }
 
 /// Name and TOML of every preset.
-pub const PRESETS: [(&str, &str); 6] = embedded!(
+pub const PRESETS: [(&str, &str); 7] = embedded!(
     "pentium-120",
     "pentium-120-cffs",
     "pentium-pro-200",
     "sparcstation-2",
     "sparcstation-1",
     "pentium-4-1600",
+    "linux-nvme",
 );
 
 /// The TOML of the preset of that name.

@@ -7,25 +7,25 @@ use fsage_core::{BlockMap, Buffer, BufferId};
 use fsage_disk::{Access, Device};
 
 /// Where the blocks of the file lie that is read.
-type Blocks<'a> = &'a dyn Fn(u32) -> BlockMap;
+pub(crate) type Blocks<'a> = &'a dyn Fn(u32) -> BlockMap;
 
 /// The file that is read, as one system call sees it.
 #[derive(Clone, Copy)]
-struct Reading<'a> {
-    blocks: Blocks<'a>,
-    ino: u64,
+pub(crate) struct Reading<'a> {
+    pub blocks: Blocks<'a>,
+    pub ino: u64,
     size_bytes: u64,
     /// Its number in the cache.
-    file: u32,
+    pub file: u32,
 }
 
 /// Blocks that are read in one request.
 #[derive(Clone, Copy)]
-struct Run {
-    first: u32,
-    blocks: u32,
+pub(crate) struct Run {
+    pub first: u32,
+    pub blocks: u32,
     /// The first of them.
-    buffer: Buffer,
+    pub buffer: Buffer,
 }
 
 impl<D: Device> Host<D> {
@@ -46,7 +46,8 @@ impl<D: Device> Host<D> {
             let lbn = at / block_bytes;
             let upto = end.min((lbn + 1) * block_bytes);
             self.asked = Some(lbn as u32);
-            let slot = self.read_block(reading, lbn as u32);
+            let wanted = (end - 1) / block_bytes - lbn + 1;
+            let slot = self.read_block(reading, lbn as u32, wanted as u32);
             self.asked = None;
             self.copy(upto - at);
             if let Some(slot) = slot {
@@ -57,14 +58,15 @@ impl<D: Device> Host<D> {
         }
     }
 
-    /// Gets a block into the cache, and reads ahead. The buffer is not busy; a hole has none.
-    fn read_block(&mut self, reading: Reading, lbn: u32) -> Option<u32> {
+    /// Gets a block into the cache, the first of so many that the call wants, and reads ahead. The buffer is not busy; a
+    /// hole has none.
+    fn read_block(&mut self, reading: Reading, lbn: u32, wanted: u32) -> Option<u32> {
         let last = (reading.size_bytes - 1) / u64::from(self.block_bytes);
         let tail = self.params.tail_alone && u64::from(lbn) == last;
-        let slot = if tail || self.params.read_ahead == ReadAhead::None {
-            self.plain_read(reading, lbn)
-        } else {
-            self.clustered_read(reading, lbn)
+        let slot = match self.params.read_ahead {
+            ReadAhead::Clustered if !tail => self.clustered_read(reading, lbn),
+            ReadAhead::Window if !tail => self.windowed_read(reading, lbn, wanted),
+            _ => self.plain_read(reading, lbn),
         };
         self.cache.file(reading.file).last_read = lbn;
         slot
@@ -92,14 +94,14 @@ impl<D: Device> Host<D> {
     }
 
     /// A buffer that is wanted is in the cache or on its way: it is in use when it is there.
-    fn hit(&mut self, slot: u32) -> u32 {
+    pub(crate) fn hit(&mut self, slot: u32) -> u32 {
         self.counters.hits += 1;
         self.ready(slot);
         self.cache.take(slot);
         slot
     }
 
-    fn need_pointers(&mut self, map: &BlockMap) {
+    pub(crate) fn need_pointers(&mut self, map: &BlockMap) {
         for pointers in map.pointers.into_iter().flatten() {
             let slot = self.need(pointers);
             self.cache.release(slot, false);
@@ -237,18 +239,18 @@ impl<D: Device> Host<D> {
 
     /// Blocks of a run from `first` on: as many behind it, but none that is in the cache or does not end inside the
     /// file.
-    fn clip(&self, reading: Reading, first: u32, following: u32) -> u32 {
+    pub(crate) fn clip(&self, reading: Reading, first: u32, following: u32) -> u32 {
         let behind = (1..=following).take_while(|behind| self.may_read(reading, first + behind));
         1 + behind.count() as u32
     }
 
     /// The block ends inside the file, and is neither in the cache nor on its way.
-    fn may_read(&self, reading: Reading, lbn: u32) -> bool {
+    pub(crate) fn may_read(&self, reading: Reading, lbn: u32) -> bool {
         let ino = reading.ino;
         self.ends_inside(reading, lbn) && self.cache.find(BufferId::Data { ino, lbn }).is_none()
     }
 
-    fn ends_inside(&self, reading: Reading, lbn: u32) -> bool {
+    pub(crate) fn ends_inside(&self, reading: Reading, lbn: u32) -> bool {
         (u64::from(lbn) + 1) * u64::from(self.block_bytes) <= reading.size_bytes
     }
 

@@ -7,6 +7,7 @@ mod options;
 pub use options::{OPTIONS, OptionError};
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
@@ -250,6 +251,20 @@ pub enum DriveError {
     },
 }
 
+/// Reads TOML, and names the line of what is wrong with its form.
+pub(crate) fn parse_toml<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, DriveError> {
+    toml::from_str(text).map_err(|e| {
+        let span = e.span().unwrap_or(0..0);
+        let key = key::of_value(text, &span).map_or(String::new(), |key| format!("{key}: "));
+        let before = text.bytes().take(span.start);
+        DriveError::Form {
+            file: file.to_owned(),
+            line: 1 + before.filter(|&b| b == b'\n').count(),
+            message: format!("{key}{}", e.message().replace('\n', "; ")),
+        }
+    })
+}
+
 impl Drive {
     /// The preset of that name: see [`crate::presets`].
     pub fn preset(name: &str) -> Option<Drive> {
@@ -263,19 +278,7 @@ impl Drive {
     /// What is not TOML, an unknown key or one that is missing, a value out of range, a drive that cannot be: with the
     /// line or the key.
     pub fn parse(file: &str, text: &str) -> Result<Drive, DriveError> {
-        let drive: Drive = toml::from_str(text).map_err(|e| {
-            let span = e.span().unwrap_or(0..0);
-            let key = key::of_value(text, &span).map_or(String::new(), |key| format!("{key}: "));
-            DriveError::Form {
-                file: file.to_owned(),
-                line: 1 + text
-                    .bytes()
-                    .take(span.start)
-                    .filter(|&b| b == b'\n')
-                    .count(),
-                message: format!("{key}{}", e.message().replace('\n', "; ")),
-            }
-        })?;
+        let drive: Drive = parse_toml(file, text)?;
         drive.check().map_err(|(key, message)| DriveError::Value {
             file: file.to_owned(),
             key,

@@ -180,9 +180,10 @@ impl RotatingDisk {
         sectors: u32,
         gate_ns: u64,
     ) {
-        let zero_latency = match access {
-            Access::Read => self.zero_latency_read,
-            Access::Write => self.zero_latency_write,
+        let zero_latency = if access == Access::Write {
+            self.zero_latency_write
+        } else {
+            self.zero_latency_read
         };
         let mut lba = lba;
         let mut left = sectors;
@@ -364,7 +365,7 @@ impl RotatingDisk {
         let overhead_ns = self.timing.write_ns;
         let ready_ns = issue_ns + overhead_ns;
         self.idle(issue_ns);
-        if self.cache.takes(request.sectors.into()) {
+        if self.cache.takes(request.sectors.into()) && !request.fua {
             let (room_ns, done_ns) = self.admit(ready_ns, request.lba, request.end());
             let waited = Transfer {
                 waited_ns: room_ns - ready_ns,
@@ -462,6 +463,16 @@ impl Device for RotatingDisk {
                 let (transfer, overhead_ns, done_ns) = self.write(start_ns, request);
                 (transfer, overhead_ns, done_ns, Hit::No)
             }
+            Access::Flush => {
+                let done_ns = self.flush(start_ns);
+                let transfer = Transfer {
+                    waited_ns: done_ns - start_ns,
+                    ..Transfer::default()
+                };
+                (transfer, 0, done_ns, Hit::No)
+            }
+            // It means nothing to a disk.
+            Access::Trim => (Transfer::default(), 0, start_ns, Hit::No),
         };
         let waited_ns = transfer.waited_ns;
         let named =
@@ -476,6 +487,7 @@ impl Device for RotatingDisk {
                 rotation_ns: transfer.rotation_ns,
                 media_ns: transfer.media_ns,
                 bus_ns: done_ns - start_ns - named,
+                ..Components::default()
             },
             hit,
             seeks: transfer.seeks,

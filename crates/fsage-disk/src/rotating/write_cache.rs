@@ -165,6 +165,12 @@ impl RotatingDisk {
         (room_ns, done_ns)
     }
 
+    /// Writes all that waits in the cache, and gives the time when the media have it.
+    pub(super) fn flush(&mut self, ready_ns: u64) -> u64 {
+        self.idle(ready_ns);
+        self.settle(ready_ns, 0, self.map.sectors(), true)
+    }
+
     /// Sees to it that the media have `lba..end` as the host knows it, and gives the time when they are free for it.
     /// `keep` is whether what waits there must be written first; otherwise it is dropped.
     pub(super) fn settle(&mut self, ready_ns: u64, lba: u64, end: u64, keep: bool) -> u64 {

@@ -68,11 +68,7 @@ mod tests {
         // 14 heads, 57 sectors a track.
         let mut waiting: Vec<Request> = cylinders
             .iter()
-            .map(|cylinder| Request {
-                access: Access::Read,
-                lba: cylinder * 14 * 57,
-                sectors: 1,
-            })
+            .map(|cylinder| Request::new(Access::Read, cylinder * 14 * 57, 1))
             .collect();
         let mut last_cylinder = 20;
         let mut order = Vec::new();
@@ -103,11 +99,7 @@ mod tests {
     fn inside_a_cylinder_only_disksort_goes_by_address() {
         let disk = RotatingDisk::new(&Drive::preset("dsp3105").expect("a preset"));
         // All within the 14 tracks of 57 sectors of cylinder 0.
-        let waiting = [600, 300, 400, 100].map(|lba| Request {
-            access: Access::Write,
-            lba,
-            sectors: 16,
-        });
+        let waiting = [600, 300, 400, 100].map(|lba| Request::new(Access::Write, lba, 16));
         let site = Site {
             device: &disk,
             now_ns: 0,
@@ -128,11 +120,7 @@ mod tests {
     fn the_shortest_positioning_counts_rotation_too() {
         let drive = Drive::preset("dsp3105").expect("a preset");
         let disk = RotatingDisk::new(&drive);
-        let read = |lba| Request {
-            access: Access::Read,
-            lba,
-            sectors: 8,
-        };
+        let read = |lba| Request::new(Access::Read, lba, 8);
         // On the first track at time 0, sector 50 is most of a revolution away; the neighbor cylinder is nearer.
         let waiting = [read(50), read(14 * 57 + 15)];
         let site = Site {

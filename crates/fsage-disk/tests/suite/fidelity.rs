@@ -113,7 +113,7 @@ fn vectors_of_the_project_agree_with_disksim() {
 
 #[test]
 fn all_vectors_agree_with_disksim() {
-    let Some(vectors) = shared_vectors() else {
+    let Some(vectors) = shared_vectors("disk") else {
         return;
     };
     assert_eq!(compare_all(&vectors.join("clean")), Vec::<String>::new());

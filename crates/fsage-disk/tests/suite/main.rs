@@ -3,6 +3,7 @@
 mod common;
 mod drives;
 mod fidelity;
+mod flash;
 mod measured;
 mod papers;
 mod properties;

@@ -96,7 +96,7 @@ fn header() {
 
 #[test]
 fn write_through_drives_are_as_near_to_the_hardware_as_the_specification_demands() {
-    let Some(folder) = shared_vectors() else {
+    let Some(folder) = shared_vectors("disk") else {
         return;
     };
     header();
@@ -134,7 +134,7 @@ fn write_through_drives_are_as_near_to_the_hardware_as_the_specification_demands
 
 #[test]
 fn the_c2247a_is_near_without_any_fit() {
-    let Some(folder) = shared_vectors() else {
+    let Some(folder) = shared_vectors("disk") else {
         return;
     };
     // The preset's overheads and water marks are those that were extracted from the drive.
@@ -145,7 +145,7 @@ fn the_c2247a_is_near_without_any_fit() {
 
 #[test]
 fn drives_that_cache_writes_are_near_to_the_hardware_with_a_write_cache_only() {
-    let Some(folder) = shared_vectors() else {
+    let Some(folder) = shared_vectors("disk") else {
         return;
     };
     header();

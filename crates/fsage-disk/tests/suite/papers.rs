@@ -9,11 +9,7 @@ fn preset(name: &str) -> Drive {
 }
 
 fn write(lba: u64, sectors: u32) -> Request {
-    Request {
-        access: Access::Write,
-        lba,
-        sectors,
-    }
+    Request::new(Access::Write, lba, sectors)
 }
 
 fn read(lba: u64, sectors: u32) -> Request {
@@ -135,11 +131,7 @@ fn stream_ms(name: &str, access: Access, step: u64) -> f64 {
     };
     let mut done = Vec::new();
     for i in 0..200 {
-        let request = Request {
-            access,
-            lba: base + i * step,
-            sectors: 128,
-        };
+        let request = Request::new(access, base + i * step, 128);
         let at = done.last().copied().unwrap_or(0);
         done.push(disk.submit(at, request).done_ns);
     }

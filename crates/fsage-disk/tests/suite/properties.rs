@@ -17,11 +17,11 @@ fn wishes() -> impl Strategy<Value = Vec<Wish>> {
 
 fn request(disk: &RotatingDisk, (_, is_read, place, sectors): Wish) -> Request {
     let last = disk.sectors() - u64::from(sectors);
-    Request {
-        access: if is_read { Access::Read } else { Access::Write },
-        lba: ((last as f64 * place) as u64).min(last),
+    Request::new(
+        if is_read { Access::Read } else { Access::Write },
+        ((last as f64 * place) as u64).min(last),
         sectors,
-    }
+    )
 }
 
 fn drives() -> impl Strategy<Value = Drive> {
@@ -75,7 +75,7 @@ proptest! {
     #[test]
     fn every_scheduler_serves_each_request_once(wishes in wishes(), which in 0..scheduler::ALL.len()) {
         let mut disk = RotatingDisk::new(&Drive::preset("st32430n").expect("a preset"));
-        let mut queue = Queue::new(scheduler::ALL[which]);
+        let mut queue = Queue::new(scheduler::ALL[which], 1);
         let mut at_ns = 0;
         for (tag, &wish) in wishes.iter().enumerate() {
             at_ns += wish.0 % 20_000_000;
@@ -118,6 +118,7 @@ proptest! {
             set: String::new(),
             mode: Mode::Closed,
             policy: String::new(),
+            preconditioning: Vec::new(),
             requests,
         };
         let services = replay(&file, &mut disk.clone(), &scheduler::Fcfs).expect("requests on the disk");

@@ -14,11 +14,7 @@ fn drive(options: &str) -> Drive {
 }
 
 fn at(access: Access, lba: u64, sectors: u32) -> Request {
-    Request {
-        access,
-        lba,
-        sectors,
-    }
+    Request::new(access, lba, sectors)
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Tests of the whole crate, in one program: what it is linked with is linked once.
 
 mod common;
+mod flash;
 mod presets;
 mod properties;
 mod read_ahead;

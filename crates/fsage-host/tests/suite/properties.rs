@@ -3,7 +3,7 @@
 
 use crate::common::{params, recording};
 use fsage_core::{BlockMap, Buffer, BufferId, Flush, Io, Work};
-use fsage_disk::{Access, Device, Drive, Null, RotatingDisk};
+use fsage_disk::{Access, Device, Drive, FlashDevice, FlashDrive, Null, RotatingDisk};
 use fsage_host::{Cpu, FlushClustering, Host, HostParams, IoRequest, Metadata, ReadAhead};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -246,39 +246,44 @@ fn any_params() -> impl Strategy<Value = HostParams> {
         8_u64..64,
         any::<bool>(),
         clustering,
+        prop_oneof![
+            Just(ReadAhead::Clustered),
+            Just(ReadAhead::Window),
+            Just(ReadAhead::None)
+        ],
         any::<bool>(),
-        any::<bool>(),
+        prop_oneof![Just(1_u32), 2_u32..40],
     )
-        .prop_map(|(buffers, soft, flush_clustering, ahead, computes)| {
-            let ns = u64::from(computes) * 3_000_000;
-            let cpu = Cpu {
-                copy_ns_per_4k: ns,
-                create_ns: ns,
-                delete_ns: ns,
-                call_ns: ns,
-            };
-            let (metadata, read_ahead) = (
-                if soft {
+        .prop_map(
+            |(buffers, soft, flush_clustering, read_ahead, computes, queue_depth)| {
+                let ns = u64::from(computes) * 3_000_000;
+                let cpu = Cpu {
+                    copy_ns_per_4k: ns,
+                    create_ns: ns,
+                    delete_ns: ns,
+                    call_ns: ns,
+                    request_ns: ns / 10,
+                    further_request_ns: ns / 50,
+                };
+                let metadata = if soft {
                     Metadata::SoftUpdates
                 } else {
                     Metadata::Synchronous
-                },
-                if ahead {
-                    ReadAhead::Clustered
-                } else {
-                    ReadAhead::None
-                },
-            );
-            HostParams {
-                cache_bytes: buffers * BLOCK,
-                metadata,
-                flush_clustering,
-                read_ahead,
-                cpu,
-                sync_interval_ns: ns * 30,
-                ..params()
-            }
-        })
+                };
+                HostParams {
+                    cache_bytes: buffers * BLOCK,
+                    metadata,
+                    flush_clustering,
+                    read_ahead,
+                    read_ahead_bytes: 8 * BLOCK as u32,
+                    queue_depth,
+                    barriers: computes,
+                    cpu,
+                    sync_interval_ns: ns * 30,
+                    ..params()
+                }
+            },
+        )
 }
 
 proptest! {
@@ -291,5 +296,8 @@ proptest! {
         let drive = Drive::preset("dsp3105").expect("a preset");
         let disk = run(&params, RotatingDisk::new(&drive), &steps);
         prop_assert_eq!(disk, run(&params, RotatingDisk::new(&drive), &steps));
+        let drive = FlashDrive::preset("nvme_mlc_p1").expect("a preset");
+        let flash = run(&params, FlashDevice::new(&drive), &steps);
+        prop_assert_eq!(flash, run(&params, FlashDevice::new(&drive), &steps));
     }
 }

@@ -58,6 +58,7 @@ fn the_process_computes_while_the_device_writes() {
             create_ns: 500,
             delete_ns: 50,
             call_ns: 5,
+            ..Cpu::default()
         },
         ..params()
     };
@@ -95,7 +96,7 @@ fn the_device_chooses_among_what_has_arrived_when_it_becomes_free() {
 
     // By hand: an arrival every 3 ms, and the device decides when it is free.
     let mut device = disk("st32430n");
-    let mut queue = Queue::new(scheduler::by_name("disksort").expect("a scheduler"));
+    let mut queue = Queue::new(scheduler::by_name("disksort").expect("a scheduler"), 1);
     let mut done_ns = 0;
     let mut serve = |queue: &mut Queue, before: u64| {
         while queue.next_start_ns().is_some_and(|start| start < before) {
@@ -106,11 +107,7 @@ fn the_device_chooses_among_what_has_arrived_when_it_becomes_free() {
     for (number, &place) in (0..).zip(&places) {
         let at = number * 3_000_000;
         serve(&mut queue, at);
-        let request = Request {
-            access: Access::Write,
-            lba: place * 16 * 100,
-            sectors: 16,
-        };
+        let request = Request::new(Access::Write, place * 16 * 100, 16);
         queue.arrive(at, number, request);
     }
     serve(&mut queue, u64::MAX);

@@ -72,7 +72,7 @@ impl Study<'_> {
     /// The disk of the figures, with its write cache or without.
     fn device(&self, cached: bool) -> String {
         let device = &self.paper.run.device;
-        if Disk::without_arm(device).is_some() {
+        if device == Disk::NULL {
             return device.clone();
         }
         let joint = if device.contains(':') { ',' } else { ':' };

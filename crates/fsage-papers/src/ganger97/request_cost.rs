@@ -31,11 +31,11 @@ impl Cost {
             let sectors = bytes / SECTOR_BYTES;
             let mut now_ns = 0;
             for n in 0..REQUESTS {
-                let request = Request {
-                    access: Access::Read,
-                    lba: (n * cylinder + rng.below(cylinder)) % (all - sectors),
-                    sectors: sectors as u32,
-                };
+                let request = Request::new(
+                    Access::Read,
+                    (n * cylinder + rng.below(cylinder)) % (all - sectors),
+                    sectors as u32,
+                );
                 now_ns = device.submit(now_ns, request).done_ns;
             }
             now_ns as f64 / REQUESTS as f64 / 1e6

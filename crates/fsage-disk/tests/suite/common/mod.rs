@@ -8,12 +8,13 @@ pub fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// The folder of all vectors and traces, where it is there.
-pub fn shared_vectors() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors/disk");
+/// The folder of the vectors of a kind of device, where it is there.
+pub fn shared_vectors(kind: &str) -> Option<PathBuf> {
+    let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors");
+    let folder = vectors.join(kind);
     if folder.is_dir() {
         return Some(folder);
     }
-    say("skipped: ../shared/vectors/disk is not there");
+    say(&format!("skipped: ../shared/vectors/{kind} is not there"));
     None
 }

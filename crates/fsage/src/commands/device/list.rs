@@ -1,13 +1,13 @@
-//! `fsage device list`: the drives that come with fsage.
+//! `fsage device list`: the drives and flash devices that come with fsage.
 
 use crate::summary;
 use crate::ui;
 use fsage_core::size::human;
-use fsage_disk::{Disk, Drive, SECTOR_BYTES, presets};
+use fsage_disk::{Disk, SECTOR_BYTES, presets};
 use serde::Serialize;
 use std::io::Write;
 
-/// Lists the drives that come with fsage.
+/// Lists the drives and flash devices that come with fsage.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Print as JSON.
@@ -15,45 +15,39 @@ pub struct Args {
     json: bool,
 }
 
-/// Devices that are no drives: name, what they are, what they are for.
-const WITHOUT_ARM: [(&str, &str, &str); 2] = [
-    (
-        Disk::FLASH,
-        "a constant time a request and a byte: an idealization",
-        "what is left where distance costs nothing",
-    ),
-    (
-        Disk::NULL,
-        "takes no time",
-        "what is left is the cost of everything above the disk",
-    ),
-];
-
 #[derive(Serialize)]
 struct Row {
     drive: &'static str,
     name: String,
     used_in: String,
-    rpm: u32,
+    /// Revolutions a minute; none where nothing turns.
+    rpm: Option<u32>,
     bytes: u64,
+}
+
+impl Row {
+    fn of(drive: &'static str) -> Option<Row> {
+        let disk = Disk::preset(drive)?;
+        let bytes = disk.device(0).sectors() * SECTOR_BYTES;
+        let (name, used_in, rpm) = match disk {
+            Disk::Rotating(drive) => (drive.name, drive.used_in, Some(drive.rpm)),
+            Disk::Flash(drive) => (drive.name, drive.used_in, None),
+            Disk::Null => return None,
+        };
+        Some(Row {
+            drive,
+            name,
+            used_in,
+            rpm,
+            bytes,
+        })
+    }
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let rows: Vec<Row> = presets::PRESETS
-        .iter()
-        .filter_map(|(name, _)| {
-            let drive = Drive::preset(name)?;
-            let bytes = drive.usable_sectors() * SECTOR_BYTES;
-            Some(Row {
-                drive: name,
-                name: drive.name,
-                used_in: drive.used_in,
-                rpm: drive.rpm,
-                bytes,
-            })
-        })
-        .collect();
+    let all = presets::PRESETS.iter().chain(&presets::FLASH_PRESETS);
+    let rows: Vec<Row> = all.filter_map(|(name, _)| Row::of(name)).collect();
     let mut out = ui::stdout();
     if args.json {
         summary::print_json(&mut out, &rows)?;
@@ -65,16 +59,20 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     for row in rows {
         table.add_row(vec![
             row.drive.to_owned(),
-            row.rpm.to_string(),
+            row.rpm.map_or("flash".to_owned(), |rpm| rpm.to_string()),
             human(row.bytes),
             row.name,
             row.used_in,
         ]);
     }
-    for (name, what, why) in WITHOUT_ARM {
-        let row = [name, "", "", what, why];
-        table.add_row(row.map(str::to_owned).to_vec());
-    }
+    let null = [
+        Disk::NULL,
+        "",
+        "",
+        "takes no time",
+        "what is left is the cost of everything above the disk",
+    ];
+    table.add_row(null.map(str::to_owned).to_vec());
     writeln!(out, "{table}")?;
     Ok(out.flush()?)
 }

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use flate2::read::MultiGzDecoder;
 use fsage_disk::replay::{self, Agreement};
 use fsage_disk::requests::{RequestFile, read_measured, read_vector};
-use fsage_disk::{Components, Counters, Scheduler, Service, scheduler};
+use fsage_disk::{Components, Counters, FlashCounters, FlashDevice, Scheduler, Service, scheduler};
 use fsage_durable::PartialFile;
 use serde::Serialize;
 use std::io::{BufRead, BufReader, Write};
@@ -19,7 +19,8 @@ use std::path::{Path, PathBuf};
 /// times of its own, how the two compare is told on stderr.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A drive that comes with fsage (see `fsage device list`), a TOML file, or `null`, which takes no time.
+    /// A drive or flash device that comes with fsage (see `fsage device list`), a TOML file, or `null`, which takes no
+    /// time.
     drive: String,
     /// Requests: text, also compressed with gzip; `-` is stdin.
     requests: PathBuf,
@@ -59,6 +60,9 @@ struct Json<'a> {
     mode: &'a str,
     scheduler: &'a str,
     counters: &'a Counters,
+    /// Operations of dies, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flash: Option<&'a FlashCounters>,
     agreement: Option<Agreement>,
     requests: Vec<JsonRequest>,
 }
@@ -97,6 +101,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             mode: file.mode.as_str(),
             scheduler: scheduler.name(),
             counters: device.counters(),
+            flash: device.flash().map(FlashDevice::flash_counters),
             agreement,
             requests: json_requests(&file, &services),
         };
@@ -104,7 +109,14 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     } else {
         let name = Path::new(&args.drive).file_stem().unwrap_or_default();
         let name = name.to_string_lossy().replace(' ', "_");
-        replay::write(&mut text, &name, scheduler.name(), &file, &services)?;
+        replay::write(
+            &mut text,
+            &*device,
+            &name,
+            scheduler.name(),
+            &file,
+            &services,
+        )?;
     }
     if let Some(mut output) = output {
         output.write_all(&text)?;

@@ -1,41 +1,20 @@
-//! `fsage device show`: what a drive is like.
+//! What a drive with an arm is like.
 
+use super::Shown;
 use crate::summary;
-use crate::ui;
 use fsage_core::Rng;
 use fsage_core::size::human;
 use fsage_disk::{Access, Device, Drive, Request, RotatingDisk, SECTOR_BYTES};
-use fsage_durable::PartialFile;
-use fsage_report::chart::{self, Series};
-use fsage_report::svg::{self, Axis, Panel};
+use fsage_report::chart::Series;
+use fsage_report::svg::{Axis, Panel};
 use serde::Serialize;
-use std::io::Write;
-use std::path::PathBuf;
 
 /// Sizes of requests, in KB.
 const SIZES_KB: [u32; 9] = [1, 4, 8, 16, 32, 64, 96, 128, 256];
 /// Random requests of each size that are averaged.
 const REQUESTS: u64 = 2000;
-/// Characters of a chart in the terminal.
-const WIDTH: usize = 72;
 /// Points of the seek curve that are drawn.
 const POINTS: u32 = 400;
-
-/// Draws the seek curve of a drive, and its service time by size of request.
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    /// A drive that comes with fsage (see `fsage device list`), or a TOML file.
-    drive: String,
-    /// Write both charts to this SVG file too.
-    #[arg(long, short = 'o', value_name = "FILE")]
-    chart: Option<PathBuf>,
-    /// Replace the chart if it exists.
-    #[arg(long)]
-    force: bool,
-    /// Print as JSON.
-    #[arg(long)]
-    json: bool,
-}
 
 #[derive(Serialize)]
 struct Facts {
@@ -60,14 +39,9 @@ struct SizeRow {
     write_ms: f64,
 }
 
-/// Runs the command.
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let drive = fsage_lab::device::drive(&args.drive)?;
-    let chart = match &args.chart {
-        Some(path) => Some(PartialFile::create(path, args.force)?),
-        None => None,
-    };
-    let facts = look_at(&args.drive, &drive);
+/// The drive of that name.
+pub fn shown(name: &str, drive: &Drive) -> anyhow::Result<Shown> {
+    let facts = look_at(name, drive);
     let by_size = |name: &str, of: fn(&SizeRow) -> f64| Series {
         name: name.into(),
         points: facts
@@ -100,52 +74,32 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             marks: Vec::new(),
         },
     ];
-    let mut out = ui::stdout();
-    if args.json {
-        summary::print_json(&mut out, &facts)?;
-    } else {
-        writeln!(out, "{}: {}, {}", facts.drive, facts.name, facts.used_in)?;
-        writeln!(
-            out,
-            "{}, {} rpm, {} cylinders, {} heads, average seek {:.2} ms",
-            human(facts.bytes),
-            facts.rpm,
-            facts.cylinders,
-            facts.heads,
-            facts.average_seek_ms
-        )?;
-        for panel in &panels {
-            writeln!(out, "\n{}: {}", panel.title, panel.y_label)?;
-            write!(
-                out,
-                "{}",
-                chart::curves(&panel.series, WIDTH, &panel.x_label)
-            )?;
-        }
-        writeln!(out)?;
-        let mut table = summary::table(&["size", "read ms", "write ms"]);
-        for row in &facts.sizes {
-            table.add_row(vec![
-                format!("{} KB", row.kb),
-                format!("{:.2}", row.read_ms),
-                format!("{:.2}", row.write_ms),
-            ]);
-        }
-        writeln!(out, "{table}")?;
-        if !drive.source.is_empty() {
-            writeln!(out, "\nWhere the values come from")?;
-            for (group, source) in &drive.source {
-                writeln!(out, "  {group}: {source}")?;
-            }
-        }
+    let mut table = summary::table(&["size", "read ms", "write ms"]);
+    for row in &facts.sizes {
+        table.add_row(vec![
+            format!("{} KB", row.kb),
+            format!("{:.2}", row.read_ms),
+            format!("{:.2}", row.write_ms),
+        ]);
     }
-    out.flush()?;
-    if let Some(mut chart) = chart {
-        let title = format!("{} ({} rpm)", facts.name, facts.rpm);
-        chart.write_all(svg::draw(&title, &panels).as_bytes())?;
-        chart.finish()?;
-    }
-    Ok(())
+    Ok(Shown {
+        title: format!("{} ({} rpm)", facts.name, facts.rpm),
+        lines: vec![
+            format!("{}: {}, {}", facts.drive, facts.name, facts.used_in),
+            format!(
+                "{}, {} rpm, {} cylinders, {} heads, average seek {:.2} ms",
+                human(facts.bytes),
+                facts.rpm,
+                facts.cylinders,
+                facts.heads,
+                facts.average_seek_ms
+            ),
+        ],
+        panels: panels.into(),
+        table: table.to_string(),
+        sources: drive.source.clone(),
+        json: serde_json::to_value(&facts)?,
+    })
 }
 
 fn look_at(name: &str, drive: &Drive) -> Facts {
@@ -193,11 +147,7 @@ fn random_ms(disk: &RotatingDisk, access: Access, sectors: u32) -> f64 {
     let mut now_ns = 0;
     let mut total_ns = 0;
     for _ in 0..REQUESTS {
-        let request = Request {
-            access,
-            lba: rng.below(places),
-            sectors,
-        };
+        let request = Request::new(access, rng.below(places), sectors);
         let service = disk.submit(now_ns + rng.below(20_000_000), request);
         total_ns += service.service_ns();
         now_ns = service.done_ns;

@@ -1,0 +1,110 @@
+//! What is done to a device before the first request, so that it is not new: docs/spec/flash.md, section 5.9.
+
+use super::FlashDevice;
+use crate::device::{Access, Device, Request};
+
+/// A step, in sectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precondition {
+    /// Writes `sectors` from `first` on, `each` at a time; the last write may be shorter.
+    Sequential {
+        /// First sector.
+        first: u64,
+        /// Sectors in all.
+        sectors: u64,
+        /// Sectors of a write.
+        each: u64,
+    },
+    /// Writes at random multiples of `each` behind `first`.
+    Random {
+        /// First sector of the range.
+        first: u64,
+        /// Sectors of the range.
+        sectors: u64,
+        /// Sectors of a write.
+        each: u64,
+        /// Writes.
+        writes: u64,
+        /// Where the random numbers begin.
+        seed: u64,
+    },
+    /// Trims `sectors` from `first` on.
+    Trim {
+        /// First sector.
+        first: u64,
+        /// Sectors.
+        sectors: u64,
+    },
+}
+
+impl FlashDevice {
+    /// Does a step. Follow the last one with [`FlashDevice::rest`], so that it takes no time.
+    ///
+    /// # Errors
+    /// The step goes beyond the end of the device, or writes more at once than it takes.
+    pub fn precondition(&mut self, step: &Precondition) -> Result<(), String> {
+        match *step {
+            Precondition::Sequential {
+                first,
+                sectors,
+                each,
+            } => {
+                let mut done = 0;
+                while done < sectors {
+                    let length = each.min(sectors - done);
+                    self.prepare(Access::Write, first.saturating_add(done), length)?;
+                    done += length;
+                }
+                Ok(())
+            }
+            Precondition::Random {
+                first,
+                sectors,
+                each,
+                writes,
+                seed,
+            } => {
+                let places = sectors / each;
+                if places == 0 {
+                    return Err(format!(
+                        "{sectors} sectors have no room for a write of {each}"
+                    ));
+                }
+                let mut random = SplitMix(seed);
+                for _ in 0..writes {
+                    let place = random.next() % places;
+                    self.prepare(Access::Write, first.saturating_add(each * place), each)?;
+                }
+                Ok(())
+            }
+            Precondition::Trim { first, sectors } => self.prepare(Access::Trim, first, sectors),
+        }
+    }
+
+    fn prepare(&mut self, access: Access, lba: u64, sectors: u64) -> Result<(), String> {
+        let request = u32::try_from(sectors).map(|sectors| Request::new(access, lba, sectors));
+        match request {
+            Ok(request) if self.takes(request) => {
+                self.submit(self.now_ns, request);
+                Ok(())
+            }
+            _ => Err(format!(
+                "{sectors} sectors from {lba} on are not on this device of {} sectors, or too many at once",
+                self.sectors()
+            )),
+        }
+    }
+}
+
+/// The generator of the test vectors.
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+}
