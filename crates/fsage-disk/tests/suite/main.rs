@@ -4,6 +4,7 @@ mod common;
 mod drives;
 mod fidelity;
 mod flash;
+mod flash_model;
 mod measured;
 mod papers;
 mod properties;
