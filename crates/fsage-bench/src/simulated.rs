@@ -10,10 +10,11 @@ use crate::run::Stand;
 use crate::subject::{BenchError, DirKey, FileKey, Part, Subject};
 use fsage_core::io::{AnyHosted, Hosted, Io};
 use fsage_core::{DirId, FileId, Op, Outcome, Rng};
-use fsage_disk::{Device, Disk, SECTOR_BYTES};
+use fsage_disk::{Device, Disk, FlashDevice, FlashDrive, SECTOR_BYTES};
 use fsage_host::{Host, HostParams};
 use fsage_metrics::LayoutScore;
 use std::fmt;
+use std::sync::{Arc, OnceLock};
 use thiserror::Error;
 
 /// A file system that is simulated down to the disk.
@@ -189,9 +190,16 @@ impl<F: Hosted + ?Sized, D: Device> Subject for Simulated<F, D> {
         Ok(())
     }
 
-    /// The model tells nothing meanwhile, so that the host has nothing to do.
+    /// The model tells nothing meanwhile, so that the host has nothing to do. What it has made by then is on the device.
     fn untimed(&mut self, on: bool) -> Result<(), BenchError> {
         self.fs.tell(!on);
+        if !on {
+            self.host.wait_idle();
+            let start_sector = self.host.start_sector();
+            if let Some(flash) = self.host.device_mut().flash_mut() {
+                fill(flash, start_sector, &*self.fs);
+            }
+        }
         Ok(())
     }
 
@@ -354,6 +362,23 @@ impl<F: Hosted + ?Sized, D: Device> Subject for Simulated<F, D> {
     }
 }
 
+/// Puts a file system on a flash device, as an image that is copied to it: all space that is in use, in the order of
+/// addresses, where there is nothing yet.
+fn fill(flash: &mut FlashDevice, start_sector: u64, fs: &(impl Hosted + ?Sized)) {
+    let mut used = |from: u64, to: u64| {
+        let sectors = to.saturating_sub(from) / SECTOR_BYTES;
+        if sectors > 0 {
+            flash.fill(start_sector + from / SECTOR_BYTES, sectors);
+        }
+    };
+    let mut end = 0;
+    fs.visit_free(&mut |run| {
+        used(end, run.start_bytes);
+        end = run.start_bytes + run.length_bytes;
+    });
+    used(end, fs.geometry().size_bytes);
+}
+
 /// Bytes that new files can take, without the reserve.
 fn free_bytes(fs: &(impl Hosted + ?Sized)) -> u64 {
     let geometry = fs.geometry();
@@ -364,12 +389,14 @@ fn free_bytes(fs: &(impl Hosted + ?Sized)) -> u64 {
 }
 
 /// Makes simulated subjects: a copy of a model each, on a disk whose spindle stands at a random angle.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct SimulatedStand<'a> {
     fs: &'a dyn AnyHosted,
     first_own_id: u64,
     host: &'a HostParams,
     disk: &'a Disk,
+    /// A flash device with the file system on it, which every measurement gets a copy of.
+    filled: Arc<OnceLock<FlashDevice>>,
     seed: u64,
 }
 
@@ -410,6 +437,7 @@ impl<'a> SimulatedStand<'a> {
             first_own_id,
             host,
             disk,
+            filled: Arc::default(),
             seed,
         })
     }
@@ -430,12 +458,26 @@ impl<'a> SimulatedStand<'a> {
             .stream("repetition", u64::from(repetition))
             .next_u64()
             >> 32;
-        let device = self.disk.device(angle as u32);
         let start_sector = self.disk.partition().first_sector;
+        let device: Box<dyn Device + Send> = match self.disk {
+            Disk::Flash(drive) => Box::new(self.filled(drive, start_sector).clone()),
+            Disk::Rotating(_) | Disk::Null => self.disk.device(angle as u32),
+        };
         let mut params = self.host.clone();
         params.tail_alone &= self.fs.reads_tail_alone();
         let host = Host::new(&params, device, start_sector, self.fs.block_bytes());
         Simulated::over(self.fs.copy(), host, self.first_own_id)
+    }
+}
+
+impl SimulatedStand<'_> {
+    /// A flash device with the file system on it.
+    fn filled(&self, drive: &FlashDrive, start_sector: u64) -> &FlashDevice {
+        self.filled.get_or_init(|| {
+            let mut flash = FlashDevice::new(drive);
+            fill(&mut flash, start_sector, self.fs);
+            flash
+        })
     }
 }
 

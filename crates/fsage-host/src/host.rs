@@ -99,6 +99,16 @@ impl<D: Device> Host<D> {
         &self.driver.device
     }
 
+    /// The same, to change what lies on it while nothing is in flight.
+    pub fn device_mut(&mut self) -> &mut D {
+        &mut self.driver.device
+    }
+
+    /// The sector of the device at which the file system begins.
+    pub fn start_sector(&self) -> u64 {
+        self.start_sector
+    }
+
     /// Bytes that a file system can have on the device.
     pub fn capacity_bytes(&self) -> u64 {
         self.device().sectors().saturating_sub(self.start_sector) * SECTOR_BYTES

@@ -142,7 +142,7 @@ fn a_benchmark_runs_over_a_layer_and_repeats() {
         let results =
             |stand: SimulatedStand| run(&small, &cases, &site, &mut [stand], 2, &|_| true);
         assert_eq!(
-            results(stand).unwrap(),
+            results(stand.clone()).unwrap(),
             results(stand).unwrap(),
             "{technique:?}"
         );

@@ -43,10 +43,10 @@ fn requests(
     step(subject);
     let line = |request: &IoRequest| {
         let verb = match (request.access, request.wait) {
-            (Access::Read, true) => "R",
-            (Access::Read, false) => "r",
             (Access::Write, true) => "S",
             (Access::Write, false) => "A",
+            (_, true) => "R",
+            (_, false) => "r",
         };
         format!("{verb}{}+{}", request.start_bytes / KB, request.bytes / KB)
     };

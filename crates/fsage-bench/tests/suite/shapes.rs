@@ -47,7 +47,15 @@ impl Bench {
             hot_files: Vec::new(),
         };
         let cases: Vec<Case> = sizes.iter().map(|&bytes| Case::of_size(bytes)).collect();
-        let results = run(benchmark, &cases, &site, &mut [stand, stand], 1, &|_| true).unwrap();
+        let results = run(
+            benchmark,
+            &cases,
+            &site,
+            &mut [stand.clone(), stand],
+            1,
+            &|_| true,
+        )
+        .unwrap();
         assert!(results.left_out.is_empty());
         let measurements = results.measurements.into_iter();
         measurements

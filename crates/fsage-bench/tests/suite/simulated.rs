@@ -205,10 +205,10 @@ fn every_benchmark_runs_on_an_aged_model_and_gives_the_same_on_any_number_of_thr
         let results = |stands: &mut [SimulatedStand]| {
             run(benchmark, &cases, &site, stands, 3, &|_| true).unwrap()
         };
-        let alone = results(&mut [stand]);
+        let alone = results(&mut [stand.clone()]);
         assert_eq!(
             alone,
-            results(&mut [stand, stand, stand]),
+            results(&mut vec![stand.clone(); 3]),
             "{}",
             benchmark.name()
         );

@@ -1,6 +1,6 @@
 //! What is done to a device before the first request, so that it is not new: docs/spec/flash.md, section 5.9.
 
-use super::FlashDevice;
+use super::{FlashDevice, PAGE_SECTORS};
 use crate::device::{Access, Device, Request};
 
 /// A step, in sectors.
@@ -79,6 +79,31 @@ impl FlashDevice {
             }
             Precondition::Trim { first, sectors } => self.prepare(Access::Trim, first, sectors),
         }
+    }
+
+    /// Writes the pages of a range that hold nothing, as an image that is copied to the device is written: one after the
+    /// other. Pages that it touches in part count too; what lies behind the end of the device is left out. All of it
+    /// takes no time, and is no request of the host.
+    pub fn fill(&mut self, first: u64, sectors: u64) {
+        /// Pages of a request.
+        const TOGETHER: u64 = 32;
+        let requests = self.counters.clone();
+        let end = first.saturating_add(sectors).min(self.sectors());
+        let end_page = end.div_ceil(PAGE_SECTORS);
+        let most = TOGETHER.min(u64::from(self.longest_request()) / PAGE_SECTORS);
+        let is_empty = |device: &FlashDevice, page: u64| device.map.find(page as u32).is_none();
+        let mut page = first / PAGE_SECTORS;
+        while page < end_page {
+            let run = (page..end_page.min(page + most)).take_while(|&page| is_empty(self, page));
+            let pages = run.count() as u64;
+            if pages > 0 {
+                let (lba, sectors) = (page * PAGE_SECTORS, (pages * PAGE_SECTORS) as u32);
+                self.submit(self.now_ns, Request::new(Access::Write, lba, sectors));
+            }
+            page += pages.max(1);
+        }
+        self.counters = requests;
+        self.rest();
     }
 
     fn prepare(&mut self, access: Access, lba: u64, sectors: u64) -> Result<(), String> {

@@ -1,14 +1,18 @@
 //! What is benchmarked, as it is asked for.
 
 use super::{MAX_REPETITIONS, Machine, State, file_size, suites};
+use crate::device::disk;
 use crate::error::{Context, bail};
 use fsage_bench::Benchmark;
+use fsage_disk::Disk;
 use serde::{Deserialize, Serialize};
 
 /// The disk of simulated targets where none is named.
 const DEVICE: &str = "st32430n";
 /// The machine of simulated targets where none is named.
 const HOST: &str = "pentium-120";
+/// The same above flash.
+const FLASH_HOST: &str = "linux-nvme";
 /// The suites where none is named.
 const SUITES: &str = "sequential,hot-files";
 /// Stands for the sizes of the suites themselves.
@@ -35,10 +39,11 @@ pub struct Options {
     /// Disk below simulated targets: a name of `fsage device list`, or a TOML file.
     #[arg(long, value_name = "DRIVE", default_value = DEVICE)]
     pub device: String,
-    /// Machine of simulated targets: pentium-120, pentium-120-cffs, pentium-pro-200, sparcstation-1 or
-    /// sparcstation-2, or a TOML file.
-    #[arg(long, value_name = "HOST", default_value = HOST)]
-    pub host: String,
+    /// Machine of simulated targets: pentium-120, pentium-120-cffs, pentium-pro-200, sparcstation-1, sparcstation-2,
+    /// pentium-4-1600 or linux-nvme, or a TOML file [default: linux-nvme above flash, else pentium-120].
+    #[arg(long, value_name = "HOST")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// States to measure, separated by commas [default: aged,control; without a run empty].
     #[arg(
         long = "state",
@@ -62,7 +67,7 @@ impl Default for Options {
             sizes: Vec::new(),
             repetitions: None,
             device: DEVICE.to_owned(),
-            host: HOST.to_owned(),
+            host: None,
             states: Vec::new(),
             hot_days: HOT_DAYS,
             drop_caches: false,
@@ -101,7 +106,22 @@ impl Options {
     /// # Errors
     /// There is no such disk or machine.
     pub fn machine(&self) -> crate::Result<Machine> {
-        Machine::named(&self.device, &self.host)
+        Machine::named(&self.device, &self.host_name()?)
+    }
+
+    /// The machine that was asked for, or the usual one above such a device.
+    ///
+    /// # Errors
+    /// There is no such device.
+    pub fn host_name(&self) -> crate::Result<String> {
+        if let Some(host) = &self.host {
+            return Ok(host.clone());
+        }
+        let usual = match disk(&self.device)? {
+            Disk::Flash(_) => FLASH_HOST,
+            Disk::Rotating(_) | Disk::Null => HOST,
+        };
+        Ok(usual.to_owned())
     }
 
     /// That all of it makes sense; for before long work.

@@ -135,17 +135,20 @@ impl Bench {
         let suites = options.suites()?;
         let suites = suites.iter().map(|suite| suite.name().to_owned());
         let sizes = options.sizes()?;
-        let names = [&options.device, &options.host].into_iter();
-        let files = names.filter(|name| Path::new(name).is_file());
+        let host = options.host_name()?;
+        let names = [&options.device, &host].into_iter();
+        let files = names
+            .filter(|name| Path::new(name).is_file())
+            .map(|file| Ok(fsage_data::hash_file(file)?))
+            .collect::<crate::Result<_>>()?;
         Ok(Bench {
             options: benching::Options {
                 suites: suites.collect(),
                 sizes: sizes.iter().map(ToString::to_string).collect(),
+                host: Some(host),
                 ..options.clone()
             },
-            files: files
-                .map(|file| Ok(fsage_data::hash_file(file)?))
-                .collect::<crate::Result<_>>()?,
+            files,
             seed,
         })
     }
