@@ -25,6 +25,6 @@ mod test_subject;
 pub use benchmark::{Benchmark, Case, LeftOut, Site, Unsuited};
 pub use measurement::{Measurement, Requests};
 pub use run::{Progress, Results, Stand, run};
-pub use simulated::{DriveTooSmall, Simulated, SimulatedStand};
+pub use simulated::{DriveTooSmall, FlashFacts, Simulated, SimulatedStand};
 pub use statistics::{Interval, Summary, median_ranks};
 pub use subject::{BenchError, DirKey, FileKey, Part, Subject};

@@ -9,10 +9,11 @@ use crate::measurement::Requests;
 use crate::run::Stand;
 use crate::subject::{BenchError, DirKey, FileKey, Part, Subject};
 use fsage_core::io::{AnyHosted, Hosted, Io};
-use fsage_core::{DirId, FileId, Op, Outcome, Rng};
-use fsage_disk::{Device, Disk, FlashDevice, FlashDrive, SECTOR_BYTES};
+use fsage_core::{DirId, FileId, FileKind, Op, Outcome, Rng};
+use fsage_disk::{Device, Disk, FlashDevice, FlashDrive, SECTOR_BYTES, Spread};
 use fsage_host::{Host, HostParams};
 use fsage_metrics::LayoutScore;
+use serde::Serialize;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use thiserror::Error;
@@ -470,7 +471,62 @@ impl<'a> SimulatedStand<'a> {
     }
 }
 
+/// What reading a file system on flash meets, from the place of its pages alone: docs/spec/flash.md, section 15.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct FlashFacts {
+    /// Of windows of 1 MB of file data, how evenly they lie on the dies: 1 is even, 1 / dies all on one.
+    pub die_balance: f64,
+    /// Of the same windows, the share of their flash pages that is theirs: 1 where they share them with nothing else.
+    pub page_use: f64,
+    /// Pages programmed for each page written, in the life of the device so far.
+    pub write_amplification: f64,
+}
+
+/// Pages of a window: 1 MB.
+const WINDOW_PAGES: usize = 256;
+/// Bytes of a page of the map.
+const PAGE_BYTES: u64 = 4096;
+
 impl SimulatedStand<'_> {
+    /// The same on a flash device that the file system has lived on: what lies where is decided.
+    #[must_use]
+    pub fn lived_on(self, device: &FlashDevice) -> Self {
+        let mut device = device.clone();
+        fill(&mut device, self.disk.partition().first_sector, self.fs);
+        SimulatedStand {
+            filled: Arc::new(OnceLock::from(device)),
+            ..self
+        }
+    }
+
+    /// What reading meets on a flash device; nothing on any other, or without files.
+    pub fn flash_facts(&self) -> Option<FlashFacts> {
+        let Disk::Flash(drive) = self.disk else {
+            return None;
+        };
+        let start_sector = self.disk.partition().first_sector;
+        let flash = self.filled(drive, start_sector);
+        let start_bytes = start_sector * SECTOR_BYTES;
+        let mut spread = Spread::default();
+        self.fs.visit_files(&mut |file| {
+            if file.kind == FileKind::Regular {
+                let data = file.extents.unwrap_or_default().iter();
+                let data = data.filter(|extent| extent.is_placed_data());
+                let pages = data.flat_map(|extent| {
+                    let first = (start_bytes + extent.physical_bytes) / PAGE_BYTES;
+                    let end = start_bytes + extent.physical_bytes + extent.length_bytes;
+                    first..end.div_ceil(PAGE_BYTES)
+                });
+                flash.add_spread(&mut spread, pages, WINDOW_PAGES);
+            }
+        });
+        Some(FlashFacts {
+            die_balance: spread.die_balance()?,
+            page_use: spread.page_use()?,
+            write_amplification: flash.flash_counters().write_amplification()?,
+        })
+    }
+
     /// A flash device with the file system on it.
     fn filled(&self, drive: &FlashDrive, start_sector: u64) -> &FlashDevice {
         self.filled.get_or_init(|| {

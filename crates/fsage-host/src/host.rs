@@ -104,6 +104,18 @@ impl<D: Device> Host<D> {
         &mut self.driver.device
     }
 
+    /// The device, when nothing is in flight any more.
+    pub fn into_device(mut self) -> D {
+        self.wait_idle();
+        self.driver.device
+    }
+
+    /// Nothing happens until that time but what the system does by itself.
+    pub fn idle_until(&mut self, ns: u64) {
+        self.driver.now_ns = self.driver.now_ns.max(ns);
+        self.tick();
+    }
+
     /// The sector of the device at which the file system begins.
     pub fn start_sector(&self) -> u64 {
         self.start_sector

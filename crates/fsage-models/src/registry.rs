@@ -6,7 +6,7 @@
 use crate::microscope::Microscope;
 use crate::options::ParamError;
 use crate::rearrange::{self, Rearranged, Settings};
-use fsage_core::io::AnyHosted;
+use fsage_core::io::{AnyHosted, Hosted};
 use fsage_core::keys::{Choice, Key, Unset, nearest};
 use fsage_core::{FileSystem, Run};
 use std::any::Any;
@@ -27,6 +27,9 @@ pub trait AnyModel: FileSystem + Sync + Debug + Any {
 
     /// The model as a host runs it; nothing for what no host runs.
     fn into_hosted(self: Box<Self>) -> Option<Box<dyn AnyHosted>>;
+
+    /// The same while it is aged: to be asked what its operations do to buffers.
+    fn as_hosted(&mut self) -> Option<&mut dyn Hosted>;
 
     /// The layer over a model, if this is one.
     fn as_rearranged(&self) -> Option<&dyn Rearranged> {

@@ -7,19 +7,32 @@ use fsage_core::{DirId, Op};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Told {
     on: bool,
+    /// A host runs the file system; otherwise somebody only follows what it does.
+    hosted: bool,
     list: Vec<Io>,
 }
 
 impl Told {
-    /// Whether a host follows.
+    /// Whether anything is to be told.
     #[inline]
     pub fn is_on(&self) -> bool {
         self.on
     }
 
-    /// Tells from now on, or no longer; what was told before is forgotten.
+    /// Whether a host runs the file system, so that it knows which files are in use.
+    pub fn is_hosted(&self) -> bool {
+        self.hosted
+    }
+
+    /// Tells a host from now on, or no longer; what was told before is forgotten.
     pub fn turn(&mut self, on: bool) {
-        self.on = on;
+        (self.on, self.hosted) = (on, on);
+        self.list.clear();
+    }
+
+    /// Tells a follower from now on.
+    pub fn follow(&mut self) {
+        (self.on, self.hosted) = (true, false);
         self.list.clear();
     }
 

@@ -5,12 +5,14 @@
 
 use crate::stamps::Stamps;
 use crate::target::Target;
+use fsage_core::io::Hosted;
 use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo};
 use fsage_core::{
-    Event, EventSource, FileSystem, Inconsistency, Op, OpCounts, SinkError, StateError, Verb,
+    Event, EventSource, Inconsistency, Io, Op, OpCounts, SinkError, StateError, Verb,
 };
 use fsage_metrics::block_map::FrameChanges;
 use fsage_metrics::{Kept, Measures, Recorder, Recording, measure_and};
+use fsage_models::AnyModel;
 use fsage_real::directory::Directory;
 use fsage_real::{DayIs, RealError};
 use std::os::fd::BorrowedFd;
@@ -57,6 +59,10 @@ pub type TakeRealSnapshot =
 pub type MeasureAnew =
     Box<dyn FnMut(u32, &Measures, &Directory) -> Result<Measures, SinkError> + Send>;
 
+/// Told of a model after every operation, with the time of the workload, what operations did to buffers; it empties the
+/// list.
+pub type FollowIo = Box<dyn FnMut(Option<i64>, &mut Vec<Io>) + Send>;
+
 /// Snapshots at the end of days.
 struct Snapshots {
     epoch_ns: i64,
@@ -76,6 +82,7 @@ pub struct Aging {
     target: Target,
     snapshots: Option<Snapshots>,
     day_ends: Option<DayEnds>,
+    follow_io: Option<FollowIo>,
     map: Option<Recorder>,
     /// Of a target that says what changes, from its first `day` on, or its second if it is real.
     kept: Option<Kept>,
@@ -156,6 +163,7 @@ impl Aging {
             target,
             snapshots: None,
             day_ends: None,
+            follow_io: None,
             map: None,
             kept: None,
             lenient,
@@ -166,6 +174,17 @@ impl Aging {
             today: OpCounts::default(),
             t_ns: None,
             failure: None,
+        }
+    }
+
+    /// Asks for something that is told what the operations of a model do to buffers. What is no model, or one that no
+    /// host runs, tells nothing.
+    pub fn follow_io(&mut self, follower: impl FnOnce(&dyn Hosted) -> Option<FollowIo>) {
+        if let Some(hosted) = self.target.as_hosted() {
+            self.follow_io = follower(hosted);
+            if self.follow_io.is_some() {
+                hosted.tell_follower();
+            }
         }
     }
 
@@ -287,7 +306,10 @@ impl Aging {
             };
             let (today, lenient) = (&mut self.today, self.lenient);
             let applied = match &mut self.target {
-                Target::Model(fs) => apply_to_model(&mut **fs, operations, today, lenient, stamps),
+                Target::Model(fs) => {
+                    let follow = self.follow_io.as_mut();
+                    apply_to_model(&mut **fs, operations, today, lenient, stamps, follow)
+                }
                 Target::Real(real) => real
                     .apply(operations, today, lenient)
                     .map_err(ReplayError::from),
@@ -317,6 +339,9 @@ impl Aging {
             return Ok(());
         }
         self.target.end_day();
+        if let (Some(follow), Some(hosted)) = (&mut self.follow_io, self.target.as_hosted()) {
+            follow(self.t_ns, hosted.told());
+        }
         if self.check_days {
             self.target
                 .check()
@@ -480,16 +505,17 @@ impl Aging {
 }
 
 /// Applies events to a model, as a replay does it: under their names, at their times. Outcomes are counted; times are
-/// noted where somebody takes snapshots.
+/// noted where somebody takes snapshots, and what it does to its disk is told where somebody follows that.
 ///
 /// # Errors
 /// The first event that does not fit the state, unless `lenient`.
-pub fn apply_to_model<F: FileSystem + ?Sized>(
-    fs: &mut F,
+pub fn apply_to_model(
+    fs: &mut dyn AnyModel,
     events: &[Event],
     counts: &mut OpCounts,
     lenient: bool,
     mut stamps: Option<&mut Stamps>,
+    mut follow_io: Option<&mut FollowIo>,
 ) -> Result<(), ReplayError> {
     for event in events {
         let op = &event.op;
@@ -505,6 +531,9 @@ pub fn apply_to_model<F: FileSystem + ?Sized>(
         let outcome = fs.apply(op);
         if let (Some(stamps), Ok(outcome)) = (stamps.as_deref_mut(), outcome) {
             stamps.applied(event, outcome, fs);
+        }
+        if let (Some(follow), Some(hosted)) = (follow_io.as_deref_mut(), fs.as_hosted()) {
+            follow(event.t_ns, hosted.told());
         }
         match outcome {
             Ok(outcome) => counts.count(op, outcome, |file| fs.file_size(file)),

@@ -16,8 +16,8 @@ mod target;
 
 pub use control::{Control, control_workload};
 pub use engine::{
-    Aging, Day, DayEnds, MeasureAnew, Progress, ReplayError, TakeRealSnapshot, TakeSnapshot,
-    apply_to_model, replay,
+    Aging, Day, DayEnds, FollowIo, MeasureAnew, Progress, ReplayError, TakeRealSnapshot,
+    TakeSnapshot, apply_to_model, replay,
 };
 pub use hot_files::{HotFile, HotFiles, in_directory_order};
 pub use spec::{SpecError, TargetSpec, kernel_models, kinds};

@@ -1,7 +1,7 @@
 //! Targets: what a batch of events is applied to.
 
 use crate::spec::{SpecError, TargetSpec};
-use fsage_core::io::AnyHosted;
+use fsage_core::io::{AnyHosted, Hosted};
 use fsage_core::{Inconsistency, Layout};
 use fsage_models::{AnyModel, Entry, MODELS};
 use fsage_real::Real;
@@ -70,6 +70,14 @@ impl Target {
     pub fn into_hosted(self) -> Option<Box<dyn AnyHosted>> {
         match self {
             Target::Model(fs) => fs.into_hosted(),
+            Target::Real(_) => None,
+        }
+    }
+
+    /// The same while it is aged.
+    pub fn as_hosted(&mut self) -> Option<&mut dyn Hosted> {
+        match self {
+            Target::Model(fs) => fs.as_hosted(),
             Target::Real(_) => None,
         }
     }

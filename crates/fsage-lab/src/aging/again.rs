@@ -1,6 +1,7 @@
 //! The aged models of a run, made again: a run keeps results and no state of a model, and the same workload gives the
 //! same model to the last block.
 
+use super::life::Life;
 use super::{each_event, model_control, replay_all};
 use crate::days::{self, DayRow};
 use crate::error::{Context, bail};
@@ -9,6 +10,8 @@ use crate::run_folder::{Manifest, TargetFacts};
 use crate::watch::Watch;
 use fsage_core::io::AnyHosted;
 use fsage_core::{Event, EventSource, FileId, Op, SinkError, WorkloadHeader};
+use fsage_disk::{FlashDevice, FlashDrive};
+use fsage_host::HostParams;
 use fsage_metrics::{Metric, files, layout_score};
 use fsage_target::{Aging, HotFile, HotFiles, Target, TargetSpec, in_directory_order};
 use std::path::Path;
@@ -31,18 +34,23 @@ pub struct AgedModel {
     pub hot_files: Vec<FileId>,
     /// The same files on the control, in the order in which they are read there.
     pub control_hot_files: Vec<FileId>,
+    /// The flash device that the aged one lived on.
+    pub device: Option<FlashDevice>,
     /// No file or directory of either ever had this number, or a higher one.
     pub first_free_id: u64,
 }
 
 /// Ages targets of a run again, all of which are models, and makes their controls. `hot_days` is how many days before
-/// the end of the workload a file must have been changed to be hot.
+/// the end of the workload a file must have been changed to be hot. With `flash` each of them lives on such a device,
+/// below such a host.
+#[expect(clippy::too_many_arguments, reason = "each is a thing of its own")]
 pub fn models(
     run: &Path,
     manifest: &Manifest,
     targets: &[&TargetFacts],
     workload: &Path,
     hot_days: u32,
+    flash: Option<(&FlashDrive, &HostParams)>,
     threads: Option<usize>,
     ui: &dyn Watch,
 ) -> crate::Result<Again> {
@@ -54,6 +62,8 @@ pub fn models(
     for spec in &specs {
         agings.push(Aging::new(Target::make(spec)?, manifest.lenient));
     }
+    let live = |aging| flash.and_then(|(drive, params)| Life::begin(drive, params, aging));
+    let lives: Vec<Option<Life>> = agings.iter_mut().map(live).collect();
     let mut source = fsage_data::open_workload(workload)?;
     let mut watched = Watched {
         source: &mut *source,
@@ -64,17 +74,15 @@ pub fn models(
     let hot_files = watched.hot.of_last_days(hot_days);
     let highest_id = watched.highest_id;
     let mut models = Vec::new();
-    for ((facts, spec), aging) in targets.iter().zip(&specs).zip(agings) {
+    let aged = agings.into_iter().zip(lives);
+    for ((facts, spec), (aging, life)) in targets.iter().zip(&specs).zip(aged) {
         let days = run.join(&facts.folder).join("days.parquet");
         is_as_it_was(&aging, &days, &facts.spec)?;
         interrupt::go_on()?;
-        models.push(with_control(
-            spec,
-            aging.into_target(),
-            &hot_files,
-            highest_id,
-            ui,
-        )?);
+        let target = aging.into_target();
+        let mut model = with_control(spec, target, &hot_files, highest_id, ui)?;
+        model.device = life.and_then(Life::end);
+        models.push(model);
     }
     Ok(Again { models, hot_files })
 }
@@ -152,6 +160,7 @@ fn with_control(
         control,
         hot_files,
         control_hot_files,
+        device: None,
         first_free_id,
     })
 }

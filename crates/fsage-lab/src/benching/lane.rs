@@ -10,8 +10,8 @@ use crate::watch::Watch;
 use fsage_bench::benchmarks::free_space::FREE_SPACE;
 use fsage_bench::real::{RealOptions, RealPlace, RealStand};
 use fsage_bench::{
-    BenchError, Benchmark, Case, FileKey, LeftOut, Progress, Results, SimulatedStand, Site, Stand,
-    Subject,
+    BenchError, Benchmark, Case, FileKey, FlashFacts, LeftOut, Progress, Results, SimulatedStand,
+    Site, Stand, Subject,
 };
 use fsage_core::FileId;
 use fsage_core::io::AnyHosted;
@@ -63,6 +63,8 @@ pub struct Suited {
     pub caches: Option<&'static str>,
     /// How far a copied free map of a real file system is from the one that was to be copied, in percent.
     pub free_map_off_percent: BTreeMap<State, f64>,
+    /// Where the pages of files lie on a flash device.
+    pub flash: BTreeMap<State, FlashFacts>,
 }
 
 /// The same in one state.
@@ -71,6 +73,7 @@ struct Outcome {
     left_out: Vec<LeftOut>,
     caches: Option<&'static str>,
     free_map_off_percent: Option<f64>,
+    flash: Option<FlashFacts>,
 }
 
 impl Lane {
@@ -97,10 +100,10 @@ impl Lane {
         };
         let (mut aged, mut control) = (None, None);
         if let Some(model) = lived {
-            aged = Some(Ground::Model(model.aged, model.hot_files));
-            control = Some(Ground::Model(model.control, model.control_hot_files));
+            aged = Some(Ground::Model(model.aged, model.hot_files, model.device));
+            control = Some(Ground::Model(model.control, model.control_hot_files, None));
         }
-        let mut empty = Some(Ground::Model(empty, Vec::new()));
+        let mut empty = Some(Ground::Model(empty, Vec::new(), None));
         for &state in states {
             let ground = match state {
                 State::Aged => aged.take(),
@@ -167,7 +170,7 @@ impl Lane {
     /// That a model fits the drive.
     pub fn check(&self, plan: &Plan) -> crate::Result<()> {
         for (_, ground) in &self.grounds {
-            if let Ground::Model(fs, _) = ground {
+            if let Ground::Model(fs, ..) = ground {
                 self.stand(&**fs, &plan.machine, plan.seed)?;
             }
         }
@@ -191,6 +194,7 @@ impl Lane {
             left_out: Vec::new(),
             caches: None,
             free_map_off_percent: BTreeMap::new(),
+            flash: BTreeMap::new(),
         };
         for (state, ground) in &self.grounds {
             let outcome = match self.run_on(*state, ground, suite, plan, ui)? {
@@ -208,6 +212,9 @@ impl Lane {
             if let Some(off) = outcome.free_map_off_percent {
                 suited.free_map_off_percent.insert(*state, off);
             }
+            suited
+                .flash
+                .extend(outcome.flash.map(|facts| (*state, facts)));
             let left_out = outcome.left_out.into_iter();
             let left_out = left_out.chain(outcome.results.left_out);
             suited.left_out.extend(left_out.map(|left| NotRun {
@@ -244,7 +251,7 @@ impl Lane {
         let what = format!("{} {}", suite.name(), state.as_str());
         let only_free_map = suite.name() == FREE_SPACE.name;
         match ground {
-            Ground::Model(fs, hot_files) => {
+            Ground::Model(fs, hot_files, lived_on) => {
                 let mapped = match &self.model {
                     Some(spec) if only_free_map => match with_free_map_of(&**fs, spec)? {
                         Some(mapped) => Some(mapped),
@@ -256,7 +263,11 @@ impl Lane {
                     Some(mapped) => &**mapped,
                     None => &**fs,
                 };
-                let stand = self.stand(fs, &plan.machine, plan.seed)?;
+                let mut stand = self.stand(fs, &plan.machine, plan.seed)?;
+                if let (Some(device), None) = (lived_on, &mapped) {
+                    stand = stand.lived_on(device);
+                }
+                let flash = stand.flash_facts();
                 let hot_files = if only_free_map { &[][..] } else { hot_files };
                 let site = Site {
                     free_bytes: stand.free_bytes(),
@@ -272,7 +283,7 @@ impl Lane {
                     &what,
                     ui,
                 )
-                .map(Ok)
+                .map(|outcome| Ok(Outcome { flash, ..outcome }))
             }
             Ground::Real(place, existing) => {
                 let place = match (place, only_free_map) {
@@ -318,6 +329,7 @@ impl Lane {
                 Ok(Ok(Outcome {
                     caches: Some(caches),
                     free_map_off_percent,
+                    flash: None,
                     ..outcome
                 }))
             }
@@ -391,6 +403,7 @@ fn run<S: Stand + Send>(
         left_out,
         caches: None,
         free_map_off_percent: None,
+        flash: None,
     })
 }
 

@@ -22,7 +22,7 @@ use clap::ValueEnum;
 use fsage_bench::real::may_drop_all;
 use fsage_bench::{Benchmark, benchmarks};
 use fsage_core::size;
-use fsage_disk::Disk;
+use fsage_disk::{Disk, FlashDrive};
 use fsage_durable::{FolderLock, make_folders};
 use fsage_host::{HostParams, presets};
 use fsage_target::TargetSpec;
@@ -58,6 +58,14 @@ impl Machine {
             host: host.to_owned(),
             params: host_params(host)?,
         })
+    }
+
+    /// The flash device, if the disk is one, and the host above it.
+    fn flash(&self) -> Option<(&FlashDrive, &HostParams)> {
+        match &self.disk {
+            Disk::Flash(drive) => Some((drive, &self.params)),
+            Disk::Rotating(_) | Disk::Null => None,
+        }
     }
 }
 
@@ -357,6 +365,7 @@ fn aged_lanes(
                 &facts,
                 workload,
                 plan.hot_days,
+                plan.machine.flash(),
                 Some(plan.threads),
                 ui,
             )?;

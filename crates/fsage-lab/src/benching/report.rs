@@ -6,7 +6,7 @@ use super::results::{self, Row, State};
 use super::{HOT_FILES, Plan};
 use crate::error::Context;
 use crate::table;
-use fsage_bench::{Measurement, Summary};
+use fsage_bench::{FlashFacts, Measurement, Summary};
 use fsage_durable::PartialFile;
 use fsage_report::chart::{self, Series, size_text};
 use fsage_report::svg::{self, Axis, Panel};
@@ -32,6 +32,8 @@ pub struct Report {
     caches: Option<&'static str>,
     /// How far copied free maps are from those that were to be copied.
     free_map_off_percent: BTreeMap<State, f64>,
+    /// Where the pages of files lie on a flash device.
+    flash: BTreeMap<State, FlashFacts>,
     /// Of hot files, all files among which they are.
     all_files: Option<Files>,
     repetitions: u32,
@@ -74,6 +76,9 @@ pub struct TargetJson {
     host: Option<String>,
     caches: Option<&'static str>,
     free_map_off_percent: BTreeMap<State, f64>,
+    /// Where the pages of files lie on a flash device.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    flash: BTreeMap<State, FlashFacts>,
     all_files: Option<Files>,
     repetitions: u32,
     phases: Vec<Line>,
@@ -94,6 +99,7 @@ impl Report {
             repetitions: plan.repetitions(lane.is_real()),
             caches: suited.caches,
             free_map_off_percent: suited.free_map_off_percent,
+            flash: suited.flash,
             left_out: suited.left_out,
             lines: lines(&suited.rows),
             rows: suited.rows,
@@ -169,6 +175,16 @@ impl Report {
             writeln!(
                 out,
                 "Free map of {state}: {percent:.2} % off the one that it is a copy of."
+            )?;
+        }
+        for (state, facts) in &self.flash {
+            writeln!(
+                out,
+                "Flash of {}: die balance {:.2}, page use {:.2}; write amplification {:.2} so far.",
+                state.as_str(),
+                facts.die_balance,
+                facts.page_use,
+                facts.write_amplification
             )?;
         }
         if let (Some(all), Some(row)) = (self.all_files, self.rows.first()) {
@@ -361,6 +377,7 @@ impl Report {
             host: self.host,
             caches: self.caches,
             free_map_off_percent: self.free_map_off_percent,
+            flash: self.flash,
             all_files: self.all_files,
             repetitions: self.repetitions,
             phases: self.lines,

@@ -79,6 +79,7 @@ impl Sides {
             &mut self.model_counts,
             lenient,
             None,
+            None,
         )?;
         let mut counts = self.kernel_counts;
         let applied = self.directory().apply(events, &mut counts, lenient);

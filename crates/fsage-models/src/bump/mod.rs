@@ -8,7 +8,7 @@ use crate::names::{Entry as Place, File, Names};
 use crate::options::Setting;
 use crate::registry::{AnyModel, Entry, MakeError, Options};
 use crate::told::Told;
-use fsage_core::io::{AnyHosted, Buffer, BufferId, Flush, Io};
+use fsage_core::io::{AnyHosted, Buffer, BufferId, Flush, Hosted, Io};
 use fsage_core::keys::Key;
 use fsage_core::operations::{self, DirIds, Model, Namespace, ROOT, Shortfall};
 use fsage_core::{DirId, FileId, FileKind, FileSystem, Inconsistency, Op, Outcome, StateError};
@@ -161,6 +161,10 @@ impl Bump {
 
 impl AnyModel for Bump {
     fn into_hosted(self: Box<Self>) -> Option<Box<dyn AnyHosted>> {
+        Some(self)
+    }
+
+    fn as_hosted(&mut self) -> Option<&mut dyn Hosted> {
         Some(self)
     }
 }

@@ -3,7 +3,7 @@
 use super::{Cffs, Geometry, Params, params};
 use crate::ParamError;
 use crate::registry::{AnyModel, Entry, MakeError, Options};
-use fsage_core::io::AnyHosted;
+use fsage_core::io::{AnyHosted, Hosted};
 
 /// Its line in the list of models.
 pub static ENTRY: Entry = Entry {
@@ -36,6 +36,10 @@ fn params_of(options: &Options<'_>) -> Result<Params, ParamError> {
 
 impl AnyModel for Cffs {
     fn into_hosted(self: Box<Self>) -> Option<Box<dyn AnyHosted>> {
+        Some(self)
+    }
+
+    fn as_hosted(&mut self) -> Option<&mut dyn Hosted> {
         Some(self)
     }
 }

@@ -251,7 +251,7 @@ impl Cffs {
         match self.params.randomize_first {
             Randomize::Never => false,
             Randomize::Always => true,
-            Randomize::Benchmarks => self.told.is_on(),
+            Randomize::Benchmarks => self.told.is_hosted(),
         }
     }
 

@@ -470,6 +470,10 @@ impl Hosted for Cffs {
         self.settle_all();
     }
 
+    fn tell_follower(&mut self) {
+        self.told.follow();
+    }
+
     fn told(&mut self) -> &mut Vec<Io> {
         self.told.list()
     }

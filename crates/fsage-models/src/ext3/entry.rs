@@ -4,7 +4,7 @@ use super::{Ext3, Geometry, Params, params};
 use crate::ParamError;
 use crate::rearrange::{self, Part, Rearranged, Settings};
 use crate::registry::{AnyModel, Entry, MakeError, Options};
-use fsage_core::io::AnyHosted;
+use fsage_core::io::{AnyHosted, Hosted};
 
 /// Its line in the list of models.
 pub static ENTRY: Entry = Entry {
@@ -54,6 +54,10 @@ impl AnyModel for Ext3 {
     }
 
     fn into_hosted(self: Box<Self>) -> Option<Box<dyn AnyHosted>> {
+        Some(self)
+    }
+
+    fn as_hosted(&mut self) -> Option<&mut dyn Hosted> {
         Some(self)
     }
 }

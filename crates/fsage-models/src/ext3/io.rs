@@ -281,6 +281,10 @@ impl Hosted for Ext3 {
         self.told.turn(on);
     }
 
+    fn tell_follower(&mut self) {
+        self.told.follow();
+    }
+
     fn told(&mut self) -> &mut Vec<Io> {
         self.told.list()
     }

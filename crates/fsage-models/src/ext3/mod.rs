@@ -177,7 +177,7 @@ impl Ext3 {
     /// Files that stay open when an operation ends. Under a host a process has one file open until it writes another.
     fn most_open(&self) -> usize {
         let kept = usize::try_from(self.params.open_files).unwrap_or(usize::MAX);
-        kept.max(usize::from(self.told.is_on()))
+        kept.max(usize::from(self.told.is_hosted()))
     }
 
     /// Closes a file: its window goes.

@@ -4,7 +4,7 @@ use super::{Ext4, Geometry, Params, SyncPolicy, params};
 use crate::ParamError;
 use crate::options::Setting;
 use crate::registry::{AnyModel, Entry, MakeError, Options};
-use fsage_core::io::AnyHosted;
+use fsage_core::io::{AnyHosted, Hosted};
 use fsage_core::operations::Model;
 
 /// Its line in the list of models.
@@ -86,6 +86,10 @@ impl AnyModel for Ext4 {
     }
 
     fn into_hosted(self: Box<Self>) -> Option<Box<dyn AnyHosted>> {
+        Some(self)
+    }
+
+    fn as_hosted(&mut self) -> Option<&mut dyn Hosted> {
         Some(self)
     }
 }

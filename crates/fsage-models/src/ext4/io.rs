@@ -191,7 +191,7 @@ impl Ext4 {
     /// While a host follows, no more data waits than its memory has room for.
     pub(super) fn write_back_if_much(&mut self) {
         let limit = MOST_DELAYED_BYTES / self.geometry.block_bytes;
-        if self.told.is_on() && self.counters.delayed.exact() as u64 > limit {
+        if self.told.is_hosted() && self.counters.delayed.exact() as u64 > limit {
             self.write_back_all();
         }
     }
@@ -233,6 +233,10 @@ impl Searched for Ext4 {
 impl Hosted for Ext4 {
     fn tell(&mut self, on: bool) {
         self.told.turn(on);
+    }
+
+    fn tell_follower(&mut self) {
+        self.told.follow();
     }
 
     fn told(&mut self) -> &mut Vec<Io> {

@@ -6,7 +6,7 @@ use crate::rearrange::{self, Part, Rearranged, Settings};
 use crate::registry::{AnyModel, Entry, MakeError, Options};
 use crate::{ParamError, rearrange::LayerError};
 use fsage_core::Run;
-use fsage_core::io::AnyHosted;
+use fsage_core::io::{AnyHosted, Hosted};
 use std::any::Any;
 
 /// Its line in the list of models.
@@ -67,6 +67,10 @@ fn with_free_map(options: &Options<'_>, free: &[Run]) -> Result<Box<dyn AnyHoste
 
 impl AnyModel for Ffs {
     fn into_hosted(self: Box<Self>) -> Option<Box<dyn AnyHosted>> {
+        Some(self)
+    }
+
+    fn as_hosted(&mut self) -> Option<&mut dyn Hosted> {
         Some(self)
     }
 }

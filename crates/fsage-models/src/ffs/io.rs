@@ -425,6 +425,10 @@ impl Hosted for Ffs {
         self.told.turn(on);
     }
 
+    fn tell_follower(&mut self) {
+        self.told.follow();
+    }
+
     fn told(&mut self) -> &mut Vec<Io> {
         self.told.list()
     }

@@ -162,7 +162,7 @@ impl Ffs {
     /// Whether a file's cluster window outlives the operation: under a host files stay open.
     #[inline]
     fn keeps_windows(&self) -> bool {
-        self.params.keep_clusters || self.is_told()
+        self.params.keep_clusters || self.told.is_hosted()
     }
 
     /// Removes a name; its entry has been seen to. The inode goes with its last name.

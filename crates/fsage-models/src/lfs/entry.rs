@@ -4,7 +4,7 @@ use super::{Geometry, Lfs, Params, Trace, params};
 use crate::ParamError;
 use crate::microscope::{self, Microscope};
 use crate::registry::{AnyModel, Entry, MakeError, Options};
-use fsage_core::io::AnyHosted;
+use fsage_core::io::{AnyHosted, Hosted};
 use std::any::Any;
 
 /// Its line in the list of models.
@@ -54,6 +54,10 @@ impl AnyModel for Lfs {
     }
 
     fn into_hosted(self: Box<Self>) -> Option<Box<dyn AnyHosted>> {
+        Some(self)
+    }
+
+    fn as_hosted(&mut self) -> Option<&mut dyn Hosted> {
         Some(self)
     }
 }

@@ -1,7 +1,7 @@
 //! Takes every operation and does nothing: measures the replay itself.
 
 use crate::registry::{AnyModel, Entry};
-use fsage_core::io::AnyHosted;
+use fsage_core::io::{AnyHosted, Hosted};
 use fsage_core::{
     DirId, FileId, FileSystem, FileView, Geometry, Inconsistency, Layout, Op, Outcome, Run, Space,
     StateError,
@@ -75,6 +75,10 @@ impl FileSystem for Null {
 
 impl AnyModel for Null {
     fn into_hosted(self: Box<Self>) -> Option<Box<dyn AnyHosted>> {
+        None
+    }
+
+    fn as_hosted(&mut self) -> Option<&mut dyn Hosted> {
         None
     }
 }

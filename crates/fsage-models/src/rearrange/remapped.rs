@@ -141,6 +141,10 @@ impl<F: AnyHosted + Clone + Debug + 'static, R: Remap> AnyModel for Remapped<F, 
         Some(self)
     }
 
+    fn as_hosted(&mut self) -> Option<&mut dyn Hosted> {
+        Some(self)
+    }
+
     fn as_rearranged(&self) -> Option<&dyn Rearranged> {
         Some(self)
     }
@@ -202,6 +206,11 @@ impl<F: Hosted, R: Remap> Hosted for Remapped<F, R> {
     fn tell(&mut self, on: bool) {
         self.fs.tell(on);
         self.told.turn(on);
+    }
+
+    fn tell_follower(&mut self) {
+        self.fs.tell_follower();
+        self.told.follow();
     }
 
     fn told(&mut self) -> &mut Vec<Io> {

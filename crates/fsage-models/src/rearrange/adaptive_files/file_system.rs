@@ -87,6 +87,12 @@ impl<F: Hosted> Hosted for AdaptiveFiles<F> {
         self.told.turn(on);
     }
 
+    fn tell_follower(&mut self) {
+        self.outside.tell_follower();
+        self.reserved.tell_follower();
+        self.told.follow();
+    }
+
     fn told(&mut self) -> &mut Vec<Io> {
         self.told.list()
     }

@@ -316,6 +316,10 @@ impl<F: AnyHosted + Clone + Debug + 'static> AnyModel for AdaptiveFiles<F> {
         Some(self)
     }
 
+    fn as_hosted(&mut self) -> Option<&mut dyn Hosted> {
+        Some(self)
+    }
+
     fn as_rearranged(&self) -> Option<&dyn Rearranged> {
         Some(self)
     }
