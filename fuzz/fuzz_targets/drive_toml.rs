@@ -21,11 +21,15 @@ fuzz_target!(|bytes: &[u8]| {
     let end = disk.sectors();
     let mut now_ns = 0;
     for i in 0..64_u64 {
-        let request = Request::new(if i % 3 == 0 {
+        let request = Request::new(
+            if i % 3 == 0 {
                 Access::Write
             } else {
                 Access::Read
-            }, end * (i % 8) / 8, (1 << (i % 9)) as u32);
+            },
+            end * (i % 8) / 8,
+            (1 << (i % 9)) as u32,
+        );
         if disk.takes(request) {
             let service = disk.submit(now_ns + i * 1_000_000, request);
             assert_eq!(service.components.total_ns(), service.service_ns());

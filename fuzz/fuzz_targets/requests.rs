@@ -4,19 +4,27 @@
 
 use fsage_disk::replay::replay;
 use fsage_disk::requests::{RequestError, RequestFile, read_measured, read_vector};
-use fsage_disk::{Drive, RotatingDisk, scheduler};
+use fsage_disk::{Device, Drive, FlashDevice, FlashDrive, RotatingDisk, scheduler};
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
 
 static DISK: LazyLock<RotatingDisk> =
     LazyLock::new(|| RotatingDisk::new(&Drive::preset("wren4").expect("a preset")));
 
+static FLASH: LazyLock<FlashDevice> = LazyLock::new(|| {
+    let drive = FlashDrive::preset("emmc51").expect("a preset");
+    FlashDevice::new(&drive.with_options("size=64M").expect("an option"))
+});
+
 fn look(read: Result<RequestFile, RequestError>, which: usize) {
     match read {
         Ok(file) if file.requests.len() <= 1000 => {
-            let result = replay(&file, &mut DISK.clone(), scheduler::ALL[which % 4]);
-            if let Err(e) = result {
-                assert!(!e.to_string().contains('\n'), "{e}");
+            let devices: [&mut dyn Device; 2] = [&mut DISK.clone(), &mut FLASH.clone()];
+            for device in devices {
+                let result = replay(&file, device, scheduler::ALL[which % 4]);
+                if let Err(e) = result {
+                    assert!(!e.to_string().contains('\n'), "{e}");
+                }
             }
         }
         Ok(_) => {}

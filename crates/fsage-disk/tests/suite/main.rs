@@ -2,6 +2,7 @@
 
 mod common;
 mod drives;
+mod fast24;
 mod fidelity;
 mod flash;
 mod flash_model;

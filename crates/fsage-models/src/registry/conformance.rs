@@ -153,6 +153,10 @@ fn layout_is_sound(fs: &dyn Layout) -> Result<(), TestCaseError> {
 /// Plays operations: every one is answered, checked, and the same the second time; one that is refused changes nothing.
 fn conforms(case: &Case, ops: &[Op]) -> Result<(), TestCaseError> {
     let (mut fs, mut again) = (case.make(), case.make());
+    // Telling a follower changes nothing.
+    if let Some(hosted) = again.as_hosted() {
+        hosted.tell_follower();
+    }
     let mut kept = Kept::begin(&mut *fs, true);
     for (i, op) in ops.iter().enumerate() {
         let before = looks(&*fs);
