@@ -1,0 +1,389 @@
+//! Directories of the workload: making and removing them and what is in them.
+//!
+//! Spec: `docs/spec/xfs.md`, sections 5, 15, 16 and 17.
+
+use super::Xfs;
+use super::chunks;
+use super::data::NoSpace;
+use super::entries::{Entries, Grow, Key, NoBlock, hash_of};
+use super::fork::Fork;
+use super::inode::Kind;
+use super::transaction::Transaction;
+use crate::name_table::Name;
+use crate::names::{Entry as Place, File};
+use fsage_core::operations::ROOT;
+use fsage_core::{DirId, FileId, Outcome};
+
+/// Bytes of an inode for entries: of the root, and of any other.
+const ROOT_ROOM: usize = 336;
+const ROOM: usize = 192;
+/// Targets of symbolic links up to this length lie in the inode; at most so many bytes are allowed.
+const SHORT_LINK: u64 = 192;
+const MOST_LINK: u64 = 1023;
+/// Blocks that are reserved for an entry, and for one that goes.
+const FOR_ENTRY: u32 = 35;
+const FOR_REMOVAL: u32 = 28;
+
+/// A directory.
+#[derive(Clone, Debug)]
+pub(super) struct Dir {
+    pub id: u64,
+    pub name: Name,
+    /// Slot of its inode.
+    pub inode: u32,
+    /// Slot of its parent.
+    pub parent: u32,
+    /// Where its name stands in its parent.
+    pub address: u32,
+    pub entries: Entries,
+    pub alive: bool,
+}
+
+/// Blocks of a directory, in a transaction.
+struct DirBlocks<'a> {
+    fork: Fork<'a>,
+    /// Blocks that the transaction may still take.
+    total: u32,
+}
+
+impl Grow for DirBlocks<'_> {
+    fn add(&mut self, from: u32) -> Result<u32, NoBlock> {
+        let extents = &self.fork.inode.extents;
+        let mut number = from;
+        let mut at = extents.at(from);
+        while let Some(extent) = extents.get(at).filter(|extent| extent.has(number)) {
+            number = extent.end();
+            at += 1;
+        }
+        let next = extents.get(at).copied();
+        let taken = self.fork.fill_hole(number, 1, next, self.total, true);
+        self.total = self.total.saturating_sub(1);
+        taken.map(|_| number).ok_or(NoBlock)
+    }
+
+    fn remove(&mut self, number: u32) {
+        let at = self.fork.inode.extents.at(number);
+        self.fork.remove(at, number..number + 1);
+        self.fork.settle();
+    }
+}
+
+impl Xfs {
+    /// The root, as `mkfs.xfs` makes it.
+    pub(super) fn make_root(&mut self) {
+        let inode = self.keep_inode(self.geometry.root_ino(), Kind::Directory);
+        let entries = Entries::new();
+        self.inodes[inode as usize].size = entries.size_bytes();
+        self.dirs.push(Dir {
+            id: 0,
+            name: Name::directory(0),
+            inode,
+            parent: ROOT,
+            address: 0,
+            entries,
+            alive: true,
+        });
+    }
+
+    fn room(&self, dir: u32) -> usize {
+        if dir == ROOT { ROOT_ROOM } else { ROOM }
+    }
+
+    pub(super) fn key(&self, name: Name) -> Key {
+        self.name_table.with_bytes(name, |bytes| Key {
+            hash: hash_of(bytes),
+            length: bytes.len() as u8,
+        })
+    }
+
+    /// The name of a file that is being made, or that gets a further one.
+    pub(super) fn name_of_new(&mut self, id: FileId) -> Name {
+        match self.next_name.take() {
+            Some(name) => {
+                self.called.insert(id.0, name);
+                name
+            }
+            None => Name::file(id.0),
+        }
+    }
+
+    /// The name that an id stands for.
+    pub(super) fn name_of(&self, id: FileId) -> Name {
+        if self.called.is_empty() {
+            return Name::file(id.0);
+        }
+        let called = self.called.get(&id.0);
+        called.copied().unwrap_or_else(|| Name::file(id.0))
+    }
+
+    /// Puts a name into a directory. Gives where it stands.
+    fn enter(&mut self, tx: &mut Transaction, dir: u32, name: Name, total: u32) -> Result<u32, NoSpace> {
+        let key = self.key(name);
+        let room = self.room(dir);
+        let of = &mut self.dirs[dir as usize];
+        let mut blocks = DirBlocks {
+            fork: Fork {
+                inode: &mut self.inodes[of.inode as usize],
+                space: &mut self.space,
+                tx,
+                was_delayed: false,
+                taken: 0,
+            },
+            total,
+        };
+        let entered = of.entries.insert(key, room, &mut blocks);
+        let inode = of.inode;
+        self.inodes[inode as usize].size = of.entries.size_bytes();
+        self.log_change(inode);
+        if let Ok(address) = entered {
+            self.changed_entry(dir, key, address);
+        }
+        entered.map_err(|NoBlock| NoSpace)
+    }
+
+    /// Takes a name out of a directory.
+    fn leave(&mut self, tx: &mut Transaction, dir: u32, name: Name, address: u32) {
+        let key = self.key(name);
+        self.changed_entry(dir, key, address);
+        let room = self.room(dir);
+        let of = &mut self.dirs[dir as usize];
+        let mut blocks = DirBlocks {
+            fork: Fork {
+                inode: &mut self.inodes[of.inode as usize],
+                space: &mut self.space,
+                tx,
+                was_delayed: false,
+                taken: 0,
+            },
+            total: 0,
+        };
+        of.entries.remove(key, address, room, &mut blocks);
+        let inode = of.inode;
+        self.inodes[inode as usize].size = of.entries.size_bytes();
+        self.log_change(inode);
+    }
+
+    /// Begins a transaction that needs blocks: without them, memory is written back and trimmed.
+    fn begin(&mut self, blocks: u32) -> Result<Transaction, NoSpace> {
+        let blocks = i64::from(blocks);
+        let reserved = self.reserve_or_trim(blocks) || {
+            self.write_back_all();
+            self.reserve_or_trim(blocks)
+        };
+        if reserved {
+            Ok(Transaction::begin(&mut self.space, blocks))
+        } else {
+            Err(NoSpace)
+        }
+    }
+
+    fn reserve_or_trim(&mut self, blocks: i64) -> bool {
+        self.space.reserve(blocks, false) || {
+            self.trim_all(false);
+            self.space.reserve(blocks, false)
+        }
+    }
+
+    /// Begins a transaction that takes a name away, with blocks if there are any.
+    fn begin_removal(&mut self) -> Transaction {
+        let blocks = i64::from(FOR_REMOVAL);
+        let reserved = self.reserve_or_trim(blocks);
+        Transaction::begin(&mut self.space, if reserved { blocks } else { 0 })
+    }
+
+    /// Inode and name of what is new; without space nothing is left behind. Gives the slot of the inode, and where the
+    /// name stands.
+    fn make(&mut self, dir: u32, name: Name, kind: Kind, link_blocks: u32) -> Result<(u32, u32), Outcome> {
+        let levels = self.geometry.inode_levels();
+        let trees = if self.geometry.features.is_plain() { 1 } else { 2 };
+        let blocks = super::geometry::CHUNK_BLOCKS + trees * levels + FOR_ENTRY + link_blocks;
+        let mut tx = self.begin(blocks).map_err(|NoSpace| Outcome::NoSpace)?;
+        let parent = self.inodes[self.dirs[dir as usize].inode as usize].ino;
+        let ag = if kind == Kind::Directory {
+            let ag = self.rotor % self.geometry.ag_count;
+            self.rotor = self.rotor.wrapping_add(1);
+            ag
+        } else {
+            self.geometry.ag_of_inode(parent).0
+        };
+        let taken = chunks::take_inode(&mut self.chunks, &mut self.space, &mut tx, ag, parent);
+        let Some(ino) = taken else {
+            tx.commit(&mut self.space);
+            return Err(Outcome::NoInode);
+        };
+        self.changed_inode_trees(self.geometry.ag_of_inode(ino).0);
+        let slot = self.keep_inode(ino, kind);
+        let entered = self.enter(&mut tx, dir, name, blocks);
+        tx.commit(&mut self.space);
+        let Ok(address) = entered else {
+            self.release(slot);
+            return Err(Outcome::NoSpace);
+        };
+        self.log_change(slot);
+        Ok((slot, address))
+    }
+
+    /// A file with its name; without space nothing is left behind. Gives the slot of the inode.
+    pub(super) fn make_file(&mut self, id: FileId, dir: u32, kind: Kind, link_blocks: u32) -> Result<u32, Outcome> {
+        let name = self.name_of_new(id);
+        let made = self.make(dir, name, kind, link_blocks);
+        let Ok((inode, address)) = made else {
+            self.called.remove(&id.0);
+            return made.map(|(inode, _)| inode);
+        };
+        let slot = self.names.insert(File {
+            id: id.0,
+            inode,
+            dir,
+            entry: Place::new(address, kind == Kind::Symlink),
+        });
+        self.inodes[inode as usize].file = slot;
+        self.changes.new_file(slot);
+        Ok(inode)
+    }
+
+    /// A symbolic link. A target that is too long for the inode has a block.
+    pub(super) fn make_symlink(&mut self, id: FileId, dir: u32, bytes: u64) -> Outcome {
+        let has_block = bytes > SHORT_LINK;
+        let slot = match self.make_file(id, dir, Kind::Symlink, has_block.into()) {
+            Ok(slot) => slot,
+            Err(outcome) => return outcome,
+        };
+        if bytes > MOST_LINK {
+            return Outcome::TooLarge;
+        }
+        if has_block {
+            let Ok(mut tx) = self.begin(1 + FOR_ENTRY) else {
+                return Outcome::NoSpace;
+            };
+            let mut fork = Fork {
+                inode: &mut self.inodes[slot as usize],
+                space: &mut self.space,
+                tx: &mut tx,
+                was_delayed: false,
+                taken: 0,
+            };
+            let taken = fork.fill_hole(0, 1, None, 1, true);
+            tx.commit(&mut self.space);
+            if taken.is_none() {
+                return Outcome::NoSpace;
+            }
+        }
+        let inode = &mut self.inodes[slot as usize];
+        (inode.size, inode.disk_size) = (bytes, bytes);
+        Outcome::Done
+    }
+
+    /// Removes a name; the file goes with its last one.
+    pub(super) fn remove_name(&mut self, id: FileId, file: u32) {
+        let name = self.name_of(id);
+        let (dir, address) = self.names.place(id, file);
+        let mut tx = self.begin_removal();
+        self.leave(&mut tx, dir, name, address);
+        tx.commit(&mut self.space);
+        self.called.remove(&id.0);
+        let inode = self.inode_of(file);
+        self.log_change(inode);
+        if self.names.unlink(id, file).is_some() {
+            self.release(inode);
+        }
+    }
+
+    /// Puts a further name, or one that moves, into a directory. Gives where it stands.
+    pub(super) fn enter_alone(&mut self, dir: u32, name: Name) -> Result<u32, NoSpace> {
+        let mut tx = self.begin(FOR_ENTRY)?;
+        let entered = self.enter(&mut tx, dir, name, FOR_ENTRY);
+        tx.commit(&mut self.space);
+        entered
+    }
+
+    /// Takes a name out of a directory, in a transaction of its own.
+    fn leave_alone(&mut self, dir: u32, name: Name, address: u32) {
+        let mut tx = self.begin_removal();
+        self.leave(&mut tx, dir, name, address);
+        tx.commit(&mut self.space);
+    }
+
+    /// Moves a name, over another one if one is replaced: then it has that name, where it stands.
+    pub(super) fn move_name(&mut self, id: FileId, file: u32, to: u32, replaced: Option<(FileId, u32)>) -> Outcome {
+        let name = self.name_of(id);
+        let (from, address) = self.names.place(id, file);
+        if let Some((other, gone)) = replaced {
+            let new = self.name_of(other);
+            let (_, taken_over) = self.names.place(other, gone);
+            let old = self.inode_of(gone);
+            self.leave_alone(from, name, address);
+            self.called.remove(&other.0);
+            self.called.insert(id.0, new);
+            self.names.set_place(id, file, to, taken_over);
+            if self.names.unlink(other, gone).is_some() {
+                self.release(old);
+            }
+            return Outcome::Done;
+        }
+        if from == to {
+            return Outcome::Done;
+        }
+        let Ok(new_address) = self.enter_alone(to, name) else {
+            return Outcome::NoSpace;
+        };
+        self.leave_alone(from, name, address);
+        self.names.set_place(id, file, to, new_address);
+        Outcome::Done
+    }
+
+    /// Inode, and name in the parent. Without space nothing is left behind.
+    pub(super) fn new_directory(&mut self, id: DirId, parent: u32) -> Result<u32, Outcome> {
+        let name = self.next_name.take().unwrap_or(Name::directory(id.0));
+        let (inode, address) = self.make(parent, name, Kind::Directory, 0)?;
+        let entries = Entries::new();
+        self.inodes[inode as usize].size = entries.size_bytes();
+        let dir = Dir {
+            id: id.0,
+            name,
+            inode,
+            parent,
+            address,
+            entries,
+            alive: true,
+        };
+        let slot = if let Some(slot) = self.free_dirs.pop() {
+            self.dirs[slot as usize] = dir;
+            slot
+        } else {
+            self.dirs.push(dir);
+            self.dirs.len() as u32 - 1
+        };
+        self.changes.new_directory(slot);
+        Ok(slot)
+    }
+
+    /// Removes an empty directory.
+    pub(super) fn drop_directory(&mut self, slot: u32) {
+        let dir = &mut self.dirs[slot as usize];
+        dir.alive = false;
+        let (name, inode, parent, address) = (dir.name, dir.inode, dir.parent, dir.address);
+        dir.entries = Entries::new();
+        self.leave_alone(parent, name, address);
+        self.release(inode);
+        self.free_dirs.push(slot);
+    }
+
+    /// Moves a directory into another one.
+    pub(super) fn move_dir(&mut self, slot: u32, to: u32) -> Outcome {
+        let dir = &self.dirs[slot as usize];
+        let (name, from, address) = (dir.name, dir.parent, dir.address);
+        if from == to {
+            return Outcome::Done;
+        }
+        let Ok(new_address) = self.enter_alone(to, name) else {
+            return Outcome::NoSpace;
+        };
+        self.leave_alone(from, name, address);
+        let dir = &mut self.dirs[slot as usize];
+        (dir.parent, dir.address) = (to, new_address);
+        let inode = dir.inode;
+        self.log_change(inode);
+        Outcome::Done
+    }
+}
