@@ -21,6 +21,7 @@ models! {
     ffs
     ext3
     ext4
+    xfs
     lfs
     cffs
     null
@@ -33,6 +34,7 @@ mod block_list;
 mod changes;
 mod findings;
 pub mod microscope;
+mod name_table;
 mod names;
 mod options;
 mod pointers;

@@ -61,3 +61,22 @@ impl NameTable {
         take(&bytes[at..])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_a_letter_and_a_number_or_as_given() {
+        let mut table = NameTable::default();
+        let given = table.give(b"README");
+        for (name, text) in [
+            (Name::file(0), "f0"),
+            (Name::directory(9), "d9"),
+            (Name::file(12_345_678_901), "f12345678901"),
+            (given, "README"),
+        ] {
+            table.with_bytes(name, |bytes| assert_eq!(bytes, text.as_bytes()));
+        }
+    }
+}

@@ -31,7 +31,12 @@ pub(super) struct Wish {
 
 impl Space {
     /// Asks the AGs in order, from that of a block on; gives AG, start and length.
-    pub fn take_from_ag(&mut self, tx: &mut Transaction, target: u64, mut request: Request) -> Option<(u32, u32, u32)> {
+    pub fn take_from_ag(
+        &mut self,
+        tx: &mut Transaction,
+        target: u64,
+        mut request: Request,
+    ) -> Option<(u32, u32, u32)> {
         let count = self.geometry.ag_count;
         let lowest = tx.lowest.unwrap_or(0);
         let (asked, near) = (self.geometry.ag_of(target), self.geometry.block_of(target));
@@ -130,13 +135,19 @@ impl Space {
             return match wish.before {
                 Some((end, block)) if self.is_beside(block, block - 1) => {
                     let with_gap = block + gap_before(end);
-                    if self.is_beside(with_gap, block - 1) { with_gap } else { block }
+                    if self.is_beside(with_gap, block - 1) {
+                        with_gap
+                    } else {
+                        block
+                    }
                 }
                 _ => wish.inode_block,
             };
         }
         let near = GAP * u64::from(wish.blocks);
-        let before = wish.before.filter(|&(_, block)| self.is_beside(block, block - 1));
+        let before = wish
+            .before
+            .filter(|&(_, block)| self.is_beside(block, block - 1));
         let left = before.map(|(end, block)| {
             let gap = gap_before(end);
             if gap <= near && self.is_beside(block + gap, block - 1) {
@@ -148,7 +159,11 @@ impl Space {
         let right = wish.behind.map(|(logical, block)| {
             let gap = u64::from(logical - wish.logical);
             let blocks = u64::from(wish.blocks);
-            let is_beside = |back: u64| block.checked_sub(back).is_some_and(|at| self.is_beside(at, block));
+            let is_beside = |back: u64| {
+                block
+                    .checked_sub(back)
+                    .is_some_and(|at| self.is_beside(at, block))
+            };
             if gap <= near && is_beside(gap) {
                 (block - gap, gap)
             } else if is_beside(blocks) {

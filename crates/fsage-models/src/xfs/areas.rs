@@ -87,7 +87,9 @@ impl Areas {
     }
 
     fn find_best(&self, start: u16) -> Option<usize> {
-        self.best.iter().position(|best| best.bytes > 0 && best.start == start)
+        self.best
+            .iter()
+            .position(|best| best.bytes > 0 && best.start == start)
     }
 
     /// Bytes of a free area are put to use.
@@ -104,7 +106,10 @@ impl Areas {
             start: end,
             bytes: area_end - end,
         };
-        let rests: Vec<Area> = [front, back].into_iter().filter(|rest| rest.bytes > 0).collect();
+        let rests: Vec<Area> = [front, back]
+            .into_iter()
+            .filter(|rest| rest.bytes > 0)
+            .collect();
         self.all.splice(at..=at, rests.iter().copied());
         let is_full = self.best[2].bytes > 0;
         if self.find_best(area.start).is_none() {
@@ -129,10 +134,16 @@ impl Areas {
         let at = self.all.partition_point(|area| area.start < start);
         let before = at.checked_sub(1).map(|at| self.all[at]);
         let before = before.filter(|area| area.start + area.bytes == start);
-        let behind = self.all.get(at).copied().filter(|area| start + bytes == area.start);
+        let behind = self
+            .all
+            .get(at)
+            .copied()
+            .filter(|area| start + bytes == area.start);
         let merged = Area {
             start: before.map_or(start, |area| area.start),
-            bytes: bytes + before.map_or(0, |area| area.bytes) + behind.map_or(0, |area| area.bytes),
+            bytes: bytes
+                + before.map_or(0, |area| area.bytes)
+                + behind.map_or(0, |area| area.bytes),
         };
         let from = at - usize::from(before.is_some());
         let to = at + usize::from(behind.is_some());

@@ -387,7 +387,10 @@ impl<R: Record> Tree<R> {
     }
 
     fn drop_node(&mut self, node: u32, blocks: &mut impl Blocks<R::Block>) {
-        let gone = std::mem::replace(&mut self.nodes[node as usize], Node::new(R::Block::default()));
+        let gone = std::mem::replace(
+            &mut self.nodes[node as usize],
+            Node::new(R::Block::default()),
+        );
         self.spare.push(node);
         blocks.give_back(gone.block);
     }
@@ -410,7 +413,9 @@ impl<R: Record> Tree<R> {
             }
             cursor.at[level].1 += 1;
             new = self.make_room(&mut cursor, level, blocks);
-            self.place(&cursor, level, |node, at| node.children.insert(at, (key, child)));
+            self.place(&cursor, level, |node, at| {
+                node.children.insert(at, (key, child))
+            });
         }
     }
 
@@ -428,14 +433,20 @@ impl<R: Record> Tree<R> {
         let left = self.root;
         let mut root = Node::new(blocks.take(self.nodes[left as usize].block));
         for half in [left, right] {
-            root.children.push((self.nodes[half as usize].first_key(level), half));
+            root.children
+                .push((self.nodes[half as usize].first_key(level), half));
         }
         self.root = self.add_node(root);
         self.levels += 1;
     }
 
     /// Makes room for an entry at a cursor. Gives the node that came to be.
-    fn make_room(&mut self, cursor: &mut Cursor, level: usize, blocks: &mut impl Blocks<R::Block>) -> Option<u32> {
+    fn make_room(
+        &mut self,
+        cursor: &mut Cursor,
+        level: usize,
+        blocks: &mut impl Blocks<R::Block>,
+    ) -> Option<u32> {
         let (node, position) = cursor.at[level];
         let (node, position) = (node as usize, usize::from(position));
         let len = self.nodes[node].len(level);
@@ -501,7 +512,12 @@ impl<R: Record> Tree<R> {
         }
     }
 
-    fn split(&mut self, cursor: &mut Cursor, level: usize, blocks: &mut impl Blocks<R::Block>) -> u32 {
+    fn split(
+        &mut self,
+        cursor: &mut Cursor,
+        level: usize,
+        blocks: &mut impl Blocks<R::Block>,
+    ) -> u32 {
         let (node, position) = cursor.at[level];
         let left = &mut self.nodes[node as usize];
         let len = left.len(level);
@@ -535,7 +551,12 @@ impl<R: Record> Tree<R> {
     }
 
     /// Takes out an entry. Says whether blocks were joined, so that the entry of one has to go, at the cursor.
-    fn delete_at(&mut self, cursor: &mut Cursor, level: usize, blocks: &mut impl Blocks<R::Block>) -> bool {
+    fn delete_at(
+        &mut self,
+        cursor: &mut Cursor,
+        level: usize,
+        blocks: &mut impl Blocks<R::Block>,
+    ) -> bool {
         let (node, position) = cursor.at[level];
         let (us, at) = (node as usize, usize::from(position) - 1);
         if level == 0 {
@@ -618,7 +639,8 @@ impl<R: Record> Tree<R> {
         let &[(_, child)] = &self.nodes[root].children[..] else {
             return;
         };
-        let fits = self.nodes[child as usize].children.len() <= self.most_in_inode.unwrap_or_default();
+        let fits =
+            self.nodes[child as usize].children.len() <= self.most_in_inode.unwrap_or_default();
         if self.levels > 2 && fits {
             self.nodes[root].children = std::mem::take(&mut self.nodes[child as usize].children);
             self.levels -= 1;
@@ -637,14 +659,22 @@ impl<R: Record> Tree<R> {
                     _ => found.children.iter().map(|child| child.0).collect(),
                 };
                 if !before.iter().chain(&keys).is_sorted_by(|a, b| a < b) {
-                    return Some(format!("records of block {:?} are not in order", found.block));
+                    return Some(format!(
+                        "records of block {:?} are not in order",
+                        found.block
+                    ));
                 }
                 if keys.len() > limits::<R>(level).most {
                     return Some(format!("block {:?} holds too much", found.block));
                 }
-                let leads = |&(key, child): &(R::Key, u32)| self.nodes[child as usize].first_key(level - 1) == key;
+                let leads = |&(key, child): &(R::Key, u32)| {
+                    self.nodes[child as usize].first_key(level - 1) == key
+                };
                 if level > 0 && !found.children.iter().all(leads) {
-                    return Some(format!("keys of block {:?} are not those below it", found.block));
+                    return Some(format!(
+                        "keys of block {:?} are not those below it",
+                        found.block
+                    ));
                 }
                 before = keys.last().copied().or(before);
                 node = found.right;
@@ -715,12 +745,18 @@ mod tests {
             let before = expected.range(..=number).next_back().copied();
             assert_eq!(found.then(|| get(&cursor)).flatten(), before);
             let behind = expected.range(number + 1..).next().copied();
-            assert_eq!(tree.next(&mut cursor).then(|| get(&cursor)).flatten(), behind);
+            assert_eq!(
+                tree.next(&mut cursor).then(|| get(&cursor)).flatten(),
+                behind
+            );
             let (mut cursor, found) = tree.look_up(number, Wanted::AtLeast);
             let behind = expected.range(number..).next().copied();
             assert_eq!(found.then(|| get(&cursor)).flatten(), behind);
             let before = expected.range(..number).next_back().copied();
-            assert_eq!(tree.previous(&mut cursor).then(|| get(&cursor)).flatten(), before);
+            assert_eq!(
+                tree.previous(&mut cursor).then(|| get(&cursor)).flatten(),
+                before
+            );
             assert_eq!(tree.finding(), None);
             assert!(tree.iter().map(|record| &record.0).eq(&expected));
             assert_eq!(tree.last().map(|record| &record.0), expected.last());

@@ -312,7 +312,10 @@ mod tests {
         let node = busy.node(at);
         let [left, right] = node.child;
         for child in node.child.into_iter().filter(|child| *child != NIL) {
-            assert!(!(node.is_red && busy.node(child).is_red), "two red in a row");
+            assert!(
+                !(node.is_red && busy.node(child).is_red),
+                "two red in a row"
+            );
             assert_eq!(busy.node(child).parent, at);
         }
         let count = blacks(busy, left);

@@ -41,7 +41,8 @@ impl Check<'_> {
     fn claim(&mut self, ag: u32, record: Record, owner: &dyn Fn() -> String) {
         let g = &self.fs.geometry;
         let first = g.absolute(g.fsb(ag, record.start));
-        self.used.claim((first, record.blocks.into()), owner, &mut self.found);
+        self.used
+            .claim((first, record.blocks.into()), owner, &mut self.found);
         self.records[ag as usize].push(record);
     }
 
@@ -70,7 +71,11 @@ impl Check<'_> {
                 self.claim_metadata(ag, (references, 1), owners::REFERENCES);
             }
             let owner_blocks = of.owners.iter().flat_map(|tree| tree.all_blocks());
-            let free_space = of.by_start.all_blocks().chain(of.by_length.all_blocks()).chain(owner_blocks);
+            let free_space = of
+                .by_start
+                .all_blocks()
+                .chain(of.by_length.all_blocks())
+                .chain(owner_blocks);
             for block in free_space.chain(of.list.iter().copied()) {
                 self.claim_metadata(ag, (block, 1), owners::AG);
             }
@@ -81,7 +86,11 @@ impl Check<'_> {
             for run in inodes.chunks.iter().flat_map(super::chunks::Chunk::runs) {
                 self.claim_metadata(ag, run, owners::INODES);
             }
-            let mut trees = vec![of.by_start.finding(), of.by_length.finding(), inodes.chunks.finding()];
+            let mut trees = vec![
+                of.by_start.finding(),
+                of.by_length.finding(),
+                inodes.chunks.finding(),
+            ];
             trees.push(inodes.with_free.as_ref().and_then(|tree| tree.finding()));
             trees.push(of.owners.as_ref().and_then(|tree| tree.finding()));
             for finding in trees.into_iter().flatten() {
@@ -105,7 +114,8 @@ impl Check<'_> {
         for slot in self.slots() {
             let inode = &fs.inodes[slot as usize];
             let is_new = used.insert(inode.ino);
-            self.found.expect(is_new, || format!("inode {} has two owners", inode.ino));
+            self.found
+                .expect(is_new, || format!("inode {} has two owners", inode.ino));
             self.extents(inode);
         }
         for ag in 0..g.ag_count {
@@ -121,27 +131,45 @@ impl Check<'_> {
                 for at in (0..super::geometry::CHUNK).filter(|at| chunk.free >> at & 1 == 0) {
                     let ino = g.ino(ag, chunk.first + at);
                     let is_used = used.remove(&ino);
-                    self.found.expect(is_used, || format!("inode {ino} is in use, and nobody's"));
+                    self.found
+                        .expect(is_used, || format!("inode {ino} is in use, and nobody's"));
                 }
             }
-            self.found.compare(&format!("inodes of AG {ag}"), &inodes.count, &count);
-            self.found.compare(&format!("free inodes of AG {ag}"), &inodes.free, &free);
+            self.found
+                .compare(&format!("inodes of AG {ag}"), &inodes.count, &count);
+            self.found
+                .compare(&format!("free inodes of AG {ag}"), &inodes.free, &free);
             if let Some(tree) = &inodes.with_free {
                 let kept: Vec<_> = tree.iter().copied().collect();
-                self.found.compare(&format!("chunks with free inodes of AG {ag}"), &kept, &with_free);
+                self.found.compare(
+                    &format!("chunks with free inodes of AG {ag}"),
+                    &kept,
+                    &with_free,
+                );
             }
         }
         let mut left: Vec<u64> = used.into_iter().collect();
         left.sort_unstable();
-        self.found.expect(left.is_empty(), || format!("inodes {left:?} are free in their chunks"));
+        self.found.expect(left.is_empty(), || {
+            format!("inodes {left:?} are free in their chunks")
+        });
     }
 
     fn extents(&mut self, inode: &Inode) {
         let g = &self.fs.geometry;
         let ino = inode.ino;
-        let apart = inode.extents.windows(2).all(|pair| pair[0].end() <= pair[1].logical);
-        self.found.expect(apart, || format!("inode {ino}: extents overlap in the file"));
-        let real: Vec<&Extent> = inode.extents.iter().filter(|extent| extent.is_real()).collect();
+        let apart = inode
+            .extents
+            .windows(2)
+            .all(|pair| pair[0].end() <= pair[1].logical);
+        self.found.expect(apart, || {
+            format!("inode {ino}: extents overlap in the file")
+        });
+        let real: Vec<&Extent> = inode
+            .extents
+            .iter()
+            .filter(|extent| extent.is_real())
+            .collect();
         for extent in &real {
             let kind = match extent.state() {
                 super::State::Unwritten => Held::Unwritten,
@@ -167,11 +195,14 @@ impl Check<'_> {
                 offset: 0,
                 kind: Held::Tree,
             };
-            self.claim(g.ag_of(block), record, &|| format!("the tree of inode {ino}"));
+            self.claim(g.ag_of(block), record, &|| {
+                format!("the tree of inode {ino}")
+            });
         }
         let kept: Vec<u32> = tree.iter().map(|mapped| mapped.0).collect();
         let counted: Vec<u32> = real.iter().map(|extent| extent.logical).collect();
-        self.found.compare(&format!("the tree of inode {ino}"), &kept, &counted);
+        self.found
+            .compare(&format!("the tree of inode {ino}"), &kept, &counted);
     }
 
     /// What nobody uses is free, by start and by length.
@@ -182,19 +213,32 @@ impl Check<'_> {
             let of = &fs.space.ags[ag as usize];
             let base = g.absolute(g.fsb(ag, 0));
             let mut runs: Vec<(u32, u32)> = Vec::new();
-            for block in (0..g.ag_length(ag)).filter(|block| !self.used.is_used(base + u64::from(*block))) {
+            for block in
+                (0..g.ag_length(ag)).filter(|block| !self.used.is_used(base + u64::from(*block)))
+            {
                 match runs.last_mut() {
                     Some((start, blocks)) if *start + *blocks == block => *blocks += 1,
                     _ => runs.push((block, 1)),
                 }
             }
-            let kept: Vec<(u32, u32)> = of.by_start.iter().map(|run| (run.start, run.blocks)).collect();
-            self.found.compare(&format!("free blocks of AG {ag} by start"), &kept, &runs);
+            let kept: Vec<(u32, u32)> = of
+                .by_start
+                .iter()
+                .map(|run| (run.start, run.blocks))
+                .collect();
+            self.found
+                .compare(&format!("free blocks of AG {ag} by start"), &kept, &runs);
             let free: u32 = runs.iter().map(|run| run.1).sum();
-            self.found.compare(&format!("free blocks of AG {ag}"), &of.free, &free);
+            self.found
+                .compare(&format!("free blocks of AG {ag}"), &of.free, &free);
             runs.sort_unstable_by_key(|&(start, blocks)| (blocks, start));
-            let kept: Vec<(u32, u32)> = of.by_length.iter().map(|run| (run.start, run.blocks)).collect();
-            self.found.compare(&format!("free blocks of AG {ag} by length"), &kept, &runs);
+            let kept: Vec<(u32, u32)> = of
+                .by_length
+                .iter()
+                .map(|run| (run.start, run.blocks))
+                .collect();
+            self.found
+                .compare(&format!("free blocks of AG {ag} by length"), &kept, &runs);
         }
     }
 
@@ -213,10 +257,17 @@ impl Check<'_> {
                 }
             }
             let kept: Vec<Record> = tree.iter().copied().collect();
-            let first = kept.iter().zip(&merged).find(|(kept, counted)| kept != counted);
+            let first = kept
+                .iter()
+                .zip(&merged)
+                .find(|(kept, counted)| kept != counted);
             let right = first.is_none() && kept.len() == merged.len();
             self.found.expect(right, || {
-                format!("owners of AG {ag}: {first:?} differ, {} are kept of {}", kept.len(), merged.len())
+                format!(
+                    "owners of AG {ag}: {first:?} differ, {} are kept of {}",
+                    kept.len(),
+                    merged.len()
+                )
             });
         }
     }
@@ -229,22 +280,37 @@ impl Check<'_> {
         for (ag, of) in fs.space.ags.iter().enumerate() {
             let trees = u64::from(of.by_start.blocks() + of.by_length.blocks() - 2);
             tree_blocks += trees;
-            let owners = of.owners.as_ref().map_or(0, |tree| i64::from(tree.blocks()));
+            let owners = of
+                .owners
+                .as_ref()
+                .map_or(0, |tree| i64::from(tree.blocks()));
             expected += i64::from(of.free) + of.list.len() as i64 + trees as i64;
             expected -= i64::from(of.for_trees.left);
             if of.owners.is_some() {
                 expected += owners - 1 - i64::from(of.for_owners.asked);
             }
             let kept = fs.geometry.kept_for_owners(ag as u32);
-            self.found.compare(&format!("kept for owners in AG {ag}"), &of.for_owners.asked, &kept);
+            self.found.compare(
+                &format!("kept for owners in AG {ag}"),
+                &of.for_owners.asked,
+                &kept,
+            );
         }
-        for inode in self.slots().into_iter().map(|slot| &fs.inodes[slot as usize]) {
+        for inode in self
+            .slots()
+            .into_iter()
+            .map(|slot| &fs.inodes[slot as usize])
+        {
             let delayed = inode.extents.iter().filter(|extent| !extent.is_real());
-            expected -= delayed.map(|extent| i64::from(extent.blocks + extent.reserved())).sum::<i64>();
+            expected -= delayed
+                .map(|extent| i64::from(extent.blocks + extent.reserved()))
+                .sum::<i64>();
         }
         let kept = fs.space.counter.exact() + fs.space.counter.pool();
-        self.found.compare("counter of free blocks", &kept, &expected);
-        self.found.compare("blocks of trees", &fs.space.tree_blocks, &tree_blocks);
+        self.found
+            .compare("counter of free blocks", &kept, &expected);
+        self.found
+            .compare("blocks of trees", &fs.space.tree_blocks, &tree_blocks);
     }
 
     /// Every name stands where its file says, and every directory has the blocks that its entries need.
@@ -274,11 +340,28 @@ impl Check<'_> {
             let mut kept = dir.entries.addresses();
             names.sort_unstable();
             kept.sort_unstable();
-            self.found.compare(&format!("names in directory {id}"), &kept, &names);
-            self.found.compare(&format!("number of names in directory {id}"), &dir.entries.count, &(names.len() as u64));
-            self.found.compare(&format!("size of directory {id}"), &inode.size, &dir.entries.size_bytes());
-            let blocks: Vec<u32> = inode.extents.iter().flat_map(|extent| extent.logical..extent.end()).collect();
-            self.found.compare(&format!("blocks of directory {id}"), &blocks, &dir.entries.numbers());
+            self.found
+                .compare(&format!("names in directory {id}"), &kept, &names);
+            self.found.compare(
+                &format!("number of names in directory {id}"),
+                &dir.entries.count,
+                &(names.len() as u64),
+            );
+            self.found.compare(
+                &format!("size of directory {id}"),
+                &inode.size,
+                &dir.entries.size_bytes(),
+            );
+            let blocks: Vec<u32> = inode
+                .extents
+                .iter()
+                .flat_map(|extent| extent.logical..extent.end())
+                .collect();
+            self.found.compare(
+                &format!("blocks of directory {id}"),
+                &blocks,
+                &dir.entries.numbers(),
+            );
             if let Some(finding) = dir.entries.finding() {
                 self.found.find(|| format!("directory {id}: {finding}"));
             }
@@ -292,18 +375,30 @@ impl Check<'_> {
             let inode = &fs.inodes[slot as usize];
             let ino = inode.ino;
             let end = data::blocks_until(inode.size);
-            let pages = fs.pages(slot).map(|pages| pages.within(0..u32::MAX)).unwrap_or_default();
+            let pages = fs
+                .pages(slot)
+                .map(|pages| pages.within(0..u32::MAX))
+                .unwrap_or_default();
             let fits = pages.last().is_none_or(|last| last.end <= end);
-            self.found.expect(fits, || format!("inode {ino}: blocks behind its end are dirty"));
-            let has_place = pages.iter().cloned().flatten().all(|block| inode.extents.find(block).is_some());
-            self.found.expect(has_place, || format!("inode {ino}: a hole is dirty"));
-            self.found.expect(pages.is_empty() || inode.flags.is_listed || inode.pages > 0, || {
-                format!("inode {ino}: it is dirty, and on no list")
+            self.found.expect(fits, || {
+                format!("inode {ino}: blocks behind its end are dirty")
             });
+            let has_place = pages
+                .iter()
+                .cloned()
+                .flatten()
+                .all(|block| inode.extents.find(block).is_some());
+            self.found
+                .expect(has_place, || format!("inode {ino}: a hole is dirty"));
+            self.found.expect(
+                pages.is_empty() || inode.flags.is_listed || inode.pages > 0,
+                || format!("inode {ino}: it is dirty, and on no list"),
+            );
         }
         for (&ino, &slot) in &fs.tagged {
             let kept = fs.inodes[slot as usize].ino;
-            self.found.compare("inode of a file to be trimmed", &kept, &ino);
+            self.found
+                .compare("inode of a file to be trimmed", &kept, &ino);
         }
         let _ = PER_BLOCK;
     }

@@ -29,8 +29,14 @@ pub(super) struct Chunk {
 impl Record for Chunk {
     type Key = u32;
     type Block = u32;
-    const LEAF: Limits = Limits { most: 252, least: 126 };
-    const NODE: Limits = Limits { most: 505, least: 252 };
+    const LEAF: Limits = Limits {
+        most: 252,
+        least: 126,
+    };
+    const NODE: Limits = Limits {
+        most: 505,
+        least: 252,
+    };
 
     fn key(&self) -> u32 {
         self.first
@@ -110,7 +116,12 @@ struct TreeBlocks<'a> {
 }
 
 impl<'a> TreeBlocks<'a> {
-    fn new(space: &'a mut Space, tx: &'a mut Transaction, ag: u32, purpose: Purpose) -> TreeBlocks<'a> {
+    fn new(
+        space: &'a mut Space,
+        tx: &'a mut Transaction,
+        ag: u32,
+        purpose: Purpose,
+    ) -> TreeBlocks<'a> {
         TreeBlocks {
             space,
             tx,
@@ -123,7 +134,9 @@ impl<'a> TreeBlocks<'a> {
 impl Blocks<u32> for TreeBlocks<'_> {
     fn take(&mut self, near: u32) -> u32 {
         let request = Request::exactly(1, self.purpose);
-        let taken = self.space.take_in_ag(self.tx, self.ag, near, request, false);
+        let taken = self
+            .space
+            .take_in_ag(self.tx, self.ag, near, request, false);
         let (block, _) = taken.expect("blocks for the trees of inodes are kept");
         let reserve = &mut self.space.ags[self.ag as usize].for_trees;
         if self.purpose == Purpose::FreeInodes && reserve.left > 0 {
@@ -132,7 +145,8 @@ impl Blocks<u32> for TreeBlocks<'_> {
             self.tx.took(1);
         }
         let owner = owners::INODE_TREES;
-        self.space.add_metadata_owner(self.ag, (block, 1), owner, Kind::Written);
+        self.space
+            .add_metadata_owner(self.ag, (block, 1), owner, Kind::Written);
         block
     }
 
@@ -142,7 +156,11 @@ impl Blocks<u32> for TreeBlocks<'_> {
             start: block,
             blocks: 1,
             owner: Some(owners::INODE_TREES),
-            kept: if self.purpose == Purpose::FreeInodes { Kept::Trees } else { Kept::No },
+            kept: if self.purpose == Purpose::FreeInodes {
+                Kept::Trees
+            } else {
+                Kept::No
+            },
         });
     }
 }
@@ -195,10 +213,12 @@ impl Inodes {
         };
         let root = self.chunks.root_block();
         let behind = self.newest.map(|first| first / PER_BLOCK + CHUNK_BLOCKS);
-        let mut taken = behind.filter(|behind| *behind < g.ag_length(ag)).and_then(|behind| {
-            let slop = g.inode_align - 1;
-            space.take_in_ag(tx, ag, behind, Request { slop, ..request }, true)
-        });
+        let mut taken = behind
+            .filter(|behind| *behind < g.ag_length(ag))
+            .and_then(|behind| {
+                let slop = g.inode_align - 1;
+                space.take_in_ag(tx, ag, behind, Request { slop, ..request }, true)
+            });
         if taken.is_none() {
             let align = g.inode_align;
             taken = space.take_in_ag(tx, ag, root, Request { align, ..request }, false);
@@ -220,8 +240,13 @@ impl Inodes {
         tx.took(blocks);
         space.add_metadata_owner(ag, (start, blocks), owners::INODES, Kind::Written);
         let inode = start * PER_BLOCK;
-        let first = if blocks == CHUNK_BLOCKS { inode } else { inode / CHUNK * CHUNK };
-        let there = ((1_u32 << (blocks * PER_BLOCK / PER_HOLE)) - 1) << ((inode - first) / PER_HOLE);
+        let first = if blocks == CHUNK_BLOCKS {
+            inode
+        } else {
+            inode / CHUNK * CHUNK
+        };
+        let there =
+            ((1_u32 << (blocks * PER_BLOCK / PER_HOLE)) - 1) << ((inode - first) / PER_HOLE);
         let new = Chunk {
             first,
             holes: !(there as u16),
@@ -229,7 +254,11 @@ impl Inodes {
         };
         (self.count, self.free) = (self.count + new.count(), self.free + new.count());
         self.newest = Some(first);
-        let merged = put_or_merge(&mut self.chunks, new, &mut TreeBlocks::new(space, tx, ag, Purpose::Metadata));
+        let merged = put_or_merge(
+            &mut self.chunks,
+            new,
+            &mut TreeBlocks::new(space, tx, ag, Purpose::Metadata),
+        );
         if let Some(tree) = &mut self.with_free {
             let mut blocks = TreeBlocks::new(space, tx, ag, Purpose::FreeInodes);
             match tree.look_up(first, Wanted::Equal) {
@@ -241,7 +270,13 @@ impl Inodes {
     }
 
     /// Takes a free inode, one near the parent if that is in this AG.
-    fn take_inode(&mut self, space: &mut Space, tx: &mut Transaction, ag: u32, parent: Option<u32>) -> u32 {
+    fn take_inode(
+        &mut self,
+        space: &mut Space,
+        tx: &mut Transaction,
+        ag: u32,
+        parent: Option<u32>,
+    ) -> u32 {
         let mut chunk = self.choose_chunk(parent);
         let at = chunk.first_free();
         chunk.free &= !(1 << at);
@@ -265,14 +300,19 @@ impl Inodes {
         if let Some(parent) = parent {
             return nearest(tree, parent);
         }
-        let newest = self.newest.and_then(|first| get(tree, first, Wanted::Equal));
+        let newest = self
+            .newest
+            .and_then(|first| get(tree, first, Wanted::Equal));
         let first = || get(tree, 0, Wanted::AtLeast);
         newest.or_else(first).expect("the AG has free inodes")
     }
 
     fn choose_without_tree(&mut self, parent: Option<u32>) -> Chunk {
         let near = parent.and_then(|parent| self.search_beside(parent));
-        let newest = || self.newest.and_then(|first| get(&self.chunks, first, Wanted::Equal));
+        let newest = || {
+            self.newest
+                .and_then(|first| get(&self.chunks, first, Wanted::Equal))
+        };
         let newest = near.or_else(|| newest().filter(|chunk| chunk.free_count() > 0));
         let mut all = self.chunks.iter().copied();
         let first = || all.find(|chunk| chunk.free_count() > 0);
@@ -339,7 +379,10 @@ impl Inodes {
         self.free += 1;
         let is_empty = chunk.free == !0;
         if is_empty {
-            self.chunks.delete(cursor, &mut TreeBlocks::new(space, tx, ag, Purpose::Metadata));
+            self.chunks.delete(
+                cursor,
+                &mut TreeBlocks::new(space, tx, ag, Purpose::Metadata),
+            );
             (self.count, self.free) = (self.count - chunk.count(), self.free - chunk.count());
             for (start, blocks) in chunk.runs() {
                 tx.free_later(Free {
@@ -381,7 +424,9 @@ fn nearest(tree: &Tree<Chunk>, parent: u32) -> Chunk {
     }
     let right = get(tree, parent, Wanted::AtLeast);
     let chosen = match (left, right) {
-        (Some(left), Some(right)) if parent - left.first + CHUNK - 1 > right.first - parent => Some(right),
+        (Some(left), Some(right)) if parent - left.first + CHUNK - 1 > right.first - parent => {
+            Some(right)
+        }
         (left, right) => left.or(right),
     };
     chosen.expect("the AG has free inodes")
@@ -431,7 +476,11 @@ impl Side {
     }
 
     fn step(&mut self, tree: &Tree<Chunk>, on: bool) {
-        let moved = if on { tree.next(&mut self.cursor) } else { tree.previous(&mut self.cursor) };
+        let moved = if on {
+            tree.next(&mut self.cursor)
+        } else {
+            tree.previous(&mut self.cursor)
+        };
         self.is_done = !moved;
         self.take(tree);
     }
@@ -468,7 +517,11 @@ pub(super) fn take_inode(
     let is_low = space.counter.estimate() < space.percent(1);
     let mut may_make = !is_full && !is_low;
     let (parent_ag, parent_inode) = g.ag_of_inode(parent);
-    let chunk_blocks = if g.features.is_plain() { CHUNK_BLOCKS } else { HALF };
+    let chunk_blocks = if g.features.is_plain() {
+        CHUNK_BLOCKS
+    } else {
+        HALF
+    };
     for is_first_round in [true, false] {
         for ag in (first..g.ag_count).chain(0..first) {
             let inodes = &mut all[ag as usize];

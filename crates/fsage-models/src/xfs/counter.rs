@@ -53,7 +53,11 @@ impl Counter {
 
     /// Takes blocks if at least `set_aside` are left, or, if it may, from the pool.
     pub fn reserve(&mut self, blocks: i64, set_aside: i64, may_use_pool: bool) -> bool {
-        let batch = if self.exact() < 2 * LARGE_BATCH { 1 } else { LARGE_BATCH };
+        let batch = if self.exact() < 2 * LARGE_BATCH {
+            1
+        } else {
+            LARGE_BATCH
+        };
         self.add(-blocks, batch);
         if self.exact() >= set_aside {
             return true;
@@ -77,7 +81,11 @@ impl Counter {
 
     /// Takes what is kept for trees when the file system is mounted.
     pub fn withhold(&mut self, blocks: i64) {
-        let batch = if self.exact() < 2 * LARGE_BATCH { 1 } else { LARGE_BATCH };
+        let batch = if self.exact() < 2 * LARGE_BATCH {
+            1
+        } else {
+            LARGE_BATCH
+        };
         self.add(-blocks, batch);
     }
 

@@ -70,7 +70,9 @@ impl Xfs {
         let block = block_at(from);
         let extents = &self.inodes[slot as usize].extents;
         let next = extents.at(block);
-        let mapped = extents.get(next).map(|extent| (extent.logical, extent.end()));
+        let mapped = extents
+            .get(next)
+            .map(|extent| (extent.logical, extent.end()));
         let end = match mapped {
             Some((logical, end)) if logical <= block => end,
             _ => self.delay(slot, from, to, mapped.map(|(logical, _)| logical))?,
@@ -96,9 +98,16 @@ impl Xfs {
         let inode = &self.inodes[slot as usize];
         let start = block_at(from);
         let needed = blocks_until(to.min(from + MOST_MAPPED));
-        let clip = |end: u64| end.min(next.unwrap_or(u32::MAX).into()).min(u64::from(start) + u64::from(MOST_BLOCKS));
+        let clip = |end: u64| {
+            end.min(next.unwrap_or(u32::MAX).into())
+                .min(u64::from(start) + u64::from(MOST_BLOCKS))
+        };
         let mut ends = vec![clip(needed.into()) as u32];
-        let beyond = if next.is_none() && to > inode.size { self.beyond(slot, from) } else { 0 };
+        let beyond = if next.is_none() && to > inode.size {
+            self.beyond(slot, from)
+        } else {
+            0
+        };
         if beyond > 0 {
             let end = (to - 1) / CALL * CALL_BLOCKS + beyond;
             ends.push(clip(end.max(needed.into())) as u32);
@@ -124,16 +133,31 @@ impl Xfs {
         let extents = &mut self.inodes[slot as usize].extents;
         let at = extents.at(new.logical);
         let is_delayed = |extent: &&Extent| extent.state() == State::Delayed;
-        let left = at.checked_sub(1).and_then(|at| extents.get(at)).filter(is_delayed);
-        let left = left.filter(|left| left.end() == new.logical && left.blocks + new.blocks <= MOST_BLOCKS);
+        let left = at
+            .checked_sub(1)
+            .and_then(|at| extents.get(at))
+            .filter(is_delayed);
+        let left = left
+            .filter(|left| left.end() == new.logical && left.blocks + new.blocks <= MOST_BLOCKS);
         let left = left.copied();
-        let right = extents.get(at).filter(is_delayed).filter(|right| right.logical == new.end());
+        let right = extents
+            .get(at)
+            .filter(is_delayed)
+            .filter(|right| right.logical == new.end());
         let before = new.blocks + left.map_or(0, |left| left.blocks);
-        let right = right.filter(|right| before + right.blocks <= MOST_BLOCKS).copied();
+        let right = right
+            .filter(|right| before + right.blocks <= MOST_BLOCKS)
+            .copied();
         let blocks = before + right.map_or(0, |right| right.blocks);
-        let sum = new.reserved() + left.map_or(0, |left| left.reserved()) + right.map_or(0, |right| right.reserved());
+        let sum = new.reserved()
+            + left.map_or(0, |left| left.reserved())
+            + right.map_or(0, |right| right.reserved());
         let reserved = worst_tree(blocks).min(sum);
-        let merged = Extent::delayed(left.map_or(new.logical, |left| left.logical), blocks, reserved);
+        let merged = Extent::delayed(
+            left.map_or(new.logical, |left| left.logical),
+            blocks,
+            reserved,
+        );
         match (left.is_some(), right.is_some()) {
             (true, true) => {
                 extents.remove(at);
@@ -179,7 +203,9 @@ impl Xfs {
         }
         blocks = blocks.min(MOST_BEYOND);
         let free = self.space.counter.estimate();
-        let below = (1..=5).filter(|percent| free < self.space.percent(*percent)).count();
+        let below = (1..=5)
+            .filter(|percent| free < self.space.percent(*percent))
+            .count();
         if below > 0 {
             blocks >>= below + 1;
         }
@@ -202,13 +228,19 @@ impl Xfs {
         let (mut block, end) = (blocks_until(from), blocks_until(to));
         while block < end {
             let extents = &self.inodes[slot as usize].extents;
-            let Some(&extent) = extents.get(extents.at(block)).filter(|extent| extent.logical < end) else {
+            let Some(&extent) = extents
+                .get(extents.at(block))
+                .filter(|extent| extent.logical < end)
+            else {
                 break;
             };
             if extent.state() == State::Delayed && self.convert(slot, extent.logical).is_err() {
                 break;
             }
-            block = self.inodes[slot as usize].extents.get(extents_at(self, slot, block)).map_or(end, Extent::end);
+            block = self.inodes[slot as usize]
+                .extents
+                .get(extents_at(self, slot, block))
+                .map_or(end, Extent::end);
         }
         is_dirty
     }
@@ -216,7 +248,11 @@ impl Xfs {
     /// The rest of a block behind a byte becomes zero, if there is something else. Says whether it is dirty then.
     pub(super) fn zero_rest(&mut self, slot: u32, from: u64) -> bool {
         let block = block_at(from);
-        let has_data = match self.inodes[slot as usize].extents.find(block).map(Extent::state) {
+        let has_data = match self.inodes[slot as usize]
+            .extents
+            .find(block)
+            .map(Extent::state)
+        {
             Some(State::Delayed | State::Written) => true,
             Some(State::Unwritten) => self.pages(slot).is_some_and(|pages| pages.has(block)),
             None => false,

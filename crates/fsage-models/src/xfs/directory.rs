@@ -117,7 +117,13 @@ impl Xfs {
     }
 
     /// Puts a name into a directory. Gives where it stands.
-    fn enter(&mut self, tx: &mut Transaction, dir: u32, name: Name, total: u32) -> Result<u32, NoSpace> {
+    fn enter(
+        &mut self,
+        tx: &mut Transaction,
+        dir: u32,
+        name: Name,
+        total: u32,
+    ) -> Result<u32, NoSpace> {
         let key = self.key(name);
         let room = self.room(dir);
         let of = &mut self.dirs[dir as usize];
@@ -193,9 +199,19 @@ impl Xfs {
 
     /// Inode and name of what is new; without space nothing is left behind. Gives the slot of the inode, and where the
     /// name stands.
-    fn make(&mut self, dir: u32, name: Name, kind: Kind, link_blocks: u32) -> Result<(u32, u32), Outcome> {
+    fn make(
+        &mut self,
+        dir: u32,
+        name: Name,
+        kind: Kind,
+        link_blocks: u32,
+    ) -> Result<(u32, u32), Outcome> {
         let levels = self.geometry.inode_levels();
-        let trees = if self.geometry.features.is_plain() { 1 } else { 2 };
+        let trees = if self.geometry.features.is_plain() {
+            1
+        } else {
+            2
+        };
         let blocks = super::geometry::CHUNK_BLOCKS + trees * levels + FOR_ENTRY + link_blocks;
         let mut tx = self.begin(blocks).map_err(|NoSpace| Outcome::NoSpace)?;
         let parent = self.inodes[self.dirs[dir as usize].inode as usize].ino;
@@ -224,7 +240,13 @@ impl Xfs {
     }
 
     /// A file with its name; without space nothing is left behind. Gives the slot of the inode.
-    pub(super) fn make_file(&mut self, id: FileId, dir: u32, kind: Kind, link_blocks: u32) -> Result<u32, Outcome> {
+    pub(super) fn make_file(
+        &mut self,
+        id: FileId,
+        dir: u32,
+        kind: Kind,
+        link_blocks: u32,
+    ) -> Result<u32, Outcome> {
         let name = self.name_of_new(id);
         let made = self.make(dir, name, kind, link_blocks);
         let Ok((inode, address)) = made else {
@@ -305,7 +327,13 @@ impl Xfs {
     }
 
     /// Moves a name, over another one if one is replaced: then it has that name, where it stands.
-    pub(super) fn move_name(&mut self, id: FileId, file: u32, to: u32, replaced: Option<(FileId, u32)>) -> Outcome {
+    pub(super) fn move_name(
+        &mut self,
+        id: FileId,
+        file: u32,
+        to: u32,
+        replaced: Option<(FileId, u32)>,
+    ) -> Outcome {
         let name = self.name_of(id);
         let (from, address) = self.names.place(id, file);
         if let Some((other, gone)) = replaced {

@@ -47,7 +47,8 @@ pub(super) struct Key {
 
 /// The hash of a name.
 pub(super) fn hash_of(name: &[u8]) -> u32 {
-    name.iter().fold(0_u32, |hash, byte| hash.rotate_left(7) ^ u32::from(*byte))
+    name.iter()
+        .fold(0_u32, |hash, byte| hash.rotate_left(7) ^ u32::from(*byte))
 }
 
 /// An entry of a leaf: where a name stands.
@@ -71,7 +72,10 @@ impl Entry {
 /// Data block and byte in it.
 fn place(address: u32) -> (usize, u16) {
     let per_block = u32::from(BYTES) / 8;
-    ((address / per_block) as usize, (address % per_block * 8) as u16)
+    (
+        (address / per_block) as usize,
+        (address % per_block * 8) as u16,
+    )
 }
 
 fn address(block: usize, start: u16) -> u32 {
@@ -156,7 +160,11 @@ impl Leaf {
             (None, None) => return index,
         };
         let gone = |(at, entry): &(usize, &Entry)| entry.is_stale() && *at != keep;
-        let before = self.entries[..index].iter().enumerate().filter(gone).count();
+        let before = self.entries[..index]
+            .iter()
+            .enumerate()
+            .filter(gone)
+            .count();
         let mut at = 0;
         self.entries.retain(|entry| {
             at += 1;
@@ -188,8 +196,12 @@ impl Leaf {
 
     fn find(&self, hash: u32, address: u32) -> Option<usize> {
         let from = self.search(hash);
-        let same = self.entries[from..].iter().take_while(|entry| entry.key.hash == hash);
-        { same }.position(|entry| entry.address == address).map(|at| from + at)
+        let same = self.entries[from..]
+            .iter()
+            .take_while(|entry| entry.key.hash == hash);
+        { same }
+            .position(|entry| entry.address == address)
+            .map(|at| from + at)
     }
 
     fn make_stale(&mut self, at: usize) -> Entry {
@@ -230,7 +242,9 @@ impl Entries {
     /// Length of the directory: `room` bytes are in the inode.
     pub fn size_bytes(&self) -> u64 {
         match &self.form {
-            Form::Short(entries) => short_bytes(entries.iter().map(|entry| entry.key.length)) as u64,
+            Form::Short(entries) => {
+                short_bytes(entries.iter().map(|entry| entry.key.length)) as u64
+            }
             _ => self.data.len() as u64 * u64::from(BYTES),
         }
     }
@@ -238,13 +252,20 @@ impl Entries {
     /// Numbers of its blocks, ascending.
     pub fn numbers(&self) -> Vec<u32> {
         let data = self.data.iter().enumerate();
-        let mut numbers: Vec<u32> = data.filter_map(|(at, data)| data.is_some().then_some(at as u32)).collect();
+        let mut numbers: Vec<u32> = data
+            .filter_map(|(at, data)| data.is_some().then_some(at as u32))
+            .collect();
         match &self.form {
             Form::Short(_) | Form::Block(_) => {}
             Form::Leaf(_) => numbers.push(LEAVES),
             Form::Node(leaves) => {
                 numbers.push(LEAVES);
-                numbers.extend(leaves.iter().map(|leaf| leaf.number).filter(|number| *number != LEAVES));
+                numbers.extend(
+                    leaves
+                        .iter()
+                        .map(|leaf| leaf.number)
+                        .filter(|number| *number != LEAVES),
+                );
                 let indexes = self.data.len().div_ceil(PER_INDEX) as u32;
                 numbers.extend((0..indexes).map(|index| INDEX + index));
             }
@@ -296,7 +317,11 @@ impl Entries {
         let mut free = Vec::new();
         let mut end = FIRST;
         let last = BYTES - table;
-        for (start, bytes) in entries.iter().map(|entry| (entry.place().1, need(entry.key.length))).chain([(last, 0)]) {
+        for (start, bytes) in entries
+            .iter()
+            .map(|entry| (entry.place().1, need(entry.key.length)))
+            .chain([(last, 0)])
+        {
             if start > end {
                 free.push(Area {
                     start: end,
@@ -374,7 +399,9 @@ impl Entries {
 
     /// The largest free area of a data block.
     fn room_in(&self, block: usize) -> u16 {
-        self.data[block].as_ref().map_or(0, |data| data.best()[0].bytes)
+        self.data[block]
+            .as_ref()
+            .map_or(0, |data| data.best()[0].bytes)
     }
 
     fn insert_by_leaf(&mut self, key: Key, grow: &mut impl Grow) -> Result<u32, NoBlock> {
@@ -384,7 +411,11 @@ impl Entries {
         let bytes = need(key.length);
         let mut index = leaf.search(key.hash);
         let mut chosen = None;
-        while let Some(entry) = leaf.entries.get(index).filter(|entry| entry.key.hash == key.hash) {
+        while let Some(entry) = leaf
+            .entries
+            .get(index)
+            .filter(|entry| entry.key.hash == key.hash)
+        {
             if !entry.is_stale() && self.room_in(entry.place().0) >= bytes {
                 chosen = Some(entry.place().0);
                 break;
@@ -411,8 +442,13 @@ impl Entries {
             }
         }
         let grows_table = chosen.is_none() && missing == 0;
-        let needed = if leaf.stale == 0 { usize::from(ENTRY) } else { 0 } + if grows_table { 2 } else { 0 };
-        let used = usize::from(HEADER) + 4 + usize::from(ENTRY) * leaf.entries.len() + 2 * self.data.len();
+        let needed = if leaf.stale == 0 {
+            usize::from(ENTRY)
+        } else {
+            0
+        } + if grows_table { 2 } else { 0 };
+        let used =
+            usize::from(HEADER) + 4 + usize::from(ENTRY) * leaf.entries.len() + 2 * self.data.len();
         let fits = used + needed <= usize::from(BYTES);
         if !fits && leaf.stale <= 1 {
             self.make_node(grow)?;
@@ -476,7 +512,11 @@ impl Entries {
         loop {
             let leaf = &leaves[at].leaf;
             index = leaf.search(key.hash);
-            while let Some(entry) = leaf.entries.get(index).filter(|entry| entry.key.hash == key.hash) {
+            while let Some(entry) = leaf
+                .entries
+                .get(index)
+                .filter(|entry| entry.key.hash == key.hash)
+            {
                 if !entry.is_stale() {
                     let block = entry.place().0;
                     same_index = Some(block / PER_INDEX);
@@ -493,7 +533,9 @@ impl Entries {
             at += 1;
         }
         if chosen.is_none() {
-            let fits = |&block: &usize| Some(block / PER_INDEX) != same_index && self.room_in(block) >= bytes;
+            let fits = |&block: &usize| {
+                Some(block / PER_INDEX) != same_index && self.room_in(block) >= bytes
+            };
             chosen = (0..self.data.len()).rev().find(fits);
         }
         let block = match chosen {
@@ -554,7 +596,10 @@ impl Entries {
                 let at = leaf.find(key.hash, address).expect("an entry of the table");
                 leaf.make_stale(at);
                 let (start, bytes) = (place(address).1, need(key.length));
-                self.data[0].as_mut().expect("the only block").free(start, bytes);
+                self.data[0]
+                    .as_mut()
+                    .expect("the only block")
+                    .free(start, bytes);
                 self.shrink_block(room, grow);
             }
             Form::Leaf(leaf) => {
@@ -565,8 +610,11 @@ impl Entries {
             }
             Form::Node(leaves) => {
                 let first = leaves.partition_point(|leaf| leaf.leaf.last_hash() < key.hash);
-                let mut found = (first..leaves.len()).map(|at| (at, leaves[at].leaf.find(key.hash, address)));
-                let (at, entry) = found.find(|(_, found)| found.is_some()).expect("an entry of a leaf");
+                let mut found =
+                    (first..leaves.len()).map(|at| (at, leaves[at].leaf.find(key.hash, address)));
+                let (at, entry) = found
+                    .find(|(_, found)| found.is_some())
+                    .expect("an entry of a leaf");
                 leaves[at].leaf.make_stale(entry.unwrap_or_default());
                 self.leave_data(key, address, grow);
                 self.join_leaves(at, grow);
@@ -605,7 +653,11 @@ impl Entries {
             return;
         };
         let named = |entry: &&Entry| !entry.is_stale() && entry.place().1 >= FIRST;
-        let lengths = leaf.entries.iter().filter(named).map(|entry| entry.key.length);
+        let lengths = leaf
+            .entries
+            .iter()
+            .filter(named)
+            .map(|entry| entry.key.length);
         if short_bytes(lengths) > room {
             return;
         }
@@ -619,7 +671,10 @@ impl Entries {
     /// The leaf goes into the only data block if it fits.
     fn shrink_leaf(&mut self, room: usize, grow: &mut impl Grow) {
         while let [_, .., last] = &self.data[..] {
-            if last.as_ref().is_none_or(|data| data.best()[0].bytes != EMPTY) {
+            if last
+                .as_ref()
+                .is_none_or(|data| data.best()[0].bytes != EMPTY)
+            {
                 return;
             }
             self.drop_data_block(self.data.len() - 1, grow);
@@ -681,7 +736,8 @@ impl Entries {
         let [only] = &mut leaves[..] else {
             return;
         };
-        let used = usize::from(HEADER) + usize::from(ENTRY) * only.leaf.live() + 4 + 2 * self.data.len();
+        let used =
+            usize::from(HEADER) + usize::from(ENTRY) * only.leaf.live() + 4 + 2 * self.data.len();
         if used > usize::from(BYTES) || self.data.len() > PER_INDEX {
             return;
         }
@@ -700,7 +756,9 @@ impl Entries {
         };
         let all = leaves.into_iter().flatten();
         let named = |entry: &&Entry| !entry.is_stale() && entry.address >= address(0, FIRST);
-        all.filter(named).map(|entry| (entry.key.hash, entry.address)).collect()
+        all.filter(named)
+            .map(|entry| (entry.key.hash, entry.address))
+            .collect()
     }
 
     /// What does not fit together, if anything.
@@ -716,16 +774,25 @@ impl Entries {
         }
         let stale: usize = leaves.iter().map(|leaf| leaf.stale).sum();
         if entries.iter().filter(|entry| entry.is_stale()).count() != stale {
-            return Some(format!("{stale} stale entries are counted, others are there"));
+            return Some(format!(
+                "{stale} stale entries are counted, others are there"
+            ));
         }
         let mut used = vec![0_u32; self.data.len()];
         for entry in entries.iter().filter(|entry| !entry.is_stale()) {
             let (block, start) = entry.place();
             let bytes = need(entry.key.length);
             let areas = self.data.get(block)?.as_ref();
-            let is_free = |areas: &Areas| areas.all().iter().any(|area| area.start < start + bytes && start < area.start + area.bytes);
+            let is_free = |areas: &Areas| {
+                areas
+                    .all()
+                    .iter()
+                    .any(|area| area.start < start + bytes && start < area.start + area.bytes)
+            };
             if areas.is_none_or(is_free) {
-                return Some(format!("an entry at {start} of block {block} stands where nothing is in use"));
+                return Some(format!(
+                    "an entry at {start} of block {block} stands where nothing is in use"
+                ));
             }
             used[block] += u32::from(bytes);
         }
@@ -795,7 +862,10 @@ fn insert_in_table(leaf: &mut Leaf, entry: Entry) {
     }
     leaf.stale -= 1;
     let low = leaf.entries[..index].iter().rposition(Entry::is_stale);
-    let high = leaf.entries[index..].iter().position(Entry::is_stale).map(|at| index + at);
+    let high = leaf.entries[index..]
+        .iter()
+        .position(Entry::is_stale)
+        .map(|at| index + at);
     match (low, high) {
         (Some(low), high) if high.is_none_or(|high| index - 1 - low <= high - (index - 1)) => {
             leaf.entries[low..index].rotate_left(1);

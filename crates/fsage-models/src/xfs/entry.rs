@@ -19,7 +19,11 @@ pub static ENTRY: Entry = Entry {
         "xfs",
         "XFS of Linux 6.18, simulated",
         params::KEYS,
-        |options| Ok(Box::new(Xfs::new(params_of(options)?).map_err(MakeError::sizes)?)),
+        |options| {
+            Ok(Box::new(
+                Xfs::new(params_of(options)?).map_err(MakeError::sizes)?,
+            ))
+        },
         |options| {
             let geometry = Geometry::mkfs(&params_of(options)?);
             geometry.map(drop).map_err(MakeError::sizes)

@@ -131,7 +131,12 @@ impl Xfs {
     }
 
     /// Gives places to a range of a file without writing it, and to what of it was delayed.
-    pub(super) fn allocate_range(&mut self, slot: u32, offset: u64, bytes: u64) -> Result<(), NoSpace> {
+    pub(super) fn allocate_range(
+        &mut self,
+        slot: u32,
+        offset: u64,
+        bytes: u64,
+    ) -> Result<(), NoSpace> {
         let end = offset + bytes;
         if bytes == 0 {
             return Ok(());
@@ -167,7 +172,12 @@ impl Xfs {
     }
 
     /// A part of a hole gets a place; gives how much of it.
-    fn allocate_hole(&mut self, slot: u32, hole: Range<u32>, next: Option<Extent>) -> Result<u32, NoSpace> {
+    fn allocate_hole(
+        &mut self,
+        slot: u32,
+        hole: Range<u32>,
+        next: Option<Extent>,
+    ) -> Result<u32, NoSpace> {
         let blocks = (hole.end - hole.start).min(super::inode::MOST_BLOCKS);
         let mut reserved = i64::from(blocks) + FOR_FALLOCATE;
         if !self.space.reserve(reserved, false) {
@@ -304,9 +314,15 @@ impl Fork<'_> {
     pub(super) fn remove_delayed(&mut self, at: usize, from: u32) {
         let old = self.inode.extents[at];
         let left = from - old.logical;
-        let reserved = if left > 0 { worst_tree(left).min(old.reserved()) } else { 0 };
+        let reserved = if left > 0 {
+            worst_tree(left).min(old.reserved())
+        } else {
+            0
+        };
         if left > 0 {
-            self.inode.extents.set(at, Extent::delayed(old.logical, left, reserved));
+            self.inode
+                .extents
+                .set(at, Extent::delayed(old.logical, left, reserved));
         } else {
             self.inode.extents.remove(at);
         }
@@ -323,7 +339,9 @@ impl Fork<'_> {
         total: u32,
         is_written: bool,
     ) -> Option<(u64, u32)> {
-        let behind = next.filter(Extent::is_real).map(|next| (next.logical, next.start()));
+        let behind = next
+            .filter(Extent::is_real)
+            .map(|next| (next.logical, next.start()));
         let wish = Wish {
             logical,
             blocks,
@@ -331,7 +349,11 @@ impl Fork<'_> {
             before: self.before(logical),
             behind,
             is_at_end: next.is_none(),
-            purpose: if is_written { Purpose::Metadata } else { self.purpose() },
+            purpose: if is_written {
+                Purpose::Metadata
+            } else {
+                self.purpose()
+            },
             total,
             levels: self.levels(),
         };

@@ -3,7 +3,7 @@
 //! Spec: `docs/spec/xfs.md`, sections 13, 18 and 25. Source: `xfs_bmap.c`.
 
 use super::btree::{Blocks, Tree};
-use super::inode::{Extent, Inode, Kind, Mapped, MOST_BLOCKS};
+use super::inode::{Extent, Inode, Kind, MOST_BLOCKS, Mapped};
 use super::owners::{self, Change, Owned, What};
 use super::space::{Purpose, Request, Space};
 use super::transaction::{Free, Kept, Transaction};
@@ -11,7 +11,11 @@ use std::ops::Range;
 
 /// Extents that an inode holds, and entries of the root of a tree in it.
 fn room(inode: &Inode, root_ino: u64) -> (usize, usize) {
-    if inode.ino == root_ino { (21, 20) } else { (12, 11) }
+    if inode.ino == root_ino {
+        (21, 20)
+    } else {
+        (12, 11)
+    }
 }
 
 /// Most blocks of a tree of extents that so many blocks may need.
@@ -50,14 +54,19 @@ impl TreeBlocks<'_> {
         }
         self.taken += 1;
         let kind = owners::Kind::Tree;
-        self.space.add_metadata_owner(ag, (block, 1), self.ino as i64, kind);
+        self.space
+            .add_metadata_owner(ag, (block, 1), self.ino as i64, kind);
         Some(self.space.geometry.fsb(ag, block))
     }
 }
 
 impl Blocks<u64> for TreeBlocks<'_> {
     fn take(&mut self, near: u64) -> u64 {
-        let leaves = if self.tx.lowest.is_some() { 0 } else { self.levels };
+        let leaves = if self.tx.lowest.is_some() {
+            0
+        } else {
+            self.levels
+        };
         let taken = self.take_near(near, leaves);
         let taken = taken.or_else(|| self.take_near(0, 0));
         taken.expect("blocks for trees of extents are set aside")
@@ -137,12 +146,15 @@ impl Fork<'_> {
         let left = self.left_of(at, &new);
         let right = self.right_of(at, &new);
         let both = left.zip(right);
-        let fits = both.is_none_or(|(left, right)| left.blocks + new.blocks + right.blocks <= MOST_BLOCKS);
+        let fits =
+            both.is_none_or(|(left, right)| left.blocks + new.blocks + right.blocks <= MOST_BLOCKS);
         match (left, right.filter(|_| fits)) {
             (Some(left), Some(right)) => {
                 self.drop_record(right.logical);
                 self.inode.extents.remove(at);
-                self.inode.extents.set(at - 1, left.longer(new.blocks + right.blocks));
+                self.inode
+                    .extents
+                    .set(at - 1, left.longer(new.blocks + right.blocks));
             }
             (Some(left), None) => self.inode.extents.set(at - 1, left.longer(new.blocks)),
             (None, Some(right)) => {
@@ -198,12 +210,16 @@ impl Fork<'_> {
         let left = self.left_of(at, &piece).filter(|_| is_front);
         let right = self.right_of(at + 1, &piece).filter(|_| is_end);
         match (is_front, is_end, left, right) {
-            (true, true, Some(left), Some(right)) if left.blocks + piece.blocks + right.blocks <= MOST_BLOCKS => {
+            (true, true, Some(left), Some(right))
+                if left.blocks + piece.blocks + right.blocks <= MOST_BLOCKS =>
+            {
                 self.drop_record(right.logical);
                 self.drop_record(whole.logical);
                 self.inode.extents.remove(at);
                 self.inode.extents.remove(at);
-                self.inode.extents.set(at - 1, left.longer(piece.blocks + right.blocks));
+                self.inode
+                    .extents
+                    .set(at - 1, left.longer(piece.blocks + right.blocks));
             }
             (true, true, Some(left), _) => {
                 self.drop_record(whole.logical);
@@ -268,7 +284,9 @@ impl Fork<'_> {
             }
             (false, true) => self.inode.extents.set(at, whole.until(gone.logical)),
             (false, false) => {
-                self.change_tree(|tree, blocks| tree.put_behind(whole.logical, Mapped(gone.end()), blocks));
+                self.change_tree(|tree, blocks| {
+                    tree.put_behind(whole.logical, Mapped(gone.end()), blocks)
+                });
                 self.inode.extents.set(at, whole.until(gone.logical));
                 self.inode.extents.insert(at + 1, whole.from(gone.end()));
             }
@@ -327,7 +345,9 @@ impl Fork<'_> {
                 are_reserved: self.was_delayed,
                 taken: 0,
             };
-            let leaf = blocks.take_near(near, 0).unwrap_or_else(|| blocks.take(near));
+            let leaf = blocks
+                .take_near(near, 0)
+                .unwrap_or_else(|| blocks.take(near));
             self.taken += 1;
             self.inode.tree = Some(Box::new(Tree::in_inode(most_in_root, leaf, records)));
         } else if let Some(tree) = self.inode.tree.take() {
@@ -361,6 +381,10 @@ impl Fork<'_> {
 
     /// Whether this is the inode of a file or a link, whose blocks hold data.
     pub fn purpose(&self) -> Purpose {
-        if self.inode.kind == Kind::File { Purpose::Data } else { Purpose::Metadata }
+        if self.inode.kind == Kind::File {
+            Purpose::Data
+        } else {
+            Purpose::Metadata
+        }
     }
 }

@@ -141,8 +141,9 @@ impl Geometry {
 
     fn log_size(&self, asked_bytes: Option<u64>) -> Result<u32, MkfsError> {
         let least = self.features.least_log();
-        // Behind it the AG needs a list of free blocks.
-        let most = u64::from(self.ag_blocks - self.log_start - 5).min(MOST_LOG);
+        // Behind it the AG needs a list of free blocks, and where it is the only one, a chunk of inodes.
+        let behind = if self.ag_count == 1 { 5 + 3 * CHUNK_BLOCKS } else { 5 };
+        let most = u64::from(self.ag_blocks - self.log_start - behind).min(MOST_LOG);
         let usual = match self.blocks {
             ..SMALL_BLOCKS => least,
             blocks => (blocks / 2048).max(USUAL_LOG).min(most),
@@ -206,9 +207,16 @@ impl Geometry {
         }
     }
 
+    /// Blocks in the free list of a fresh AG: none where there are too few.
+    pub(super) fn fresh_list(&self, ag: u32) -> u32 {
+        let blocks = if self.features.has_owners() { 6 } else { 4 };
+        let left = self.ag_length(ag) - self.behind_metadata(ag);
+        if left < blocks { 0 } else { blocks }
+    }
+
     /// First block of the first chunk of inodes, in AG 0.
     pub(super) fn root_chunk(&self) -> u32 {
-        let free = self.behind_metadata(0) + self.features.fresh_list();
+        let free = self.behind_metadata(0) + self.fresh_list(0);
         free.next_multiple_of(self.inode_align)
     }
 
@@ -241,7 +249,11 @@ impl Geometry {
 
     /// Blocks of an AG for which trees are reckoned with.
     fn reckoned(&self, ag: u32) -> u64 {
-        let log = if ag == self.log_ag { self.log_blocks } else { 0 };
+        let log = if ag == self.log_ag {
+            self.log_blocks
+        } else {
+            0
+        };
         u64::from(self.ag_length(ag) - log)
     }
 

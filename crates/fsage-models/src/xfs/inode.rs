@@ -211,7 +211,8 @@ impl Extents {
 
     /// The extent that has a block.
     pub fn find(&self, block: u32) -> Option<&Extent> {
-        self.get(self.at(block)).filter(|extent| extent.logical <= block)
+        self.get(self.at(block))
+            .filter(|extent| extent.logical <= block)
     }
 
     /// The block behind the last extent.
@@ -231,8 +232,14 @@ pub(super) struct Mapped(pub u32);
 impl Record for Mapped {
     type Key = u32;
     type Block = u64;
-    const LEAF: Limits = Limits { most: 251, least: 125 };
-    const NODE: Limits = Limits { most: 251, least: 125 };
+    const LEAF: Limits = Limits {
+        most: 251,
+        least: 125,
+    };
+    const NODE: Limits = Limits {
+        most: 251,
+        least: 125,
+    };
 
     fn key(&self) -> u32 {
         self.0
@@ -263,7 +270,10 @@ pub(super) struct Inode {
 
 /// What else is known of an inode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "they are independent of each other"
+)]
 pub(super) struct Flags {
     /// It stands on the list of dirty inodes.
     pub is_listed: bool,
@@ -300,8 +310,12 @@ impl Blocks {
         let from = self.0.partition_point(|range| range.end < new.start);
         let to = self.0.partition_point(|range| range.start <= new.end);
         let touched = &self.0[from..to];
-        let start = touched.first().map_or(new.start, |range| range.start.min(new.start));
-        let end = touched.last().map_or(new.end, |range| range.end.max(new.end));
+        let start = touched
+            .first()
+            .map_or(new.start, |range| range.start.min(new.start));
+        let end = touched
+            .last()
+            .map_or(new.end, |range| range.end.max(new.end));
         self.0.splice(from..to, [start..end]);
     }
 
@@ -314,13 +328,19 @@ impl Blocks {
         }
         let left = self.0[from].start..gone.start;
         let right = gone.end..self.0[to - 1].end;
-        let rests: Vec<_> = [left, right].into_iter().filter(|rest| !rest.is_empty()).collect();
+        let rests: Vec<_> = [left, right]
+            .into_iter()
+            .filter(|rest| !rest.is_empty())
+            .collect();
         self.0.splice(from..to, rests);
     }
 
     /// Those of them that lie in a range.
     pub fn within(&self, range: Range<u32>) -> Vec<Range<u32>> {
-        let all = self.0.iter().map(|own| own.start.max(range.start)..own.end.min(range.end));
+        let all = self
+            .0
+            .iter()
+            .map(|own| own.start.max(range.start)..own.end.min(range.end));
         all.filter(|own| !own.is_empty()).collect()
     }
 
@@ -366,8 +386,17 @@ mod tests {
             extents.insert(at, Extent::real(logical, 100, 2, true));
         }
         assert!(matches!(extents, Extents::Many(_)));
-        assert_eq!(extents.iter().map(|extent| extent.logical).collect::<Vec<_>>(), [0, 4, 8]);
-        assert_eq!((extents.find(5).map(|e| e.logical), extents.find(3)), (Some(4), None));
+        assert_eq!(
+            extents
+                .iter()
+                .map(|extent| extent.logical)
+                .collect::<Vec<_>>(),
+            [0, 4, 8]
+        );
+        assert_eq!(
+            (extents.find(5).map(|e| e.logical), extents.find(3)),
+            (Some(4), None)
+        );
         extents.remove(1);
         assert!(matches!(extents, Extents::Few(2, _)));
         assert_eq!(extents.end(), 10);

@@ -34,7 +34,13 @@ impl Xfs {
     fn data_buffer(&self, inode: &Inode, lbn: u32) -> Buffer {
         let extent = inode.extents.find(lbn).filter(|extent| extent.is_real());
         let fsb = extent.map(|extent| extent.start() + u64::from(lbn - extent.logical));
-        self.buffer(BufferId::Data { ino: inode.ino, lbn }, fsb)
+        self.buffer(
+            BufferId::Data {
+                ino: inode.ino,
+                lbn,
+            },
+            fsb,
+        )
     }
 
     fn inode_buffer(&self, ino: u64) -> Buffer {
@@ -69,7 +75,12 @@ impl Xfs {
     fn changed_free_space(&mut self, ag: u32) {
         let of = &self.space.ags[ag as usize];
         let owners = of.owners.as_ref().map(|tree| tree.root_block());
-        let roots = [Some(0), Some(of.by_start.root_block()), Some(of.by_length.root_block()), owners];
+        let roots = [
+            Some(0),
+            Some(of.by_start.root_block()),
+            Some(of.by_length.root_block()),
+            owners,
+        ];
         for block in roots.into_iter().flatten() {
             self.changed(self.device_buffer(self.geometry.fsb(ag, block)));
         }
@@ -96,7 +107,11 @@ impl Xfs {
             let is_whole = from <= start && to >= end.min(inode.size);
             let is_new = start >= old_size;
             let bytes = (to.min(end) - from.max(start)) as u32;
-            let flush = if is_placed { Flush::Delayed } else { Flush::Held };
+            let flush = if is_placed {
+                Flush::Delayed
+            } else {
+                Flush::Held
+            };
             if is_placed && !is_whole && !is_new {
                 for tree in self.tree_buffers(inode).into_iter().flatten() {
                     self.told.tell(Io::Need(tree));
@@ -132,8 +147,14 @@ impl Xfs {
             let dir = &self.dirs[dir as usize];
             let inode = &self.inodes[dir.inode as usize];
             let blocks = dir.entries.blocks_of(key, address);
-            let buffers: Vec<Buffer> = blocks.into_iter().map(|lbn| self.data_buffer(inode, lbn)).collect();
-            for buffer in buffers.into_iter().filter(|buffer| buffer.start_bytes != NOWHERE) {
+            let buffers: Vec<Buffer> = blocks
+                .into_iter()
+                .map(|lbn| self.data_buffer(inode, lbn))
+                .collect();
+            for buffer in buffers
+                .into_iter()
+                .filter(|buffer| buffer.start_bytes != NOWHERE)
+            {
                 self.changed(buffer);
             }
         }
@@ -147,7 +168,10 @@ impl Xfs {
     }
 
     fn dirty_blocks(&self) -> u64 {
-        let ranges = self.pages.iter().flat_map(|pages| pages.within(0..u32::MAX));
+        let ranges = self
+            .pages
+            .iter()
+            .flat_map(|pages| pages.within(0..u32::MAX));
         ranges.map(|range| u64::from(range.end - range.start)).sum()
     }
 
@@ -169,7 +193,11 @@ impl Xfs {
         let inode = &self.inodes[self.dirs[slot as usize].inode as usize];
         io.push(Io::Need(self.inode_buffer(inode.ino)));
         let buffers = blocks.iter().map(|lbn| self.data_buffer(inode, *lbn));
-        io.extend(buffers.filter(|buffer| buffer.start_bytes != NOWHERE).map(Io::Need));
+        io.extend(
+            buffers
+                .filter(|buffer| buffer.start_bytes != NOWHERE)
+                .map(Io::Need),
+        );
     }
 }
 
@@ -227,7 +255,11 @@ impl Hosted for Xfs {
             return BlockMap::default();
         };
         let in_file = super::data::blocks_until(inode.size);
-        let following = if extent.is_real() { extent.end().min(in_file.max(lbn + 1)) - lbn - 1 } else { 0 };
+        let following = if extent.is_real() {
+            extent.end().min(in_file.max(lbn + 1)) - lbn - 1
+        } else {
+            0
+        };
         BlockMap {
             buffer: Some(self.data_buffer(inode, lbn)),
             following,

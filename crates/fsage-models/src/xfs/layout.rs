@@ -33,7 +33,12 @@ impl Layout for Xfs {
 
     fn space(&self) -> Option<Space> {
         let free: u64 = self.space.ags.iter().map(|ag| u64::from(ag.free)).sum();
-        let sum = |of: fn(&Inodes) -> u32| self.chunks.iter().map(|inodes| u64::from(of(inodes))).sum::<u64>();
+        let sum = |of: fn(&Inodes) -> u32| {
+            self.chunks
+                .iter()
+                .map(|inodes| u64::from(of(inodes)))
+                .sum::<u64>()
+        };
         let made = sum(|inodes| inodes.count);
         let more = self.geometry.most_inodes().saturating_sub(made);
         let more = more.min(free * u64::from(PER_BLOCK));
@@ -124,8 +129,17 @@ impl Watched for Xfs {
 
 impl Xfs {
     /// A file as metrics see it; `extents` is room to put its runs.
-    fn file_view<'a>(&self, slot: u32, file: &File<u32>, extents: &'a mut Vec<Extent>) -> FileView<'a> {
-        let links = if file.entry.is_linked() { self.names.links(slot) } else { 1 };
+    fn file_view<'a>(
+        &self,
+        slot: u32,
+        file: &File<u32>,
+        extents: &'a mut Vec<Extent>,
+    ) -> FileView<'a> {
+        let links = if file.entry.is_linked() {
+            self.names.links(slot)
+        } else {
+            1
+        };
         let parent = self.dirs[file.dir as usize].inode;
         FileView {
             parent_ino: Some(self.inodes[parent as usize].ino),
@@ -143,7 +157,11 @@ impl Xfs {
                 logical_bytes: u64::from(own.logical) * BLOCK,
                 physical_bytes: self.geometry.absolute(own.start()) * BLOCK,
                 length_bytes: u64::from(own.blocks) * BLOCK,
-                flags: if own.state() == State::Unwritten { Extent::UNWRITTEN } else { 0 },
+                flags: if own.state() == State::Unwritten {
+                    Extent::UNWRITTEN
+                } else {
+                    0
+                },
             };
             match extents.last_mut() {
                 Some(last)

@@ -114,7 +114,9 @@ impl Xfs {
     /// Parameters that `mkfs.xfs` refuses.
     pub fn new(params: Params) -> Result<Xfs, MkfsError> {
         let geometry = Geometry::mkfs(&params)?;
-        let chunks = (0..geometry.ag_count).map(|ag| Inodes::new(&geometry, ag)).collect();
+        let chunks = (0..geometry.ag_count)
+            .map(|ag| Inodes::new(&geometry, ag))
+            .collect();
         let mut fs = Xfs {
             space: Space::new(&geometry),
             chunks,
@@ -204,13 +206,19 @@ impl Xfs {
     /// A file is changed today.
     fn note_of_day(&mut self, slot: u32) {
         let inode = &mut self.inodes[slot as usize];
-        if self.params.regime == Regime::PerFile && !std::mem::replace(&mut inode.flags.is_of_day, true) {
+        if self.params.regime == Regime::PerFile
+            && !std::mem::replace(&mut inode.flags.is_of_day, true)
+        {
             self.of_day.push((slot, inode.generation));
         }
     }
 
     /// Runs something on a file that is open meanwhile.
-    fn while_open(&mut self, slot: u32, run: impl FnOnce(&mut Xfs) -> Result<(), NoSpace>) -> Outcome {
+    fn while_open(
+        &mut self,
+        slot: u32,
+        run: impl FnOnce(&mut Xfs) -> Result<(), NoSpace>,
+    ) -> Outcome {
         self.note_of_day(slot);
         let result = run(self);
         self.close(slot);
@@ -318,7 +326,11 @@ impl Model for Xfs {
         let fits = Xfs::fits(0, bytes);
         let outcome = self.while_open(slot, |fs| {
             fs.truncate(slot, 0);
-            if fits { fs.write(slot, 0, bytes) } else { Ok(()) }
+            if fits {
+                fs.write(slot, 0, bytes)
+            } else {
+                Ok(())
+            }
         });
         if fits { outcome } else { Outcome::TooLarge }
     }
@@ -338,7 +350,13 @@ impl Model for Xfs {
         self.remove_name(id, file);
     }
 
-    fn rename(&mut self, id: FileId, file: u32, to: u32, replaced: Option<(FileId, u32)>) -> Outcome {
+    fn rename(
+        &mut self,
+        id: FileId,
+        file: u32,
+        to: u32,
+        replaced: Option<(FileId, u32)>,
+    ) -> Outcome {
         self.move_name(id, file, to, replaced)
     }
 

@@ -40,8 +40,14 @@ pub(super) enum Kind {
 impl Record for Owned {
     type Key = u32;
     type Block = u32;
-    const LEAF: Limits = Limits { most: 168, least: 84 };
-    const NODE: Limits = Limits { most: 91, least: 45 };
+    const LEAF: Limits = Limits {
+        most: 168,
+        least: 84,
+    };
+    const NODE: Limits = Limits {
+        most: 91,
+        least: 45,
+    };
 
     fn key(&self) -> u32 {
         self.start
@@ -71,7 +77,11 @@ impl Owned {
         Owned {
             start,
             blocks: self.blocks - skipped,
-            offset: if self.has_offset() { self.offset + skipped } else { self.offset },
+            offset: if self.has_offset() {
+                self.offset + skipped
+            } else {
+                self.offset
+            },
             ..*self
         }
     }
@@ -113,7 +123,13 @@ impl Space {
     }
 
     /// Blocks of metadata have an owner from now on.
-    pub fn add_metadata_owner(&mut self, ag: u32, (start, blocks): (u32, u32), owner: i64, kind: Kind) {
+    pub fn add_metadata_owner(
+        &mut self,
+        ag: u32,
+        (start, blocks): (u32, u32),
+        owner: i64,
+        kind: Kind,
+    ) {
         if self.geometry.features.has_owners() {
             self.add_owner(
                 ag,
@@ -136,20 +152,41 @@ impl Space {
         let left = found.then(|| tree.get(&cursor).copied()).flatten();
         let left = left.filter(|left| left.is_continued_by(&new));
         let left_cursor = cursor;
-        let right = tree.next(&mut cursor).then(|| tree.get(&cursor).copied()).flatten();
+        let right = tree
+            .next(&mut cursor)
+            .then(|| tree.get(&cursor).copied())
+            .flatten();
         let right = right.filter(|right| new.is_continued_by(right));
         match (left, right) {
             (Some(left), None) => {
                 let end = new.end();
-                tree.update(&left_cursor, Owned { blocks: end - left.start, ..left });
+                tree.update(
+                    &left_cursor,
+                    Owned {
+                        blocks: end - left.start,
+                        ..left
+                    },
+                );
             }
             (Some(left), Some(right)) => {
                 tree.delete(cursor, &mut blocks);
                 let end = right.end();
-                tree.replace(left.start, Owned { blocks: end - left.start, ..left });
+                tree.replace(
+                    left.start,
+                    Owned {
+                        blocks: end - left.start,
+                        ..left
+                    },
+                );
             }
             (None, Some(right)) => {
-                tree.update(&cursor, Owned { blocks: new.blocks + right.blocks, ..new });
+                tree.update(
+                    &cursor,
+                    Owned {
+                        blocks: new.blocks + right.blocks,
+                        ..new
+                    },
+                );
             }
             (None, None) => tree.insert(cursor, new, &mut blocks),
         }
@@ -195,10 +232,14 @@ impl Space {
         };
         let beside = |step: fn(&super::btree::Tree<Owned>, &mut super::btree::Cursor) -> bool| {
             let mut cursor = cursor;
-            step(tree, &mut cursor).then(|| tree.get(&cursor).copied()).flatten()
+            step(tree, &mut cursor)
+                .then(|| tree.get(&cursor).copied())
+                .flatten()
         };
-        let left = beside(|tree, cursor| tree.previous(cursor)).filter(|left| left.is_continued_by(&written));
-        let right = beside(|tree, cursor| tree.next(cursor)).filter(|right| written.is_continued_by(right));
+        let left = beside(|tree, cursor| tree.previous(cursor))
+            .filter(|left| left.is_continued_by(&written));
+        let right =
+            beside(|tree, cursor| tree.next(cursor)).filter(|right| written.is_continued_by(right));
         let grown = |left: Owned, end: u32| Owned {
             blocks: end - left.start,
             ..left

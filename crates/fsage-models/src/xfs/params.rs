@@ -45,11 +45,6 @@ impl Features {
         }
     }
 
-    /// Blocks in the list of free blocks of a fresh AG.
-    pub(super) fn fresh_list(self) -> u32 {
-        if self.has_owners() { 6 } else { 4 }
-    }
-
     /// Blocks of the smallest log.
     pub(super) fn least_log(self) -> u64 {
         match self {
@@ -138,7 +133,8 @@ impl Params {
                     let word = setting.word()?;
                     let known = Features::ALL.into_iter();
                     let features = { known }.find(|features| features.as_str() == word);
-                    params.features = features.ok_or_else(|| setting.bad("default, plain or rmapbt"))?;
+                    params.features =
+                        features.ok_or_else(|| setting.bad("default, plain or rmapbt"))?;
                 }
                 "regime" => {
                     regime = Some(match setting.word()? {
@@ -147,8 +143,11 @@ impl Params {
                         _ => return Err(setting.bad("strict or perfile")),
                     });
                 }
-                "bsize" | "blocksize" | "stripe" | "sunit" | "rtdev" | "realtime" | "quota" | "allocsize" | "inode32" => {
-                    return Err(setting.bad("nothing: the model has blocks of 4K, one device without stripes, no quota"));
+                "bsize" | "blocksize" | "stripe" | "sunit" | "rtdev" | "realtime" | "quota"
+                | "allocsize" | "inode32" => {
+                    return Err(setting.bad(
+                        "nothing: the model has blocks of 4K, one device without stripes, no quota",
+                    ));
                 }
                 _ => return Err(setting.unknown(KEYS)),
             }
@@ -173,7 +172,13 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        for text in ["features=all", "regime=natural", "agcount=x", "bsize=1K", "shade=red"] {
+        for text in [
+            "features=all",
+            "regime=natural",
+            "agcount=x",
+            "bsize=1K",
+            "shade=red",
+        ] {
             assert!(Params::from_options(split(text)).is_err(), "{text}");
         }
     }

@@ -107,16 +107,24 @@ impl Xfs {
             free_count: chunk.free_count(),
             free: chunk.free,
         });
-        let owned = of.owners.iter().flat_map(Tree::iter).map(|owned| OwnedBlocks {
-            start: owned.start,
-            blocks: owned.blocks,
-            owner: owned.owner,
-            offset: owned.offset,
-            is_unwritten: owned.kind == Kind::Unwritten,
-            is_tree: owned.kind == Kind::Tree,
-        });
+        let owned = of
+            .owners
+            .iter()
+            .flat_map(Tree::iter)
+            .map(|owned| OwnedBlocks {
+                start: owned.start,
+                blocks: owned.blocks,
+                owner: owned.owner,
+                offset: owned.offset,
+                is_unwritten: owned.kind == Kind::Unwritten,
+                is_tree: owned.kind == Kind::Tree,
+            });
         AgReport {
-            free: of.by_start.iter().map(|run| (run.start, run.blocks)).collect(),
+            free: of
+                .by_start
+                .iter()
+                .map(|run| (run.start, run.blocks))
+                .collect(),
             list: of.list.iter().copied().collect(),
             by_start: TreeReport::of(&of.by_start),
             by_length: TreeReport::of(&of.by_length),
@@ -153,6 +161,8 @@ impl Xfs {
 
     /// The block at which an extent begins, counted from the start of the device; `None` without a place.
     pub fn start_of(&self, extent: &Extent) -> Option<u64> {
-        extent.is_real().then(|| self.geometry.absolute(extent.start()))
+        extent
+            .is_real()
+            .then(|| self.geometry.absolute(extent.start()))
     }
 }

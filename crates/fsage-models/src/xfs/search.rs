@@ -37,7 +37,8 @@ enum Found {
 impl Space {
     fn usable(&self, ag: u32, run: ByStart, request: &Request) -> Usable {
         let end = run.start + run.blocks;
-        let (mut start, to) = self.log.busy[ag as usize].trim((run.start, end), request.least, request.most);
+        let (mut start, to) =
+            self.log.busy[ag as usize].trim((run.start, end), request.least, request.most);
         let is_cut = (start, to) != (run.start, end);
         let mut blocks = to - start;
         if let Some((first, _)) = request.starts
@@ -82,7 +83,9 @@ impl Space {
 
     /// Takes blocks near a place.
     pub fn take_near(&mut self, ag: u32, target: u32, request: &Request) -> Option<(u32, u32)> {
-        let target = request.starts.map_or(target, |(first, last)| target.clamp(first, last));
+        let target = request
+            .starts
+            .map_or(target, |(first, last)| target.clamp(first, last));
         self.take_found(ag, |space| space.find_near(ag, target, request))
     }
 
@@ -360,7 +363,8 @@ impl Near<'_> {
             through: Through::Lengths,
         };
         let mut length = self.request.most;
-        (lengths.cursor, lengths.is_active) = of.by_length.look_up((length, self.target), Wanted::AtLeast);
+        (lengths.cursor, lengths.is_active) =
+            of.by_length.look_up((length, self.target), Wanted::AtLeast);
         while left.is_active || right.is_active || lengths.is_active {
             if left.look(self, false) {
                 right.walk(self, true);

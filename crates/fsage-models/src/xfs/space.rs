@@ -25,8 +25,14 @@ pub(super) struct ByLength {
     pub blocks: u32,
 }
 
-const FREE_LEAF: Limits = Limits { most: 505, least: 252 };
-const FREE_NODE: Limits = Limits { most: 336, least: 168 };
+const FREE_LEAF: Limits = Limits {
+    most: 505,
+    least: 252,
+};
+const FREE_NODE: Limits = Limits {
+    most: 336,
+    least: 168,
+};
 
 impl Record for ByStart {
     type Key = u32;
@@ -204,7 +210,9 @@ impl Request {
 impl Space {
     /// The free space of a fresh file system.
     pub fn new(geometry: &Geometry) -> Space {
-        let ags = (0..geometry.ag_count).map(|ag| fresh_ag(geometry, ag)).collect();
+        let ags = (0..geometry.ag_count)
+            .map(|ag| fresh_ag(geometry, ag))
+            .collect();
         let mut space = Space {
             geometry: *geometry,
             ags,
@@ -227,16 +235,24 @@ impl Space {
     fn make_first_owners(&mut self) {
         let g = self.geometry;
         for ag in 0..g.ag_count {
-            let mut first = vec![(0, 1, owners::HEADERS), (1, 2, owners::AG), (3, 2, owners::INODE_TREES)];
+            let mut first = vec![
+                (0, 1, owners::HEADERS),
+                (1, 2, owners::AG),
+                (3, 2, owners::INODE_TREES),
+            ];
             first.extend([(5, 1, owners::AG), (6, 1, owners::REFERENCES)]);
             if ag == g.log_ag {
                 first.push((g.log_start, g.log_blocks, owners::LOG));
             }
-            first.push((g.behind_metadata(ag), g.features.fresh_list(), owners::AG));
+            first.push((g.behind_metadata(ag), g.fresh_list(ag), owners::AG));
             if ag == 0 {
-                first.push((g.root_chunk(), super::geometry::CHUNK_BLOCKS, owners::INODES));
+                first.push((
+                    g.root_chunk(),
+                    super::geometry::CHUNK_BLOCKS,
+                    owners::INODES,
+                ));
             }
-            for (start, blocks, owner) in first {
+            for (start, blocks, owner) in first.into_iter().filter(|first| first.1 > 0) {
                 self.add_metadata_owner(ag, (start, blocks), owner, Kind::Written);
             }
         }
@@ -249,7 +265,10 @@ impl Space {
         self.tree_blocks = 0;
         for ag in &self.ags {
             let trees = u64::from(ag.by_start.blocks() + ag.by_length.blocks() - 2);
-            let owners = ag.owners.as_ref().map_or(0, |tree| u64::from(tree.blocks() - 1));
+            let owners = ag
+                .owners
+                .as_ref()
+                .map_or(0, |tree| u64::from(tree.blocks() - 1));
             self.tree_blocks += trees;
             free += u64::from(ag.free) + ag.list.len() as u64 + trees + owners;
         }
@@ -258,7 +277,11 @@ impl Space {
             let of = &mut self.ags[ag as usize];
             let asked = g.kept_for_trees(ag);
             // The tree of references is its root.
-            let used = if asked == 0 { 0 } else { 1 + blocks_of_free_inodes[ag as usize] };
+            let used = if asked == 0 {
+                0
+            } else {
+                1 + blocks_of_free_inodes[ag as usize]
+            };
             of.for_trees = Reserve {
                 asked,
                 left: asked.saturating_sub(used),
@@ -336,7 +359,9 @@ impl Space {
         let (of, most) = (&self.ags[ag as usize], self.geometry.free_levels());
         let target = |levels: u32, most: u32| (levels + 1).min(most) * 2 - 2;
         let owners = of.owners.as_ref();
-        let owners = owners.map_or(0, |tree| target(tree.levels(), self.geometry.owner_levels()));
+        let owners = owners.map_or(0, |tree| {
+            target(tree.levels(), self.geometry.owner_levels())
+        });
         target(of.by_start.levels(), most) + target(of.by_length.levels(), most) + owners
     }
 
@@ -426,7 +451,8 @@ impl Space {
     fn mark(&mut self, ag: u32, start: u32, blocks: u32) {
         let first = u64::from(ag) * u64::from(self.geometry.ag_blocks) + u64::from(start);
         let last = first + u64::from(blocks) - 1;
-        self.changed.mark(first as usize / 64..last as usize / 64 + 1);
+        self.changed
+            .mark(first as usize / 64..last as usize / 64 + 1);
     }
 
     /// Takes blocks out of a run of free ones.
@@ -467,15 +493,26 @@ impl Space {
         let (by_start, by_length, mut source) = self.free_trees(ag);
         let (mut cursor, found) = by_start.look_up(start, Wanted::AtMost);
         let left = found.then(|| by_start.get(&cursor).copied()).flatten();
-        debug_assert!(left.is_none_or(|left| left.start + left.blocks <= start), "{start}+{blocks} in {ag}");
+        debug_assert!(
+            left.is_none_or(|left| left.start + left.blocks <= start),
+            "{start}+{blocks} in {ag}"
+        );
         let left = left.filter(|left| left.start + left.blocks == start);
         let left_cursor = cursor;
-        let right = by_start.next(&mut cursor).then(|| by_start.get(&cursor).copied()).flatten();
-        debug_assert!(right.is_none_or(|right| right.start >= start + blocks), "{start}+{blocks} in {ag}");
+        let right = by_start
+            .next(&mut cursor)
+            .then(|| by_start.get(&cursor).copied())
+            .flatten();
+        debug_assert!(
+            right.is_none_or(|right| right.start >= start + blocks),
+            "{start}+{blocks} in {ag}"
+        );
         let right = right.filter(|right| right.start == start + blocks);
         let merged = ByStart {
             start: left.map_or(start, |left| left.start),
-            blocks: blocks + left.map_or(0, |left| left.blocks) + right.map_or(0, |right| right.blocks),
+            blocks: blocks
+                + left.map_or(0, |left| left.blocks)
+                + right.map_or(0, |right| right.blocks),
         };
         for gone in [left, right].into_iter().flatten() {
             by_length.take((gone.blocks, gone.start), &mut source);
@@ -530,12 +567,15 @@ impl From<ByStart> for ByLength {
 
 /// An AG as `mkfs.xfs` leaves it.
 fn fresh_ag(g: &Geometry, ag: u32) -> Ag {
-    let list = g.behind_metadata(ag)..g.behind_metadata(ag) + g.features.fresh_list();
+    let list = g.behind_metadata(ag)..g.behind_metadata(ag) + g.fresh_list(ag);
     let length = g.ag_length(ag);
     let mut runs = vec![(list.end, length)];
     if ag == 0 {
         let chunk = g.root_chunk();
-        runs = vec![(list.end, chunk), (chunk + super::geometry::CHUNK_BLOCKS, length)];
+        runs = vec![
+            (list.end, chunk),
+            (chunk + super::geometry::CHUNK_BLOCKS, length),
+        ];
     }
     let (mut by_start, mut by_length) = (Tree::new(1), Tree::new(2));
     let mut free = 0;

@@ -54,7 +54,10 @@ impl Xfs {
 
     /// The delayed extents that have dirty blocks in a range get their places.
     fn allocate(&mut self, slot: u32, range: Range<u32>) {
-        let dirty = self.pages(slot).map(|pages| pages.within(range)).unwrap_or_default();
+        let dirty = self
+            .pages(slot)
+            .map(|pages| pages.within(range))
+            .unwrap_or_default();
         for run in dirty {
             let mut block = run.start;
             while block < run.end {
@@ -76,7 +79,10 @@ impl Xfs {
 
     /// What was written back in a range is on disk.
     fn complete(&mut self, slot: u32, range: Range<u32>) {
-        let dirty = self.pages(slot).map(|pages| pages.within(range.clone())).unwrap_or_default();
+        let dirty = self
+            .pages(slot)
+            .map(|pages| pages.within(range.clone()))
+            .unwrap_or_default();
         for run in dirty {
             let mut block = run.start;
             while block < run.end {
@@ -102,7 +108,10 @@ impl Xfs {
     fn mark_written(&mut self, slot: u32, range: Range<u32>) {
         self.touch(slot);
         let is_reserved = self.space.reserve(FOR_CONVERSION, true);
-        let mut tx = Transaction::begin(&mut self.space, if is_reserved { FOR_CONVERSION } else { 0 });
+        let mut tx = Transaction::begin(
+            &mut self.space,
+            if is_reserved { FOR_CONVERSION } else { 0 },
+        );
         let mut fork = Fork {
             inode: &mut self.inodes[slot as usize],
             space: &mut self.space,

@@ -26,3 +26,5 @@ mod reference_vectors;
 mod shortfall;
 mod steps;
 mod told;
+mod xfs_mkfs;
+mod xfs_vectors;
