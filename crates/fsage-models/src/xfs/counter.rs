@@ -79,7 +79,7 @@ impl Counter {
         }
     }
 
-    /// Takes what is kept for trees when the file system is mounted.
+    /// Takes blocks, be there enough or not: what is kept for trees when the file system is mounted.
     pub fn withhold(&mut self, blocks: i64) {
         let batch = if self.exact() < 2 * LARGE_BATCH {
             1
@@ -87,6 +87,15 @@ impl Counter {
             LARGE_BATCH
         };
         self.add(-blocks, batch);
+    }
+
+    /// Gives back what was not needed, or takes what was needed beyond that.
+    pub fn settle(&mut self, blocks: i64) {
+        match blocks {
+            ..0 => self.withhold(-blocks),
+            0 => {}
+            _ => self.release(blocks),
+        }
     }
 
     /// Fills the pool, as far as there is something beside what is set aside.

@@ -32,9 +32,7 @@ impl Xfs {
         if inode.flags.was_released {
             return;
         }
-        let has_delayed = inode.extents.has_delayed();
-        let ends_behind = inode.extents.end() > blocks_until(inode.size);
-        if has_delayed || (ends_behind && !inode.flags.is_preallocated) {
+        if inode.extents.has_delayed() || inode.has_to_be_trimmed() {
             self.inodes[slot as usize].flags.was_released = true;
             self.trim(slot);
         }

@@ -185,12 +185,9 @@ impl Fork<'_> {
         }
         self.settle();
         let still = if rest > 0 { reserved } else { 0 } + self.taken;
-        let back = i64::from(old.reserved()) - i64::from(still);
-        if back > 0 {
-            self.space.counter.release(back);
-        } else {
-            self.space.counter.withhold(-back);
-        }
+        self.space
+            .counter
+            .settle(i64::from(old.reserved()) - i64::from(still));
     }
 
     /// A hole gets a place.

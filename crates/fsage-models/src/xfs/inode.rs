@@ -1,6 +1,7 @@
 //! Inodes, their extents, and which blocks of a file are dirty in memory.
 
 use super::btree::{Limits, Record, Tree};
+use super::data::blocks_until;
 use std::ops::{Deref, Range};
 
 /// What an inode is.
@@ -266,6 +267,14 @@ pub(super) struct Inode {
     /// Inodes that its slot has held before.
     pub generation: u32,
     pub flags: Flags,
+}
+
+impl Inode {
+    /// Whether it has blocks behind its end that it does not keep.
+    pub fn has_to_be_trimmed(&self) -> bool {
+        let ends_behind = self.extents.end() > blocks_until(self.size);
+        ends_behind && (!self.flags.is_preallocated || self.extents.has_delayed())
+    }
 }
 
 /// What else is known of an inode.

@@ -399,8 +399,7 @@ impl Model for Xfs {
         let mut slots: Vec<(u64, u32)> = Vec::new();
         for (slot, inode) in (0..).zip(&mut self.inodes) {
             inode.flags.was_released = false;
-            let is_longer = inode.extents.end() > data::blocks_until(inode.size);
-            if inode.kind == Kind::File && is_longer && !inode.flags.is_preallocated {
+            if inode.kind != Kind::Directory && inode.has_to_be_trimmed() {
                 slots.push((inode.ino, slot));
             }
         }

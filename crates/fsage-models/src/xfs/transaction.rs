@@ -107,9 +107,7 @@ impl Transaction {
 
     /// What was done so far is committed; what was reserved and what was put off goes on.
     pub fn roll(&mut self, space: &mut Space) {
-        if self.freed != 0 {
-            space.counter.release(std::mem::take(&mut self.freed));
-        }
+        space.counter.settle(std::mem::take(&mut self.freed));
         self.lowest = None;
         space.log.running += 1;
     }
@@ -150,10 +148,7 @@ impl Transaction {
     /// Runs what was put off, and ends.
     pub fn commit(mut self, space: &mut Space) {
         self.run_groups(space);
-        let left = self.reserved + self.freed;
-        if left != 0 {
-            space.counter.release(left);
-        }
+        space.counter.settle(self.reserved + self.freed);
         space.log.running += 1;
     }
 }
