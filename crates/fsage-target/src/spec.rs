@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn errors_name_the_specification_and_what_would_be_right() {
         let message = |text: &str| TargetSpec::parse(text).unwrap_err().to_string();
-        assert!(message("zfs").contains("known: ffs, ext3, ext4, lfs, cffs, null, dir, loop"));
+        assert!(message("zfs").contains("known: ffs, ext3, ext4, xfs, lfs, cffs, null, dir, loop"));
         assert!(message("").contains("unknown kind"));
         assert!(message("ffs:").contains("key=value"));
         assert!(message("ffs:root,,nrpos=1").contains("key=value"));

@@ -414,7 +414,7 @@ impl<R: Record> Tree<R> {
             cursor.at[level].1 += 1;
             new = self.make_room(&mut cursor, level, blocks);
             self.place(&cursor, level, |node, at| {
-                node.children.insert(at, (key, child))
+                node.children.insert(at, (key, child));
             });
         }
     }

@@ -85,7 +85,8 @@ impl Xfs {
         });
     }
 
-    fn room(&self, dir: u32) -> usize {
+    /// Bytes for entries in the inode of a directory.
+    fn room(dir: u32) -> usize {
         if dir == ROOT { ROOT_ROOM } else { ROOM }
     }
 
@@ -125,7 +126,7 @@ impl Xfs {
         total: u32,
     ) -> Result<u32, NoSpace> {
         let key = self.key(name);
-        let room = self.room(dir);
+        let room = Xfs::room(dir);
         let of = &mut self.dirs[dir as usize];
         let mut blocks = DirBlocks {
             fork: Fork {
@@ -151,7 +152,7 @@ impl Xfs {
     fn leave(&mut self, tx: &mut Transaction, dir: u32, name: Name, address: u32) {
         let key = self.key(name);
         self.changed_entry(dir, key, address);
-        let room = self.room(dir);
+        let room = Xfs::room(dir);
         let of = &mut self.dirs[dir as usize];
         let mut blocks = DirBlocks {
             fork: Fork {

@@ -292,13 +292,14 @@ impl Entries {
     /// Puts a name in; `room` bytes are in the inode. Gives its address.
     pub fn insert(&mut self, key: Key, room: usize, grow: &mut impl Grow) -> Result<u32, NoBlock> {
         let address = match &mut self.form {
-            Form::Short(entries) => match insert_short(entries, key, room) {
-                Some(address) => address,
-                None => {
+            Form::Short(entries) => {
+                if let Some(address) = insert_short(entries, key, room) {
+                    address
+                } else {
                     self.make_block(grow)?;
                     self.insert_in_block(key, grow)?
                 }
-            },
+            }
             Form::Block(_) => self.insert_in_block(key, grow)?,
             Form::Leaf(_) => self.insert_by_leaf(key, grow)?,
             Form::Node(_) => self.insert_by_node(key, grow)?,
@@ -538,16 +539,15 @@ impl Entries {
             };
             chosen = (0..self.data.len()).rev().find(fits);
         }
-        let block = match chosen {
-            Some(block) => block,
-            None => {
-                let indexes = self.data.len().div_ceil(PER_INDEX);
-                let block = self.add_data_block(grow)?;
-                if self.data.len().div_ceil(PER_INDEX) > indexes {
-                    grow.add(INDEX)?;
-                }
-                block
+        let block = if let Some(block) = chosen {
+            block
+        } else {
+            let indexes = self.data.len().div_ceil(PER_INDEX);
+            let block = self.add_data_block(grow)?;
+            if self.data.len().div_ceil(PER_INDEX) > indexes {
+                grow.add(INDEX)?;
             }
+            block
         };
         let address = self.enter_in(block, bytes);
         let Form::Node(leaves) = &mut self.form else {

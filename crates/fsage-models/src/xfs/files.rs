@@ -6,7 +6,7 @@ use super::Xfs;
 use super::allocate::Wish;
 use super::data::{NoSpace, blocks_until};
 use super::fork::{Fork, worst_tree};
-use super::geometry::BLOCK;
+use super::geometry::{BLOCK, block_of_inode};
 use super::inode::{Extent, Extents, Flags, Inode, Kind, State};
 use super::space::Purpose;
 use super::transaction::Transaction;
@@ -343,7 +343,7 @@ impl Fork<'_> {
         let wish = Wish {
             logical,
             blocks,
-            inode_block: self.space.geometry.block_of_inode(self.inode.ino),
+            inode_block: block_of_inode(self.inode.ino),
             before: self.before(logical),
             behind,
             is_at_end: next.is_none(),

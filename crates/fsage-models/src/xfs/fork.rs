@@ -3,6 +3,7 @@
 //! Spec: `docs/spec/xfs.md`, sections 13, 18 and 25. Source: `xfs_bmap.c`.
 
 use super::btree::{Blocks, Tree};
+use super::geometry::block_of_inode;
 use super::inode::{Extent, Inode, Kind, MOST_BLOCKS, Mapped};
 use super::owners::{self, Change, Owned, What};
 use super::space::{Purpose, Request, Space};
@@ -232,25 +233,21 @@ impl Fork<'_> {
             (true, false, left, _) => {
                 self.move_record(whole.logical, piece.end());
                 self.inode.extents.set(at, whole.from(piece.end()));
-                match left {
-                    Some(left) => self.inode.extents.set(at - 1, left.longer(piece.blocks)),
-                    None => {
-                        self.put_record_before(piece.end(), piece.logical);
-                        self.inode.extents.insert(at, piece);
-                    }
+                if let Some(left) = left {
+                    self.inode.extents.set(at - 1, left.longer(piece.blocks));
+                } else {
+                    self.put_record_before(piece.end(), piece.logical);
+                    self.inode.extents.insert(at, piece);
                 }
             }
             (false, true, _, right) => {
                 self.inode.extents.set(at, whole.until(piece.logical));
-                match right {
-                    Some(right) => {
-                        self.move_record(right.logical, piece.logical);
-                        self.inode.extents.set(at + 1, piece.longer(right.blocks));
-                    }
-                    None => {
-                        self.put_record(piece.logical);
-                        self.inode.extents.insert(at + 1, piece);
-                    }
+                if let Some(right) = right {
+                    self.move_record(right.logical, piece.logical);
+                    self.inode.extents.set(at + 1, piece.longer(right.blocks));
+                } else {
+                    self.put_record(piece.logical);
+                    self.inode.extents.insert(at + 1, piece);
                 }
             }
             (false, false, ..) => {
@@ -282,7 +279,7 @@ impl Fork<'_> {
             (false, true) => self.inode.extents.set(at, whole.until(gone.logical)),
             (false, false) => {
                 self.change_tree(|tree, blocks| {
-                    tree.put_behind(whole.logical, Mapped(gone.end()), blocks)
+                    tree.put_behind(whole.logical, Mapped(gone.end()), blocks);
                 });
                 self.inode.extents.set(at, whole.until(gone.logical));
                 self.inode.extents.insert(at + 1, whole.from(gone.end()));
@@ -332,7 +329,7 @@ impl Fork<'_> {
             return;
         }
         if !fits {
-            let near = self.space.geometry.block_of_inode(self.inode.ino);
+            let near = block_of_inode(self.inode.ino);
             let records: Vec<Mapped> = real().map(|extent| Mapped(extent.logical)).collect();
             let mut blocks = TreeBlocks {
                 levels: 0,

@@ -80,6 +80,11 @@ pub struct Geometry {
     pub inode_percent: u64,
 }
 
+/// The block that holds an inode.
+pub(super) fn block_of_inode(ino: u64) -> u64 {
+    ino / u64::from(PER_BLOCK)
+}
+
 /// Levels of a tree of so many records, with so many in each leaf and node.
 pub(super) fn levels(leaf: u64, node: u64, records: u64) -> u32 {
     let mut blocks = records.div_ceil(leaf);
@@ -142,7 +147,11 @@ impl Geometry {
     fn log_size(&self, asked_bytes: Option<u64>) -> Result<u32, MkfsError> {
         let least = self.features.least_log();
         // Behind it the AG needs a list of free blocks, and where it is the only one, a chunk of inodes.
-        let behind = if self.ag_count == 1 { 5 + 3 * CHUNK_BLOCKS } else { 5 };
+        let behind = if self.ag_count == 1 {
+            5 + 3 * CHUNK_BLOCKS
+        } else {
+            5
+        };
         let most = u64::from(self.ag_blocks - self.log_start - behind).min(MOST_LOG);
         let usual = match self.blocks {
             ..SMALL_BLOCKS => least,
@@ -183,11 +192,6 @@ impl Geometry {
         u64::from(self.ag_of(fsb)) * u64::from(self.ag_blocks) + u64::from(self.block_of(fsb))
     }
 
-    /// The block that holds an inode.
-    pub(super) fn block_of_inode(&self, ino: u64) -> u64 {
-        ino / u64::from(PER_BLOCK)
-    }
-
     /// The number of an inode of an AG.
     pub(super) fn ino(&self, ag: u32, inode: u32) -> u64 {
         self.fsb(ag, 0) * u64::from(PER_BLOCK) + u64::from(inode)
@@ -201,9 +205,10 @@ impl Geometry {
 
     /// First block of what is free behind the metadata of an AG, its list of free blocks not counted.
     pub(super) fn behind_metadata(&self, ag: u32) -> u32 {
-        match ag == self.log_ag {
-            true => self.log_start + self.log_blocks,
-            false => self.features.roots() + 1,
+        if ag == self.log_ag {
+            self.log_start + self.log_blocks
+        } else {
+            self.features.roots() + 1
         }
     }
 

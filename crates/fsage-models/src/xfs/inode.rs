@@ -325,7 +325,8 @@ impl Blocks {
         let end = touched
             .last()
             .map_or(new.end, |range| range.end.max(new.end));
-        self.0.splice(from..to, [start..end]);
+        let merged = std::iter::once(start..end);
+        self.0.splice(from..to, merged);
     }
 
     /// Takes blocks out.

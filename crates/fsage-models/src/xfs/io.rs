@@ -4,8 +4,9 @@
 //! for. The writes of the log are not told.
 
 use super::Xfs;
+use super::btree::Tree;
 use super::entries::Key;
-use super::geometry::BLOCK;
+use super::geometry::{BLOCK, block_of_inode};
 use super::inode::Inode;
 use crate::told::{Searched, Told};
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
@@ -44,7 +45,7 @@ impl Xfs {
     }
 
     fn inode_buffer(&self, ino: u64) -> Buffer {
-        self.device_buffer(self.geometry.block_of_inode(ino))
+        self.device_buffer(block_of_inode(ino))
     }
 
     fn changed(&mut self, buffer: Buffer) {
@@ -63,7 +64,7 @@ impl Xfs {
     pub(super) fn changed_inode_trees(&mut self, ag: u32) {
         if self.told.is_on() {
             let inodes = &self.chunks[ag as usize];
-            let free = inodes.with_free.as_ref().map(|tree| tree.root_block());
+            let free = inodes.with_free.as_ref().map(Tree::root_block);
             let roots = [Some(0), Some(inodes.chunks.root_block()), free];
             for block in roots.into_iter().flatten() {
                 self.changed(self.device_buffer(self.geometry.fsb(ag, block)));
@@ -74,7 +75,7 @@ impl Xfs {
     /// The trees of free space of an AG change.
     fn changed_free_space(&mut self, ag: u32) {
         let of = &self.space.ags[ag as usize];
-        let owners = of.owners.as_ref().map(|tree| tree.root_block());
+        let owners = of.owners.as_ref().map(Tree::root_block);
         let roots = [
             Some(0),
             Some(of.by_start.root_block()),

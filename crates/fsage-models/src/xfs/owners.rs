@@ -2,7 +2,7 @@
 //!
 //! Spec: `docs/spec/xfs.md`, section 25.
 
-use super::btree::{Limits, Record, Wanted};
+use super::btree::{Cursor, Limits, Record, Tree, Wanted};
 use super::space::Space;
 
 /// Owners that are no inodes.
@@ -230,16 +230,14 @@ impl Space {
             kind: Kind::Written,
             ..piece
         };
-        let beside = |step: fn(&super::btree::Tree<Owned>, &mut super::btree::Cursor) -> bool| {
+        let beside = |step: fn(&Tree<Owned>, &mut Cursor) -> bool| {
             let mut cursor = cursor;
             step(tree, &mut cursor)
                 .then(|| tree.get(&cursor).copied())
                 .flatten()
         };
-        let left = beside(|tree, cursor| tree.previous(cursor))
-            .filter(|left| left.is_continued_by(&written));
-        let right =
-            beside(|tree, cursor| tree.next(cursor)).filter(|right| written.is_continued_by(right));
+        let left = beside(Tree::previous).filter(|left| left.is_continued_by(&written));
+        let right = beside(Tree::next).filter(|right| written.is_continued_by(right));
         let grown = |left: Owned, end: u32| Owned {
             blocks: end - left.start,
             ..left

@@ -146,7 +146,7 @@ impl Params {
                 "bsize" | "blocksize" | "stripe" | "sunit" | "rtdev" | "realtime" | "quota"
                 | "allocsize" | "inode32" => {
                     return Err(setting.bad(
-                        "nothing: the model has blocks of 4K, one device without stripes, no quota",
+                        "no such key: blocks have 4K, and stripes, realtime sections and quotas are not modeled",
                     ));
                 }
                 _ => return Err(setting.unknown(KEYS)),

@@ -313,7 +313,7 @@ impl Near<'_> {
     }
 
     /// Whether no part of a run can be better than what is best so far.
-    fn is_worse(&self, run: &ByLength) -> bool {
+    fn is_worse(&self, run: ByLength) -> bool {
         self.best.is_some_and(|best| {
             let end = run.start + run.blocks;
             let distance = run.start.saturating_sub(self.target) + self.target.saturating_sub(end);
@@ -331,7 +331,7 @@ impl Near<'_> {
         let least = self.request.least;
         let records = records.unwrap_or_default().iter();
         for record in records.skip_while(|record| record.blocks < least) {
-            if self.is_worse(record) {
+            if self.is_worse(*record) {
                 continue;
             }
             let run = ByStart {

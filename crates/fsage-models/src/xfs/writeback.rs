@@ -6,6 +6,7 @@ use super::Xfs;
 use super::allocate::Wish;
 use super::data::{NoSpace, block_at, blocks_until};
 use super::fork::Fork;
+use super::geometry::block_of_inode;
 use super::inode::{Blocks, State};
 use super::params::Regime;
 use super::transaction::Transaction;
@@ -32,7 +33,7 @@ impl Xfs {
         let wish = Wish {
             logical: extent.logical,
             blocks: extent.blocks,
-            inode_block: fork.space.geometry.block_of_inode(fork.inode.ino),
+            inode_block: block_of_inode(fork.inode.ino),
             before: fork.before(extent.logical),
             behind: None,
             is_at_end: false,

@@ -26,5 +26,6 @@ mod reference_vectors;
 mod shortfall;
 mod steps;
 mod told;
+mod xfs_full;
 mod xfs_mkfs;
 mod xfs_vectors;

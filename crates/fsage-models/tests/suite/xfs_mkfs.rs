@@ -3,8 +3,9 @@
 //! Expected: what `xfs_db` says of them. Rules are those of xfsprogs 6.1.
 
 use fsage_models::xfs::{Features, Params, Xfs};
+use std::fmt::Write as _;
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::Command;
 
@@ -60,7 +61,8 @@ fn by_xfs_db(image: &Path) -> String {
             .split(['[', ']'])
             .filter(|part| part.contains(',') && part.starts_with(char::is_numeric));
         let runs: Vec<String> = runs.map(|run| run.replace(',', ":")).collect();
-        text += &format!("{ag}: {} list {}\n", runs.join(" "), list.join(" "));
+        let (runs, list) = (runs.join(" "), list.join(" "));
+        writeln!(text, "{ag}: {runs} list {list}").expect("a String takes everything");
     }
     text
 }
@@ -82,7 +84,8 @@ fn by_model(fs: &Xfs) -> String {
             .map(|(start, blocks)| format!("{start}:{blocks}"))
             .collect();
         let list: Vec<String> = report.list.iter().map(ToString::to_string).collect();
-        text += &format!("{ag}: {} list {}\n", runs.join(" "), list.join(" "));
+        let (runs, list) = (runs.join(" "), list.join(" "));
+        writeln!(text, "{ag}: {runs} list {list}").expect("a String takes everything");
     }
     text
 }
@@ -102,14 +105,11 @@ type Case = (u64, Option<u64>, Option<u64>, Features);
 #[test]
 fn fresh_file_systems_are_those_of_mkfs() {
     let Some(version) = output("mkfs.xfs", &["-V"]) else {
-        let _ = writeln!(std::io::stderr(), "skipped: there is no mkfs.xfs here");
+        let _ = writeln!(io::stderr(), "skipped: there is no mkfs.xfs here");
         return;
     };
     if !version.contains("version 6.1.") {
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: {version} has other rules than 6.1"
-        );
+        let _ = writeln!(io::stderr(), "skipped: {version} has other rules than 6.1");
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");

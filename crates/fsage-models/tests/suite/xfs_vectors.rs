@@ -153,6 +153,36 @@ fn nodes(tree: &TreeReport) -> String {
     words.join(" ")
 }
 
+fn chunks_text(report: &AgReport, features: Features) -> String {
+    let chunks = report.chunks.iter().map(|chunk| {
+        let (first, holes, free) = (chunk.first, chunk.holes, chunk.free);
+        // Without sparse chunks, records hold no count.
+        let count = if features == Features::Plain {
+            0
+        } else {
+            chunk.count
+        };
+        format!(
+            "{first}:{holes:04x}:{count}:{}:{free:016x}",
+            chunk.free_count
+        )
+    });
+    chunks.collect::<Vec<_>>().join(" ")
+}
+
+fn owned_text(report: &AgReport) -> String {
+    let owned = report.owned.iter().map(|owned| {
+        let flag = match (owned.is_unwritten, owned.is_tree) {
+            (true, _) => "u",
+            (_, true) => "b",
+            _ => "",
+        };
+        let (start, blocks, offset) = (owned.start, owned.blocks, owned.offset);
+        format!("{start}:{blocks}:{}:{flag}{offset}", owned.owner)
+    });
+    owned.collect::<Vec<_>>().join(" ")
+}
+
 /// The lines that `fresh` and `state` have for an AG, but for the place of the free list in its block.
 fn ag_lines(fs: &Xfs, ag: u32) -> Vec<String> {
     let g = fs.sizes();
@@ -183,23 +213,6 @@ fn ag_lines(fs: &Xfs, ag: u32) -> Vec<String> {
     let count: u32 = report.chunks.iter().map(|chunk| chunk.count).sum();
     let free_count: u32 = report.chunks.iter().map(|chunk| chunk.free_count).sum();
     let list: Vec<String> = report.list.iter().map(ToString::to_string).collect();
-    let chunks: Vec<String> = report
-        .chunks
-        .iter()
-        .map(|chunk| {
-            let (first, holes, free) = (chunk.first, chunk.holes, chunk.free);
-            // Without sparse chunks, records hold no count.
-            let count = if g.features == Features::Plain {
-                0
-            } else {
-                chunk.count
-            };
-            format!(
-                "{first}:{holes:04x}:{count}:{}:{free:016x}",
-                chunk.free_count
-            )
-        })
-        .collect();
     let mut lines = vec![
         format!(
             "#ag {ag} length {} bnoroot {} cntroot {} levels {} {} freeblks {free} longest {longest} btreeblks \
@@ -229,7 +242,7 @@ fn ag_lines(fs: &Xfs, ag: u32) -> Vec<String> {
             pairs(inodes.leaves.iter().copied()),
             nodes(inodes)
         ),
-        format!("inobt {ag} {}", chunks.join(" ")),
+        format!("inobt {ag} {}", chunks_text(&report, g.features)),
     ];
     if let Some(tree) = free_inodes {
         let leaves = pairs(tree.leaves.iter().copied());
@@ -241,22 +254,7 @@ fn ag_lines(fs: &Xfs, ag: u32) -> Vec<String> {
             pairs(tree.leaves.iter().copied())
         ));
         lines.push(format!("#rmapnodes {ag} {}", nodes(tree)));
-        let owned: Vec<String> = report
-            .owned
-            .iter()
-            .map(|owned| {
-                let flag = match (owned.is_unwritten, owned.is_tree) {
-                    (true, _) => "u",
-                    (_, true) => "b",
-                    _ => "",
-                };
-                format!(
-                    "{}:{}:{}:{flag}{}",
-                    owned.start, owned.blocks, owned.owner, owned.offset
-                )
-            })
-            .collect();
-        lines.push(format!("rmap {ag} {}", owned.join(" ")));
+        lines.push(format!("rmap {ag} {}", owned_text(&report)));
     }
     lines
 }

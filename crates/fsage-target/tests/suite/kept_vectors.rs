@@ -197,7 +197,8 @@ fn what_is_kept_is_what_the_whole_layout_has_on_the_scripts_of_ext4() {
 
 #[test]
 fn what_is_kept_is_what_the_whole_layout_has_on_the_scripts_of_xfs() {
-    scripts_of_operations("xfs", None);
+    let size: &Options<'_> = &[("size", Some("512M"))];
+    scripts_of_operations("xfs", Some(("xfs", size)));
 }
 
 /// The scripts of a log, with its cleaner at work.

@@ -101,6 +101,7 @@ fn tables_of_keys_are_those_of_the_list_of_targets() {
         "lfs",
         "loop",
         "rearrange",
+        "xfs",
     ];
     let missing: Vec<&&str> = known
         .iter()
