@@ -1,7 +1,7 @@
 //! B+trees as they lie on disk: which records share a block decides what a search sees and which blocks trees need.
 //!
-//! Spec: `docs/spec/xfs.md`, section 6. Source: `xfs_btree.c`. Positions in a block count from 1; position 0 and the one
-//! behind the last are those of cursors that ran off.
+//! Spec: `docs/spec/xfs.md`, section 6. Source: `xfs_btree.c`. Positions in a block count from 1; position 0 and the
+//! one behind the last are those of cursors that ran off.
 
 use std::fmt::Debug;
 

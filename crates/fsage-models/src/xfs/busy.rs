@@ -267,8 +267,8 @@ impl Busy {
         }
     }
 
-    /// What may be used of the free blocks from `from` to `to`, for a request of `least` to `most` of them: start and end,
-    /// the same if nothing.
+    /// What may be used of the free blocks from `from` to `to`, for a request of `least` to `most` of them: start and
+    /// end, the same if nothing.
     pub fn trim(&self, (mut from, mut to): (u32, u32), least: u32, most: u32) -> (u32, u32) {
         let mut at = self.root;
         while at != NIL && to - from >= least {

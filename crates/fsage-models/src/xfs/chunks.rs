@@ -502,8 +502,8 @@ impl Hint {
     }
 }
 
-/// Takes an inode for a new file or directory: AGs are asked from one on. `parent` is the number of the directory that it
-/// is made in. Gives the number of the inode.
+/// Takes an inode for a new file or directory: AGs are asked from one on. `parent` is the number of the directory that
+/// it is made in. Gives the number of the inode.
 pub(super) fn take_inode(
     all: &mut [Inodes],
     space: &mut Space,

@@ -1,7 +1,7 @@
 //! The counter of free blocks, with the estimate that the kernel reads and the pool that is kept back.
 //!
-//! Spec: `docs/spec/xfs.md`, section 5. Source: `percpu_counter.c`, `xfs_dec_freecounter` and `xfs_add_freecounter`, on one
-//! processor.
+//! Spec: `docs/spec/xfs.md`, section 5. Source: `percpu_counter.c`, `xfs_dec_freecounter` and `xfs_add_freecounter`, on
+//! one processor.
 
 /// Blocks that may be used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,9 +5,10 @@
 use super::Xfs;
 use super::chunks;
 use super::data::NoSpace;
-use super::entries::{Entries, Grow, Key, NoBlock, hash_of};
+use super::entries::{Entries, Grow, NoBlock};
 use super::fork::Fork;
 use super::inode::Kind;
+use super::leaf::{Key, hash_of};
 use super::transaction::Transaction;
 use crate::name_table::Name;
 use crate::names::{Entry as Place, File};

@@ -3,6 +3,7 @@
 //! Spec: `docs/spec/xfs.md`, section 17. Source: `xfs_dir2*.c`, `xfs_da_btree.c`.
 
 use super::areas::{Area, Areas, BYTES, EMPTY, HEADER};
+use super::leaf::{Entry, IN_BLOCK, IN_LEAF, Key, Leaf, address, hash_of, need, place};
 
 /// The first block of leaves, and of the index of free space.
 pub(super) const LEAVES: u32 = 1 << 23;
@@ -21,8 +22,6 @@ const SMALL_LEAF: usize = 1515;
 const MOST_JOINED: usize = 384;
 /// Data blocks of a block of the index of free space.
 const PER_INDEX: usize = ((BYTES - HEADER) / 2) as usize;
-/// The address of what is stale.
-const STALE: u32 = u32::MAX;
 
 /// Where blocks of a directory come from, and go to.
 pub(super) trait Grow {
@@ -36,63 +35,6 @@ pub(super) trait Grow {
 /// There is no block for the directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NoBlock;
-
-/// What an entry needs to know of a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key {
-    pub hash: u32,
-    /// Bytes of the name.
-    pub length: u8,
-}
-
-/// The hash of a name.
-pub(super) fn hash_of(name: &[u8]) -> u32 {
-    name.iter()
-        .fold(0_u32, |hash, byte| hash.rotate_left(7) ^ u32::from(*byte))
-}
-
-/// An entry of a leaf: where a name stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
-    key: Key,
-    /// In units of 8 bytes.
-    address: u32,
-}
-
-impl Entry {
-    fn is_stale(&self) -> bool {
-        self.address == STALE
-    }
-
-    fn place(&self) -> (usize, u16) {
-        place(self.address)
-    }
-}
-
-/// Data block and byte in it.
-fn place(address: u32) -> (usize, u16) {
-    let per_block = u32::from(BYTES) / 8;
-    (
-        (address / per_block) as usize,
-        (address % per_block * 8) as u16,
-    )
-}
-
-fn address(block: usize, start: u16) -> u32 {
-    block as u32 * (u32::from(BYTES) / 8) + u32::from(start) / 8
-}
-
-/// Bytes of an entry in a data block.
-fn need(length: u8) -> u16 {
-    (12 + u16::from(length)).next_multiple_of(8)
-}
-
-/// Entries by hash.
-#[derive(Clone, Debug, Default)]
-struct Leaf {
-    entries: Vec<Entry>,
-    stale: usize,
-}
 
 /// A leaf with its number.
 #[derive(Clone, Debug)]
@@ -120,96 +62,6 @@ pub(super) struct Entries {
     data: Vec<Option<Areas>>,
     /// Names in it.
     pub count: u64,
-}
-
-impl Leaf {
-    /// The first entry whose hash is at least this.
-    fn search(&self, hash: u32) -> usize {
-        self.entries.partition_point(|entry| entry.key.hash < hash)
-    }
-
-    fn live(&self) -> usize {
-        self.entries.len() - self.stale
-    }
-
-    fn last_hash(&self) -> u32 {
-        self.entries.last().map_or(0, |entry| entry.key.hash)
-    }
-
-    fn drop_stale(&mut self) {
-        self.entries.retain(|entry| !entry.is_stale());
-        self.stale = 0;
-    }
-
-    /// Stale entries below and from an index on, as far as the second can be the better choice.
-    fn stale_around(&self, index: usize) -> (Option<usize>, Option<usize>) {
-        let low = self.entries[..index].iter().rposition(Entry::is_stale);
-        let most = low.map_or(usize::MAX, |low| index - low);
-        let behind = self.entries[index..].iter().take(most);
-        let high = { behind }.position(Entry::is_stale).map(|at| index + at);
-        (low, high)
-    }
-
-    /// Drops stale entries but the one nearest to an index. Gives the index anew.
-    fn compact(&mut self, index: usize) -> usize {
-        let (low, high) = self.stale_around(index);
-        let keep = match (low, high) {
-            (Some(low), Some(high)) if index - low > high - index => high,
-            (Some(low), _) => low,
-            (None, Some(high)) => high,
-            (None, None) => return index,
-        };
-        let gone = |(at, entry): &(usize, &Entry)| entry.is_stale() && *at != keep;
-        let before = self.entries[..index]
-            .iter()
-            .enumerate()
-            .filter(gone)
-            .count();
-        let mut at = 0;
-        self.entries.retain(|entry| {
-            at += 1;
-            !entry.is_stale() || at - 1 == keep
-        });
-        self.stale = 1;
-        index - before
-    }
-
-    /// Puts an entry in at an index, over a stale one if there is one.
-    fn insert(&mut self, index: usize, entry: Entry) {
-        if self.stale == 0 {
-            self.entries.insert(index, entry);
-            return;
-        }
-        self.stale -= 1;
-        match self.stale_around(index) {
-            (Some(low), high) if high.is_none_or(|high| index - low - 1 < high - index) => {
-                self.entries[low..index].rotate_left(1);
-                self.entries[index - 1] = entry;
-            }
-            (_, Some(high)) => {
-                self.entries[index..=high].rotate_right(1);
-                self.entries[index] = entry;
-            }
-            (_, None) => unreachable!("there are stale entries"),
-        }
-    }
-
-    fn find(&self, hash: u32, address: u32) -> Option<usize> {
-        let from = self.search(hash);
-        let same = self.entries[from..]
-            .iter()
-            .take_while(|entry| entry.key.hash == hash);
-        { same }
-            .position(|entry| entry.address == address)
-            .map(|at| from + at)
-    }
-
-    fn make_stale(&mut self, at: usize) -> Entry {
-        self.stale += 1;
-        let gone = self.entries[at];
-        self.entries[at].address = STALE;
-        gone
-    }
 }
 
 /// Bytes of a directory in the inode.
@@ -357,7 +209,7 @@ impl Entries {
                 // Stale entries are squeezed out but for the last.
                 let room = touching.map_or(0, |area| area.bytes) + spare;
                 (room >= bytes).then(|| {
-                    squeeze(leaf);
+                    leaf.compact_to_last();
                     data.free(table, spare);
                     touching.map_or(table, |area| area.start)
                 })
@@ -382,7 +234,7 @@ impl Entries {
         }
         data.take(start, bytes);
         let address = address(0, start);
-        insert_in_table(leaf, Entry { key, address });
+        leaf.insert(leaf.search(key.hash), Entry { key, address }, IN_BLOCK);
         Ok(address)
     }
 
@@ -466,7 +318,7 @@ impl Entries {
         if !fits {
             index = leaf.compact(index);
         }
-        leaf.insert(index, Entry { key, address });
+        leaf.insert(index, Entry { key, address }, IN_LEAF);
         Ok(address)
     }
 
@@ -559,7 +411,7 @@ impl Entries {
             if leaf.entries.len() == MOST_ENTRIES && leaf.stale > 1 {
                 index = leaf.compact(index);
             }
-            leaf.insert(index, entry);
+            leaf.insert(index, entry, IN_LEAF);
             return Ok(address);
         }
         let upper = leaf.entries.split_off(MOST_ENTRIES / 2);
@@ -568,9 +420,9 @@ impl Entries {
             stale: 0,
         };
         if index <= MOST_ENTRIES / 2 {
-            leaf.insert(index, entry);
+            leaf.insert(index, entry, IN_LEAF);
         } else {
-            upper.insert(index - MOST_ENTRIES / 2, entry);
+            upper.insert(index - MOST_ENTRIES / 2, entry, IN_LEAF);
         }
         let number = grow.add(LEAVES)?;
         leaves.insert(
@@ -838,43 +690,4 @@ fn insert_short(entries: &mut Vec<Entry>, key: Key, room: usize) -> Option<u32> 
     let address = address(0, start);
     entries.insert(at, Entry { key, address });
     Some(address)
-}
-
-/// Drops the stale entries of the table of a block but for the last.
-fn squeeze(leaf: &mut Leaf) {
-    let Some(keep) = leaf.entries.iter().rposition(Entry::is_stale) else {
-        return;
-    };
-    let mut at = 0;
-    leaf.entries.retain(|entry| {
-        at += 1;
-        !entry.is_stale() || at - 1 == keep
-    });
-    leaf.stale = 1;
-}
-
-/// Puts an entry into the table of a block: a stale one is reused that is nearest, the lower one of two.
-fn insert_in_table(leaf: &mut Leaf, entry: Entry) {
-    let index = leaf.search(entry.key.hash);
-    if leaf.stale == 0 {
-        leaf.entries.insert(index, entry);
-        return;
-    }
-    leaf.stale -= 1;
-    let low = leaf.entries[..index].iter().rposition(Entry::is_stale);
-    let high = leaf.entries[index..]
-        .iter()
-        .position(Entry::is_stale)
-        .map(|at| index + at);
-    match (low, high) {
-        (Some(low), high) if high.is_none_or(|high| index - 1 - low <= high - (index - 1)) => {
-            leaf.entries[low..index].rotate_left(1);
-            leaf.entries[index - 1] = entry;
-        }
-        (_, Some(high)) => {
-            leaf.entries[index..=high].rotate_right(1);
-            leaf.entries[index] = entry;
-        }
-        (_, None) => unreachable!("there are stale entries"),
-    }
 }

@@ -5,9 +5,9 @@
 
 use super::Xfs;
 use super::btree::Tree;
-use super::entries::Key;
 use super::geometry::{BLOCK, block_of_inode};
 use super::inode::Inode;
+use super::leaf::Key;
 use crate::told::{Searched, Told};
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
 use fsage_core::{DirId, FileId};

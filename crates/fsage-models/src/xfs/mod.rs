@@ -1,12 +1,13 @@
 //! XFS of Linux 6.18, extent by extent.
 //!
-//! Source: the XFS driver of Linux 6.18, and `mkfs.xfs` of xfsprogs 6.1 for the fresh layout. With the same operations the
-//! model gives the same inode numbers, extents, directory blocks, and trees and lists of free space as that driver, in the
-//! regimes that make it deterministic. Rule by rule: `docs/spec/xfs.md`.
+//! Source: the XFS driver of Linux 6.18, and `mkfs.xfs` of xfsprogs 6.1 for the fresh layout. With the same operations
+//! the model gives the same inode numbers, extents, directory blocks, and trees and lists of free space as that driver,
+//! in the regimes that make it deterministic. Rule by rule: `docs/spec/xfs.md`.
 //!
-//! **Not modeled**: blocks other than 4 KB, stripes, realtime sections, quotas, shared extents, extended attributes other
-//! than the security label, direct I/O, `discard`, a log that fills up between two syncs, write-back by time or by limits
-//! on dirty pages, several processors, interior blocks of directories of more than 504 leaves; `punch` is ignored.
+//! **Not modeled**: blocks other than 4 KB, stripes, realtime sections, quotas, shared extents, extended attributes
+//! other than the security label, direct I/O, `discard`, a log that fills up between two syncs, write-back by time or by
+//! limits on dirty pages, several processors, interior blocks of directories of more than 504 leaves; `punch` is
+//! ignored.
 //!
 //! | where | what |
 //! |---|---|
@@ -19,7 +20,7 @@
 //! | `chunks` | inodes |
 //! | `inode`, `fork` | extents of an inode and their tree |
 //! | `data`, `writeback`, `files` | writing, writing back, closing, setting the length, going |
-//! | `areas`, `entries`, `directory` | data blocks of directories, their forms, their operations |
+//! | `areas`, `leaf`, `entries`, `directory` | data blocks and leaves of directories, their forms, their operations |
 //! | `layout` | what metrics see |
 //! | `io` | what a host sees |
 //! | `check` | the file system check |
@@ -41,6 +42,7 @@ pub mod geometry;
 mod inode;
 mod io;
 mod layout;
+mod leaf;
 mod owners;
 pub mod params;
 mod report;

@@ -1,5 +1,5 @@
-//! Random operations on small file systems that are full most of the time: the file system check finds nothing, whatever
-//! the features, the regime and the number of AGs.
+//! Random operations on small XFS that are full most of the time: the file system check finds nothing, whatever the
+//! features, the regime and the number of AGs.
 
 use fsage_core::{DirId, FileId, FileSystem, Op, Outcome, Rng};
 use fsage_models::xfs::{Features, Params, Regime, Xfs};

@@ -1,5 +1,5 @@
-//! Fidelity: inode numbers, extents, directory blocks, trees, lists and counters of free space are those of the Linux XFS
-//! driver.
+//! Fidelity: inode numbers, extents, directory blocks, trees, lists and counters of free space are those of the Linux
+//! XFS driver.
 //!
 //! Expected: what the driver of Linux 6.18.44 did, in `../shared/vectors/xfs` beside the project, where that folder is
 //! present. Fresh file systems are those of mkfs.xfs 6.1.0.
