@@ -125,8 +125,8 @@ impl Leaf {
         self.stale = 1;
     }
 
-    /// Puts an entry in at an index, over the nearest stale one if there is one. Of two, the lower one is taken if at most
-    /// `more` entries move for it than for the other one.
+    /// Puts an entry in at an index, over the nearest stale one if there is one. Of two, the lower one is taken if at
+    /// most `more` entries move for it than for the other one.
     pub fn insert(&mut self, index: usize, entry: Entry, more: i32) {
         if self.stale == 0 {
             self.entries.insert(index, entry);

@@ -5,8 +5,8 @@
 //! in the regimes that make it deterministic. Rule by rule: `docs/spec/xfs.md`.
 //!
 //! **Not modeled**: blocks other than 4 KB, stripes, realtime sections, quotas, shared extents, extended attributes
-//! other than the security label, direct I/O, `discard`, a log that fills up between two syncs, write-back by time or by
-//! limits on dirty pages, several processors, interior blocks of directories of more than 504 leaves; `punch` is
+//! other than the security label, direct I/O, `discard`, a log that fills up between two syncs, write-back by time or
+//! by limits on dirty pages, several processors, interior blocks of directories of more than 504 leaves; `punch` is
 //! ignored.
 //!
 //! | where | what |
