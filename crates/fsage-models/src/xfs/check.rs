@@ -6,7 +6,7 @@ use super::owners::{self, Kind as Held, Owned as Record};
 use super::{Xfs, data};
 use crate::findings::{Findings, Owned};
 use fsage_core::operations::ROOT;
-use fsage_core::{FileId, Inconsistency};
+use fsage_core::Inconsistency;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Looks for everything that does not fit together.
@@ -322,10 +322,10 @@ impl Check<'_> {
             expected.entry(dir).or_default().push((hash, address));
         };
         for (_, file) in fs.names.iter() {
-            enter(file.dir, fs.name_of(FileId(file.id)), file.entry.chunk());
+            enter(file.dir, fs.name_table.name_of(file.id), file.entry.chunk());
         }
         for (id, alias) in fs.names.aliases() {
-            enter(alias.dir, fs.name_of(FileId(id)), alias.chunk);
+            enter(alias.dir, fs.name_table.name_of(id), alias.chunk);
         }
         for (slot, dir) in fs.dirs.iter().enumerate().filter(|(_, dir)| dir.alive) {
             self.found.dir_id(&fs.dir_ids, slot as u32, dir.id);

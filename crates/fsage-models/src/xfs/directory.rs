@@ -98,26 +98,6 @@ impl Xfs {
         })
     }
 
-    /// The name of a file that is being made, or that gets a further one.
-    pub(super) fn name_of_new(&mut self, id: FileId) -> Name {
-        match self.next_name.take() {
-            Some(name) => {
-                self.called.insert(id.0, name);
-                name
-            }
-            None => Name::file(id.0),
-        }
-    }
-
-    /// The name that an id stands for.
-    pub(super) fn name_of(&self, id: FileId) -> Name {
-        if self.called.is_empty() {
-            return Name::file(id.0);
-        }
-        let called = self.called.get(&id.0);
-        called.copied().unwrap_or_else(|| Name::file(id.0))
-    }
-
     /// Puts a name into a directory. Gives where it stands.
     fn enter(
         &mut self,
@@ -249,10 +229,10 @@ impl Xfs {
         kind: Kind,
         link_blocks: u32,
     ) -> Result<u32, Outcome> {
-        let name = self.name_of_new(id);
+        let name = self.name_table.name_of_new(id.0);
         let made = self.make(dir, name, kind, link_blocks);
         let Ok((inode, address)) = made else {
-            self.called.remove(&id.0);
+            self.name_table.forget(id.0);
             return made.map(|(inode, _)| inode);
         };
         let slot = self.names.insert(File {
@@ -300,12 +280,12 @@ impl Xfs {
 
     /// Removes a name; the file goes with its last one.
     pub(super) fn remove_name(&mut self, id: FileId, file: u32) {
-        let name = self.name_of(id);
+        let name = self.name_table.name_of(id.0);
         let (dir, address) = self.names.place(id, file);
         let mut tx = self.begin_removal();
         self.leave(&mut tx, dir, name, address);
         tx.commit(&mut self.space);
-        self.called.remove(&id.0);
+        self.name_table.forget(id.0);
         let inode = self.inode_of(file);
         self.log_change(inode);
         if self.names.unlink(id, file).is_some() {
@@ -336,15 +316,15 @@ impl Xfs {
         to: u32,
         replaced: Option<(FileId, u32)>,
     ) -> Outcome {
-        let name = self.name_of(id);
+        let name = self.name_table.name_of(id.0);
         let (from, address) = self.names.place(id, file);
         if let Some((other, gone)) = replaced {
-            let new = self.name_of(other);
+            let new = self.name_table.name_of(other.0);
             let (_, taken_over) = self.names.place(other, gone);
             let old = self.inode_of(gone);
             self.leave_alone(from, name, address);
-            self.called.remove(&other.0);
-            self.called.insert(id.0, new);
+            self.name_table.forget(other.0);
+            self.name_table.call(id.0, new);
             self.names.set_place(id, file, to, taken_over);
             if self.names.unlink(other, gone).is_some() {
                 self.release(old);
@@ -364,7 +344,7 @@ impl Xfs {
 
     /// Inode, and name in the parent. Without space nothing is left behind.
     pub(super) fn new_directory(&mut self, id: DirId, parent: u32) -> Result<u32, Outcome> {
-        let name = self.next_name.take().unwrap_or(Name::directory(id.0));
+        let name = self.name_table.name_of_new_directory(id.0);
         let (inode, address) = self.make(parent, name, Kind::Directory, 0)?;
         let entries = Entries::new();
         self.inodes[inode as usize].size = entries.size_bytes();

@@ -233,7 +233,7 @@ impl Hosted for Xfs {
             return;
         };
         let (dir, address) = self.names.place(file, slot);
-        let key = self.key(self.name_of(file));
+        let key = self.key(self.name_table.name_of(file.0));
         let blocks = self.dirs[dir as usize].entries.blocks_of(key, address);
         self.look_through(dir, &blocks, io);
         let inode = &self.inodes[self.inode_of(slot) as usize];

@@ -58,7 +58,7 @@ pub use params::{Features, Params, Regime};
 pub use report::{AgReport, InodeChunk, OwnedBlocks, TreeReport};
 
 use crate::changes::{self, Changes};
-use crate::name_table::{NAME_MAX, Name, NameTable};
+use crate::name_table::NameTable;
 use crate::names::Names;
 use crate::told::{self, Told};
 use chunks::Inodes;
@@ -67,7 +67,6 @@ use directory::Dir;
 use fsage_core::operations::{self, DirIds, Model, Namespace, Shortfall};
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, StateError};
 use inode::{Blocks, Inode, Kind};
-use rustc_hash::FxHashMap;
 use space::Space;
 use std::collections::BTreeMap;
 
@@ -97,10 +96,6 @@ pub struct Xfs {
     rotor: u32,
     names: Names<u32>,
     name_table: NameTable,
-    /// Names of files that are not `f` and their id.
-    called: FxHashMap<u64, Name>,
-    /// The name of the next file or directory that is made.
-    next_name: Option<Name>,
     dirs: Vec<Dir>,
     free_dirs: Vec<u32>,
     dir_ids: DirIds,
@@ -132,8 +127,6 @@ impl Xfs {
             rotor: 0,
             names: Names::default(),
             name_table: NameTable::default(),
-            called: FxHashMap::default(),
-            next_name: None,
             dirs: Vec::new(),
             free_dirs: Vec::new(),
             dir_ids: DirIds::default(),
@@ -161,9 +154,7 @@ impl Xfs {
     /// The next file, symbolic link or directory that is made has this name, of 1 to 255 bytes; any other is not taken.
     /// Without it a file is called `f` and its id, a directory `d` and its id.
     pub fn name_next(&mut self, name: &[u8]) {
-        if (1..=NAME_MAX).contains(&name.len()) {
-            self.next_name = Some(self.name_table.give(name));
-        }
+        self.name_table.name_next(name);
     }
 
     /// Counters and reserves as after mounting.
@@ -363,9 +354,9 @@ impl Model for Xfs {
     }
 
     fn link(&mut self, id: FileId, _existing: FileId, file: u32, dir: u32) -> Outcome {
-        let name = self.name_of_new(id);
+        let name = self.name_table.name_of_new(id.0);
         let Ok(address) = self.enter_alone(dir, name) else {
-            self.called.remove(&id.0);
+            self.name_table.forget(id.0);
             return Outcome::NoSpace;
         };
         self.names.link(id, file, dir, address);
@@ -426,7 +417,7 @@ impl FileSystem for Xfs {
             return Ok(Outcome::Done);
         }
         let outcome = operations::apply(self, op);
-        self.next_name = None;
+        self.name_table.end_operation();
         outcome
     }
 
