@@ -80,8 +80,8 @@ fn params(fresh: &str) -> Params {
     }
 }
 
-/// Days on which `statfs` showed more free blocks than the model: vector, days, how many more. The driver completes
-/// writes to files of many extents while it writes others back; the model does so after the last one.
+/// Days on which `statfs` showed more free blocks than the model: vector, days, how many more. Why is not known. Both have
+/// files of many extents, whose completion the driver runs beside its write-back, and the model after it.
 const MORE_FREE: &[(&str, RangeInclusive<u64>, u64)] = &[
     ("bm", 73..=77, 16),
     ("manyext", 80_005..=80_010, 2),
