@@ -1,5 +1,6 @@
 //! Names of directory entries: `f1` and `d1` for the ids 1 of a file and a directory, or as given; and which id has which.
 
+use fsage_core::names::{self, NAME_MAX};
 use rustc_hash::FxHashMap;
 
 /// What tells the names of a file system apart: a number for each.
@@ -8,8 +9,6 @@ pub(crate) struct Name(u64);
 
 /// A name of ours has at most so many bytes: a letter, and a number of 64 bits.
 const MOST: usize = 21;
-/// A name has at most so many bytes.
-const NAME_MAX: usize = 255;
 
 const KIND: u32 = 62;
 const DIRECTORY: u64 = 1 << KIND;
@@ -25,30 +24,52 @@ impl Name {
     pub fn directory(id: u64) -> Name {
         Name(id & !(3 << KIND) | DIRECTORY)
     }
+
+    /// Of a name that is not given: `f` or `d`, and the id.
+    fn letter_and_id(self) -> (char, u64) {
+        let letter = if self.0 & DIRECTORY == 0 { 'f' } else { 'd' };
+        (letter, self.0 & !(3 << KIND))
+    }
 }
 
 /// All names: those that are a letter and an id, and those that were given.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NameTable {
     given: Vec<Box<[u8]>>,
+    /// Places of those that are no names any more.
+    unused: Vec<u32>,
     /// Names of files that are not `f` and their id.
     called: FxHashMap<u64, Name>,
-    /// The name of the next file or directory that is made.
-    next: Option<Name>,
+    /// What the next operation calls what it makes or moves.
+    next: Option<Box<[u8]>>,
 }
 
 impl NameTable {
     /// A name of its own.
-    pub fn give(&mut self, bytes: &[u8]) -> Name {
-        self.given.push(bytes.into());
-        Name(GIVEN | (self.given.len() as u64 - 1))
+    pub fn give(&mut self, bytes: Box<[u8]>) -> Name {
+        let at = if let Some(at) = self.unused.pop() {
+            self.given[at as usize] = bytes;
+            u64::from(at)
+        } else {
+            self.given.push(bytes);
+            self.given.len() as u64 - 1
+        };
+        Name(GIVEN | at)
     }
 
-    /// The next file or directory that is made has this name, of 1 to 255 bytes; any other is not taken.
-    pub fn name_next(&mut self, name: &[u8]) {
-        if (1..=NAME_MAX).contains(&name.len()) {
-            self.next = Some(self.give(name));
+    /// Nothing is called so any more.
+    pub fn take_back(&mut self, name: Name) {
+        if name.0 & GIVEN != 0 {
+            let at = name.0 & !(3 << KIND);
+            self.given[at as usize] = Box::default();
+            self.unused.push(at as u32);
         }
+    }
+
+    /// The next operation calls so what it makes or moves; what is no name is not taken.
+    pub fn name_next(&mut self, name: &[u8]) {
+        let is_name = names::check_name(name).is_ok() && name.len() <= NAME_MAX;
+        self.next = is_name.then(|| name.into());
     }
 
     /// An operation is over, whether it used the name that was given for it or not.
@@ -56,20 +77,52 @@ impl NameTable {
         self.next = None;
     }
 
-    /// The name of a file that is being made, or that gets a further one.
-    pub fn name_of_new(&mut self, id: u64) -> Name {
-        match self.next.take() {
-            Some(name) => {
-                self.called.insert(id, name);
-                name
-            }
-            None => Name::file(id),
+    /// The name of a new entry: the one that was given for it, or else one by its id. Where that is taken, it is the
+    /// other one that a replay takes.
+    pub fn new_name(
+        &mut self,
+        by_id: Name,
+        is_taken: impl FnOnce(&NameTable, &[u8]) -> bool,
+    ) -> Name {
+        let is_plain = self.given.len() == self.unused.len();
+        let given = self.next.take();
+        if given.is_none() && is_plain {
+            return by_id;
         }
+        let is_given = given.is_some();
+        let bytes = given.unwrap_or_else(|| self.with_bytes(by_id, |bytes| bytes.into()));
+        if is_taken(self, &bytes) {
+            let (letter, id) = by_id.letter_and_id();
+            return self.give(names::other_name(&bytes, letter, id));
+        }
+        if is_given { self.give(bytes) } else { by_id }
     }
 
-    /// The name of a directory that is being made.
-    pub fn name_of_new_directory(&mut self, id: u64) -> Name {
-        self.next.take().unwrap_or(Name::directory(id))
+    /// The name of an entry that moves, in the same way; nothing if it stays where it is and is called so already.
+    pub fn name_of_moved(
+        &mut self,
+        old: Name,
+        is_same_directory: bool,
+        by_id: Name,
+        is_taken: impl FnOnce(&NameTable, &[u8]) -> bool,
+    ) -> Option<Name> {
+        let stays = is_same_directory
+            && match &self.next {
+                Some(given) => self.with_bytes(old, |old| old == &**given),
+                None => old == by_id,
+            };
+        if stays {
+            self.next = None;
+            return None;
+        }
+        let new = self.new_name(by_id, is_taken);
+        let is_old = self.with_bytes(new, |new| self.with_bytes(old, |old| old == new));
+        if is_same_directory && is_old {
+            // It has its other name already.
+            self.take_back(new);
+            return None;
+        }
+        Some(new)
     }
 
     /// The name that the id of a file stands for.
@@ -82,14 +135,30 @@ impl NameTable {
         called.copied().unwrap_or_else(|| Name::file(id))
     }
 
-    /// The id of a file stands for this name from now on.
+    /// The id of a file stands for this name from now on. The one before is taken back.
     pub fn call(&mut self, id: u64, name: Name) {
-        self.called.insert(id, name);
+        let before = if name == Name::file(id) {
+            self.called.remove(&id)
+        } else {
+            self.called.insert(id, name)
+        };
+        if let Some(before) = before.filter(|before| *before != name) {
+            self.take_back(before);
+        }
+    }
+
+    /// What an id stood for goes over to another one.
+    pub fn hand_over(&mut self, from: u64, to: u64) {
+        let name = self.name_of(from);
+        self.called.remove(&from);
+        self.call(to, name);
     }
 
     /// There is no file with an id any more.
     pub fn forget(&mut self, id: u64) {
-        self.called.remove(&id);
+        if let Some(name) = self.called.remove(&id) {
+            self.take_back(name);
+        }
     }
 
     /// The bytes of a name.
@@ -123,7 +192,7 @@ mod tests {
     #[test]
     fn names_are_a_letter_and_a_number_or_as_given() {
         let mut table = NameTable::default();
-        let given = table.give(b"README");
+        let given = table.give(b"README".as_slice().into());
         for (name, text) in [
             (Name::file(0), "f0"),
             (Name::directory(9), "d9"),
@@ -132,5 +201,29 @@ mod tests {
         ] {
             table.with_bytes(name, |bytes| assert_eq!(bytes, text.as_bytes()));
         }
+    }
+
+    #[test]
+    fn what_is_taken_gets_its_other_name_and_names_come_back() {
+        let mut table = NameTable::default();
+        let free = |_: &NameTable, _: &[u8]| false;
+        let bytes = |table: &NameTable, name| table.with_bytes(name, <[u8]>::to_vec);
+        assert_eq!(table.new_name(Name::file(7), free), Name::file(7));
+        table.name_next(b"x");
+        let first = table.new_name(Name::file(7), free);
+        table.call(7, first);
+        table.name_next(b"x");
+        let second = table.new_name(Name::file(8), |table, name| {
+            table.with_bytes(table.name_of(7), |its| its == name)
+        });
+        assert_eq!(bytes(&table, second), b"x~f8");
+        table.name_next(b"x");
+        assert_eq!(table.name_of_moved(first, true, Name::file(7), free), None);
+        let moved = table.name_of_moved(first, false, Name::file(7), free);
+        assert_eq!(moved, Some(Name::file(7)));
+        table.call(7, Name::file(7));
+        assert_eq!(bytes(&table, first), b"", "nothing is called so any more");
+        table.name_next(b"a/b");
+        assert_eq!(table.new_name(Name::directory(1), free), Name::directory(1));
     }
 }

@@ -205,14 +205,10 @@ impl Check<'_> {
         let mut expected: FxHashMap<u32, u64> = FxHashMap::default();
         let mut entered = Vec::new();
         for (slot, file) in fs.names.iter() {
-            entered.push((
-                file.dir,
-                fs.name_of(fsage_core::FileId(file.id)),
-                fs.inode_of(slot),
-            ));
+            entered.push((file.dir, fs.keys.names.name_of(file.id), fs.inode_of(slot)));
         }
         for (id, alias) in fs.names.aliases() {
-            let name = fs.name_of(fsage_core::FileId(id));
+            let name = fs.keys.names.name_of(id);
             entered.push((alias.dir, name, fs.inode_of(alias.file)));
         }
         for (slot, dir) in fs.dirs.iter().enumerate().filter(|(_, dir)| dir.alive) {
@@ -228,11 +224,12 @@ impl Check<'_> {
         }
         for (dir, name, inode) in entered {
             *expected.entry(dir).or_default() += 1;
-            let key = fs.name_table.key(name);
+            let key = fs.keys.key(name);
             let is_there = fs.dirs[dir as usize].entries.find(key, inode).is_some();
             self.found.expect(is_there, || {
                 let name = fs
-                    .name_table
+                    .keys
+                    .names
                     .with_bytes(name, |bytes| String::from_utf8_lossy(bytes).into_owned());
                 format!("{name} is missing in its directory")
             });

@@ -4,11 +4,10 @@
 
 use super::data::NoSpace;
 use super::entries::{Entries, NoBlock};
-use super::hash::Name;
 use super::tree::{Entry, Meta, Tree};
 use super::{Ext4, Inode, Kind};
+use crate::name_table::Name;
 use crate::names::{Entry as Place, File};
-use fsage_core::names::other_name;
 use fsage_core::operations::ROOT;
 use fsage_core::{DirId, FileId, Outcome};
 
@@ -67,8 +66,8 @@ impl Ext4 {
             };
         }
         let mut entries = Entries::new(self.format, 0, 0);
-        let name = self.name_table.give(b"lost+found".as_slice().into());
-        let key = self.name_table.key(name);
+        let name = self.keys.names.give(b"lost+found".as_slice().into());
+        let key = self.keys.key(name);
         let entered = entries.insert(self.format, key, 1, &mut || false);
         debug_assert!(entered.is_ok());
         // It is no directory of a workload.
@@ -84,57 +83,6 @@ impl Ext4 {
         });
     }
 
-    /// The name of a new entry: the one that was given, or else one by its id. Where that is taken, it is the other one
-    /// that a replay takes.
-    pub(super) fn new_name(&mut self, dir: u32, by_id: Name) -> Name {
-        if self.next_name.is_none() && self.name_table.is_plain() {
-            return by_id;
-        }
-        let given = self.next_name.take();
-        let is_given = given.is_some();
-        let by_id_bytes = || self.name_table.with_bytes(by_id, |bytes| bytes.into());
-        let bytes: Box<[u8]> = given.unwrap_or_else(by_id_bytes);
-        let hash = self.name_table.hash(&bytes);
-        let is_it = |name| self.name_table.with_bytes(name, |its| its == &*bytes);
-        if self.dirs[dir as usize].entries.has_name(hash, is_it) {
-            let (letter, id) = by_id.letter_and_id();
-            return self.name_table.give(other_name(&bytes, letter, id));
-        }
-        if is_given {
-            self.name_table.give(bytes)
-        } else {
-            by_id
-        }
-    }
-
-    /// Keeps what a file is called.
-    pub(super) fn call(&mut self, id: FileId, name: Name) {
-        let before = if name == Name::file(id.0) {
-            self.called.remove(&id.0)
-        } else {
-            self.called.insert(id.0, name)
-        };
-        if let Some(before) = before.filter(|before| *before != name) {
-            self.name_table.take_back(before);
-        }
-    }
-
-    /// What was called so is gone.
-    fn forget_name(&mut self, id: FileId) {
-        if let Some(name) = self.called.remove(&id.0) {
-            self.name_table.take_back(name);
-        }
-    }
-
-    /// The name that an id stands for.
-    pub(super) fn name_of(&self, id: FileId) -> Name {
-        if self.called.is_empty() {
-            return Name::file(id.0);
-        }
-        let called = self.called.get(&id.0);
-        called.copied().unwrap_or_else(|| Name::file(id.0))
-    }
-
     /// Puts a name into a directory. What finds no space tries again as a write does.
     pub(super) fn enter(&mut self, dir: u32, name: Name, inode: u32) -> Result<(), NoSpace> {
         let mut tries = 0;
@@ -147,7 +95,7 @@ impl Ext4 {
     }
 
     fn try_to_enter(&mut self, dir: u32, name: Name, inode: u32) -> Result<(), NoSpace> {
-        let key = self.name_table.key(name);
+        let key = self.keys.key(name);
         let slot = self.dirs[dir as usize].inode;
         let empty = Entries {
             blocks: Vec::new(),
@@ -175,7 +123,7 @@ impl Ext4 {
 
     /// Takes a name out of a directory, which does not shrink.
     pub(super) fn leave(&mut self, dir: u32, name: Name, inode: u32) {
-        let key = self.name_table.key(name);
+        let key = self.keys.key(name);
         if let Some(block) = self.dirs[dir as usize].entries.remove(key, inode) {
             self.changed_directory(dir, block);
             self.changed_inode(self.dirs[dir as usize].inode);
@@ -191,8 +139,10 @@ impl Ext4 {
         kind: Kind,
         fill: impl FnOnce(&mut Ext4, u32) -> Result<(), NoSpace>,
     ) -> Result<u32, Outcome> {
-        let name = self.new_name(dir, Name::file(id.0));
-        let key = self.name_table.key(name);
+        let name = self
+            .keys
+            .new_name(&self.dirs[dir as usize].entries, Name::file(id.0));
+        let key = self.keys.key(name);
         let made = self.new_inode(dir, kind, key).ok_or(Outcome::NoInode);
         let entered = made.and_then(|inode| {
             if fill(self, inode).is_ok() && self.enter(dir, name, inode).is_ok() {
@@ -202,10 +152,10 @@ impl Ext4 {
             Err(Outcome::NoSpace)
         });
         let Ok(inode) = entered else {
-            self.name_table.take_back(name);
+            self.keys.names.take_back(name);
             return entered;
         };
-        self.call(id, name);
+        self.keys.names.call(id.0, name);
         let slot = self.names.insert(File {
             id: id.0,
             inode,
@@ -235,11 +185,11 @@ impl Ext4 {
 
     /// Removes a name; the file goes with its last one.
     pub(super) fn remove_name(&mut self, id: FileId, file: u32) {
-        let name = self.name_of(id);
+        let name = self.keys.names.name_of(id.0);
         let dir = self.names.place(id, file).0;
         let inode = self.inode_of(file);
         self.leave(dir, name, inode);
-        self.forget_name(id);
+        self.keys.names.forget(id.0);
         if self.names.unlink(id, file).is_some() {
             self.release(inode);
         } else {
@@ -255,7 +205,7 @@ impl Ext4 {
         to: u32,
         replaced: Option<(FileId, u32)>,
     ) -> Outcome {
-        let name = self.name_of(id);
+        let name = self.keys.names.name_of(id.0);
         let from = self.names.place(id, file).0;
         let inode = self.inode_of(file);
         self.journal(inode);
@@ -267,13 +217,12 @@ impl Ext4 {
             {
                 self.write_back(inode);
             }
-            let new = self.name_of(other);
+            let new = self.keys.names.name_of(other.0);
             let old = self.inode_of(gone);
-            let key = self.name_table.key(new);
+            let key = self.keys.key(new);
             self.dirs[to as usize].entries.lead(key, old, inode);
             self.leave(from, name, inode);
-            self.called.remove(&other.0);
-            self.call(id, new);
+            self.keys.names.hand_over(other.0, id.0);
             self.names.set_place(id, file, to, 0);
             if self.names.unlink(other, gone).is_some() {
                 self.release(old);
@@ -285,7 +234,7 @@ impl Ext4 {
         let Ok(new) = self.move_entry(inode, (from, name), to, Name::file(id.0)) else {
             return Outcome::NoSpace;
         };
-        self.call(id, new);
+        self.keys.names.call(id.0, new);
         self.names.set_place(id, file, to, 0);
         Outcome::Done
     }
@@ -299,27 +248,13 @@ impl Ext4 {
         to: u32,
         by_id: Name,
     ) -> Result<Name, NoSpace> {
-        let table = &self.name_table;
-        let stays = from == to
-            && match &self.next_name {
-                Some(given) => table.with_bytes(old, |old| old == &**given),
-                None => old == by_id,
-            };
-        if stays {
-            self.next_name = None;
+        let entries = &self.dirs[to as usize].entries;
+        let new = self.keys.name_of_moved(old, (from == to, entries), by_id);
+        let Some(new) = new else {
             return Ok(old);
-        }
-        let new = self.new_name(to, by_id);
-        let is_old = self.name_table.with_bytes(new, |new| {
-            from == to && self.name_table.with_bytes(old, |old| old == new)
-        });
-        if is_old {
-            // It has its other name already.
-            self.name_table.take_back(new);
-            return Ok(old);
-        }
+        };
         if let Err(error) = self.enter(to, new, inode) {
-            self.name_table.take_back(new);
+            self.keys.names.take_back(new);
             return Err(error);
         }
         self.leave(from, old, inode);
@@ -339,16 +274,18 @@ impl Ext4 {
 
     /// Inode, first block, name in the parent. Without space nothing is left behind.
     pub(super) fn new_directory(&mut self, id: DirId, parent: u32) -> Result<u32, Outcome> {
-        let name = self.new_name(parent, Name::directory(id.0));
-        let key = self.name_table.key(name);
+        let name = self
+            .keys
+            .new_name(&self.dirs[parent as usize].entries, Name::directory(id.0));
+        let key = self.keys.key(name);
         let Some(inode) = self.new_inode(parent, Kind::Directory, key) else {
-            self.name_table.take_back(name);
+            self.keys.names.take_back(name);
             return Err(Outcome::NoInode);
         };
         let made = self.first_block(inode);
         let entered = made.and_then(|()| self.enter(parent, name, inode));
         if entered.is_err() {
-            self.name_table.take_back(name);
+            self.keys.names.take_back(name);
             self.release(inode);
             return Err(Outcome::NoSpace);
         }
@@ -380,7 +317,7 @@ impl Ext4 {
         let (name, inode, parent) = (dir.name, dir.inode, dir.parent);
         dir.entries.blocks = Vec::new();
         self.leave(parent, name, inode);
-        self.name_table.take_back(name);
+        self.keys.names.take_back(name);
         self.release(inode);
         self.free_dirs.push(slot);
     }

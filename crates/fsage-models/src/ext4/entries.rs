@@ -2,7 +2,8 @@
 //!
 //! Spec: `docs/spec/ext4.md`, section 9.
 
-use super::hash::{Key, Name};
+use super::hash::Key;
+use crate::name_table::Name;
 
 /// Bytes of `.`, and what an entry has besides its name.
 const DOT: u16 = 12;
@@ -445,14 +446,14 @@ impl Entries {
 
 #[cfg(test)]
 mod tests {
-    use super::super::hash::NameTable;
+    use super::super::hash::Keys;
     use super::*;
     use fsage_core::Rng;
     use std::collections::BTreeMap;
 
     const FORMAT: Format = Format { block_bytes: 1024 };
 
-    fn check(entries: &Entries, table: &NameTable, expected: &BTreeMap<u64, u32>) {
+    fn check(entries: &Entries, keys: &Keys, expected: &BTreeMap<u64, u32>) {
         let mut found = BTreeMap::new();
         for block in &entries.blocks {
             if let Block::Leaf(leaf) = block {
@@ -461,7 +462,7 @@ mod tests {
                 for item in leaf.iter().filter(|item| item.used()) {
                     assert!(item.bytes >= item.needs());
                     if let Some(name) = item.name {
-                        let id = table.with_bytes(name, |bytes| {
+                        let id = keys.names.with_bytes(name, |bytes| {
                             String::from_utf8_lossy(&bytes[1..]).parse::<u64>()
                         });
                         found.insert(id.expect("a number"), item.inode);
@@ -475,12 +476,12 @@ mod tests {
 
     #[test]
     fn names_that_come_and_go_are_found_in_an_index_of_two_levels() {
-        let table = NameTable::default();
+        let keys = Keys::default();
         let mut random = Rng::new(5);
         let mut entries = Entries::new(FORMAT, 12, 2);
         let mut expected = BTreeMap::new();
         for id in 0..20_000 {
-            let key = table.key(Name::file(id));
+            let key = keys.key(Name::file(id));
             entries
                 .insert(FORMAT, key, id as u32 + 20, &mut || true)
                 .expect("room");
@@ -488,14 +489,14 @@ mod tests {
             if random.below(3) == 0 {
                 let gone = random.below(id + 1);
                 if let Some(inode) = expected.remove(&gone) {
-                    entries.remove(table.key(Name::file(gone)), inode);
+                    entries.remove(keys.key(Name::file(gone)), inode);
                 }
             }
         }
-        check(&entries, &table, &expected);
+        check(&entries, &keys, &expected);
         assert_eq!(entries.probe(0).1.len(), 2);
         for (&id, &inode) in &expected {
-            let key = table.key(Name::file(id));
+            let key = keys.key(Name::file(id));
             assert!(entries.find(key, inode).is_some());
             assert!(entries.find(key, 1).is_none());
         }
@@ -503,7 +504,7 @@ mod tests {
 
     #[test]
     fn a_directory_of_one_block_grows_to_three() {
-        let table = NameTable::default();
+        let keys = Keys::default();
         let mut entries = Entries::new(FORMAT, 12, 2);
         let mut appended = 0;
         let mut id = 0;
@@ -512,7 +513,7 @@ mod tests {
                 appended += 1;
                 true
             };
-            let key = table.key(Name::file(id));
+            let key = keys.key(Name::file(id));
             entries.insert(FORMAT, key, 20, &mut append).expect("room");
             id += 1;
         }

@@ -83,6 +83,7 @@ impl AnyModel for Ext4 {
         if self.params().sync == SyncPolicy::Day {
             Model::sync(self);
         }
+        self.day_is_looked_at();
     }
 
     fn into_hosted(self: Box<Self>) -> Option<Box<dyn AnyHosted>> {

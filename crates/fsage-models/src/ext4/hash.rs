@@ -1,36 +1,9 @@
-//! Names of directory entries: `f1` and `d1` for the ids 1 of a file and a directory, or as given; and the hash by
-//! which they are sorted.
+//! Names of directory entries, and the hash by which they are sorted.
 //!
 //! Spec: `docs/spec/ext4.md`, section 9.
 
-/// What tells the names of a file system apart: a number for each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Name(u64);
-
-/// A name of ours has at most so many bytes: a letter, and a number of 64 bits.
-const MOST: usize = 21;
-
-const KIND: u32 = 62;
-const DIRECTORY: u64 = 1 << KIND;
-const GIVEN: u64 = 2 << KIND;
-
-impl Name {
-    /// `f` and the id.
-    pub fn file(id: u64) -> Name {
-        Name(id & !(3 << KIND))
-    }
-
-    /// `d` and the id.
-    pub fn directory(id: u64) -> Name {
-        Name(id & !(3 << KIND) | DIRECTORY)
-    }
-
-    /// Of a name that is not given: `f` or `d`, and the id.
-    pub fn letter_and_id(self) -> (char, u64) {
-        let letter = if self.0 & DIRECTORY == 0 { 'f' } else { 'd' };
-        (letter, self.0 & !(3 << KIND))
-    }
-}
+use super::entries::Entries;
+use crate::name_table::{Name, NameTable};
 
 /// A name with what a directory needs to know of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,91 +14,56 @@ pub(super) struct Key {
     pub hash: u32,
 }
 
-/// All names: those that are a letter and an id, and those that were given.
+/// All names, with the seed of their hash.
 #[derive(Clone, Debug, Default)]
-pub(super) struct NameTable {
-    given: Vec<Box<[u8]>>,
-    /// Places of those that are no names any more.
-    unused: Vec<u32>,
+pub(super) struct Keys {
+    pub names: NameTable,
     seed: [u32; 4],
 }
 
-impl NameTable {
-    pub fn new(seed: [u8; 16]) -> NameTable {
+impl Keys {
+    pub fn new(seed: [u8; 16]) -> Keys {
         let (words, _) = seed.as_chunks::<4>();
         let mut seed = [0; 4];
         for (word, bytes) in seed.iter_mut().zip(words) {
             *word = u32::from_le_bytes(*bytes);
         }
-        NameTable {
-            given: Vec::new(),
-            unused: Vec::new(),
+        Keys {
+            names: NameTable::default(),
             seed,
         }
     }
 
-    /// A name of its own.
-    pub fn give(&mut self, bytes: Box<[u8]>) -> Name {
-        let at = if let Some(at) = self.unused.pop() {
-            self.given[at as usize] = bytes;
-            u64::from(at)
-        } else {
-            self.given.push(bytes);
-            self.given.len() as u64 - 1
-        };
-        Name(GIVEN | at)
+    /// The name of a new entry of a directory.
+    pub fn new_name(&mut self, entries: &Entries, by_id: Name) -> Name {
+        let seed = self.seed;
+        self.names
+            .new_name(by_id, |names, name| is_taken(entries, names, seed, name))
     }
 
-    /// Nothing is called so any more.
-    pub fn take_back(&mut self, name: Name) {
-        if name.0 & GIVEN != 0 {
-            let at = name.0 & !(3 << KIND);
-            self.given[at as usize] = Box::default();
-            self.unused.push(at as u32);
-        }
-    }
-
-    /// Every name is a letter and an id.
-    pub fn is_plain(&self) -> bool {
-        self.given.len() == self.unused.len()
-    }
-
-    /// The hash of a name.
-    pub fn hash(&self, name: &[u8]) -> u32 {
-        half_md4(name, self.seed)
-    }
-
-    /// The bytes of a name.
-    #[inline]
-    pub fn with_bytes<T>(&self, name: Name, take: impl FnOnce(&[u8]) -> T) -> T {
-        let id = name.0 & !(3 << KIND);
-        if name.0 & GIVEN != 0 {
-            return take(&self.given[id as usize]);
-        }
-        let mut bytes = [0; MOST];
-        let mut at = MOST;
-        let mut rest = id;
-        loop {
-            at -= 1;
-            bytes[at] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
-        at -= 1;
-        bytes[at] = if name.0 & DIRECTORY == 0 { b'f' } else { b'd' };
-        take(&bytes[at..])
+    /// The name of an entry that moves to a directory; nothing if it stays as it is.
+    pub fn name_of_moved(&mut self, old: Name, to: (bool, &Entries), by_id: Name) -> Option<Name> {
+        let seed = self.seed;
+        let (is_same, entries) = to;
+        self.names
+            .name_of_moved(old, is_same, by_id, |names, name| {
+                is_taken(entries, names, seed, name)
+            })
     }
 
     #[inline]
     pub fn key(&self, name: Name) -> Key {
-        self.with_bytes(name, |bytes| Key {
+        self.names.with_bytes(name, |bytes| Key {
             name,
             length: bytes.len() as u8,
-            hash: self.hash(bytes),
+            hash: half_md4(bytes, self.seed),
         })
     }
+}
+
+fn is_taken(entries: &Entries, names: &NameTable, seed: [u32; 4], name: &[u8]) -> bool {
+    let is_it = |other| names.with_bytes(other, |its| its == name);
+    entries.has_name(half_md4(name, seed), is_it)
 }
 
 /// Half MD4 of a name, from a seed of four words.
@@ -208,7 +146,7 @@ mod tests {
     #[test]
     fn hashes_are_those_of_the_kernel() {
         let seed = 0x6673_6167_6500_4000_8000_0000_0000_0001_u128.to_be_bytes();
-        let mut table = NameTable::new(seed);
+        let mut keys = Keys::new(seed);
         for (name, expected) in [
             ("d0", 0xa74a_269c),
             ("d1", 0x027a_006c),
@@ -219,23 +157,8 @@ mod tests {
             ("a_name_of_exactly_32_characters_", 0x6da8_8500),
             ("a_name_that_is_longer_than_32_characters.txt", 0xe3d0_5a54),
         ] {
-            let given = table.give(name.as_bytes().into());
-            assert_eq!(table.key(given).hash, expected, "{name}");
-        }
-    }
-
-    #[test]
-    fn names_are_a_letter_and_a_number_or_as_given() {
-        let mut table = NameTable::default();
-        let given = table.give(b"README".as_slice().into());
-        for (name, text) in [
-            (Name::file(0), "f0"),
-            (Name::directory(9), "d9"),
-            (Name::file(12_345_678_901), "f12345678901"),
-            (given, "README"),
-        ] {
-            table.with_bytes(name, |bytes| assert_eq!(bytes, text.as_bytes()));
-            assert_eq!(usize::from(table.key(name).length), text.len());
+            let given = keys.names.give(name.as_bytes().into());
+            assert_eq!(keys.key(given).hash, expected, "{name}");
         }
     }
 }

@@ -207,7 +207,7 @@ impl Ext4 {
             let above = &self.dirs[dir.parent as usize];
             let inode = &self.inodes[above.inode as usize];
             io.push(Io::Need(self.inode_buffer(inode.ino)));
-            let key = self.name_table.key(dir.name);
+            let key = self.keys.key(dir.name);
             let found = above.entries.find(key, dir.inode);
             io.extend(found.and_then(|(lbn, _)| of(inode, lbn)).map(Io::Need));
         }
@@ -253,7 +253,7 @@ impl Hosted for Ext4 {
         };
         let dir = self.names.place(file, slot).0;
         let inode = self.inode_of(slot);
-        let key = self.name_table.key(self.name_of(file));
+        let key = self.keys.key(self.keys.names.name_of(file.0));
         let found = self.dirs[dir as usize].entries.find(key, inode);
         let leaf = found.map(|(block, _)| block).filter(|&block| block != 0);
         self.look_through(dir, std::iter::once(0).chain(leaf), io);

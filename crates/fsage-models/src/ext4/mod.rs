@@ -50,6 +50,7 @@ pub use params::{Params, Regime, SyncPolicy};
 pub use tree::Entry;
 
 use crate::changes::{self, Changes};
+use crate::name_table::Name;
 use crate::names::Names;
 use crate::told::{self, Told};
 use alloc::{LISTS, Shared};
@@ -57,13 +58,11 @@ use cache::Cache;
 use counters::{Counter, Counters};
 use directory::Dir;
 use entries::Format;
-use fsage_core::names::NAME_MAX;
 use fsage_core::operations::{self, DirIds, Model, Namespace, Shortfall};
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, StateError};
 use geometry::Made;
 use groups::Groups;
-use hash::{Name, NameTable};
-use rustc_hash::FxHashMap;
+use hash::Keys;
 use std::num::NonZeroU32;
 use tree::Tree;
 
@@ -73,6 +72,13 @@ const STREAM_REQUEST: u32 = 16;
 const MOST_BLOCKS: u64 = u32::MAX as u64;
 /// Blocks that are kept free for what counters do not tell, a processor.
 const WATERMARK: i64 = 4 * 32;
+
+/// Nobody has looked at an inode since the mount.
+const COLD: u32 = 0;
+/// It was looked at since, and is part of no transaction.
+const SEEN: u32 = 1;
+/// Nobody has looked at it since the mount, and it was changed on this day before.
+const COLD_CHANGED: u32 = u32::MAX;
 
 /// Slot of the file of what is none.
 const NO_FILE: u32 = u32::MAX;
@@ -96,7 +102,7 @@ struct Inode {
     is_cached: bool,
     /// Where that is kept, from 1.
     cache: Option<NonZeroU32>,
-    /// The transaction in which it was changed last; 0 if nobody has looked at it since the mount.
+    /// The transaction in which it was changed last, or what is known of it since a mount.
     changed_in: u32,
     size: u64,
     tree: Tree,
@@ -119,17 +125,16 @@ pub struct Ext4 {
     /// Blocks freed since the last commit.
     freed: Vec<(u32, u32)>,
     commits: u64,
-    /// The running transaction of the journal.
+    /// The running transaction of the journal, and the last one of the day before.
     transaction: u32,
+    last_of_day: u32,
+    /// Some inode is [`COLD_CHANGED`].
+    any_cold_changed: bool,
     shared: [Vec<Shared>; LISTS],
     stream_goals: Vec<u32>,
     watermark: i64,
     names: Names<u32>,
-    name_table: NameTable,
-    /// Names of files that are not `f` and their id.
-    called: FxHashMap<u64, Name>,
-    /// What the next operation calls what it makes or moves.
-    next_name: Option<Box<[u8]>>,
+    keys: Keys,
     format: Format,
     dirs: Vec<Dir>,
     free_dirs: Vec<u32>,
@@ -160,14 +165,14 @@ impl Ext4 {
             next_dirty: 1,
             freed: Vec::new(),
             commits: 0,
-            transaction: 1,
+            transaction: 2,
+            last_of_day: 1,
+            any_cold_changed: false,
             shared: Default::default(),
             stream_goals: vec![0; goals as usize],
             watermark: WATERMARK * i64::from(params.cpus),
             names: Names::default(),
-            name_table: NameTable::new(params.hash_seed),
-            called: FxHashMap::default(),
-            next_name: None,
+            keys: Keys::new(params.hash_seed),
             format: Format {
                 block_bytes: geometry.block_bytes as u32,
             },
@@ -333,10 +338,24 @@ impl Ext4 {
         }
         // A file that is not part of the running transaction has nothing to wait for. One that is read from the disk
         // only now counts as part of it.
-        let changed_in = self.inodes[inode as usize].changed_in;
-        self.inodes[inode as usize].changed_in = changed_in.max(1);
-        if changed_in == self.transaction || changed_in == 0 {
+        let changed_in = &mut self.inodes[inode as usize].changed_in;
+        if matches!(*changed_in, COLD | COLD_CHANGED) {
+            *changed_in = self.transaction;
+        }
+        if *changed_in == self.transaction {
             self.commit();
+        }
+    }
+
+    /// At the end of a day a replay looks at what was changed on it, which reads it from the disk.
+    fn day_is_looked_at(&mut self) {
+        self.last_of_day = self.transaction - 1;
+        if std::mem::take(&mut self.any_cold_changed) {
+            for inode in &mut self.inodes {
+                if inode.changed_in == COLD_CHANGED {
+                    inode.changed_in = SEEN;
+                }
+            }
         }
     }
 
@@ -505,13 +524,15 @@ impl Model for Ext4 {
     }
 
     fn link(&mut self, id: FileId, _existing: FileId, file: u32, dir: u32) -> Outcome {
-        let name = self.new_name(dir, Name::file(id.0));
+        let name = self
+            .keys
+            .new_name(&self.dirs[dir as usize].entries, Name::file(id.0));
         let inode = self.inode_of(file);
         if self.enter(dir, name, inode).is_err() {
-            self.name_table.take_back(name);
+            self.keys.names.take_back(name);
             return Outcome::NoSpace;
         }
-        self.call(id, name);
+        self.keys.names.call(id.0, name);
         self.journal(inode);
         self.names.link(id, file, dir, 0);
         Outcome::Done
@@ -536,7 +557,7 @@ impl Model for Ext4 {
         };
         if new != name {
             self.dirs[dir as usize].name = new;
-            self.name_table.take_back(name);
+            self.keys.names.take_back(name);
         }
         if from != to {
             self.dirs[dir as usize].parent = to;
@@ -573,8 +594,10 @@ impl Model for Ext4 {
         self.drop_shared();
         for inode in &mut self.inodes {
             inode.is_cached = false;
-            inode.changed_in = 0;
+            let is_of_today = inode.changed_in > self.last_of_day;
+            inode.changed_in = if is_of_today { COLD_CHANGED } else { COLD };
         }
+        self.any_cold_changed = true;
         for dir in &mut self.dirs {
             dir.last_group = None;
         }
@@ -585,8 +608,7 @@ impl Model for Ext4 {
 
 impl FileSystem for Ext4 {
     fn name_next(&mut self, name: &[u8]) {
-        let is_name = fsage_core::names::check_name(name).is_ok() && name.len() <= NAME_MAX;
-        self.next_name = is_name.then(|| name.into());
+        self.keys.names.name_next(name);
     }
 
     fn apply(&mut self, op: &Op) -> Result<Outcome, StateError> {
@@ -594,7 +616,7 @@ impl FileSystem for Ext4 {
             return Ok(Outcome::Done);
         }
         let outcome = operations::apply(self, op);
-        self.next_name = None;
+        self.keys.names.end_operation();
         outcome
     }
 

@@ -5,8 +5,8 @@ use super::inode::{Extent, Inode};
 use super::owners::{self, Kind as Held, Owned as Record};
 use super::{Xfs, data};
 use crate::findings::{Findings, Owned};
-use fsage_core::operations::ROOT;
 use fsage_core::Inconsistency;
+use fsage_core::operations::ROOT;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Looks for everything that does not fit together.

@@ -10,7 +10,7 @@ use super::fork::Fork;
 use super::inode::Kind;
 use super::leaf::{Key, hash_of};
 use super::transaction::Transaction;
-use crate::name_table::Name;
+use crate::name_table::{Name, NameTable};
 use crate::names::{Entry as Place, File};
 use fsage_core::operations::ROOT;
 use fsage_core::{DirId, FileId, Outcome};
@@ -221,6 +221,11 @@ impl Xfs {
         Ok((slot, address))
     }
 
+    /// The name of a file that is made, or of a further one.
+    pub(super) fn new_file_name(&mut self, id: FileId) -> Name {
+        self.name_table.new_name(Name::file(id.0), is_never_taken)
+    }
+
     /// A file with its name; without space nothing is left behind. Gives the slot of the inode.
     pub(super) fn make_file(
         &mut self,
@@ -229,12 +234,13 @@ impl Xfs {
         kind: Kind,
         link_blocks: u32,
     ) -> Result<u32, Outcome> {
-        let name = self.name_table.name_of_new(id.0);
+        let name = self.new_file_name(id);
         let made = self.make(dir, name, kind, link_blocks);
         let Ok((inode, address)) = made else {
-            self.name_table.forget(id.0);
+            self.name_table.take_back(name);
             return made.map(|(inode, _)| inode);
         };
+        self.name_table.call(id.0, name);
         let slot = self.names.insert(File {
             id: id.0,
             inode,
@@ -319,33 +325,40 @@ impl Xfs {
         let name = self.name_table.name_of(id.0);
         let (from, address) = self.names.place(id, file);
         if let Some((other, gone)) = replaced {
-            let new = self.name_table.name_of(other.0);
             let (_, taken_over) = self.names.place(other, gone);
             let old = self.inode_of(gone);
             self.leave_alone(from, name, address);
-            self.name_table.forget(other.0);
-            self.name_table.call(id.0, new);
+            self.name_table.hand_over(other.0, id.0);
             self.names.set_place(id, file, to, taken_over);
             if self.names.unlink(other, gone).is_some() {
                 self.release(old);
             }
             return Outcome::Done;
         }
-        if from == to {
+        let by_id = Name::file(id.0);
+        let new = self
+            .name_table
+            .name_of_moved(name, from == to, by_id, is_never_taken);
+        let Some(new) = new else {
             return Outcome::Done;
-        }
-        let Ok(new_address) = self.enter_alone(to, name) else {
+        };
+        let Ok(new_address) = self.enter_alone(to, new) else {
+            self.name_table.take_back(new);
             return Outcome::NoSpace;
         };
         self.leave_alone(from, name, address);
+        self.name_table.call(id.0, new);
         self.names.set_place(id, file, to, new_address);
         Outcome::Done
     }
 
     /// Inode, and name in the parent. Without space nothing is left behind.
     pub(super) fn new_directory(&mut self, id: DirId, parent: u32) -> Result<u32, Outcome> {
-        let name = self.name_table.name_of_new_directory(id.0);
-        let (inode, address) = self.make(parent, name, Kind::Directory, 0)?;
+        let name = self
+            .name_table
+            .new_name(Name::directory(id.0), is_never_taken);
+        let made = self.make(parent, name, Kind::Directory, 0);
+        let (inode, address) = made.inspect_err(|_| self.name_table.take_back(name))?;
         let entries = Entries::new();
         self.inodes[inode as usize].size = entries.size_bytes();
         let dir = Dir {
@@ -375,6 +388,7 @@ impl Xfs {
         let (name, inode, parent, address) = (dir.name, dir.inode, dir.parent, dir.address);
         dir.entries = Entries::new();
         self.leave_alone(parent, name, address);
+        self.name_table.take_back(name);
         self.release(inode);
         self.free_dirs.push(slot);
     }
@@ -383,17 +397,28 @@ impl Xfs {
     pub(super) fn move_dir(&mut self, slot: u32, to: u32) -> Outcome {
         let dir = &self.dirs[slot as usize];
         let (name, from, address) = (dir.name, dir.parent, dir.address);
-        if from == to {
+        let by_id = Name::directory(dir.id);
+        let new = self
+            .name_table
+            .name_of_moved(name, from == to, by_id, is_never_taken);
+        let Some(new) = new else {
             return Outcome::Done;
-        }
-        let Ok(new_address) = self.enter_alone(to, name) else {
+        };
+        let Ok(new_address) = self.enter_alone(to, new) else {
+            self.name_table.take_back(new);
             return Outcome::NoSpace;
         };
         self.leave_alone(from, name, address);
+        self.name_table.take_back(name);
         let dir = &mut self.dirs[slot as usize];
-        (dir.parent, dir.address) = (to, new_address);
+        (dir.name, dir.parent, dir.address) = (new, to, new_address);
         let inode = dir.inode;
         self.log_change(inode);
         Outcome::Done
     }
+}
+
+/// Directories keep no names as bytes: a name that is given twice is not noticed.
+fn is_never_taken(_: &NameTable, _: &[u8]) -> bool {
+    false
 }

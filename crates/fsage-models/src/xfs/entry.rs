@@ -3,7 +3,7 @@
 use super::{Geometry, Params, Xfs, params};
 use crate::ParamError;
 use crate::registry::{AnyModel, Entry, MakeError, Options};
-use fsage_core::io::AnyHosted;
+use fsage_core::io::{AnyHosted, Hosted};
 
 /// Its line in the list of models.
 pub static ENTRY: Entry = Entry {
@@ -38,6 +38,10 @@ fn params_of(options: &Options<'_>) -> Result<Params, ParamError> {
 impl AnyModel for Xfs {
     fn end_day(&mut self) {
         self.sync_day();
+    }
+
+    fn as_hosted(&mut self) -> Option<&mut dyn Hosted> {
+        Some(self)
     }
 
     fn into_hosted(self: Box<Self>) -> Option<Box<dyn AnyHosted>> {

@@ -220,6 +220,10 @@ impl Hosted for Xfs {
         self.told.turn(on);
     }
 
+    fn tell_follower(&mut self) {
+        self.told.follow();
+    }
+
     fn told(&mut self) -> &mut Vec<Io> {
         self.told.list()
     }

@@ -104,7 +104,11 @@ impl Leaf {
             (None, None) => return index,
         };
         let gone = |(at, entry): &(usize, &Entry)| entry.is_stale() && *at != keep;
-        let before = self.entries[..index].iter().enumerate().filter(gone).count();
+        let before = self.entries[..index]
+            .iter()
+            .enumerate()
+            .filter(gone)
+            .count();
         self.keep_stale(keep);
         index - before
     }

@@ -151,12 +151,6 @@ impl Xfs {
         &self.geometry
     }
 
-    /// The next file, symbolic link or directory that is made has this name, of 1 to 255 bytes; any other is not taken.
-    /// Without it a file is called `f` and its id, a directory `d` and its id.
-    pub fn name_next(&mut self, name: &[u8]) {
-        self.name_table.name_next(name);
-    }
-
     /// Counters and reserves as after mounting.
     fn mount(&mut self) {
         let blocks: Vec<u32> = self.chunks.iter().map(Inodes::blocks_of_free).collect();
@@ -354,11 +348,12 @@ impl Model for Xfs {
     }
 
     fn link(&mut self, id: FileId, _existing: FileId, file: u32, dir: u32) -> Outcome {
-        let name = self.name_table.name_of_new(id.0);
+        let name = self.new_file_name(id);
         let Ok(address) = self.enter_alone(dir, name) else {
-            self.name_table.forget(id.0);
+            self.name_table.take_back(name);
             return Outcome::NoSpace;
         };
+        self.name_table.call(id.0, name);
         self.names.link(id, file, dir, address);
         self.log_change(self.inode_of(file));
         Outcome::Done
@@ -411,6 +406,10 @@ impl Model for Xfs {
 }
 
 impl FileSystem for Xfs {
+    fn name_next(&mut self, name: &[u8]) {
+        self.name_table.name_next(name);
+    }
+
     fn apply(&mut self, op: &Op) -> Result<Outcome, StateError> {
         if matches!(op, Op::Day) {
             self.sync_day();
