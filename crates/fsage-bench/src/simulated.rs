@@ -191,7 +191,8 @@ impl<F: Hosted + ?Sized, D: Device> Subject for Simulated<F, D> {
         Ok(())
     }
 
-    /// The model tells nothing meanwhile, so that the host has nothing to do. What it has made by then is on the device.
+    /// The model tells nothing meanwhile, so that the host has nothing to do. What it has made by then is on the
+    /// device.
     fn untimed(&mut self, on: bool) -> Result<(), BenchError> {
         self.fs.tell(!on);
         if !on {

@@ -164,8 +164,8 @@ pub trait Hosted: FileSystem {
     /// knows of a file in use is kept from one operation to the next, so that a file may be written call by call.
     fn tell(&mut self, on: bool);
 
-    /// Tells from now on, and works as if nobody was told: nothing is kept from one operation to the next, and blocks lie
-    /// where they lie without it. So a device can follow an aging.
+    /// Tells from now on, and works as if nobody was told: nothing is kept from one operation to the next, and blocks
+    /// lie where they lie without it. So a device can follow an aging.
     fn tell_follower(&mut self);
 
     /// What was told since this was last emptied.

@@ -213,12 +213,17 @@ pub trait Device {
     /// If [`Device::takes`] says that the device does not take it.
     fn submit(&mut self, at_ns: u64, request: Request) -> Service;
 
-    /// The cylinder of a sector, which schedulers order by. Sectors beyond the end are on the last one.
-    fn cylinder_of(&self, lba: u64) -> u32;
+    /// The cylinder of a sector, which schedulers order by. Sectors beyond the end are on the last one. Without an arm
+    /// there is one cylinder.
+    fn cylinder_of(&self, _lba: u64) -> u32 {
+        0
+    }
 
     /// Time that the arm and the rotation would take to the first sector of a request if the positioning began at
-    /// `at_ns`, without the command's overhead.
-    fn positioning_ns(&self, at_ns: u64, request: Request) -> u64;
+    /// `at_ns`, without the command's overhead. Without an arm it is none.
+    fn positioning_ns(&self, _at_ns: u64, _request: Request) -> u64 {
+        0
+    }
 
     /// Sums over all requests so far.
     fn counters(&self) -> &Counters;

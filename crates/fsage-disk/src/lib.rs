@@ -43,8 +43,7 @@ pub use drive::{
     Buffer, Bus, Drive, DriveError, OPTIONS, OptionError, Overheads, Partition, Seek, Sparing, Zone,
 };
 pub use flash::{
-    Collection, Extensions, FLASH_OPTIONS, FlashCounters, FlashDevice, FlashDrive, Precondition,
-    Spread,
+    Collection, Extensions, FlashCounters, FlashDevice, FlashDrive, Precondition, Spread,
 };
 pub use null::Null;
 pub use queue::{Queue, Served};

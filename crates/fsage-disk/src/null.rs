@@ -36,14 +36,6 @@ impl Device for Null {
         service
     }
 
-    fn cylinder_of(&self, _lba: u64) -> u32 {
-        0
-    }
-
-    fn positioning_ns(&self, _at_ns: u64, _request: Request) -> u64 {
-        0
-    }
-
     fn counters(&self) -> &Counters {
         &self.counters
     }

@@ -78,8 +78,8 @@ impl Queue {
             .map(|&(arrival, _)| arrival.max(self.free_ns()))
     }
 
-    /// Serves the next request: when the device had room for it at once the one that came first, otherwise what the scheduler picks
-    /// of those that have arrived when it becomes free.
+    /// Serves the next request: when the device had room for it at once the one that came first, otherwise what the
+    /// scheduler picks of those that have arrived when it becomes free.
     pub fn serve(&mut self, device: &mut dyn Device) -> Option<Served> {
         let now_ns = self.next_start_ns()?;
         let next = if self.labels[0].0 >= self.free_ns() {

@@ -119,8 +119,8 @@ fn open(
     }
 }
 
-/// Keeps so many requests in flight: the next one is issued when the earliest that is outstanding is complete, the first
-/// at `start_ns`.
+/// Keeps so many requests in flight: the next one is issued when the earliest that is outstanding is complete, the
+/// first at `start_ns`.
 pub fn keep_in_flight(
     device: &mut dyn Device,
     depth: usize,

@@ -412,7 +412,8 @@ fn transfer(op: &str, lba: &str, count: &str) -> Result<Request, String> {
 fn precondition(text: &str) -> Result<Precondition, String> {
     let wrong = || {
         format!(
-            "expected `seq FIRST SECTORS EACH`, `rnd FIRST SECTORS EACH WRITES SEED` or `trim FIRST SECTORS`, found {text}"
+            "expected `seq FIRST SECTORS EACH`, `rnd FIRST SECTORS EACH WRITES SEED` or `trim FIRST SECTORS`, \
+             found {text}"
         )
     };
     let mut words = text.split_ascii_whitespace();

@@ -14,7 +14,8 @@ pub(crate) struct Driver<D> {
     start_sector: u64,
     queue: Queue,
     queue_depth: u32,
-    /// Completion and label of requests that were decided upon, and are not yet seen to be complete; the earliest first.
+    /// Completion and label of requests that were decided upon, and are not yet seen to be complete; the earliest
+    /// first.
     served: BinaryHeap<Reverse<(u64, u64)>>,
     requests: u32,
 }

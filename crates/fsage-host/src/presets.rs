@@ -1,5 +1,5 @@
-//! The machines that come with fsage: those of the papers, and one for flash. Each is a TOML file that says where every value comes
-//! from.
+//! The machines that come with fsage: those of the papers, and one for flash. Each is a TOML file that says where
+//! every value comes from.
 
 macro_rules! embedded {
     ($($name:literal),* $(,)?) => {

@@ -58,8 +58,8 @@ impl<D: Device> Host<D> {
         }
     }
 
-    /// Gets a block into the cache, the first of so many that the call wants, and reads ahead. The buffer is not busy; a
-    /// hole has none.
+    /// Gets a block into the cache, the first of so many that the call wants, and reads ahead. The buffer is not busy;
+    /// a hole has none.
     fn read_block(&mut self, reading: Reading, lbn: u32, wanted: u32) -> Option<u32> {
         let last = (reading.size_bytes - 1) / u64::from(self.block_bytes);
         let tail = self.params.tail_alone && u64::from(lbn) == last;

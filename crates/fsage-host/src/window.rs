@@ -1,8 +1,8 @@
 //! Reading ahead in windows, as Linux does: `ondemand_readahead` in `mm/readahead.c`.
 //!
-//! A read of the start of a file, or of the block behind the last one, opens a window that is longer than what was asked
-//! for. When the first block is read that nobody had asked for, the next window is started, twice or four times as long,
-//! and nobody waits for it. Any other read is as long as it was asked for.
+//! A read of the start of a file, or of the block behind the last one, opens a window that is longer than what was
+//! asked for. When the first block is read that nobody had asked for, the next window is started, twice or four times
+//! as long, and nobody waits for it. Any other read is as long as it was asked for.
 
 use crate::cache::Window;
 use crate::host::Host;

@@ -251,9 +251,13 @@ pub enum DriveError {
     },
 }
 
-/// Reads TOML, and names the line of what is wrong with its form.
-pub(crate) fn parse_toml<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, DriveError> {
-    toml::from_str(text).map_err(|e| {
+/// Reads TOML, and names the line of what is wrong with its form, or the key of what `check` finds.
+pub(crate) fn parse_checked<T: DeserializeOwned>(
+    file: &str,
+    text: &str,
+    check: impl FnOnce(&T) -> Result<(), (String, String)>,
+) -> Result<T, DriveError> {
+    let drive = toml::from_str(text).map_err(|e| {
         let span = e.span().unwrap_or(0..0);
         let key = key::of_value(text, &span).map_or(String::new(), |key| format!("{key}: "));
         let before = text.bytes().take(span.start);
@@ -262,7 +266,13 @@ pub(crate) fn parse_toml<T: DeserializeOwned>(file: &str, text: &str) -> Result<
             line: 1 + before.filter(|&b| b == b'\n').count(),
             message: format!("{key}{}", e.message().replace('\n', "; ")),
         }
-    })
+    })?;
+    check(&drive).map_err(|(key, message)| DriveError::Value {
+        file: file.to_owned(),
+        key,
+        message,
+    })?;
+    Ok(drive)
 }
 
 impl Drive {
@@ -278,13 +288,7 @@ impl Drive {
     /// What is not TOML, an unknown key or one that is missing, a value out of range, a drive that cannot be: with the
     /// line or the key.
     pub fn parse(file: &str, text: &str) -> Result<Drive, DriveError> {
-        let drive: Drive = parse_toml(file, text)?;
-        drive.check().map_err(|(key, message)| DriveError::Value {
-            file: file.to_owned(),
-            key,
-            message,
-        })?;
-        Ok(drive)
+        parse_checked(file, text, Drive::check)
     }
 
     /// Capacity in sectors.

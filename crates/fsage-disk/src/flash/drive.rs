@@ -1,6 +1,6 @@
 //! The description of a flash device: what its TOML file says, checked.
 
-use crate::drive::{DriveError, OptionError, parse_toml};
+use crate::drive::{DriveError, OptionError, parse_checked};
 use fsage_core::size;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -157,25 +157,6 @@ impl Default for Extensions {
     }
 }
 
-/// An option, with what it takes and what it does.
-pub const FLASH_OPTIONS: [(&str, &str, &str); 3] = [
-    (
-        "size",
-        "a size",
-        "shown to the host; erase blocks have 16 MB then",
-    ),
-    (
-        "core",
-        "",
-        "all extensions are off: the times of the reference",
-    ),
-    (
-        "KEY",
-        "a value",
-        "a key of the table of extensions, such as `page_register=false`",
-    ),
-];
-
 fn one() -> u32 {
     1
 }
@@ -205,13 +186,7 @@ impl FlashDrive {
     /// What is not TOML, an unknown key or one that is missing, a value out of range, a drive that cannot be: with the
     /// line or the key.
     pub fn parse(file: &str, text: &str) -> Result<FlashDrive, DriveError> {
-        let drive: FlashDrive = parse_toml(file, text)?;
-        drive.check().map_err(|(key, message)| DriveError::Value {
-            file: file.to_owned(),
-            key,
-            message,
-        })?;
-        Ok(drive)
+        parse_checked(file, text, FlashDrive::check)
     }
 
     /// The same drive with options, such as `size=64G,page_register=false`.

@@ -19,7 +19,7 @@ mod spread;
 mod victims;
 
 pub use counters::FlashCounters;
-pub use drive::{Extensions, FLASH_OPTIONS, FlashDrive};
+pub use drive::{Extensions, FlashDrive};
 pub use precondition::Precondition;
 pub use spread::Spread;
 
@@ -265,14 +265,18 @@ impl FlashDevice {
 
     /// Pages of one flash page go to the host, from the die or from the write buffer.
     fn read_run(&mut self, at_ns: u64, run: Run) -> Operation {
-        let geometry = &self.map.geometry;
-        if self.drive.extensions.buffer_hits
-            && (self.map.is_open(run.first) || self.hardware.is_programming(geometry, run.first))
-        {
+        if self.is_buffered(run.first) {
             self.hardware.counters.buffer_hit_pages += u64::from(run.pages);
             return self.send_buffered(at_ns, at_ns, run.pages);
         }
-        self.hardware.sense(geometry, at_ns, run, true)
+        self.hardware.sense(&self.map.geometry, at_ns, run, true)
+    }
+
+    /// A page is read from the write buffer: it is not on flash yet.
+    fn is_buffered(&mut self, physical: u32) -> bool {
+        let geometry = &self.map.geometry;
+        self.drive.extensions.buffer_hits
+            && (self.map.is_open(physical) || self.hardware.is_programming(geometry, physical))
     }
 
     /// Pages that are in memory at `ready_ns` go over the link.
@@ -381,10 +385,7 @@ impl FlashDevice {
             let Some(physical) = self.map.find(page) else {
                 continue;
             };
-            let buffered = self.drive.extensions.buffer_hits
-                && (self.map.is_open(physical)
-                    || self.hardware.is_programming(&self.map.geometry, physical));
-            if !buffered {
+            if !self.is_buffered(physical) {
                 let run = Run {
                     first: physical,
                     pages: 1,
@@ -667,14 +668,6 @@ impl Device for FlashDevice {
         };
         self.counters.add(request, &service);
         service
-    }
-
-    fn cylinder_of(&self, _lba: u64) -> u32 {
-        0
-    }
-
-    fn positioning_ns(&self, _at_ns: u64, _request: Request) -> u64 {
-        0
     }
 
     fn counters(&self) -> &Counters {

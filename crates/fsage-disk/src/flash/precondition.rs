@@ -81,9 +81,9 @@ impl FlashDevice {
         }
     }
 
-    /// Writes the pages of a range that hold nothing, as an image that is copied to the device is written: one after the
-    /// other. Pages that it touches in part count too; what lies behind the end of the device is left out. All of it
-    /// takes no time, and is no request of the host.
+    /// Writes the pages of a range that hold nothing, as an image that is copied to the device is written: one after
+    /// the other. Pages that it touches in part count too; what lies behind the end of the device is left out. All of
+    /// it takes no time, and is no request of the host.
     pub fn fill(&mut self, first: u64, sectors: u64) {
         /// Pages of a request.
         const TOGETHER: u64 = 32;

@@ -35,7 +35,7 @@ pub struct AgedModel {
     /// The same files on the control, in the order in which they are read there.
     pub control_hot_files: Vec<FileId>,
     /// The flash device that the aged one lived on.
-    pub device: Option<FlashDevice>,
+    pub device: Option<Box<FlashDevice>>,
     /// No file or directory of either ever had this number, or a higher one.
     pub first_free_id: u64,
 }
@@ -81,7 +81,7 @@ pub fn models(
         interrupt::go_on()?;
         let target = aging.into_target();
         let mut model = with_control(spec, target, &hot_files, highest_id, ui)?;
-        model.device = life.and_then(Life::end);
+        model.device = life.and_then(Life::end).map(Box::new);
         models.push(model);
     }
     Ok(Again { models, hot_files })

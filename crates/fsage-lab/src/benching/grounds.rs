@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 /// A state of a target, before any benchmark.
 pub enum Ground {
     /// A model, with its hot files in the order in which they are read, and the flash device that it lived on.
-    Model(Box<dyn AnyHosted>, Vec<FileId>, Option<FlashDevice>),
+    Model(Box<dyn AnyHosted>, Vec<FileId>, Option<Box<FlashDevice>>),
     /// A real file system, with the same.
     Real(RealPlace, Vec<ExistingFile>),
 }

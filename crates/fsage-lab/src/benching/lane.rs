@@ -73,6 +73,7 @@ struct Outcome {
     left_out: Vec<LeftOut>,
     caches: Option<&'static str>,
     free_map_off_percent: Option<f64>,
+    /// Where the pages of files lie on a flash device.
     flash: Option<FlashFacts>,
 }
 
