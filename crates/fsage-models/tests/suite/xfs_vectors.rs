@@ -1,9 +1,9 @@
 //! Fidelity: inode numbers, extents, directory blocks, trees, lists and counters of free space are those of the Linux
 //! XFS driver.
 //!
-//! Expected: what the driver of Linux 6.18.44 did, in `tests/vectors/xfs` (the small scripts, part of the project) and in
-//! `../shared/vectors/xfs` beside the project (all of them), where that folder is present. Fresh file systems are those
-//! of mkfs.xfs 6.1.0.
+//! Expected: what the driver of Linux 6.18.44 did, in `tests/vectors/xfs` (the small scripts, part of the project) and
+//! in `../shared/vectors/xfs` beside the project (all of them), where that folder is present. Fresh file systems are
+//! those of mkfs.xfs 6.1.0.
 
 use flate2::read::GzDecoder;
 use fsage_core::{DirId, FileId, FileKind, FileSystem, Layout, Op, Outcome};
