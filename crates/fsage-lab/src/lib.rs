@@ -47,6 +47,7 @@ pub mod days;
 pub mod device;
 pub mod error;
 pub mod experiment;
+pub mod ext4_image;
 pub mod generate;
 pub mod interrupt;
 mod map_file;

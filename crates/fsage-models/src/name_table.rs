@@ -79,11 +79,7 @@ impl NameTable {
 
     /// The name of a new entry: the one that was given for it, or else one by its id. Where that is taken, it is the
     /// other one that a replay takes.
-    pub fn new_name(
-        &mut self,
-        by_id: Name,
-        is_taken: impl FnOnce(&NameTable, &[u8]) -> bool,
-    ) -> Name {
+    pub fn new_name(&mut self, by_id: Name, is_taken: impl Fn(&NameTable, &[u8]) -> bool) -> Name {
         let is_plain = self.given.len() == self.unused.len();
         let given = self.next.take();
         if given.is_none() && is_plain {
@@ -93,7 +89,12 @@ impl NameTable {
         let bytes = given.unwrap_or_else(|| self.with_bytes(by_id, |bytes| bytes.into()));
         if is_taken(self, &bytes) {
             let (letter, id) = by_id.letter_and_id();
-            return self.give(names::other_name(&bytes, letter, id));
+            let mut other = names::other_name(&bytes, letter, id);
+            // Somebody may have called another file just so.
+            while is_taken(self, &other) && other.len() < NAME_MAX {
+                other = names::other_name(&other, letter, id);
+            }
+            return self.give(other);
         }
         if is_given { self.give(bytes) } else { by_id }
     }
@@ -104,7 +105,7 @@ impl NameTable {
         old: Name,
         is_same_directory: bool,
         by_id: Name,
-        is_taken: impl FnOnce(&NameTable, &[u8]) -> bool,
+        is_taken: impl Fn(&NameTable, &[u8]) -> bool,
     ) -> Option<Name> {
         let stays = is_same_directory
             && match &self.next {
@@ -213,9 +214,9 @@ mod tests {
         let first = table.new_name(Name::file(7), free);
         table.call(7, first);
         table.name_next(b"x");
-        let second = table.new_name(Name::file(8), |table, name| {
-            table.with_bytes(table.name_of(7), |its| its == name)
-        });
+        let is_seventh =
+            |table: &NameTable, name: &[u8]| table.with_bytes(table.name_of(7), |its| its == name);
+        let second = table.new_name(Name::file(8), is_seventh);
         assert_eq!(bytes(&table, second), b"x~f8");
         table.name_next(b"x");
         assert_eq!(table.name_of_moved(first, true, Name::file(7), free), None);

@@ -25,6 +25,11 @@ pub trait AnyModel: FileSystem + Sync + Debug + Any {
     /// A day was measured: what is counted by day begins anew.
     fn begin_day(&mut self) {}
 
+    /// A fresh one of the same size, where its keys make one that is not empty.
+    fn emptied(&self) -> Option<Box<dyn AnyModel>> {
+        None
+    }
+
     /// The model as a host runs it; nothing for what no host runs.
     fn into_hosted(self: Box<Self>) -> Option<Box<dyn AnyHosted>>;
 

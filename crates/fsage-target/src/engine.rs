@@ -73,13 +73,16 @@ struct Snapshots {
 
 /// How snapshots are taken.
 enum Way {
-    Model(Box<Stamps>, TakeSnapshot),
+    /// With the stamps of the model.
+    Model(TakeSnapshot),
     Real(TakeRealSnapshot),
 }
 
 /// A target that is being aged.
 pub struct Aging {
     target: Target,
+    /// Of a model, where they are kept.
+    stamps: Option<Box<Stamps>>,
     snapshots: Option<Snapshots>,
     day_ends: Option<DayEnds>,
     follow_io: Option<FollowIo>,
@@ -161,6 +164,7 @@ impl Aging {
     pub fn new(target: Target, lenient: bool) -> Aging {
         Aging {
             target,
+            stamps: None,
             snapshots: None,
             day_ends: None,
             follow_io: None,
@@ -223,16 +227,23 @@ impl Aging {
     /// last. `epoch_ns` is the time of the workload's 0, nanoseconds since 1970 UTC. Costs memory for the times
     /// and names, see [`Stamps`]. Of a real target nothing is taken.
     pub fn take_snapshots(&mut self, every_days: u32, epoch_ns: i64, take: TakeSnapshot) {
-        let stamps = match &self.target {
-            Target::Model(fs) => Stamps::new(&**fs, epoch_ns),
-            Target::Real(_) => return,
-        };
-        self.snapshots = Some(Snapshots {
-            epoch_ns,
-            every_days: every_days.max(1),
-            taken: 0,
-            way: Way::Model(Box::new(stamps), take),
-        });
+        self.keep_stamps(epoch_ns);
+        if self.stamps.is_some() {
+            self.snapshots = Some(Snapshots {
+                epoch_ns,
+                every_days: every_days.max(1),
+                taken: 0,
+                way: Way::Model(take),
+            });
+        }
+    }
+
+    /// Also keeps times, generations and names beside a model. `epoch_ns` is the time of the workload's 0, nanoseconds
+    /// since 1970 UTC. Real targets have their own.
+    pub fn keep_stamps(&mut self, epoch_ns: i64) {
+        if let (Target::Model(fs), None) = (&self.target, &self.stamps) {
+            self.stamps = Some(Box::new(Stamps::new(&**fs, epoch_ns)));
+        }
     }
 
     /// The same of a real target, whose file system is walked. Of a model nothing is taken.
@@ -255,6 +266,11 @@ impl Aging {
     /// The target, out of the replay.
     pub fn into_target(self) -> Target {
         self.target
+    }
+
+    /// Times, generations and names beside the target, if they were kept.
+    pub fn take_stamps(&mut self) -> Option<Box<Stamps>> {
+        self.stamps.take()
     }
 
     /// The days so far, without those before an interruption.
@@ -297,13 +313,7 @@ impl Aging {
                 Some(n) => &rest[..n],
                 None => rest,
             };
-            let stamps = match &mut self.snapshots {
-                Some(Snapshots {
-                    way: Way::Model(stamps, _),
-                    ..
-                }) => Some(&mut **stamps),
-                _ => None,
-            };
+            let stamps = self.stamps.as_deref_mut();
             let (today, lenient) = (&mut self.today, self.lenient);
             let applied = match &mut self.target {
                 Target::Model(fs) => {
@@ -458,7 +468,10 @@ impl Aging {
         snapshots.taken = days;
         let day_ends = self.t_ns.map(|t| snapshots.epoch_ns.saturating_add(t));
         let taken = match (&mut snapshots.way, &self.target) {
-            (Way::Model(stamps, take), target) => {
+            (Way::Model(take), target) => {
+                let Some(stamps) = &self.stamps else {
+                    return Ok(());
+                };
                 let layout = target.layout();
                 let (inodes, names) = stamps.snapshot(layout);
                 let now_ns = stamps.now_ns();

@@ -21,5 +21,5 @@ pub use engine::{
 };
 pub use hot_files::{HotFile, HotFiles, in_directory_order};
 pub use spec::{SpecError, TargetSpec, kernel_models, kinds};
-pub use stamps::Stamps;
+pub use stamps::{Stamp, Stamps};
 pub use target::Target;

@@ -15,13 +15,19 @@ use fsage_core::snapshot::{FurtherName, Inode, source_flags};
 use fsage_core::{DirId, Event, FileId, FileSystem, FileView, Layout, Op, Outcome, Verb};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What an inode holds.
+/// What an inode holds. Times are nanoseconds since 1970 UTC.
 #[derive(Clone, Copy, Debug)]
-struct Stamp {
-    generation: u32,
-    btime_ns: i64,
-    mtime_ns: i64,
-    ctime_ns: i64,
+pub struct Stamp {
+    /// Tells inodes of the same number apart.
+    pub generation: u32,
+    /// When it was made.
+    pub btime_ns: i64,
+    /// When its content was changed last.
+    pub mtime_ns: i64,
+    /// When it was changed last.
+    pub ctime_ns: i64,
+    /// Permission bits, where the workload has them.
+    pub mode: Option<u32>,
 }
 
 /// A name: where it is, and of which inode.
@@ -64,7 +70,7 @@ impl Stamps {
         };
         stamps.root = fs.directory_inode(DirId::ROOT);
         if let Some(ino) = stamps.root {
-            stamps.begin(ino);
+            stamps.begin(ino, None);
         }
         stamps
     }
@@ -79,9 +85,19 @@ impl Stamps {
         self.epoch_ns.saturating_add(t_ns)
     }
 
+    /// Nanoseconds since 1970 UTC of the workload's 0.
+    pub fn epoch_ns(&self) -> i64 {
+        self.epoch_ns
+    }
+
+    /// What an inode holds that is in use.
+    pub fn of(&self, ino: u64) -> Option<&Stamp> {
+        self.inodes.get(&ino)
+    }
+
     /// Generation of an inode that is in use.
     pub fn generation(&self, ino: u64) -> Option<u32> {
-        self.inodes.get(&ino).map(|stamp| stamp.generation)
+        self.of(ino).map(|stamp| stamp.generation)
     }
 
     /// Takes over an operation and what became of it.
@@ -104,7 +120,7 @@ impl Stamps {
                 let parent = self.place(parent.unwrap_or(DirId::ROOT));
                 if let Some(ino) = fs.directory_inode(dir) {
                     self.zero_is_made |= dir == DirId::ROOT;
-                    self.begin(ino);
+                    self.begin(ino, event.mode);
                     self.touch_dir(parent);
                     let name = Name {
                         ino,
@@ -136,7 +152,7 @@ impl Stamps {
             }
             Op::Create { file, dir, .. } | Op::Symlink { file, dir, .. } => {
                 if let Some(ino) = fs.inode(file) {
-                    self.begin(ino);
+                    self.begin(ino, event.mode);
                     self.enter(event, file, ino, dir);
                 }
             }
@@ -209,7 +225,7 @@ impl Stamps {
         }
     }
 
-    fn begin(&mut self, ino: u64) {
+    fn begin(&mut self, ino: u64, mode: Option<u32>) {
         let generation = self.generations.entry(ino).or_insert(0);
         *generation = generation.wrapping_add(1);
         let stamp = Stamp {
@@ -217,6 +233,7 @@ impl Stamps {
             btime_ns: self.now_ns,
             mtime_ns: self.now_ns,
             ctime_ns: self.now_ns,
+            mode,
         };
         self.inodes.insert(ino, stamp);
     }
@@ -245,7 +262,7 @@ impl Stamps {
             return;
         }
         if let Some(stamp) = self.inodes.remove(&old) {
-            self.begin(ino);
+            self.begin(ino, stamp.mode);
             let generation = self.generations[&ino];
             self.inodes.insert(
                 ino,

@@ -90,6 +90,14 @@ impl Target {
         }
     }
 
+    /// The same, to change.
+    pub fn as_model_mut<M: AnyModel>(&mut self) -> Option<&mut M> {
+        match self {
+            Target::Model(fs) => (&mut **fs as &mut dyn Any).downcast_mut(),
+            Target::Real(_) => None,
+        }
+    }
+
     /// The model's own file system check. A real file system has none while it is mounted.
     ///
     /// # Errors

@@ -87,7 +87,7 @@ pub fn models(
     Ok(Again { models, hot_files })
 }
 
-/// One model of a run, as it stands at the end of its workload.
+/// One model of a run, as it stands at the end of its workload, with times and names beside it.
 ///
 /// # Errors
 /// The run or its workload is not there, or no longer what it was; the target is no model; an interrupt.
@@ -97,15 +97,15 @@ pub fn model_of(
     target: &TargetFacts,
     workload: &Path,
     ui: &dyn Watch,
-) -> crate::Result<Target> {
+) -> crate::Result<Aging> {
     let spec = TargetSpec::parse(&target.spec)?;
     let aging = aged(&spec, workload, manifest.lenient, ui)?;
     let days = run.join(&target.folder).join("days.parquet");
     is_as_it_was(&aging, &days, &target.spec)?;
-    Ok(aging.into_target())
+    Ok(aging)
 }
 
-/// A model that a workload has aged.
+/// A model that a workload has aged, with times and names beside it.
 ///
 /// # Errors
 /// The target is no model, or cannot be made; the workload cannot be read, or does not fit the state; an interrupt.
@@ -115,8 +115,11 @@ pub fn aged(
     lenient: bool,
     ui: &dyn Watch,
 ) -> crate::Result<Aging> {
-    let mut agings = vec![Aging::new(Target::make(spec)?, lenient)];
     let mut source = fsage_data::open_workload(workload)?;
+    let mut aging = Aging::new(Target::make(spec)?, lenient);
+    let epoch_s = source.header().epoch_unix_s.unwrap_or(0);
+    aging.keep_stamps(epoch_s.saturating_mul(1_000_000_000));
+    let mut agings = vec![aging];
     replay_all(workload, &mut *source, &mut agings, None, ui)?;
     agings.pop().context("one target was aged")
 }

@@ -14,6 +14,7 @@ pub use real::days_so_far;
 
 use crate::days::{self, DayRow};
 use crate::error::{self, Context, bail};
+use crate::ext4_image::{Contents, Images};
 use crate::interrupt;
 use crate::map_file;
 use crate::run_folder::{Manifest, Run, State, TargetFacts, WorkloadFacts, way};
@@ -58,6 +59,10 @@ pub struct Options {
     // What is measured where nobody says so; the switch says no.
     #[arg(long = "no-control", action = ArgAction::SetFalse)]
     pub control: bool,
+    /// Also write what `--on ext4` ends as, and its control, as images: TARGET/ext4.img and TARGET/control.img, with
+    /// these contents of files [default: none].
+    #[arg(long, value_name = "CONTENTS", num_args = 0..=1, require_equals = true, default_missing_value = "none")]
+    pub image: Option<Contents>,
     /// Do not keep the block map, which the report shows day by day.
     #[arg(long = "no-map", action = ArgAction::SetFalse)]
     pub map: bool,
@@ -69,6 +74,7 @@ impl Default for Options {
             lenient: false,
             check: false,
             snapshots: None,
+            image: None,
             control: true,
             map: true,
         }
@@ -414,6 +420,9 @@ impl<'a> Lane<'a> {
             Some(every_days) => snapshots::take(&mut aging, spec, &path, every_days, epoch_ns)?,
             None => None,
         };
+        if options.image.is_some() {
+            aging.keep_stamps(epoch_ns);
+        }
         let lane = Lane {
             spec,
             is_real,
@@ -468,6 +477,7 @@ impl<'a> Lane<'a> {
         let taken_at_ns = epoch_ns.saturating_add(last_ns.unwrap_or(0));
         let with_control = options.control;
         let mut facts = serde_json::Map::new();
+        let stamps = aging.take_stamps();
         let control = match aging.into_target() {
             Target::Real(real) => {
                 if let Some(repaired) = real.repaired() {
@@ -514,16 +524,26 @@ impl<'a> Lane<'a> {
                 self.warn_of_differences(ui);
                 ended.control
             }
-            model @ Target::Model(_) => {
+            mut model @ Target::Model(_) => {
                 let path = self.path.join("final.parquet");
                 days::write_final(&path, model.layout(), day, taken_at_ns)?;
-                let control = match (with_control && self.spec.keeps_files())
-                    .then(|| model_control(self.spec, &model, ui))
-                {
-                    Some(Ok((control, _))) => {
+                let control = (with_control && self.spec.keeps_files())
+                    .then(|| model_control(self.spec, &model, ui));
+                let images = options
+                    .image
+                    .map(|contents| Images::new(&self.path, contents, stamps.as_deref(), ui));
+                if let Some(images) = &images {
+                    images.aged(&mut model)?;
+                }
+                match control {
+                    Some(Ok((mut control, copied))) => {
                         let path = self.path.join("control.parquet");
                         days::write_final(&path, control.layout(), day, taken_at_ns)?;
-                        Some(control)
+                        let measures = fsage_metrics::measure(control.layout());
+                        if let Some(images) = &images {
+                            images.control(&mut control, &copied)?;
+                        }
+                        Some(measures)
                     }
                     Some(Err(error)) => {
                         // A run without its control is complete only if it cannot have one.
@@ -535,8 +555,7 @@ impl<'a> Lane<'a> {
                         None
                     }
                     None => None,
-                };
-                control.map(|control| fsage_metrics::measure(control.layout()))
+                }
             }
         };
         if let (Some(control), Some(last)) = (&control, rows.last_mut()) {
@@ -549,14 +568,22 @@ impl<'a> Lane<'a> {
 }
 
 /// The live files of a model, copied in tree order to a fresh one, and their ids there by their inodes here.
-fn model_control(
+///
+/// # Errors
+/// The copy does not fit the state; an interrupt.
+pub fn model_control(
     spec: &TargetSpec,
     aged: &Target,
     ui: &dyn Watch,
 ) -> crate::Result<(Target, BTreeMap<u64, FileId>)> {
     let copy = fsage_target::control_workload(aged.layout());
     let mut source = EventsInMemory::new(copy.events);
-    let mut fresh = [Aging::new(Target::make(spec)?, false)];
+    let emptied = match aged {
+        Target::Model(fs) => fs.emptied().map(Target::Model),
+        Target::Real(_) => None,
+    };
+    let target = emptied.map_or_else(|| Target::make(spec), Ok)?;
+    let mut fresh = [Aging::new(target, false)];
     replay(&mut source, &mut fresh, 1, |_| interrupt::go_on().is_ok())?;
     let [fresh] = fresh;
     if fresh.total().skipped() > 0 {

@@ -49,7 +49,8 @@ impl Check<'_> {
             self.claim(tables.inode_bitmap, 1, &of);
             self.claim(tables.inode_table, g.table_blocks(), &of);
         }
-        for &(block, blocks) in &g.journal {
+        let tree_block = g.journal_tree_block.map(|block| (block, 1));
+        for (block, blocks) in g.journal.iter().copied().chain(tree_block) {
             self.claim(block, blocks, &|| "the journal".to_owned());
         }
         if let Some(block) = g.resize_block {

@@ -111,6 +111,8 @@ impl Ext4 {
         });
         self.changed_tree(inode, entry.logical);
         inserted.map_err(|NoMeta| {
+            // First, as what is freed stays taken until the next commit.
+            self.drop_own(inode);
             self.free(entry.block, entry.blocks());
             NoSpace
         })

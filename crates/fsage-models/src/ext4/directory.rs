@@ -11,8 +11,8 @@ use crate::names::{Entry as Place, File};
 use fsage_core::operations::ROOT;
 use fsage_core::{DirId, FileId, Outcome};
 
-const ROOT_INO: u32 = 2;
-const LOST_FOUND_INO: u32 = 11;
+pub(super) const ROOT_INO: u32 = 2;
+pub(super) const LOST_FOUND_INO: u32 = 11;
 
 /// A directory.
 #[derive(Clone, Debug)]

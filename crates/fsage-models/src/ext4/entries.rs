@@ -23,7 +23,7 @@ pub(super) struct Item {
     /// The hash of its name.
     hash: u32,
     /// Bytes of its name; 0 of what is not in use.
-    length: u8,
+    pub length: u8,
 }
 
 /// A place in an index: hashes from this one on are in this block.
@@ -64,6 +64,28 @@ fn need(length: u8) -> u16 {
 }
 
 impl Item {
+    /// An entry that is not in use; or, with a length, `.` or `..`.
+    pub fn nameless(bytes: u16, length: u8) -> Item {
+        Item {
+            name: None,
+            inode: 0,
+            bytes,
+            hash: 0,
+            length,
+        }
+    }
+
+    /// An entry that leads to an inode, up to the next.
+    pub fn of(key: Key, inode: u32, bytes: u16) -> Item {
+        Item {
+            name: Some(key.name),
+            inode,
+            bytes,
+            hash: key.hash,
+            length: key.length,
+        }
+    }
+
     fn needs(&self) -> u16 {
         need(self.length)
     }

@@ -1,11 +1,17 @@
 //! What the laboratory knows of the model.
 
+use super::image::{self, ReadAt, ReadError};
 use super::{Ext4, Geometry, Params, SyncPolicy, params};
 use crate::ParamError;
 use crate::options::Setting;
 use crate::registry::{AnyModel, Entry, MakeError, Options};
 use fsage_core::io::{AnyHosted, Hosted};
 use fsage_core::operations::Model;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{FileExt as _, FileTypeExt as _};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// Its line in the list of models.
 pub static ENTRY: Entry = Entry {
@@ -22,13 +28,25 @@ pub static ENTRY: Entry = Entry {
         "Ext4 of Linux 6.18, simulated",
         params::KEYS,
         |options| {
-            Ok(Box::new(
-                Ext4::new(params_of(options)?).map_err(MakeError::sizes)?,
-            ))
+            let params = params_of(options)?;
+            let fs = match &params.from {
+                None => Ext4::new(params).map_err(MakeError::sizes)?,
+                Some(path) => {
+                    let read = open(path).and_then(|file| Ext4::read_image(&params, &file));
+                    read.map_err(|why| of_image(path, why))?
+                }
+            };
+            Ok(Box::new(fs))
         },
         |options| {
-            let geometry = Geometry::mkfs(&params_of(options)?);
-            geometry.map(drop).map_err(MakeError::sizes)
+            let params = params_of(options)?;
+            match &params.from {
+                None => Geometry::mkfs(&params).map(drop).map_err(MakeError::sizes),
+                Some(path) => {
+                    let checked = open(path).and_then(|file| image::can_be_read(&file));
+                    checked.map_err(|why| of_image(path, why))
+                }
+            }
         },
     )
 };
@@ -37,12 +55,49 @@ fn params_of(options: &Options<'_>) -> Result<Params, ParamError> {
     Params::from_options(options.iter().copied())
 }
 
+/// Opens an image. What is neither a file nor a block device is never waited for.
+fn open(path: &Path) -> Result<File, ReadError> {
+    let kind = fs::metadata(path)?.file_type();
+    if !kind.is_file() && !kind.is_block_device() {
+        return Err(ReadError::NoExt4);
+    }
+    Ok(File::open(path)?)
+}
+
+fn of_image(path: &Path, why: ReadError) -> MakeError {
+    MakeError::sizes(UnreadImage {
+        path: path.to_owned(),
+        why,
+    })
+}
+
+/// An image that the model cannot begin with.
+#[derive(Debug, Error)]
+#[error("from={}: {why}", .path.display())]
+struct UnreadImage {
+    path: PathBuf,
+    why: ReadError,
+}
+
+impl ReadAt for File {
+    fn read_at(&self, offset_bytes: u64, to: &mut [u8]) -> io::Result<()> {
+        self.read_exact_at(to, offset_bytes)
+    }
+}
+
 /// The real target with the same `mkfs`, the same mount and the same syncs.
 fn kernel(params: &Params) -> Result<String, ParamError> {
     let refuse = |key, value, expected: &str| {
         let setting = Setting { key, value };
         Err(setting.bad(expected))
     };
+    if params.from.is_some() {
+        return refuse(
+            "from",
+            None,
+            "a fresh file system, to make the same one by `mkfs`",
+        );
+    }
     if !params.superuser {
         return refuse("root", Some("off"), "root=on: only root mounts an image");
     }
@@ -84,6 +139,15 @@ impl AnyModel for Ext4 {
             Model::sync(self);
         }
         self.day_is_looked_at();
+    }
+
+    fn emptied(&self) -> Option<Box<dyn AnyModel>> {
+        self.params().from.as_ref()?;
+        let empty = Params {
+            from: None,
+            ..self.params().clone()
+        };
+        Some(Box::new(Ext4::new(empty).ok()?))
     }
 
     fn into_hosted(self: Box<Self>) -> Option<Box<dyn AnyHosted>> {

@@ -5,12 +5,13 @@
 
 use super::Params;
 use super::bits;
+use super::tree::{MOST_WRITTEN, ROOT_ENTRIES};
 use thiserror::Error;
 
-const DESCRIPTOR_BYTES: u64 = 64;
-const INODE_BYTES: u64 = 256;
+pub(super) const DESCRIPTOR_BYTES: u64 = 64;
+pub(super) const INODE_BYTES: u64 = 256;
 /// Inodes of which none is a file's: 1 to 10. The next is `lost+found`.
-const RESERVED_INODES: u32 = 10;
+pub(super) const RESERVED_INODES: u32 = 10;
 /// `lost+found` is made of so many bytes, and of direct blocks alone.
 const LOST_FOUND_BYTES: u64 = 16 << 10;
 const DIRECT_BLOCKS: u64 = 12;
@@ -96,8 +97,10 @@ pub struct Geometry {
     pub tables: Vec<Tables>,
     /// Blocks of the journal.
     pub journal_blocks: u32,
-    /// Where they lie: first block and length of each run.
+    /// Where they lie: first block and length of each extent.
     pub journal: Vec<(u32, u32)>,
+    /// The block of its extent tree, if the extents do not fit into the inode.
+    pub journal_tree_block: Option<u32>,
     /// The block of the root directory.
     pub root_block: u32,
     /// First block of `lost+found`, and how many it has.
@@ -189,6 +192,7 @@ impl Geometry {
                 tables: Vec::new(),
                 journal_blocks: 0,
                 journal: Vec::new(),
+                journal_tree_block: None,
                 root_block: 0,
                 lost_found: (0, 0),
                 resize_block: None,
@@ -395,7 +399,8 @@ impl Made {
         Some(())
     }
 
-    /// It begins with the first free block of a group in the middle, and takes what is free from there on.
+    /// It begins with the first free block of a group in the middle, and takes what is free from there on, an extent at
+    /// a time.
     fn place_journal(&mut self, params: &Params) -> Result<(), MkfsError> {
         let g = &self.geometry;
         let mut missing = g.journal_blocks;
@@ -421,28 +426,37 @@ impl Made {
         };
         let candidates = candidates.filter(|&group| group < g.groups).rev();
         let group = candidates.max_by_key(|&group| free(group));
-        let end = g.blocks - g.first_block;
-        let mut at = g.start_of(group.unwrap_or_default()) - g.first_block;
-        let mut runs = Vec::new();
+        let (first, end) = (g.first_block, g.blocks - g.first_block);
+        let no_room = || match params.journal_bytes {
+            Some(bytes) => MkfsError::Journal {
+                bytes,
+                least: 1024 * self.geometry.block_bytes,
+                most: u64::from(self.geometry.blocks / 2) * self.geometry.block_bytes,
+            },
+            None => Made::too_small(params),
+        };
+        let mut at = g.start_of(group.unwrap_or_default()) - first;
+        let (mut used, mut extents) = (self.used.clone(), Vec::new());
+        let mut tree_block = None;
         while missing > 0 {
-            let Some(start) = bits::next_clear(&self.used, at, end) else {
-                return Err(match params.journal_bytes {
-                    Some(bytes) => MkfsError::Journal {
-                        bytes,
-                        least: 1024 * g.block_bytes,
-                        most: u64::from(g.blocks / 2) * g.block_bytes,
-                    },
-                    None => Made::too_small(params),
-                });
-            };
-            at = bits::next_set(&self.used, start, start.saturating_add(missing).min(end));
-            runs.push((start + g.first_block, at - start));
+            let start = bits::next_clear(&used, at, end).ok_or_else(no_room)?;
+            let blocks = missing.min(MOST_WRITTEN);
+            at = bits::next_set(&used, start, start.saturating_add(blocks).min(end));
+            bits::fill(&mut used, start, at, true);
+            extents.push((start + first, at - start));
             missing -= at - start;
+            if extents.len() == ROOT_ENTRIES + 1 {
+                // The tree gets a block: in front of the journal, or else the next that is free.
+                let (start, _) = extents[0];
+                let from = (start - first).saturating_sub(1);
+                let block = bits::next_clear(&used, from, end).ok_or_else(no_room)?;
+                bits::fill(&mut used, block, block + 1, true);
+                tree_block = Some(block + first);
+            }
         }
-        for &(start, blocks) in &runs {
-            self.take(start, blocks);
-        }
-        self.geometry.journal = runs;
+        self.used = used;
+        self.geometry.journal = extents;
+        self.geometry.journal_tree_block = tree_block;
         Ok(())
     }
 }

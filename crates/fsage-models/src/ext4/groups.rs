@@ -411,6 +411,54 @@ impl Groups {
         }
     }
 
+    /// Takes over the bitmap of the inodes of a group, all of which were free.
+    pub fn set_inodes(&mut self, group: u32, bitmap: &[u8]) {
+        let start = group as usize * self.inode_words;
+        let words = &mut self.inodes[start..start + self.inode_words];
+        for (word, bytes) in words.iter_mut().zip(bitmap.chunks(8)) {
+            for (at, &byte) in bytes.iter().enumerate() {
+                *word |= u64::from(byte) << (8 * at);
+            }
+        }
+        let used = words.iter().map(|word| word.count_ones()).sum::<u32>();
+        let behind = words.len() as u32 * 64 - self.inodes_per_group;
+        let one = &mut self.all[group as usize];
+        one.free_inodes -= used - behind;
+        self.flex[(group / self.flex_size) as usize].free_inodes -= used - behind;
+    }
+
+    /// One more inode of a group is a directory.
+    pub fn note_directory(&mut self, group: u32) {
+        self.all[group as usize].directories += 1;
+        self.flex[(group / self.flex_size) as usize].directories += 1;
+    }
+
+    /// The bitmap of the blocks of a group, as it lies on disk.
+    pub fn block_bitmap(&self, group: u32) -> Vec<u8> {
+        let start = group as usize * self.block_words;
+        let words = &self.disk[start..start + self.block_words];
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    /// The bitmap of the inodes of a group in so many bytes, as it lies on disk: bits of no inode are set.
+    pub fn inode_bitmap(&self, group: u32, bytes: usize) -> Vec<u8> {
+        let words = self.inode_words_of(group);
+        let used = words.iter().flat_map(|word| word.to_le_bytes());
+        let mut bitmap: Vec<u8> = used.take(bytes).collect();
+        bitmap.resize(bytes, 0xff);
+        bitmap
+    }
+
+    /// Inodes of a group up to the last one that is in use.
+    pub fn inodes_up_to_last(&self, group: u32) -> u32 {
+        bits::clear_before(self.inode_words_of(group), 0, self.inodes_per_group)
+    }
+
+    fn inode_words_of(&self, group: u32) -> &[u64] {
+        let start = group as usize * self.inode_words;
+        &self.inodes[start..start + self.inode_words]
+    }
+
     /// Whether an inode is in use.
     pub fn is_inode_used(&self, group: u32, at: u32) -> bool {
         bits::is_set(&self.inodes[group as usize * self.inode_words..], at)

@@ -17,6 +17,7 @@ impl Layout for Ext4 {
         let fixed = copies
             + tables
             + u64::from(g.journal_blocks)
+            + u64::from(g.journal_tree_block.is_some())
             + u64::from(g.lost_found.1)
             + u64::from(g.resize_block.is_some())
             + u64::from(g.first_block);

@@ -22,6 +22,7 @@
 //! | `layout` | what metrics see |
 //! | `io` | what a host sees |
 //! | `check` | the file system check |
+//! | [`image`] | the file system as it lies on a disk |
 
 mod alloc;
 mod bits;
@@ -36,6 +37,7 @@ pub mod geometry;
 mod group_set;
 mod groups;
 mod hash;
+pub mod image;
 mod inodes;
 mod io;
 mod layout;
@@ -186,16 +188,21 @@ impl Ext4 {
             geometry,
         };
         fs.make_first_directories();
+        fs.count();
+        Ok(fs)
+    }
+
+    /// Sets the counters to what there is.
+    fn count(&mut self) {
         let sum =
-            |of: fn(&groups::Sums) -> u32| fs.groups.flex.iter().map(|s| u64::from(of(s))).sum();
-        let cpus = fs.params.cpus;
-        fs.counters = Counters {
+            |of: fn(&groups::Sums) -> u32| self.groups.flex.iter().map(|s| u64::from(of(s))).sum();
+        let cpus = self.params.cpus;
+        self.counters = Counters {
             free_inodes: Counter::new(sum(|sums| sums.free_inodes), cpus),
             free_blocks: Counter::new(sum(|sums| sums.free_blocks), cpus),
             directories: Counter::new(sum(|sums| sums.directories), cpus),
             delayed: Counter::new(0, cpus),
         };
-        Ok(fs)
     }
 
     /// The parameters it was made with.

@@ -2,6 +2,7 @@
 
 use crate::options::{ParamError, Setting};
 use fsage_core::keys::Key;
+use std::path::PathBuf;
 
 /// What fixes when and how blocks are allocated: the mount options and the driver of the reference runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +92,12 @@ pub const KEYS: &[Key] = &[
     .within(1, MOST_CPUS as u64),
     Key::flag("rotational", false, "the device says that it rotates"),
     Key::text(
+        "from",
+        "image",
+        "nothing",
+        "an unmounted image or device of ext4 that it begins with; sizes and the seed are those of the image",
+    ),
+    Key::text(
         "hash_seed",
         "UUID",
         "66736167-6500-4000-8000-000000000001",
@@ -100,6 +107,18 @@ pub const KEYS: &[Key] = &[
 
 const MOST_FLEX: u32 = 1 << 16;
 const MOST_CPUS: u32 = 4096;
+
+/// Keys that an image decides.
+const OF_IMAGE: [&str; 8] = [
+    "size",
+    "bsize",
+    "flex",
+    "bytes_per_inode",
+    "inodes",
+    "journal",
+    "reserve",
+    "hash_seed",
+];
 
 /// Parameters of an Ext4, as `mkfs.ext4`, `mount` and the replay take them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,6 +149,8 @@ pub struct Params {
     pub rotational: bool,
     /// Seed of the hash of names: the bytes of a UUID.
     pub hash_seed: [u8; 16],
+    /// The image that it begins with, which decides sizes and the seed.
+    pub from: Option<PathBuf>,
 }
 
 impl Default for Params {
@@ -150,6 +171,7 @@ impl Default for Params {
             hash_seed: [
                 0x66, 0x73, 0x61, 0x67, 0x65, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 1,
             ],
+            from: None,
         }
     }
 }
@@ -163,9 +185,14 @@ impl Params {
         options: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,
     ) -> Result<Params, ParamError> {
         let mut params = Params::default();
+        let mut sized = None;
         for (key, value) in options {
             let setting = Setting { key, value };
+            if OF_IMAGE.contains(&key) {
+                sized = Some(setting);
+            }
             match key {
+                "from" => params.from = Some(setting.word()?.into()),
                 "size" => params.size_bytes = setting.number()?,
                 "bsize" => {
                     params.block_bytes = Some(match setting.number()? {
@@ -224,7 +251,12 @@ impl Params {
                 _ => return Err(setting.unknown(KEYS)),
             }
         }
-        Ok(params)
+        match sized {
+            Some(setting) if params.from.is_some() => {
+                Err(setting.bad("no such key with `from`: the image decides"))
+            }
+            _ => Ok(params),
+        }
     }
 }
 

@@ -75,6 +75,9 @@ fn fresh_file_systems_are_those_of_mkfs() {
         (2000, &["-O", "^has_journal"], |p| p.journal_bytes = Some(0)),
         (1025, &[], |_| {}),
         (8193, &[], |_| {}),
+        (200 << 10, &[], |_| {}),
+        (130 << 10, &["-O", "^flex_bg"], |p| p.flex_groups = 1),
+        (40 << 10, &["-b", "1024"], |p| p.block_bytes = Some(1024)),
     ];
     for (megabytes, options, set) in cases {
         let image = folder.path().join("image");

@@ -355,6 +355,13 @@ fn script_of(vector: &str) -> &str {
     vector.split('_').nth(1).expect("regime and script")
 }
 
+/// The state at the end of a vector, if that is beside the project.
+pub fn state_of(vector: &str) -> Option<Ext4> {
+    let script = read(&format!("{}.ops.gz", script_of(vector)))?;
+    let expected = read(&format!("{vector}.tsv.gz"))?;
+    Some(run(params(&expected), &script, |_, _| {}).fs)
+}
+
 /// Runs a vector and compares everything.
 fn is_equal(vector: &str) {
     let script = read(&format!("{}.ops.gz", script_of(vector)));

@@ -5,39 +5,48 @@ use anyhow::{Context, bail};
 use fsage_core::Layout as _;
 use fsage_core::size::human;
 use fsage_lab::aging;
-use fsage_lab::cffs_image::{self, FileSystem};
+use fsage_lab::cffs_image;
+use fsage_lab::ext4_image::{self, Beside, Contents, How};
 use fsage_lab::run_folder::{Manifest, State, TargetFacts};
 use fsage_models::cffs::{self, Cffs};
-use fsage_target::{Target, TargetSpec};
+use fsage_models::ext4::{self, Ext4};
+use fsage_target::{Aging, TargetSpec};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Writes an aged C-FFS as an image: its metadata as they lie on disk, in a sparse file of the size of the partition.
+/// Writes an aged Ext4 or C-FFS as an image: a sparse file of the size of the partition.
 ///
-/// A run keeps no state of a model; the workload makes it again, to the last block. Data are holes.
+/// A run keeps no state of a model; the workload makes it again, to the last block. An image of Ext4 can be mounted.
+/// Its files have the names, times and permissions of the workload; contents are holes, unless --data says otherwise.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  fsage export cffs disk.img run\n  fsage export cffs disk.img run/cffs\n  \
-                        fsage export cffs disk.img w.parquet --on cffs:size=128M"
+    after_help = "Examples:\n  fsage export run/ext4 disk.img\n  fsage export run/ext4 fresh.img --control\n  \
+                        fsage export w.parquet disk.img --on ext4:size=1T --data noise"
 )]
 pub struct Args {
-    /// What kind of file system.
-    #[arg(value_enum, value_name = "KIND")]
-    kind: FileSystem,
-    /// The image to write.
-    image: PathBuf,
     /// A run, RUN or RUN/TARGET; with --on a workload.
     from: PathBuf,
+    /// The image to write; of Ext4, also a block device.
+    image: PathBuf,
     /// The target that the workload ages.
     #[arg(long = "on", value_name = "SPEC")]
     on: Option<String>,
     /// Where the workload of the run is, if it has moved.
     #[arg(long, value_name = "FILE", conflicts_with = "on")]
     workload: Option<PathBuf>,
-    /// Write over an existing file.
+    /// The unaged control instead: the same files, copied to a fresh file system.
+    #[arg(long)]
+    control: bool,
+    /// What the blocks of files hold, of Ext4. `fsage verify IMAGE` knows noise again.
+    #[arg(long, value_enum, value_name = "CONTENTS", default_value_t)]
+    data: Contents,
+    /// Write over an existing file, or over a block device that is not in use.
     #[arg(long)]
     force: bool,
 }
+
+/// Models of which there are images.
+const KINDS: [&str; 2] = [ext4::ENTRY.name, cffs::ENTRY.name];
 
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
@@ -47,45 +56,81 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             args.image.display()
         );
     }
-    let FileSystem::Cffs = args.kind;
-    let target = match &args.on {
+    let (spec, mut aging) = match &args.on {
         Some(spec) => {
             let spec = TargetSpec::parse(spec)?;
-            is_cffs(&spec.to_string())?;
-            aging::aged(&spec, &args.from, false, &ui)?.into_target()
+            has_image(&spec.to_string())?;
+            let aging = aging::aged(&spec, &args.from, false, &ui)?;
+            (spec, aging)
         }
         None => of_run(&args.from, args.workload.as_deref(), ui)?,
     };
-    let fs = cffs(target)?;
+    let stamps = aging.take_stamps();
+    let mut target = aging.into_target();
+    let mut copied_from = None;
+    if args.control {
+        let (control, copied) = aging::model_control(&spec, &target, &ui)?;
+        copied_from = Some(ext4_image::copied_from(&control, &copied));
+        target = control;
+    }
+    if let Some(fs) = target.as_model_mut::<Ext4>() {
+        let how = How {
+            contents: args.data,
+            force: args.force,
+            beside: Beside {
+                stamps: stamps.as_deref(),
+                copied_from: copied_from.as_ref(),
+            },
+            is_control: args.control,
+        };
+        ext4_image::write(&args.image, fs, &how, &ui)?;
+        let (mut directories, mut files) = (0, 0);
+        fs.visit_files(&mut |file| match file.kind {
+            fsage_core::FileKind::Directory => directories += 1,
+            _ => files += 1,
+        });
+        return say(args, fs.geometry().size_bytes, directories, files);
+    }
+    if args.data != Contents::None {
+        bail!("--data: images of C-FFS hold no contents of files");
+    }
+    let fs: Option<Box<Cffs>> = target.into_model();
+    let fs = fs.with_context(no_image)?;
     cffs_image::write(&args.image, &fs, args.force)?;
     let holds = fs.holds();
+    say(
+        args,
+        fs.geometry().size_bytes,
+        holds.directories,
+        holds.files,
+    )
+}
+
+fn say(args: &Args, bytes: u64, directories: u64, files: u64) -> anyhow::Result<()> {
     let mut out = ui::stdout();
     writeln!(
         out,
-        "{}: {}, {} directories, {} files",
+        "{}: {}, {directories} directories, {files} files",
         args.image.display(),
-        human(fs.geometry().size_bytes),
-        holds.directories,
-        holds.files
+        human(bytes),
     )?;
     Ok(out.flush()?)
 }
 
-fn is_cffs(spec: &str) -> anyhow::Result<()> {
-    let kind = cffs::ENTRY.name;
-    if spec.split(':').next() == Some(kind) {
-        return Ok(());
-    }
-    bail!("`{spec}`: there are images of C-FFS alone; expected {kind}, or {kind}:KEY=VALUE,...")
+fn no_image() -> String {
+    format!("there are images of {} alone", KINDS.join(" and "))
 }
 
-fn cffs(target: Target) -> anyhow::Result<Box<Cffs>> {
-    let fs = target.into_model();
-    fs.context("there are images of C-FFS alone")
+fn has_image(spec: &str) -> anyhow::Result<()> {
+    let kind = spec.split(':').next().unwrap_or_default();
+    if KINDS.contains(&kind) {
+        return Ok(());
+    }
+    bail!("`{spec}`: {}", no_image())
 }
 
 /// The model of a run, or of one target of it.
-fn of_run(path: &Path, workload: Option<&Path>, ui: Ui) -> anyhow::Result<Target> {
+fn of_run(path: &Path, workload: Option<&Path>, ui: Ui) -> anyhow::Result<(TargetSpec, Aging)> {
     let above = path.parent().filter(|above| Manifest::is_run(above));
     let (run, folder) = match (Manifest::is_run(path), above, path.file_name()) {
         (false, Some(above), Some(name)) => (above, Some(name.to_string_lossy())),
@@ -106,7 +151,7 @@ fn of_run(path: &Path, workload: Option<&Path>, ui: Ui) -> anyhow::Result<Target
     }
     let chosen = |target: &&TargetFacts| match &folder {
         Some(folder) => target.folder == **folder,
-        None => is_cffs(&target.spec).is_ok(),
+        None => has_image(&target.spec).is_ok(),
     };
     let targets: Vec<&TargetFacts> = manifest.targets.iter().filter(chosen).collect();
     let [target] = targets[..] else {
@@ -119,7 +164,8 @@ fn of_run(path: &Path, workload: Option<&Path>, ui: Ui) -> anyhow::Result<Target
             folders.join(", ")
         );
     };
-    is_cffs(&target.spec)?;
+    has_image(&target.spec)?;
     let workload = manifest.workload.find(run, workload)?;
-    Ok(aging::model_of(run, &manifest, target, &workload, &ui)?)
+    let aging = aging::model_of(run, &manifest, target, &workload, &ui)?;
+    Ok((TargetSpec::parse(&target.spec)?, aging))
 }

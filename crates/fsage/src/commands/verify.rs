@@ -5,11 +5,12 @@ use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
 use fsage_core::size::human;
+use fsage_lab::ext4_image::{self, tree_beside};
 use fsage_lab::run_folder::{Manifest, State};
 use fsage_lab::tree_table;
 use fsage_real::Place;
-use fsage_real::directory::{PlainDirectory, Verification, Volume, verify};
-use fsage_real::loop_image::LoopImage;
+use fsage_real::directory::{Data, PlainDirectory, Verification, Volume, verify};
+use fsage_real::loop_image::{LoopImage, LoopOptions};
 use fsage_target::TargetSpec;
 use serde::Serialize;
 use std::io::Write;
@@ -18,13 +19,13 @@ use std::path::{Path, PathBuf};
 /// Problems that are printed of each target.
 const SHOWN: usize = 20;
 
-/// Verifies that the real file systems of a run hold what was written: every name, size, link and byte, and nothing
-/// else.
+/// Verifies that the real file systems of a run, or the images of its models, hold what was written: every name, size,
+/// link and byte, and nothing else.
 ///
 /// Images are mounted read-only, where nobody else sees them. Exit status 1 if something is wrong.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The folder that `fsage age -o` made.
+    /// The folder that `fsage age -o` made; or an image with noise, of `fsage export --data noise`.
     run: PathBuf,
     /// Print the findings as JSON.
     #[arg(long)]
@@ -40,39 +41,26 @@ struct Found {
     examples: Vec<String>,
 }
 
-/// Runs the command.
-pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
-    let manifest = Manifest::read(&args.run)?;
-    if manifest.state == State::Incomplete {
-        bail!(
-            "{}: the run was interrupted; `fsage age ... --resume` goes on with it",
-            args.run.display()
-        );
-    }
-    let mut all = Vec::new();
-    for target in &manifest.targets {
-        let spec = TargetSpec::parse(&target.spec)?;
-        let Some(real) = spec.real()? else {
-            continue;
-        };
-        let folder = args.run.join(&target.folder);
-        let verified = verify_target(&real.place, real.options.data, &folder, ui)
-            .with_context(|| format!("`{spec}` cannot be verified"))?;
+impl Found {
+    fn new(target: String, verified: Verification) -> Found {
         let examples = verified.problems.iter().take(SHOWN);
-        all.push(Found {
-            target: target.spec.clone(),
+        Found {
+            target,
             files: verified.files,
             bytes: verified.bytes,
             problems: verified.problem_count,
             examples: examples.map(ToString::to_string).collect(),
-        });
+        }
     }
-    if all.is_empty() {
-        bail!(
-            "{}: none of its targets is a real file system; `fsage age --check` checks models",
-            args.run.display()
-        );
-    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
+    let all = if args.run.is_file() {
+        vec![image(&args.run, args.run.display().to_string(), ui)?]
+    } else {
+        of_run(&args.run, ui)?
+    };
     let mut out = ui::stdout();
     if args.json {
         summary::print_json(&mut out, &all)?;
@@ -101,13 +89,61 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn verify_target(
+/// The real file systems of a run, and the images of its models.
+fn of_run(run: &Path, ui: Ui) -> anyhow::Result<Vec<Found>> {
+    let manifest = Manifest::read(run)?;
+    if manifest.state == State::Incomplete {
+        bail!(
+            "{}: the run was interrupted; `fsage age ... --resume` goes on with it",
+            run.display()
+        );
+    }
+    let mut all = Vec::new();
+    for target in &manifest.targets {
+        let spec = TargetSpec::parse(&target.spec)?;
+        let folder = run.join(&target.folder);
+        if let Some(real) = spec.real()? {
+            let tree = folder.join("tree.parquet");
+            let verified = verify_place(&real.place, real.options.data, &folder, &tree, ui)
+                .with_context(|| format!("`{spec}` cannot be verified"))?;
+            all.push(Found::new(target.spec.clone(), verified));
+            continue;
+        }
+        for name in ext4_image::NAMES {
+            let path = folder.join(name);
+            if tree_beside(&path).exists() {
+                all.push(image(&path, format!("{} {name}", target.spec), ui)?);
+            }
+        }
+    }
+    if all.is_empty() {
+        bail!(
+            "{}: none of its targets is a real file system, or has an image with noise; `fsage age --check` checks \
+             models",
+            run.display()
+        );
+    }
+    Ok(all)
+}
+
+/// An image of a model.
+fn image(path: &Path, target: String, ui: Ui) -> anyhow::Result<Found> {
+    let options = LoopOptions::of_image(path).map_err(std::io::Error::from)?;
+    let tree = tree_beside(path);
+    let verified = verify_place(&Place::Loop(options), Data::Write, path, &tree, ui)
+        .with_context(|| format!("{}: cannot be verified", path.display()))?;
+    Ok(Found::new(target, verified))
+}
+
+/// Compares what is there with what `tree` says. `folder` is where an image lies that has no place of its own.
+fn verify_place(
     place: &Place,
-    data: fsage_real::directory::Data,
+    data: Data,
     folder: &Path,
+    tree: &Path,
     ui: Ui,
 ) -> anyhow::Result<Verification> {
-    let expected = tree_table::read(&folder.join("tree.parquet"))?;
+    let expected = tree_table::read(tree)?;
     let volume: Box<dyn Volume> = match place {
         Place::Dir(path) => Box::new(PlainDirectory::open_again(path)?),
         Place::Loop(options) => {

@@ -53,9 +53,9 @@ fn an_image_comes_from_a_run_or_a_workload_and_tells_what_it_holds() {
     let at = folder.path();
     workload(at);
     fsage(at, "age w.ops --on cffs:size=4M --on ffs -o run", 0);
-    fsage(at, "export cffs of-run.img run/cffs_size=4M", 0);
-    fsage(at, "export cffs the-only-one.img run", 0);
-    fsage(at, "export cffs of-workload.img w.ops --on cffs:size=4M", 0);
+    fsage(at, "export run/cffs_size=4M of-run.img", 0);
+    fsage(at, "export run the-only-one.img", 0);
+    fsage(at, "export w.ops of-workload.img --on cffs:size=4M", 0);
     let bytes = fs::read(at.join("of-run.img")).expect("an image");
     assert_eq!(bytes.len(), 4 << 20);
     for other in ["the-only-one.img", "of-workload.img"] {
@@ -90,14 +90,14 @@ fn an_image_comes_from_a_run_or_a_workload_and_tells_what_it_holds() {
     // Two lines that tell of image and blocks, then one a file.
     assert_eq!(extents.lines().count(), 2 + 30, "{extents}");
     assert!(extents.contains("\t3900\t0:"), "{extents}");
-    let refused = fsage(at, "export cffs of-run.img run/cffs_size=4M", 2);
+    let refused = fsage(at, "export run/cffs_size=4M of-run.img", 2);
     assert!(refused.contains("--force replaces it"), "{refused}");
-    fsage(at, "export cffs of-run.img run/cffs_size=4M --force", 0);
-    let other = fsage(at, "export cffs no.img run/ffs", 2);
-    assert!(other.contains("images of C-FFS alone"), "{other}");
-    let unknown = fsage(at, "export cffs no.img run/nothing", 2);
+    fsage(at, "export run/cffs_size=4M of-run.img --force", 0);
+    let other = fsage(at, "export run/ffs no.img", 2);
+    assert!(other.contains("images of ext4 and cffs alone"), "{other}");
+    let unknown = fsage(at, "export run/nothing no.img", 2);
     assert!(unknown.contains("cffs_size=4M"), "{unknown}");
-    let no_run = fsage(at, "export cffs no.img w.ops", 2);
+    let no_run = fsage(at, "export w.ops no.img", 2);
     assert!(no_run.contains("--on SPEC"), "{no_run}");
 }
 
@@ -106,7 +106,7 @@ fn damage_is_told_and_repaired_and_the_damaged_image_stays() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     workload(at);
-    fsage(at, "export cffs disk.img w.ops --on cffs:size=4M", 0);
+    fsage(at, "export w.ops disk.img --on cffs:size=4M", 0);
     let clean = fsage(at, "fsck cffs disk.img", 0);
     assert!(clean.contains("clean, 3 directories, 30 files"), "{clean}");
     let image = fs::read(at.join("disk.img")).expect("an image");
@@ -143,7 +143,7 @@ fn what_is_no_image_is_refused() {
         let text = fsage(at, &format!("fsck cffs {name}"), 2);
         assert!(text.contains("neither block 1 nor its copy"), "{text}");
     }
-    fsage(at, "export cffs disk.img w.ops --on cffs:size=4M", 0);
+    fsage(at, "export w.ops disk.img --on cffs:size=4M", 0);
     let image = fs::read(at.join("disk.img")).expect("an image");
     fs::write(at.join("disk.img"), &image[..9000]).expect("a file");
     let cut = fsage(at, "fsck cffs disk.img", 2);

@@ -93,7 +93,7 @@ const VERBS: [&str; 4] = [
     "bench run --size 16K",
     "measure run",
     "check run --rules limits",
-    "export cffs image run/x",
+    "export run/x image",
 ];
 
 #[test]

@@ -15,6 +15,7 @@ mod device;
 mod doctor;
 mod experiment;
 mod ext3_vectors;
+mod ext4_image;
 mod faults;
 mod ffs_sensitivities;
 mod ffs_sequential;

@@ -7,9 +7,9 @@ mod unwritten;
 use std::mem;
 
 /// Entries in the inode itself.
-const ROOT_ENTRIES: usize = 4;
+pub(super) const ROOT_ENTRIES: usize = 4;
 /// An entry has at most so many blocks; one fewer if nothing was written to them.
-const MOST_WRITTEN: u32 = 32_768;
+pub(super) const MOST_WRITTEN: u32 = 32_768;
 const MOST_UNWRITTEN: u32 = 32_767;
 
 /// An extent: blocks that are contiguous in the file and on disk.
@@ -130,6 +130,19 @@ pub(in crate::ext4) trait Meta {
 #[derive(Debug)]
 pub(in crate::ext4) struct NoMeta;
 
+/// What the root or a block of a tree holds.
+pub(super) enum Content<'a> {
+    Entries(&'a [Entry]),
+    /// Blocks below it, each with the first block of the file that it stands for; and the levels below.
+    Places(Vec<(u32, u32)>, u16),
+}
+
+/// The same as it is found on a disk.
+pub(super) enum Stored {
+    Entries(Vec<Entry>),
+    Places(Vec<(u32, u32)>, u16),
+}
+
 /// What lies around a block of a file that has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::ext4) struct Around {
@@ -220,6 +233,69 @@ impl Tree {
         if let Root::Nodes(nodes) = &self.root {
             walk(nodes, visit);
         }
+    }
+
+    /// Visits the root and every block of the tree, with what is in it: those above before those below.
+    pub(super) fn visit_nodes(&self, visit: &mut impl FnMut(Option<u32>, Content<'_>)) {
+        fn depth(nodes: &[Node]) -> u16 {
+            1 + match nodes.first().map(|node| &node.below) {
+                Some(Below::Nodes(nodes)) => depth(nodes),
+                _ => 0,
+            }
+        }
+        fn walk(
+            block: Option<u32>,
+            nodes: &[Node],
+            visit: &mut impl FnMut(Option<u32>, Content<'_>),
+        ) {
+            let places = nodes.iter().map(|node| (node.logical, node.block));
+            visit(block, Content::Places(places.collect(), depth(nodes)));
+            for node in nodes {
+                match &node.below {
+                    Below::Entries(entries) => visit(Some(node.block), Content::Entries(entries)),
+                    Below::Nodes(nodes) => walk(Some(node.block), nodes, visit),
+                }
+            }
+        }
+        match &self.root {
+            Root::Few(count, entries) => {
+                visit(None, Content::Entries(&entries[..usize::from(*count)]));
+            }
+            Root::Entries(entries) => visit(None, Content::Entries(entries)),
+            Root::Nodes(nodes) => walk(None, nodes, visit),
+        }
+    }
+
+    /// A tree of what is found on a disk. `load` says what a block of it holds, with so many levels below that.
+    pub(super) fn read<E>(
+        root: Stored,
+        load: &mut impl FnMut(u32, u16) -> Result<Stored, E>,
+    ) -> Result<Tree, E> {
+        fn below<E>(
+            stored: Stored,
+            load: &mut impl FnMut(u32, u16) -> Result<Stored, E>,
+        ) -> Result<Below, E> {
+            let (places, depth) = match stored {
+                Stored::Entries(entries) => return Ok(Below::Entries(entries)),
+                Stored::Places(places, depth) => (places, depth),
+            };
+            let nodes = places.into_iter().map(|(logical, block)| {
+                let stored = load(block, depth - 1)?;
+                Ok(Node {
+                    logical,
+                    block,
+                    below: below(stored, load)?,
+                })
+            });
+            Ok(Below::Nodes(nodes.collect::<Result<_, _>>()?))
+        }
+        let root = match below(root, load)? {
+            Below::Entries(entries) => Root::Entries(entries),
+            Below::Nodes(nodes) => Root::Nodes(nodes),
+        };
+        let mut tree = Tree { root };
+        tree.settle();
+        Ok(tree)
     }
 
     /// The leaf that a block of the file belongs to, and the block it lies in.

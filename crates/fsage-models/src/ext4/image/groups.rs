@@ -1,0 +1,105 @@
+//! Descriptors of groups and their bitmaps.
+//!
+//! What was never used stays as it is: a group whose blocks hold nothing but its own tables has no block bitmap yet,
+//! one without an inode in use no inode bitmap and no inode table, and of other tables only the part up to the last
+//! inode in use is there.
+//!
+//! Spec: `docs/spec/ext4.md`, section 29.
+
+use super::fields::{crc, put_halves, put16, put32};
+use super::{WriteAt, Writer};
+use crate::ext4::geometry::DESCRIPTOR_BYTES;
+use std::io;
+
+/// No inode of the group was ever in use: there is no bitmap of them.
+pub(super) const INODE_UNINIT: u16 = 1;
+/// Nothing but tables was ever in the group: there is no bitmap of blocks.
+pub(super) const BLOCK_UNINIT: u16 = 2;
+/// The inode table holds zeros where nothing was written.
+const INODE_ZEROED: u16 = 4;
+
+pub(super) type Descriptor = [u8; DESCRIPTOR_BYTES as usize];
+
+impl Writer<'_> {
+    /// Groups that hold tables of other groups.
+    fn hosts(&self) -> Vec<bool> {
+        let g = &self.fs.geometry;
+        let mut hosts = vec![false; g.groups as usize];
+        for (group, tables) in (0..g.groups).zip(&g.tables) {
+            let last = tables.inode_table + g.table_blocks() - 1;
+            let mut mark = |first: u32, last: u32| {
+                for host in g.group_of(first)..=g.group_of(last) {
+                    hosts[host as usize] |= host != group;
+                }
+            };
+            mark(tables.block_bitmap, tables.block_bitmap);
+            mark(tables.inode_bitmap, tables.inode_bitmap);
+            mark(tables.inode_table, last);
+        }
+        hosts
+    }
+
+    /// Blocks of a group that its own copies and tables take in it.
+    fn own_blocks(&self, group: u32) -> u32 {
+        let g = &self.fs.geometry;
+        let tables = &g.tables[group as usize];
+        let start = u64::from(g.start_of(group));
+        let end = start + u64::from(g.blocks_in(group));
+        let inside = |first: u32, blocks: u32| {
+            let first = u64::from(first);
+            let last = (first + u64::from(blocks)).min(end);
+            last.saturating_sub(first.max(start)) as u32
+        };
+        g.copy_blocks(group)
+            + inside(tables.block_bitmap, 1)
+            + inside(tables.inode_bitmap, 1)
+            + inside(tables.inode_table, g.table_blocks())
+    }
+
+    /// Writes the bitmaps of all groups. Gives their descriptors.
+    pub fn bitmaps(&self, to: &mut dyn WriteAt) -> io::Result<Vec<u8>> {
+        let hosts = self.hosts();
+        let mut all = Vec::with_capacity(hosts.len() * DESCRIPTOR_BYTES as usize);
+        for (group, hosts) in (0..self.fs.geometry.groups).zip(hosts) {
+            all.extend(self.group(group, hosts, to)?);
+        }
+        Ok(all)
+    }
+
+    fn group(&self, group: u32, hosts: bool, to: &mut dyn WriteAt) -> io::Result<Descriptor> {
+        let (fs, g) = (self.fs, &self.fs.geometry);
+        let (one, tables) = (&fs.groups.all[group as usize], &g.tables[group as usize]);
+        let mut flags = INODE_ZEROED;
+        let mut d = [0; DESCRIPTOR_BYTES as usize];
+        let is_last = group == g.groups - 1;
+        let used = g.blocks_in(group) - one.free_blocks;
+        if !hosts && !is_last && group > 0 && used == self.own_blocks(group) {
+            flags |= BLOCK_UNINIT;
+        } else {
+            let bitmap = fs.groups.block_bitmap(group);
+            put_halves(&mut d, 24, 56, crc(self.seed, &bitmap));
+            self.block(to, tables.block_bitmap, &bitmap)?;
+        }
+        let mut unused = g.inodes_per_group;
+        if one.free_inodes == g.inodes_per_group {
+            flags |= INODE_UNINIT;
+        } else {
+            unused -= fs.groups.inodes_up_to_last(group);
+            let bitmap = fs.groups.inode_bitmap(group, g.block_bytes as usize);
+            let bytes = g.inodes_per_group as usize / 8;
+            put_halves(&mut d, 26, 58, crc(self.seed, &bitmap[..bytes]));
+            self.block(to, tables.inode_bitmap, &bitmap)?;
+        }
+        put32(&mut d, 0, tables.block_bitmap);
+        put32(&mut d, 4, tables.inode_bitmap);
+        put32(&mut d, 8, tables.inode_table);
+        put_halves(&mut d, 12, 44, one.free_blocks);
+        put_halves(&mut d, 14, 46, one.free_inodes);
+        put_halves(&mut d, 16, 48, one.directories);
+        put16(&mut d, 18, flags);
+        put_halves(&mut d, 28, 50, unused);
+        let sum = crc(crc(self.seed, &group.to_le_bytes()), &d);
+        put16(&mut d, 30, sum as u16);
+        Ok(d)
+    }
+}

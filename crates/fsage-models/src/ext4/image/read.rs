@@ -1,0 +1,608 @@
+//! A file system as it is found in an image: the state of a driver that has just mounted it.
+//!
+//! An image may be hostile. No number in it is believed: places are compared with the size of the file system, a block
+//! of a tree is read for one inode only, and in the end the file system check of the model goes over all of it. What
+//! the model has no place for is refused, and so is damage.
+
+use super::fields::{crc, u16_at, u32_at};
+use super::groups::{BLOCK_UNINIT, INODE_UNINIT};
+use super::inode::{AREA, DIRECTORY, EXTENTS, INDEXED, SYMLINK, parse_node};
+use super::{LOST_FOUND, superblock};
+use crate::ext4::directory::{Dir, LOST_FOUND_INO, ROOT_INO};
+use crate::ext4::entries::{Block, Entries, Item, Place};
+use crate::ext4::geometry::{DESCRIPTOR_BYTES, INODE_BYTES, Made, RESERVED_INODES};
+use crate::ext4::groups::Groups;
+use crate::ext4::tree::{Stored, Tree};
+use crate::ext4::{Ext4, Kind, MOST_BLOCKS, NO_FILE, Params, bits};
+use crate::names::{Entry as NamePlace, File};
+use fsage_core::names::check_name;
+use fsage_core::operations::ROOT;
+use fsage_core::{DirId, FileId, FileSystem as _};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::io;
+use thiserror::Error;
+
+/// Ids of what is found in an image begin here.
+const FOUND: u64 = 1 << 60;
+/// Those of further names here.
+const FURTHER: u64 = FOUND | 1 << 40;
+
+/// What an image is read from.
+pub trait ReadAt {
+    /// Fills a buffer with the bytes at a place.
+    ///
+    /// # Errors
+    /// What the device says; an end before.
+    fn read_at(&self, offset_bytes: u64, to: &mut [u8]) -> io::Result<()>;
+}
+
+/// Why an image is not read.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// The device refused.
+    #[error("cannot be read")]
+    Io(#[from] io::Error),
+    /// It is something else.
+    #[error("no ext4 file system")]
+    NoExt4,
+    /// The model has no place for something.
+    #[error("{0}: the model of ext4 does not have that")]
+    Foreign(String),
+    /// It was not unmounted.
+    #[error("its journal is to be replayed: mount and unmount it, or run `e2fsck -p`")]
+    Journal,
+    /// Things do not fit together.
+    #[error("damaged: {0}; `e2fsck -fn` says more")]
+    Damaged(String),
+}
+
+type Result<T> = std::result::Result<T, ReadError>;
+
+pub(super) fn foreign<T>(what: impl Into<String>) -> Result<T> {
+    Err(ReadError::Foreign(what.into()))
+}
+
+pub(super) fn damaged<T>(what: impl Into<String>) -> Result<T> {
+    Err(ReadError::Damaged(what.into()))
+}
+
+/// An inode as it is found.
+struct Raw {
+    ino: u32,
+    seed: u32,
+    mode: u16,
+    flags: u32,
+    size: u64,
+    area: [u8; AREA],
+}
+
+/// An image that is being read.
+struct Reader<'a> {
+    from: &'a dyn ReadAt,
+    fs: Ext4,
+    seed: u32,
+    /// Blocks of trees that were read.
+    tree_blocks: FxHashSet<u32>,
+    /// Slots of inodes.
+    slots: FxHashMap<u32, u32>,
+    /// What stands in directories: directory, name, slot of the inode.
+    named: Vec<(u32, crate::name_table::Name, u32)>,
+    /// Directories with their inodes as they are found.
+    found_dirs: Vec<Raw>,
+}
+
+/// That the superblock of an image is one that [`Ext4::read_image`] takes.
+///
+/// # Errors
+/// It is not.
+pub fn can_be_read(from: &dyn ReadAt) -> Result<()> {
+    found_in(from).map(drop)
+}
+
+fn found_in(from: &dyn ReadAt) -> Result<superblock::Found> {
+    let mut bytes = [0; superblock::BYTES];
+    match from.read_at(superblock::AT, &mut bytes) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(ReadError::NoExt4),
+        Err(error) => Err(error.into()),
+        Ok(()) => superblock::read(&bytes),
+    }
+}
+
+impl Ext4 {
+    /// Reads an image that was unmounted. Sizes, and the seed of the hash, are those of the image; what the driver does
+    /// is as `how` says. Files and directories have ids of their own, from 2^60 on.
+    ///
+    /// # Errors
+    /// It cannot be read, is none of ext4, was not unmounted, is damaged, or has what the model does not have.
+    pub fn read_image(how: &Params, from: &dyn ReadAt) -> Result<Ext4> {
+        let found = found_in(from)?;
+        let params = Params {
+            size_bytes: u64::from(found.blocks) * found.block_bytes,
+            block_bytes: Some(found.block_bytes),
+            flex_groups: found.flex,
+            bytes_per_inode: None,
+            inodes: Some(found.inodes.into()),
+            journal_bytes: Some(found.journal_bytes),
+            reserve_percent: found.reserve_blocks * 100 / u64::from(found.blocks.max(1)),
+            hash_seed: found.hash_seed,
+            ..how.clone()
+        };
+        let unfit = |error: crate::ext4::MkfsError| ReadError::Foreign(error.to_string());
+        let mut made = Made::new(&params).map_err(unfit)?;
+        let g = &mut made.geometry;
+        g.reserve_blocks = found.reserve_blocks;
+        let sizes = (g.blocks, g.inodes_per_group, g.reserved_descriptor_blocks);
+        if sizes
+            != (
+                found.blocks,
+                found.inodes_per_group,
+                found.reserved_descriptor_blocks,
+            )
+        {
+            return foreign("a geometry that `mkfs.ext4` does not make");
+        }
+        let mut reader = Reader {
+            from,
+            fs: Ext4::new(params).map_err(unfit)?,
+            seed: crc(!0, &found.uuid),
+            tree_blocks: FxHashSet::default(),
+            slots: FxHashMap::default(),
+            named: Vec::new(),
+            found_dirs: Vec::new(),
+        };
+        let unused = reader.groups(&mut made)?;
+        reader.fs.geometry = made.geometry;
+        reader.inodes(&unused)?;
+        reader.directories()?;
+        reader.names()?;
+        let mut fs = reader.fs;
+        fs.count();
+        match fs.check() {
+            Ok(()) => Ok(fs),
+            Err(inconsistency) => damaged(inconsistency.to_string()),
+        }
+    }
+}
+
+impl Reader<'_> {
+    fn block(&self, block: u32) -> Result<Vec<u8>> {
+        let g = &self.fs.geometry;
+        if block < g.first_block || block >= g.blocks {
+            return damaged(format!("block {block} lies outside the file system"));
+        }
+        let mut bytes = vec![0; g.block_bytes as usize];
+        self.from
+            .read_at(u64::from(block) * g.block_bytes, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Reads descriptors and bitmaps. Gives of each group how many inodes at the end of its table were never used.
+    fn groups(&mut self, made: &mut Made) -> Result<Vec<u32>> {
+        let g = made.geometry.clone();
+        let mut descriptors = Vec::new();
+        for block in 0..g.descriptor_blocks {
+            descriptors.extend(self.block(g.first_block + 1 + block)?);
+        }
+        let words = g.blocks_per_group as usize / 64;
+        let (mut inode_maps, mut unused) = (Vec::new(), Vec::new());
+        for ((group, tables), d) in (0..g.groups)
+            .zip(&g.tables)
+            .zip(descriptors.chunks_exact(DESCRIPTOR_BYTES as usize))
+        {
+            let mut plain = d.to_vec();
+            plain[30..32].fill(0);
+            let sum = crc(crc(self.seed, &group.to_le_bytes()), &plain) as u16;
+            if sum != u16_at(d, 30) {
+                return damaged(format!(
+                    "the descriptor of group {group} has a wrong checksum"
+                ));
+            }
+            let places = [0, 4, 8].map(|at| u32_at(d, at));
+            if places != [tables.block_bitmap, tables.inode_bitmap, tables.inode_table]
+                || [32, 36, 40].map(|at| u32_at(d, at)) != [0; 3]
+            {
+                return foreign(format!(
+                    "tables of group {group} that lie elsewhere than `mkfs.ext4` puts them"
+                ));
+            }
+            let halves = |low, high| u32::from(u16_at(d, low)) | u32::from(u16_at(d, high)) << 16;
+            let flags = u16_at(d, 18);
+            let used = &mut made.used[group as usize * words..(group as usize + 1) * words];
+            if flags & BLOCK_UNINIT == 0 {
+                let bitmap = self.block(tables.block_bitmap)?;
+                if crc(self.seed, &bitmap) != halves(24, 56) {
+                    return damaged(format!(
+                        "the block bitmap of group {group} has a wrong checksum"
+                    ));
+                }
+                for (word, bytes) in used.iter_mut().zip(bitmap.as_chunks::<8>().0) {
+                    *word = u64::from_le_bytes(*bytes);
+                }
+            } else {
+                used.fill(0);
+                let start = g.start_of(group);
+                let mut fill = |first: u32, blocks: u32| {
+                    if first >= start && first - start < g.blocks_in(group) {
+                        let at = first - start;
+                        bits::fill(used, at, (at + blocks).min(g.blocks_per_group), true);
+                    }
+                };
+                fill(start, g.copy_blocks(group));
+                fill(tables.block_bitmap, 1);
+                fill(tables.inode_bitmap, 1);
+                fill(tables.inode_table, g.table_blocks());
+            }
+            bits::fill(used, g.blocks_in(group), g.blocks_per_group, true);
+            let bytes = g.inodes_per_group as usize / 8;
+            let (mut bitmap, mut rest) = (vec![0; bytes], g.inodes_per_group);
+            if flags & INODE_UNINIT == 0 {
+                bitmap = self.block(tables.inode_bitmap)?;
+                bitmap.truncate(bytes);
+                if crc(self.seed, &bitmap) != halves(26, 58) {
+                    return damaged(format!(
+                        "the inode bitmap of group {group} has a wrong checksum"
+                    ));
+                }
+                rest = halves(28, 50);
+            }
+            inode_maps.push(bitmap);
+            unused.push(rest);
+        }
+        self.fs.groups = Groups::new(made);
+        for (group, bitmap) in (0..g.groups).zip(&inode_maps) {
+            self.fs.groups.set_inodes(group, bitmap);
+        }
+        Ok(unused)
+    }
+
+    fn inodes(&mut self, unused: &[u32]) -> Result<()> {
+        let g = self.fs.geometry.clone();
+        self.fs.inodes.clear();
+        for ino in [ROOT_INO, LOST_FOUND_INO] {
+            let slot = self.fs.keep_inode(ino, Kind::Directory);
+            self.slots.insert(ino, slot);
+        }
+        for ((group, tables), unused) in (0..g.groups).zip(&g.tables).zip(unused) {
+            let last = self.fs.groups.inodes_up_to_last(group);
+            if last + unused > g.inodes_per_group {
+                return damaged(format!("group {group} uses inodes that were never written"));
+            }
+            let per_block = (g.block_bytes / INODE_BYTES) as u32;
+            for block in 0..last.div_ceil(per_block) {
+                let bytes = self.block(tables.inode_table + block)?;
+                let inodes = bytes.chunks_exact(INODE_BYTES as usize);
+                for (at, bytes) in (block * per_block..last).zip(inodes) {
+                    if self.fs.groups.is_inode_used(group, at) {
+                        self.inode(group * g.inodes_per_group + at + 1, bytes)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn inode(&mut self, ino: u32, b: &[u8]) -> Result<()> {
+        let seed = crc(crc(self.seed, &ino.to_le_bytes()), &b[100..104]);
+        let mut area = [0; AREA];
+        area.copy_from_slice(&b[40..40 + AREA]);
+        let raw = Raw {
+            ino,
+            seed,
+            mode: u16_at(b, 0),
+            flags: u32_at(b, 32),
+            size: u64::from(u32_at(b, 4)) | u64::from(u32_at(b, 108)) << 32,
+            area,
+        };
+        if ino <= RESERVED_INODES && ino != ROOT_INO {
+            return self.own(&raw);
+        }
+        let mut plain = b.to_vec();
+        plain[124..126].fill(0);
+        let has_high = u16_at(b, 128) >= 4;
+        if has_high {
+            plain[130..132].fill(0);
+        }
+        let sum = crc(seed, &plain);
+        let high = if has_high {
+            u16_at(b, 130)
+        } else {
+            (sum >> 16) as u16
+        };
+        if sum != u32::from(u16_at(b, 124)) | u32::from(high) << 16 {
+            return damaged(format!("inode {ino} has a wrong checksum"));
+        }
+        if u32_at(b, 104) != 0 || u16_at(b, 118) != 0 {
+            return foreign(format!("inode {ino}, with a block of attributes"));
+        }
+        if raw.size > MOST_BLOCKS << self.fs.geometry.block_bits {
+            return damaged(format!("inode {ino} has {} bytes", raw.size));
+        }
+        let has_tree = raw.flags & EXTENTS != 0;
+        let kind = match raw.mode & 0o17_0000 {
+            DIRECTORY => Kind::Directory,
+            SYMLINK => Kind::Symlink,
+            _ => Kind::File,
+        };
+        let is_regular = raw.mode & 0o17_0000 == super::inode::REGULAR;
+        if !has_tree && (kind == Kind::Directory || is_regular) {
+            return foreign(format!(
+                "inode {ino}, with block pointers or data in itself"
+            ));
+        }
+        let tree = if has_tree {
+            self.tree(&raw)?
+        } else {
+            Tree::default()
+        };
+        let slot = match self.slots.get(&ino) {
+            Some(&slot) => slot,
+            None => self.fs.keep_inode(ino, kind),
+        };
+        self.slots.insert(ino, slot);
+        let inode = &mut self.fs.inodes[slot as usize];
+        (inode.size, inode.tree) = (raw.size, tree);
+        if kind == Kind::Directory {
+            self.fs
+                .groups
+                .note_directory((ino - 1) / self.fs.geometry.inodes_per_group);
+            self.found_dirs.push(raw);
+        } else if slot <= LOST_FOUND {
+            return damaged(format!("inode {ino} is no directory"));
+        }
+        Ok(())
+    }
+
+    /// An inode of the file system itself: where the journal lies, and the block for descriptors.
+    fn own(&mut self, raw: &Raw) -> Result<()> {
+        if raw.ino == super::own::JOURNAL_INO && self.fs.geometry.journal_blocks > 0 {
+            let tree = self.tree(raw)?;
+            let (mut extents, mut blocks) = (Vec::new(), Vec::new());
+            tree.visit(&mut |entry| extents.push((entry.block, entry.blocks())));
+            tree.visit_blocks(&mut |block| blocks.push(block));
+            if blocks.len() > 1 {
+                return foreign("a journal with a tree of several blocks");
+            }
+            self.fs.geometry.journal = extents;
+            self.fs.geometry.journal_tree_block = blocks.first().copied();
+        }
+        if raw.ino == super::own::RESIZE_INO && self.fs.geometry.resize_block.is_some() {
+            self.fs.geometry.resize_block =
+                Some(u32_at(&raw.area, 4 * super::own::DOUBLE_INDIRECT));
+        }
+        Ok(())
+    }
+
+    fn tree(&mut self, raw: &Raw) -> Result<Tree> {
+        let g = &self.fs.geometry;
+        let (ino, blocks) = (raw.ino, g.first_block..g.blocks);
+        let root = parse_node(&raw.area, None, &blocks)
+            .map_err(|what| ReadError::Damaged(format!("inode {ino}: {what}")))?;
+        let tail = g.block_bytes as usize / 12 * 12;
+        let tail = if tail + 4 > g.block_bytes as usize {
+            tail - 12
+        } else {
+            tail
+        };
+        let mut load = |block: u32, depth: u16| -> Result<Stored> {
+            if !self.tree_blocks.insert(block) {
+                return damaged(format!("block {block} of a tree belongs to two places"));
+            }
+            let bytes = self.block(block)?;
+            if crc(raw.seed, &bytes[..tail]) != u32_at(&bytes, tail) {
+                return damaged(format!("inode {ino}: block {block} has a wrong checksum"));
+            }
+            parse_node(&bytes[..tail], Some(depth), &blocks)
+                .map_err(|what| ReadError::Damaged(format!("inode {ino}: block {block}: {what}")))
+        };
+        Tree::read(root, &mut load)
+    }
+
+    fn directories(&mut self) -> Result<()> {
+        let dirs = std::mem::take(&mut self.found_dirs);
+        self.fs.dirs.clear();
+        let mut root_first: Vec<&Raw> = dirs
+            .iter()
+            .filter(|raw| raw.ino != LOST_FOUND_INO)
+            .collect();
+        root_first.sort_unstable_by_key(|raw| (raw.ino != ROOT_INO, raw.ino));
+        if dirs.len() != root_first.len() + 1
+            || root_first.first().is_none_or(|raw| raw.ino != ROOT_INO)
+        {
+            return foreign("no root, or no `lost+found`");
+        }
+        let name = self.fs.keys.names.give(b"lost+found".as_slice().into());
+        for (dir, raw) in (0..).zip(&root_first) {
+            let entries = self.entries(dir, raw)?;
+            self.fs.dirs.push(Dir {
+                id: if dir == ROOT {
+                    0
+                } else {
+                    FOUND | u64::from(raw.ino)
+                },
+                name,
+                inode: self.slots[&raw.ino],
+                parent: ROOT,
+                last_group: None,
+                entries,
+                alive: true,
+            });
+        }
+        Ok(())
+    }
+
+    /// The blocks of a directory.
+    fn entries(&mut self, dir: u32, raw: &Raw) -> Result<Entries> {
+        let ino = raw.ino;
+        let wrong = |what: &str| ReadError::Damaged(format!("directory {ino}: {what}"));
+        let bytes = self.fs.geometry.block_bytes;
+        let count = raw.size / bytes;
+        if count == 0 || !raw.size.is_multiple_of(bytes) || count > 1 << 21 {
+            return Err(wrong("a length that none has"));
+        }
+        let is_indexed = raw.flags & INDEXED != 0;
+        if !is_indexed && count > 1 {
+            return foreign(format!(
+                "directory {ino}, of several blocks without an index"
+            ));
+        }
+        let mut blocks = Vec::with_capacity(count as usize);
+        let mut names = 0;
+        // Blocks of the index, with the levels below them; what the index leads to comes behind what leads to it.
+        let mut levels: Vec<Option<u8>> = vec![None; count as usize];
+        levels[0] = is_indexed.then_some(0);
+        let mut wanted = FxHashSet::default();
+        let mut raw_blocks = Vec::with_capacity(count as usize);
+        for logical in 0..count as u32 {
+            let slot = self.slots[&ino];
+            let entry = self.fs.inodes[slot as usize].tree.find(logical);
+            let entry = entry.filter(|entry| !entry.is_unwritten());
+            let entry = entry.ok_or_else(|| wrong("a hole"))?;
+            raw_blocks.push(self.block(entry.block + (logical - entry.logical))?);
+        }
+        let mut places_of: FxHashMap<u32, Vec<Place>> = FxHashMap::default();
+        let mut todo = Vec::new();
+        if is_indexed {
+            let b = &raw_blocks[0];
+            if b[28] != 1 || b[29] != 8 || b[30] > 1 {
+                return foreign(format!("directory {ino}, with an index of another kind"));
+            }
+            todo.push((0_u32, b[30]));
+        }
+        while let Some((block, below)) = todo.pop() {
+            let limits = self.fs.format.limits();
+            let (at, limit) = if block == 0 {
+                (32, limits.0)
+            } else {
+                (8, limits.1)
+            };
+            let b = &raw_blocks[block as usize];
+            let places = super::directory::read_index(b, at, limit, raw.seed)
+                .ok_or_else(|| wrong("an index that makes no sense"))?;
+            for place in &places {
+                if place.block == 0
+                    || u64::from(place.block) >= count
+                    || !wanted.insert(place.block)
+                {
+                    return Err(wrong("an index that leads nowhere"));
+                }
+                if below > 0 {
+                    levels[place.block as usize] = Some(below - 1);
+                    todo.push((place.block, below - 1));
+                }
+            }
+            places_of.insert(block, places);
+        }
+        if is_indexed && wanted.len() as u64 + 1 != count {
+            return Err(wrong("blocks that its index does not lead to"));
+        }
+        for (logical, b) in (0_u32..).zip(&raw_blocks) {
+            if let Some(places) = places_of.remove(&logical) {
+                blocks.push(Block::Index(places));
+                continue;
+            }
+            let items = self.leaf(dir, (ino, logical), b, raw.seed)?;
+            let found = items
+                .iter()
+                .filter(|item| item.name.is_some() && item.inode != LOST_FOUND);
+            names += found.count() as u64;
+            blocks.push(Block::Leaf(items));
+        }
+        Ok(Entries {
+            blocks,
+            count: names,
+        })
+    }
+
+    fn leaf(
+        &mut self,
+        dir: u32,
+        (ino, logical): (u32, u32),
+        b: &[u8],
+        seed: u32,
+    ) -> Result<Vec<Item>> {
+        let wrong =
+            |what: &str| ReadError::Damaged(format!("directory {ino}, block {logical}: {what}"));
+        let raw = super::directory::read_leaf(b, seed).ok_or_else(|| wrong("no leaf"))?;
+        let mut items = Vec::with_capacity(raw.len());
+        for (at, (child, bytes, name)) in raw.into_iter().enumerate() {
+            let dots = logical == 0 && at < 2;
+            if dots != matches!(name, b"." | b"..") {
+                return Err(wrong("`.` and `..` are not where they should be"));
+            }
+            if child == 0 || dots {
+                items.push(Item::nameless(
+                    bytes,
+                    if dots { name.len() as u8 } else { 0 },
+                ));
+                continue;
+            }
+            let slot = self.slots.get(&child).copied();
+            let slot = slot.ok_or_else(|| wrong("a name leads to an inode that is not in use"))?;
+            if check_name(name).is_err() {
+                return Err(wrong("a name that none has"));
+            }
+            let name = self.fs.keys.names.give(name.into());
+            items.push(Item::of(self.fs.keys.key(name), slot, bytes));
+            if slot > LOST_FOUND {
+                self.named.push((dir, name, slot));
+            } else if slot != LOST_FOUND || dir != ROOT {
+                return Err(wrong("a second name of the root or of `lost+found`"));
+            }
+        }
+        Ok(items)
+    }
+
+    /// Lets every name lead to a file or directory.
+    fn names(&mut self) -> Result<()> {
+        let fs = &mut self.fs;
+        let dir_of: FxHashMap<u32, u32> = (0..)
+            .zip(&fs.dirs)
+            .map(|(slot, dir)| (dir.inode, slot))
+            .collect();
+        let mut is_named = vec![false; fs.dirs.len()];
+        let mut further = FURTHER;
+        for (dir, name, slot) in std::mem::take(&mut self.named) {
+            let inode = &fs.inodes[slot as usize];
+            if let Some(&child) = dir_of.get(&slot) {
+                if std::mem::replace(&mut is_named[child as usize], true) {
+                    return damaged(format!("directory {} has two names", inode.ino));
+                }
+                let found = &mut fs.dirs[child as usize];
+                (found.name, found.parent) = (name, dir);
+                fs.dir_ids.insert(DirId(found.id), child);
+                continue;
+            }
+            if inode.file == NO_FILE {
+                let id = FileId(FOUND | u64::from(inode.ino));
+                let entry = NamePlace::new(0, inode.kind == Kind::Symlink);
+                let file = fs.names.insert(File {
+                    id: id.0,
+                    inode: slot,
+                    dir,
+                    entry,
+                });
+                fs.inodes[slot as usize].file = file;
+                fs.keys.names.call(id.0, name);
+            } else {
+                let (id, file) = (FileId(further), inode.file);
+                further += 1;
+                fs.names.link(id, file, dir, 0);
+                fs.keys.names.call(id.0, name);
+            }
+        }
+        // From every directory the way leads up to the root.
+        let mut children: Vec<Vec<u32>> = vec![Vec::new(); fs.dirs.len()];
+        for (slot, dir) in (0..).zip(&fs.dirs).skip(1) {
+            children[dir.parent as usize].push(slot);
+        }
+        let (mut todo, mut reached) = (vec![ROOT], 0);
+        while let Some(dir) = todo.pop() {
+            reached += 1;
+            todo.append(&mut children[dir as usize]);
+        }
+        if reached != fs.dirs.len() || !is_named.iter().skip(1).all(|named| *named) {
+            return damaged("a directory is not below the root");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,462 @@
+//! Images of the Ext4 model: what `mkfs.ext4` writes when nothing happened, and what `e2fsck` has nothing to say about
+//! after anything that did.
+
+use crate::ext4_vectors::state_of;
+use crate::steps::{any_op, cases};
+use fsage_core::{DirId, FileId, FileKind, FileSystem, Op};
+use fsage_models::ext4::image::{Attributes, Facts, Options, ReadAt, ReadError, WriteAt};
+use fsage_models::ext4::{Ext4, Params, Regime};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The first second of 2000.
+const MADE_S: i64 = 946_684_800;
+
+pub struct Image(pub File);
+
+impl WriteAt for Image {
+    fn write_at(&mut self, offset_bytes: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all_at(bytes, offset_bytes)
+    }
+
+    fn zero(&mut self, _: u64, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+struct SomeFacts;
+
+impl Facts for SomeFacts {
+    fn attributes(&self, _: u64, kind: FileKind) -> Attributes {
+        let made_ns = MADE_S * 1_000_000_000;
+        Attributes {
+            permissions: if kind == FileKind::Directory {
+                0o755
+            } else {
+                0o644
+            },
+            atime_ns: made_ns,
+            mtime_ns: made_ns,
+            ctime_ns: made_ns,
+            btime_ns: made_ns,
+            ..Attributes::default()
+        }
+    }
+
+    fn target(&self, _: FileId, bytes: u64) -> Vec<u8> {
+        vec![b'/'; bytes as usize]
+    }
+}
+
+fn write(fs: &mut Ext4, image: &Path) {
+    let bytes = u64::from(fs.sizes().blocks) * fs.sizes().block_bytes;
+    let file = File::create_new(image).expect("a new file");
+    file.set_len(bytes).expect("a sparse file");
+    let options = Options {
+        uuid: fs.params().hash_seed,
+        made_s: MADE_S,
+        written_s: MADE_S,
+        facts: &SomeFacts,
+    };
+    fs.write_image(&options, &mut Image(file))
+        .expect("the image is written");
+}
+
+impl ReadAt for Image {
+    fn read_at(&self, offset_bytes: u64, to: &mut [u8]) -> io::Result<()> {
+        self.0.read_exact_at(to, offset_bytes)
+    }
+}
+
+/// The first block in which two images differ.
+fn first_difference(a: &Path, b: &Path, block_bytes: u64) -> Option<u64> {
+    let files = [a, b].map(|path| File::open(path).expect("it is there"));
+    let mut blocks = data_blocks(&[a, b], block_bytes).into_iter();
+    blocks.find(|block| {
+        let [a, b] = [&files[0], &files[1]].map(|file| {
+            let mut bytes = vec![0; block_bytes as usize];
+            file.read_exact_at(&mut bytes, block * block_bytes)
+                .expect("inside");
+            bytes
+        });
+        a != b
+    })
+}
+
+/// No script has ids like these.
+const OURS: u64 = 1 << 50;
+
+/// What is read from an image is what was written, to the byte, and goes on in the same way.
+fn comes_back(fs: &mut Ext4, what: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [first, second, third, fourth] = ["1", "2", "3", "4"].map(|name| folder.path().join(name));
+    write(fs, &first);
+    let how = Params {
+        size_bytes: 0,
+        ..fs.params().clone()
+    };
+    let from = Image(File::open(&first).expect("it is there"));
+    let mut again = Ext4::read_image(&how, &from).unwrap_or_else(|error| panic!("{what}: {error}"));
+    write(&mut again, &second);
+    let bytes = fs.sizes().block_bytes;
+    assert_eq!(first_difference(&first, &second, bytes), None, "{what}");
+    for fs in [&mut *fs, &mut again] {
+        for number in 0..400 {
+            let (dir, parent) = (DirId(OURS + number / 100), None);
+            if number % 100 == 0 {
+                let _ = fs.apply(&Op::Mkdir { dir, parent });
+            }
+            let (file, bytes) = (FileId(OURS + number), number * number);
+            let _ = fs.apply(&Op::Create { file, dir, bytes });
+        }
+    }
+    write(fs, &third);
+    write(&mut again, &fourth);
+    assert_eq!(
+        first_difference(&third, &fourth, bytes),
+        None,
+        "{what}, gone on"
+    );
+}
+
+fn has(program: &str) -> bool {
+    let has = Command::new(program).arg("-V").output().is_ok();
+    if !has {
+        let _ = writeln!(io::stderr(), "skipped: there is no {program} here");
+    }
+    has
+}
+
+fn text(output: &Output) -> String {
+    let both = [&output.stdout[..], &output.stderr[..]].concat();
+    String::from_utf8_lossy(&both).into_owned()
+}
+
+/// `e2fsck` finds nothing, and says nothing on its way.
+fn is_clean(fs: &mut Ext4, what: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = folder.path().join("image");
+    write(fs, &image);
+    assert_eq!(fs.check(), Ok(()), "{what}");
+    let checked = Command::new("e2fsck")
+        .args(["-f", "-n"])
+        .arg(&image)
+        .output()
+        .expect("e2fsck runs");
+    let said = text(&checked);
+    assert!(checked.status.success(), "{what}: {said}");
+    // Five passes and a summary, between the version and the end. The driver leaves deep trees over few extents too.
+    let lines = said
+        .lines()
+        .filter(|line| !line.is_empty() && !line.contains(" could be shorter. "));
+    let lines: Vec<&str> = lines.collect();
+    let passes = lines
+        .iter()
+        .filter(|line| line.starts_with("Pass "))
+        .count();
+    assert_eq!((passes, lines.len()), (5, 7), "{what}: {said}");
+}
+
+/// Bytes of the superblock that tell how much was written to the disk so far.
+const WRITTEN: std::ops::Range<usize> = 0x178..0x180;
+
+/// Without that, and what follows from it.
+fn masked(mut superblock: Vec<u8>, at: usize) -> Vec<u8> {
+    superblock[at..][WRITTEN].fill(0);
+    superblock[at + 0x3fc..at + 0x400].fill(0);
+    superblock
+}
+
+type Case = (u64, &'static [&'static str], fn(&mut Params));
+
+#[test]
+fn the_image_of_a_fresh_file_system_is_that_of_mkfs_to_the_byte() {
+    if !has("mkfs.ext4") {
+        return;
+    }
+    let cases: &[Case] = &[
+        (16, &[], |_| {}),
+        (300, &["-b", "4096"], |p| p.block_bytes = Some(4096)),
+        (700, &["-b", "2048"], |p| p.block_bytes = Some(2048)),
+        (3000, &[], |_| {}),
+        (5000, &["-G", "4"], |p| p.flex_groups = 4),
+        (2500, &["-O", "^flex_bg"], |p| p.flex_groups = 1),
+        (1000, &["-N", "5000", "-m", "0"], |p| {
+            p.inodes = Some(5000);
+            p.reserve_percent = 0;
+        }),
+        (700, &["-O", "^has_journal"], |p| p.journal_bytes = Some(0)),
+    ];
+    let folder = tempfile::tempdir().expect("a folder");
+    for (megabytes, options, set) in cases {
+        let what = format!("{megabytes} MB {options:?}");
+        let [theirs, ours] = ["theirs", "ours"].map(|name| folder.path().join(name));
+        let made = File::create(&theirs).and_then(|file| file.set_len(megabytes << 20));
+        made.expect("a sparse file");
+        let uuid = "66736167-6500-4000-8000-000000000001";
+        let made = Command::new("mkfs.ext4")
+            .args(["-q", "-F", "-U", uuid, "-E"])
+            .arg(format!(
+                "hash_seed={uuid},lazy_itable_init=0,nodiscard,assume_storage_prezeroed=1"
+            ))
+            .args(*options)
+            .arg(&theirs)
+            .env("E2FSPROGS_FAKE_TIME", MADE_S.to_string())
+            .output()
+            .expect("mkfs.ext4 runs");
+        assert!(made.status.success(), "{what}: {}", text(&made));
+        let mut params = Params {
+            size_bytes: megabytes << 20,
+            ..Params::default()
+        };
+        set(&mut params);
+        let mut fs = Ext4::new(params).expect("the model takes it");
+        write(&mut fs, &ours);
+        let [theirs_read, ours_read] =
+            [&theirs, &ours].map(|path| File::open(path).expect("it is there"));
+        let g = fs.sizes().clone();
+        let copies: BTreeSet<u64> = (0..g.groups)
+            .filter(|&group| g.copy_blocks(group) > 0)
+            .map(|group| u64::from(g.start_of(group)))
+            .collect();
+        for block in data_blocks(&[&theirs, &ours], g.block_bytes) {
+            let [theirs, ours] = [&theirs_read, &ours_read].map(|file| {
+                let mut bytes = vec![0; g.block_bytes as usize];
+                let at = block * g.block_bytes;
+                file.read_exact_at(&mut bytes, at)
+                    .expect("inside the file system");
+                let superblock = if at == 0 { 1024 } else { 0 };
+                if copies.contains(&block) {
+                    return masked(bytes, superblock);
+                }
+                bytes
+            });
+            let differs = theirs.iter().zip(&ours).position(|(a, b)| a != b);
+            assert_eq!(
+                differs,
+                None,
+                "{what}: block {block}, {:x?}",
+                differs.map(|at| {
+                    let line = at & !15..(at & !15) + 16;
+                    (theirs[line.clone()].to_vec(), ours[line].to_vec())
+                })
+            );
+        }
+        for path in [theirs, ours] {
+            std::fs::remove_file(path).expect("it is there");
+        }
+    }
+}
+
+/// The journal has a tree of blocks, of which `mkfs.ext4` leaves bytes that mean nothing.
+#[test]
+fn a_large_fresh_file_system_is_clean() {
+    if has("e2fsck") {
+        let params = Params {
+            size_bytes: 200 << 30,
+            ..Params::default()
+        };
+        let mut fs = Ext4::new(params).expect("the model takes it");
+        is_clean(&mut fs, "200 GB");
+    }
+}
+
+/// Blocks of which one of these sparse files holds anything.
+fn data_blocks(files: &[&Path; 2], block_bytes: u64) -> BTreeSet<u64> {
+    let mut blocks = BTreeSet::new();
+    for path in files {
+        let file = File::open(path).expect("it is there");
+        let end = file.metadata().expect("a file").len() / block_bytes;
+        let mut at = 0;
+        while let Ok(data) = rustix::fs::seek(&file, rustix::fs::SeekFrom::Data(at)) {
+            let hole = rustix::fs::seek(&file, rustix::fs::SeekFrom::Hole(data)).expect("a hole");
+            blocks.extend(
+                (data / block_bytes..hole.div_ceil(block_bytes)).filter(|&block| block < end),
+            );
+            at = hole;
+        }
+    }
+    blocks
+}
+
+macro_rules! clean {
+    ($($name:ident: $vector:literal,)*) => {
+        $(#[test]
+        fn $name() {
+            if let Some(mut fs) = state_of($vector) {
+                if has("e2fsck") {
+                    is_clean(&mut fs, $vector);
+                }
+                comes_back(&mut fs, $vector);
+            }
+        })*
+    };
+}
+
+clean! {
+    small_files: "A_s2k",
+    fifty_thousand_operations: "A_s50k",
+    holes_and_renames: "A_w1",
+    holes_with_default_options: "B_w1",
+    blocks_of_1k: "A_k2",
+    blocks_of_2k: "A_p2",
+    blocks_allocated_at_once: "C_k2",
+    links_and_replaced_files: "A_v1",
+    small_flex_groups: "A_n2_flex4",
+    no_flex_groups: "A_n2_noflex",
+    an_index_of_two_levels: "A_d2",
+    sixty_four_groups: "A_g8",
+    a_full_file_system: "A_h1",
+    unwritten_extents: "D_h1",
+}
+
+fn small() -> impl Strategy<Value = Params> {
+    let regime = prop::sample::select(vec![Regime::A, Regime::B, Regime::C, Regime::D]);
+    let bsize = prop::sample::select(vec![1024_u64, 2048, 4096]);
+    let flex = prop::sample::select(vec![1_u32, 2, 16]);
+    (regime, bsize, flex, any::<bool>()).prop_map(|(regime, bsize, flex, journal)| Params {
+        size_bytes: 24 << 20,
+        block_bytes: Some(bsize),
+        flex_groups: flex,
+        journal_bytes: Some(if journal { 1024 * bsize } else { 0 }),
+        regime,
+        ..Params::default()
+    })
+}
+
+proptest! {
+    #![proptest_config(cases(48))]
+
+    #[test]
+    fn e2fsck_has_nothing_to_say_about_any_state(
+        params in small(),
+        ops in prop::collection::vec(any_op(), 1..200),
+        names in prop::collection::vec(1_usize..256, 0..60),
+        few in prop::option::of(1_usize..5),
+    ) {
+        {
+            let mut fs = Ext4::new(params).expect("mkfs takes it");
+            // Long names, which fill directories.
+            for (number, length) in (1000..).zip(names) {
+                fs.name_next(format!("{number:0>length$}").as_bytes());
+                let op = Op::Create { file: FileId(number), dir: DirId(0), bytes: number % 9 };
+                prop_assert!(fs.apply(&op).is_ok());
+            }
+            // Few names, which meet.
+            let few = few.map(|few| [b"a".as_slice(), b"f1", b"a~f1", b"lost+found"].into_iter().cycle().take(few));
+            let mut few = few.into_iter().flatten().collect::<Vec<_>>().into_iter().cycle();
+            for op in &ops {
+                if let Some(name) = few.next() {
+                    fs.name_next(name);
+                }
+                let _ = fs.apply(op);
+            }
+            if has("e2fsck") {
+                is_clean(&mut fs, "any state");
+            }
+            comes_back(&mut fs, "any state");
+        }
+    }
+}
+
+/// The last block goes to data, none is left for the tree: what was set aside is given back before the data is freed.
+#[test]
+fn a_tree_without_room_frees_no_block_twice() {
+    let mut fs = Ext4::new(Params {
+        size_bytes: 24 << 20,
+        block_bytes: Some(4096),
+        flex_groups: 1,
+        journal_bytes: Some(4 << 20),
+        ..Params::default()
+    })
+    .expect("mkfs takes it");
+    let (dir, file) = (DirId(0), FileId(0));
+    let mut ops: Vec<Op> = (1000..1007)
+        .map(|number| Op::Create {
+            file: FileId(number),
+            dir,
+            bytes: number % 9,
+        })
+        .collect();
+    ops.extend([3, 1].map(|dir| Op::Mkdir {
+        dir: DirId(dir),
+        parent: None,
+    }));
+    let bytes = 32 << 20;
+    ops.extend([
+        Op::Create { file, dir, bytes },
+        Op::Append { file, bytes: 1 },
+        Op::Sync,
+    ]);
+    for op in ops {
+        fs.apply(&op).expect("it fits the state");
+        assert_eq!(fs.check(), Ok(()), "{op:?}");
+    }
+}
+
+/// Bytes all over the metadata, changed: it is refused, or it was one that says nothing of the state.
+#[test]
+fn damage_is_refused_and_never_believed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("image");
+    let mut fs = Ext4::new(Params {
+        size_bytes: 16 << 20,
+        journal_bytes: Some(1 << 20),
+        ..Params::default()
+    })
+    .expect("mkfs takes it");
+    let dir = DirId(1);
+    fs.apply(&Op::Mkdir { dir, parent: None }).expect("it fits");
+    for file in 0..90 {
+        let (file, bytes) = (FileId(file), file * 700);
+        fs.apply(&Op::Create { file, dir, bytes }).expect("it fits");
+        if file.0 % 2 == 1 {
+            fs.apply(&Op::Append { file, bytes }).expect("it fits");
+            fs.apply(&Op::Delete {
+                file: FileId(file.0 - 1),
+            })
+            .expect("it fits");
+        }
+    }
+    write(&mut fs, &path);
+    let bytes = std::fs::read(&path).expect("an image");
+    let how = fs.params().clone();
+    let mut refused = 0;
+    let blocks = data_blocks(&[&path, &path], 1024);
+    let places = blocks
+        .iter()
+        .flat_map(|block| (0..1024).map(move |at| block * 1024 + at));
+    let places: Vec<u64> = places.filter(|&at| bytes[at as usize] != 0).collect();
+    let some = || places.iter().step_by(7);
+    for &at in some() {
+        let mut damaged = bytes.clone();
+        damaged[at as usize] ^= 0x55;
+        match Ext4::read_image(&how, &Bytes(&damaged)) {
+            Ok(fs) => assert_eq!(fs.check(), Ok(()), "byte {at}"),
+            Err(error) => {
+                refused += 1;
+                assert!(!error.to_string().contains('\n'), "byte {at}: {error}");
+            }
+        }
+    }
+    // The rest lies in copies, in bits behind the last inode, in blocks kept for descriptors.
+    assert!(refused * 2 > some().len(), "{refused} of {}", some().len());
+    let nothing = Ext4::read_image(&how, &Bytes(&[0; 4096]));
+    assert!(matches!(nothing, Err(ReadError::NoExt4)));
+}
+
+struct Bytes<'a>(&'a [u8]);
+
+impl ReadAt for Bytes<'_> {
+    fn read_at(&self, offset_bytes: u64, to: &mut [u8]) -> io::Result<()> {
+        let from = self.0.get(offset_bytes as usize..).unwrap_or_default();
+        let from = from.get(..to.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
+        to.copy_from_slice(from);
+        Ok(())
+    }
+}
