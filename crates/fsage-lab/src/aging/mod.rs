@@ -23,12 +23,12 @@ use clap::ArgAction;
 use fsage_core::size::human;
 use fsage_core::{Event, EventSource, EventsInMemory, FileId};
 use fsage_data::WorkloadSummary;
-use fsage_metrics::Recorder;
 use fsage_metrics::files;
+use fsage_metrics::{Measures, Recorder};
 use fsage_real::RealError;
 use fsage_real::directory::Sync;
 use fsage_real::loop_image::Unpublished;
-use fsage_target::{Aging, Progress, ReplayError, Target, TargetSpec, replay};
+use fsage_target::{Aging, Progress, ReplayError, Stamps, Target, TargetSpec, replay};
 use origins::Counted;
 use serde::{Deserialize, Serialize};
 use snapshots::Series;
@@ -524,38 +524,8 @@ impl<'a> Lane<'a> {
                 self.warn_of_differences(ui);
                 ended.control
             }
-            mut model @ Target::Model(_) => {
-                let path = self.path.join("final.parquet");
-                days::write_final(&path, model.layout(), day, taken_at_ns)?;
-                let control = (with_control && self.spec.keeps_files())
-                    .then(|| model_control(self.spec, &model, ui));
-                let images = options
-                    .image
-                    .map(|contents| Images::new(&self.path, contents, stamps.as_deref(), ui));
-                if let Some(images) = &images {
-                    images.aged(&mut model)?;
-                }
-                match control {
-                    Some(Ok((mut control, copied))) => {
-                        let path = self.path.join("control.parquet");
-                        days::write_final(&path, control.layout(), day, taken_at_ns)?;
-                        let measures = fsage_metrics::measure(control.layout());
-                        if let Some(images) = &images {
-                            images.control(&mut control, &copied)?;
-                        }
-                        Some(measures)
-                    }
-                    Some(Err(error)) => {
-                        // A run without its control is complete only if it cannot have one.
-                        interrupt::go_on()?;
-                        ui.warn(&format!(
-                            "{}: the unaged control could not be made: {error:#}",
-                            self.spec
-                        ));
-                        None
-                    }
-                    None => None,
-                }
+            model @ Target::Model(_) => {
+                self.end_model(model, stamps.as_deref(), (day, taken_at_ns), options, ui)?
             }
         };
         if let (Some(control), Some(last)) = (&control, rows.last_mut()) {
@@ -564,6 +534,48 @@ impl<'a> Lane<'a> {
         days::write(&self.path.join("days.parquet"), &rows)?;
         let spec = self.spec.to_string();
         Ok((Aged { spec, rows }, facts))
+    }
+
+    /// Writes what a model leaves; measures its control.
+    fn end_model(
+        &self,
+        mut model: Target,
+        stamps: Option<&Stamps>,
+        (day, taken_at_ns): (u32, i64),
+        options: &Options,
+        ui: &dyn Watch,
+    ) -> crate::Result<Option<Measures>> {
+        let path = self.path.join("final.parquet");
+        days::write_final(&path, model.layout(), day, taken_at_ns)?;
+        let control = (options.control && self.spec.keeps_files())
+            .then(|| model_control(self.spec, &model, ui));
+        let images = options
+            .image
+            .map(|contents| Images::new(&self.path, contents, stamps, ui));
+        if let Some(images) = &images {
+            images.aged(&mut model)?;
+        }
+        Ok(match control {
+            Some(Ok((mut control, copied))) => {
+                let path = self.path.join("control.parquet");
+                days::write_final(&path, control.layout(), day, taken_at_ns)?;
+                let measures = fsage_metrics::measure(control.layout());
+                if let Some(images) = &images {
+                    images.control(&mut control, &copied)?;
+                }
+                Some(measures)
+            }
+            Some(Err(error)) => {
+                // A run without its control is complete only if it cannot have one.
+                interrupt::go_on()?;
+                ui.warn(&format!(
+                    "{}: the unaged control could not be made: {error:#}",
+                    self.spec
+                ));
+                None
+            }
+            None => None,
+        })
     }
 }
 
