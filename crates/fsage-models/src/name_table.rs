@@ -1,4 +1,5 @@
-//! Names of directory entries: `f1` and `d1` for the ids 1 of a file and a directory, or as given; and which id has which.
+//! Names of directory entries: `f1` and `d1` for the ids 1 of a file and a directory, or as given; and which id has
+//! which.
 
 use fsage_core::names::{self, NAME_MAX};
 use rustc_hash::FxHashMap;

@@ -39,8 +39,8 @@
 //!   [`Op::Remount`](crate::Op::Remount) is ignored on it.
 //! - How long a file may be is a matter of the file system. An [`Op::Rewrite`](crate::Op::Rewrite) to a length that it
 //!   cannot map leaves the file empty: of its two calls the first was done.
-//! - Names in text are no part of the rules: most models know ids alone. A real file system also refuses a name that no entry
-//!   can have, and gives an entry another name where its own is taken.
+//! - Names in text are no part of the rules: most models know ids alone. A real file system also refuses a name
+//!   that no entry can have, and gives an entry another name where its own is taken.
 
 mod decide;
 mod model;

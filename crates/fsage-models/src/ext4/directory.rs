@@ -130,8 +130,8 @@ impl Ext4 {
         }
     }
 
-    /// Inode, what is in it from the start, and name of a new file; without space nothing is left behind. Gives the slot
-    /// of the inode.
+    /// Inode, what is in it from the start, and name of a new file; without space nothing is left behind. Gives the
+    /// slot of the inode.
     pub(super) fn make_file(
         &mut self,
         id: FileId,

@@ -81,8 +81,8 @@ fn params(fresh: &str) -> Params {
 }
 
 /// Days on which `statfs` showed more free blocks than the model: vector, days, how many more. In `bm`, free space is
-/// at a threshold of the throttle, and a file that is deleted on day 78 may have a larger reserve. That of `manyext` has
-/// no explanation.
+/// at a threshold of the throttle, and a file that is deleted on day 78 may have a larger reserve. That of `manyext`
+/// has no explanation.
 const MORE_FREE: &[(&str, RangeInclusive<u64>, u64)] = &[
     ("bm", 73..=77, 16),
     ("manyext", 80_005..=80_010, 2),

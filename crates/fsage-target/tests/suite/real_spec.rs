@@ -62,6 +62,7 @@ fn keys_of_an_image() {
         mount: "noatime,data=writeback".to_owned(),
         direct: true,
         uuid: Uuid::parse("0fc63daf-8483-4772-8e79-3d69d8477de4").unwrap(),
+        regime: None,
     };
     assert_eq!(real.place, Place::Loop(expected));
     assert_eq!(real.options.sync, Sync::End);

@@ -13,7 +13,7 @@ use crate::ext4::entries::{Block, Entries, Item, Place};
 use crate::ext4::geometry::{DESCRIPTOR_BYTES, INODE_BYTES, Made, RESERVED_INODES};
 use crate::ext4::groups::Groups;
 use crate::ext4::tree::{Stored, Tree};
-use crate::ext4::{Ext4, Kind, MOST_BLOCKS, NO_FILE, Params, bits};
+use crate::ext4::{COLD, Ext4, Kind, MOST_BLOCKS, NO_FILE, Params, bits};
 use crate::names::{Entry as NamePlace, File};
 use fsage_core::names::check_name;
 use fsage_core::operations::ROOT;
@@ -157,6 +157,9 @@ impl Ext4 {
         reader.names()?;
         let mut fs = reader.fs;
         fs.count();
+        for inode in &mut fs.inodes {
+            inode.changed_in = COLD;
+        }
         match fs.check() {
             Ok(()) => Ok(fs),
             Err(inconsistency) => damaged(inconsistency.to_string()),
