@@ -116,7 +116,7 @@ fn mean(drive: &str, overwrite: bool, between: Between) -> f64 {
 fn the_figures_of_the_artifact_come_out() {
     let (plain, hint) = ("emu24", "emu24_affinity");
     // What was measured, and how far off may be: 2 %, and 6 % with hints. The artifact measured one random layout, and
-    // such layouts differ by 5 % (standard deviation of ours): 3 %.
+    // such layouts differ by 5 % (standard deviation of ours): 3 %. Appended ones are 2.3 % off over 200 seeds.
     let table = [
         ("contiguous", 2174.53, 0.02, contiguous()),
         (

@@ -12,7 +12,7 @@ mod sides;
 use crate::error::{Context, bail};
 use crate::interrupt;
 use crate::watch::Watch;
-use fsage_core::{Event, Op, OpCounts, WorkloadHeader};
+use fsage_core::{Event, Op, WorkloadHeader};
 use fsage_data::open_workload;
 use fsage_data::{OpsWriter, create_workload};
 use fsage_durable::TemporaryFolder;
@@ -68,7 +68,7 @@ pub struct Verdict {
 }
 
 /// How a model and the kernel differ.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Difference {
     /// The first operation after which they differ, if what is after it is left out: its line, and what it says.
     pub first: Option<Operation>,
@@ -145,17 +145,6 @@ pub fn verify_model(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Verd
         difference.reduced_to = Some(fewest.len() as u64);
     }
     Ok(verdict)
-}
-
-impl Default for Difference {
-    fn default() -> Difference {
-        Difference {
-            first: None,
-            what: Vec::new(),
-            count: 0,
-            reduced_to: None,
-        }
-    }
 }
 
 struct Verifier<'a> {

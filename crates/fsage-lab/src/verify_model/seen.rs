@@ -200,7 +200,6 @@ impl Inode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fsage_core::LayoutInMemory;
 
     fn file(ino: u64, physical_bytes: u64) -> Inode {
         Inode {
@@ -262,11 +261,5 @@ mod tests {
             "free of the kernel only: block 1, 1 blocks",
         ];
         assert_eq!(found.what, texts);
-    }
-
-    #[test]
-    fn an_empty_layout_has_nothing() {
-        let seen = Seen::of(&LayoutInMemory::default());
-        assert_eq!((seen.extents(), seen.directories()), (0, 0));
     }
 }

@@ -392,7 +392,7 @@ impl Ext4 {
             }
         }
         let size = self.inodes[inode as usize].size;
-        if size > old_size && size % (1 << bits) > 0 {
+        if size > old_size && !size.is_multiple_of(1 << bits) {
             // The rest of the last block is looked at, which caches its page.
             let folio = self.cache_mut(inode).folio_for(size, 1);
             self.cache_mut(inode).put(folio, false);

@@ -42,7 +42,7 @@ struct Found {
 }
 
 impl Found {
-    fn new(target: String, verified: Verification) -> Found {
+    fn new(target: String, verified: &Verification) -> Found {
         let examples = verified.problems.iter().take(SHOWN);
         Found {
             target,
@@ -106,7 +106,7 @@ fn of_run(run: &Path, ui: Ui) -> anyhow::Result<Vec<Found>> {
             let tree = folder.join("tree.parquet");
             let verified = verify_place(&real.place, real.options.data, &folder, &tree, ui)
                 .with_context(|| format!("`{spec}` cannot be verified"))?;
-            all.push(Found::new(target.spec.clone(), verified));
+            all.push(Found::new(target.spec.clone(), &verified));
             continue;
         }
         for name in ext4_image::NAMES {
@@ -132,7 +132,7 @@ fn image(path: &Path, target: String, ui: Ui) -> anyhow::Result<Found> {
     let tree = tree_beside(path);
     let verified = verify_place(&Place::Loop(options), Data::Write, path, &tree, ui)
         .with_context(|| format!("{}: cannot be verified", path.display()))?;
-    Ok(Found::new(target, verified))
+    Ok(Found::new(target, &verified))
 }
 
 /// Compares what is there with what `tree` says. `folder` is where an image lies that has no place of its own.

@@ -2,6 +2,7 @@
 //! what the model says.
 
 use crate::real::{RealFs, skip, target_folder};
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -61,10 +62,8 @@ fn workload(at: &Path) {
     text.push_str("@50 create 90004 0 1000\n@60 write 90004 500000 5000\n");
     for file in 0..400 {
         let name = format!("a file with a longer name, number {file}");
-        text.push_str(&format!(
-            "@70 create {} 9000 {file} \"{name}\"\n",
-            91_000 + file
-        ));
+        let id = 91_000 + file;
+        let _ = writeln!(text, "@70 create {id} 9000 {file} \"{name}\"");
     }
     text.push_str("@80 delete 91000\nday 1\n");
     fs::write(at.join("named.ops"), text).expect("a file");
@@ -251,7 +250,8 @@ fn a_device_is_written_to_only_by_force_and_unmounted() {
     workload(at);
     let file = File::create(at.join("disk")).expect("a file");
     for at in 0..64 {
-        file.write_all_at(&[0xa5; 1 << 20], at << 20).expect("room");
+        file.write_all_at(&vec![0xa5; 1 << 20], at << 20)
+            .expect("room");
     }
     let attached = Attached::new(at);
     let device = &attached.0;

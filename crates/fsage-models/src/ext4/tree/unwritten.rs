@@ -186,12 +186,11 @@ impl Tree {
                         below.first().map(|node| node.logical)
                     }
                 };
-                match first {
-                    Some(logical) => nodes[at].logical = logical,
-                    None => {
-                        meta.give_back(nodes[at].block);
-                        nodes.remove(at);
-                    }
+                if let Some(logical) = first {
+                    nodes[at].logical = logical;
+                } else {
+                    meta.give_back(nodes[at].block);
+                    nodes.remove(at);
                 }
             }
         }
