@@ -557,11 +557,11 @@ fn a_drive_that_cannot_be_is_refused_with_the_name_of_the_key() {
             "{by}: {message}"
         );
     }
-    let unknown = toml.replace("program_ns", "programm_ns");
+    let unknown = toml.replace("program_ns", "programm_ns"); // typos: ignore
     let message = FlashDrive::parse("my.toml", &unknown)
         .expect_err("unknown")
         .to_string();
-    assert!(message.contains("unknown field `programm_ns`"), "{message}");
+    assert!(message.contains("unknown field `programm_ns`"), "{message}"); // typos: ignore
     let drive = FlashDrive::preset("nvme_mlc").expect("a preset");
     for (option, words) in [
         ("size=4K", "physical_bytes: expected"),
