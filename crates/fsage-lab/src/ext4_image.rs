@@ -148,7 +148,7 @@ impl<'a> Images<'a> {
     /// That of an aged model, if it is an Ext4.
     ///
     /// # Errors
-    /// As of [`write`].
+    /// As of [`write()`].
     pub fn aged(&self, model: &mut Target) -> crate::Result<()> {
         let beside = Beside {
             stamps: self.stamps,
@@ -160,7 +160,7 @@ impl<'a> Images<'a> {
     /// That of its control: files were copied, by their inodes in the aged one, under these ids.
     ///
     /// # Errors
-    /// As of [`write`].
+    /// As of [`write()`].
     pub fn control(
         &self,
         control: &mut Target,
