@@ -163,7 +163,7 @@ impl Xfs {
 
     /// While a host follows, no more data waits than its memory has room for.
     pub(super) fn write_back_if_much(&mut self) {
-        if self.told.is_on() && self.dirty_blocks() * BLOCK > MOST_DELAYED_BYTES {
+        if self.told.is_hosted() && self.dirty_blocks() * BLOCK > MOST_DELAYED_BYTES {
             self.write_back_all();
         }
     }

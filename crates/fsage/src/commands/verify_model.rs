@@ -17,9 +17,9 @@ use std::path::PathBuf;
 /// a kill by the next command that mounts an image. Where both differ, the first operation is named after which they
 /// do. Exit status 0: all is equal; 1: it is not.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  fsage verify-model ext4:size=1G home.parquet\n  fsage verify-model ext4:regime=c w.ops --lenient --reduce least.ops"
-)]
+#[command(after_help = "Examples:
+  fsage verify-model ext4:size=1G home.parquet
+  fsage verify-model ext4:size=256M,regime=c w.ops --lenient --reduce least.ops")]
 pub struct Args {
     /// The model: one that is exact for a kernel of today, with its keys.
     #[arg(value_name = "SPEC")]
