@@ -10,8 +10,7 @@ mod seen;
 mod sides;
 
 use crate::error::{Context, bail};
-use crate::interrupt;
-use crate::watch::Watch;
+use crate::watch::{Unwatched, Watch};
 use fsage_core::{Event, Op, WorkloadHeader};
 use fsage_data::open_workload;
 use fsage_data::{OpsWriter, create_workload};
@@ -122,28 +121,24 @@ pub fn verify_model(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Verd
     let Some((same, differing)) = differing else {
         return Ok(verdict);
     };
-    let first = verifier.first(&events, same, differing)?;
-    let found = match first {
-        Some(number) => verifier.differs(&events[..number], request.lenient)?,
-        None => None,
+    let Some((number, found)) = verifier.first(&events, same, differing)? else {
+        return Ok(verdict);
     };
-    let difference = verdict.difference.get_or_insert_default();
-    if let Some(found) = found {
-        (difference.what, difference.count) = (found.what, found.count);
-    }
-    if let Some(number) = first {
-        let event = &events[number - 1];
-        difference.first = Some(Operation {
+    let event = &events[number - 1];
+    let mut difference = Difference {
+        first: Some(Operation {
             number: number as u64,
             line: event.line,
             text: text_of(event)?,
-        });
-    }
-    if let (Some(path), Some(number)) = (request.reduce, first) {
+        }),
+        ..found.into()
+    };
+    if let Some(path) = request.reduce {
         let fewest = verifier.reduce(&events[..number])?;
         write(path, &header, &fewest, request.force)?;
         difference.reduced_to = Some(fewest.len() as u64);
     }
+    verdict.difference = Some(difference);
     Ok(verdict)
 }
 
@@ -169,21 +164,10 @@ impl Verifier<'_> {
         let mut verdict = sides.verdict();
         let mut same = 0;
         let mut next = 0;
-        while next < events.len() {
-            interrupt::go_on()?;
-            let rest = &events[next..];
-            let length = rest.iter().position(|event| event.op == Op::Day);
-            let is_day = length.is_some();
-            let length = length.unwrap_or(rest.len());
-            for piece in rest[..length].chunks(4096) {
-                interrupt::go_on()?;
-                sides.apply(piece, self.request.lenient)?;
-                next += piece.len();
-                bar.set_position(next as u64);
-            }
-            next += usize::from(is_day);
-            sides.end_day()?;
-            verdict.days += u32::from(is_day);
+        for day in days(events) {
+            let is_marked = sides.live(day, self.request.lenient, &*bar)?;
+            next += day.len();
+            verdict.days += u32::from(is_marked);
             let found = sides.compare();
             if found.count > 0 {
                 verdict.difference = Some(found.into());
@@ -212,36 +196,32 @@ impl Verifier<'_> {
         events: &[Event],
         same: usize,
         differing: usize,
-    ) -> crate::Result<Option<usize>> {
+    ) -> crate::Result<Option<(usize, Found)>> {
         let bar = self
             .ui
             .bar_count(None, "looking for the first operation that differs");
-        let differs = |number: usize| {
+        let mut last = None;
+        let mut differs = |number: usize| {
             bar.inc(1);
             let found = self.differs(&events[..number], self.request.lenient)?;
-            Ok(found.is_some())
+            let is_found = found.is_some();
+            // Each one that is found lies before the one found last.
+            last = found.or(last.take());
+            Ok(is_found)
         };
         if !differs(differing)? {
             return Ok(None);
         }
-        first_differing(same, differing, differs).map(Some)
+        let first = first_differing(same, differing, differs)?;
+        Ok(last.map(|found| (first, found)))
     }
 
     /// Replays on fresh sides, and says what differs at the end.
     fn differs(&self, events: &[Event], lenient: bool) -> crate::Result<Option<Found>> {
         let mut sides = Sides::new(self.request.target, self.kernel, self.folder)?;
-        for piece in events.split_inclusive(|event| event.op == Op::Day) {
-            interrupt::go_on()?;
-            let (operations, is_day) = match piece.split_last() {
-                Some((last, operations)) if last.op == Op::Day => (operations, true),
-                _ => (piece, false),
-            };
-            sides.apply(operations, lenient)?;
-            if is_day {
-                sides.end_day()?;
-            }
+        for day in days(events) {
+            sides.live(day, lenient, &Unwatched)?;
         }
-        sides.end_day()?;
         let mut found = sides.compare();
         if found.count == 0 {
             sides.mount_again()?;
@@ -258,6 +238,11 @@ impl Verifier<'_> {
             Ok(self.differs(some, true)?.is_some())
         })
     }
+}
+
+/// A workload day by day, each with the mark that ends it; the last one may have none.
+fn days(events: &[Event]) -> impl Iterator<Item = &[Event]> {
+    events.split_inclusive(|event| event.op == Op::Day)
 }
 
 impl From<Found> for Difference {

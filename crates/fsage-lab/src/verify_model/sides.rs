@@ -4,6 +4,8 @@ use super::seen::Seen;
 use super::{Found, Verdict};
 use crate::aging::real::know_sizes;
 use crate::error::bail;
+use crate::interrupt;
+use crate::watch::Progress;
 use fsage_core::{Event, Op, OpCounts};
 use fsage_models::AnyModel;
 use fsage_real::directory::Directory;
@@ -13,6 +15,9 @@ use fsage_target::{Target, TargetSpec, apply_to_model};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// Operations between two looks whether to stop.
+const PIECE: usize = 4096;
 
 /// A model and a mounted image, both fresh.
 pub struct Sides {
@@ -71,8 +76,31 @@ impl Sides {
             .expect("it is there until it is dropped")
     }
 
+    /// A day: its operations, and its end on both sides. Says whether a mark ended it.
+    pub fn live(
+        &mut self,
+        day: &[Event],
+        lenient: bool,
+        progress: &dyn Progress,
+    ) -> crate::Result<bool> {
+        let (operations, is_marked) = match day.split_last() {
+            Some((last, operations)) if last.op == Op::Day => (operations, true),
+            _ => (day, false),
+        };
+        for piece in operations.chunks(PIECE) {
+            interrupt::go_on()?;
+            self.apply(piece, lenient)?;
+            progress.inc(piece.len() as u64);
+        }
+        progress.inc(u64::from(is_marked));
+        self.model.end_day();
+        self.model.begin_day();
+        self.directory().end_day()?;
+        Ok(is_marked)
+    }
+
     /// Operations other than days.
-    pub fn apply(&mut self, events: &[Event], lenient: bool) -> crate::Result<()> {
+    fn apply(&mut self, events: &[Event], lenient: bool) -> crate::Result<()> {
         apply_to_model(
             &mut *self.model,
             events,
@@ -85,12 +113,6 @@ impl Sides {
         let applied = self.directory().apply(events, &mut counts, lenient);
         self.kernel_counts = counts;
         Ok(applied?)
-    }
-
-    pub fn end_day(&mut self) -> crate::Result<()> {
-        self.model.end_day();
-        self.model.begin_day();
-        Ok(self.directory().end_day()?)
     }
 
     /// Both are unmounted and mounted, which drops what memory holds.
