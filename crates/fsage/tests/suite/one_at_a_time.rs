@@ -6,7 +6,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -64,6 +64,22 @@ impl Working {
     fn stop_when(&self, what: &str, is_there: impl Fn() -> bool) {
         wait_for(what, is_there);
         self.signal(Signal::STOP);
+    }
+
+    /// Whether it alone has a folder, as the system lists its locks.
+    fn has_locked(&self, folder: &Path) -> bool {
+        let (Ok(locks), Ok(there)) = (fs::read_to_string("/proc/locks"), fs::metadata(folder))
+        else {
+            return false;
+        };
+        let process = self.0.id().to_string();
+        let inode = format!(":{}", there.ino());
+        locks.lines().any(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            words.contains(&"WRITE")
+                && words.contains(&process.as_str())
+                && words.iter().any(|word| word.ends_with(&inode))
+        })
     }
 
     /// By a call: on a machine at work another process would come too late.
@@ -207,10 +223,9 @@ fn an_experiment_is_run_by_one_process_or_by_shards_each_of_them_once() {
     workload(&at, "w.ops", 500);
     let text = "targets = [\"ffs\", \"ffs:policy=realloc\"]\n[[workload]]\nfile = \"w.ops\"\n";
     fs::write(at.join("e.toml"), text).expect("a file");
-    let is_there = || at.join("e/cells").is_dir();
 
     let first = Working::begin(&at, "run e.toml --threads 1");
-    first.stop_when("experiment", is_there);
+    first.stop_when("experiment", || at.join("e/cells").is_dir());
     for arguments in ["run e.toml", "run e.toml --shard 1/2"] {
         first.is_named_in(&refused(&at, arguments));
     }
@@ -218,18 +233,18 @@ fn an_experiment_is_run_by_one_process_or_by_shards_each_of_them_once() {
     assert!(at.join("e/report.html").is_file());
 
     fs::remove_dir_all(at.join("e")).expect("it goes");
-    let first = Working::begin(&at, "run e.toml --shard 1/2");
-    first.stop_when("experiment", || {
-        fs::read_dir(at.join("e")).is_ok_and(|entries| {
-            let names = entries.flatten().map(|entry| entry.file_name());
-            names.into_iter().any(|name| name == ".shard-1-of-2")
-        })
-    });
-    for arguments in ["run e.toml", "run e.toml --shard 1/2"] {
+    // Both cells belong to the second shard: the first one ends at once.
+    let first = Working::begin(&at, "run e.toml --shard 2/2 --threads 1");
+    // The folder of the shard is there a moment before its lock is.
+    let shard = at.join("e/.shard-2-of-2");
+    first.stop_when("shard", || first.has_locked(&shard));
+    for arguments in ["run e.toml", "run e.toml --shard 2/2"] {
         first.is_named_in(&refused(&at, arguments));
     }
-    succeeds(&at, "run e.toml --shard 2/2");
+    succeeds(&at, "run e.toml --shard 1/2");
+    assert!(!at.join("e/report.html").exists());
     first.ends();
+    assert!(at.join("e/report.html").is_file());
     succeeds(&at, "run e.toml");
     assert_eq!(left_over(&at.join("e")), Vec::<String>::new());
 }
