@@ -14,6 +14,7 @@ mod benchmark;
 pub mod benchmarks;
 mod measurement;
 mod phase;
+mod ratio;
 pub mod real;
 mod run;
 mod simulated;
@@ -24,7 +25,8 @@ mod test_subject;
 
 pub use benchmark::{Benchmark, Case, LeftOut, Site, Unsuited};
 pub use measurement::{Measurement, Requests};
-pub use run::{Progress, Results, Stand, run};
+pub use ratio::{Ratio, Repeated, Says};
+pub use run::{Entrant, Progress, Repetitions, Results, Stand, run, run_in_turn, turns};
 pub use simulated::{DriveTooSmall, FlashFacts, Simulated, SimulatedStand};
 pub use statistics::{Interval, Summary, median_ranks};
 pub use subject::{BenchError, DirKey, FileKey, Part, Subject};

@@ -76,6 +76,11 @@ impl Measurement {
             .then(|| self.files as f64 * 1e9 / self.elapsed_ns as f64)
     }
 
+    /// Bytes a second; files a second where it moves none.
+    pub fn speed(&self) -> Option<f64> {
+        self.throughput().or_else(|| self.file_rate())
+    }
+
     /// Layout score of its files; `None` where it is not known, or where no file has two blocks.
     pub fn layout_score(&self) -> Option<f64> {
         let countable = self.countable.filter(|&n| n > 0)?;

@@ -2,9 +2,12 @@
 
 use crate::benchmark::{Benchmark, Case, LeftOut, Site, Unsuited};
 use crate::measurement::Measurement;
+use crate::ratio::{Ratio, Repeated};
 use crate::subject::{BenchError, Subject};
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 /// What makes the file system for each run of a benchmark: aged, unaged or empty, as it stands before any benchmark.
 pub trait Stand {
@@ -122,15 +125,7 @@ impl Board<'_> {
     ) -> Result<Vec<Measurement>, BenchError> {
         let case = self.cases[number / self.repetitions as usize];
         let repetition = (number % self.repetitions as usize) as u32;
-        let mut subject = stand.fresh(repetition, case)?;
-        let measured = self
-            .benchmark
-            .run(case, repetition, self.site, &mut *subject);
-        // What was made goes, however it ended; the first error is the one to tell.
-        let cleaned = subject.clean_up();
-        let measured = measured?;
-        cleaned?;
-        Ok(measured)
+        repeat(self.benchmark, case, repetition, self.site, stand)
     }
 
     fn may_go_on(&self) -> bool {
@@ -154,29 +149,179 @@ impl Board<'_> {
         done.sort_unstable_by_key(|&(number, _)| number);
         let mut results = Results::default();
         for (number, result) in done {
-            match result {
-                Ok(measurements) => results.measurements.extend(measurements),
-                Err(error) => {
-                    let Some(why) = left_out(&error) else {
-                        return Err(error);
-                    };
-                    let case = self.cases[number / self.repetitions as usize];
-                    if results.left_out.last().is_none_or(|last| last.case != case) {
-                        results.left_out.push(LeftOut { case, why });
-                    }
+            results.take(self.cases[number / self.repetitions as usize], result)?;
+        }
+        results.drop_left_out();
+        Ok(results)
+    }
+}
+
+/// A file system on which a benchmark runs in turn with others.
+pub struct Entrant<'a> {
+    /// The cases that suit it.
+    pub cases: &'a [Case],
+    /// What it has.
+    pub site: &'a Site,
+    /// What makes it ready.
+    pub stand: &'a mut dyn Stand,
+}
+
+/// How often a case is repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repetitions {
+    /// At least so often.
+    pub least: u32,
+    /// At most so often.
+    pub most: u32,
+    /// No more than `least` after so long, over all cases; `None` for however long it takes.
+    pub time: Option<Duration>,
+}
+
+impl Repetitions {
+    /// So often, however long that takes.
+    pub fn exactly(count: u32) -> Repetitions {
+        Repetitions {
+            least: count,
+            most: count,
+            time: None,
+        }
+    }
+}
+
+/// Runs a benchmark on several file systems, in turn: each repetition of a case on all of them before the next, and
+/// each time another one begins. What disturbs the machine for a while then meets all of them.
+///
+/// From the least number of repetitions on, a case ends when every speed is known to a twentieth
+/// ([`Ratio::is_narrow`]), or its share of the time is up: each case may use its part of what the ones before it left.
+///
+/// # Errors
+/// Those of the benchmark; [`BenchError::Interrupted`] when `go_on` said no.
+pub fn run_in_turn(
+    benchmark: &dyn Benchmark,
+    entrants: &mut [Entrant<'_>],
+    repetitions: Repetitions,
+    go_on: &dyn Fn(Progress) -> bool,
+) -> Result<Vec<Results>, BenchError> {
+    let began = Instant::now();
+    let cases = cases_of(entrants);
+    let total = turns(entrants, repetitions);
+    let mut results = vec![Results::default(); entrants.len()];
+    let turns = entrants.len();
+    for (at, &case) in cases.iter().enumerate() {
+        let cases_left = u32::try_from(cases.len() - at).unwrap_or(u32::MAX);
+        let until = repetitions.time.map(|time| {
+            let elapsed = began.elapsed();
+            elapsed + time.saturating_sub(elapsed) / cases_left
+        });
+        let mut of_case = vec![Vec::new(); turns];
+        for repetition in 0..repetitions.most {
+            if repetition >= repetitions.least
+                && (until.is_some_and(|until| began.elapsed() >= until)
+                    || of_case.iter().all(|measured| is_known(measured)))
+            {
+                break;
+            }
+            for turn in 0..turns {
+                let done = (at * repetitions.most as usize + repetition as usize) * turns + turn;
+                if !go_on(Progress { done, total }) {
+                    return Err(BenchError::Interrupted);
+                }
+                let who = (turn + repetition as usize) % turns;
+                let entrant = &mut entrants[who];
+                let is_out = results[who].left_out.iter().any(|left| left.case == case);
+                if is_out || !entrant.cases.contains(&case) {
+                    continue;
+                }
+                let result = repeat(benchmark, case, repetition, entrant.site, entrant.stand);
+                if let Ok(measured) = &result {
+                    of_case[who].extend(measured.iter().cloned());
+                }
+                results[who].take(case, result)?;
+            }
+        }
+    }
+    for of_one in &mut results {
+        of_one.drop_left_out();
+    }
+    Ok(results)
+}
+
+/// Turns of [`run_in_turn`], if every case is repeated as often as it may be.
+pub fn turns(entrants: &[Entrant<'_>], repetitions: Repetitions) -> usize {
+    cases_of(entrants).len() * repetitions.most as usize * entrants.len()
+}
+
+/// The cases of all entrants, each once.
+fn cases_of(entrants: &[Entrant<'_>]) -> Vec<Case> {
+    let mut cases: Vec<Case> = Vec::new();
+    for case in entrants.iter().flat_map(|entrant| entrant.cases) {
+        if !cases.contains(case) {
+            cases.push(*case);
+        }
+    }
+    cases
+}
+
+/// Whether the speed of each phase of a case is known well.
+fn is_known(measured: &[Measurement]) -> bool {
+    let phases: BTreeSet<&str> = measured.iter().map(|m| m.phase.as_str()).collect();
+    phases.into_iter().all(|phase| {
+        let of_phase = measured.iter().filter(|m| m.phase == phase);
+        let speeds: Vec<f64> = of_phase.filter_map(Measurement::speed).collect();
+        let ones = vec![1.0; speeds.len()];
+        let ratio = Ratio::of(&[Repeated::Apart(speeds, ones)]);
+        ratio.is_none_or(|ratio| ratio.is_narrow())
+    })
+}
+
+/// Runs a case once.
+fn repeat(
+    benchmark: &dyn Benchmark,
+    case: Case,
+    repetition: u32,
+    site: &Site,
+    stand: &mut (impl Stand + ?Sized),
+) -> Result<Vec<Measurement>, BenchError> {
+    let mut subject = stand.fresh(repetition, case)?;
+    let measured = benchmark.run(case, repetition, site, &mut *subject);
+    // What was made goes, however it ended; the first error is the one to tell.
+    let cleaned = subject.clean_up();
+    let measured = measured?;
+    cleaned?;
+    Ok(measured)
+}
+
+impl Results {
+    /// Takes what came of a run of a case.
+    fn take(
+        &mut self,
+        case: Case,
+        result: Result<Vec<Measurement>, BenchError>,
+    ) -> Result<(), BenchError> {
+        match result {
+            Ok(measurements) => self.measurements.extend(measurements),
+            Err(error) => {
+                let Some(why) = left_out(&error) else {
+                    return Err(error);
+                };
+                if self.left_out.last().is_none_or(|last| last.case != case) {
+                    self.left_out.push(LeftOut { case, why });
                 }
             }
         }
-        let complete = |file_bytes| {
-            !results
-                .left_out
-                .iter()
-                .any(|l| l.case.file_bytes == file_bytes)
-        };
-        results
-            .measurements
-            .retain(|measurement| complete(measurement.file_bytes));
-        Ok(results)
+        Ok(())
+    }
+
+    /// Measurements of a case that ran out of space go: those that there are come of the first repetitions alone.
+    fn drop_left_out(&mut self) {
+        let Results {
+            measurements,
+            left_out,
+        } = self;
+        measurements.retain(|measurement| {
+            let mut left_out = left_out.iter();
+            !left_out.any(|left| left.case.file_bytes == measurement.file_bytes)
+        });
     }
 }
 
@@ -271,6 +416,62 @@ mod tests {
                 .iter()
                 .all(|m| m.file_bytes != Some(4 * MB))
         );
+    }
+
+    #[test]
+    fn file_systems_take_turns_until_it_is_enough() {
+        let made = [AtomicU32::new(0), AtomicU32::new(0)];
+        let mut stands = made.each_ref().map(|made| TestStand {
+            full_bytes: 0,
+            made,
+        });
+        stands[1].full_bytes = 4 * MB;
+        let site = Site {
+            free_bytes: 100 * MB,
+            hot_files: Vec::new(),
+        };
+        let cases = [2 * MB, 4 * MB].map(Case::of_size);
+        let mut entrants: Vec<Entrant> = stands
+            .iter_mut()
+            .map(|stand| Entrant {
+                cases: &cases,
+                site: &site,
+                stand,
+            })
+            .collect();
+        let repetitions = Repetitions {
+            least: 2,
+            most: 9,
+            time: None,
+        };
+        // The clock of these file systems is their own, so that all repetitions are alike: five of them are enough.
+        let results = run_in_turn(&SEQUENTIAL, &mut entrants, repetitions, &|_| true);
+        let results = results.expect("room for three of four");
+        let repeated = |results: &Results, bytes: u64| -> Vec<u32> {
+            let measurements = results.measurements.iter();
+            let creates =
+                measurements.filter(|m| m.file_bytes == Some(bytes) && &*m.phase == "create");
+            creates.map(|m| m.repetition).collect()
+        };
+        for (results, bytes) in [
+            (&results[0], 2 * MB),
+            (&results[0], 4 * MB),
+            (&results[1], 2 * MB),
+        ] {
+            assert_eq!(repeated(results, bytes), [0, 1, 2, 3, 4]);
+        }
+        // It ran out of space in its first turn, and had no other.
+        assert_eq!(repeated(&results[1], 4 * MB), [0; 0]);
+        assert_eq!(results[1].left_out.len(), 1);
+        let made = made.each_ref().map(|made| made.load(Ordering::Relaxed));
+        assert_eq!(made, [10, 6]);
+
+        let no_time = Repetitions {
+            time: Some(Duration::ZERO),
+            ..repetitions
+        };
+        let results = run_in_turn(&SEQUENTIAL, &mut entrants[..1], no_time, &|_| true);
+        assert_eq!(repeated(&results.expect("room")[0], 2 * MB), [0, 1]);
     }
 
     #[test]

@@ -59,7 +59,7 @@ impl Summary {
             count,
             mean,
             standard_deviation: (count > 1).then(|| (squares / (count - 1) as f64).sqrt()),
-            median: f64::midpoint(sorted[(count - 1) / 2], sorted[count / 2]),
+            median: middle_of(&sorted),
             median_interval: median_ranks(count).map(|(rank, confidence)| Interval {
                 low: sorted[rank - 1],
                 high: sorted[count - rank],
@@ -94,6 +94,17 @@ impl Summary {
     pub fn spread(&self) -> f64 {
         self.max - self.min
     }
+}
+
+/// The median of values, of which there is at least one; sorts them.
+pub fn median_of(values: &mut [f64]) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    middle_of(values)
+}
+
+/// The middle one of sorted values, or the mean of the two middle ones.
+fn middle_of(sorted: &[f64]) -> f64 {
+    f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2])
 }
 
 /// The interval of the median by order statistics: the largest rank r, from 1, so that the median lies between the

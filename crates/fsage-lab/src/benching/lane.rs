@@ -8,21 +8,19 @@ use crate::error::{Context, bail};
 use crate::interrupt;
 use crate::watch::Watch;
 use fsage_bench::benchmarks::free_space::FREE_SPACE;
-use fsage_bench::real::{RealOptions, RealPlace, RealStand};
+use fsage_bench::real::{ExistingFile, RealPlace};
 use fsage_bench::{
-    BenchError, Benchmark, Case, FileKey, FlashFacts, LeftOut, Progress, Results, SimulatedStand,
-    Site, Stand, Subject,
+    BenchError, Benchmark, FileKey, FlashFacts, LeftOut, Progress, Results, SimulatedStand, Site,
 };
 use fsage_core::FileId;
 use fsage_core::io::AnyHosted;
 use fsage_data::SnapshotFile;
-use fsage_durable::make_folders;
+use fsage_disk::FlashDevice;
 use fsage_models::MODELS;
 use fsage_target::{Target, TargetSpec};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Numbers of the files of a benchmark where nothing else has any.
 const FIRST_ID: u64 = 1;
@@ -54,6 +52,7 @@ pub struct NotRun {
 }
 
 /// What a suite gave on a target.
+#[derive(Default)]
 pub struct Suited {
     /// Every measurement, by state.
     pub rows: Vec<Row>,
@@ -68,13 +67,14 @@ pub struct Suited {
 }
 
 /// The same in one state.
-struct Outcome {
-    results: Results,
-    left_out: Vec<LeftOut>,
-    caches: Option<&'static str>,
-    free_map_off_percent: Option<f64>,
-    /// Where the pages of files lie on a flash device.
-    flash: Option<FlashFacts>,
+#[derive(Default)]
+pub(super) struct Outcome {
+    pub results: Results,
+    /// Cases that do not suit.
+    pub left_out: Vec<LeftOut>,
+    pub caches: Option<&'static str>,
+    pub free_map_off_percent: Option<f64>,
+    pub flash: Option<FlashFacts>,
 }
 
 impl Lane {
@@ -188,153 +188,119 @@ impl Lane {
             .with_context(|| self.spec.clone())
     }
 
-    /// Runs a suite in every state.
+    /// Runs a suite on a model, in every state.
     pub fn run(&self, suite: &dyn Benchmark, plan: &Plan, ui: &dyn Watch) -> crate::Result<Suited> {
-        let mut suited = Suited {
-            rows: Vec::new(),
-            left_out: Vec::new(),
-            caches: None,
-            free_map_off_percent: BTreeMap::new(),
-            flash: BTreeMap::new(),
-        };
+        let mut suited = Suited::default();
         for (state, ground) in &self.grounds {
-            let outcome = match self.run_on(*state, ground, suite, plan, ui)? {
-                Ok(outcome) => outcome,
-                Err(why) => {
-                    suited.left_out.push(NotRun {
-                        state: *state,
-                        file_bytes: None,
-                        why,
-                    });
-                    continue;
-                }
+            let Ground::Model(fs, hot_files, lived_on) = ground else {
+                continue;
             };
-            suited.caches = outcome.caches;
-            if let Some(off) = outcome.free_map_off_percent {
-                suited.free_map_off_percent.insert(*state, off);
-            }
-            suited
-                .flash
-                .extend(outcome.flash.map(|facts| (*state, facts)));
-            let left_out = outcome.left_out.into_iter();
-            let left_out = left_out.chain(outcome.results.left_out);
-            suited.left_out.extend(left_out.map(|left| NotRun {
-                state: *state,
-                file_bytes: left.case.file_bytes,
-                why: left.why.to_string(),
-            }));
-            let machine = (!self.is_real()).then_some(&plan.machine);
-            let rows = outcome
-                .results
-                .measurements
-                .into_iter()
-                .map(|measurement| Row {
-                    target: self.spec.clone(),
-                    state: *state,
-                    device: machine.map(|m| m.device.clone()),
-                    host: machine.map(|m| m.host.clone()),
-                    measurement,
-                });
-            suited.rows.extend(rows);
+            let model = (&**fs, &hot_files[..], lived_on.as_deref());
+            let outcome = self.run_on(*state, model, suite, plan, ui)?;
+            suited.take(self, *state, outcome, plan);
         }
         Ok(suited)
+    }
+
+    /// The places of a real file system, by state, with the files that are there.
+    pub(super) fn places(&self) -> impl Iterator<Item = (State, &RealPlace, &[ExistingFile])> {
+        self.grounds
+            .iter()
+            .filter_map(|(state, ground)| match ground {
+                Ground::Real(place, existing) => Some((*state, place, &existing[..])),
+                Ground::Model(..) => None,
+            })
     }
 
     /// The reason if the suite is none for such a target.
     fn run_on(
         &self,
         state: State,
-        ground: &Ground,
+        (fs, hot_files, lived_on): (&dyn AnyHosted, &[FileId], Option<&FlashDevice>),
         suite: &dyn Benchmark,
         plan: &Plan,
         ui: &dyn Watch,
     ) -> crate::Result<Result<Outcome, String>> {
-        let what = format!("{} {}", suite.name(), state.as_str());
         let only_free_map = suite.name() == FREE_SPACE.name;
-        match ground {
-            Ground::Model(fs, hot_files, lived_on) => {
-                let mapped = match &self.model {
-                    Some(spec) if only_free_map => match with_free_map_of(&**fs, spec)? {
-                        Some(mapped) => Some(mapped),
-                        None => return Ok(Err(no_free_map())),
-                    },
-                    _ => None,
-                };
-                let fs = match &mapped {
-                    Some(mapped) => &**mapped,
-                    None => &**fs,
-                };
-                let mut stand = self.stand(fs, &plan.machine, plan.seed)?;
-                if let (Some(device), None) = (lived_on, &mapped) {
-                    stand = stand.lived_on(device);
-                }
-                let flash = stand.flash_facts();
-                let hot_files = if only_free_map { &[][..] } else { hot_files };
-                let site = Site {
-                    free_bytes: stand.free_bytes(),
-                    hot_files: hot_files.iter().map(|&FileId(id)| FileKey(id)).collect(),
-                };
-                let mut stands = vec![stand; plan.threads];
-                run(
-                    suite,
-                    &site,
-                    &mut stands,
-                    plan.repetitions(false),
-                    plan,
-                    &what,
-                    ui,
-                )
-                .map(|outcome| Ok(Outcome { flash, ..outcome }))
-            }
-            Ground::Real(place, existing) => {
-                let place = match (place, only_free_map) {
-                    (RealPlace::Directory(_), true) => {
-                        let why = "the free map of a directory is that of its whole file system, and is not copied";
-                        return Ok(Err(why.to_owned()));
-                    }
-                    (RealPlace::CopyOf { image, options }, true) => RealPlace::FreeMapOf {
-                        image: image.clone(),
-                        options: options.clone(),
-                    },
-                    (place, _) => place.clone(),
-                };
-                let existing = if only_free_map { &[][..] } else { existing };
-                make_folders(&self.folder)?;
-                let options = RealOptions {
-                    existing: existing.to_vec(),
-                    drop_all: plan.drop_caches,
-                    stop: Some(Arc::new(|| interrupt::go_on().is_err())),
-                };
-                let mut stand = RealStand::new(place, options, false);
-                let subject = stand.ready().map_err(failed)?;
-                let site = Site {
-                    free_bytes: subject.free_bytes().map_err(failed)?,
-                    hot_files: (0..existing.len() as u64).map(FileKey).collect(),
-                };
-                let caches = subject.cache_method();
-                let deviation = subject.deviation();
-                let free_map_off_percent = deviation.and_then(|deviation| deviation.percent());
-                let mut stands = [stand];
-                let outcome = run(
-                    suite,
-                    &site,
-                    &mut stands,
-                    plan.repetitions(true),
-                    plan,
-                    &what,
-                    ui,
-                )
-                .with_context(|| self.spec.clone())?;
-                let [stand] = stands;
-                stand.close().map_err(failed)?;
-                Ok(Ok(Outcome {
-                    caches: Some(caches),
-                    free_map_off_percent,
-                    flash: None,
-                    ..outcome
-                }))
-            }
+        let mapped = match &self.model {
+            Some(spec) if only_free_map => match with_free_map_of(fs, spec)? {
+                Some(mapped) => Some(mapped),
+                None => return Ok(Err(no_free_map())),
+            },
+            _ => None,
+        };
+        let fs = mapped.as_deref().unwrap_or(fs);
+        let mut stand = self.stand(fs, &plan.machine, plan.seed)?;
+        if let (Some(device), None) = (lived_on, &mapped) {
+            stand = stand.lived_on(device);
         }
+        let flash = stand.flash_facts();
+        let hot_files = if only_free_map { &[][..] } else { hot_files };
+        let site = Site {
+            free_bytes: stand.free_bytes(),
+            hot_files: hot_files.iter().map(|&FileId(id)| FileKey(id)).collect(),
+        };
+        let (cases, left_out) = plan.cases(suite, &site);
+        let repetitions = plan.simulated_repetitions();
+        let total = cases.len() as u64 * u64::from(repetitions);
+        let what = format!("{} {}", suite.name(), state.as_str());
+        let bar = ui.bar_count(Some(total), &what);
+        let go_on = |progress: Progress| {
+            bar.set_position(progress.done as u64);
+            interrupt::go_on().is_ok()
+        };
+        let mut stands = vec![stand; plan.threads];
+        let results = fsage_bench::run(suite, &cases, &site, &mut stands, repetitions, &go_on);
+        drop(bar);
+        Ok(Ok(Outcome {
+            results: results.map_err(failed)?,
+            left_out,
+            flash,
+            ..Outcome::default()
+        }))
+    }
+}
+
+impl Suited {
+    /// Takes what a suite gave on a target in a state, or why it was not run.
+    pub(super) fn take(
+        &mut self,
+        lane: &Lane,
+        state: State,
+        outcome: Result<Outcome, String>,
+        plan: &Plan,
+    ) {
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(why) => {
+                return self.left_out.push(NotRun {
+                    state,
+                    file_bytes: None,
+                    why,
+                });
+            }
+        };
+        self.caches = outcome.caches;
+        if let Some(off) = outcome.free_map_off_percent {
+            self.free_map_off_percent.insert(state, off);
+        }
+        self.flash.extend(outcome.flash.map(|facts| (state, facts)));
+        let left_out = outcome.left_out.into_iter();
+        let left_out = left_out.chain(outcome.results.left_out);
+        self.left_out.extend(left_out.map(|left| NotRun {
+            state,
+            file_bytes: left.case.file_bytes,
+            why: left.why.to_string(),
+        }));
+        let machine = (!lane.is_real()).then_some(&plan.machine);
+        let measurements = outcome.results.measurements.into_iter();
+        self.rows.extend(measurements.map(|measurement| Row {
+            target: lane.spec.clone(),
+            state,
+            device: machine.map(|m| m.device.clone()),
+            host: machine.map(|m| m.host.clone()),
+            measurement,
+        }));
     }
 }
 
@@ -364,52 +330,8 @@ fn no_free_map() -> String {
     )
 }
 
-/// Runs the cases of a suite that suit, and tells which did not.
-fn run<S: Stand + Send>(
-    suite: &dyn Benchmark,
-    site: &Site,
-    stands: &mut [S],
-    repetitions: u32,
-    plan: &Plan,
-    what: &str,
-    ui: &dyn Watch,
-) -> crate::Result<Outcome> {
-    let mut cases = suite.default_cases();
-    let has_sizes = cases.iter().all(|case| case.file_bytes.is_some());
-    if has_sizes && !plan.sizes.is_empty() {
-        cases = plan
-            .sizes
-            .iter()
-            .map(|&bytes| Case::of_size(bytes))
-            .collect();
-    }
-    let mut left_out = Vec::new();
-    cases.retain(|&case| match suite.suits(case, site) {
-        Ok(()) => true,
-        Err(why) => {
-            left_out.push(LeftOut { case, why });
-            false
-        }
-    });
-    let total = cases.len() as u64 * u64::from(repetitions);
-    let bar = ui.bar_count(Some(total), what);
-    let go_on = |progress: Progress| {
-        bar.set_position(progress.done as u64);
-        interrupt::go_on().is_ok()
-    };
-    let results = fsage_bench::run(suite, &cases, site, stands, repetitions, &go_on);
-    drop(bar);
-    Ok(Outcome {
-        results: results.map_err(failed)?,
-        left_out,
-        caches: None,
-        free_map_off_percent: None,
-        flash: None,
-    })
-}
-
 /// An interruption is that, whoever noticed it first.
-fn failed(error: BenchError) -> crate::Error {
+pub(super) fn failed(error: BenchError) -> crate::Error {
     match (error, interrupt::go_on()) {
         (BenchError::Interrupted, Err(interrupted)) => interrupted.into(),
         (error, _) => error.into(),

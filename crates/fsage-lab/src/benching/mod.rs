@@ -1,15 +1,17 @@
 //! Benchmarking targets: those of a run, aged and beside their unaged controls, or empty ones.
 
 mod grounds;
+mod in_turn;
 mod lane;
 mod options;
+mod others;
 mod ratios;
 mod report;
 pub(crate) mod results;
 
 pub use options::Options;
-pub use ratios::{Ratio, ratios};
-pub use report::{Line, Report, TargetJson, lines, spread};
+pub use ratios::{PhaseRatio, phase_ratio, ratios, speed};
+pub use report::{Line, Report, TargetJson, aged_over, digits, lines, spread, with_ends};
 pub use results::State;
 
 use crate::aging::again::{self, AgedModel};
@@ -20,21 +22,24 @@ use crate::run_folder::{Manifest, State as RunState, TargetFacts};
 use crate::watch::Watch;
 use clap::ValueEnum;
 use fsage_bench::real::may_drop_all;
-use fsage_bench::{Benchmark, benchmarks};
+use fsage_bench::{Benchmark, Case, LeftOut, Repetitions, Site, benchmarks};
 use fsage_core::size;
 use fsage_disk::{Disk, FlashDrive};
 use fsage_durable::{FolderLock, make_folders};
 use fsage_host::{HostParams, presets};
 use fsage_target::TargetSpec;
 use grounds::RunFiles;
-use lane::Lane;
+use lane::{Lane, Suited};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-/// Repetitions where none are asked for.
+/// Repetitions of simulated targets where none are asked for.
 const SIMULATED_REPETITIONS: u32 = 10;
-const REAL_REPETITIONS: u32 = 5;
+/// Repetitions of real targets where none are asked for: at least and at most so many.
+const LEAST_REAL_REPETITIONS: u32 = 6;
+const MOST_REAL_REPETITIONS: u32 = 30;
 /// Repetitions of a case, at most.
 const MAX_REPETITIONS: u32 = 10_000;
 
@@ -90,6 +95,8 @@ pub struct Plan {
     pub sizes: Vec<u64>,
     /// Of every case; none for as many as suit the target.
     pub repetitions: Option<u32>,
+    /// For so many minutes a suite goes on repeating on real targets, once each case ran as often as it must.
+    pub minutes: u32,
     /// Which states; none for those that a run, or an empty target, has.
     pub states: Vec<State>,
     /// Seed of where the spindle stands when a repetition begins.
@@ -118,6 +125,7 @@ impl Plan {
             machine: options.machine()?,
             sizes: options.sizes()?,
             repetitions: options.repetitions,
+            minutes: options.minutes,
             states: options.states.clone(),
             seed: 1,
             hot_days: options.hot_days,
@@ -136,14 +144,39 @@ impl Plan {
         pairs.all(|(folder, suite)| results::are_there(&folder, suite))
     }
 
-    /// Repetitions of every case.
-    fn repetitions(&self, is_real: bool) -> u32 {
-        let default = if is_real {
-            REAL_REPETITIONS
-        } else {
-            SIMULATED_REPETITIONS
-        };
-        self.repetitions.unwrap_or(default)
+    /// Repetitions of every case on simulated targets.
+    fn simulated_repetitions(&self) -> u32 {
+        self.repetitions.unwrap_or(SIMULATED_REPETITIONS)
+    }
+
+    /// Repetitions of every case on real targets.
+    fn real_repetitions(&self) -> Repetitions {
+        match self.repetitions {
+            Some(count) => Repetitions::exactly(count),
+            None => Repetitions {
+                least: LEAST_REAL_REPETITIONS,
+                most: MOST_REAL_REPETITIONS,
+                time: Some(Duration::from_mins(u64::from(self.minutes))),
+            },
+        }
+    }
+
+    /// The cases of a suite that suit a file system, and those that do not.
+    fn cases(&self, suite: &dyn Benchmark, site: &Site) -> (Vec<Case>, Vec<LeftOut>) {
+        let mut cases = suite.default_cases();
+        let has_sizes = cases.iter().all(|case| case.file_bytes.is_some());
+        if has_sizes && !self.sizes.is_empty() {
+            cases = self.sizes.iter().copied().map(Case::of_size).collect();
+        }
+        let mut left_out = Vec::new();
+        cases.retain(|&case| match suite.suits(case, site) {
+            Ok(()) => true,
+            Err(why) => {
+                left_out.push(LeftOut { case, why });
+                false
+            }
+        });
+        (cases, left_out)
     }
 }
 
@@ -154,6 +187,37 @@ pub struct Measured {
     pub folders: BTreeSet<PathBuf>,
     /// What was left out, and why.
     pub left_out: Vec<String>,
+}
+
+impl Measured {
+    /// Writes and reports what a suite gave on a target.
+    fn take(
+        &mut self,
+        lane: &Lane,
+        suite: &'static dyn Benchmark,
+        suited: Suited,
+        plan: &Plan,
+        ui: &dyn Watch,
+        reported: &mut Reported<'_>,
+    ) -> crate::Result<()> {
+        let report = Report::new(lane, suite.name(), plan, suited);
+        let why = report.left_out();
+        for line in &why {
+            ui.warn(line);
+        }
+        if report.is_empty() {
+            ui.warn(&format!(
+                "{}: {}: nothing was measured, and no results are written",
+                lane.spec,
+                suite.name()
+            ));
+        } else {
+            self.folders.insert(results::bench_folder(&lane.folder));
+        }
+        self.left_out.extend(why);
+        report.write(&lane.folder, plan.seed, plan.existing != Existing::Refused)?;
+        reported(report)
+    }
 }
 
 /// Takes the report of a suite on a target as soon as it is written.
@@ -223,29 +287,22 @@ fn measure(
         }
     }
     for &suite in &plan.suites {
-        for lane in lanes {
-            if plan.existing == Existing::Kept && results::are_there(&lane.folder, suite.name()) {
-                measured.folders.insert(results::bench_folder(&lane.folder));
-                continue;
-            }
+        let is_kept = |lane: &Lane| {
+            plan.existing == Existing::Kept && results::are_there(&lane.folder, suite.name())
+        };
+        let (kept, lanes): (Vec<&Lane>, Vec<&Lane>) = lanes.iter().partition(|lane| is_kept(lane));
+        for lane in kept {
+            measured.folders.insert(results::bench_folder(&lane.folder));
+        }
+        let (real, models): (Vec<&Lane>, Vec<&Lane>) =
+            lanes.iter().partition(|lane| lane.is_real());
+        for lane in models {
             let suited = lane.run(suite, plan, ui)?;
-            let report = Report::new(lane, suite.name(), plan, suited);
-            let why = report.left_out();
-            for line in &why {
-                ui.warn(line);
-            }
-            if report.is_empty() {
-                ui.warn(&format!(
-                    "{}: {}: nothing was measured, and no results are written",
-                    lane.spec,
-                    suite.name()
-                ));
-            } else {
-                measured.folders.insert(results::bench_folder(&lane.folder));
-            }
-            measured.left_out.extend(why);
-            report.write(&lane.folder, plan.seed, plan.existing != Existing::Refused)?;
-            reported(report)?;
+            measured.take(lane, suite, suited, plan, ui, reported)?;
+        }
+        let suited = in_turn::run(&real, suite, plan, ui)?;
+        for (lane, suited) in real.into_iter().zip(suited) {
+            measured.take(lane, suite, suited, plan, ui, reported)?;
         }
     }
     Ok(measured)

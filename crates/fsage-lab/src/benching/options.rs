@@ -15,6 +15,8 @@ const HOST: &str = "pentium-120";
 const FLASH_HOST: &str = "linux-nvme";
 /// The suites where none is named.
 const SUITES: &str = "sequential,hot-files";
+/// How long a suite goes on repeating on real targets where nobody says so.
+const MINUTES: u32 = 5;
 /// Stands for the sizes of the suites themselves.
 const ALL: &str = "all";
 /// How long before the end of the workload a file must have been changed to be hot, in days, where nobody says so.
@@ -32,10 +34,14 @@ pub struct Options {
     /// Sizes of files instead of the suites' own, separated by commas: 16K,1M; `all` for those of the suites.
     #[arg(long = "size", value_name = "SIZE", value_delimiter = ',', value_parser = size)]
     pub sizes: Vec<String>,
-    /// Repetitions of every case [default: 10 of simulated targets, 5 of real ones].
+    /// Repetitions of every case [default: 10 of simulated targets; of real ones 6 to 30, until every speed is known to
+    /// 5 %, or the time is up].
     #[arg(long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_REPETITIONS)))]
     pub repetitions: Option<u32>,
+    /// Minutes after which a suite repeats nothing more on real targets that ran 6 times.
+    #[arg(long, value_name = "MINUTES", default_value_t = MINUTES, conflicts_with = "repetitions")]
+    pub minutes: u32,
     /// Disk below simulated targets: a name of `fsage device list`, or a TOML file.
     #[arg(long, value_name = "DRIVE", default_value = DEVICE)]
     pub device: String,
@@ -66,6 +72,7 @@ impl Default for Options {
             suites: SUITES.split(',').map(str::to_owned).collect(),
             sizes: Vec::new(),
             repetitions: None,
+            minutes: MINUTES,
             device: DEVICE.to_owned(),
             host: None,
             states: Vec::new(),

@@ -1,26 +1,43 @@
 //! Aged against control in one figure a phase: what a comparison says of a benchmark.
 
-use super::{report, results};
-use fsage_bench::Summary;
+use super::report::{self, Line};
+use super::results;
+use fsage_bench::{Ratio, Says};
 use serde::Serialize;
 use std::path::Path;
 
 /// How fast the aged file system is in a phase, beside its control.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Ratio {
+pub struct PhaseRatio {
     /// The suite.
     pub suite: String,
     /// The phase.
     pub phase: String,
-    /// Throughput, aged over control: the median of the repetitions, and of these the median over the sizes of files.
+    /// What the speeds are counted in: `MB/s` or `files/s`.
+    pub unit: &'static str,
+    /// Speed of the aged file system: the median of the repetitions; over several sizes of files, the geometric mean of
+    /// their medians.
+    pub aged: f64,
+    /// Speed of the control, in the same way.
+    pub control: f64,
+    /// Throughput, aged over control: the ratio of their medians; over several sizes, the median of the ratios.
     pub aged_by_control: f64,
+    /// Where that ratio lies with a confidence of 0.99.
+    pub interval: [f64; 2],
+    /// What it says of the aged file system.
+    pub says: Says,
 }
 
-impl Ratio {
+impl PhaseRatio {
     /// The suite and the phase that it is of.
     pub fn of(&self) -> (&str, &str) {
         (&self.suite, &self.phase)
     }
+}
+
+/// The ratio of a phase over its sizes of files; `None` where it was measured in one state only.
+pub fn phase_ratio(of_phase: &[&Line]) -> Option<Ratio> {
+    report::ratio_over(of_phase.iter().copied())
 }
 
 /// The ratios of suites on the target of a folder, by suite, then by phase as they were run. A phase that was measured
@@ -28,19 +45,41 @@ impl Ratio {
 ///
 /// # Errors
 /// Results are there, and cannot be read.
-pub fn ratios(folder: &Path, suites: &[String]) -> crate::Result<Vec<Ratio>> {
-    let mut ratios: Vec<Ratio> = Vec::new();
+pub fn ratios(folder: &Path, suites: &[String]) -> crate::Result<Vec<PhaseRatio>> {
+    let mut ratios: Vec<PhaseRatio> = Vec::new();
     for suite in suites {
         let lines = report::lines(&results::read(folder, suite)?);
         for of_phase in lines.chunk_by(|a, b| a.phase == b.phase) {
-            let medians = of_phase.iter().filter_map(|line| Some(line.ratio?.median));
-            let over_sizes = Summary::of(&medians.collect::<Vec<f64>>());
-            ratios.extend(over_sizes.map(|summary| Ratio {
+            let both: Vec<&Line> = of_phase
+                .iter()
+                .filter(|line| line.ratio.is_some())
+                .collect();
+            let (Some(first), Some(ratio)) = (both.first(), phase_ratio(&both)) else {
+                continue;
+            };
+            ratios.push(PhaseRatio {
                 suite: suite.clone(),
-                phase: of_phase[0].phase.clone(),
-                aged_by_control: summary.median,
-            }));
+                phase: first.phase.clone(),
+                unit: first.unit_name(),
+                aged: speed(&both, results::State::Aged),
+                control: speed(&both, results::State::Control),
+                aged_by_control: ratio.median,
+                interval: [ratio.low, ratio.high],
+                says: ratio.says(),
+            });
         }
     }
     Ok(ratios)
+}
+
+/// The geometric mean of the medians of a state over sizes of files.
+pub fn speed(lines: &[&Line], state: results::State) -> f64 {
+    let speeds = lines.iter().flat_map(|line| line.speeds());
+    let medians = speeds
+        .filter(|(of, _)| *of == state)
+        .map(|(_, summary)| summary.median);
+    let (sum, count) = medians.fold((0.0, 0), |(sum, count), median| {
+        (sum + median.ln(), count + 1)
+    });
+    (sum / f64::from(count)).exp()
 }

@@ -6,7 +6,7 @@ use super::results::{self, Row, State};
 use super::{HOT_FILES, Plan};
 use crate::error::Context;
 use crate::table;
-use fsage_bench::{FlashFacts, Measurement, Summary};
+use fsage_bench::{FlashFacts, Measurement, Ratio, Repeated, Summary};
 use fsage_durable::PartialFile;
 use fsage_report::chart::{self, Series, size_text};
 use fsage_report::svg::{self, Axis, Panel};
@@ -36,14 +36,15 @@ pub struct Report {
     flash: BTreeMap<State, FlashFacts>,
     /// Of hot files, all files among which they are.
     all_files: Option<Files>,
-    repetitions: u32,
+    /// Of each case, at least and at most so many.
+    repetitions: (usize, usize),
     rows: Vec<Row>,
     left_out: Vec<NotRun>,
     lines: Vec<Line>,
 }
 
 /// A phase with files of one size, in every state.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 pub struct Line {
     /// The phase.
     pub phase: String,
@@ -51,13 +52,19 @@ pub struct Line {
     pub file_bytes: Option<u64>,
     /// By state, in the order of the command line.
     states: BTreeMap<State, Cell>,
-    /// Throughput of the aged file system as a multiple of that of the control, repetition by repetition.
-    pub ratio: Option<Summary>,
+    /// Throughput of the aged file system as a multiple of that of the control.
+    pub ratio: Option<Ratio>,
+    /// The repetitions that it is of.
+    #[serde(skip)]
+    repeated: Option<Repeated>,
 }
 
 /// What the repetitions of a phase say in one state.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 struct Cell {
+    /// Repetitions.
+    #[serde(skip)]
+    count: usize,
     /// Throughput in 10^6 bytes a second; none where files are counted only.
     mb_per_s: Option<Summary>,
     /// The same in 2^20 bytes.
@@ -80,7 +87,8 @@ pub struct TargetJson {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     flash: BTreeMap<State, FlashFacts>,
     all_files: Option<Files>,
-    repetitions: u32,
+    repetitions: usize,
+    most_repetitions: usize,
     phases: Vec<Line>,
     left_out: Vec<NotRun>,
     measurements: Vec<Row>,
@@ -90,18 +98,24 @@ impl Report {
     /// Sums up the measurements of a suite.
     pub fn new(lane: &Lane, suite: &'static str, plan: &Plan, suited: Suited) -> Report {
         let machine = (!lane.is_real()).then_some(&plan.machine);
+        let lines = lines(&suited.rows);
+        let cells = lines.iter().flat_map(|line| line.states.values());
+        let counts: Vec<usize> = cells.map(|cell| cell.count).collect();
         Report {
             target: lane.spec.clone(),
             suite,
             device: machine.map(|machine| machine.device.clone()),
             host: machine.map(|machine| machine.host.clone()),
             all_files: lane.all_files.filter(|_| suite == HOT_FILES),
-            repetitions: plan.repetitions(lane.is_real()),
+            repetitions: (
+                counts.iter().copied().min().unwrap_or(0),
+                counts.iter().copied().max().unwrap_or(0),
+            ),
             caches: suited.caches,
             free_map_off_percent: suited.free_map_off_percent,
             flash: suited.flash,
             left_out: suited.left_out,
-            lines: lines(&suited.rows),
+            lines,
             rows: suited.rows,
         }
     }
@@ -214,15 +228,23 @@ impl Report {
     }
 
     fn what_is_shown(&self) -> String {
-        let spread = match self.repetitions {
+        let (least, most) = self.repetitions;
+        let spread = match least {
             1 => return "One repetition.".to_owned(),
             2..6 => "the smallest and the largest value",
             _ => "the 95 % interval of the median",
         };
-        format!(
-            "Medians of {} repetitions, and {spread} where it shows.",
-            self.repetitions
-        )
+        let repetitions = if least == most {
+            least.to_string()
+        } else {
+            format!("{least} to {most}")
+        };
+        let ratio = if self.lines.iter().any(|line| line.ratio.is_some()) {
+            "; of ratios, their 99 % interval"
+        } else {
+            ""
+        };
+        format!("Medians of {repetitions} repetitions, and {spread} where it shows{ratio}.")
     }
 
     fn states(&self) -> Vec<State> {
@@ -262,7 +284,10 @@ impl Report {
                 cells.push(shown(cell.and_then(|cell| cell.throughput(unit))));
             }
             if has_ratio {
-                cells.push(shown(line.ratio.as_ref()));
+                cells.push(line.ratio.map_or_else(
+                    || "-".to_owned(),
+                    |ratio| with_ends(ratio.median, (ratio.low, ratio.high)),
+                ));
             }
             for state in &states {
                 let score = line.states.get(state).and_then(|cell| cell.layout_score);
@@ -379,7 +404,8 @@ impl Report {
             free_map_off_percent: self.free_map_off_percent,
             flash: self.flash,
             all_files: self.all_files,
-            repetitions: self.repetitions,
+            repetitions: self.repetitions.0,
+            most_repetitions: self.repetitions.1,
             phases: self.lines,
             left_out: self.left_out,
             measurements: self.rows,
@@ -446,6 +472,7 @@ impl Cell {
         };
         let layout = sum(|m| m.optimal).zip(sum(|m| m.countable).filter(|&pairs| pairs > 0));
         Cell {
+            count: measurements.len(),
             mb_per_s: throughput(MB),
             mib_per_s: throughput(MIB),
             files_per_s: rates
@@ -481,30 +508,61 @@ pub fn lines(rows: &[Row]) -> Vec<Line> {
         group.entry(row.state).or_default().push(&row.measurement);
     }
     let groups = groups.into_iter();
+    let is_simulated = rows.iter().any(|row| row.device.is_some());
     groups
-        .map(|((phase, file_bytes), states)| Line {
-            phase: phases[phase].to_owned(),
-            file_bytes,
-            ratio: ratio(&states),
-            states: states
-                .into_iter()
-                .map(|(state, measurements)| (state, Cell::of(&measurements)))
-                .collect(),
+        .map(|((phase, file_bytes), states)| {
+            let repeated = repeated(&states, is_simulated);
+            Line {
+                phase: phases[phase].to_owned(),
+                file_bytes,
+                ratio: repeated
+                    .as_ref()
+                    .and_then(|one| Ratio::of(std::slice::from_ref(one))),
+                repeated,
+                states: states
+                    .into_iter()
+                    .map(|(state, measurements)| (state, Cell::of(&measurements)))
+                    .collect(),
+            }
         })
         .collect()
 }
 
-/// Aged against control, each repetition with the one of the same number: on simulated disks both begin with the
-/// spindle at the same angle.
-fn ratio(states: &ByState<'_>) -> Option<Summary> {
+/// The speeds of aged and control. On simulated disks those of one number begin with the spindle at the same angle.
+fn repeated(states: &ByState<'_>, is_simulated: bool) -> Option<Repeated> {
     let (aged, control) = (states.get(&State::Aged)?, states.get(&State::Control)?);
-    let speed = |m: &Measurement| m.throughput().or_else(|| m.file_rate());
-    let mut ratios = Vec::new();
-    for aged in aged {
-        let same = control.iter().find(|c| c.repetition == aged.repetition);
-        ratios.extend(same.and_then(|control| Some(speed(aged)? / speed(control)?)));
+    if !is_simulated {
+        let speeds = |of: &[&Measurement]| of.iter().filter_map(|m| m.speed()).collect();
+        return Some(Repeated::Apart(speeds(aged), speeds(control)));
     }
-    Summary::of(&ratios)
+    let pairs = aged.iter().filter_map(|aged| {
+        let same = control.iter().find(|c| c.repetition == aged.repetition)?;
+        Some((aged.speed()?, same.speed()?))
+    });
+    Some(Repeated::InPairs(pairs.collect()))
+}
+
+/// Aged against control over lines that weigh the same; `None` where none of them has both.
+pub fn ratio_over<'a>(lines: impl Iterator<Item = &'a Line>) -> Option<Ratio> {
+    let cases = lines.filter(|line| line.ratio.is_some());
+    let cases: Vec<Repeated> = cases.filter_map(|line| line.repeated.clone()).collect();
+    Ratio::of(&cases)
+}
+
+/// One aged file system against another, over the sizes of files that both have; `None` where they have none.
+pub fn aged_over(one: &[&Line], other: &[&Line]) -> Option<Ratio> {
+    let cases = one.iter().filter_map(|line| {
+        let mut others = other.iter();
+        let other = others.find(|other| other.file_bytes == line.file_bytes)?;
+        Some(match (line.repeated.as_ref()?, other.repeated.as_ref()?) {
+            (Repeated::InPairs(a), Repeated::InPairs(b)) => {
+                let pairs = a.iter().zip(b);
+                Repeated::InPairs(pairs.map(|(a, b)| (a.0, b.0)).collect())
+            }
+            (a, b) => Repeated::Apart(a.firsts(), b.firsts()),
+        })
+    });
+    Ratio::of(&cases.collect::<Vec<Repeated>>())
 }
 
 /// The interval of the median; the smallest and the largest value where there are too few for one.
@@ -519,17 +577,20 @@ fn shown(summary: Option<&Summary>) -> String {
     let Some(summary) = summary else {
         return "-".to_owned();
     };
-    let median = digits(summary.median);
-    let (low, high) = spread(summary);
+    with_ends(summary.median, spread(summary))
+}
+
+/// A value with the ends of its interval, unless both look the same.
+pub fn with_ends(value: f64, (low, high): (f64, f64)) -> String {
     let (low, high) = (digits(low), digits(high));
     if low == high {
-        return median;
+        return digits(value);
     }
-    format!("{median} ({low}..{high})")
+    format!("{} ({low}..{high})", digits(value))
 }
 
 /// Three digits that mean something, or all before the point.
-fn digits(value: f64) -> String {
+pub fn digits(value: f64) -> String {
     match value {
         value if value >= 99.95 => format!("{value:.0}"),
         value if value >= 9.995 => format!("{value:.1}"),
@@ -564,9 +625,8 @@ mod tests {
         }
     }
 
-    /// By hand: 2, 4 and 3 million bytes in a second against 4, 4 and 12 million are ratios of 0.5, 1 and 0.25.
     #[test]
-    fn aged_stands_beside_control_with_the_ratio_of_each_repetition() {
+    fn aged_stands_beside_control_with_the_ratio_of_their_medians() {
         let mut rows = Vec::new();
         for (repetition, (aged, control)) in [(2, 4), (4, 4), (3, 12)].into_iter().enumerate() {
             let repetition = repetition as u32;
@@ -585,9 +645,10 @@ mod tests {
             ("delete".to_owned(), Some(8192)),
         ];
         assert_eq!(order, expected);
+        // The medians are 3 and 4. Of no drawing can one be below 2 or above 4, or the other below 4 or above 12.
         let ratio = lines[1].ratio.expect("both states");
-        assert_eq!((ratio.median, ratio.min, ratio.max), (0.5, 0.25, 1.0));
-        assert_eq!(shown(Some(&ratio)), "0.50 (0.25..1.00)");
+        assert!((ratio.median - 0.75).abs() < 1e-12);
+        assert!(ratio.low >= 2.0 / 12.0 && ratio.high <= 1.0, "{ratio:?}");
         let aged = &lines[1].states[&State::Aged];
         assert_eq!(aged.mb_per_s.map(|s| s.median), Some(3.0));
         assert_eq!(aged.layout_score, Some(0.75));

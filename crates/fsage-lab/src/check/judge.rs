@@ -4,7 +4,6 @@ use super::outcome::{Failure, Verdict};
 use super::results::{Case, TargetResults};
 use super::rules::{Bound, Of, Rule, Subject, When};
 use super::{counted, number};
-use crate::benching::spread;
 use crate::days::DayRow;
 
 /// A target, and the one of the baseline that it is set beside. None where there is no baseline, or no such target.
@@ -197,12 +196,12 @@ fn bench(verdict: &mut Verdict, rule: &Rule, pattern: &str, of: Of, pair: &Pair<
         }
         verdict.checked += 1;
         for bound in &rule.bounds {
-            let (value, baseline) = (case.summary.median, old.map(|old| old.summary.median));
+            let (value, baseline) = (case.median, old.map(|old| old.median));
             if excess(bound, value, baseline).is_none() {
                 continue;
             }
             match old.filter(|_| bound.kind.is_relative() && !rule.strict) {
-                Some(old) if overlap(spread(&case.summary), spread(&old.summary)) => {
+                Some(old) if overlap(case.ends, old.ends) => {
                     within_noise += 1;
                 }
                 _ => verdict.failures.push(slower(bound, case, old)),
@@ -229,10 +228,10 @@ fn overlap(a: (f64, f64), b: (f64, f64)) -> bool {
 
 fn slower(bound: &Bound, case: &Case, old: Option<&Case>) -> Failure {
     let shown = |case: &Case| {
-        let (low, high) = spread(&case.summary);
+        let (low, high) = case.ends;
         format!(
             "{} ({}..{}) {}",
-            number(case.summary.median),
+            number(case.median),
             number(low),
             number(high),
             case.unit
@@ -243,9 +242,9 @@ fn slower(bound: &Bound, case: &Case, old: Option<&Case>) -> Failure {
     Failure {
         message: format!("{case}: {}{baseline}; {bound}", shown(case)),
         bench: Some(case.to_string()),
-        value: Some(case.summary.median),
+        value: Some(case.median),
         bound: Some(*bound),
-        baseline: old.map(|old| old.summary.median),
+        baseline: old.map(|old| old.median),
         ..Failure::default()
     }
 }
@@ -283,6 +282,7 @@ fn said(points: &[Point<'_>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::benching::spread;
     use crate::check::rules::Rules;
     use fsage_bench::Summary;
     use fsage_metrics::{directory_order, files, layout_score};
@@ -309,10 +309,12 @@ mod tests {
     }
 
     fn measured(values: &[f64]) -> TargetResults {
+        let summary = Summary::of(values).expect("values");
         let case = Case {
             of: Of::Aged,
             name: "sequential/read/64K".to_owned(),
-            summary: Summary::of(values).expect("values"),
+            median: summary.median,
+            ends: spread(&summary),
             unit: "MB/s",
         };
         TargetResults {

@@ -2,13 +2,12 @@
 
 use super::rules::Of;
 use super::words::matches;
-use crate::benching::{self, Line, State, results};
+use crate::benching::{self, Line, State, results, spread};
 use crate::days::{self, DayRow};
 use crate::error::Context;
 use crate::experiment::manifest as experiment;
 use crate::report::names;
 use crate::run_folder::{Manifest, State as RunState};
-use fsage_bench::Summary;
 use std::fmt;
 use std::fs;
 use std::path::Path;
@@ -37,8 +36,10 @@ pub struct Case {
     pub of: Of,
     /// SUITE/PHASE/SIZE.
     pub name: String,
-    /// What the repetitions say.
-    pub summary: Summary,
+    /// The middle of the repetitions.
+    pub median: f64,
+    /// Where it lies: its interval, or the smallest and the largest.
+    pub ends: (f64, f64),
     /// What they are counted in.
     pub unit: &'static str,
 }
@@ -201,14 +202,18 @@ fn of_line(suite: &str, line: &Line) -> Vec<Case> {
             State::Control => Of::Control,
             State::Empty => Of::Empty,
         };
-        (of, *summary, line.unit_name())
+        (of, summary.median, spread(summary), line.unit_name())
     });
-    let ratio = line.ratio.map(|ratio| (Of::Ratio, ratio, "of control"));
+    let ratio = line.ratio.map(|ratio| {
+        let ends = (ratio.low, ratio.high);
+        (Of::Ratio, ratio.median, ends, "of control")
+    });
     let all = in_states.chain(ratio);
-    let case = |(of, summary, unit)| Case {
+    let case = |(of, median, ends, unit)| Case {
         of,
         name: name.clone(),
-        summary,
+        median,
+        ends,
         unit,
     };
     all.map(case).collect()

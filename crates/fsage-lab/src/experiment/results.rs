@@ -3,7 +3,7 @@
 use super::cells::run_folder;
 use super::manifest::{Cell, Manifest, State};
 use super::verdict::{self, Verdict, phases};
-use crate::benching::Ratio;
+use crate::benching::PhaseRatio;
 use fsage_bench::Summary;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -100,13 +100,15 @@ pub fn rows(experiment: &Path, manifest: &Manifest) -> crate::Result<Vec<Row>> {
             )?);
         }
         let ratios = || verdicts.iter().flat_map(|verdict| &verdict.throughput);
-        let throughput = phases(ratios().map(Ratio::of));
+        let throughput = phases(ratios().map(PhaseRatio::of));
         let throughput = throughput.into_iter().filter_map(|(suite, phase)| {
             let of_phase = ratios().filter(|ratio| ratio.of() == (suite, phase));
             Some(PhaseMean {
                 suite: suite.to_owned(),
                 phase: phase.to_owned(),
-                aged_by_control: Mean::of(of_phase.map(|ratio: &Ratio| ratio.aged_by_control))?,
+                aged_by_control: Mean::of(
+                    of_phase.map(|ratio: &PhaseRatio| ratio.aged_by_control),
+                )?,
             })
         });
         let throughput = throughput.collect();

@@ -1,10 +1,10 @@
 //! What a run says of its targets, in a few figures each.
 
-use crate::benching::{self, Ratio};
+use crate::benching::{self, PhaseRatio, digits as speed_digits};
 use crate::days::{self, DayRow};
 use crate::run_folder::Manifest;
 use crate::table::{self, digits};
-use comfy_table::Table;
+use comfy_table::{CellAlignment, Table};
 use fsage_metrics::layout_score;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -33,7 +33,7 @@ pub struct Verdict {
     /// The layout score at the end as a multiple of that of the control.
     pub layout_ratio: Option<f64>,
     /// Throughput of the aged file system as a multiple of that of the control.
-    pub throughput: Vec<Ratio>,
+    pub throughput: Vec<PhaseRatio>,
 }
 
 impl Verdict {
@@ -110,16 +110,14 @@ pub fn print_note(out: &mut impl Write, phases: &[(&str, &str)]) -> io::Result<(
     )
 }
 
-/// A row a target: layout, then throughput aged over control, a column a phase.
+/// A row a target with its layout; then, of each benchmark, a row a target, the fastest aged one first.
 ///
 /// # Errors
 /// `out` fails.
 pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()> {
-    let of_all = verdicts.iter().flat_map(|verdict| &verdict.throughput);
-    let phases = phases(of_all.map(Ratio::of));
-    let mut table = table(&["target", "days", "skipped"], &phases);
+    let mut table = table(&["target", "days", "skipped"], &[]);
     for verdict in verdicts {
-        let mut cells = vec![
+        table.add_row(vec![
             verdict.target.clone(),
             verdict.days.to_string(),
             verdict.skipped.to_string(),
@@ -128,17 +126,56 @@ pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()>
                 .change_per_100_days
                 .map_or_else(|| "-".to_owned(), |change| format!("{change:+.3}")),
             digits(verdict.layout_ratio),
-        ];
-        for phase in &phases {
-            let mut ratios = verdict.throughput.iter();
-            let ratio = ratios.find(|ratio| ratio.of() == *phase);
-            cells.push(digits(ratio.map(|ratio| ratio.aged_by_control)));
-        }
-        table.add_row(cells);
+        ]);
     }
     writeln!(out, "{table}")?;
-    if !phases.is_empty() {
-        writeln!(out)?;
+    let of_all = verdicts.iter().flat_map(|verdict| &verdict.throughput);
+    let phases = phases(of_all.map(PhaseRatio::of));
+    if phases.is_empty() {
+        return Ok(());
     }
-    print_note(out, &phases)
+    let mut benchmarks = table::table(&[
+        "benchmark",
+        "target",
+        "aged",
+        "control",
+        "unit",
+        "aged / control",
+    ]);
+    for column in [1, 4] {
+        if let Some(column) = benchmarks.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Left);
+        }
+    }
+    for phase in phases {
+        let of_phase = verdicts.iter().filter_map(|verdict| {
+            let ratio = verdict
+                .throughput
+                .iter()
+                .find(|ratio| ratio.of() == phase)?;
+            Some((verdict.target.as_str(), ratio))
+        });
+        let mut of_phase: Vec<(&str, &PhaseRatio)> = of_phase.collect();
+        of_phase.sort_by(|a, b| b.1.aged.total_cmp(&a.1.aged));
+        for (place, (target, ratio)) in of_phase.into_iter().enumerate() {
+            benchmarks.add_row(vec![
+                if place == 0 {
+                    format!("{} {}", phase.0, phase.1)
+                } else {
+                    String::new()
+                },
+                target.to_owned(),
+                speed_digits(ratio.aged),
+                speed_digits(ratio.control),
+                ratio.unit.to_owned(),
+                benching::with_ends(ratio.aged_by_control, ratio.interval.into()),
+            ]);
+        }
+    }
+    writeln!(out, "\n{benchmarks}")?;
+    writeln!(
+        out,
+        "\nSpeeds are medians, the fastest aged target first; below 1 the aged file system is the slower one. In \
+         brackets:\nthe 99 % interval; where it holds 1, nothing is claimed."
+    )
 }

@@ -1,14 +1,15 @@
 //! Benchmarks: aged against control.
 
 use super::subject::{Group, Life, Over, Subject};
-use crate::benching::{Line, State, lines, spread};
+use crate::benching::{self, Line, State, lines, spread};
+use fsage_bench::Says;
 use fsage_report::chart::size_text;
 use fsage_report::charts::{Bar, Point, Series};
 use fsage_report::{Axis, Bars, Cell, DataTable, Exhibit, Format, Lines, Scale, Section, Sheet};
 
 /// Sizes of files that stand beside each other as bars; of more there are curves.
 const BARS: usize = 4;
-/// Ratios that differ from 1 by less are no difference.
+/// Ratios over lives that differ from 1 by less are no difference.
 const SAME: f64 = 0.01;
 
 /// The section; none where nothing was measured.
@@ -67,17 +68,39 @@ pub struct Compared {
     pub phase: String,
     /// Target and ratio.
     pub ratios: Vec<(String, Ratio)>,
+    /// The fastest aged target against the next one.
+    pub fastest: Option<Fastest>,
+}
+
+/// The fastest aged target of a phase against the next one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fastest {
+    /// Its name.
+    pub name: String,
+    /// Name of the next one.
+    pub next: String,
+    /// How many times as fast it is.
+    pub times: f64,
+    /// Where that lies.
+    pub ends: (f64, f64),
+    /// Whether it is known to be faster.
+    pub says: Says,
 }
 
 /// The throughput of the aged file system as a multiple of that of its control.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
-    /// Median over the repetitions, then over the sizes of files; the mean over lives.
+    /// Of medians, then over the sizes of files; the mean over lives.
     pub mean: f64,
-    /// Whether that is no difference: less than 1 %, or within what repetitions differ by.
-    pub is_same: bool,
+    /// Where it lies: its interval; over several lives the smallest and the largest.
+    pub ends: (f64, f64),
+    /// What it says of the aged file system.
+    pub says: Says,
     /// Whether a case ran only once: nothing says then how far another repetition would lie from it.
     pub is_single: bool,
+    /// Speed of the aged file system, and what it is counted in: over sizes of files the geometric mean, the mean over
+    /// lives.
+    pub aged: (f64, &'static str),
 }
 
 /// Every phase that was measured in both states, by suite.
@@ -85,9 +108,10 @@ pub fn compared(group: &Group) -> Vec<Compared> {
     let mut compared: Vec<Compared> = Vec::new();
     for suite in suites(group) {
         let mut of_suite: Vec<Compared> = Vec::new();
-        for (subject, lives) in measured(group, &suite) {
-            for phase in phases(&lives) {
-                let Some(ratio) = ratio(&lives, &phase) else {
+        let of_all = measured(group, &suite);
+        for (subject, lives) in &of_all {
+            for phase in phases(lives) {
+                let Some(ratio) = ratio(lives, &phase) else {
                     continue;
                 };
                 let known = of_suite.iter().position(|known| known.phase == phase);
@@ -96,6 +120,7 @@ pub fn compared(group: &Group) -> Vec<Compared> {
                         suite: suite.clone(),
                         phase: phase.clone(),
                         ratios: Vec::new(),
+                        fastest: fastest(&of_all, &phase),
                     });
                     of_suite.len() - 1
                 });
@@ -114,27 +139,78 @@ pub fn compared(group: &Group) -> Vec<Compared> {
 
 fn ratio(lives: &[Vec<Line>], phase: &str) -> Option<Ratio> {
     let of_life = |lines: &Vec<Line>| {
-        let ratios = lines.iter().filter(|line| line.phase == phase);
-        let ratios = ratios.filter_map(|line| line.ratio.as_ref());
-        let medians: Vec<f64> = ratios.map(|ratio| ratio.median).collect();
-        fsage_bench::Summary::of(&medians).map(|summary| summary.median)
+        let of_phase = lines.iter().filter(|line| line.phase == phase);
+        let both: Vec<&Line> = of_phase.filter(|line| line.ratio.is_some()).collect();
+        let aged = benching::speed(&both, State::Aged);
+        Some((
+            benching::phase_ratio(&both)?,
+            aged,
+            both.first()?.unit_name(),
+        ))
     };
-    let over = Over::of(lives.iter().filter_map(of_life))?;
-    let mut all = lives.iter().flatten().filter(|line| line.phase == phase);
-    let within = match (all.next(), all.next()) {
-        (Some(line), None) => line.ratio.as_ref().is_some_and(|ratio| {
-            let (low, high) = spread(ratio);
-            low <= 1.0 && 1.0 <= high
-        }),
-        _ => false,
+    let known: Vec<_> = lives.iter().filter_map(of_life).collect();
+    let over = Over::of(known.iter().map(|(ratio, ..)| ratio.median))?;
+    let aged = Over::of(known.iter().map(|&(_, aged, _)| aged))?;
+    let (ends, says) = match known[..] {
+        [(ratio, ..)] => ((ratio.low, ratio.high), ratio.says()),
+        _ => ((over.low, over.high), over_lives(over)),
     };
-    let mut of_phase = lives.iter().flatten().filter(|line| line.phase == phase);
     Some(Ratio {
-        is_single: over.count == 1
-            && of_phase.any(|line| line.ratio.as_ref().is_some_and(|ratio| ratio.count == 1)),
         mean: over.mean,
-        is_same: within || (over.mean - 1.0).abs() < SAME,
+        ends,
+        says,
+        is_single: known.len() == 1 && known[0].0.count == 1,
+        aged: (aged.mean, known[0].2),
     })
+}
+
+/// The fastest aged target of a phase against the next one, where several were measured.
+fn fastest(of_all: &Measured<'_>, phase: &str) -> Option<Fastest> {
+    let of_phase = |lives: &[Vec<Line>], place: usize| -> Vec<Line> {
+        let lines = lives.get(place).into_iter().flatten();
+        lines.filter(|line| line.phase == phase).cloned().collect()
+    };
+    let mut known: Vec<_> = of_all
+        .iter()
+        .filter_map(|(subject, lives)| Some((subject, lives, ratio(lives, phase)?.aged.0)))
+        .collect();
+    known.sort_by(|a, b| b.2.total_cmp(&a.2));
+    let [(first, of_first, _), (next, of_next, _), ..] = known[..] else {
+        return None;
+    };
+    let lives = 0..of_first.len().min(of_next.len());
+    let ratios: Vec<_> = lives
+        .filter_map(|life| {
+            let (a, b) = (of_phase(of_first, life), of_phase(of_next, life));
+            let (a, b): (Vec<&Line>, Vec<&Line>) = (a.iter().collect(), b.iter().collect());
+            benching::aged_over(&a, &b)
+        })
+        .collect();
+    let over = Over::of(ratios.iter().map(|ratio| ratio.median))?;
+    let (ends, says) = match ratios[..] {
+        [one] => ((one.low, one.high), one.says()),
+        _ => ((over.low, over.high), over_lives(over)),
+    };
+    Some(Fastest {
+        name: first.name.clone(),
+        next: next.name.clone(),
+        times: over.mean,
+        ends,
+        says,
+    })
+}
+
+/// What the ratios of several lives say: each is one of the same kind.
+fn over_lives(over: Over) -> Says {
+    if (over.mean - 1.0).abs() < SAME {
+        Says::Same
+    } else if over.low <= 1.0 && 1.0 <= over.high {
+        Says::Inconclusive
+    } else if over.mean < 1.0 {
+        Says::Slower
+    } else {
+        Says::Faster
+    }
 }
 
 /// Names of all suites, in order.
@@ -353,6 +429,8 @@ fn table(group: &Group, suite: &str, measured: &Measured<'_>) -> Exhibit {
         "control",
         "empty",
         "aged / control",
+        "low",
+        "high",
     ]);
     for (phase, unit, sizes) in cases(measured) {
         for size in sizes {
@@ -369,8 +447,15 @@ fn table(group: &Group, suite: &str, measured: &Measured<'_>) -> Exhibit {
                 }));
                 let lines = lives.iter().flatten();
                 let lines = lines.filter(|line| line.phase == phase && line.file_bytes == size);
-                let ratios = lines.filter_map(|line| Some(line.ratio.as_ref()?.median));
-                row.push(Over::of(ratios).map(|over| over.mean).into());
+                let ratios: Vec<_> = lines.filter_map(|line| line.ratio).collect();
+                let over = Over::of(ratios.iter().map(|ratio| ratio.median));
+                let ends = match (&ratios[..], over) {
+                    ([one], _) => Some((one.low, one.high)),
+                    (_, over) => over.map(|over| (over.low, over.high)),
+                };
+                row.push(over.map(|over| over.mean).into());
+                row.push(ends.map(|ends| ends.0).into());
+                row.push(ends.map(|ends| ends.1).into());
                 data.rows.push(row);
             }
         }
@@ -390,7 +475,7 @@ fn table(group: &Group, suite: &str, measured: &Measured<'_>) -> Exhibit {
         id: format!("bench-{}-table{}", slug(suite), group.suffix),
         title: format!("Benchmark {suite}, medians"),
         description: format!(
-            "Aged over control is the median of the ratios of repetitions with the same number; below 1 the aged file \
+            "Aged over control is the ratio of the medians, with the ends of its 99 % interval; below 1 the aged file \
              system is the slower one.{of_sizes}"
         ),
         data,
@@ -459,15 +544,16 @@ mod tests {
     fn aged_is_slower_unless_repetitions_differ_by_as_much() {
         let slower = ratio_of(&[(2, 4), (3, 6)]);
         assert_eq!(
-            (slower.mean.to_string().as_str(), slower.is_same),
-            ("0.5", false)
+            (slower.mean.to_string().as_str(), slower.says),
+            ("0.5", Says::Slower)
         );
-        // By hand: 0.5, 1.25 and 0.75; their median is 0.75, and 1 lies between the smallest and the largest.
-        let same = ratio_of(&[(2, 4), (5, 4), (3, 4)]);
+        // By hand: the medians are 3 and 4, and one pair alone is 1.25, another 0.5.
+        let unclear = ratio_of(&[(2, 4), (5, 4), (3, 4)]);
         assert_eq!(
-            (same.mean.to_string().as_str(), same.is_same),
-            ("0.75", true)
+            (unclear.mean.to_string().as_str(), unclear.says),
+            ("0.75", Says::Inconclusive)
         );
+        assert_eq!(unclear.ends, (0.5, 1.25));
     }
 
     #[test]

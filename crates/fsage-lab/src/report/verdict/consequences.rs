@@ -1,9 +1,11 @@
 //! What follows from the layout: room for large extents, and the speed of benchmarks.
 
 use super::finding;
-use crate::report::bench::{self, Compared};
+use crate::benching::digits;
+use crate::report::bench::{self, Compared, Fastest, Ratio};
 use crate::report::subject::{Group, Subject};
 use crate::report::words::{list, percent, thousands};
+use fsage_bench::Says;
 use fsage_metrics::free_space;
 use fsage_report::{Finding, Tone};
 
@@ -102,19 +104,19 @@ fn unmeasured(group: &Group) -> Option<Finding> {
 
 fn sentence(compared: &Compared) -> Finding {
     let texts = compared.ratios.iter().map(|(name, ratio)| {
-        let change = (ratio.mean - 1.0).abs();
-        let text = if ratio.is_same {
-            "as fast".to_owned()
-        } else if ratio.mean < 1.0 {
-            format!("{} slower", percent(change))
-        } else {
-            format!("{} faster", percent(change))
+        let change = percent((ratio.mean - 1.0).abs());
+        let (low, high) = ratio.ends;
+        let text = match ratio.says {
+            Says::Same => "as fast".to_owned(),
+            Says::Slower => format!("{change} slower"),
+            Says::Faster => format!("{change} faster"),
+            Says::Inconclusive => format!("inconclusive ({low:.2} to {high:.2} times as fast)"),
         };
         format!("{name} {text}")
     });
-    let worst = compared.ratios.iter().map(|(_, ratio)| ratio.mean);
-    let worst = worst.fold(f64::INFINITY, f64::min);
-    let tone = if worst < 0.9 {
+    let says = |what: Says| compared.ratios.iter().any(|(_, ratio)| ratio.says == what);
+    let is_bad = |(_, ratio): &(String, Ratio)| ratio.says == Says::Slower && ratio.mean < 0.9;
+    let tone = if compared.ratios.iter().any(is_bad) {
         Tone::Bad
     } else {
         Tone::Neutral
@@ -122,14 +124,51 @@ fn sentence(compared: &Compared) -> Finding {
     let what = format!("Benchmark {}, {}", compared.suite, compared.phase);
     let single = if compared.ratios.iter().any(|(_, ratio)| ratio.is_single) {
         " Some of it ran only once, and what does not repeat may be chance."
+    } else if says(Says::Inconclusive) {
+        " Inconclusive: repetitions differ too much, or are too few; repeat them on an idle machine."
     } else {
         ""
     };
     let text = format!(
-        "{what}, aged beside unaged: {}.{single}",
-        list(&shortened(texts.collect()))
+        "{what}, aged beside unaged: {}.{single}{}",
+        list(&shortened(texts.collect())),
+        ranked(compared)
     );
     finding(text, tone, "bench")
+}
+
+/// How fast the aged targets are, the fastest first; nothing of one.
+fn ranked(compared: &Compared) -> String {
+    let mut ratios: Vec<&(String, Ratio)> = compared.ratios.iter().collect();
+    ratios.sort_by(|a, b| b.1.aged.0.total_cmp(&a.1.aged.0));
+    if ratios.len() < 2 {
+        return String::new();
+    }
+    let speed = |(name, ratio): &&(String, Ratio)| {
+        let (speed, unit) = ratio.aged;
+        format!("{name} {} {unit}", digits(speed))
+    };
+    let speeds = list(&shortened(ratios.iter().map(speed).collect()));
+    let Some(fastest) = &compared.fastest else {
+        return format!(" Aged: {speeds}.");
+    };
+    let Fastest {
+        name,
+        next,
+        times,
+        ends: (low, high),
+        says,
+    } = fastest;
+    let claim = match says {
+        Says::Faster => {
+            format!("{name} is {times:.2} times as fast as {next} ({low:.2} to {high:.2})")
+        }
+        Says::Slower | Says::Same => format!("{name} and {next} are as fast"),
+        Says::Inconclusive => {
+            format!("{name} and {next} cannot be told apart ({low:.2} to {high:.2})")
+        }
+    };
+    format!(" Aged: {speeds}; {claim}.")
 }
 
 /// At most so many as a sentence can have: the first ones and the last.

@@ -1,0 +1,251 @@
+//! One speed as a multiple of another: the ratio of the medians of repetitions, and where it lies.
+
+use crate::statistics::median_of;
+use fsage_core::rng::Rng;
+use serde::Serialize;
+
+/// How often repetitions are drawn anew.
+const RESAMPLES: usize = 4000;
+/// The share of the ratios drawn that lies in the interval. A report makes several claims, each of which may be chance;
+/// with 0.99 five of them are right together in 0.95 of all reports.
+const CONFIDENCE: f64 = 0.99;
+/// Repetitions of each side that differences between separate measurements need: of fewer, all of one side are faster
+/// than all of the other by chance alone more often than once in a hundred times (2 in 70 of four against four).
+const LEAST_APART: usize = 5;
+/// A ratio that is as near to 1 as this is no difference, however well it is known.
+const SAME: f64 = 0.01;
+/// Where an interval around 1 ends at most so far from it, both are as fast.
+const NEAR: f64 = 0.05;
+/// Where the interval ends at most this share of the ratio from it, more repetitions would not say much more.
+const NARROW: f64 = 0.05;
+
+/// The speeds of repetitions of one case on two file systems.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Repeated {
+    /// Each with one of the other under the same conditions: on simulated disks, with the spindle at the same angle.
+    InPairs(Vec<(f64, f64)>),
+    /// Each for itself: on real file systems, where what disturbs one has no counterpart in the other.
+    Apart(Vec<f64>, Vec<f64>),
+}
+
+/// The ratio of two medians.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Ratio {
+    /// Repetitions on the side that has fewer.
+    pub count: usize,
+    /// The median of the first divided by that of the second; over several cases, the median of their ratios.
+    pub median: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval; that of one repetition is the ratio itself.
+    pub high: f64,
+    /// Share of the ratios, from repetitions drawn anew, that lies between them.
+    pub confidence: f64,
+    /// Whether there are enough repetitions to tell a difference from chance.
+    is_enough: bool,
+}
+
+/// What a ratio says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Says {
+    /// The first is faster than the second.
+    Faster,
+    /// It is slower.
+    Slower,
+    /// It is as fast.
+    Same,
+    /// Repetitions differ too much, or are too few.
+    Inconclusive,
+}
+
+impl Repeated {
+    fn count(&self) -> usize {
+        match self {
+            Repeated::InPairs(pairs) => pairs.len(),
+            Repeated::Apart(a, b) => a.len().min(b.len()),
+        }
+    }
+
+    /// Speeds of the first.
+    pub fn firsts(&self) -> Vec<f64> {
+        match self {
+            Repeated::InPairs(pairs) => pairs.iter().map(|pair| pair.0).collect(),
+            Repeated::Apart(firsts, _) => firsts.clone(),
+        }
+    }
+
+    /// The ratio of the medians of repetitions, which `draw` chooses.
+    fn ratio(&self, mut draw: impl FnMut(usize, usize) -> usize) -> f64 {
+        let (mut a, mut b): (Vec<f64>, Vec<f64>) = match self {
+            Repeated::InPairs(pairs) => (0..pairs.len())
+                .map(|place| pairs[draw(place, pairs.len())])
+                .unzip(),
+            Repeated::Apart(a, b) => {
+                let mut drawn = |of: &[f64]| -> Vec<f64> {
+                    (0..of.len())
+                        .map(|place| of[draw(place, of.len())])
+                        .collect()
+                };
+                (drawn(a), drawn(b))
+            }
+        };
+        median_of(&mut a) / median_of(&mut b)
+    }
+}
+
+impl Ratio {
+    /// Of repetitions of one or more cases; `None` where one has no repetition, or a speed that is no positive number.
+    ///
+    /// The interval holds the middle of 4000 ratios from repetitions drawn anew, with replacement (the percentile
+    /// bootstrap: Efron and Tibshirani, "An Introduction to the Bootstrap", chapter 13). Pairs are drawn as pairs.
+    /// Several cases, as sizes of files, are drawn each for itself, and weigh the same.
+    pub fn of(cases: &[Repeated]) -> Option<Ratio> {
+        let count = cases.iter().map(Repeated::count).min()?;
+        let speeds = cases.iter().flat_map(|case| match case {
+            Repeated::InPairs(pairs) => pairs.iter().flat_map(|&(a, b)| [a, b]).collect(),
+            Repeated::Apart(a, b) => [&a[..], &b[..]].concat(),
+        });
+        let mut speeds = speeds.map(|speed: f64| speed.is_finite() && speed > 0.0);
+        if count == 0 || !speeds.all(|is_speed| is_speed) {
+            return None;
+        }
+        let over = |ratio_of: &mut dyn FnMut(&Repeated) -> f64| {
+            let mut ratios: Vec<f64> = cases.iter().map(ratio_of).collect();
+            median_of(&mut ratios)
+        };
+        let median = over(&mut |case| case.ratio(|place, _| place));
+        let mut rng = Rng::new(1).stream("ratio of medians", 0);
+        let mut drawn: Vec<f64> = (0..RESAMPLES)
+            .map(|_| over(&mut |case| case.ratio(|_, of| rng.below(of as u64) as usize)))
+            .collect();
+        drawn.sort_unstable_by(f64::total_cmp);
+        let outside = ((1.0 - CONFIDENCE) / 2.0 * RESAMPLES as f64) as usize;
+        let is_apart = cases.iter().any(|case| matches!(case, Repeated::Apart(..)));
+        Some(Ratio {
+            count,
+            median,
+            low: drawn[outside].min(median),
+            high: drawn[RESAMPLES - 1 - outside].max(median),
+            confidence: CONFIDENCE,
+            is_enough: !is_apart || count >= LEAST_APART,
+        })
+    }
+
+    /// What it says.
+    pub fn says(&self) -> Says {
+        let is_around_1 = self.low <= 1.0 && 1.0 <= self.high;
+        let is_near_1 = self.low >= 1.0 - NEAR && self.high <= 1.0 + NEAR;
+        if !self.is_enough {
+            Says::Inconclusive
+        } else if is_around_1 {
+            if is_near_1 {
+                Says::Same
+            } else {
+                Says::Inconclusive
+            }
+        } else if (self.median - 1.0).abs() < SAME {
+            Says::Same
+        } else if self.median < 1.0 {
+            Says::Slower
+        } else {
+            Says::Faster
+        }
+    }
+
+    /// Whether more repetitions would not say much more.
+    pub fn is_narrow(&self) -> bool {
+        let narrow = NARROW * self.median;
+        self.is_enough && self.median - self.low <= narrow && self.high - self.median <= narrow
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ratio(case: Repeated) -> Ratio {
+        Ratio::of(&[case]).expect("repetitions")
+    }
+
+    /// Speeds around `middle`, normally distributed with that share of it as standard deviation (Box and Muller).
+    fn noisy(rng: &mut Rng, count: usize, middle: f64, share: f64) -> Vec<f64> {
+        let draw = |_| {
+            let radius = (-2.0 * (1.0 - rng.unit()).ln()).sqrt();
+            let normal = radius * (std::f64::consts::TAU * rng.unit()).cos();
+            middle * (share * normal).exp()
+        };
+        (0..count).map(draw).collect()
+    }
+
+    /// By hand: medians 122.4 and 129.5 give 0.945, although the ratios of repetitions with the same number have the
+    /// median 1.5.
+    #[test]
+    fn separate_repetitions_are_no_pairs() {
+        let aged = vec![160.0, 122.4, 170.0, 80.0, 90.0];
+        let control = vec![100.0, 60.0, 140.0, 129.5, 135.0];
+        let apart = ratio(Repeated::Apart(aged, control));
+        assert!((apart.median - 122.4 / 129.5).abs() < 1e-12);
+        assert_eq!((apart.count, apart.says()), (5, Says::Inconclusive));
+        assert!(apart.low < 0.8 && apart.high > 1.2, "{apart:?}");
+    }
+
+    /// By hand: 2/4, 3/6 and 5/10 are 0.5 each, whichever pairs are drawn.
+    #[test]
+    fn pairs_stay_together() {
+        let pairs = vec![(2.0, 4.0), (3.0, 6.0), (5.0, 10.0)];
+        let paired = ratio(Repeated::InPairs(pairs));
+        assert_eq!((paired.low, paired.median, paired.high), (0.5, 0.5, 0.5));
+        assert_eq!((paired.says(), paired.is_narrow()), (Says::Slower, true));
+    }
+
+    /// By hand: ratios of 0.5, 0.9 and 2.0 have the median 0.9.
+    #[test]
+    fn cases_weigh_the_same() {
+        let case = |a: f64, b: f64| Repeated::InPairs(vec![(a, b); 4]);
+        let over = Ratio::of(&[case(1.0, 2.0), case(9.0, 10.0), case(4.0, 2.0)]);
+        assert_eq!(over.map(|r| (r.median, r.low)), Some((0.9, 0.9)));
+    }
+
+    #[test]
+    fn too_few_and_none_say_nothing() {
+        let few = ratio(Repeated::Apart(vec![1.0; 4], vec![2.0; 4]));
+        assert_eq!((few.median, few.says()), (0.5, Says::Inconclusive));
+        assert!(!few.is_narrow());
+        assert_eq!(Ratio::of(&[]), None);
+        assert_eq!(Ratio::of(&[Repeated::InPairs(Vec::new())]), None);
+        assert_eq!(Ratio::of(&[Repeated::Apart(vec![1.0], vec![0.0])]), None);
+    }
+
+    /// Normal noise of 3 % and 15 %, eight repetitions each: the same file system is called faster or slower in at most
+    /// 2 of 100 trials, and one that is a fifth slower is found in at least 90 of 100 where the noise is small.
+    #[test]
+    fn chance_is_seldom_taken_for_a_difference() {
+        let mut rng = Rng::new(7);
+        let mut says = |middle: f64, share: f64| {
+            let mut claims = 0;
+            for _ in 0..100 {
+                let a = noisy(&mut rng, 8, middle, share);
+                let b = noisy(&mut rng, 8, 100.0, share);
+                let says = ratio(Repeated::Apart(a, b)).says();
+                claims += usize::from(matches!(says, Says::Faster | Says::Slower));
+            }
+            claims
+        };
+        assert!(says(100.0, 0.03) <= 2);
+        assert!(says(100.0, 0.15) <= 2);
+        assert!(says(80.0, 0.03) >= 90);
+    }
+
+    #[test]
+    fn what_is_known_to_be_near_is_the_same() {
+        let same = ratio(Repeated::InPairs(vec![(100.5, 100.0); 3]));
+        assert_eq!(same.says(), Says::Same);
+        let same = ratio(Repeated::InPairs(vec![
+            (98.0, 100.0),
+            (101.0, 100.0),
+            (100.0, 100.0),
+        ]));
+        assert_eq!(same.says(), Says::Same);
+    }
+}
