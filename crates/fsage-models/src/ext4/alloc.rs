@@ -6,7 +6,7 @@ use super::cache::Own;
 use super::groups::average_class;
 use super::pieces::{self, order_of};
 use super::tree::Goal;
-use super::{Ext4, Kind, STREAM_REQUEST};
+use super::{Ext4, Kind};
 use std::cmp::Ordering;
 
 /// Blocks that are set aside for small files at once.
@@ -173,7 +173,7 @@ impl Ext4 {
     fn service(&self, request: &Request) -> Service {
         let end = request.logical + request.blocks;
         let size = request.size.div_ceil(self.geometry.block_bytes) as u32;
-        if end.max(size) <= STREAM_REQUEST {
+        if end.max(size) <= self.params.stream_request {
             Service::Shared
         } else if end != size || request.is_open {
             Service::Stream

@@ -41,7 +41,7 @@ impl Meta for TreeBlocks<'_> {
     }
 
     fn give_back(&mut self, block: u32) {
-        self.fs.forgot_tree_block(self.inode, block);
+        self.fs.forgot_tree_block(block);
         self.fs.free(block, 1);
     }
 }

@@ -104,23 +104,17 @@ impl Ext4 {
     }
 
     /// A block of the tree is gone.
-    pub(super) fn forgot_tree_block(&mut self, slot: u32, block: u32) {
-        let id = Ext4::tree_id(&self.inodes[slot as usize], block);
+    pub(super) fn forgot_tree_block(&mut self, block: u32) {
+        let id = self.device_buffer(block).id;
         self.told.tell(Io::Forget(id));
     }
 
-    fn tree_id(inode: &Inode, block: u32) -> BufferId {
-        BufferId::Pointers {
-            ino: inode.ino.into(),
-            index: block,
-        }
-    }
-
-    /// The blocks of the tree that lead to a block, the outermost first.
+    /// The blocks of the tree that lead to a block, the outermost first. They are not the file's: `fsync` leaves them to
+    /// the journal.
     fn tree_buffers(&self, inode: &Inode, lbn: u32) -> [Option<Buffer>; 3] {
         let mut buffers = [None; 3];
         for (buffer, block) in buffers.iter_mut().zip(inode.tree.way(lbn)) {
-            *buffer = Some(self.buffer(Ext4::tree_id(inode, block), Some(block)));
+            *buffer = Some(self.device_buffer(block));
         }
         buffers
     }

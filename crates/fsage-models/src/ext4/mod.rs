@@ -68,8 +68,6 @@ use hash::Keys;
 use std::num::NonZeroU32;
 use tree::Tree;
 
-/// Files of up to so many blocks share what is set aside.
-const STREAM_REQUEST: u32 = 16;
 /// Files have at most so many blocks.
 const MOST_BLOCKS: u64 = u32::MAX as u64;
 /// Blocks that are kept free for what counters do not tell, a processor.

@@ -91,6 +91,13 @@ pub const KEYS: &[Key] = &[
     )
     .within(1, MOST_CPUS as u64),
     Key::flag("rotational", false, "the device says that it rotates"),
+    Key::number(
+        "stream_req",
+        "blocks",
+        "16",
+        "up to which files are small, and share preallocations: `mb_stream_req` of the kernel",
+    )
+    .within(0, u32::MAX as u64),
     Key::text(
         "from",
         "image",
@@ -147,6 +154,8 @@ pub struct Params {
     pub cpus: u32,
     /// The device says that it rotates.
     pub rotational: bool,
+    /// Blocks up to which files share preallocations.
+    pub stream_request: u32,
     /// Seed of the hash of names: the bytes of a UUID.
     pub hash_seed: [u8; 16],
     /// The image that it begins with, which decides sizes and the seed.
@@ -168,6 +177,7 @@ impl Default for Params {
             sync: SyncPolicy::Day,
             cpus: 2,
             rotational: false,
+            stream_request: 16,
             hash_seed: [
                 0x66, 0x73, 0x61, 0x67, 0x65, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 1,
             ],
@@ -242,6 +252,12 @@ impl Params {
                     }
                 }
                 "rotational" => params.rotational = setting.flag()?,
+                "stream_req" => {
+                    params.stream_request = match u32::try_from(setting.number()?) {
+                        Ok(blocks) => blocks,
+                        Err(_) => return Err(setting.bad(format!("0 to {}", u32::MAX))),
+                    }
+                }
                 "hash_seed" => {
                     let uuid = parse_uuid(setting.word()?);
                     params.hash_seed = uuid.ok_or_else(|| {
