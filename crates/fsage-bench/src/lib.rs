@@ -27,6 +27,6 @@ pub use benchmark::{Benchmark, Case, LeftOut, Site, Unsuited};
 pub use measurement::{Measurement, Requests};
 pub use ratio::{Ratio, Repeated, Says};
 pub use run::{Entrant, Progress, Repetitions, Results, Stand, run, run_in_turn, turns};
-pub use simulated::{DriveTooSmall, FlashFacts, Simulated, SimulatedStand};
+pub use simulated::{DriveTooSmall, FlashFacts, Simulated, SimulatedStand, direct_read};
 pub use statistics::{Interval, Summary, median_ranks};
 pub use subject::{BenchError, DirKey, FileKey, Part, Subject};

@@ -7,8 +7,8 @@
 //! **The clock** is `CLOCK_MONOTONIC`, the processor's that of the thread that asks. Both stand still while the subject
 //! does something that a benchmark does not ask for, such as looking whether a file was ever written.
 //!
-//! **Caches.** Data go through the page cache: `O_DIRECT` is not used, because it changes what is measured (no
-//! read-ahead, no delayed allocation). [`Real::cache_method`] tells how the cache is emptied.
+//! **Caches.** Data go through the page cache: `O_DIRECT` is used only where a benchmark asks for direct reads, because it
+//! changes what is measured (no read-ahead, no delayed allocation). [`Real::cache_method`] tells how the cache is emptied.
 
 mod extents;
 pub mod free_map;
@@ -37,12 +37,15 @@ use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// The longest call, whatever is asked for: 513 slices of [`Content`], under the system's limit of 1024.
 const LONGEST_CALL_BYTES: u64 = 512 * CHUNK;
 /// This share of the free space is left alone on a file system of one's own: metadata take some of it.
 const METADATA_SHARE: u64 = 64;
+/// What direct reads are multiples of, in the file and in memory.
+const DIRECT_BYTES: u64 = 4096;
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
 /// Asked before every operation whether to stop.
@@ -341,6 +344,22 @@ impl Real {
             .map_err(|errno| self.failed(path, call, errno))
     }
 
+    /// The path of a file of which a part is to be read.
+    fn written(&mut self, key: FileKey, part: Part) -> Result<PathBuf, BenchError> {
+        go_on(self.options.stop.as_ref())?;
+        if self.file_with(key, part)?.unwritten_bytes.is_none() {
+            self.aside(Real::look_for_unwritten)?;
+        }
+        let file = self.file(key)?;
+        match file.unwritten_bytes {
+            Some(unwritten_bytes @ 1..) => Err(BenchError::Unwritten {
+                path: self.shown.join(&file.path),
+                unwritten_bytes,
+            }),
+            _ => Ok(file.path.clone()),
+        }
+    }
+
     /// Looks at every file that was not looked at yet, how much of it was allocated and never written.
     fn look_for_unwritten(&mut self) -> Result<(), BenchError> {
         if self
@@ -460,23 +479,12 @@ impl Subject for Real {
     }
 
     fn read(&mut self, key: FileKey, part: Part) -> Result<(), BenchError> {
-        go_on(self.options.stop.as_ref())?;
-        if self.file_with(key, part)?.unwritten_bytes.is_none() {
-            self.aside(Real::look_for_unwritten)?;
-        }
+        let path = self.written(key, part)?;
         let call_bytes = call_bytes(part).min(part.bytes);
         if (self.buffer.len() as u64) < call_bytes {
             // The system gives memory only when it is written to.
             self.aside(|real| real.buffer.resize(call_bytes as usize, 1));
         }
-        let file = self.file(key)?;
-        if let Some(unwritten_bytes @ 1..) = file.unwritten_bytes {
-            return Err(BenchError::Unwritten {
-                path: self.shown.join(&file.path),
-                unwritten_bytes,
-            });
-        }
-        let path = file.path.clone();
         let opened = self.open(&path, OFlags::RDONLY)?;
         let (mut at, end) = (part.offset, part.offset + part.bytes);
         while at < end {
@@ -492,6 +500,47 @@ impl Subject for Real {
             }
         }
         Ok(())
+    }
+
+    /// A thread for each call that is at work. Their processor time is not counted.
+    fn read_direct(&mut self, parts: &[(FileKey, Part)], depth: usize) -> Result<(), BenchError> {
+        let mut opened: Vec<(FileKey, PathBuf, OwnedFd)> = Vec::new();
+        let mut reads = Vec::new();
+        let mut longest = 0;
+        for &(key, part) in parts {
+            let path = self.written(key, part)?;
+            if opened.last().is_none_or(|(last, ..)| *last != key) {
+                let flags = OFlags::RDONLY | OFlags::DIRECT;
+                let file = self.open(&path, flags)?;
+                opened.push((key, path, file));
+            }
+            let end = part.offset + part.bytes;
+            let step = call_bytes(part).next_multiple_of(DIRECT_BYTES);
+            longest = longest.max(step);
+            let offsets = (part.offset..end).step_by(step as usize);
+            reads.extend(offsets.map(|at| (opened.len() - 1, at, step.min(end - at))));
+        }
+        let next = AtomicUsize::new(0);
+        let read_all = || {
+            let mut room = vec![1_u8; (longest + DIRECT_BYTES) as usize];
+            let first = room.as_ptr().align_offset(DIRECT_BYTES as usize);
+            while let Some(&(file, at, bytes)) = reads.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let bytes = bytes.next_multiple_of(DIRECT_BYTES) as usize;
+                let buffer = &mut room[first..first + bytes];
+                retry_on_intr(|| pread(&opened[file].2, &mut *buffer, at))
+                    .map_err(|errno| (file, errno))?;
+            }
+            Ok(())
+        };
+        let threads = depth.clamp(1, reads.len().max(1));
+        let done: Result<(), (usize, Errno)> = std::thread::scope(|scope| {
+            let readers: Vec<_> = (0..threads).map(|_| scope.spawn(read_all)).collect();
+            let ended = readers.into_iter().map(|reader| reader.join());
+            ended
+                .map(|result| result.expect("a reader does not panic"))
+                .collect()
+        });
+        done.map_err(|(file, errno)| self.failed(&opened[file].1, "read", errno))
     }
 
     /// With the same data as before: no truncation, no sync. A file system that never writes in place (btrfs) puts them

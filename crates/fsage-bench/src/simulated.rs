@@ -9,9 +9,9 @@ use crate::measurement::Requests;
 use crate::run::Stand;
 use crate::subject::{BenchError, DirKey, FileKey, Part, Subject};
 use fsage_core::io::{AnyHosted, Hosted, Io};
-use fsage_core::{DirId, FileId, FileKind, Op, Outcome, Rng};
+use fsage_core::{DirId, FileId, FileKind, Layout, Op, Outcome, Rng};
 use fsage_disk::{Device, Disk, FlashDevice, FlashDrive, SECTOR_BYTES, Spread};
-use fsage_host::{Host, HostParams};
+use fsage_host::{DirectRead, Host, HostParams};
 use fsage_metrics::LayoutScore;
 use serde::Serialize;
 use std::fmt;
@@ -163,6 +163,37 @@ fn done(outcome: Outcome) -> Result<(), BenchError> {
     }
 }
 
+/// A call that reads a part of a file past the cache: whole blocks, and the pointers that lead to them.
+pub fn direct_read(
+    fs: &(impl Hosted + ?Sized),
+    file: FileId,
+    offset: u64,
+    bytes: u64,
+) -> DirectRead {
+    let block_bytes = u64::from(fs.block_bytes());
+    let end = (offset + bytes).div_ceil(block_bytes) as u32;
+    let mut lbn = (offset / block_bytes) as u32;
+    let mut call = DirectRead::default();
+    while lbn < end {
+        let map = fs.block_map(file, lbn);
+        let Some(buffer) = map.buffer else {
+            lbn += 1;
+            continue;
+        };
+        let pointers = map.pointers.into_iter().flatten();
+        call.needs.extend(pointers.map(Io::Need));
+        let blocks = (map.following + 1).min(end - lbn);
+        let bytes = u64::from(blocks - 1) * block_bytes + u64::from(buffer.bytes);
+        match call.ranges.last_mut() {
+            Some((start, length)) if *start + *length == buffer.start_bytes => *length += bytes,
+            _ => call.ranges.push((buffer.start_bytes, bytes)),
+        }
+        lbn += blocks;
+    }
+    call.needs.dedup();
+    call
+}
+
 /// The parts of a range that single calls move.
 fn calls(part: Part) -> impl Iterator<Item = (u64, u64)> {
     let end = part.offset + part.bytes;
@@ -256,6 +287,27 @@ impl<F: Hosted + ?Sized, D: Device> Subject for Simulated<F, D> {
         host.execute(fs.told());
         fs.told().clear();
         host.call();
+        self.follow_syncs()
+    }
+
+    fn read_direct(&mut self, parts: &[(FileKey, Part)], depth: usize) -> Result<(), BenchError> {
+        let mut reads = Vec::new();
+        let mut opened = None;
+        for &(file, part) in parts {
+            let (id, _) = self.inode(file)?;
+            let mut needs = Vec::new();
+            if opened.replace(file) != Some(file) {
+                self.host.call();
+                self.fs.look_up(id, &mut needs);
+            }
+            for (offset, bytes) in calls(part) {
+                let mut read = direct_read(&*self.fs, id, offset, bytes);
+                needs.append(&mut read.needs);
+                read.needs = std::mem::take(&mut needs);
+                reads.push(read);
+            }
+        }
+        self.host.read_direct(reads, depth);
         self.follow_syncs()
     }
 
@@ -483,6 +535,35 @@ pub struct FlashFacts {
     pub write_amplification: f64,
 }
 
+impl FlashFacts {
+    /// Of a file system that begins at a sector of a device; nothing without files.
+    pub fn of(
+        fs: &(impl Layout + ?Sized),
+        flash: &FlashDevice,
+        start_sector: u64,
+    ) -> Option<FlashFacts> {
+        let start_bytes = start_sector * SECTOR_BYTES;
+        let mut spread = Spread::default();
+        fs.visit_files(&mut |file| {
+            if file.kind == FileKind::Regular {
+                let data = file.extents.unwrap_or_default().iter();
+                let data = data.filter(|extent| extent.is_placed_data());
+                let pages = data.flat_map(|extent| {
+                    let first = (start_bytes + extent.physical_bytes) / PAGE_BYTES;
+                    let end = start_bytes + extent.physical_bytes + extent.length_bytes;
+                    first..end.div_ceil(PAGE_BYTES)
+                });
+                flash.add_spread(&mut spread, pages, WINDOW_PAGES);
+            }
+        });
+        Some(FlashFacts {
+            die_balance: spread.die_balance()?,
+            page_use: spread.page_use()?,
+            write_amplification: flash.flash_counters().write_amplification()?,
+        })
+    }
+}
+
 /// Pages of a window: 1 MB.
 const WINDOW_PAGES: usize = 256;
 /// Bytes of a page of the map.
@@ -506,26 +587,7 @@ impl SimulatedStand<'_> {
             return None;
         };
         let start_sector = self.disk.partition().first_sector;
-        let flash = self.filled(drive, start_sector);
-        let start_bytes = start_sector * SECTOR_BYTES;
-        let mut spread = Spread::default();
-        self.fs.visit_files(&mut |file| {
-            if file.kind == FileKind::Regular {
-                let data = file.extents.unwrap_or_default().iter();
-                let data = data.filter(|extent| extent.is_placed_data());
-                let pages = data.flat_map(|extent| {
-                    let first = (start_bytes + extent.physical_bytes) / PAGE_BYTES;
-                    let end = start_bytes + extent.physical_bytes + extent.length_bytes;
-                    first..end.div_ceil(PAGE_BYTES)
-                });
-                flash.add_spread(&mut spread, pages, WINDOW_PAGES);
-            }
-        });
-        Some(FlashFacts {
-            die_balance: spread.die_balance()?,
-            page_use: spread.page_use()?,
-            write_amplification: flash.flash_counters().write_amplification()?,
-        })
+        FlashFacts::of(self.fs, self.filled(drive, start_sector), start_sector)
     }
 
     /// A flash device with the file system on it.

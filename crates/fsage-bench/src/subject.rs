@@ -95,6 +95,13 @@ pub trait Subject {
     /// No such file; data that were never written; a system call failed.
     fn read(&mut self, file: FileKey, part: Part) -> Result<(), BenchError>;
 
+    /// Reads parts of files past all caches, with up to `depth` calls at work at the same time. Offsets are multiples
+    /// of 4 KB.
+    ///
+    /// # Errors
+    /// No such file; data that were never written; a system call failed.
+    fn read_direct(&mut self, parts: &[(FileKey, Part)], depth: usize) -> Result<(), BenchError>;
+
     /// Opens a file, writes over a part of it in place, and closes it.
     ///
     /// # Errors
@@ -202,6 +209,10 @@ impl<S: Subject + ?Sized> Subject for &mut S {
 
     fn read(&mut self, file: FileKey, part: Part) -> Result<(), BenchError> {
         (**self).read(file, part)
+    }
+
+    fn read_direct(&mut self, parts: &[(FileKey, Part)], depth: usize) -> Result<(), BenchError> {
+        (**self).read_direct(parts, depth)
     }
 
     fn overwrite(&mut self, file: FileKey, part: Part) -> Result<(), BenchError> {

@@ -93,6 +93,13 @@ impl Subject for TestSubject {
         self.part("read", file, part)
     }
 
+    fn read_direct(&mut self, parts: &[(FileKey, Part)], depth: usize) -> Result<(), BenchError> {
+        for &(file, part) in parts {
+            self.part(&format!("read {depth} at once:"), file, part)?;
+        }
+        Ok(())
+    }
+
     fn overwrite(&mut self, file: FileKey, part: Part) -> Result<(), BenchError> {
         self.part("overwrite", file, part)
     }

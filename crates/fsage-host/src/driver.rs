@@ -72,9 +72,14 @@ impl<D: Device> Driver<D> {
         done.is_some()
     }
 
-    /// The first buffer of a request that is complete by now; the oldest first. The device decides first what it
-    /// had to decide before now.
-    pub fn completed(&mut self) -> Option<u32> {
+    /// The first buffer of a request, by its label.
+    pub fn first_buffer(tag: u64) -> u32 {
+        tag as u32
+    }
+
+    /// The label of a request that is complete by now; the oldest first. The device decides first what it had to decide
+    /// before now.
+    pub fn completed(&mut self) -> Option<u64> {
         while self
             .queue
             .next_start_ns()
@@ -87,7 +92,7 @@ impl<D: Device> Driver<D> {
             return None;
         }
         self.served.pop();
-        Some(tag as u32)
+        Some(tag)
     }
 
     /// Waits for a request that is in flight, and tells how long, in nanoseconds.

@@ -21,6 +21,8 @@ pub struct Host<D: Device> {
     /// The block of a file that the process is reading.
     pub(crate) asked: Option<u32>,
     superblock: Vec<Io>,
+    /// Requests of each direct read that are not complete.
+    direct_reads: Vec<Vec<u64>>,
     /// Something was changed since the last sync.
     changed: bool,
     cpu_ns: u64,
@@ -28,6 +30,22 @@ pub struct Host<D: Device> {
     start_sector: u64,
     recording: bool,
     recorded: Vec<IoRequest>,
+}
+
+/// A system call that reads past the cache.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DirectRead {
+    /// Buffers that must be in the cache to know where the data lie.
+    pub needs: Vec<Io>,
+    /// First byte and length in bytes of each range.
+    pub ranges: Vec<(u64, u64)>,
+}
+
+/// A range in requests of at most so many bytes.
+fn in_requests(start: u64, bytes: u64, most: u64) -> impl Iterator<Item = (u64, u64)> {
+    let end = start + bytes;
+    let requests = (0..bytes.div_ceil(most)).map(move |i| start + i * most);
+    requests.map(move |at| (at, most.min(end - at)))
 }
 
 /// A request to the device, as the host issued it.
@@ -74,6 +92,7 @@ impl<D: Device> Host<D> {
             scratch: Vec::new(),
             asked: None,
             superblock: Vec::new(),
+            direct_reads: Vec::new(),
             changed: false,
             cpu_ns: 0,
             next_sync_ns: params.sync_interval_ns,
@@ -206,6 +225,17 @@ impl<D: Device> Host<D> {
         }
     }
 
+    /// Trims ranges, first byte and length of each, as far as they are whole blocks; the process waits for them.
+    pub fn trim(&mut self, ranges: impl IntoIterator<Item = (u64, u64)>) {
+        let most = u64::from(u32::MAX / 2) / SECTOR_BYTES * SECTOR_BYTES;
+        for (start, bytes) in ranges {
+            for (at, bytes) in in_requests(start, bytes, most) {
+                self.driver.start(Access::Trim, at, bytes, NONE);
+            }
+        }
+        self.wait_idle();
+    }
+
     /// Waits for all requests in flight.
     pub fn wait_idle(&mut self) {
         while self.wait_for_any() {}
@@ -330,6 +360,34 @@ impl<D: Device> Host<D> {
         }
     }
 
+    /// Reads past the cache, as a program does that keeps up to `depth` direct reads at work. Each of `calls` is one,
+    /// with what its system call needs first, and then its ranges: first byte, from the start of the file system, and
+    /// length. Requests of one call go together; the process waits until all are complete.
+    pub fn read_direct(&mut self, calls: impl IntoIterator<Item = DirectRead>, depth: usize) {
+        let most = u64::from(self.params.max_transfer_bytes);
+        for call in calls {
+            self.wait_for_direct_reads(depth.max(1) - 1);
+            self.call();
+            self.execute(&call.needs);
+            let ranges = call.ranges.into_iter();
+            let requests = ranges.flat_map(|(start, bytes)| in_requests(start, bytes, most));
+            let tags = requests.map(|(at, bytes)| self.start(Access::Read, at, bytes, NONE, true));
+            let tags = tags.collect();
+            self.direct_reads.push(tags);
+        }
+        self.wait_for_direct_reads(0);
+    }
+
+    /// Waits until no more than so many direct reads are at work.
+    fn wait_for_direct_reads(&mut self, most: usize) {
+        loop {
+            self.direct_reads.retain(|tags| !tags.is_empty());
+            if self.direct_reads.len() <= most || !self.wait_for_any() {
+                return;
+            }
+        }
+    }
+
     /// The buffers of two ranges change places.
     fn swap(&mut self, [one, other]: [u64; 2], bytes: u64) {
         let mut swapped = Vec::new();
@@ -355,12 +413,9 @@ impl<D: Device> Host<D> {
         // Where the device takes several, they go together.
         let together = self.driver.takes_several();
         let mut tags = Vec::new();
-        let mut at = start_bytes;
-        while at < end_bytes {
-            let bytes = most.min(end_bytes - at);
+        for (at, bytes) in in_requests(start_bytes, bytes, most) {
             tags.push(self.start(access, at, bytes, NONE, wait));
-            at += bytes;
-            if wait && (!together || at >= end_bytes) {
+            if wait && (!together || at + bytes >= end_bytes) {
                 for tag in tags.drain(..) {
                     self.wait_for(tag);
                 }
@@ -507,8 +562,11 @@ impl<D: Device> Host<D> {
 
     /// Takes notice of what is complete by now.
     pub(crate) fn settle(&mut self) {
-        while let Some(first) = self.driver.completed() {
-            let mut slot = first;
+        while let Some(tag) = self.driver.completed() {
+            for tags in &mut self.direct_reads {
+                tags.retain(|&at_work| at_work != tag);
+            }
+            let mut slot = Driver::<D>::first_buffer(tag);
             while slot != NONE {
                 let next = self.cache.entry(slot).next_in_request;
                 self.cache.end(slot);

@@ -36,7 +36,7 @@ mod read;
 mod window;
 
 pub use counters::HostCounters;
-pub use host::{Host, IoRequest};
+pub use host::{DirectRead, Host, IoRequest};
 pub use params::{Cpu, FlushClustering, HostError, HostParams, Metadata, ReadAhead};
 pub use presets::PRESETS;
 pub use raw::{RawThroughput, raw_throughput};

@@ -9,6 +9,7 @@
 //! | [`tpcb`] | random records of a database, read and written back | Seltzer et al. 1995 |
 //! | [`bbs`] | articles of a bulletin board: read, written, removed | Cheng et al. |
 //! | [`free_space`] | create and read where only the free map is aged | Seltzer et al. 1995 |
+//! | [`sqlite_scan`] | a database that grew beside another file, read from end to end | Jun and others 2024 |
 //! | [`applications`] | unpack and remove sources, compile, clean | Ganger, Kaashoek 1997 |
 
 pub mod applications;
@@ -18,6 +19,7 @@ pub mod hot_files;
 pub mod large_file;
 pub mod sequential;
 pub mod small_file;
+pub mod sqlite_scan;
 pub mod tpcb;
 
 pub use applications::Applications;
@@ -25,12 +27,13 @@ pub use bbs::Bbs;
 pub use hot_files::HotFiles;
 pub use large_file::LargeFile;
 pub use sequential::{Directories, FileCount, Forced, Sequential, Step};
+pub use sqlite_scan::SqliteScan;
 pub use tpcb::TpcB;
 
 use crate::benchmark::Benchmark;
 
 /// Every benchmark, in the order in which they are listed and run.
-pub const ALL: [&dyn Benchmark; 12] = [
+pub const ALL: [&dyn Benchmark; 13] = [
     &sequential::SEQUENTIAL,
     &sequential::SEQUENTIAL_1995,
     &hot_files::HOT_FILES,
@@ -43,6 +46,7 @@ pub const ALL: [&dyn Benchmark; 12] = [
     &small_file::SMALL_FILE_1997,
     &large_file::LARGE_FILE_1997,
     &applications::APPLICATIONS,
+    &sqlite_scan::SQLITE_SCAN,
 ];
 
 /// The benchmark of that name.
