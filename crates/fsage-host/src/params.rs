@@ -46,6 +46,9 @@ pub struct HostParams {
     /// Time from one call of sync by the system to the next, in nanoseconds; 0: it never calls.
     #[serde(default = "sync_interval_ns")]
     pub sync_interval_ns: u64,
+    /// Time from one trim of all free space to the next while a device ages, in nanoseconds; 0: nothing is trimmed.
+    #[serde(default)]
+    pub trim_interval_ns: u64,
     /// Scheduler of the driver's queue, by name.
     #[serde(default = "scheduler_name")]
     pub scheduler: String,
@@ -219,6 +222,7 @@ impl HostParams {
         within("read_ahead_bytes", window, 4096..=64 << 20)?;
         within("queue_depth", self.queue_depth.into(), 1..=65_536)?;
         within("sync_interval_ns", self.sync_interval_ns, INTERVAL_NS)?;
+        within("trim_interval_ns", self.trim_interval_ns, INTERVAL_NS)?;
         if scheduler::by_name(&self.scheduler).is_none() {
             let names = scheduler::ALL.map(Scheduler::name).join(", ");
             let message = format!("expected one of {names}; found {}", self.scheduler);

@@ -7,9 +7,7 @@ use crate::stamps::Stamps;
 use crate::target::Target;
 use fsage_core::io::Hosted;
 use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo};
-use fsage_core::{
-    Event, EventSource, Inconsistency, Io, Op, OpCounts, SinkError, StateError, Verb,
-};
+use fsage_core::{Event, EventSource, Inconsistency, Op, OpCounts, SinkError, StateError, Verb};
 use fsage_metrics::block_map::FrameChanges;
 use fsage_metrics::{Kept, Measures, Recorder, Recording, measure_and};
 use fsage_models::AnyModel;
@@ -59,9 +57,18 @@ pub type TakeRealSnapshot =
 pub type MeasureAnew =
     Box<dyn FnMut(u32, &Measures, &Directory) -> Result<Measures, SinkError> + Send>;
 
-/// Told of a model after every operation, with the time of the workload, what operations did to buffers; it empties the
-/// list.
-pub type FollowIo = Box<dyn FnMut(Option<i64>, &mut Vec<Io>) + Send>;
+/// Told of a model after every operation and at the end of every day. It empties the list of what was done to buffers.
+pub type FollowIo = Box<dyn FnMut(Followed<'_>) + Send>;
+
+/// What a follower is told of.
+pub struct Followed<'a> {
+    /// The time of the workload, in nanoseconds.
+    pub t_ns: Option<i64>,
+    /// The operation; none at the end of a day.
+    pub op: Option<&'a Op>,
+    /// The model, which has done it.
+    pub fs: &'a mut dyn Hosted,
+}
 
 /// Snapshots at the end of days.
 struct Snapshots {
@@ -350,7 +357,11 @@ impl Aging {
         }
         self.target.end_day();
         if let (Some(follow), Some(hosted)) = (&mut self.follow_io, self.target.as_hosted()) {
-            follow(self.t_ns, hosted.told());
+            follow(Followed {
+                t_ns: self.t_ns,
+                op: None,
+                fs: hosted,
+            });
         }
         if self.check_days {
             self.target
@@ -546,7 +557,11 @@ pub fn apply_to_model(
             stamps.applied(event, outcome, fs);
         }
         if let (Some(follow), Some(hosted)) = (follow_io.as_deref_mut(), fs.as_hosted()) {
-            follow(event.t_ns, hosted.told());
+            follow(Followed {
+                t_ns: event.t_ns,
+                op: Some(op),
+                fs: hosted,
+            });
         }
         match outcome {
             Ok(outcome) => counts.count(op, outcome, |file| fs.file_size(file)),

@@ -16,7 +16,7 @@ mod target;
 
 pub use control::{Control, control_workload};
 pub use engine::{
-    Aging, Day, DayEnds, FollowIo, MeasureAnew, Progress, ReplayError, TakeRealSnapshot,
+    Aging, Day, DayEnds, FollowIo, Followed, MeasureAnew, Progress, ReplayError, TakeRealSnapshot,
     TakeSnapshot, apply_to_model, replay,
 };
 pub use hot_files::{HotFile, HotFiles, in_directory_order};

@@ -1,7 +1,7 @@
 //! The aged models of a run, made again: a run keeps results and no state of a model, and the same workload gives the
 //! same model to the last block.
 
-use super::life::Life;
+use super::life::{Life, Lived};
 use super::{each_event, model_control, replay_all};
 use crate::days::{self, DayRow};
 use crate::error::{Context, bail};
@@ -10,7 +10,7 @@ use crate::run_folder::{Manifest, TargetFacts};
 use crate::watch::Watch;
 use fsage_core::io::AnyHosted;
 use fsage_core::{Event, EventSource, FileId, Op, SinkError, WorkloadHeader};
-use fsage_disk::{FlashDevice, FlashDrive};
+use fsage_disk::FlashDrive;
 use fsage_host::HostParams;
 use fsage_metrics::{Metric, files, layout_score};
 use fsage_target::{Aging, HotFile, HotFiles, Target, TargetSpec, in_directory_order};
@@ -35,7 +35,7 @@ pub struct AgedModel {
     /// The same files on the control, in the order in which they are read there.
     pub control_hot_files: Vec<FileId>,
     /// The flash device that the aged one lived on.
-    pub device: Option<Box<FlashDevice>>,
+    pub lived: Option<Box<Lived>>,
     /// No file or directory of either ever had this number, or a higher one.
     pub first_free_id: u64,
 }
@@ -81,7 +81,7 @@ pub fn models(
         interrupt::go_on()?;
         let target = aging.into_target();
         let mut model = with_control(spec, target, &hot_files, highest_id, ui)?;
-        model.device = life.and_then(Life::end).map(Box::new);
+        model.lived = life.and_then(Life::end).map(Box::new);
         models.push(model);
     }
     Ok(Again { models, hot_files })
@@ -163,7 +163,7 @@ fn with_control(
         control,
         hot_files,
         control_hot_files,
-        device: None,
+        lived: None,
         first_free_id,
     })
 }

@@ -1,15 +1,70 @@
 //! The life of a flash device below a model that is aged: every write of the workload goes through its page map.
 //!
 //! The model says what its operations do to buffers, a host does that at the times of the workload, and the device
-//! decides where pages lie. What comes of it is the device as it is when the workload ends.
+//! decides where pages lie. What is synced by the workload is written then, and free space is trimmed as often as the
+//! host does so. What comes of it is the device as it is when the workload ends, and what was to be seen of it every
+//! day.
 
+use fsage_bench::FlashFacts;
+use fsage_core::Op;
+use fsage_core::io::Hosted;
 use fsage_disk::{FlashDevice, FlashDrive, SECTOR_BYTES};
 use fsage_host::{Host, HostParams};
-use fsage_target::Aging;
+use fsage_target::{Aging, Followed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A device and a host that follow an aging.
-pub struct Life(Arc<Mutex<Option<Host<FlashDevice>>>>);
+pub struct Life(Arc<Mutex<Option<Living>>>);
+
+/// What came of a life.
+pub struct Lived {
+    /// The device at the end, with everything written that was in memory.
+    pub device: FlashDevice,
+    /// Where pages of files lay at the end of every day with files.
+    pub days: Vec<FlashFacts>,
+}
+
+struct Living {
+    host: Host<FlashDevice>,
+    days: Vec<FlashFacts>,
+    first_ns: Option<i64>,
+    trim_interval_ns: u64,
+    next_trim_ns: u64,
+}
+
+impl Living {
+    fn follow(&mut self, followed: Followed<'_>) {
+        let Followed { t_ns, op, fs } = followed;
+        if let Some(t_ns) = t_ns {
+            let since = t_ns.saturating_sub(*self.first_ns.get_or_insert(t_ns));
+            self.host.idle_until(u64::try_from(since).unwrap_or(0));
+        }
+        let synced = match op {
+            Some(&Op::Fsync { file }) => fs.buffers_of(file),
+            _ => None,
+        };
+        match synced {
+            Some(ino) => self.host.fsync(ino, fs.told()),
+            None => self.host.execute(fs.told()),
+        }
+        match op {
+            Some(Op::Sync) => self.host.sync(),
+            Some(_) => {}
+            None => self.end_day(fs),
+        }
+        fs.told().clear();
+    }
+
+    fn end_day(&mut self, fs: &dyn Hosted) {
+        if self.trim_interval_ns > 0 && self.host.now_ns() >= self.next_trim_ns {
+            self.next_trim_ns = self.host.now_ns() + self.trim_interval_ns;
+            let mut free = Vec::new();
+            fs.visit_free(&mut |run| free.push((run.start_bytes, run.length_bytes)));
+            self.host.trim(free);
+        }
+        self.days.extend(FlashFacts::of(fs, self.host.device(), 0));
+    }
+}
 
 impl Life {
     /// Follows a model from its beginning; nothing if it is larger than the device, or no host runs it.
@@ -19,35 +74,32 @@ impl Life {
             if fs.geometry().size_bytes > drive.sectors() * SECTOR_BYTES {
                 return None;
             }
-            let host = Host::new(params, FlashDevice::new(drive), 0, fs.block_bytes());
-            let shared = Arc::new(Mutex::new(Some(host)));
+            let living = Living {
+                host: Host::new(params, FlashDevice::new(drive), 0, fs.block_bytes()),
+                days: Vec::new(),
+                first_ns: None,
+                trim_interval_ns: params.trim_interval_ns,
+                next_trim_ns: params.trim_interval_ns,
+            };
+            let shared = Arc::new(Mutex::new(Some(living)));
             life = Some(Life(Arc::clone(&shared)));
-            let mut first_ns = None;
-            Some(Box::new(move |t_ns, io| {
-                let mut host = shared.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some(host) = host.as_mut() {
-                    if let Some(t_ns) = t_ns {
-                        let since = t_ns.saturating_sub(*first_ns.get_or_insert(t_ns));
-                        host.idle_until(u64::try_from(since).unwrap_or(0));
-                    }
-                    host.execute(io);
+            Some(Box::new(move |followed| {
+                let mut living = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(living) = living.as_mut() {
+                    living.follow(followed);
                 }
-                io.clear();
             }))
         });
         life
     }
 
-    /// The device at the end, with everything written that was in memory.
-    pub fn end(self) -> Option<FlashDevice> {
-        let mut host = self
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()?;
+    /// What came of it.
+    pub fn end(self) -> Option<Lived> {
+        let living = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Living { mut host, days, .. } = living?;
         host.sync();
         let mut device = host.into_device();
         device.rest();
-        Some(device)
+        Some(Lived { device, days })
     }
 }

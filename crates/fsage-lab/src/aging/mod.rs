@@ -3,7 +3,7 @@
 pub(crate) mod again;
 mod apart;
 pub(crate) mod control;
-mod life;
+pub(crate) mod life;
 mod origins;
 pub(crate) mod real;
 mod snapshots;

@@ -2,13 +2,13 @@
 
 use super::results::State;
 use crate::aging::control::control_image;
+use crate::aging::life::Lived;
 use crate::error::Context;
 use crate::tree_table;
 use fsage_bench::real::{ExistingFile, RealPlace};
 use fsage_core::io::AnyHosted;
 use fsage_core::{FileId, FileKind, Layout, names};
 use fsage_data::SnapshotFile;
-use fsage_disk::FlashDevice;
 use fsage_real::directory::{Content, What};
 use fsage_real::loop_image::LoopOptions;
 use fsage_real::{Place, RealSpec};
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 /// A state of a target, before any benchmark.
 pub enum Ground {
     /// A model, with its hot files in the order in which they are read, and the flash device that it lived on.
-    Model(Box<dyn AnyHosted>, Vec<FileId>, Option<Box<FlashDevice>>),
+    Model(Box<dyn AnyHosted>, Vec<FileId>, Option<Box<Lived>>),
     /// A real file system, with the same.
     Real(RealPlace, Vec<ExistingFile>),
 }

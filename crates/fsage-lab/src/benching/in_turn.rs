@@ -186,7 +186,7 @@ fn run_group(
             left_out: ready.left_out,
             caches: Some(ready.caches),
             free_map_off_percent: ready.free_map_off_percent,
-            flash: None,
+            ..Outcome::default()
         });
     }
     Ok(outcomes)

@@ -3,7 +3,7 @@
 use super::grounds::{self, Files, Ground, RunFiles};
 use super::results::{Row, State};
 use super::{Machine, Plan};
-use crate::aging::again::AgedModel;
+use crate::aging::again::{AgedModel, Lived};
 use crate::error::{Context, bail};
 use crate::interrupt;
 use crate::watch::Watch;
@@ -15,7 +15,6 @@ use fsage_bench::{
 use fsage_core::FileId;
 use fsage_core::io::AnyHosted;
 use fsage_data::SnapshotFile;
-use fsage_disk::FlashDevice;
 use fsage_models::MODELS;
 use fsage_target::{Target, TargetSpec};
 use serde::Serialize;
@@ -64,6 +63,8 @@ pub struct Suited {
     pub free_map_off_percent: BTreeMap<State, f64>,
     /// Where the pages of files lie on a flash device.
     pub flash: BTreeMap<State, FlashFacts>,
+    /// The same of the aged file system at the end of every day of its life.
+    pub flash_days: Vec<FlashFacts>,
 }
 
 /// The same in one state.
@@ -75,6 +76,8 @@ pub(super) struct Outcome {
     pub caches: Option<&'static str>,
     pub free_map_off_percent: Option<f64>,
     pub flash: Option<FlashFacts>,
+    /// The same at the end of every day of its life.
+    pub flash_days: Vec<FlashFacts>,
 }
 
 impl Lane {
@@ -101,7 +104,7 @@ impl Lane {
         };
         let (mut aged, mut control) = (None, None);
         if let Some(model) = lived {
-            aged = Some(Ground::Model(model.aged, model.hot_files, model.device));
+            aged = Some(Ground::Model(model.aged, model.hot_files, model.lived));
             control = Some(Ground::Model(model.control, model.control_hot_files, None));
         }
         let mut empty = Some(Ground::Model(empty, Vec::new(), None));
@@ -216,7 +219,7 @@ impl Lane {
     fn run_on(
         &self,
         state: State,
-        (fs, hot_files, lived_on): (&dyn AnyHosted, &[FileId], Option<&FlashDevice>),
+        (fs, hot_files, lived_on): (&dyn AnyHosted, &[FileId], Option<&Lived>),
         suite: &dyn Benchmark,
         plan: &Plan,
         ui: &dyn Watch,
@@ -231,8 +234,10 @@ impl Lane {
         };
         let fs = mapped.as_deref().unwrap_or(fs);
         let mut stand = self.stand(fs, &plan.machine, plan.seed)?;
-        if let (Some(device), None) = (lived_on, &mapped) {
-            stand = stand.lived_on(device);
+        let mut flash_days = Vec::new();
+        if let (Some(lived), None) = (lived_on, &mapped) {
+            stand = stand.lived_on(&lived.device);
+            flash_days.clone_from(&lived.days);
         }
         let flash = stand.flash_facts();
         let hot_files = if only_free_map { &[][..] } else { hot_files };
@@ -256,6 +261,7 @@ impl Lane {
             results: results.map_err(failed)?,
             left_out,
             flash,
+            flash_days,
             ..Outcome::default()
         }))
     }
@@ -285,6 +291,9 @@ impl Suited {
             self.free_map_off_percent.insert(state, off);
         }
         self.flash.extend(outcome.flash.map(|facts| (state, facts)));
+        if !outcome.flash_days.is_empty() {
+            self.flash_days = outcome.flash_days;
+        }
         let left_out = outcome.left_out.into_iter();
         let left_out = left_out.chain(outcome.results.left_out);
         self.left_out.extend(left_out.map(|left| NotRun {

@@ -34,6 +34,8 @@ pub struct Report {
     free_map_off_percent: BTreeMap<State, f64>,
     /// Where the pages of files lie on a flash device.
     flash: BTreeMap<State, FlashFacts>,
+    /// The same of the aged file system at the end of every day of its life.
+    flash_days: Vec<FlashFacts>,
     /// Of hot files, all files among which they are.
     all_files: Option<Files>,
     /// Of each case, at least and at most so many.
@@ -86,6 +88,9 @@ pub struct TargetJson {
     /// Where the pages of files lie on a flash device.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     flash: BTreeMap<State, FlashFacts>,
+    /// The same of the aged file system at the end of every day of its life.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    flash_days: Vec<FlashFacts>,
     all_files: Option<Files>,
     repetitions: usize,
     most_repetitions: usize,
@@ -114,6 +119,7 @@ impl Report {
             caches: suited.caches,
             free_map_off_percent: suited.free_map_off_percent,
             flash: suited.flash,
+            flash_days: suited.flash_days,
             left_out: suited.left_out,
             lines,
             rows: suited.rows,
@@ -403,6 +409,7 @@ impl Report {
             caches: self.caches,
             free_map_off_percent: self.free_map_off_percent,
             flash: self.flash,
+            flash_days: self.flash_days,
             all_files: self.all_files,
             repetitions: self.repetitions.0,
             most_repetitions: self.repetitions.1,
