@@ -8,6 +8,7 @@
 //! | `sizes`, `by_blocks`, `hot`, `layout_by_day` | what is measured of them |
 //! | `remade` | the papers' way to a workload, on a truth of ours |
 //! | `cheng` | a bulletin board on disks that are rearranged: runs, figures, tables, statements |
+//! | `jun24` | a file in pieces on flash: what is written, bare and through a file system |
 //! | `smith96`, `smith97`, `seltzer95`, `ganger97` | the figures and tables of a paper, one file each |
 //! | `comparison` | published, ours, verdict; the tally |
 //! | `words` | what words such as "comparable" mean here |
@@ -32,6 +33,7 @@ pub mod figure;
 pub mod folder;
 mod ganger97;
 mod hot;
+mod jun24;
 mod lab;
 mod layout_by_day;
 mod page;
@@ -95,6 +97,7 @@ pub fn reproduce(
                 name => bail!("no experiments are known of `{name}`"),
             }
         }
+        Experiments::Pieces(plan) => jun24::reproduce(&jun24::Bench { paper, plan, ui }),
         Experiments::Logging(plan) => {
             let bench = seltzer95::Bench {
                 paper,

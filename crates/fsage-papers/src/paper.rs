@@ -2,6 +2,7 @@
 //! part of the program.
 
 use super::ganger97::plan::Grouping;
+use super::jun24::plan::Pieces;
 use super::seltzer95::plan::Logging;
 use crate::words;
 use anyhow::{Context, bail};
@@ -35,12 +36,13 @@ macro_rules! files {
 }
 
 /// The papers.
-pub const PAPERS: [Files; 5] = [
+pub const PAPERS: [Files; 6] = [
     files!("smith96"),
     files!("smith97"),
     files!("seltzer95"),
     files!("ganger97"),
     files!("cheng"),
+    files!("jun24"),
 ];
 
 /// A paper: its experiments and its numbers.
@@ -61,29 +63,42 @@ pub struct Paper {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contents {
-    /// Figures, from 1 on.
-    pub figures: u32,
+    /// Figures: how many, from 1 on, or those that are known where the text is not at hand.
+    pub figures: Figures,
     /// Tables, from 1 on.
     pub tables: u32,
     /// Sections that tell a mechanism, a method or a result.
     pub sections: Vec<String>,
 }
 
+/// The figures of a paper.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Figures {
+    /// So many, from 1 on.
+    All(u32),
+    /// These.
+    Known(Vec<u32>),
+}
+
 impl Contents {
     /// Every place that a row must name.
     pub fn places(&self) -> Vec<String> {
-        let numbered = |what: &str, count: u32| {
-            (1..=count)
-                .map(move |n| format!("{what} {n}"))
-                .collect::<Vec<_>>()
+        let numbered = |what: &str, numbers: Vec<u32>| {
+            let places = numbers.into_iter().map(|n| format!("{what} {n}"));
+            places.collect::<Vec<_>>()
+        };
+        let figures = match &self.figures {
+            Figures::All(count) => (1..=*count).collect(),
+            Figures::Known(numbers) => numbers.clone(),
         };
         let sections = self
             .sections
             .iter()
             .map(|section| format!("section {section}"));
         [
-            numbered("figure", self.figures),
-            numbered("table", self.tables),
+            numbered("figure", figures),
+            numbered("table", (1..=self.tables).collect()),
             sections.collect(),
         ]
         .concat()
@@ -138,6 +153,8 @@ pub enum Experiments {
     Grouping(Grouping),
     /// A bulletin board on a disk that is rearranged, and on one that is not: Cheng et al.
     Rearrangement(Rearrangement),
+    /// A file in pieces on flash: Jun and others.
+    Pieces(Pieces),
 }
 
 /// A bulletin board on a disk that is rearranged, and on one that is not.
@@ -290,6 +307,9 @@ pub enum Kind {
     Count,
     /// Anything with a unit, of a machine: within 15 % of the value.
     Absolute,
+    /// A figure of a simulation with the constants of ours: within so many percent as the row says, by how much of what
+    /// was measured is in ours (docs/spec/flash.md, section 12.2).
+    Simulated,
     /// A figure that is met exactly or not at all.
     Exact,
     /// "An order of magnitude".
@@ -311,6 +331,7 @@ impl Kind {
             Kind::Round => "round",
             Kind::Count => "count",
             Kind::Absolute => "absolute",
+            Kind::Simulated => "simulated",
             Kind::Exact => "exact",
             Kind::OrderOfMagnitude => "order-of-magnitude",
             Kind::Comparable => "comparable",
@@ -384,6 +405,9 @@ pub struct Expected {
     /// Of so many tests it is a share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<u32>,
+    /// Percent by which a figure of a simulation may be off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub percent: Option<f64>,
     /// What is claimed, where the paper allows several readings: each is a row, and they count once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<String>,
@@ -420,6 +444,7 @@ impl Expected {
             Kind::Round => self.digit.unwrap_or(0.0) / 2.0,
             Kind::Count => (end * (1.0 - end) / f64::from(self.of.unwrap_or(1))).sqrt(),
             Kind::Absolute => end.abs() * words::AGREEMENT,
+            Kind::Simulated => end.abs() * self.percent.unwrap_or(0.0) / 100.0,
             _ => 0.0,
         }
     }
@@ -429,6 +454,7 @@ impl Expected {
         let value = self.value?;
         match self.kind {
             Kind::Absolute => Some(format!("± {:.0} %", 100.0 * words::AGREEMENT)),
+            Kind::Simulated => Some(format!("± {} %", self.percent.unwrap_or(0.0))),
             Kind::Nearly => Some(format!("{:.0} % less", 100.0 * words::AGREEMENT)),
             Kind::Exact => Some("exactly".to_owned()),
             Kind::Round => Some(format!("± {}", self.allowed(value))),
@@ -555,6 +581,11 @@ impl Experiments {
             Experiments::Rearrangement(_) => {
                 bail!("--days: this paper has no days; --operations and --scale give a quick look")
             }
+            Experiments::Pieces(_) => {
+                bail!(
+                    "--days: this paper has no days; --repetitions and --operations give a quick look"
+                )
+            }
         }
         Ok(())
     }
@@ -582,6 +613,21 @@ impl Experiments {
                 bail!("--sizes: this paper has no curves by size of files; leave it out");
             }
             Experiments::Rearrangement(_) => bail!("--sizes: all files of this paper have 4 KB"),
+            Experiments::Pieces(_) => {
+                bail!("--sizes: this paper reads one file of 8 MB; leave it out")
+            }
+        }
+        Ok(())
+    }
+
+    /// Operations of a benchmark, or rows of a database.
+    ///
+    /// # Errors
+    /// The experiments have neither.
+    pub fn set_operations(&mut self, operations: u64) -> anyhow::Result<()> {
+        match self {
+            Experiments::Pieces(plan) => plan.rows = operations,
+            _ => self.rearrangement("--operations")?.operations = operations,
         }
         Ok(())
     }
@@ -637,6 +683,11 @@ impl Experiments {
                     let _ = write!(options, " --operations {}", ours.operations);
                 }
             }
+            (Experiments::Pieces(ours), Experiments::Pieces(printed)) => {
+                if ours.rows != printed.rows {
+                    let _ = write!(options, " --operations {}", ours.rows);
+                }
+            }
             _ => {}
         }
         options
@@ -660,6 +711,11 @@ impl Experiments {
             Experiments::Rearrangement(plan) => format!(
                 "Benchmarks bbs and bbs-writes with {} operations, on a disk with {} times fewer cylinders.",
                 plan.operations, plan.scale
+            ),
+            Experiments::Pieces(plan) => format!(
+                "The programs of the artifact, with {} rows in the database; layouts at random are the one that the \
+                 artifact drew, and those drawn from seed {seed} on.",
+                plan.rows
             ),
         }
     }
@@ -736,6 +792,12 @@ mod tests {
                         fsage_lab::device::disk(device).unwrap();
                     }
                 }
+                Experiments::Pieces(plan) => {
+                    let flash = |name: &String| fsage_disk::FlashDrive::preset(name).is_some();
+                    assert!(plan.drives.keys().chain([&plan.hinted]).all(flash));
+                    let sizes = [plan.file, plan.stripe];
+                    assert!(sizes.iter().all(|size| size.0.is_multiple_of(plan.piece.0)));
+                }
             }
         }
         assert!(
@@ -761,6 +823,7 @@ mod tests {
                 assert_eq!(row.value.is_none(), without.contains(&row.kind), "{id}");
                 assert_eq!(row.digit.is_some(), row.kind == Kind::Round, "{id}");
                 assert_eq!(row.of.is_some(), row.kind == Kind::Count, "{id}");
+                assert_eq!(row.percent.is_some(), row.kind == Kind::Simulated, "{id}");
                 assert_eq!(row.from.is_some(), row.known == Known::Derived, "{id}");
                 assert!(row.upper.or(row.value) >= row.value, "{id}");
                 if let Some(claim) = &row.claim {
@@ -783,7 +846,8 @@ mod tests {
             for row in &paper.expected {
                 for place in row.place.split(", ").filter(|_| row.is_own()) {
                     assert!(
-                        places.iter().any(|known| known == place) || place == "abstract",
+                        places.iter().any(|known| known == place)
+                            || ["abstract", "artifact"].contains(&place),
                         "{}: {place}",
                         row.id
                     );
@@ -817,7 +881,7 @@ mod tests {
         assert!(other.required().unwrap_err().to_string().contains("none"));
     }
 
-    fn all() -> [Paper; 5] {
+    fn all() -> [Paper; 6] {
         PAPERS.map(|files| Paper::named(files.name).unwrap())
     }
 
@@ -835,6 +899,7 @@ mod tests {
             unit: None,
             digit: None,
             of: None,
+            percent: None,
             claim: None,
             source: None,
             not_measurable: None,
@@ -863,6 +928,12 @@ mod tests {
         assert!(count.is_met_by(7.0 / 48.0) && !count.is_met_by(6.0 / 48.0));
         assert!(row(Kind::Nearly, 3.0).is_met_by(2.66) && !row(Kind::Nearly, 3.0).is_met_by(3.1));
         assert!(row(Kind::Exact, 80.0).is_met_by(80.0) && !row(Kind::Exact, 80.0).is_met_by(81.0));
+        let simulated = Expected {
+            percent: Some(2.0),
+            ..row(Kind::Simulated, 400.0)
+        };
+        assert!(simulated.is_met_by(408.0) && !simulated.is_met_by(391.0));
+        assert_eq!(simulated.band_text().unwrap(), "± 2 %");
         let texts = [ratio, absolute, range, count].map(|row| row.band_text().unwrap());
         assert_eq!(texts, ["± 0.10", "± 15 %", "± 0.5", "± 0.06"]);
     }

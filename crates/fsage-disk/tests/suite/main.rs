@@ -2,7 +2,6 @@
 
 mod common;
 mod drives;
-mod fast24;
 mod fidelity;
 mod flash;
 mod flash_model;

@@ -63,7 +63,7 @@ pub struct Args {
     /// How full the file systems are before, in percent, such as 0,60; fewer give a quick look.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(0..=95))]
     utilization: Option<Vec<u64>>,
-    /// Operations of a benchmark; fewer give a quick look.
+    /// Operations of a benchmark, or rows of a database; fewer give a quick look.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     operations: Option<u64>,
     /// Threads [default: one a core].
@@ -188,8 +188,7 @@ fn changed(mut paper: Paper, args: &Args, lenient: bool) -> anyhow::Result<Paper
         known(plan.map(|plan| plan.set_utilization(percents.clone())))?;
     }
     if let Some(operations) = args.operations {
-        let plan = run.experiments.rearrangement("--operations");
-        known(plan.map(|plan| plan.operations = operations))?;
+        known(run.experiments.set_operations(operations))?;
     }
     Ok(paper)
 }
