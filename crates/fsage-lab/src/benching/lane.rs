@@ -3,7 +3,8 @@
 use super::grounds::{self, Files, Ground, RunFiles};
 use super::results::{Row, State};
 use super::{Machine, Plan};
-use crate::aging::again::{AgedModel, Lived};
+use crate::aging::again::AgedModel;
+use crate::aging::life::Lived;
 use crate::error::{Context, bail};
 use crate::interrupt;
 use crate::watch::Watch;
