@@ -81,6 +81,10 @@ fn populated(flex_groups: u32) -> (Params, Pages) {
         })
         .expect("it fits");
     }
+    (params, pages_of(&mut fs))
+}
+
+fn pages_of(fs: &mut Ext4) -> Pages {
     let options = Options {
         uuid: [7; 16],
         made_s: 0,
@@ -90,7 +94,7 @@ fn populated(flex_groups: u32) -> (Params, Pages) {
     let mut pages = Pages::default();
     fs.write_image(&options, &mut pages)
         .expect("memory takes it");
-    (params, pages)
+    pages
 }
 
 fuzz_target!(|input: &[u8]| {
@@ -107,7 +111,13 @@ fuzz_target!(|input: &[u8]| {
         }
     }
     match Ext4::read_image(params, &image) {
-        Ok(fs) => assert_eq!(fs.check(), Ok(())),
+        Ok(mut fs) => {
+            assert_eq!(fs.check(), Ok(()));
+            let written = pages_of(&mut fs);
+            let again = Ext4::read_image(params, &written);
+            let mut again = again.unwrap_or_else(|e| panic!("what was written is not read: {e}"));
+            assert!(pages_of(&mut again).0 == written.0);
+        }
         Err(e) => assert!(!e.to_string().contains('\n'), "{e}"),
     }
 });

@@ -7,12 +7,13 @@ use crate::interrupt;
 use crate::tree_table;
 use crate::watch::Watch;
 use clap::ValueEnum;
-use fsage_core::{FileId, FileKind, Layout as _};
+use fsage_core::snapshot::{Inode, SnapshotInfo};
+use fsage_core::{FileId, FileKind, Layout as _, LayoutInMemory};
 use fsage_durable::{PartialFile, refuse_existing};
 use fsage_models::ext4::Ext4;
 use fsage_models::ext4::image::{Attributes, Facts, Options, WriteAt};
 use fsage_real::directory::{Content, Expected, ExpectedFile, What, symlink_target};
-use fsage_target::{Stamps, Target};
+use fsage_target::{SpecError, Stamps, Target, TargetSpec};
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -65,6 +66,8 @@ pub struct Beside<'a> {
     pub stamps: Option<&'a Stamps>,
     /// Of a copy: the inode that each one was copied from, which is what `stamps` are of.
     pub copied_from: Option<&'a BTreeMap<u64, u64>>,
+    /// The snapshot that tells of the file system, instead of `stamps`.
+    pub snapshot: Option<&'a (SnapshotInfo, LayoutInMemory)>,
 }
 
 impl Beside<'_> {
@@ -76,12 +79,27 @@ impl Beside<'_> {
     }
 
     fn made_ns(&self) -> i64 {
+        if let Some((info, found)) = self.snapshot {
+            let first = found.inodes.first().and_then(|inode| inode.btime_ns);
+            return first.unwrap_or(info.taken_at_ns);
+        }
         self.shift_ns() + self.stamps.map_or(0, Stamps::epoch_ns)
     }
 
     fn written_ns(&self) -> i64 {
+        if let Some((info, _)) = self.snapshot {
+            return info.taken_at_ns;
+        }
         let written_ns = self.stamps.map_or(0, Stamps::now_ns);
         self.shift_ns().saturating_add(written_ns)
+    }
+}
+
+impl<'a> Beside<'a> {
+    fn in_snapshot(&self, ino: u64) -> Option<&'a Inode> {
+        let inodes = &self.snapshot?.1.inodes;
+        let at = inodes.binary_search_by_key(&ino, |inode| inode.ino).ok()?;
+        Some(&inodes[at])
     }
 }
 
@@ -96,8 +114,22 @@ impl Facts for Beside<'_> {
             Some(copied_from) => copied_from.get(&ino).copied(),
             None => Some(ino),
         };
-        let stamp = ino.and_then(|ino| self.stamps?.of(ino));
         let made_ns = self.made_ns();
+        if let Some(inode) = ino.and_then(|ino| self.in_snapshot(ino)) {
+            let ctime_ns = inode.ctime_ns.unwrap_or(made_ns);
+            let mtime_ns = inode.mtime_ns.unwrap_or(ctime_ns);
+            return Attributes {
+                permissions: inode.mode.map_or(permissions, |mode| mode as u16),
+                uid: inode.uid.unwrap_or(0),
+                gid: inode.gid.unwrap_or(0),
+                generation: inode.generation.unwrap_or(0),
+                atime_ns: mtime_ns,
+                mtime_ns,
+                ctime_ns,
+                btime_ns: inode.btime_ns.unwrap_or(ctime_ns),
+            };
+        }
+        let stamp = ino.and_then(|ino| self.stamps?.of(ino));
         let time = |ns: Option<i64>| ns.map_or(made_ns, |ns| ns.saturating_add(self.shift_ns()));
         let mtime_ns = time(stamp.map(|stamp| stamp.mtime_ns));
         Attributes {
@@ -152,7 +184,7 @@ impl<'a> Images<'a> {
     pub fn aged(&self, model: &mut Target) -> crate::Result<()> {
         let beside = Beside {
             stamps: self.stamps,
-            copied_from: None,
+            ..Beside::default()
         };
         self.write(NAMES[0], model, beside, false)
     }
@@ -170,6 +202,7 @@ impl<'a> Images<'a> {
         let beside = Beside {
             stamps: self.stamps,
             copied_from: Some(&copied_from),
+            snapshot: None,
         };
         self.write(NAMES[1], control, beside, true)
     }
@@ -203,6 +236,28 @@ pub fn copied_from(control: &Target, copied: &BTreeMap<u64, FileId>) -> BTreeMap
     pairs
         .filter_map(|(&aged, &file)| Some((fs.inode(file)?, aged)))
         .collect()
+}
+
+/// Puts together the Ext4 that a snapshot tells of. Keys of the target are for what the snapshot does not tell. Gives
+/// also the target with the snapshot as its `from`, and the snapshot.
+///
+/// # Errors
+/// The target begins with no snapshot; the snapshot cannot be read, or the model cannot begin with it.
+pub fn of_snapshot(
+    spec: &TargetSpec,
+    path: &Path,
+) -> crate::Result<(TargetSpec, Target, (SnapshotInfo, LayoutInMemory))> {
+    let from = spec.entry().and_then(|entry| entry.from_snapshot);
+    let Some(from) = from else {
+        bail!("{spec}: no file system that begins with a snapshot; expected ext4");
+    };
+    let mut spec = spec.clone();
+    let path_text = path.display().to_string();
+    spec.options.push((from.key.to_owned(), Some(path_text)));
+    let found = fsage_data::snapshot::read_snapshot(path)?;
+    let made = (from.make)(&spec.pairs(), &found.1);
+    let model = made.map_err(|error| SpecError::new(&spec, error))?;
+    Ok((spec, Target::Model(model), found))
 }
 
 /// How an image is written.

@@ -8,7 +8,7 @@ use crate::options::ParamError;
 use crate::rearrange::{self, Rearranged, Settings};
 use fsage_core::io::{AnyHosted, Hosted};
 use fsage_core::keys::{Choice, Key, Unset, nearest};
-use fsage_core::{FileSystem, Run};
+use fsage_core::{FileSystem, LayoutInMemory, Run};
 use std::any::Any;
 use std::error::Error;
 use std::fmt::Debug;
@@ -69,6 +69,20 @@ pub type MakeLayered = fn(&Settings, &Options<'_>) -> Result<Box<dyn Rearranged>
 /// Makes a model without files on which only that is free that lies in these runs.
 pub type MakeWithFreeMap = fn(&Options<'_>, &[Run]) -> Result<Box<dyn AnyHosted>, MakeError>;
 
+/// What keys and a snapshot lead to.
+pub type Told<T> = fn(&Options<'_>, &LayoutInMemory) -> Result<T, MakeError>;
+
+/// How a model begins with what a snapshot tells of.
+#[derive(Clone, Copy, Debug)]
+pub struct FromSnapshot {
+    /// The key that names the snapshot, among others.
+    pub key: &'static str,
+    /// Makes it.
+    pub make: Told<Box<dyn AnyModel>>,
+    /// Whether it can be made, from the sizes of the snapshot alone.
+    pub check: Told<()>,
+}
+
 /// Names the real target on which the kernel should do what a model does: `loop:ext4,size=...`.
 pub type Kernel = fn(&Options<'_>) -> Result<String, MakeError>;
 
@@ -101,6 +115,8 @@ pub struct Entry {
     pub layered: Option<MakeLayered>,
     /// Makes it with the free map of another file system, if it takes one.
     pub with_free_map: Option<MakeWithFreeMap>,
+    /// Makes it of a snapshot, if it can begin with one.
+    pub from_snapshot: Option<FromSnapshot>,
     /// The real target that it can be verified against, if it is exact for a kernel of today.
     pub kernel: Option<Kernel>,
 }
@@ -128,6 +144,7 @@ impl Entry {
             microscope: None,
             layered: None,
             with_free_map: None,
+            from_snapshot: None,
             kernel: None,
         }
     }

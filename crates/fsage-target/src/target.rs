@@ -3,9 +3,12 @@
 use crate::spec::{SpecError, TargetSpec};
 use fsage_core::io::{AnyHosted, Hosted};
 use fsage_core::{Inconsistency, Layout};
+use fsage_data::DataError;
+use fsage_models::registry::FromSnapshot;
 use fsage_models::{AnyModel, Entry, MODELS};
 use fsage_real::Real;
 use std::any::Any;
+use std::path::{Path, PathBuf};
 
 /// Something that a workload is replayed on.
 #[derive(Debug)]
@@ -22,7 +25,13 @@ impl Target {
     /// # Errors
     /// A key that the kind does not know, a bad value, a geometry that does not work; a real file system.
     pub fn make(spec: &TargetSpec) -> Result<Target, SpecError> {
-        let made = spec.asked(Entry::make)?;
+        let made = match snapshot_of(spec)? {
+            None => spec.asked(Entry::make)?,
+            Some((from, path)) => {
+                let (_, found) = unread(spec, &path, fsage_data::snapshot::read_snapshot(&path))?;
+                spec.asked(|_, options| (from.make)(options, &found))?
+            }
+        };
         made.map(Target::Model).ok_or_else(|| is_real(spec))
     }
 
@@ -32,7 +41,13 @@ impl Target {
     /// # Errors
     /// As [`make`](Target::make).
     pub fn can_be_made(spec: &TargetSpec) -> Result<(), SpecError> {
-        let checked = spec.asked(Entry::can_be_made)?;
+        let checked = match snapshot_of(spec)? {
+            None => spec.asked(Entry::can_be_made)?,
+            Some((from, path)) => {
+                let found = unread(spec, &path, fsage_data::snapshot::read_sizes(&path))?;
+                spec.asked(|_, options| (from.check)(options, &found))?
+            }
+        };
         checked.ok_or_else(|| is_real(spec))
     }
 
@@ -108,6 +123,26 @@ impl Target {
             Target::Real(_) => Ok(()),
         }
     }
+}
+
+/// The snapshot that a model begins with, if one is named.
+fn snapshot_of(spec: &TargetSpec) -> Result<Option<(FromSnapshot, PathBuf)>, SpecError> {
+    let Some(from) = spec.entry().and_then(|entry| entry.from_snapshot) else {
+        return Ok(None);
+    };
+    let pairs = spec.pairs();
+    let named = pairs.iter().find(|(key, _)| *key == from.key);
+    let Some(path) = named.and_then(|(_, value)| value.map(PathBuf::from)) else {
+        return Ok(None);
+    };
+    // What cannot be opened is told by who opens it.
+    let is_snapshot =
+        path.is_file() && unread(spec, &path, fsage_data::snapshot::is_snapshot(&path))?;
+    Ok(is_snapshot.then_some((from, path)))
+}
+
+fn unread<T>(spec: &TargetSpec, path: &Path, read: Result<T, DataError>) -> Result<T, SpecError> {
+    read.map_err(|error| SpecError::new(spec, format!("from={}: {error}", path.display())))
 }
 
 fn is_real(spec: &TargetSpec) -> SpecError {

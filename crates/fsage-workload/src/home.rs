@@ -221,12 +221,19 @@ impl Home {
         self
     }
 
-    /// The same days on a file system that is so many times smaller, with as many times fewer files,
-    /// operations and bytes. Sizes of files stay as they are, so much under a tenth the short-lived ones no
-    /// longer fit and fewer bytes are written than said.
+    /// The same days on a data space of another size, with users, files, operations and bytes in proportion: more of the
+    /// same homes. Sizes of files stay as they are, so much under a tenth of the published size the short-lived ones no
+    /// longer fit and fewer bytes are written than said. What was published belongs to the published size alone.
     #[must_use]
-    pub fn scaled_down(mut self, factor: u64) -> Home {
-        let factor = factor.max(1);
+    pub fn with_capacity(mut self, bytes: u64) -> Home {
+        let (before, after) = (self.data_space_kb.max(1), bytes / 1024);
+        if before == after {
+            return self;
+        }
+        let part = |n: u64| {
+            let scaled = u128::from(n) * u128::from(after) + u128::from(before / 2);
+            u64::try_from(scaled / u128::from(before)).unwrap_or(u64::MAX)
+        };
         for n in [
             &mut self.data_space_kb,
             &mut self.groups,
@@ -234,13 +241,15 @@ impl Home {
             &mut self.bytes_written,
             &mut self.initial_files,
             &mut self.final_files,
+            &mut self.users,
             &mut self.bursts_a_day,
             &mut self.deletes_a_day,
             &mut self.changes_a_day,
         ] {
-            *n = (*n / factor).max(1);
+            *n = part(*n).max(1);
         }
-        self.large_turnover_a_day /= factor;
+        self.large_turnover_a_day = part(self.large_turnover_a_day);
+        self.published = Published::default();
         self
     }
 

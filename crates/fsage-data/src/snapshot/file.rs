@@ -113,52 +113,7 @@ impl SnapshotFile {
 
     fn read_inodes(&mut self, path: &Path) -> Result<(), DataError> {
         let mut reader = InodeReader::open_layout(path, Some(self.snap_id))?;
-        let found = match reader.form() {
-            Form::Full => self.read_full(&mut reader)?,
-            Form::Delta => self.read_delta(&mut reader)?,
-        };
-        if !found {
-            let problem = format!("there is no snapshot {} in it", self.snap_id);
-            return Err(DataError::unsuitable(path, problem));
-        }
-        Ok(())
-    }
-
-    fn read_full(&mut self, reader: &mut InodeReader) -> Result<bool, DataError> {
-        let mut found = false;
-        while let Some((snap_id, row)) = reader.next_row()? {
-            if snap_id > self.snap_id {
-                break;
-            }
-            if let (true, SnapshotRow::Present(inode)) = (snap_id == self.snap_id, row) {
-                found = true;
-                self.push(&inode);
-            }
-        }
-        Ok(found)
-    }
-
-    /// Applies all changes up to the snapshot. One without changes of its own has no rows: it is there if a
-    /// later one is.
-    fn read_delta(&mut self, reader: &mut InodeReader) -> Result<bool, DataError> {
-        let mut inodes = BTreeMap::new();
-        let (mut first, mut last) = (None, 0);
-        while let Some((snap_id, row)) = reader.next_row()? {
-            first.get_or_insert(snap_id);
-            last = snap_id;
-            if snap_id > self.snap_id {
-                break;
-            }
-            let key = row.key();
-            match row {
-                SnapshotRow::Present(inode) => inodes.insert(key, inode),
-                SnapshotRow::Gone { .. } => inodes.remove(&key),
-            };
-        }
-        for inode in inodes.values() {
-            self.push(inode);
-        }
-        Ok(first.is_some_and(|first| (first..=last).contains(&self.snap_id)))
+        each_inode(&mut reader, self.snap_id, &mut |inode| self.push(&inode))
     }
 
     fn push(&mut self, inode: &Inode) {
@@ -204,6 +159,65 @@ impl SnapshotFile {
             self.geometry.size_bytes = ends.chain(free).max().unwrap_or(0);
         }
     }
+}
+
+/// Gives the inodes of one snapshot of a table in either form, ascending.
+pub(super) fn each_inode(
+    reader: &mut InodeReader,
+    snap_id: u32,
+    give: &mut dyn FnMut(Inode),
+) -> Result<(), DataError> {
+    let found = match reader.form() {
+        Form::Full => of_full(reader, snap_id, give)?,
+        Form::Delta => of_delta(reader, snap_id, give)?,
+    };
+    if !found {
+        let problem = format!("there is no snapshot {snap_id} in it");
+        return Err(DataError::unsuitable(reader.path(), problem));
+    }
+    Ok(())
+}
+
+fn of_full(
+    reader: &mut InodeReader,
+    snap_id: u32,
+    give: &mut dyn FnMut(Inode),
+) -> Result<bool, DataError> {
+    let mut found = false;
+    while let Some((of, row)) = reader.next_row()? {
+        if of > snap_id {
+            break;
+        }
+        if let (true, SnapshotRow::Present(inode)) = (of == snap_id, row) {
+            found = true;
+            give(inode);
+        }
+    }
+    Ok(found)
+}
+
+/// Applies all changes up to the snapshot. One without changes of its own has no rows: it is there if a later one is.
+fn of_delta(
+    reader: &mut InodeReader,
+    snap_id: u32,
+    give: &mut dyn FnMut(Inode),
+) -> Result<bool, DataError> {
+    let mut inodes = BTreeMap::new();
+    let (mut first, mut last) = (None, 0);
+    while let Some((of, row)) = reader.next_row()? {
+        first.get_or_insert(of);
+        last = of;
+        if of > snap_id {
+            break;
+        }
+        let key = row.key();
+        match row {
+            SnapshotRow::Present(inode) => inodes.insert(key, inode),
+            SnapshotRow::Gone { .. } => inodes.remove(&key),
+        };
+    }
+    inodes.into_values().for_each(give);
+    Ok(first.is_some_and(|first| (first..=last).contains(&snap_id)))
 }
 
 impl Layout for SnapshotFile {

@@ -86,6 +86,11 @@ impl InodeReader {
         self.form
     }
 
+    /// The table.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Rows given so far, and those that were skipped.
     pub fn rows_read(&self) -> u64 {
         self.row

@@ -8,7 +8,8 @@
 //! STEM.names.parquet       one row a name beyond the first of an inode: NamesWriter, NamesReader
 //! ```
 //!
-//! [`write_snapshot`] stores any layout so; [`SnapshotFile`] is a layout again. [`SnapshotOutput`] takes the
+//! [`write_snapshot`] stores any layout so; [`SnapshotFile`] is a layout again,
+//! [`read_snapshot`] one with all columns. [`SnapshotOutput`] takes the
 //! rows of a series of snapshots in any order; [`SnapshotSeries`] gives any number of files as one series, as what
 //! changed from night to night; [`SeriesOutput`] writes that, in either form.
 
@@ -28,6 +29,7 @@ mod series_output;
 mod series_writer;
 mod sort;
 mod table;
+mod whole;
 mod write;
 
 pub use file::SnapshotFile;
@@ -43,6 +45,7 @@ pub use series::{Changed, InodeKey, NightChanges, SnapshotSeries, open_snapshots
 pub use series_output::SeriesOutput;
 pub use series_writer::{RegularFiles, SnapshotCounts};
 pub use table::{read_snapshot_table, write_snapshot_table};
+pub use whole::{is_snapshot, read_sizes, read_snapshot};
 pub use write::{SnapshotMeta, write_snapshot};
 
 use std::ffi::OsString;

@@ -132,11 +132,14 @@ fn adapted(mut preset: Preset, args: &Profile) -> crate::Result<Preset> {
     let share = args.utilization.map(|percent| f64::from(percent) / 100.0);
     preset.generator = match preset.generator {
         Generator::Home(mut home) => {
-            if args.capacity.is_some() || share.is_some() {
+            if share.is_some() {
                 bail!(
-                    "the figures of home directories belong to their size: change them in a TOML file of your own \
-                     (fsage generate profile --show home-1996)"
+                    "the utilization of home directories is a curve that was published: change it in a TOML file of \
+                     your own (fsage generate profile --show home-1996)"
                 );
+            }
+            if let Some(bytes) = args.capacity {
+                *home = home.with_capacity(bytes);
             }
             if let Some(days) = args.days {
                 *home = home.with_days(days);

@@ -79,6 +79,11 @@ impl Ext4 {
         true
     }
 
+    /// Entries that a block of a tree has room for.
+    pub(super) fn leaf_capacity(&self) -> usize {
+        (self.geometry.block_bytes as usize - 12) / 12
+    }
+
     /// Runs something on the tree of an inode, with blocks for it.
     fn with_tree<T>(
         &mut self,
@@ -86,7 +91,7 @@ impl Ext4 {
         is_delayed: bool,
         run: impl FnOnce(&mut Tree, usize, &mut TreeBlocks<'_>) -> T,
     ) -> T {
-        let capacity = (self.geometry.block_bytes as usize - 12) / 12;
+        let capacity = self.leaf_capacity();
         let mut tree = std::mem::take(&mut self.inodes[inode as usize].tree);
         let mut blocks = TreeBlocks {
             fs: self,

@@ -2,6 +2,8 @@
 //!
 //! Spec: `docs/spec/ext4.md`, section 9.
 
+mod filled;
+
 use super::hash::Key;
 use crate::name_table::Name;
 

@@ -4,7 +4,8 @@ use super::image::{self, ReadAt, ReadError};
 use super::{Ext4, Geometry, Params, SyncPolicy, params};
 use crate::ParamError;
 use crate::options::Setting;
-use crate::registry::{AnyModel, Entry, MakeError, Options};
+use crate::registry::{AnyModel, Entry, FromSnapshot, MakeError, Options};
+use fsage_core::LayoutInMemory;
 use fsage_core::io::{AnyHosted, Hosted};
 use fsage_core::operations::Model;
 use std::fs::{self, File};
@@ -23,6 +24,17 @@ pub static ENTRY: Entry = Entry {
         "size=32M,regime=d,rotational",
     ],
     kernel: Some(|options| Ok(kernel(&params_of(options)?)?)),
+    from_snapshot: Some(FromSnapshot {
+        key: "from",
+        make: |options, found| {
+            let fs = Ext4::from_snapshot(&params_with(options, found)?, found);
+            Ok(Box::new(fs.map_err(|why| of_snapshot(options, why))?))
+        },
+        check: |options, found| {
+            let checked = image::can_be_begun_with(&params_with(options, found)?, found);
+            checked.map_err(|why| of_snapshot(options, why))
+        },
+    }),
     ..Entry::new(
         "ext4",
         "Ext4 of Linux 6.18, simulated",
@@ -32,6 +44,7 @@ pub static ENTRY: Entry = Entry {
             let fs = match &params.from {
                 None => Ext4::new(params).map_err(MakeError::sizes)?,
                 Some(path) => {
+                    refuse(options, OF_IMAGE)?;
                     let read = open(path).and_then(|file| Ext4::read_image(&params, &file));
                     read.map_err(|why| of_image(path, why))?
                 }
@@ -43,6 +56,7 @@ pub static ENTRY: Entry = Entry {
             match &params.from {
                 None => Geometry::mkfs(&params).map(drop).map_err(MakeError::sizes),
                 Some(path) => {
+                    refuse(options, OF_IMAGE)?;
                     let checked = open(path).and_then(|file| image::can_be_read(&file));
                     checked.map_err(|why| of_image(path, why))
                 }
@@ -53,6 +67,53 @@ pub static ENTRY: Entry = Entry {
 
 fn params_of(options: &Options<'_>) -> Result<Params, ParamError> {
     Params::from_options(options.iter().copied())
+}
+
+/// Keys that a snapshot decides, that of the size first, and those that an image decides besides.
+const OF_IMAGE: &[&str] = &[
+    "size",
+    "bsize",
+    "bytes_per_inode",
+    "inodes",
+    "reserve",
+    "flex",
+    "journal",
+    "hash_seed",
+];
+const OF_SNAPSHOT: usize = 5;
+
+/// Refuses keys that are not for the user to choose.
+fn refuse(options: &Options<'_>, keys: &[&str]) -> Result<(), ParamError> {
+    let chosen = options.iter().find(|(key, _)| keys.contains(key));
+    chosen.map_or(Ok(()), |&(key, value)| {
+        Err(Setting { key, value }.bad("no such key here: what `from` names decides"))
+    })
+}
+
+/// Parameters with a snapshot. Where that does not say how large the file system is, the user has to.
+fn params_with(options: &Options<'_>, found: &LayoutInMemory) -> Result<Params, ParamError> {
+    let decided = &OF_IMAGE[..OF_SNAPSHOT];
+    if image::tells_size(found) {
+        refuse(options, decided)?;
+    } else {
+        refuse(options, &decided[1..])?;
+        if !options.iter().any(|(key, _)| *key == "size") {
+            let setting = Setting {
+                key: "size",
+                value: None,
+            };
+            return Err(
+                setting.bad("the size of the partition, which a mounted file system did not tell")
+            );
+        }
+    }
+    params_of(options)
+}
+
+fn of_snapshot(options: &Options<'_>, why: ReadError) -> MakeError {
+    let from = options.iter().find(|(key, _)| *key == "from");
+    let path = from.and_then(|(_, value)| *value).unwrap_or_default();
+    of_image(Path::new(path), why)
 }
 
 /// Opens an image. What is neither a file nor a block device is never waited for.

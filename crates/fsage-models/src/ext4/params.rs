@@ -100,9 +100,9 @@ pub const KEYS: &[Key] = &[
     .within(0, u32::MAX as u64),
     Key::text(
         "from",
-        "image",
+        "path",
         "nothing",
-        "an unmounted image or device of ext4 that it begins with; sizes and the seed are those of the image",
+        "an unmounted image or device of ext4, or a snapshot of one, that it begins with; what that says is not to be set",
     ),
     Key::text(
         "hash_seed",
@@ -114,18 +114,6 @@ pub const KEYS: &[Key] = &[
 
 const MOST_FLEX: u32 = 1 << 16;
 const MOST_CPUS: u32 = 4096;
-
-/// Keys that an image decides.
-const OF_IMAGE: [&str; 8] = [
-    "size",
-    "bsize",
-    "flex",
-    "bytes_per_inode",
-    "inodes",
-    "journal",
-    "reserve",
-    "hash_seed",
-];
 
 /// Parameters of an Ext4, as `mkfs.ext4`, `mount` and the replay take them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -195,12 +183,8 @@ impl Params {
         options: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,
     ) -> Result<Params, ParamError> {
         let mut params = Params::default();
-        let mut sized = None;
         for (key, value) in options {
             let setting = Setting { key, value };
-            if OF_IMAGE.contains(&key) {
-                sized = Some(setting);
-            }
             match key {
                 "from" => params.from = Some(setting.word()?.into()),
                 "size" => params.size_bytes = setting.number()?,
@@ -267,16 +251,9 @@ impl Params {
                 _ => return Err(setting.unknown(KEYS)),
             }
         }
-        match sized {
-            Some(setting) if params.from.is_some() => {
-                Err(setting.bad("no such key with `from`: the image decides"))
-            }
-            _ => Ok(params),
-        }
+        Ok(params)
     }
-}
 
-impl Params {
     /// The seed of the hash of names as a UUID.
     pub fn hash_seed_text(&self) -> String {
         let digits = format!("{:032x}", u128::from_be_bytes(self.hash_seed));

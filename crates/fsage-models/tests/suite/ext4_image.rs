@@ -1,6 +1,7 @@
 //! Images of the Ext4 model: what `mkfs.ext4` writes when nothing happened, and what `e2fsck` has nothing to say about
 //! after anything that did.
 
+use crate::ext4_snapshot;
 use crate::ext4_vectors::state_of;
 use crate::steps::{any_op, cases};
 use fsage_core::{DirId, FileId, FileKind, FileSystem, Op};
@@ -91,6 +92,18 @@ fn first_difference(a: &Path, b: &Path, block_bytes: u64) -> Option<u64> {
 /// No script has ids like these.
 const OURS: u64 = 1 << 50;
 
+/// Directories and files more.
+pub fn goes_on(fs: &mut Ext4) {
+    for number in 0..400 {
+        let (dir, parent) = (DirId(OURS + number / 100), None);
+        if number % 100 == 0 {
+            let _ = fs.apply(&Op::Mkdir { dir, parent });
+        }
+        let (file, bytes) = (FileId(OURS + number), number * number);
+        let _ = fs.apply(&Op::Create { file, dir, bytes });
+    }
+}
+
 /// What is read from an image is what was written, to the byte, and goes on in the same way.
 fn comes_back(fs: &mut Ext4, what: &str) {
     let folder = tempfile::tempdir().expect("a folder");
@@ -106,14 +119,7 @@ fn comes_back(fs: &mut Ext4, what: &str) {
     let bytes = fs.sizes().block_bytes;
     assert_eq!(first_difference(&first, &second, bytes), None, "{what}");
     for fs in [&mut *fs, &mut again] {
-        for number in 0..400 {
-            let (dir, parent) = (DirId(OURS + number / 100), None);
-            if number % 100 == 0 {
-                let _ = fs.apply(&Op::Mkdir { dir, parent });
-            }
-            let (file, bytes) = (FileId(OURS + number), number * number);
-            let _ = fs.apply(&Op::Create { file, dir, bytes });
-        }
+        goes_on(fs);
     }
     write(fs, &third);
     write(&mut again, &fourth);
@@ -135,6 +141,13 @@ fn has(program: &str) -> bool {
 fn text(output: &Output) -> String {
     let both = [&output.stdout[..], &output.stderr[..]].concat();
     String::from_utf8_lossy(&both).into_owned()
+}
+
+/// If there is an `e2fsck`, it finds nothing.
+pub fn clean_or_skipped(fs: &mut Ext4, what: &str) {
+    if has("e2fsck") {
+        is_clean(fs, what);
+    }
 }
 
 /// `e2fsck` finds nothing, and says nothing on its way.
@@ -289,10 +302,9 @@ macro_rules! clean {
         $(#[test]
         fn $name() {
             if let Some(mut fs) = state_of($vector) {
-                if has("e2fsck") {
-                    is_clean(&mut fs, $vector);
-                }
+                clean_or_skipped(&mut fs, $vector);
                 comes_back(&mut fs, $vector);
+                ext4_snapshot::comes_back(&mut fs, $vector);
             }
         })*
     };
@@ -356,10 +368,9 @@ proptest! {
                 }
                 let _ = fs.apply(op);
             }
-            if has("e2fsck") {
-                is_clean(&mut fs, "any state");
-            }
+            clean_or_skipped(&mut fs, "any state");
             comes_back(&mut fs, "any state");
+            ext4_snapshot::comes_back(&mut fs, "any state");
         }
     }
 }

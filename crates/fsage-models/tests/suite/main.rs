@@ -15,6 +15,7 @@ mod ext3_conformance;
 mod ext3_io;
 mod ext4_image;
 mod ext4_mkfs;
+mod ext4_snapshot;
 mod ext4_vectors;
 mod io;
 mod lfs;

@@ -33,7 +33,7 @@ fn age(events: &[Event]) {
 
 #[test]
 fn a_year_more_and_two_copies_and_a_half_of_home_directories() {
-    let home = Home::smith96().scaled_down(8).with_days(90);
+    let home = Home::smith96().with_capacity(64 << 20).with_days(90);
     let header = home.header(1);
     let mut events = Vec::new();
     home.generate(1, &mut events).expect("memory takes events");

@@ -282,12 +282,38 @@ fn smith96_with_seed_1_is_the_workload_it_always_was() {
     );
 }
 
+fn part_of_smith96(parts: u64) -> Home {
+    let home = Home::smith96();
+    let bytes = home.data_space_kb * 1024 / parts;
+    home.with_capacity(bytes)
+}
+
+#[test]
+fn the_capacity_scales_users_files_and_operations_and_its_own_changes_nothing() {
+    let home = Home::smith96();
+    let same = home.clone().with_capacity(home.data_space_kb * 1024);
+    assert_eq!(same, home);
+    let twice = home.clone().with_capacity(2 * home.data_space_kb * 1024);
+    assert_eq!(
+        (twice.users, twice.operations, twice.final_files),
+        (8, 1_600_000, 17_548)
+    );
+    assert_eq!(
+        (twice.days, twice.days_on_a_project, &twice.utilization),
+        (home.days, home.days_on_a_project, &home.utilization)
+    );
+    let terabyte = home.with_capacity(1 << 40);
+    assert_eq!(terabyte.check(), Ok(()));
+    assert_eq!(terabyte.data_space_kb, 1 << 30);
+}
+
 #[test]
 fn small_ones_follow_the_same_curves() {
     for home in [
         Home::smith96().with_days(20),
-        Home::smith96().scaled_down(10),
-        Home::smith96().with_days(60).scaled_down(5),
+        part_of_smith96(10),
+        part_of_smith96(5).with_days(60),
+        Home::smith96().with_capacity(2 << 30).with_days(60),
     ] {
         let (a, s) = account(&home, 1);
         near(
@@ -319,8 +345,8 @@ fn the_smallest_and_oddest_end_without_an_error() {
     nothing.bursts_a_day = 0;
     for home in [
         Home::smith96().with_days(0),
-        Home::smith96().with_days(1).scaled_down(100_000),
-        Home::smith96().with_days(3).scaled_down(1000),
+        part_of_smith96(100_000).with_days(1),
+        part_of_smith96(1000).with_days(3),
         nothing,
     ] {
         let (a, _) = account(&home, 7);

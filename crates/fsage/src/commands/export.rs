@@ -4,6 +4,7 @@ use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
 use fsage_core::Layout as _;
 use fsage_core::size::human;
+use fsage_data::snapshot;
 use fsage_lab::aging;
 use fsage_lab::cffs_image;
 use fsage_lab::ext4_image::{self, Beside, Contents, How};
@@ -14,21 +15,24 @@ use fsage_target::{Aging, TargetSpec};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Writes an aged Ext4 or C-FFS as an image: a sparse file of the size of the partition.
+/// Writes an aged Ext4 or C-FFS, or what a snapshot of an ext4 tells of, as an image: a sparse file of the size of the
+/// partition.
 ///
 /// A run keeps no state of a model; the workload makes it again, to the last block. An image of Ext4 can be mounted.
-/// Its files have the names, times and permissions of the workload; contents are holes, unless --data says otherwise.
+/// Its files have the names, times and permissions of the workload or the snapshot, and those of a snapshot lie where
+/// they lay; contents are holes, unless --data says otherwise.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage export run/ext4 disk.img\n  fsage export run/ext4 fresh.img --control\n  \
-                        fsage export w.parquet disk.img --on ext4:size=1T --data noise"
+                        fsage export w.parquet disk.img --on ext4:size=1T --data noise\n  \
+                        fsage export snapshot.parquet like-it.img"
 )]
 pub struct Args {
-    /// A run, RUN or RUN/TARGET; with --on a workload.
+    /// A run, RUN or RUN/TARGET; a snapshot; with --on a workload.
     from: PathBuf,
     /// The image to write; of Ext4, also a block device.
     image: PathBuf,
-    /// The target that the workload ages.
+    /// The target that the workload ages; of a snapshot `ext4:`, with keys for what it does not tell.
     #[arg(long = "on", value_name = "SPEC")]
     on: Option<String>,
     /// Where the workload of the run is, if it has moved.
@@ -56,17 +60,18 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             args.image.display()
         );
     }
-    let (spec, mut aging) = match &args.on {
-        Some(spec) => {
-            let spec = TargetSpec::parse(spec)?;
-            has_image(&spec.to_string())?;
-            let aging = aging::aged(&spec, &args.from, false, &ui)?;
-            (spec, aging)
-        }
-        None => of_run(&args.from, args.workload.as_deref(), ui)?,
+    let is_snapshot = args.from.is_file() && snapshot::is_snapshot(&args.from)?;
+    let (mut stamps, mut snapshot) = (None, None);
+    let (spec, mut target) = if is_snapshot {
+        let spec = TargetSpec::parse(args.on.as_deref().unwrap_or(ext4::ENTRY.name))?;
+        let (spec, target, found) = ext4_image::of_snapshot(&spec, &args.from)?;
+        snapshot = Some(found);
+        (spec, target)
+    } else {
+        let (spec, mut aging) = aged(args, ui)?;
+        stamps = aging.take_stamps();
+        (spec, aging.into_target())
     };
-    let stamps = aging.take_stamps();
-    let mut target = aging.into_target();
     let mut copied_from = None;
     if args.control {
         let (control, copied) = aging::model_control(&spec, &target, &ui)?;
@@ -80,6 +85,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             beside: Beside {
                 stamps: stamps.as_deref(),
                 copied_from: copied_from.as_ref(),
+                snapshot: snapshot.as_ref(),
             },
             is_control: args.control,
         };
@@ -104,6 +110,17 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         holds.directories,
         holds.files,
     )
+}
+
+/// The aged model of a workload or a run.
+fn aged(args: &Args, ui: Ui) -> anyhow::Result<(TargetSpec, Aging)> {
+    let Some(spec) = &args.on else {
+        return of_run(&args.from, args.workload.as_deref(), ui);
+    };
+    let spec = TargetSpec::parse(spec)?;
+    has_image(&spec.to_string())?;
+    let aging = aging::aged(&spec, &args.from, false, &ui)?;
+    Ok((spec, aging))
 }
 
 fn say(args: &Args, bytes: u64, directories: u64, files: u64) -> anyhow::Result<()> {

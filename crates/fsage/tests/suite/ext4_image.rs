@@ -123,9 +123,108 @@ fn our_reader_and_e2fsck_find_the_layout_of_the_model_in_its_image() {
         "{foreign}"
     );
     let both = fsage(at, "age named.ops --on ext4:from=disk.img,size=1G -o no", 2);
-    assert!(both.contains("the image decides"), "{both}");
+    assert!(both.contains("what `from` names decides"), "{both}");
     let refused = fsage(at, "export run disk.img", 2);
     assert!(refused.contains("--force replaces it"), "{refused}");
+}
+
+/// Runs of free space of a snapshot.
+fn free_runs(at: &Path, snapshot: &str) -> Vec<fsage_core::Run> {
+    let map = at.join(snapshot.replace(".parquet", ".free.parquet"));
+    fsage_data::snapshot::read_free_map(map, 0).expect("a free map")
+}
+
+/// The target of a snapshot of this one: with what the snapshot does not tell, and a key more.
+fn untold(spec: &str, more: Option<&str>) -> String {
+    let keys = spec.trim_start_matches("ext4:").split(',');
+    let told = |key: &&str| key.starts_with("flex=") || key.starts_with("regime=");
+    let keys: Vec<&str> = more.into_iter().chain(keys.filter(told)).collect();
+    match keys[..] {
+        [] => "ext4".to_owned(),
+        _ => format!("ext4:{}", keys.join(",")),
+    }
+}
+
+/// Inodes that are not in both snapshots alike.
+fn differences(at: &Path, before: &str, after: &str) -> u64 {
+    let text = fsage(at, &format!("diff {before} {after}"), 0);
+    let of = |what: &str| {
+        let line = text
+            .lines()
+            .find(|line| line.trim_start().starts_with(what));
+        let count = line.and_then(|line| line.split_whitespace().last()?.parse::<u64>().ok());
+        count.unwrap_or_else(|| panic!("{what}: {text}"))
+    };
+    assert!(of("unchanged") > 0, "{text}");
+    of("created") + of("deleted") + of("modified") + of("renamed")
+}
+
+#[test]
+fn a_model_and_an_image_begin_with_a_snapshot() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    workload(at);
+    fs::write(at.join("nothing.ops"), "day 1\n").expect("a file");
+    for (spec, workload) in SPECS
+        .iter()
+        .flat_map(|spec| [(spec, "named.ops"), (spec, "home.parquet")])
+    {
+        let what = format!("{spec} {workload}");
+        fsage(
+            at,
+            &format!("export {workload} disk.img --on {spec} --force"),
+            0,
+        );
+        fsage(at, "snapshot disk.img -o s.parquet --force", 0);
+        let told = extents(at, "s.parquet");
+        let target = untold(spec, None);
+        let from = untold(spec, Some("from=s.parquet"));
+        fsage(
+            at,
+            &format!("age nothing.ops --on {from} -o from --force --check"),
+            0,
+        );
+        let parquet = target_folder(at, "from").join("final.parquet");
+        assert_eq!(extents(at, &parquet.to_string_lossy()), told, "{what}");
+        fsage(
+            at,
+            &format!("export s.parquet like.img --on {target} --force"),
+            0,
+        );
+        is_clean(at, "like.img");
+        fsage(at, "snapshot like.img -o like.parquet --force", 0);
+        assert_eq!(extents(at, "like.parquet"), told, "{what}");
+        assert_eq!(
+            free_runs(at, "like.parquet"),
+            free_runs(at, "s.parquet"),
+            "{what}"
+        );
+        assert_eq!(differences(at, "s.parquet", "like.parquet"), 0, "{what}");
+        // Names that are hidden, as images are shared.
+        fsage(
+            at,
+            "snapshot disk.img -o hidden.parquet --anonymize --force",
+            0,
+        );
+        fsage(
+            at,
+            &format!("export hidden.parquet like.img --on {target} --force"),
+            0,
+        );
+        is_clean(at, "like.img");
+        fsage(at, "export hidden.parquet fresh.img --control --force", 0);
+        is_clean(at, "fresh.img");
+    }
+    let refused = fsage(
+        at,
+        "age nothing.ops --on ext4:from=s.parquet,size=1G -o no",
+        2,
+    );
+    assert!(refused.contains("what `from` names decides"), "{refused}");
+    let refused = fsage(at, "age nothing.ops --on ext4:from=home.parquet -o no", 2);
+    assert!(refused.contains("no ext4 file system"), "{refused}");
+    let refused = fsage(at, "export s.parquet no.img --on ffs", 2);
+    assert!(refused.contains("expected ext4"), "{refused}");
 }
 
 /// A mounted image, unmounted in the end.
@@ -200,6 +299,73 @@ fn the_kernel_mounts_an_image_and_goes_on_with_it() {
                 "{spec} {workload}, from there"
             );
         }
+    }
+}
+
+/// Of each file of a mounted tree its path, inode, size, blocks, permissions, links and time.
+fn tree(root: &Path) -> Vec<String> {
+    let format = "%P|%i|%s|%b|%m|%n|%y|%T@\\n";
+    let found = Command::new("find")
+        .arg(root)
+        .args(["-not", "-path", "*/lost+found", "-printf", format])
+        .output()
+        .expect("find runs");
+    let text = String::from_utf8_lossy(&found.stdout).into_owned();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines.sort_unstable();
+    assert!(lines.len() > 400, "{text}");
+    lines
+}
+
+#[test]
+fn the_kernel_mounts_what_a_snapshot_of_a_mounted_file_system_tells() {
+    if let Err(why) = RealFs::usable("ext4") {
+        return skip("an image of a snapshot, mounted", &why);
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    workload(at);
+    for (spec, workload) in SPECS
+        .iter()
+        .flat_map(|spec| [(spec, "named.ops"), (spec, "home.parquet")])
+    {
+        let what = format!("{spec} {workload}");
+        fsage(
+            at,
+            &format!("export {workload} disk.img --on {spec} --force"),
+            0,
+        );
+        let mounted = Mounted::new(at, "disk.img", "ro");
+        fsage(at, "snapshot mnt -o s.parquet --force", 0);
+        let (told, found) = (extents(at, "s.parquet"), tree(&mounted.0));
+        drop(mounted);
+        fsage(
+            at,
+            &format!(
+                "export s.parquet like.img --on {} --force",
+                untold(spec, None)
+            ),
+            0,
+        );
+        is_clean(at, "like.img");
+        let mounted = Mounted::new(at, "like.img", "ro");
+        fsage(at, "snapshot mnt -o like.parquet --force", 0);
+        assert_eq!(extents(at, "like.parquet"), told, "{what}");
+        assert_eq!(tree(&mounted.0), found, "{what}");
+        drop(mounted);
+        assert_eq!(
+            free_runs(at, "like.parquet"),
+            free_runs(at, "s.parquet"),
+            "{what}"
+        );
+        // The kernel goes on with it.
+        let mounted = Mounted::new(at, "like.img", "rw");
+        for number in 0..300 {
+            let path = mounted.0.join(format!("new {number}"));
+            fs::write(path, vec![7; number * 100]).expect("room");
+        }
+        drop(mounted);
+        is_clean(at, "like.img");
     }
 }
 

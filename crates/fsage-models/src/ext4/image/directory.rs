@@ -2,7 +2,7 @@
 //!
 //! Spec: `docs/spec/ext4.md`, section 29.
 
-use super::fields::{crc, put16, put32, u16_at, u32_at};
+use super::fields::{crc, is_sum, put16, put32, u16_at, u32_at};
 use super::{Kind, WriteAt, Writer};
 use crate::ext4::directory::Dir;
 use crate::ext4::entries::{Block, Item, Place};
@@ -73,7 +73,7 @@ pub(super) fn read_index(b: &[u8], at: usize, limit: usize, seed: u32) -> Option
     // The driver leaves what stood before the checksum.
     let tail = at + 8 * limit;
     let before = crc(crc(seed, &b[..used]), &b[tail..tail + 4]);
-    if crc(before, &[0; 4]) != u32_at(b, tail + 4) {
+    if !is_sum(u32_at(b, tail + 4), crc(before, &[0; 4])) {
         return None;
     }
     let mut places: Vec<Place> = b[at..used]
@@ -92,7 +92,7 @@ pub(super) fn read_index(b: &[u8], at: usize, limit: usize, seed: u32) -> Option
 /// Reads a leaf: of each entry the inode, the bytes up to the next, and the name.
 pub(super) fn read_leaf(b: &[u8], seed: u32) -> Option<Vec<(u32, u16, &[u8])>> {
     let tail = b.len() - TAIL;
-    if b[tail + 7] != TAIL_TYPE || crc(seed, &b[..tail]) != u32_at(b, tail + 8) {
+    if b[tail + 7] != TAIL_TYPE || !is_sum(u32_at(b, tail + 8), crc(seed, &b[..tail])) {
         return None;
     }
     let (mut at, mut entries) = (0, Vec::new());

@@ -12,6 +12,7 @@
 //! | `directory` | entries and their index |
 //! | `own` | the journal, and blocks kept for descriptors |
 //! | `read` | the way back |
+//! | `snapshot` | the same from a snapshot, which knows less |
 //!
 //! Spec: `docs/spec/ext4.md`, section 29.
 
@@ -21,9 +22,11 @@ mod groups;
 mod inode;
 mod own;
 mod read;
+mod snapshot;
 mod superblock;
 
 pub use read::{ReadAt, ReadError, can_be_read};
+pub use snapshot::{can_be_begun_with, tells_size};
 
 use super::directory::{LOST_FOUND_INO, ROOT_INO};
 use super::geometry::INODE_BYTES;

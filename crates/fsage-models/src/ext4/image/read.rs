@@ -4,7 +4,7 @@
 //! of a tree is read for one inode only, and in the end the file system check of the model goes over all of it. What
 //! the model has no place for is refused, and so is damage.
 
-use super::fields::{crc, u16_at, u32_at};
+use super::fields::{crc, is_sum, u16_at, u32_at};
 use super::groups::{BLOCK_UNINIT, INODE_UNINIT};
 use super::inode::{AREA, DIRECTORY, EXTENTS, INDEXED, SYMLINK, parse_node};
 use super::{LOST_FOUND, superblock};
@@ -14,6 +14,7 @@ use crate::ext4::geometry::{DESCRIPTOR_BYTES, INODE_BYTES, Made, RESERVED_INODES
 use crate::ext4::groups::Groups;
 use crate::ext4::tree::{Stored, Tree};
 use crate::ext4::{COLD, Ext4, Kind, MOST_BLOCKS, NO_FILE, Params, bits};
+use crate::name_table::Name;
 use crate::names::{Entry as NamePlace, File};
 use fsage_core::names::check_name;
 use fsage_core::operations::ROOT;
@@ -26,6 +27,8 @@ use thiserror::Error;
 const FOUND: u64 = 1 << 60;
 /// Those of further names here.
 const FURTHER: u64 = FOUND | 1 << 40;
+/// No index leads to more.
+pub(super) const MOST_DIRECTORY_BLOCKS: u64 = 1 << 21;
 
 /// What an image is read from.
 pub trait ReadAt {
@@ -54,9 +57,12 @@ pub enum ReadError {
     /// Things do not fit together.
     #[error("damaged: {0}; `e2fsck -fn` says more")]
     Damaged(String),
+    /// What a snapshot says does not fit together.
+    #[error("it contradicts itself: {0}")]
+    Contradiction(String),
 }
 
-type Result<T> = std::result::Result<T, ReadError>;
+pub(super) type Result<T> = std::result::Result<T, ReadError>;
 
 pub(super) fn foreign<T>(what: impl Into<String>) -> Result<T> {
     Err(ReadError::Foreign(what.into()))
@@ -65,6 +71,9 @@ pub(super) fn foreign<T>(what: impl Into<String>) -> Result<T> {
 pub(super) fn damaged<T>(what: impl Into<String>) -> Result<T> {
     Err(ReadError::Damaged(what.into()))
 }
+
+/// What stands in a directory: the directory, a name, slot of the inode.
+pub(super) type Named = (u32, Name, u32);
 
 /// An inode as it is found.
 struct Raw {
@@ -85,8 +94,7 @@ struct Reader<'a> {
     tree_blocks: FxHashSet<u32>,
     /// Slots of inodes.
     slots: FxHashMap<u32, u32>,
-    /// What stands in directories: directory, name, slot of the inode.
-    named: Vec<(u32, crate::name_table::Name, u32)>,
+    named: Vec<Named>,
     /// Directories with their inodes as they are found.
     found_dirs: Vec<Raw>,
 }
@@ -154,15 +162,93 @@ impl Ext4 {
         reader.fs.geometry = made.geometry;
         reader.inodes(&unused)?;
         reader.directories()?;
-        reader.names()?;
-        let mut fs = reader.fs;
-        fs.count();
-        for inode in &mut fs.inodes {
+        reader.fs.mounted(reader.named)
+    }
+
+    /// The driver has just mounted what was found: every name leads to a file or directory, counters are exact, nothing
+    /// was looked at, and all fits together.
+    pub(super) fn mounted(mut self, named: Vec<Named>) -> Result<Ext4> {
+        self.lead_names(named)?;
+        self.count();
+        for inode in &mut self.inodes {
             inode.changed_in = COLD;
         }
-        match fs.check() {
-            Ok(()) => Ok(fs),
+        match self.check() {
+            Ok(()) => Ok(self),
             Err(inconsistency) => damaged(inconsistency.to_string()),
+        }
+    }
+
+    /// Lets every name lead to a file or directory.
+    fn lead_names(&mut self, named: Vec<Named>) -> Result<()> {
+        let dir_of: FxHashMap<u32, u32> = (0..)
+            .zip(&self.dirs)
+            .map(|(slot, dir)| (dir.inode, slot))
+            .collect();
+        let mut is_named = vec![false; self.dirs.len()];
+        let mut further = FURTHER;
+        for (dir, name, slot) in named {
+            let inode = &self.inodes[slot as usize];
+            if let Some(&child) = dir_of.get(&slot) {
+                if std::mem::replace(&mut is_named[child as usize], true) {
+                    return damaged(format!("directory {} has two names", inode.ino));
+                }
+                let found = &mut self.dirs[child as usize];
+                (found.name, found.parent) = (name, dir);
+                self.dir_ids.insert(DirId(found.id), child);
+                continue;
+            }
+            if inode.file == NO_FILE {
+                let id = FileId(FOUND | u64::from(inode.ino));
+                let entry = NamePlace::new(0, inode.kind == Kind::Symlink);
+                let file = self.names.insert(File {
+                    id: id.0,
+                    inode: slot,
+                    dir,
+                    entry,
+                });
+                self.inodes[slot as usize].file = file;
+                self.keys.names.call(id.0, name);
+            } else {
+                let (id, file) = (FileId(further), inode.file);
+                further += 1;
+                self.names.link(id, file, dir, 0);
+                self.keys.names.call(id.0, name);
+            }
+        }
+        // From every directory the way leads up to the root.
+        let mut children: Vec<Vec<u32>> = vec![Vec::new(); self.dirs.len()];
+        for (slot, dir) in (0..).zip(&self.dirs).skip(1) {
+            children[dir.parent as usize].push(slot);
+        }
+        let (mut todo, mut reached) = (vec![ROOT], 0);
+        while let Some(dir) = todo.pop() {
+            reached += 1;
+            todo.append(&mut children[dir as usize]);
+        }
+        if reached != self.dirs.len() || !is_named.iter().skip(1).all(|named| *named) {
+            return damaged("a directory is not below the root");
+        }
+        Ok(())
+    }
+}
+
+impl Dir {
+    /// A directory that was found, before its name is.
+    pub(super) fn found(ino: u32, inode: u32, name: Name, entries: Entries) -> Dir {
+        let id = if ino == ROOT_INO {
+            0
+        } else {
+            FOUND | u64::from(ino)
+        };
+        Dir {
+            id,
+            name,
+            inode,
+            parent: ROOT,
+            last_group: None,
+            entries,
+            alive: true,
         }
     }
 }
@@ -195,7 +281,7 @@ impl Reader<'_> {
             let mut plain = d.to_vec();
             plain[30..32].fill(0);
             let sum = crc(crc(self.seed, &group.to_le_bytes()), &plain) as u16;
-            if sum != u16_at(d, 30) {
+            if !is_sum(u16_at(d, 30).into(), sum.into()) {
                 return damaged(format!(
                     "the descriptor of group {group} has a wrong checksum"
                 ));
@@ -213,7 +299,7 @@ impl Reader<'_> {
             let used = &mut made.used[group as usize * words..(group as usize + 1) * words];
             if flags & BLOCK_UNINIT == 0 {
                 let bitmap = self.block(tables.block_bitmap)?;
-                if crc(self.seed, &bitmap) != halves(24, 56) {
+                if !is_sum(halves(24, 56), crc(self.seed, &bitmap)) {
                     return damaged(format!(
                         "the block bitmap of group {group} has a wrong checksum"
                     ));
@@ -241,7 +327,7 @@ impl Reader<'_> {
             if flags & INODE_UNINIT == 0 {
                 bitmap = self.block(tables.inode_bitmap)?;
                 bitmap.truncate(bytes);
-                if crc(self.seed, &bitmap) != halves(26, 58) {
+                if !is_sum(halves(26, 58), crc(self.seed, &bitmap)) {
                     return damaged(format!(
                         "the inode bitmap of group {group} has a wrong checksum"
                     ));
@@ -311,7 +397,7 @@ impl Reader<'_> {
         } else {
             (sum >> 16) as u16
         };
-        if sum != u32::from(u16_at(b, 124)) | u32::from(high) << 16 {
+        if !is_sum(u32::from(u16_at(b, 124)) | u32::from(high) << 16, sum) {
             return damaged(format!("inode {ino} has a wrong checksum"));
         }
         if u32_at(b, 104) != 0 || u16_at(b, 118) != 0 {
@@ -391,7 +477,7 @@ impl Reader<'_> {
                 return damaged(format!("block {block} of a tree belongs to two places"));
             }
             let bytes = self.block(block)?;
-            if crc(raw.seed, &bytes[..tail]) != u32_at(&bytes, tail) {
+            if !is_sum(u32_at(&bytes, tail), crc(raw.seed, &bytes[..tail])) {
                 return damaged(format!("inode {ino}: block {block} has a wrong checksum"));
             }
             parse_node(&bytes[..tail], Some(depth), &blocks)
@@ -416,19 +502,8 @@ impl Reader<'_> {
         let name = self.fs.keys.names.give(b"lost+found".as_slice().into());
         for (dir, raw) in (0..).zip(&root_first) {
             let entries = self.entries(dir, raw)?;
-            self.fs.dirs.push(Dir {
-                id: if dir == ROOT {
-                    0
-                } else {
-                    FOUND | u64::from(raw.ino)
-                },
-                name,
-                inode: self.slots[&raw.ino],
-                parent: ROOT,
-                last_group: None,
-                entries,
-                alive: true,
-            });
+            let inode = self.slots[&raw.ino];
+            self.fs.dirs.push(Dir::found(raw.ino, inode, name, entries));
         }
         Ok(())
     }
@@ -439,7 +514,7 @@ impl Reader<'_> {
         let wrong = |what: &str| ReadError::Damaged(format!("directory {ino}: {what}"));
         let bytes = self.fs.geometry.block_bytes;
         let count = raw.size / bytes;
-        if count == 0 || !raw.size.is_multiple_of(bytes) || count > 1 << 21 {
+        if count == 0 || !raw.size.is_multiple_of(bytes) || count > MOST_DIRECTORY_BLOCKS {
             return Err(wrong("a length that none has"));
         }
         let is_indexed = raw.flags & INDEXED != 0;
@@ -553,59 +628,5 @@ impl Reader<'_> {
             }
         }
         Ok(items)
-    }
-
-    /// Lets every name lead to a file or directory.
-    fn names(&mut self) -> Result<()> {
-        let fs = &mut self.fs;
-        let dir_of: FxHashMap<u32, u32> = (0..)
-            .zip(&fs.dirs)
-            .map(|(slot, dir)| (dir.inode, slot))
-            .collect();
-        let mut is_named = vec![false; fs.dirs.len()];
-        let mut further = FURTHER;
-        for (dir, name, slot) in std::mem::take(&mut self.named) {
-            let inode = &fs.inodes[slot as usize];
-            if let Some(&child) = dir_of.get(&slot) {
-                if std::mem::replace(&mut is_named[child as usize], true) {
-                    return damaged(format!("directory {} has two names", inode.ino));
-                }
-                let found = &mut fs.dirs[child as usize];
-                (found.name, found.parent) = (name, dir);
-                fs.dir_ids.insert(DirId(found.id), child);
-                continue;
-            }
-            if inode.file == NO_FILE {
-                let id = FileId(FOUND | u64::from(inode.ino));
-                let entry = NamePlace::new(0, inode.kind == Kind::Symlink);
-                let file = fs.names.insert(File {
-                    id: id.0,
-                    inode: slot,
-                    dir,
-                    entry,
-                });
-                fs.inodes[slot as usize].file = file;
-                fs.keys.names.call(id.0, name);
-            } else {
-                let (id, file) = (FileId(further), inode.file);
-                further += 1;
-                fs.names.link(id, file, dir, 0);
-                fs.keys.names.call(id.0, name);
-            }
-        }
-        // From every directory the way leads up to the root.
-        let mut children: Vec<Vec<u32>> = vec![Vec::new(); fs.dirs.len()];
-        for (slot, dir) in (0..).zip(&fs.dirs).skip(1) {
-            children[dir.parent as usize].push(slot);
-        }
-        let (mut todo, mut reached) = (vec![ROOT], 0);
-        while let Some(dir) = todo.pop() {
-            reached += 1;
-            todo.append(&mut children[dir as usize]);
-        }
-        if reached != fs.dirs.len() || !is_named.iter().skip(1).all(|named| *named) {
-            return damaged("a directory is not below the root");
-        }
-        Ok(())
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Spec: `docs/spec/ext4.md`, sections 13, 20 and 21.
 
+mod over;
 mod unwritten;
 
 use std::mem;

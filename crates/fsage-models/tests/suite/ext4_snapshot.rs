@@ -1,0 +1,290 @@
+//! The Ext4 model put together from a snapshot: what the snapshot tells is there again, and the rest fits it.
+
+use crate::ext4_image::{clean_or_skipped, goes_on};
+use fsage_core::operations::Model as _;
+use fsage_core::snapshot::{FurtherName, Inode};
+use fsage_core::{DirId, Extent, FileId, FileSystem as _, Layout as _, LayoutInMemory, Op};
+use fsage_models::ext4::image::ReadError;
+use fsage_models::ext4::{Ext4, Params};
+use std::collections::BTreeMap;
+
+/// What a reader of the model's image would tell of it.
+pub fn snapshot_of(fs: &mut Ext4) -> LayoutInMemory {
+    fs.remount();
+    let mut names: BTreeMap<u64, Vec<(u64, String)>> = BTreeMap::new();
+    fs.visit_names(&mut |named| {
+        let name = fsage_core::names::escape(named.name).into_owned();
+        let of = names.entry(named.ino).or_default();
+        of.push((named.parent_ino, name));
+    });
+    let (mut inodes, mut further) = (Vec::new(), Vec::new());
+    fs.visit_files(&mut |file| {
+        let mut names = names.remove(&file.ino).unwrap_or_default().into_iter();
+        let first = names.next().unwrap_or((2, ".".to_owned()));
+        inodes.push(Inode {
+            alloc_bytes: file.alloc_bytes,
+            links: Some(file.links),
+            parent_ino: Some(first.0),
+            path: Some(first.1.into()),
+            extents: file.extents.map(Into::into),
+            ..Inode::new(file.ino, None, file.kind, file.size_bytes)
+        });
+        further.extend(names.map(|(parent_ino, name)| FurtherName {
+            ino: file.ino,
+            generation: None,
+            parent_ino,
+            name: name.into(),
+        }));
+    });
+    inodes.sort_unstable_by_key(|inode| inode.ino);
+    further.sort_unstable();
+    let mut free = Vec::new();
+    fs.visit_free(&mut |run| free.push(run));
+    LayoutInMemory {
+        geometry: fs.geometry(),
+        space: fs.space(),
+        inodes,
+        names: further,
+        free: Some(free),
+    }
+}
+
+/// What the snapshot of such a file system does not tell.
+fn untold(fs: &Ext4) -> Params {
+    Params {
+        size_bytes: 0,
+        block_bytes: None,
+        inodes: None,
+        reserve_percent: 0,
+        ..fs.params().clone()
+    }
+}
+
+/// As a mounted file system tells of it to who is not root: no blocks of trees, no free space, no places of directories
+/// that cannot be opened.
+fn of_walk(mut found: LayoutInMemory) -> LayoutInMemory {
+    found.free = None;
+    found.geometry.group_count = 0;
+    found.geometry.group_bytes = 0;
+    found.geometry.inodes_per_group = 0;
+    for inode in &mut found.inodes {
+        let extents = inode.extents.take().unwrap_or_default();
+        let data = extents.into_iter().filter(|extent| !extent.is_pointers());
+        inode.extents = (inode.kind == fsage_core::FileKind::Regular).then(|| data.collect());
+    }
+    found
+}
+
+fn with_other_names(mut found: LayoutInMemory, name: impl Fn(&str) -> String) -> LayoutInMemory {
+    for inode in found.inodes.iter_mut().filter(|inode| inode.ino > 11) {
+        inode.path = inode.path.take().map(|path| name(&path).into());
+    }
+    for further in &mut found.names {
+        further.name = name(&further.name).into();
+    }
+    found
+}
+
+fn data(found: &LayoutInMemory) -> Vec<(u64, u64, Vec<Extent>)> {
+    let files = found
+        .inodes
+        .iter()
+        .filter(|inode| inode.kind == fsage_core::FileKind::Regular);
+    files
+        .map(|inode| {
+            let extents = inode
+                .extents
+                .iter()
+                .flatten()
+                .filter(|extent| !extent.is_pointers());
+            (inode.ino, inode.size_bytes, extents.copied().collect())
+        })
+        .collect()
+}
+
+/// What a snapshot of a file system tells is there again in one that begins with it.
+pub fn comes_back(fs: &mut Ext4, what: &str) {
+    let told = snapshot_of(fs);
+    let how = untold(fs);
+    let mut again =
+        Ext4::from_snapshot(&how, &told).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let seen = snapshot_of(&mut again);
+    for (told, seen) in told.inodes.iter().zip(&seen.inodes) {
+        assert_eq!(told, seen, "{what}");
+    }
+    assert_eq!(told, seen, "{what}");
+    clean_or_skipped(&mut again, what);
+    goes_on(&mut again);
+    clean_or_skipped(&mut again, &format!("{what}, gone on"));
+
+    let how = Params {
+        size_bytes: told.geometry.size_bytes,
+        ..how
+    };
+    let little = with_other_names(of_walk(told.clone()), |name| format!("hidden_{name}"));
+    match Ext4::from_snapshot(&how, &little) {
+        Ok(mut again) => {
+            assert_eq!(
+                data(&snapshot_of(&mut again)),
+                data(&told),
+                "{what}, walked"
+            );
+            clean_or_skipped(&mut again, &format!("{what}, walked"));
+        }
+        // Longer names need more space, or are too long.
+        Err(ReadError::Contradiction(why)) => {
+            let full = why.contains("no block is free");
+            assert!(
+                full || why.contains("a name that none has"),
+                "{what}: {why}"
+            );
+        }
+        Err(error) => panic!("{what}: {error}"),
+    }
+}
+
+fn made() -> Ext4 {
+    let params = Params {
+        size_bytes: 32 << 20,
+        journal_bytes: Some(1 << 20),
+        ..Params::default()
+    };
+    let mut fs = Ext4::new(params).expect("mkfs takes it");
+    let dir = DirId(1);
+    let mut ops = vec![Op::Mkdir { dir, parent: None }];
+    ops.extend((0..40).map(|file| Op::Create {
+        file: FileId(file),
+        dir,
+        bytes: file * 900,
+    }));
+    ops.extend(
+        (0..40)
+            .step_by(3)
+            .map(|file| Op::Delete { file: FileId(file) }),
+    );
+    ops.push(Op::Create {
+        file: FileId(100),
+        dir,
+        bytes: 300_000,
+    });
+    for op in ops {
+        fs.apply(&op).expect("it fits the state");
+    }
+    fs
+}
+
+/// A change of a snapshot at the place of the large file.
+type Change = fn(&mut LayoutInMemory, usize);
+
+/// Changes of a snapshot, each with what is said of it.
+const MISFITS: &[(&str, Change)] = &[
+    ("a snapshot of xfs", |s, _| {
+        "xfs".clone_into(&mut s.geometry.fs_type);
+    }),
+    ("blocks of 512 bytes", |s, _| s.geometry.block_bytes = 512),
+    ("`mkfs.ext4` does not make", |s, _| {
+        s.geometry.inodes_per_group += 8;
+    }),
+    ("its root, is not in it", |s, _| drop(s.inodes.remove(0))),
+    ("which no file of it can have", |s, at| s.inodes[at].ino = 8),
+    ("is there twice", |s, at| {
+        s.inodes[at].ino = s.inodes[at - 1].ino;
+    }),
+    ("were not collected", |s, at| s.inodes[at].extents = None),
+    ("that lies outside", |s, at| {
+        extent(s, at).physical_bytes = 1 << 40;
+    }),
+    ("that lies outside", |s, at| extent(s, at).length_bytes -= 1),
+    ("that overlap in the file", |s, at| {
+        extent(s, at).logical_bytes = 1 << 50;
+    }),
+    ("flags 0x2000", |s, at| extent(s, at).flags = Extent::SHARED),
+    ("tables or the journal; `flex`", |s, at| {
+        extent(s, at).physical_bytes = 4096;
+    }),
+    ("belongs to two places", |s, at| {
+        let other = s.inodes[at - 1].extents.as_ref().expect("known")[0];
+        extent(s, at).physical_bytes = other.physical_bytes;
+    }),
+    ("is free, and belongs to a file", |s, _| {
+        let block = s.inodes[0].extents.as_ref().expect("known")[0].physical_bytes;
+        let free = s.free.as_mut().expect("known");
+        let at = free.partition_point(|run| run.start_bytes < block);
+        let run = fsage_core::Run {
+            start_bytes: block,
+            length_bytes: 1024,
+        };
+        free.insert(at, run);
+    }),
+    ("has the name `f1` twice", |s, at| {
+        s.inodes[at].path = Some("f1".into());
+    }),
+    ("a name that none has", |s, at| {
+        s.inodes[at].path = Some("x".repeat(256).into());
+    }),
+    ("a path that is none", |s, at| {
+        s.inodes[at].path = Some("\\q".into());
+    }),
+    ("one is not there", |s, at| {
+        s.inodes[at].parent_ino = Some(7);
+    }),
+    ("which is no directory", |s, at| {
+        s.inodes[at].parent_ino = Some(s.inodes[at + 1].ino);
+    }),
+    ("in `lost+found`", |s, at| {
+        s.inodes[at].parent_ino = Some(11);
+    }),
+    ("is not below the root", |s, _| {
+        let dir = s
+            .inodes
+            .iter_mut()
+            .rfind(|inode| inode.ino > 11 && inode.kind == fsage_core::FileKind::Directory);
+        let dir = dir.expect("it is there");
+        dir.parent_ino = Some(dir.ino);
+    }),
+    ("more than it can use", |s, at| {
+        let mut all = s.inodes[at].extents.take().unwrap_or_default().into_vec();
+        let free = s.free.take().expect("known");
+        let start = free.last().expect("some").start_bytes;
+        let pointers = Extent {
+            logical_bytes: Extent::POINTERS_AT,
+            physical_bytes: start,
+            length_bytes: 400 << 10,
+            flags: Extent::POINTERS,
+        };
+        all.push(pointers);
+        s.inodes[at].extents = Some(all.into());
+    }),
+];
+
+/// What a snapshot says must fit together, and fit a file system that the model has.
+#[test]
+fn what_does_not_fit_is_refused_with_a_reason() {
+    let mut fs = made();
+    let told = snapshot_of(&mut fs);
+    let how = untold(&fs);
+    let file = told
+        .inodes
+        .iter()
+        .position(|inode| inode.size_bytes == 300_000)
+        .expect("it is there");
+    for (reason, change) in MISFITS {
+        let mut changed = told.clone();
+        change(&mut changed, file);
+        let refused = Ext4::from_snapshot(&how, &changed).map(drop);
+        let error = refused.expect_err(reason).to_string();
+        assert!(error.contains(reason), "{reason}: {error}");
+    }
+    assert!(Ext4::from_snapshot(&how, &told).is_ok());
+    let wrong = Params {
+        journal_bytes: Some(8 << 20),
+        ..how
+    };
+    let refused = Ext4::from_snapshot(&wrong, &told).map(drop);
+    let error = refused.expect_err("another journal").to_string();
+    assert!(error.contains("tables or the journal"), "{error}");
+}
+
+fn extent(found: &mut LayoutInMemory, at: usize) -> &mut Extent {
+    &mut found.inodes[at].extents.as_mut().expect("they are known")[0]
+}
