@@ -1,7 +1,8 @@
 //! Directory order that is kept as files change.
 //!
 //! Every directory has its files in order and the way through all that lies below it; a file that comes or goes changes
-//! its two neighbors, and the ways up to the root. The order is that of names, or of inode numbers where there are
+//! its two neighbors, and the ways up to the root. What came and went is sorted by directory first, so that each of
+//! them is fetched into the processor's cache once. The order is that of names, or of inode numbers where there are
 //! none. What has no place in one tree is left to the measurement of the whole layout, and so is a layout of which some
 //! entries have names and others do not.
 
@@ -49,6 +50,9 @@ impl KeptOrder {
     }
 }
 
+/// Most files that wait to be put into their directories: 10 MB of them where there are no names.
+const MOST_WAITING: usize = 1 << 18;
+
 /// By what the entries of a directory are ordered.
 pub(crate) trait Key: Ord + Clone {
     /// That of an entry; `None` if it is ordered by something else.
@@ -80,6 +84,8 @@ pub(crate) struct Tree<K> {
     directories: Vec<Directory<K>>,
     unused: Vec<u32>,
     by_ino: FxHashMap<u64, u32>,
+    /// Files that came and went, and are not yet in their directories, in this order.
+    waiting: Vec<Waiting<K>>,
     /// Neighbors often lie in one directory.
     last: Option<(u64, u32)>,
     /// Files that lie in no directory, and entries that are ordered by something else.
@@ -90,6 +96,13 @@ pub(crate) struct Tree<K> {
     adjacent: LayoutScore,
     in_main_group: LayoutScore,
     distances: Median,
+}
+
+#[derive(Clone, Debug)]
+struct Waiting<K> {
+    parent_ino: u64,
+    file: Entry<K>,
+    sign: Sign,
 }
 
 #[derive(Clone, Debug)]
@@ -115,6 +128,7 @@ impl<K> Default for Tree<K> {
             directories: Vec::new(),
             unused: Vec::new(),
             by_ino: FxHashMap::default(),
+            waiting: Vec::new(),
             last: None,
             elsewhere: 0,
             roots: Vec::new(),
@@ -187,14 +201,45 @@ impl<K: Key> Tree<K> {
     }
 
     fn count_file(&mut self, file: &FileView<'_>, ends: Ends, geometry: &Geometry, sign: Sign) {
-        let Some((parent, key)) = file.parent_ino.zip(K::of(file)) else {
+        let Some((parent_ino, key)) = file.parent_ino.zip(K::of(file)) else {
             return sign.apply(&mut self.elsewhere, 1);
         };
-        let at = self.directory(parent);
+        self.waiting.push(Waiting {
+            parent_ino,
+            file: Entry { key, ends },
+            sign,
+        });
+        if self.waiting.len() == MOST_WAITING {
+            self.place_waiting(geometry);
+        }
+    }
+
+    /// Puts files into their directories and takes them out, directory by directory.
+    fn place_waiting(&mut self, geometry: &Geometry) {
+        let mut waiting = std::mem::take(&mut self.waiting);
+        // One name may have gone and come again: the sort is stable.
+        waiting.sort_by(|a, b| {
+            let parents = a.parent_ino.cmp(&b.parent_ino);
+            parents.then_with(|| a.file.key.cmp(&b.file.key))
+        });
+        for Waiting {
+            parent_ino,
+            file,
+            sign,
+        } in waiting.drain(..)
+        {
+            self.place(parent_ino, file, geometry, sign);
+        }
+        self.waiting = waiting;
+    }
+
+    fn place(&mut self, parent_ino: u64, file: Entry<K>, geometry: &Geometry, sign: Sign) {
+        let at = self.directory(parent_ino);
         let directory = &mut self.directories[at as usize];
+        let ends = file.ends;
         let (before, after) = match sign {
-            Sign::Add => directory.files.insert(Entry { key, ends }),
-            Sign::TakeBack => directory.files.remove(&key).unwrap_or_default(),
+            Sign::Add => directory.files.insert(file),
+            Sign::TakeBack => directory.files.remove(&file.key).unwrap_or_default(),
         };
         if let Some(group) = geometry.group_of_address(ends.start) {
             let files = directory.groups.entry(group).or_default();
@@ -263,6 +308,7 @@ impl<K: Key> Tree<K> {
 
     /// As [`DirectoryOrder::of`], where `within` is the score of all files; `None` if not everything lies in one tree.
     pub fn measure(&mut self, within: LayoutScore, geometry: &Geometry) -> Option<DirectoryOrder> {
+        self.place_waiting(geometry);
         self.forget_what_is_gone();
         if self.elsewhere > 0 || !self.doubtful.is_empty() || self.roots.len() > 1 {
             return None;
