@@ -1,5 +1,5 @@
 //! What every model of the list has to keep, with every policy and under every layer: the contracts of `FileSystem`,
-//! `Layout` and `Hosted`, and that the measures of one that says what changes are those of the whole of it.
+//! `Layout` and `Hosted`.
 
 #[path = "../../tests/suite/steps/any_op.rs"]
 mod any_op;
@@ -14,7 +14,6 @@ use fsage_core::io::{AnyHosted, Buffer, Io};
 use fsage_core::keys::Key;
 use fsage_core::operations::Namespace as _;
 use fsage_core::{DirId, Extent, FileId, Layout, Op, Outcome};
-use fsage_metrics::Kept;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use rules::{End, Rules};
@@ -157,7 +156,6 @@ fn conforms(case: &Case, ops: &[Op]) -> Result<(), TestCaseError> {
     if let Some(hosted) = again.as_hosted() {
         hosted.tell_follower();
     }
-    let mut kept = Kept::begin(&mut *fs, true);
     for (i, op) in ops.iter().enumerate() {
         let before = looks(&*fs);
         let got = fs.apply(op);
@@ -177,10 +175,6 @@ fn conforms(case: &Case, ops: &[Op]) -> Result<(), TestCaseError> {
         if i % 16 == 15 {
             fs.end_day();
             again.end_day();
-            if let Some(kept) = &mut kept {
-                kept.update(&mut *fs);
-                prop_assert_eq!(kept.differs_from(&*fs), None, "after {} operations", i + 1);
-            }
             fs.begin_day();
             again.begin_day();
         }

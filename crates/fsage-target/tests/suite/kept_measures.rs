@@ -1,8 +1,12 @@
 //! Measures that are kept as files change are those of the whole layout, and so is the block map: after every day of
 //! random operations on every listed model, with every policy and under every layer, and of every preset.
 
+#[path = "../../../fsage-models/tests/suite/steps/any_op.rs"]
+mod any_op;
+
 use crate::synthetic;
 use crate::tree::Mounted;
+use any_op::any_op_of;
 use fsage_core::{DirId, Event, EventsInMemory, FileId, Op, Rng, Run};
 use fsage_metrics::{Kept, Recorder, measure};
 use fsage_models::MODELS;
@@ -11,6 +15,8 @@ use fsage_real::Real;
 use fsage_real::directory::{Directory, Options, PlainDirectory};
 use fsage_target::{Aging, Target, TargetSpec, replay};
 use fsage_workload::preset::PRESETS;
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -244,6 +250,49 @@ fn what_is_kept_is_what_the_whole_layout_has() {
         let seeds = if spec.contains("rearrange=") { 1 } else { 3 };
         for seed in 0..seeds {
             assert_eq!(aged(&spec, seed), 60);
+        }
+    }
+}
+
+/// Lengths around blocks and fragments, and some that fill a small file system.
+fn bytes() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        4 => 0_u64..20_000,
+        2 => (0_u64..80).prop_map(|blocks| blocks * 4096),
+        1 => 100_000_u64..3_000_000,
+    ]
+}
+
+/// Plays operations, and compares every so many of them what is kept with the whole layout.
+fn keeps_what_the_whole_has(spec: &str, ops: &[Op]) -> Result<(), TestCaseError> {
+    let Target::Model(mut fs) = target(spec) else {
+        panic!("{spec} is a model");
+    };
+    let Some(mut kept) = Kept::begin(&mut *fs, true) else {
+        return Ok(());
+    };
+    for some in ops.chunks(16) {
+        for op in some {
+            // Not every one fits.
+            let _ = fs.apply(op);
+        }
+        fs.end_day();
+        kept.update(&mut *fs);
+        prop_assert_eq!(kept.differs_from(&*fs), None, "{}", spec);
+        fs.begin_day();
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(12) })]
+
+    #[test]
+    fn what_is_kept_of_any_operations_is_what_the_whole_layout_has(
+        ops in prop::collection::vec(any_op_of(bytes()), 1..60),
+    ) {
+        for spec in targets() {
+            keeps_what_the_whole_has(&spec, &ops)?;
         }
     }
 }
