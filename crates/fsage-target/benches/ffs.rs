@@ -2,7 +2,8 @@
 //!
 //! - `l01_502_200k`: the operations of that vector, parsed beforehand, on an empty 502 MB file system; the
 //!   allocator alone. Budget: 2,000,000 operations a second.
-//! - `ten_months`: ten months of home directories (`smith96`) with all metrics at the end of every day.
+//! - `ten_months`: ten months of home directories (`smith96`) with all metrics at the end of every day, kept as files
+//!   change, as in `fsage age`.
 //!   Budget: one second.
 //!
 //! The vector lies beside the repository. Where it is not there, the first 100 days of `smith96` stand in for
@@ -13,7 +14,7 @@ mod script;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use fsage_core::{Event, FileSystem, Op};
-use fsage_metrics::measure;
+use fsage_metrics::Kept;
 use fsage_models::ffs::{Ffs, Params, policy};
 use fsage_workload::home::Home;
 use std::hint::black_box;
@@ -82,11 +83,12 @@ fn ten_months(c: &mut Criterion) {
     for policy in ["orig", "realloc"] {
         group.bench_function(policy, |b| {
             let replay = |mut fs: Ffs| {
+                let mut kept = Kept::begin(&mut fs, false).expect("an FFS says what changes");
                 for event in &events {
                     if is_operation(&event.op) {
                         let _ = black_box(fs.apply(&event.op));
                     } else {
-                        black_box(measure(&fs));
+                        black_box(kept.update(&mut fs));
                     }
                 }
                 fs
