@@ -86,6 +86,9 @@ pub trait Model: Namespace<File = u32> {
     /// Moves a directory into another one, which does not lie below it.
     fn move_directory(&mut self, dir: u32, to: u32) -> Outcome;
 
+    /// A file is read. That moves no block.
+    fn read(&mut self, _file: u32) {}
+
     /// A file goes to disk.
     fn fsync(&mut self, _file: u32) {}
 
@@ -215,8 +218,11 @@ fn perform<M: Model>(fs: &mut M, action: Action<u32>) -> Outcome {
             fs.touch_file(file);
             fs.punch(file, offset, bytes)
         }
-        // It moves no block.
-        Action::Read { .. } | Action::Nothing => Outcome::Done,
+        Action::Read { file, .. } => {
+            fs.read(file);
+            Outcome::Done
+        }
+        Action::Nothing => Outcome::Done,
     }
 }
 

@@ -221,7 +221,7 @@ impl Ext4 {
         let lists = order_of(blocks).min(LISTS as u32 - 1) as usize..LISTS;
         let mut nearest: Option<(u32, usize, usize)> = None;
         for list in lists {
-            for (at, shared) in self.shared[list].iter().enumerate() {
+            for (at, shared) in self.shared[self.cpu][list].iter().enumerate() {
                 let distance = goal.abs_diff(shared.block);
                 if shared.blocks >= blocks && nearest.is_none_or(|(least, ..)| distance < least) {
                     nearest = Some((distance, list, at));
@@ -229,11 +229,11 @@ impl Ext4 {
             }
         }
         let (_, list, at) = nearest?;
-        let mut shared = self.shared[list][at];
+        let mut shared = self.shared[self.cpu][list][at];
         let block = shared.block;
         shared.block += blocks;
         shared.blocks -= blocks;
-        self.shared[list].remove(at);
+        self.shared[self.cpu][list].remove(at);
         self.keep_shared(shared);
         Some(block)
     }
@@ -243,7 +243,7 @@ impl Ext4 {
         if shared.blocks == 0 {
             return;
         }
-        let list = &mut self.shared[list_of(shared.blocks)];
+        let list = &mut self.shared[self.cpu][list_of(shared.blocks)];
         let place = list.partition_point(|other| other.blocks <= shared.blocks);
         list.insert(place, shared);
         let entries = list.len();
@@ -292,7 +292,7 @@ impl Ext4 {
 
     /// What is set aside for small files goes back.
     pub(super) fn drop_shared(&mut self) {
-        for list in &mut self.shared {
+        for list in self.shared.iter_mut().flatten() {
             for shared in list.drain(..) {
                 self.groups.give_back(shared.block, shared.blocks);
             }
@@ -303,7 +303,7 @@ impl Ext4 {
     fn drop_by_group(&mut self, needed: u32) -> u32 {
         let g = &self.geometry;
         let mut all: Vec<(u32, u32, u32, Option<u32>)> = Vec::new();
-        for list in &self.shared {
+        for list in self.shared.iter().flatten() {
             all.extend(
                 list.iter()
                     .map(|s| (g.group_of(s.block), s.block, s.blocks, None)),
@@ -320,7 +320,7 @@ impl Ext4 {
                 if let Some(slot) = owner {
                     self.cache_mut(slot).own.retain(|own| own.block != block);
                 } else {
-                    for list in &mut self.shared {
+                    for list in self.shared.iter_mut().flatten() {
                         list.retain(|shared| shared.block != block);
                     }
                 }

@@ -120,7 +120,7 @@ impl Check<'_> {
         let fs = self.fs;
         let g = &fs.geometry;
         let mut set_aside = vec![];
-        for list in &fs.shared {
+        for list in fs.shared.iter().flatten() {
             set_aside.extend(list.iter().map(|shared| (shared.block, shared.blocks)));
         }
         for (_, cache) in fs.caches() {

@@ -5,7 +5,8 @@
 use super::alloc::Request;
 use super::cache::{Folio, PAGE_BITS, Unmapped};
 use super::tree::{Entry, Goal, Meta, NoMeta, Tree};
-use super::{Ext4, NO_FILE, Regime};
+use super::clock::Clock;
+use super::{Dirty, Ext4, NO_FILE, Regime};
 use crate::changes;
 
 /// Bytes of a call of the driver that writes.
@@ -60,6 +61,7 @@ impl Ext4 {
     /// What was freed may be taken again.
     pub(super) fn commit(&mut self) {
         self.transaction += 1;
+        self.is_running = false;
         self.commits += u64::from(!self.freed.is_empty());
         for (block, blocks) in std::mem::take(&mut self.freed) {
             self.groups.give_back(block, blocks);
@@ -165,7 +167,11 @@ impl Ext4 {
         if cache.dirty == 0 {
             cache.dirty = stamp;
             self.next_dirty += 1;
-            self.dirty.push((inode, stamp));
+            self.dirty.push(Dirty {
+                inode,
+                stamp,
+                since_ns: self.clock.as_ref().map_or(0, Clock::now_ns),
+            });
         }
         self.journal(inode);
         self.changed_inode(inode);
@@ -497,17 +503,26 @@ impl Ext4 {
 
     /// Writes back all dirty inodes, in the order in which they became dirty.
     pub(super) fn write_back_all(&mut self) {
-        for (inode, stamp) in std::mem::take(&mut self.dirty) {
+        self.write_back_first(self.dirty.len());
+    }
+
+    /// Writes back the inodes that have been dirty for longest, so many.
+    pub(super) fn write_back_first(&mut self, inodes: usize) {
+        let program = self.begin_work();
+        let later = self.dirty.split_off(inodes);
+        for Dirty { inode, stamp, .. } in std::mem::replace(&mut self.dirty, later) {
             if self
                 .cache_if(inode)
                 .is_none_or(|cache| cache.dirty != stamp)
             {
                 continue;
             }
+            self.go_on_working();
             self.write_back(inode);
             self.cache_mut(inode).dirty = 0;
             self.forget_if_plain(inode);
         }
+        self.cpu = program;
     }
 
     /// Writes back one inode: everything that is dirty is clean then.
@@ -563,7 +578,7 @@ impl Ext4 {
         for folio in &mut self.cache_mut(inode).folios {
             folio.dirty = false;
         }
-        if self.params.regime == Regime::B {
+        if self.params.regime.converts() {
             self.with_tree(inode, true, |tree, _, blocks| {
                 for (from, to) in written {
                     tree.convert(from, to, blocks);
@@ -601,7 +616,7 @@ impl Ext4 {
             let mapped = match self.inodes[inode as usize].tree.find(at) {
                 None => length,
                 Some(entry) if !entry.is_unwritten() => length.min(entry.end() - at),
-                Some(_) if self.params.regime == Regime::B => {
+                Some(_) if self.params.regime.converts() => {
                     self.with_tree(inode, true, |tree, capacity, blocks| {
                         tree.set_apart(at, length, capacity, blocks)
                     })
@@ -612,7 +627,7 @@ impl Ext4 {
             mapped
         };
         self.journal(inode);
-        if self.params.regime == Regime::B {
+        if self.params.regime.converts() {
             written.push((at, at + mapped));
         }
         Some(mapped)
@@ -625,7 +640,7 @@ impl Ext4 {
             ..self.request(inode, at, length)
         };
         let (block, blocks) = self.allocate(request)?;
-        let unwritten = self.params.regime == Regime::B;
+        let unwritten = self.params.regime.converts();
         let entry = Entry::new(at, block, blocks, unwritten);
         self.map(inode, entry, !unwritten, true).ok()?;
         self.placed(inode, at, block, blocks);
@@ -640,6 +655,7 @@ impl Ext4 {
 
     /// Opens a file for writing.
     pub(super) fn open_for_writing(&mut self, inode: u32) {
+        self.open_any(inode);
         self.cache_mut(inode).writers += 1;
     }
 

@@ -83,6 +83,17 @@ impl Ext4 {
         });
     }
 
+    /// The name of a new entry of a directory. Where another inode has it, that one is looked at.
+    pub(super) fn new_name(&mut self, dir: u32, by_id: Name) -> Name {
+        let (name, taken_by) = self
+            .keys
+            .new_name(&self.dirs[dir as usize].entries, by_id);
+        if let Some(other) = taken_by {
+            self.look_up(other);
+        }
+        name
+    }
+
     /// Puts a name into a directory. What finds no space tries again as a write does.
     pub(super) fn enter(&mut self, dir: u32, name: Name, inode: u32) -> Result<(), NoSpace> {
         let mut tries = 0;
@@ -96,6 +107,7 @@ impl Ext4 {
 
     fn try_to_enter(&mut self, dir: u32, name: Name, inode: u32) -> Result<(), NoSpace> {
         let key = self.keys.key(name);
+        self.is_running = true;
         let slot = self.dirs[dir as usize].inode;
         let empty = Entries {
             blocks: Vec::new(),
@@ -123,6 +135,7 @@ impl Ext4 {
 
     /// Takes a name out of a directory, which does not shrink.
     pub(super) fn leave(&mut self, dir: u32, name: Name, inode: u32) {
+        self.is_running = true;
         let key = self.keys.key(name);
         if let Some(block) = self.dirs[dir as usize].entries.remove(key, inode) {
             self.changed_directory(dir, block);
@@ -139,9 +152,7 @@ impl Ext4 {
         kind: Kind,
         fill: impl FnOnce(&mut Ext4, u32) -> Result<(), NoSpace>,
     ) -> Result<u32, Outcome> {
-        let name = self
-            .keys
-            .new_name(&self.dirs[dir as usize].entries, Name::file(id.0));
+        let name = self.new_name(dir, Name::file(id.0));
         let key = self.keys.key(name);
         let made = self.new_inode(dir, kind, key).ok_or(Outcome::NoInode);
         let entered = made.and_then(|inode| {
@@ -163,6 +174,7 @@ impl Ext4 {
             entry: Place::new(0, kind == Kind::Symlink),
         });
         self.inodes[inode as usize].file = slot;
+        self.change_today(inode);
         self.changes.new_file(slot);
         Ok(inode)
     }
@@ -249,7 +261,10 @@ impl Ext4 {
         by_id: Name,
     ) -> Result<Name, NoSpace> {
         let entries = &self.dirs[to as usize].entries;
-        let new = self.keys.name_of_moved(old, (from == to, entries), by_id);
+        let (new, taken_by) = self.keys.name_of_moved(old, (from == to, entries), by_id);
+        if let Some(other) = taken_by {
+            self.look_up(other);
+        }
         let Some(new) = new else {
             return Ok(old);
         };
@@ -274,9 +289,7 @@ impl Ext4 {
 
     /// Inode, first block, name in the parent. Without space nothing is left behind.
     pub(super) fn new_directory(&mut self, id: DirId, parent: u32) -> Result<u32, Outcome> {
-        let name = self
-            .keys
-            .new_name(&self.dirs[parent as usize].entries, Name::directory(id.0));
+        let name = self.new_name(parent, Name::directory(id.0));
         let key = self.keys.key(name);
         let Some(inode) = self.new_inode(parent, Kind::Directory, key) else {
             self.keys.names.take_back(name);

@@ -396,12 +396,15 @@ impl Entries {
         })
     }
 
-    /// Whether some entry has a name with this hash that is the one looked for.
-    pub fn has_name(&self, hash: u32, is_it: impl Fn(Name) -> bool) -> bool {
-        let found = self.find_by(hash, |item| {
+    /// The inode of the entry with this hash whose name is the one looked for.
+    pub fn inode_of(&self, hash: u32, is_it: impl Fn(Name) -> bool) -> Option<u32> {
+        let (block, at) = self.find_by(hash, |item| {
             item.hash == hash && item.name.is_some_and(&is_it)
-        });
-        found.is_some()
+        })?;
+        match &self.blocks[block as usize] {
+            Block::Leaf(leaf) => Some(leaf[at].inode),
+            Block::Index(_) => None,
+        }
     }
 
     fn find_by(&self, hash: u32, is_it: impl Fn(&Item) -> bool) -> Option<(u32, usize)> {

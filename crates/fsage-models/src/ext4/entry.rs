@@ -1,7 +1,7 @@
 //! What the laboratory knows of the model.
 
 use super::image::{self, ReadAt, ReadError};
-use super::{Ext4, Geometry, Params, SyncPolicy, params};
+use super::{Ext4, Geometry, Params, Regime, SyncPolicy, params};
 use crate::ParamError;
 use crate::options::Setting;
 use crate::registry::{AnyModel, Entry, FromSnapshot, MakeError, Options};
@@ -22,6 +22,7 @@ pub static ENTRY: Entry = Entry {
         "size=32M,bsize=4K,regime=b,flex=1",
         "size=32M,bsize=2K,regime=c,sync=each",
         "size=32M,regime=d,rotational",
+        "size=32M,regime=default,rate=100",
     ],
     kernel: Some(|options| Ok(kernel(&params_of(options)?)?)),
     from_snapshot: Some(FromSnapshot {
@@ -165,6 +166,10 @@ fn kernel(params: &Params) -> Result<String, ParamError> {
     if params.journal_bytes == Some(0) {
         let why = "a journal: without one the kernel avoids inodes freed lately, by the clock";
         return refuse("journal", Some("0"), why);
+    }
+    if params.regime == Regime::Default {
+        let why = "a, b, c or d: no two runs of a kernel with default options are the same";
+        return refuse("regime", Some("default"), why);
     }
     let geometry = Geometry::mkfs(params);
     let block_bytes = params.block_bytes.or(geometry.ok().map(|g| g.block_bytes));

@@ -4,6 +4,7 @@
 
 use super::entries::Entries;
 use crate::name_table::{Name, NameTable};
+use std::cell::Cell;
 
 /// A name with what a directory needs to know of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,21 +35,32 @@ impl Keys {
         }
     }
 
-    /// The name of a new entry of a directory.
-    pub fn new_name(&mut self, entries: &Entries, by_id: Name) -> Name {
+    /// The name of a new entry of a directory, and the inode that has the name which was asked for, if one has it.
+    pub fn new_name(&mut self, entries: &Entries, by_id: Name) -> (Name, Option<u32>) {
         let seed = self.seed;
-        self.names
-            .new_name(by_id, |names, name| is_taken(entries, names, seed, name))
+        let taken_by = Cell::new(None);
+        let new = self.names.new_name(by_id, |names, name| {
+            is_taken(entries, names, seed, name, &taken_by)
+        });
+        (new, taken_by.get())
     }
 
-    /// The name of an entry that moves to a directory; nothing if it stays as it is.
-    pub fn name_of_moved(&mut self, old: Name, to: (bool, &Entries), by_id: Name) -> Option<Name> {
+    /// The same of an entry that moves to a directory; no name if it stays as it is.
+    pub fn name_of_moved(
+        &mut self,
+        old: Name,
+        to: (bool, &Entries),
+        by_id: Name,
+    ) -> (Option<Name>, Option<u32>) {
         let seed = self.seed;
         let (is_same, entries) = to;
-        self.names
+        let taken_by = Cell::new(None);
+        let new = self
+            .names
             .name_of_moved(old, is_same, by_id, |names, name| {
-                is_taken(entries, names, seed, name)
-            })
+                is_taken(entries, names, seed, name, &taken_by)
+            });
+        (new, taken_by.get())
     }
 
     #[inline]
@@ -61,9 +73,17 @@ impl Keys {
     }
 }
 
-fn is_taken(entries: &Entries, names: &NameTable, seed: [u32; 4], name: &[u8]) -> bool {
+fn is_taken(
+    entries: &Entries,
+    names: &NameTable,
+    seed: [u32; 4],
+    name: &[u8],
+    taken_by: &Cell<Option<u32>>,
+) -> bool {
     let is_it = |other| names.with_bytes(other, |its| its == name);
-    entries.has_name(half_md4(name, seed), is_it)
+    let inode = entries.inode_of(half_md4(name, seed), is_it);
+    taken_by.set(taken_by.get().or(inode));
+    inode.is_some()
 }
 
 /// Half MD4 of a name, from a seed of four words.

@@ -123,6 +123,7 @@ impl Ext4 {
 
     /// A new inode; its slot.
     pub(super) fn new_inode(&mut self, parent: u32, kind: Kind, key: Key) -> Option<u32> {
+        self.is_running = true;
         let is_directory = kind == Kind::Directory;
         let group = if is_directory {
             let in_root = parent == fsage_core::operations::ROOT;
@@ -158,6 +159,7 @@ impl Ext4 {
             tree: Tree::default(),
             cache: None,
             is_cached: false,
+            is_of_today: false,
             changed_in: self.transaction,
         };
         if let Some(slot) = self.free_inodes.pop() {
@@ -192,6 +194,7 @@ impl Ext4 {
             self.counters.directories.add(-1);
         }
         self.changed_inode_map(group);
+        self.inodes[slot as usize].is_of_today = false;
         self.free_inodes.push(slot);
     }
 

@@ -16,6 +16,9 @@ const DESCRIPTOR_BYTES: u32 = 64;
 /// would have it.
 const MOST_DELAYED_BYTES: u64 = 4 << 20;
 
+/// The dirty list is written back in so many pieces until no more waits than may.
+const PIECES: usize = 16;
+
 impl Ext4 {
     fn buffer(&self, id: BufferId, block: Option<u32>) -> Buffer {
         let bytes = self.geometry.block_bytes;
@@ -182,11 +185,19 @@ impl Ext4 {
         }
     }
 
-    /// While a host follows, no more data waits than its memory has room for.
+    /// No more data waits than memory has room for: that of the host that follows, or that of a default machine, which
+    /// begins with what has waited longest.
     pub(super) fn write_back_if_much(&mut self) {
-        let limit = MOST_DELAYED_BYTES / self.geometry.block_bytes;
-        if self.told.is_hosted() && self.counters.delayed.exact() as u64 > limit {
+        let waits = |fs: &Ext4, limit: u64| {
+            fs.counters.delayed.exact() as u64 > limit / fs.geometry.block_bytes
+        };
+        if self.told.is_hosted() && waits(self, MOST_DELAYED_BYTES) {
             self.write_back_all();
+        }
+        if self.clock.is_some() {
+            while waits(self, self.params.dirty_bytes) && !self.dirty.is_empty() {
+                self.write_back_first(self.dirty.len().div_ceil(PIECES));
+            }
         }
     }
 

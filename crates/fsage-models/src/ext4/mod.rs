@@ -4,9 +4,8 @@
 //! operations the model gives the same inode numbers, extents, tree blocks and directory blocks as that driver in the
 //! regimes that make it deterministic. Rule by rule: `docs/spec/ext4.md`.
 //!
-//! **Not modeled**: a journal whose running transaction fills up between two syncs, write-back by time or by limits on
-//! dirty pages, memory pressure, several processors, `data=journal`, bigalloc, inline data, quotas, stripes. A host is
-//! not told of holes that are punched.
+//! **Not modeled**: a journal whose running transaction fills up between two syncs, memory pressure, `data=journal`,
+//! bigalloc, inline data, quotas, stripes. A host is not told of holes that are punched.
 //!
 //! | where | what |
 //! |---|---|
@@ -16,6 +15,7 @@
 //! | `alloc` | requests, what is set aside, the search |
 //! | `tree` | the extent tree; in it `unwritten`: extents that were never written, and holes |
 //! | `cache`, `runs` | pages, delayed blocks; sets of blocks |
+//! | `clock` | time and processors, where they decide |
 //! | `data` | writing, writing back, setting the length, `fallocate` |
 //! | `inodes` | groups of inodes |
 //! | `directory`, `entries`, `hash` | directories and their index |
@@ -28,6 +28,7 @@ mod alloc;
 mod bits;
 mod cache;
 mod check;
+mod clock;
 mod counters;
 mod data;
 mod directory;
@@ -57,6 +58,7 @@ use crate::names::Names;
 use crate::told::{self, Told};
 use alloc::{LISTS, Shared};
 use cache::Cache;
+use clock::Clock;
 use counters::{Counter, Counters};
 use directory::Dir;
 use entries::Format;
@@ -77,8 +79,6 @@ const WATERMARK: i64 = 4 * 32;
 const COLD: u32 = 0;
 /// It was looked at since, and is part of no transaction.
 const SEEN: u32 = 1;
-/// Nobody has looked at it since the mount, and it was changed on this day before.
-const COLD_CHANGED: u32 = u32::MAX;
 
 /// Slot of the file of what is none.
 const NO_FILE: u32 = u32::MAX;
@@ -100,12 +100,24 @@ struct Inode {
     file: u32,
     /// All of its pages are cached, if memory holds nothing special of it.
     is_cached: bool,
+    /// An operation was to change it since the day began.
+    is_of_today: bool,
     /// Where that is kept, from 1.
     cache: Option<NonZeroU32>,
     /// The transaction in which it was changed last, or what is known of it since a mount.
     changed_in: u32,
     size: u64,
     tree: Tree,
+}
+
+/// An inode on the dirty list.
+#[derive(Clone, Copy, Debug)]
+struct Dirty {
+    inode: u32,
+    /// The stamp that it had when it became dirty; it may be on the list of another time by now, or on none.
+    stamp: u64,
+    /// When that was.
+    since_ns: i64,
 }
 
 /// A simulated Ext4.
@@ -119,18 +131,24 @@ pub struct Ext4 {
     free_inodes: Vec<u32>,
     cached: Vec<(u32, Cache)>,
     free_caches: Vec<u32>,
-    /// Dirty inodes in their order, with the stamp that each had when it became dirty.
-    dirty: Vec<(u32, u64)>,
+    /// Dirty inodes in their order.
+    dirty: Vec<Dirty>,
     next_dirty: u64,
     /// Blocks freed since the last commit.
     freed: Vec<(u32, u32)>,
     commits: u64,
-    /// The running transaction of the journal, and the last one of the day before.
+    /// The running transaction of the journal, or the one that will run, and whether it does.
     transaction: u32,
-    last_of_day: u32,
-    /// Some inode is [`COLD_CHANGED`].
-    any_cold_changed: bool,
-    shared: [Vec<Shared>; LISTS],
+    is_running: bool,
+    /// A file was opened since the mount.
+    is_in_use: bool,
+    /// Slots of inodes that an operation was to change since the day began.
+    of_today: Vec<u32>,
+    /// What small files share, for each processor that allocates; and the one that does now.
+    shared: Vec<[Vec<Shared>; LISTS]>,
+    cpu: usize,
+    /// In the regime that has one.
+    clock: Option<Clock>,
     stream_goals: Vec<u32>,
     watermark: i64,
     names: Names<u32>,
@@ -166,9 +184,15 @@ impl Ext4 {
             freed: Vec::new(),
             commits: 0,
             transaction: 2,
-            last_of_day: 1,
-            any_cold_changed: false,
-            shared: Default::default(),
+            is_running: false,
+            is_in_use: false,
+            of_today: Vec::new(),
+            shared: match params.regime {
+                Regime::Default => vec![Default::default(); params.cpus as usize],
+                _ => vec![Default::default()],
+            },
+            cpu: 0,
+            clock: Clock::new(&params),
             stream_goals: vec![0; goals as usize],
             watermark: WATERMARK * i64::from(params.cpus),
             names: Names::default(),
@@ -341,31 +365,54 @@ impl Ext4 {
         if self.cache_of(inode).is_some() {
             self.write_back(inode);
         }
-        // A file that is not part of the running transaction has nothing to wait for. One that is read from the disk
-        // only now counts as part of it.
-        let changed_in = &mut self.inodes[inode as usize].changed_in;
-        if matches!(*changed_in, COLD | COLD_CHANGED) {
-            *changed_in = self.transaction;
-        }
-        if *changed_in == self.transaction {
+        // A file that is not part of the running transaction has nothing to wait for.
+        if self.is_running && self.inodes[inode as usize].changed_in == self.transaction {
             self.commit();
         }
     }
 
-    /// At the end of a day a replay looks at what was changed on it, which reads it from the disk.
+    /// An operation is going to change an inode, if only its time stamps.
+    fn change_today(&mut self, inode: u32) {
+        let one = &mut self.inodes[inode as usize];
+        if !one.is_of_today {
+            one.is_of_today = true;
+            self.of_today.push(inode);
+        }
+    }
+
+    /// At the end of a day a replay looks at what was to be changed on it, which opens it.
     fn day_is_looked_at(&mut self) {
-        self.last_of_day = self.transaction - 1;
-        if std::mem::take(&mut self.any_cold_changed) {
-            for inode in &mut self.inodes {
-                if inode.changed_in == COLD_CHANGED {
-                    inode.changed_in = SEEN;
-                }
+        for inode in std::mem::take(&mut self.of_today) {
+            if std::mem::take(&mut self.inodes[inode as usize].is_of_today) {
+                self.open_any(inode);
             }
+        }
+    }
+
+    /// Somebody names an inode. One that is read from the disk only now counts as part of the transaction that runs.
+    fn look_up(&mut self, inode: u32) {
+        let changed_in = &mut self.inodes[inode as usize].changed_in;
+        if *changed_in == COLD {
+            *changed_in = if self.is_running {
+                self.transaction
+            } else {
+                SEEN
+            };
+        }
+    }
+
+    /// Opens a file, to read it or to write to it. The first one after a mount lets the superblock keep where that was.
+    fn open_any(&mut self, inode: u32) {
+        self.look_up(inode);
+        if !self.is_in_use && self.inodes[inode as usize].kind == Kind::File {
+            self.is_in_use = true;
+            self.is_running = true;
         }
     }
 
     /// The running transaction has this inode.
     fn journal(&mut self, inode: u32) {
+        self.is_running = true;
         self.inodes[inode as usize].changed_in = self.transaction;
     }
 
@@ -433,6 +480,9 @@ impl Model for Ext4 {
     #[inline]
     fn touch_file(&mut self, file: u32) {
         changes::touch_file(self, file);
+        let inode = self.inode_of(file);
+        self.look_up(inode);
+        self.change_today(inode);
     }
 
     #[inline]
@@ -481,10 +531,14 @@ impl Model for Ext4 {
         let size = self.inodes[inode as usize].size;
         let offset = offset.min(size);
         let bytes = bytes.min(size - offset);
-        if bytes == 0 || self.inodes[inode as usize].kind != Kind::File {
+        if self.inodes[inode as usize].kind != Kind::File {
             return Outcome::Done;
         }
         self.open_for_writing(inode);
+        if bytes == 0 {
+            self.close_writer(inode);
+            return Outcome::Done;
+        }
         let result = self.punch_hole(inode, offset, bytes);
         self.close_writer(inode);
         result.map_or(Outcome::NoSpace, |()| Outcome::Done)
@@ -529,9 +583,7 @@ impl Model for Ext4 {
     }
 
     fn link(&mut self, id: FileId, _existing: FileId, file: u32, dir: u32) -> Outcome {
-        let name = self
-            .keys
-            .new_name(&self.dirs[dir as usize].entries, Name::file(id.0));
+        let name = self.new_name(dir, Name::file(id.0));
         let inode = self.inode_of(file);
         if self.enter(dir, name, inode).is_err() {
             self.keys.names.take_back(name);
@@ -571,6 +623,13 @@ impl Model for Ext4 {
         Outcome::Done
     }
 
+    fn read(&mut self, file: u32) {
+        let inode = self.inode_of(file);
+        if self.inodes[inode as usize].kind == Kind::File {
+            self.open_any(inode);
+        }
+    }
+
     fn fsync(&mut self, file: u32) {
         let inode = self.inode_of(file);
         self.open_for_writing(inode);
@@ -599,10 +658,9 @@ impl Model for Ext4 {
         self.drop_shared();
         for inode in &mut self.inodes {
             inode.is_cached = false;
-            let is_of_today = inode.changed_in > self.last_of_day;
-            inode.changed_in = if is_of_today { COLD_CHANGED } else { COLD };
+            inode.changed_in = COLD;
         }
-        self.any_cold_changed = true;
+        self.is_in_use = false;
         for dir in &mut self.dirs {
             dir.last_group = None;
         }
@@ -612,6 +670,12 @@ impl Model for Ext4 {
 }
 
 impl FileSystem for Ext4 {
+    fn set_time(&mut self, t_ns: i64) {
+        if let Some(clock) = &mut self.clock {
+            clock.set(t_ns);
+        }
+    }
+
     fn name_next(&mut self, name: &[u8]) {
         self.keys.names.name_next(name);
     }
@@ -620,6 +684,7 @@ impl FileSystem for Ext4 {
         if matches!(op, Op::Day) && self.params.sync == SyncPolicy::Each {
             return Ok(Outcome::Done);
         }
+        self.pass_time();
         let outcome = operations::apply(self, op);
         self.keys.names.end_operation();
         outcome

@@ -15,10 +15,18 @@ pub enum Regime {
     C,
     /// Default mount options, `fallocate` of each range instead of writing it.
     D,
+    /// Default mount options and a default machine: what is written back when, and by which processor, is drawn.
+    Default,
 }
 
 impl Regime {
-    const ALL: [Regime; 4] = [Regime::A, Regime::B, Regime::C, Regime::D];
+    const ALL: [Regime; 5] = [
+        Regime::A,
+        Regime::B,
+        Regime::C,
+        Regime::D,
+        Regime::Default,
+    ];
 
     /// The word of the key `regime`.
     pub fn as_str(self) -> &'static str {
@@ -27,12 +35,18 @@ impl Regime {
             Regime::B => "b",
             Regime::C => "c",
             Regime::D => "d",
+            Regime::Default => "default",
         }
     }
 
     /// Whether extents of written data begin as unwritten ones.
     pub(super) fn writes_unwritten(self) -> bool {
-        matches!(self, Regime::B | Regime::D)
+        matches!(self, Regime::B | Regime::D | Regime::Default)
+    }
+
+    /// Whether these become written ones when the data is on disk.
+    pub(super) fn converts(self) -> bool {
+        matches!(self, Regime::B | Regime::Default)
     }
 }
 
@@ -73,9 +87,24 @@ pub const KEYS: &[Key] = &[
     ),
     Key::word(
         "regime",
-        &["a", "b", "c", "d"],
+        &["a", "b", "c", "d", "default"],
         "a",
-        "`a`: `dioread_lock`; `b`: default mount options; `c`: `a` with `nodelalloc`; `d`: `fallocate` for writing",
+        "`a`: `dioread_lock`; `b`: default mount options; `c`: `a` with `nodelalloc`; `d`: `fallocate` for writing; \
+         `default`: `b` with write-back by time, one run of many",
+    ),
+    Key::number("seed", "", "1", "of `default`: which run it is"),
+    Key::number(
+        "rate",
+        "operations a second",
+        "",
+        "of `default`: the clock, whatever times the workload has",
+    )
+    .by_rule("times of the workload; an operation without one comes a second after the one before")
+    .within(1, MOST_RATE),
+    Key::bytes(
+        "dirty",
+        "1G",
+        "of `default`: data that may wait before the oldest is written back",
     ),
     Key::word(
         "sync",
@@ -113,6 +142,7 @@ pub const KEYS: &[Key] = &[
 ];
 
 const MOST_FLEX: u32 = 1 << 16;
+const MOST_RATE: u64 = 1_000_000_000;
 const MOST_CPUS: u32 = 4096;
 
 /// Parameters of an Ext4, as `mkfs.ext4`, `mount` and the replay take them.
@@ -136,6 +166,12 @@ pub struct Params {
     pub superuser: bool,
     /// When and how blocks are allocated.
     pub regime: Regime,
+    /// In [`Regime::Default`]: which run it is.
+    pub seed: u64,
+    /// In [`Regime::Default`]: operations a second; `None` leaves their times to the workload.
+    pub rate: Option<u64>,
+    /// In [`Regime::Default`]: data that may wait before the oldest is written back.
+    pub dirty_bytes: u64,
     /// When files go to disk.
     pub sync: SyncPolicy,
     /// Processors of the machine.
@@ -162,6 +198,9 @@ impl Default for Params {
             reserve_percent: 5,
             superuser: true,
             regime: Regime::A,
+            seed: 1,
+            rate: None,
+            dirty_bytes: 1 << 30,
             sync: SyncPolicy::Day,
             cpus: 2,
             rotational: false,
@@ -220,8 +259,16 @@ impl Params {
                     let regime = Regime::ALL
                         .into_iter()
                         .find(|regime| regime.as_str() == word);
-                    params.regime = regime.ok_or_else(|| setting.bad("a, b, c or d"))?;
+                    params.regime = regime.ok_or_else(|| setting.bad("a, b, c, d or default"))?;
                 }
+                "seed" => params.seed = setting.number()?,
+                "rate" => {
+                    params.rate = Some(match setting.number()? {
+                        n if (1..=MOST_RATE).contains(&n) => n,
+                        _ => return Err(setting.bad(format!("1 to {MOST_RATE} operations"))),
+                    });
+                }
+                "dirty" => params.dirty_bytes = setting.number()?,
                 "sync" => {
                     params.sync = match setting.word()? {
                         "day" => SyncPolicy::Day,
