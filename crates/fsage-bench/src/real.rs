@@ -535,10 +535,8 @@ impl Subject for Real {
         let threads = depth.clamp(1, reads.len().max(1));
         let done: Result<(), (usize, Errno)> = std::thread::scope(|scope| {
             let readers: Vec<_> = (0..threads).map(|_| scope.spawn(read_all)).collect();
-            let ended = readers.into_iter().map(|reader| reader.join());
-            ended
-                .map(|result| result.expect("a reader does not panic"))
-                .collect()
+            let mut ended = readers.into_iter().map(std::thread::ScopedJoinHandle::join);
+            ended.try_for_each(|result| result.expect("a reader does not panic"))
         });
         done.map_err(|(file, errno)| self.failed(&opened[file].1, "read", errno))
     }
