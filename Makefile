@@ -14,7 +14,7 @@ PREFIX ?= $(HOME)/.local
 DESTDIR ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build install uninstall man dist test bench papers lint format-check clippy deny spelling fmt doc site fuzz soak clean setup
+.PHONY: help demo build install uninstall man dist test bench papers lint format-check clippy deny spelling fmt doc site fuzz soak ext4-rules clean setup
 
 help: ## Show this list
 	@echo "make TARGET, where TARGET is"
@@ -92,6 +92,9 @@ fuzz: ## Run each fuzz target, and all properties on new cases, for FUZZ_SECONDS
 soak: setup ## Cut the power, kill, and let calls fail, hundreds of times; all properties on new cases (SEED=...)
 	@scripts/setup.sh realfs
 	scripts/soak.sh $(SEED)
+
+ext4-rules: setup ## Change each rule of the ext4 model in a copy, and require that a recorded run of the kernel notices
+	scripts/ext4-rules.sh
 
 clean: ## Remove all that was built
 	cargo clean

@@ -27,6 +27,8 @@ const OPERATIONS_ON_A_CPU: u64 = 256;
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
     now_ns: i64,
+    /// When the kernel looks for old inodes for the first time.
+    first_look_ns: i64,
     /// The workload has said when the next operation happens.
     is_told: bool,
     /// Time between two operations, whatever the workload says.
@@ -40,12 +42,18 @@ pub(super) struct Clock {
 impl Clock {
     /// A clock, where the parameters leave anything to it.
     pub fn new(params: &Params) -> Option<Clock> {
-        (params.regime == Regime::Default).then(|| Clock {
+        if params.regime != Regime::Default {
+            return None;
+        }
+        let mut rng = Rng::new(params.seed).stream("ext4 processors", 0);
+        let first_look_ns = rng.below(INTERVAL as u64) as i64;
+        Some(Clock {
             now_ns: 0,
+            first_look_ns,
             is_told: false,
             gap_ns: params.rate.map(|rate| SECOND / rate as i64),
             running: (0, 0),
-            rng: Rng::new(params.seed).stream("ext4 processors", 0),
+            rng,
             cpus: u64::from(params.cpus),
         })
     }
@@ -99,7 +107,9 @@ impl Ext4 {
             match (commits, writes) {
                 (Some(at), other) if other.is_none_or(|other| at <= other) => self.commit(),
                 (_, Some(at)) => {
-                    let old = self.dirty.partition_point(|one| one.since_ns + EXPIRE <= at);
+                    let old = self
+                        .dirty
+                        .partition_point(|one| one.since_ns + EXPIRE <= at);
                     self.write_back_first(old);
                     // What it changed is part of a transaction that began no later.
                     if let Some(clock) = &mut self.clock
@@ -123,7 +133,9 @@ impl Ext4 {
     fn next_write_back_ns(&self) -> Option<i64> {
         let first = self.dirty.first()?;
         let old_enough = first.since_ns + EXPIRE;
-        Some(old_enough.div_euclid(INTERVAL) * INTERVAL + INTERVAL)
+        let first_look = self.clock.as_ref()?.first_look_ns;
+        let looks = (old_enough - first_look).div_euclid(INTERVAL) + 1;
+        Some(first_look + looks * INTERVAL)
     }
 
     /// A worker begins to write back, on a processor of its choice. Gives the one that the program is on.

@@ -4,8 +4,8 @@
 
 use super::alloc::Request;
 use super::cache::{Folio, PAGE_BITS, Unmapped};
-use super::tree::{Entry, Goal, Meta, NoMeta, Tree};
 use super::clock::Clock;
+use super::tree::{Entry, Goal, Meta, NoMeta, Tree};
 use super::{Dirty, Ext4, NO_FILE, Regime};
 use crate::changes;
 

@@ -85,9 +85,7 @@ impl Ext4 {
 
     /// The name of a new entry of a directory. Where another inode has it, that one is looked at.
     pub(super) fn new_name(&mut self, dir: u32, by_id: Name) -> Name {
-        let (name, taken_by) = self
-            .keys
-            .new_name(&self.dirs[dir as usize].entries, by_id);
+        let (name, taken_by) = self.keys.new_name(&self.dirs[dir as usize].entries, by_id);
         if let Some(other) = taken_by {
             self.look_up(other);
         }

@@ -20,13 +20,7 @@ pub enum Regime {
 }
 
 impl Regime {
-    const ALL: [Regime; 5] = [
-        Regime::A,
-        Regime::B,
-        Regime::C,
-        Regime::D,
-        Regime::Default,
-    ];
+    const ALL: [Regime; 5] = [Regime::A, Regime::B, Regime::C, Regime::D, Regime::Default];
 
     /// The word of the key `regime`.
     pub fn as_str(self) -> &'static str {
