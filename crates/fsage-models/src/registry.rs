@@ -220,7 +220,7 @@ impl Entry {
         let own = self.own(options);
         match (self.layered, self.rearrangement(options)?) {
             (Some(layered), Some(settings)) => Ok(layered(&settings, &own)?),
-            _ => (self.make)(&own),
+            _ => (self.make)(&own).map_err(|error| self.with_meant(error)),
         }
     }
 
@@ -235,7 +235,28 @@ impl Entry {
         if self.rearrangement(options)?.is_some() {
             return self.make(options).map(drop);
         }
-        (self.check)(&self.own(options))
+        (self.check)(&self.own(options)).map_err(|error| self.with_meant(error))
+    }
+
+    /// An error with the word that was probably meant, where a key takes words and got none of them.
+    fn with_meant(&self, error: MakeError) -> MakeError {
+        let MakeError::Key(ParamError::BadValue {
+            key,
+            value,
+            mut expected,
+        }) = error
+        else {
+            return error;
+        };
+        let words = self.keys.iter().filter(|known| known.name == key);
+        if let Some(meant) = nearest(&value, words.flat_map(Key::completions)) {
+            expected += &format!("; did you mean `{meant}`?");
+        }
+        MakeError::Key(ParamError::BadValue {
+            key,
+            value,
+            expected,
+        })
     }
 }
 
@@ -318,6 +339,31 @@ mod tests {
             far.contains("unknown key `rearrange`; known: variant"),
             "{far}"
         );
+    }
+
+    #[test]
+    fn a_value_with_a_slip_is_named_as_it_was_meant() {
+        let message = |name: &str, key, value| {
+            let options = [(key, Some(value))];
+            let entry = by_name(name).unwrap();
+            let made = entry.make(&options).unwrap_err().to_string();
+            assert_eq!(entry.can_be_made(&options).unwrap_err().to_string(), made);
+            made
+        };
+        let policy = message("ffs", "policy", "reallocc");
+        assert!(policy.ends_with("did you mean `realloc`?"), "{policy}");
+        let preset = message("ffs", "preset", "g520");
+        assert!(preset.ends_with("did you mean `g502`?"), "{preset}");
+        let far = message("ffs", "policy", "best");
+        assert!(!far.contains("did you mean"), "{far}");
+        let number = message("ffs", "maxcontig", "many");
+        assert!(!number.contains("did you mean"), "{number}");
+    }
+
+    #[test]
+    fn images_are_of_the_models_that_say_so() {
+        assert_eq!(Image::models(|image| image == Image::Mountable), ["ext4"]);
+        assert_eq!(Image::models(|_| true), ["ext4", "cffs"]);
     }
 
     #[test]
