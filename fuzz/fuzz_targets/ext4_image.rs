@@ -22,7 +22,8 @@ struct Pages(BTreeMap<u64, Vec<u8>>);
 impl WriteAt for Pages {
     fn write_at(&mut self, offset_bytes: u64, bytes: &[u8]) -> io::Result<()> {
         for (at, page) in (offset_bytes / PAGE..).zip(bytes.chunks(PAGE as usize)) {
-            self.0.insert(at, page.to_vec());
+            let all = self.0.entry(at).or_insert_with(|| vec![0; PAGE as usize]);
+            all[..page.len()].copy_from_slice(page);
         }
         Ok(())
     }

@@ -221,8 +221,8 @@ impl Home {
         self
     }
 
-    /// The same days on a data space of another size, with users, files, operations and bytes in proportion: more of the
-    /// same homes. Sizes of files stay as they are, so much under a tenth of the published size the short-lived ones no
+    /// The same days on a data space of another size, with users, files, operations and bytes in proportion: more of
+    /// the same homes. Sizes of files stay as they are, so much under a tenth of the published size the short-lived ones no
     /// longer fit and fewer bytes are written than said. What was published belongs to the published size alone.
     #[must_use]
     pub fn with_capacity(mut self, bytes: u64) -> Home {

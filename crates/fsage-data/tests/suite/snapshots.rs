@@ -3,7 +3,9 @@
 use crate::kit;
 use fsage_core::snapshot::{Inode, SnapshotRow, source_flags};
 use fsage_core::{Extent, FileKind, FileView, Geometry, Layout, Run, Space};
-use fsage_data::snapshot::{Form, InodeReader, InodeWriter, read_snapshot_table};
+use fsage_data::snapshot::{
+    Form, InodeReader, InodeWriter, is_snapshot, read_sizes, read_snapshot, read_snapshot_table,
+};
 use fsage_data::{DataError, SnapshotFile, SnapshotMeta, write_snapshot};
 use fsage_durable::FileError;
 use std::fs;
@@ -168,6 +170,17 @@ fn a_layout_comes_back_sorted_by_inode() {
     assert_eq!(read.info().unwrap().taken_at_ns, -5);
     layout.files.sort_by_key(|file| (file.0, file.1));
     assert_eq!(copy_of(&read), layout);
+    let (info, whole) = read_snapshot(&path).unwrap();
+    assert_eq!((info.snap_id, copy_of(&whole)), (300, copy_of(&read)));
+    let sizes = read_sizes(&path).unwrap();
+    assert_eq!((sizes.geometry, sizes.free), (whole.geometry, whole.free));
+    assert!(sizes.inodes.is_empty() && is_snapshot(&path).unwrap());
+    let others = ["final.snapshots.parquet", "final.free.parquet"];
+    assert!(
+        others
+            .iter()
+            .all(|name| !is_snapshot(&dir.path().join(name)).unwrap())
+    );
 
     // Visited in order, the same bytes are written.
     let again = dir.path().join("again");
@@ -197,6 +210,8 @@ fn without_its_tables_a_snapshot_says_what_it_can() {
         (1024, (1 << 20) + 8192)
     );
     assert_eq!(read.space(), None);
+    let message = read_snapshot(&path).unwrap_err().to_string();
+    assert!(message.contains("no snapshot table"), "{message}");
 }
 
 #[test]

@@ -48,9 +48,9 @@ fn with_empty(all: &[Together], mut starts: Vec<u32>, leaves: usize) -> Option<V
 }
 
 impl Entries {
-    /// A directory of so many blocks, or of the fewest more that names fit into. Names, each with the slot of its inode,
-    /// come in the order in which they stand in one block; in several they stand by hash, in as much of each block as
-    /// of the others. `None` where they do not fit into any number of blocks.
+    /// A directory of so many blocks, or of the fewest more that names fit into. Names, each with the slot of its
+    /// inode, come in the order in which they stand in one block; in several they stand by hash, in as much of each
+    /// block as of the others. `None` where they do not fit into any number of blocks.
     pub fn filled(format: Format, names: &[(Key, u32)], blocks: usize) -> Option<Entries> {
         let items = names.iter().map(|&(key, slot)| Item::of(key, slot, 0));
         let mut items: Vec<Item> = items.collect();

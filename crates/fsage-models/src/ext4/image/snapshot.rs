@@ -6,7 +6,7 @@
 //! | what | where it lies |
 //! |---|---|
 //! | tables, copies of descriptors, the journal | where `mkfs.ext4` puts them |
-//! | blocks of extent trees | where the snapshot says; else in blocks that are in use and nobody's, else in free ones near the data |
+//! | blocks of extent trees | where the snapshot says; else in blocks that are in use and nobody's, or free ones |
 //! | what stands in them | extents spread evenly over the leaves |
 //! | what stands in directories | in one block by inode number; in several by hash, evenly |
 //! | names that were not collected | `i` and the inode number |
@@ -38,8 +38,8 @@ pub fn tells_size(found: &LayoutInMemory) -> bool {
     found.geometry.group_count > 0 || found.free.is_some()
 }
 
-/// That the sizes of a snapshot are those of a file system that [`Ext4::from_snapshot`] can put together. Inodes are not
-/// looked at.
+/// That the sizes of a snapshot are those of a file system that [`Ext4::from_snapshot`] can put together. Inodes are
+/// not looked at.
 ///
 /// # Errors
 /// They are not.
@@ -98,8 +98,8 @@ impl Ext4 {
     /// Files and directories have ids of their own, from 2^60 on.
     ///
     /// # Errors
-    /// It is none of an ext4, lacks what is needed, or contradicts itself or what `mkfs.ext4` does; or has what the model
-    /// does not have.
+    /// It is none of an ext4, lacks what is needed, or contradicts itself or what `mkfs.ext4` does; or has what the
+    /// model does not have.
     pub fn from_snapshot(how: &Params, found: &LayoutInMemory) -> Result<Ext4> {
         let mut builder = Builder::new(how, found)?;
         builder.find_parts()?;
@@ -505,8 +505,8 @@ impl<'a> Builder<'a> {
         Ok(named)
     }
 
-    /// Gives directories what stands in them. Where the snapshot does not say where they lie, and where names are longer
-    /// than they were, as hidden ones may be, they take blocks.
+    /// Gives directories what stands in them. Where the snapshot does not say where they lie, and where names are
+    /// longer than they were, as hidden ones may be, they take blocks.
     fn fill_directories(&mut self) -> Result<()> {
         let bytes = self.fs.geometry.block_bytes;
         for at in 0..self.parts.len() {
