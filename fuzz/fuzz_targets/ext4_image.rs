@@ -14,6 +14,7 @@ use std::io;
 use std::sync::LazyLock;
 
 const PAGE: u64 = 1024;
+const SIZE: u64 = 16 << 20;
 
 /// The pages of an image that were written.
 #[derive(Clone, Default)]
@@ -35,6 +36,9 @@ impl WriteAt for Pages {
 
 impl ReadAt for Pages {
     fn read_at(&self, offset_bytes: u64, to: &mut [u8]) -> io::Result<()> {
+        if offset_bytes.saturating_add(to.len() as u64) > SIZE {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
         for (at, to) in (offset_bytes / PAGE..).zip(to.chunks_mut(PAGE as usize)) {
             match self.0.get(&at) {
                 Some(page) => to.copy_from_slice(&page[..to.len()]),
@@ -61,7 +65,7 @@ static IMAGES: LazyLock<[(Params, Pages); 2]> = LazyLock::new(|| [1, 16].map(pop
 
 fn populated(flex_groups: u32) -> (Params, Pages) {
     let params = Params {
-        size_bytes: 16 << 20,
+        size_bytes: SIZE,
         journal_bytes: Some(1 << 20),
         flex_groups,
         ..Params::default()

@@ -110,9 +110,19 @@ pub fn can_be_read(from: &dyn ReadAt) -> Result<()> {
 fn found_in(from: &dyn ReadAt) -> Result<superblock::Found> {
     let mut bytes = [0; superblock::BYTES];
     match from.read_at(superblock::AT, &mut bytes) {
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(ReadError::NoExt4),
-        Err(error) => Err(error.into()),
-        Ok(()) => superblock::read(&bytes),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            return Err(ReadError::NoExt4);
+        }
+        read => read?,
+    }
+    let found = superblock::read(&bytes)?;
+    // What is larger than the disk it lies on would take memory and time before that is seen.
+    let end = u64::from(found.blocks) * found.block_bytes;
+    match from.read_at(end.saturating_sub(1), &mut [0]) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            damaged("it is larger than what it lies on")
+        }
+        read => Ok(read.map(|()| found)?),
     }
 }
 
