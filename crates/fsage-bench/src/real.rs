@@ -7,8 +7,9 @@
 //! **The clock** is `CLOCK_MONOTONIC`, the processor's that of the thread that asks. Both stand still while the subject
 //! does something that a benchmark does not ask for, such as looking whether a file was ever written.
 //!
-//! **Caches.** Data go through the page cache: `O_DIRECT` is used only where a benchmark asks for direct reads, because it
-//! changes what is measured (no read-ahead, no delayed allocation). [`Real::cache_method`] tells how the cache is emptied.
+//! **Caches.** Data go through the page cache: `O_DIRECT` is used only where a benchmark asks for direct reads, because
+//! it changes what is measured (no read-ahead, no delayed allocation). [`Real::cache_method`]
+//! tells how the cache is emptied.
 
 mod extents;
 pub mod free_map;
@@ -535,8 +536,8 @@ impl Subject for Real {
         let threads = depth.clamp(1, reads.len().max(1));
         let done: Result<(), (usize, Errno)> = std::thread::scope(|scope| {
             let readers: Vec<_> = (0..threads).map(|_| scope.spawn(read_all)).collect();
-            let mut ended = readers.into_iter().map(std::thread::ScopedJoinHandle::join);
-            ended.try_for_each(|result| result.expect("a reader does not panic"))
+            let mut readers = readers.into_iter();
+            readers.try_for_each(|reader| reader.join().expect("a reader does not panic"))
         });
         done.map_err(|(file, errno)| self.failed(&opened[file].1, "read", errno))
     }

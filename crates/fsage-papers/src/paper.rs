@@ -683,10 +683,10 @@ impl Experiments {
                     let _ = write!(options, " --operations {}", ours.operations);
                 }
             }
-            (Experiments::Pieces(ours), Experiments::Pieces(printed)) => {
-                if ours.rows != printed.rows {
-                    let _ = write!(options, " --operations {}", ours.rows);
-                }
+            (Experiments::Pieces(ours), Experiments::Pieces(printed))
+                if ours.rows != printed.rows =>
+            {
+                let _ = write!(options, " --operations {}", ours.rows);
             }
             _ => {}
         }

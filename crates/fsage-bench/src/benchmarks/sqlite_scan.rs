@@ -1,17 +1,17 @@
-//! A database of SQLite that grew row by row while something else was written, read from end to end.
+//! A database of `SQLite` that grew row by row while something else was written, read from end to end.
 //!
-//! **Rows.** 10,000 of 16 KB, inserted one after the other with falling keys, each into the file and into an index of its own
-//! (`id INT PRIMARY KEY`), without a journal. An insert writes four new pages at the end of the file, and in place the
-//! first page, the last leaf of the table and the first leaf of the index: 28 KB; every eighth row there is a new
-//! leaf. In the end the file has 162 MB. After each insert an `fsync`, then 100 KB more of another file and an `fsync`.
+//! **Rows.** 10,000 of 16 KB, inserted one after the other with falling keys, each into the file and into an index of
+//! its own (`id INT PRIMARY KEY`), without a journal. An insert writes four new pages at the end of the file, and in
+//! place the first page, the last leaf of the table and the first leaf of the index: 28 KB; every eighth row there is a
+//! new leaf. In the end the file has 161 MB. After each insert an `fsync`, then 100 KB more of another file and an
+//! `fsync`.
 //!
 //! **Reading** is `select *`: all pages in order, in calls of a page, through the caches of the system.
 //!
-//! **Phases.** `insert`; `scan` with empty caches. The size of a case is that of what is written beside each row; the
-//! case of a file that was written alone has 0.
+//! **Phases.** `insert`; `scan` with empty caches. The size of a case is that of what is written beside each row.
 //!
-//! **Source.** Jun and others, FAST 2024: `sqlite_append.c` of their artifact. What a page of SQLite holds follows from its
-//! file format. **Limits.** Pages of the trees that are not leaves, and the few pages that a split of a leaf of
+//! **Source.** Jun and others, FAST 2024: `sqlite_append.c` of their artifact. What a page holds follows from the file
+//! format of `SQLite`. **Limits.** Pages of the trees that are not leaves, and the few pages that a split of a leaf of
 //! the index touches, are left out.
 
 use crate::benchmark::{Benchmark, Case, Site, Unsuited};

@@ -112,8 +112,8 @@ impl Ext4 {
         self.told.tell(Io::Forget(id));
     }
 
-    /// The blocks of the tree that lead to a block, the outermost first. They are not the file's: `fsync` leaves them to
-    /// the journal.
+    /// The blocks of the tree that lead to a block, the outermost first. They are not the file's: `fsync` leaves them
+    /// to the journal.
     fn tree_buffers(&self, inode: &Inode, lbn: u32) -> [Option<Buffer>; 3] {
         let mut buffers = [None; 3];
         for (buffer, block) in buffers.iter_mut().zip(inode.tree.way(lbn)) {

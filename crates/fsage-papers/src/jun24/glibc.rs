@@ -1,5 +1,5 @@
-//! `rand` of glibc as it begins without `srand`: the artifact draws how much other files get from it, so that the layout
-//! that it measured is known.
+//! `rand` of glibc as it begins without `srand`: the artifact draws how much other files get from it, so that the
+//! layout that it measured is known.
 //!
 //! Each number is the sum of the one 3 and the one 31 before it, modulo 2^32, of which the lowest bit is not shown.
 
@@ -86,8 +86,8 @@ fn power_of_x(exponent: u64) -> Polynomial {
 mod tests {
     use super::*;
 
-    /// The first numbers of every C program on Linux that draws without a seed, and those behind 209,715,200 numbers, as
-    /// a program in C printed them.
+    /// The first numbers of every C program on Linux that draws without a seed, and those behind 209,715,200 numbers,
+    /// as a program in C printed them.
     #[test]
     fn numbers_are_those_of_glibc() {
         let mut rand = Rand::skipping(0);

@@ -290,8 +290,8 @@ impl Results {
         Exhibit::Sheet(Sheet {
             slug: "patterns",
             title: "The patterns of the artifact".to_owned(),
-            text: "MiB/s of direct reads of 1 MB on the emulated drive. Layouts at random are the one that the artifact \
-                   drew: `rand` without a seed, behind 200 MB of contents."
+            text: "MiB/s of direct reads of 1 MB on the emulated drive. Layouts at random are the one that the \
+                   artifact drew: `rand` without a seed, behind 200 MB of contents."
                 .to_owned(),
             header: [
                 "pattern",
