@@ -86,6 +86,24 @@ pub struct FromSnapshot {
 /// Names the real target on which the kernel should do what a model does: `loop:ext4,size=...`.
 pub type Kernel = fn(&Options<'_>) -> Result<String, MakeError>;
 
+/// What an image of a model holds: a file of the size of its partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Image {
+    /// Metadata alone, for checks.
+    Metadata,
+    /// All that a kernel mounts: names, times, permissions, and contents of files where they are asked for.
+    Mountable,
+}
+
+impl Image {
+    /// Names of the models of which there are images that fit.
+    pub fn models(fits: impl Fn(Image) -> bool) -> Vec<&'static str> {
+        let imaged = crate::MODELS.iter();
+        let imaged = imaged.filter(|entry| entry.image.is_some_and(&fits));
+        imaged.map(|entry| entry.name).collect()
+    }
+}
+
 /// What the laboratory knows of a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
@@ -119,6 +137,8 @@ pub struct Entry {
     pub from_snapshot: Option<FromSnapshot>,
     /// The real target that it can be verified against, if it is exact for a kernel of today.
     pub kernel: Option<Kernel>,
+    /// What an image of it holds, if it can be written as one.
+    pub image: Option<Image>,
 }
 
 impl Entry {
@@ -146,6 +166,7 @@ impl Entry {
             with_free_map: None,
             from_snapshot: None,
             kernel: None,
+            image: None,
         }
     }
 

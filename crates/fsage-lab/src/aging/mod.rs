@@ -25,6 +25,7 @@ use fsage_core::{Event, EventSource, EventsInMemory, FileId};
 use fsage_data::WorkloadSummary;
 use fsage_metrics::files;
 use fsage_metrics::{Measures, Recorder};
+use fsage_models::registry::Image;
 use fsage_real::RealError;
 use fsage_real::directory::Sync;
 use fsage_real::loop_image::Unpublished;
@@ -167,6 +168,11 @@ pub struct RunFacts<'a> {
     pub map: bool,
 }
 
+fn is_mountable(spec: &TargetSpec) -> bool {
+    let image = spec.entry().and_then(|entry| entry.image);
+    image == Some(Image::Mountable)
+}
+
 /// Replays a workload on every target and writes the run.
 ///
 /// # Errors
@@ -194,6 +200,12 @@ pub fn age(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Vec<Aged>> {
                 "`{spec}`: a run on a real file system may have to be resumed, so its workload must be a file"
             );
         }
+    }
+    if options.image.is_some() && !specs.iter().any(is_mountable) {
+        bail!(
+            "--image: none of the targets can be written as an image that a kernel mounts; there are such images of {}",
+            Image::models(|image| image == Image::Mountable).join(", ")
+        );
     }
     apart::check(specs)?;
     let mut source = fsage_data::open_workload(workload)?;

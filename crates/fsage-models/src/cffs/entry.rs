@@ -2,7 +2,7 @@
 
 use super::{Cffs, Geometry, Params, params};
 use crate::ParamError;
-use crate::registry::{AnyModel, Entry, MakeError, Options};
+use crate::registry::{AnyModel, Entry, Image, MakeError, Options};
 use fsage_core::io::{AnyHosted, Hosted};
 
 /// Its line in the list of models.
@@ -14,6 +14,7 @@ pub static ENTRY: Entry = Entry {
         "size=8M,cg_blocks=512,embed=off,group=off",
         "size=8M,cg_blocks=512,inode_id=physical",
     ],
+    image: Some(Image::Metadata),
     ..Entry::new(
         "cffs",
         "C-FFS: embedded inodes, explicit grouping, and without them its baseline, simulated",

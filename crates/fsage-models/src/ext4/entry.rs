@@ -4,7 +4,7 @@ use super::image::{self, ReadAt, ReadError};
 use super::{Ext4, Geometry, Params, Regime, SyncPolicy, params};
 use crate::ParamError;
 use crate::options::Setting;
-use crate::registry::{AnyModel, Entry, FromSnapshot, MakeError, Options};
+use crate::registry::{AnyModel, Entry, FromSnapshot, Image, MakeError, Options};
 use fsage_core::LayoutInMemory;
 use fsage_core::io::{AnyHosted, Hosted};
 use fsage_core::operations::Model;
@@ -36,6 +36,7 @@ pub static ENTRY: Entry = Entry {
             checked.map_err(|why| of_snapshot(options, why))
         },
     }),
+    image: Some(Image::Mountable),
     ..Entry::new(
         "ext4",
         "Ext4 of Linux 6.18, simulated",

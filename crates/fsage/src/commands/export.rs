@@ -9,8 +9,9 @@ use fsage_lab::aging;
 use fsage_lab::cffs_image;
 use fsage_lab::ext4_image::{self, Beside, Contents, How};
 use fsage_lab::run_folder::{Manifest, State, TargetFacts};
-use fsage_models::cffs::{self, Cffs};
+use fsage_models::cffs::Cffs;
 use fsage_models::ext4::{self, Ext4};
+use fsage_models::registry::Image;
 use fsage_target::{Aging, TargetSpec};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -48,9 +49,6 @@ pub struct Args {
     #[arg(long)]
     force: bool,
 }
-
-/// Models of which there are images.
-const KINDS: [&str; 2] = [ext4::ENTRY.name, cffs::ENTRY.name];
 
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
@@ -98,7 +96,8 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         return say(args, fs.geometry().size_bytes, directories, files);
     }
     if args.data != Contents::None {
-        bail!("--data: images of C-FFS hold no contents of files");
+        let with = Image::models(|image| image == Image::Mountable).join(", ");
+        bail!("--data: an image of `{spec}` holds no contents of files; those of {with} do");
     }
     let fs: Option<Box<Cffs>> = target.into_model();
     let fs = fs.with_context(no_image)?;
@@ -118,7 +117,7 @@ fn aged(args: &Args, ui: Ui) -> anyhow::Result<(TargetSpec, Aging)> {
         return of_run(&args.from, args.workload.as_deref(), ui);
     };
     let spec = TargetSpec::parse(spec)?;
-    has_image(&spec.to_string())?;
+    has_image(&spec)?;
     let aging = aging::aged(&spec, &args.from, false, &ui)?;
     Ok((spec, aging))
 }
@@ -135,12 +134,12 @@ fn say(args: &Args, bytes: u64, directories: u64, files: u64) -> anyhow::Result<
 }
 
 fn no_image() -> String {
-    format!("there are images of {} alone", KINDS.join(" and "))
+    let models = Image::models(|_| true).join(" and ");
+    format!("there are images of {models} alone")
 }
 
-fn has_image(spec: &str) -> anyhow::Result<()> {
-    let kind = spec.split(':').next().unwrap_or_default();
-    if KINDS.contains(&kind) {
+fn has_image(spec: &TargetSpec) -> anyhow::Result<()> {
+    if spec.entry().is_some_and(|entry| entry.image.is_some()) {
         return Ok(());
     }
     bail!("`{spec}`: {}", no_image())
@@ -168,7 +167,7 @@ fn of_run(path: &Path, workload: Option<&Path>, ui: Ui) -> anyhow::Result<(Targe
     }
     let chosen = |target: &&TargetFacts| match &folder {
         Some(folder) => target.folder == **folder,
-        None => has_image(&target.spec).is_ok(),
+        None => TargetSpec::parse(&target.spec).is_ok_and(|spec| has_image(&spec).is_ok()),
     };
     let targets: Vec<&TargetFacts> = manifest.targets.iter().filter(chosen).collect();
     let [target] = targets[..] else {
@@ -181,8 +180,9 @@ fn of_run(path: &Path, workload: Option<&Path>, ui: Ui) -> anyhow::Result<(Targe
             folders.join(", ")
         );
     };
-    has_image(&target.spec)?;
+    let spec = TargetSpec::parse(&target.spec)?;
+    has_image(&spec)?;
     let workload = manifest.workload.find(run, workload)?;
     let aging = aging::model_of(run, &manifest, target, &workload, &ui)?;
-    Ok((TargetSpec::parse(&target.spec)?, aging))
+    Ok((spec, aging))
 }

@@ -95,6 +95,14 @@ fn an_image_comes_from_a_run_or_a_workload_and_tells_what_it_holds() {
     fsage(at, "export run/cffs_size=4M of-run.img --force", 0);
     let other = fsage(at, "export run/ffs no.img", 2);
     assert!(other.contains("images of ext4 and cffs alone"), "{other}");
+    let other = fsage(at, "age w.ops --on ffs --image -o none", 2);
+    assert!(other.contains("there are such images of ext4"), "{other}");
+    assert!(!at.join("none").exists());
+    let contents = fsage(at, "export run/cffs_size=4M no.img --data noise", 2);
+    assert!(
+        contents.contains("holds no contents of files"),
+        "{contents}"
+    );
     let unknown = fsage(at, "export run/nothing no.img", 2);
     assert!(unknown.contains("cffs_size=4M"), "{unknown}");
     let no_run = fsage(at, "export w.ops no.img", 2);
