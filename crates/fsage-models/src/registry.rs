@@ -264,15 +264,16 @@ impl Entry {
         let MakeError::Key(ParamError::BadValue {
             key,
             value,
-            mut expected,
+            expected,
         }) = error
         else {
             return error;
         };
         let words = self.keys.iter().filter(|known| known.name == key);
-        if let Some(meant) = nearest(&value, words.flat_map(Key::completions)) {
-            expected += &format!("; did you mean `{meant}`?");
-        }
+        let expected = match nearest(&value, words.flat_map(Key::completions)) {
+            Some(meant) => format!("{expected}; did you mean `{meant}`?"),
+            None => expected,
+        };
         MakeError::Key(ParamError::BadValue {
             key,
             value,
