@@ -168,9 +168,16 @@ pub struct RunFacts<'a> {
     pub map: bool,
 }
 
-fn is_mountable(spec: &TargetSpec) -> bool {
-    let image = spec.entry().and_then(|entry| entry.image);
-    image == Some(Image::Mountable)
+/// That there is a target to write an image of.
+fn one_is_mountable(specs: &[TargetSpec]) -> crate::Result<()> {
+    let mut images = specs.iter().filter_map(|spec| spec.entry()?.image);
+    if images.any(|image| image == Image::Mountable) {
+        return Ok(());
+    }
+    bail!(
+        "--image: none of the targets can be written as an image that a kernel mounts; there are such images of {}",
+        Image::models(|image| image == Image::Mountable).join(", ")
+    );
 }
 
 /// Replays a workload on every target and writes the run.
@@ -201,11 +208,8 @@ pub fn age(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Vec<Aged>> {
             );
         }
     }
-    if options.image.is_some() && !specs.iter().any(is_mountable) {
-        bail!(
-            "--image: none of the targets can be written as an image that a kernel mounts; there are such images of {}",
-            Image::models(|image| image == Image::Mountable).join(", ")
-        );
+    if options.image.is_some() {
+        one_is_mountable(specs)?;
     }
     apart::check(specs)?;
     let mut source = fsage_data::open_workload(workload)?;
