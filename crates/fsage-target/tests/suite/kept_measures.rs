@@ -1,12 +1,9 @@
 //! Measures that are kept as files change are those of the whole layout, and so is the block map: after every day of
 //! random operations on every listed model, with every policy and under every layer, and of every preset.
 
-#[path = "../../../fsage-models/tests/suite/steps/any_op.rs"]
-mod any_op;
-
+use crate::any_op::any_op_of;
 use crate::synthetic;
 use crate::tree::Mounted;
-use any_op::any_op_of;
 use fsage_core::{DirId, Event, EventsInMemory, FileId, Op, Rng, Run};
 use fsage_metrics::{Kept, Recorder, measure};
 use fsage_models::MODELS;

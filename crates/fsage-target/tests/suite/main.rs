@@ -1,5 +1,7 @@
 //! Tests of the whole crate, in one program: what it is linked with is linked once.
 
+#[path = "../../../fsage-models/tests/suite/steps/any_op.rs"]
+mod any_op;
 mod control;
 mod directory;
 mod full_disk;

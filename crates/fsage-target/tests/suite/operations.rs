@@ -3,13 +3,11 @@
 //!
 //! Expected values: the rules alone, with tables of names and lengths and no disk.
 
-#[path = "../../../fsage-models/tests/suite/steps/any_op.rs"]
-mod any_op;
 #[path = "../../../fsage-models/tests/suite/steps/rules.rs"]
 mod rules;
 
+use crate::any_op::any_op_of;
 use crate::tree::{check, create, delete, open};
-use any_op::any_op_of;
 use fsage_core::{DirId, Event, FileId, Op, OpCounts, Outcome, Rng, StateError};
 use fsage_real::RealError;
 use fsage_real::directory::{Deviation, Directory, Options};
