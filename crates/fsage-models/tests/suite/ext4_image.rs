@@ -471,3 +471,22 @@ impl ReadAt for Bytes<'_> {
         Ok(())
     }
 }
+
+/// Its superblock is believed no size that the file does not have.
+#[test]
+fn an_image_that_was_cut_short_is_refused_at_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("image");
+    let params = Params {
+        size_bytes: 16 << 20,
+        ..Params::default()
+    };
+    let mut fs = Ext4::new(params.clone()).expect("mkfs takes it");
+    write(&mut fs, &path);
+    let file = File::options().write(true).open(&path).expect("a file");
+    file.set_len((16 << 20) - 1).expect("it is cut");
+    let from = Image(File::open(&path).expect("it is there"));
+    let refused = Ext4::read_image(&params, &from).map(drop);
+    let why = refused.expect_err("it is too short").to_string();
+    assert!(why.contains("larger than what it lies on"), "{why}");
+}
