@@ -29,8 +29,8 @@ pub(super) struct Clock {
     now_ns: i64,
     /// When the kernel looks for old inodes for the first time.
     first_look_ns: i64,
-    /// The workload has said when the next operation happens.
-    is_told: bool,
+    /// When the next operation happens, if the workload has said so.
+    next_ns: Option<i64>,
     /// Time between two operations, whatever the workload says.
     gap_ns: Option<i64>,
     /// The transaction that was seen running, and since when.
@@ -50,7 +50,7 @@ impl Clock {
         Some(Clock {
             now_ns: 0,
             first_look_ns,
-            is_told: false,
+            next_ns: None,
             gap_ns: params.rate.map(|rate| SECOND / rate as i64),
             running: (0, 0),
             rng,
@@ -61,8 +61,7 @@ impl Clock {
     /// Time of the next operation, if nothing else decides it.
     pub fn set(&mut self, t_ns: i64) {
         if self.gap_ns.is_none() {
-            self.now_ns = self.now_ns.max(t_ns);
-            self.is_told = true;
+            self.next_ns = Some(t_ns);
         }
     }
 
@@ -72,9 +71,10 @@ impl Clock {
 
     /// Another operation comes.
     fn tick(&mut self) {
-        if !std::mem::take(&mut self.is_told) {
-            self.now_ns += self.gap_ns.unwrap_or(GAP);
-        }
+        self.now_ns = match self.next_ns.take() {
+            Some(t_ns) => self.now_ns.max(t_ns),
+            None => self.now_ns + self.gap_ns.unwrap_or(GAP),
+        };
     }
 
     fn any_cpu(&mut self) -> usize {
