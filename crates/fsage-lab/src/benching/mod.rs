@@ -156,7 +156,7 @@ impl Plan {
             None => Repetitions {
                 least: LEAST_REAL_REPETITIONS,
                 most: MOST_REAL_REPETITIONS,
-                time: Some(Duration::from_mins(u64::from(self.minutes))),
+                time: Some(Duration::from_secs(60 * u64::from(self.minutes))),
             },
         }
     }
