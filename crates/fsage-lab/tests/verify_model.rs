@@ -1,8 +1,8 @@
 //! Models do what the kernel of this machine does, on workloads that were drawn: every inode, every extent and all free
 //! space are equal. Expected values come from the kernel alone. Needs root and loop devices.
 //!
-//! `FSAGE_SEEDS=20-40` draws others, compares them whole, and keeps what differs as `differs-SEED.ops` in the folder for
-//! temporary files. What is known to differ after thousands of operations stands in `docs/ext4.md`.
+//! `FSAGE_SEEDS=20-40` draws others, compares them whole, and keeps what differs as `differs-SEED.ops` in the folder
+//! for temporary files. What is known to differ after thousands of operations stands in `docs/ext4.md`.
 
 use fsage_core::{DirId, Event, FileId, Op, Rng, WorkloadHeader};
 use fsage_lab::verify_model::{Request, Verdict, verify_model};

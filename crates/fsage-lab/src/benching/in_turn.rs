@@ -1,4 +1,5 @@
-//! Real file systems, which take turns: aged and control of every target, each repetition on all of them before the next.
+//! Real file systems, which take turns: aged and control of every target, each repetition on all of them before the
+//! next.
 
 use super::Plan;
 use super::lane::{Lane, Outcome, Suited, failed};

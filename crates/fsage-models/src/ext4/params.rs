@@ -125,7 +125,7 @@ pub const KEYS: &[Key] = &[
         "from",
         "path",
         "nothing",
-        "an unmounted image or device of ext4, or a snapshot of one, that it begins with, and that decides what it says",
+        "an unmounted ext4 image or device, or a snapshot of one, that it begins with, and that decides what it says",
     ),
     Key::text(
         "hash_seed",
