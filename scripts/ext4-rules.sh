@@ -17,7 +17,7 @@ log=$root/target/ext4-rules/log
 rm -rf "$tree"
 mkdir -p "$tree"
 git ls-files -z | xargs -0 cp --parents -t "$tree"
-patch --quiet --strip=1 --fuzz=0 --directory="$tree" <"$patch" ||
+git apply --directory=target/ext4-rules/tree "$patch" 2>/dev/null ||
     stop "ext4-rules: the patch does not apply: the code has changed, and the patch has to follow"
 if [ "${1-}" = --applies ]; then exit; fi
 
