@@ -223,7 +223,8 @@ impl Home {
 
     /// The same days on a data space of another size, with users, files, operations and bytes in proportion: more of
     /// the same homes. Sizes of files stay as they are, so much under a tenth of the published size the short-lived
-    /// ones no longer fit and fewer bytes are written than said. What was published belongs to the published size alone.
+    /// ones no longer fit and fewer bytes are written than said. What was published belongs to the published size
+    /// alone.
     #[must_use]
     pub fn with_capacity(mut self, bytes: u64) -> Home {
         let (before, after) = (self.data_space_kb.max(1), bytes / 1024);

@@ -493,7 +493,7 @@ mod tests {
         Row {
             target: "ffs".to_owned(),
             state,
-            device: None,
+            device: Some("a disk".to_owned()),
             host: None,
             measurement: Measurement {
                 benchmark: "hot-files".to_owned(),

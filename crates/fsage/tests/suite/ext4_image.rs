@@ -212,7 +212,8 @@ fn a_model_and_an_image_begin_with_a_snapshot() {
             0,
         );
         is_clean(at, "like.img");
-        fsage(at, "export hidden.parquet fresh.img --control --force", 0);
+        let control = format!("export hidden.parquet fresh.img --on {target} --control --force");
+        fsage(at, &control, 0);
         is_clean(at, "fresh.img");
     }
     let refused = fsage(
