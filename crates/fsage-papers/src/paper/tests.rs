@@ -1,3 +1,5 @@
+//! Papers are read with all their rows, and what cannot be is named.
+
 use super::*;
 use fsage_target::{Target, TargetSpec};
 
