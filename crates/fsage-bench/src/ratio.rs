@@ -67,6 +67,16 @@ impl Repeated {
         }
     }
 
+    /// Whether there is a ratio of it: both sides were repeated, and every speed is a positive number.
+    pub fn has_ratio(&self) -> bool {
+        let is_speed = |speed: &f64| speed.is_finite() && *speed > 0.0;
+        let are_speeds = match self {
+            Repeated::InPairs(pairs) => pairs.iter().all(|(a, b)| is_speed(a) && is_speed(b)),
+            Repeated::Apart(a, b) => a.iter().chain(b).all(is_speed),
+        };
+        self.count() > 0 && are_speeds
+    }
+
     /// Speeds of the first.
     pub fn firsts(&self) -> Vec<f64> {
         match self {
@@ -102,12 +112,7 @@ impl Ratio {
     /// Several cases, as sizes of files, are drawn each for itself, and weigh the same.
     pub fn of(cases: &[Repeated]) -> Option<Ratio> {
         let count = cases.iter().map(Repeated::count).min()?;
-        let speeds = cases.iter().flat_map(|case| match case {
-            Repeated::InPairs(pairs) => pairs.iter().flat_map(|&(a, b)| [a, b]).collect(),
-            Repeated::Apart(a, b) => [&a[..], &b[..]].concat(),
-        });
-        let mut speeds = speeds.map(|speed: f64| speed.is_finite() && speed > 0.0);
-        if count == 0 || !speeds.all(|is_speed| is_speed) {
+        if !cases.iter().all(Repeated::has_ratio) {
             return None;
         }
         let over = |ratio_of: &mut dyn FnMut(&Repeated) -> f64| {

@@ -18,6 +18,7 @@ mod scratch;
 mod stand;
 
 pub use place::RealPlace;
+pub use scratch::WRITTEN_BYTES;
 pub use stand::RealStand;
 
 use crate::subject::{BenchError, DirKey, FileKey, Part, Subject};

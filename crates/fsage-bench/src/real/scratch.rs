@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Room below an image for what benchmarks write to it: the largest makes 100 MB.
-const WRITTEN_BYTES: u64 = 256 << 20;
+pub const WRITTEN_BYTES: u64 = 256 << 20;
 /// Bytes that are copied at once.
 const PIECE_BYTES: u64 = 1 << 20;
 /// How long others may still have the image attached.

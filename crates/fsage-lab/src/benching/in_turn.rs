@@ -9,7 +9,7 @@ use crate::error::Context;
 use crate::interrupt;
 use crate::watch::Watch;
 use fsage_bench::benchmarks::free_space::FREE_SPACE;
-use fsage_bench::real::{ExistingFile, RealOptions, RealPlace, RealStand};
+use fsage_bench::real::{ExistingFile, RealOptions, RealPlace, RealStand, WRITTEN_BYTES};
 use fsage_bench::{Benchmark, Case, Entrant, FileKey, LeftOut, Progress, Results, Site, Subject};
 use fsage_durable::make_folders;
 use rustix::fs::statvfs;
@@ -17,9 +17,6 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
-
-/// Room that a copy needs beside what is copied: benchmarks write to it.
-const WRITTEN_BYTES: u64 = 256 << 20;
 
 /// A real file system in a state.
 struct Participant<'a> {

@@ -10,8 +10,10 @@ mod report;
 pub(crate) mod results;
 
 pub use options::Options;
-pub use ratios::{PhaseRatio, phase_ratio, ratios, speed};
-pub use report::{Line, Report, TargetJson, aged_over, digits, lines, spread, with_ends};
+pub use ratios::{PhaseRatio, ratios, speed};
+pub use report::{
+    Line, Report, TargetJson, aged_over, digits, lines, ratio_over, spread, with_ends,
+};
 pub use results::State;
 
 use crate::aging::again::{self, AgedModel};

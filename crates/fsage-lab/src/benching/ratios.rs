@@ -2,7 +2,7 @@
 
 use super::report::{self, Line};
 use super::results;
-use fsage_bench::{Ratio, Says};
+use fsage_bench::Says;
 use serde::Serialize;
 use std::path::Path;
 
@@ -35,11 +35,6 @@ impl PhaseRatio {
     }
 }
 
-/// The ratio of a phase over its sizes of files; `None` where it was measured in one state only.
-pub fn phase_ratio(of_phase: &[&Line]) -> Option<Ratio> {
-    report::ratio_over(of_phase.iter().copied())
-}
-
 /// The ratios of suites on the target of a folder, by suite, then by phase as they were run. A phase that was measured
 /// in one state only has none.
 ///
@@ -50,11 +45,10 @@ pub fn ratios(folder: &Path, suites: &[String]) -> crate::Result<Vec<PhaseRatio>
     for suite in suites {
         let lines = report::lines(&results::read(folder, suite)?);
         for of_phase in lines.chunk_by(|a, b| a.phase == b.phase) {
-            let both: Vec<&Line> = of_phase
-                .iter()
-                .filter(|line| line.ratio.is_some())
-                .collect();
-            let (Some(first), Some(ratio)) = (both.first(), phase_ratio(&both)) else {
+            let both: Vec<&Line> = of_phase.iter().filter(|line| line.has_ratio()).collect();
+            let (Some(first), Some(ratio)) =
+                (both.first(), report::ratio_over(both.iter().copied()))
+            else {
                 continue;
             };
             ratios.push(PhaseRatio {

@@ -10,7 +10,7 @@ use fsage_bench::{FlashFacts, Measurement, Ratio, Repeated, Summary};
 use fsage_durable::PartialFile;
 use fsage_report::chart::{self, Series, size_text};
 use fsage_report::svg::{self, Axis, Panel};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
@@ -54,10 +54,8 @@ pub struct Line {
     pub file_bytes: Option<u64>,
     /// By state, in the order of the command line.
     states: BTreeMap<State, Cell>,
-    /// Throughput of the aged file system as a multiple of that of the control.
-    pub ratio: Option<Ratio>,
-    /// The repetitions that it is of.
-    #[serde(skip)]
+    /// The speeds of aged and control; none where it was not measured in both.
+    #[serde(rename = "ratio", serialize_with = "ratio_of_repeated")]
     repeated: Option<Repeated>,
 }
 
@@ -245,7 +243,7 @@ impl Report {
         } else {
             format!("{least} to {most}")
         };
-        let ratio = if self.lines.iter().any(|line| line.ratio.is_some()) {
+        let ratio = if self.lines.iter().any(Line::has_ratio) {
             "; of ratios, their 99 % interval"
         } else {
             ""
@@ -265,7 +263,7 @@ impl Report {
 
     fn table(&self) -> comfy_table::Table {
         let states = self.states();
-        let has_ratio = self.lines.iter().any(|line| line.ratio.is_some());
+        let has_ratio = self.lines.iter().any(Line::has_ratio);
         let mut header = vec!["phase".to_owned(), "size".to_owned(), "unit".to_owned()];
         for state in &states {
             header.push(state.as_str().to_owned());
@@ -290,7 +288,7 @@ impl Report {
                 cells.push(shown(cell.and_then(|cell| cell.throughput(unit))));
             }
             if has_ratio {
-                cells.push(line.ratio.map_or_else(
+                cells.push(line.ratio().map_or_else(
                     || "-".to_owned(),
                     |ratio| with_ends(ratio.median, (ratio.low, ratio.high)),
                 ));
@@ -444,6 +442,17 @@ impl Unit {
 }
 
 impl Line {
+    /// Whether it was measured aged and in the control.
+    pub fn has_ratio(&self) -> bool {
+        self.repeated.is_some()
+    }
+
+    /// Throughput of the aged file system as a multiple of that of the control. Reckoned when it is asked for: it takes
+    /// thousands of drawings.
+    pub fn ratio(&self) -> Option<Ratio> {
+        ratio_over(std::iter::once(self))
+    }
+
     /// What its values are counted in: `MB/s` or `files/s`.
     pub fn unit_name(&self) -> &'static str {
         self.unit().as_str()
@@ -517,20 +526,14 @@ pub fn lines(rows: &[Row]) -> Vec<Line> {
     let groups = groups.into_iter();
     let is_simulated = rows.iter().any(|row| row.device.is_some());
     groups
-        .map(|((phase, file_bytes), states)| {
-            let repeated = repeated(&states, is_simulated);
-            Line {
-                phase: phases[phase].to_owned(),
-                file_bytes,
-                ratio: repeated
-                    .as_ref()
-                    .and_then(|one| Ratio::of(std::slice::from_ref(one))),
-                repeated,
-                states: states
-                    .into_iter()
-                    .map(|(state, measurements)| (state, Cell::of(&measurements)))
-                    .collect(),
-            }
+        .map(|((phase, file_bytes), states)| Line {
+            phase: phases[phase].to_owned(),
+            file_bytes,
+            repeated: repeated(&states, is_simulated).filter(Repeated::has_ratio),
+            states: states
+                .into_iter()
+                .map(|(state, measurements)| (state, Cell::of(&measurements)))
+                .collect(),
         })
         .collect()
 }
@@ -551,9 +554,20 @@ fn repeated(states: &ByState<'_>, is_simulated: bool) -> Option<Repeated> {
 
 /// Aged against control over lines that weigh the same; `None` where none of them has both.
 pub fn ratio_over<'a>(lines: impl Iterator<Item = &'a Line>) -> Option<Ratio> {
-    let cases = lines.filter(|line| line.ratio.is_some());
-    let cases: Vec<Repeated> = cases.filter_map(|line| line.repeated.clone()).collect();
+    let cases: Vec<Repeated> = lines.filter_map(|line| line.repeated.clone()).collect();
     Ratio::of(&cases)
+}
+
+/// A line says the ratio to a program, not what it is of.
+// As serde calls it.
+#[allow(clippy::ref_option)]
+fn ratio_of_repeated<S: Serializer>(
+    repeated: &Option<Repeated>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let repeated = repeated.as_ref();
+    let ratio = repeated.and_then(|one| Ratio::of(std::slice::from_ref(one)));
+    ratio.serialize(serializer)
 }
 
 /// One aged file system against another, over the sizes of files that both have; `None` where they have none.
@@ -653,7 +667,7 @@ mod tests {
         ];
         assert_eq!(order, expected);
         // The medians are 3 and 4. Of no drawing can one be below 2 or above 4, or the other below 4 or above 12.
-        let ratio = lines[1].ratio.expect("both states");
+        let ratio = lines[1].ratio().expect("both states");
         assert!((ratio.median - 0.75).abs() < 1e-12);
         assert!(ratio.low >= 2.0 / 12.0 && ratio.high <= 1.0, "{ratio:?}");
         let aged = &lines[1].states[&State::Aged];
@@ -661,7 +675,7 @@ mod tests {
         assert_eq!(aged.layout_score, Some(0.75));
         let small = &lines[0].states[&State::Aged];
         assert_eq!(small.mib_per_s.map(|s| s.median), Some(1.0));
-        assert!(lines[0].ratio.is_none() && lines[1].unit() == Unit::Bytes);
+        assert!(!lines[0].has_ratio() && lines[1].unit() == Unit::Bytes);
         let delete = &lines[2];
         assert!(delete.unit() == Unit::Files);
         let rate = delete.states[&State::Aged].throughput(Unit::Files);

@@ -204,7 +204,7 @@ fn of_line(suite: &str, line: &Line) -> Vec<Case> {
         };
         (of, summary.median, spread(summary), line.unit_name())
     });
-    let ratio = line.ratio.map(|ratio| {
+    let ratio = line.ratio().map(|ratio| {
         let ends = (ratio.low, ratio.high);
         (Of::Ratio, ratio.median, ends, "of control")
     });

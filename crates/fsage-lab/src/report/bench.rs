@@ -140,10 +140,10 @@ pub fn compared(group: &Group) -> Vec<Compared> {
 fn ratio(lives: &[Vec<Line>], phase: &str) -> Option<Ratio> {
     let of_life = |lines: &Vec<Line>| {
         let of_phase = lines.iter().filter(|line| line.phase == phase);
-        let both: Vec<&Line> = of_phase.filter(|line| line.ratio.is_some()).collect();
+        let both: Vec<&Line> = of_phase.filter(|line| line.has_ratio()).collect();
         let aged = benching::speed(&both, State::Aged);
         Some((
-            benching::phase_ratio(&both)?,
+            benching::ratio_over(both.iter().copied())?,
             aged,
             both.first()?.unit_name(),
         ))
@@ -447,7 +447,7 @@ fn table(group: &Group, suite: &str, measured: &Measured<'_>) -> Exhibit {
                 }));
                 let lines = lives.iter().flatten();
                 let lines = lines.filter(|line| line.phase == phase && line.file_bytes == size);
-                let ratios: Vec<_> = lines.filter_map(|line| line.ratio).collect();
+                let ratios: Vec<_> = lines.filter_map(Line::ratio).collect();
                 let over = Over::of(ratios.iter().map(|ratio| ratio.median));
                 let ends = match (&ratios[..], over) {
                     ([one], _) => Some((one.low, one.high)),
