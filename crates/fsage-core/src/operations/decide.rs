@@ -70,13 +70,13 @@ pub enum Action<F> {
         /// Length of the range.
         bytes: u64,
     },
-    /// Deallocates a range.
+    /// Deallocates a range, which lies within the file.
     Punch {
         /// The file.
         file: F,
         /// Start of the range.
         offset: u64,
-        /// Length of the range.
+        /// Length of the range; 0 where it began behind the end.
         bytes: u64,
     },
     /// Reads a range; `None` is the whole file.
@@ -261,12 +261,7 @@ fn check<N: Namespace>(ns: &N, op: &Op) -> Result<Action<N::File>, StateError> {
             file,
             offset,
             bytes,
-        } => Action::Punch {
-            // Nothing lies behind the end of a file: there is no range that is too much.
-            file: find(ns, file)?,
-            offset,
-            bytes,
-        },
+        } => punch(ns, file, offset, bytes)?,
         Op::Read { file, range } => Action::Read {
             file: find(ns, file)?,
             range,
@@ -362,6 +357,23 @@ fn overwrite<N: Namespace>(
         Some(_) => Err(StateError::BeyondEnd(size)),
         None => Err(StateError::RangeOverflow),
     }
+}
+
+/// Nothing lies behind the end of a file: there is no range that is too much.
+fn punch<N: Namespace>(
+    ns: &N,
+    id: FileId,
+    offset: u64,
+    bytes: u64,
+) -> Result<Action<N::File>, StateError> {
+    let file = find(ns, id)?;
+    let size = ns.size_bytes(file);
+    let offset = offset.min(size);
+    Ok(Action::Punch {
+        file,
+        offset,
+        bytes: bytes.min(size - offset),
+    })
 }
 
 fn rmdir<N: Namespace>(ns: &N, id: DirId) -> Result<Action<N::File>, StateError> {

@@ -528,9 +528,6 @@ impl Model for Ext4 {
 
     fn punch(&mut self, file: u32, offset: u64, bytes: u64) -> Outcome {
         let inode = self.inode_of(file);
-        let size = self.inodes[inode as usize].size;
-        let offset = offset.min(size);
-        let bytes = bytes.min(size - offset);
         if self.inodes[inode as usize].kind != Kind::File {
             return Outcome::Done;
         }

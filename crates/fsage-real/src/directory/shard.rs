@@ -375,14 +375,6 @@ impl Shard {
             Task::Truncate { .. } | Task::Fallocate { .. } | Task::Punch { .. } => 0,
         };
         let (size, content, _) = self.inode(common, slot);
-        let task = match task {
-            Task::Punch { offset, bytes } => {
-                let offset = offset.min(size);
-                let bytes = bytes.min(size - offset);
-                Task::Punch { offset, bytes }
-            }
-            task => task,
-        };
         let effect = match how {
             How::Known(deviation) => Effect::recorded(deviation, bytes),
             How::Live => {
