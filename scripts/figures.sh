@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # What days of aging cost: measures the rows of `fsage age` in DESIGN.md, section 14.
 #
-# usage: scripts/figures.sh [hundred|days|large|news|real]...
+# usage: scripts/figures.sh [hundred|days|large|news|real|lfs|cffs]...
 #
 # Makes each workload with `fsage generate`, and ages it with every metric of every day, control and map. Beside this
 # stand the same operations without days: on `null`, which is the replay alone, and on the same target. Prints processor
 # time in seconds, operations a second of it, the ratio to the replay alone, and memory. `large` and `news` are 26 and
-# 19 million operations, and take minutes; `real` needs root. FSAGE names another program than that of this tree.
+# 19 million operations, and take minutes; `real` needs root. `lfs` and `cffs` are the same life at 1, 4 and 40 times the size,
+# 0.2 to 8 million operations, without days. FSAGE names another program than that of this tree.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/shell.sh
@@ -61,19 +62,33 @@ cost() {
             seconds / reference, $3 / 1000 }' cost
 }
 
+# make_workloads: workload.parquet of workload.toml, bare.parquet without its days, and how many `operations` they have.
+make_workloads() {
+    "$FSAGE" generate --quiet profile workload.toml --force --output workload.parquet >/dev/null
+    "$FSAGE" convert --quiet workload.parquet - | grep -vE '^(@[0-9.]+ )?day ' |
+        "$FSAGE" convert --quiet --force - bare.parquet >/dev/null
+    operations=$("$FSAGE" inspect --json bare.parquet | grep -m 1 -o '"operations": *[0-9]*' | grep -o '[0-9]*$')
+}
+
 for name in ${*:-hundred days large news}; do
     case $name in
     hundred | days) on=ffs:size=502M ;;
     large) on=ffs:size=40G ;;
     news) on=ffs:size=2G ;;
     real) on=loop:ext4,size=600M ;;
-    *) stop "figures: $name: expected hundred, days, large, news or real" ;;
+    lfs | cffs)
+        for times in 1 4 40; do
+            home $times 100 $((times * 200000)) >workload.toml
+            make_workloads
+            cost "$name, $operations operations" "$operations" "" bare.parquet --on $name:size=$((times * 640))M \
+                --no-control --no-map
+        done
+        continue
+        ;;
+    *) stop "figures: $name: expected hundred, days, large, news, real, lfs or cffs" ;;
     esac
     toml "$name" >workload.toml
-    "$FSAGE" generate --quiet profile workload.toml --force --output workload.parquet >/dev/null
-    "$FSAGE" convert --quiet workload.parquet - | grep -vE '^(@[0-9.]+ )?day ' |
-        "$FSAGE" convert --quiet --force - bare.parquet >/dev/null
-    operations=$("$FSAGE" inspect --json bare.parquet | grep -m 1 -o '"operations": *[0-9]*' | grep -o '[0-9]*$')
+    make_workloads
     echo "$name: $operations operations, $on"
     cost "null, no days" "$operations" "" bare.parquet --on null
     replay=$seconds
