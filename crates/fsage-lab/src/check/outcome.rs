@@ -1,4 +1,4 @@
-//! What came of a check: as text, as JSON, and as `JUnit` for continuous integration.
+//! What came of a check: as text, as JSON, and for continuous integration as `JUnit`, Markdown or annotations.
 
 use super::results::TargetResults;
 use super::rules::Bound;
@@ -84,12 +84,46 @@ impl Verdict {
         });
     }
 
+    fn markdown_row(&self, mark: &str, found: &str, out: &mut impl Write) -> io::Result<()> {
+        let [target, rule, found] = [&self.of(), &self.rule, found].map(in_markdown);
+        writeln!(out, "| {mark} | {target} | {rule} | {found} |")
+    }
+
     fn of(&self) -> String {
         match &self.cell {
             Some(cell) => format!("{} ({cell})", self.target),
             None => self.target.clone(),
         }
     }
+}
+
+/// A text in a cell of a table of Markdown: nothing of it is markup.
+fn in_markdown(text: &str) -> String {
+    let mut plain = String::new();
+    for c in text.chars() {
+        match c {
+            '<' => plain.push_str("&lt;"),
+            '&' => plain.push_str("&amp;"),
+            '\n' | '\r' => plain.push(' '),
+            '|' | '`' | '*' | '_' | '[' | ']' | '\\' | '~' | '#' | '!' | '@' => {
+                plain.extend(['\\', c]);
+            }
+            c => plain.push(c),
+        }
+    }
+    plain
+}
+
+/// A text as the message of a workflow command.
+/// Source: `escapeData` in GitHub's toolkit, `packages/core/src/command.ts`.
+fn in_command(text: &str) -> String {
+    let text = text.replace('%', "%25");
+    text.replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// A text as a property of a workflow command: `escapeProperty` of the same file.
+fn in_property(text: &str) -> String {
+    in_command(text).replace(':', "%3A").replace(',', "%2C")
 }
 
 impl Outcome {
@@ -123,6 +157,44 @@ impl Outcome {
             }
         }
         writeln!(out, "{}.", self.sentence())
+    }
+
+    /// As Markdown: what came of it in a line, and a table with a row a rule and target, failures first.
+    ///
+    /// # Errors
+    /// `out` fails.
+    pub fn markdown(&self, out: &mut impl Write) -> io::Result<()> {
+        let mark = if self.passed { "✅" } else { "❌" };
+        let run = in_markdown(&self.run);
+        writeln!(out, "### {mark} fsage check {run}: {}\n", self.sentence())?;
+        writeln!(out, "| | target | check | found |\n|---|---|---|---|")?;
+        let failed = |verdict: &&Verdict| !verdict.failures.is_empty();
+        for verdict in self.verdicts.iter().filter(failed) {
+            for failure in &verdict.failures {
+                verdict.markdown_row("❌", &failure.message, out)?;
+            }
+        }
+        for verdict in self.verdicts.iter().filter(|verdict| !failed(verdict)) {
+            verdict.markdown_row("✅", &verdict.found, out)?;
+        }
+        Ok(())
+    }
+
+    /// As workflow commands of GitHub Actions, which shows them beside the change: an error for each failure, and a
+    /// notice of how it ended.
+    ///
+    /// # Errors
+    /// `out` fails.
+    pub fn annotate(&self, out: &mut impl Write) -> io::Result<()> {
+        for verdict in &self.verdicts {
+            let title = in_property(&format!("{}: {}", verdict.of(), verdict.rule));
+            for failure in &verdict.failures {
+                let message = in_command(&failure.message);
+                writeln!(out, "::error title={title}::{message}")?;
+            }
+        }
+        let ended = in_command(&self.sentence());
+        writeln!(out, "::notice title=fsage check::{ended}")
     }
 
     /// For continuous integration: a suite a target, a case a rule.
@@ -208,5 +280,30 @@ mod tests {
         );
         assert_eq!(suite.test_cases[0].name.as_str(), "holds");
         assert_eq!(outcome.sentence(), "1 of 2 checks failed");
+
+        let text = |write: &dyn Fn(&mut Vec<u8>) -> io::Result<()>| {
+            let mut out = Vec::new();
+            write(&mut out).expect("memory takes it");
+            String::from_utf8(out).expect("text")
+        };
+        // A table keeps its four columns whatever stands in a cell, and a command its line.
+        let markdown = text(&|out| outcome.markdown(out));
+        assert!(markdown.starts_with("### ❌ fsage check run: 1 of 2 checks failed\n\n"));
+        assert!(!markdown.contains("<script>"), "{markdown}");
+        let rows: Vec<&str> = markdown.lines().skip(2).collect();
+        assert_eq!(rows.len(), 5, "{markdown}");
+        for row in &rows {
+            let bars = row.replace("\\|", "").matches('|').count();
+            assert_eq!(bars, 5, "{row}");
+        }
+        assert!(rows[2].contains("one &lt;b>") && rows[4].contains("| holds | fine |"));
+        let commands = text(&|out| outcome.annotate(out));
+        let commands: Vec<&str> = commands.lines().collect();
+        assert_eq!(commands.len(), 3, "{commands:?}");
+        assert!(commands[1].starts_with("::error title=") && commands[1].ends_with("%0A"));
+        assert_eq!(
+            commands[2],
+            "::notice title=fsage check::1 of 2 checks failed"
+        );
     }
 }

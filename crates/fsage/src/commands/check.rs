@@ -10,14 +10,14 @@ use fsage_lab::check::{self, DEFAULT, Matching, Outcome, PRESETS, Rules};
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Checks a run against rules, and against an older run: for continuous integration.
+/// Checks a run against rules or an older run; prints what fails and exits 1.
 ///
 /// Metrics of days and medians of benchmarks must keep to limits, or to what a baseline has. What was skipped, what is
 /// missing and what is not complete fails too. Benchmarks are slower only if their intervals do not overlap.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage check run --rules rules.toml\n  fsage check new --baseline old\n  fsage check new \
-                  --baseline old --rules rules.toml --format junit -o check.xml\n  fsage check --show regression\n\n\
+                  --baseline old --rules rules.toml --format junit -o check.xml\n  fsage check new --baseline old --format markdown >> \"$GITHUB_STEP_SUMMARY\"\n  fsage check --show regression\n\n\
                   Exit status: 0 all holds, 1 something does not, 2 the rules are wrong."
 )]
 pub struct Args {
@@ -59,6 +59,10 @@ enum Format {
     Json,
     /// For continuous integration.
     Junit,
+    /// A table, for a summary or a comment of a pull request.
+    Markdown,
+    /// Annotations of GitHub Actions: an error for each failure.
+    Github,
 }
 
 /// Runs the command.
@@ -117,6 +121,8 @@ fn write_as(format: Format, outcome: &Outcome, out: &mut impl Write) -> anyhow::
         Format::Text => outcome.print(out)?,
         Format::Json => summary::print_json(out, outcome)?,
         Format::Junit => write!(out, "{}", outcome.junit()?)?,
+        Format::Markdown => outcome.markdown(out)?,
+        Format::Github => outcome.annotate(out)?,
     }
     Ok(())
 }
