@@ -20,9 +20,13 @@ const ALIKE: f64 = 0.005;
 pub fn findings(group: &Group) -> Vec<Finding> {
     let ranking = Ranking::of(group);
     let mut findings = Vec::new();
-    findings.extend(ranking.ends());
-    findings.extend(decayed::sentence(&ranking));
-    findings.extend(why::sentence(&ranking));
+    let no_verdict = warnings::no_verdict(group);
+    if no_verdict.is_none() {
+        findings.extend(ranking.ends());
+        findings.extend(decayed::sentence(&ranking));
+        findings.extend(why::sentence(&ranking));
+    }
+    findings.extend(no_verdict);
     // Before anybody decides: what makes the targets hard to compare.
     findings.extend(warnings::findings(group, &ranking));
     findings.extend(consequences::room(group));

@@ -4,7 +4,7 @@ use super::super::subject::{Group, Life, Subject};
 use super::findings;
 use crate::days::DayRow;
 use fsage_data::table::SizeClass;
-use fsage_metrics::{files, free_space, layout_score, pieces};
+use fsage_metrics::{files, free_space, layout_score, pieces, split_files};
 use fsage_report::Tone;
 
 /// Days with these layout scores, of 1000 blocks each.
@@ -196,6 +196,70 @@ fn why_is_told_from_metrics_that_differ() {
     );
 }
 
+/// ext4 with flex_bg puts most files into other groups than their inodes on a fresh disk as well: no reason why it decayed.
+#[test]
+fn what_a_fresh_file_system_has_as_well_is_no_reason() {
+    let with = |name: &str, score: f64, split: [u64; 2], per_file: [f64; 2]| {
+        let mut subject = one(name, &[score], Some(0.95));
+        let life = &mut subject.lives[0];
+        let set = |day: &mut DayRow, at: usize| {
+            day.metrics.set(&files::FILES, 100);
+            day.metrics.set(&split_files::SPLIT, split[at]);
+            day.metrics.set(&pieces::PER_FILE, per_file[at]);
+        };
+        set(&mut life.days[0], 0);
+        let control = DayRow::default().with(&layout_score::SCORE, 0.95);
+        let mut control = control.with(&layout_score::SCORED, 1000);
+        set(&mut control, 1);
+        life.control = Some(control);
+        subject
+    };
+    let xfs = with("xfs", 0.94, [8, 5], [1.1, 1.0]);
+    let ext4 = with("ext4", 0.79, [88, 85], [1.6, 1.0]);
+    assert_eq!(
+        said(vec![xfs, ext4])[2],
+        "Why, xfs against ext4: pieces per file 1.10 against 1.60."
+    );
+}
+
+#[test]
+fn a_fuller_file_system_that_decayed_less_has_no_excuse_to_make() {
+    let with = |name: &str, score: f64, used: f64| {
+        let mut subject = one(name, &[score], Some(0.95));
+        subject.lives[0].days[0]
+            .metrics
+            .set(&files::UTILIZATION, used);
+        subject
+    };
+    let warned = |a: f64, b: f64| said(vec![with("a", 0.9, a), with("b", 0.7, b)])[2].clone();
+    assert_eq!(
+        warned(0.8, 0.6),
+        "a is 80 % full at the end, b 60 %, and decayed less all the same; equally full, they would differ more."
+    );
+    assert_eq!(
+        warned(0.6, 0.8),
+        "b is 80 % full at the end, a 60 %: layout decays faster on a fuller disk, so that part of the difference may \
+         come from that."
+    );
+}
+
+#[test]
+fn a_target_that_skipped_most_of_its_operations_gets_no_verdict() {
+    let mut b = one("b", &[0.8], None);
+    b.lives[0].days[0].operations = 100;
+    b.lives[0].days[0].skipped = 60;
+    b.lives[0].days[0].no_space = 60;
+    let all = said(vec![one("a", &[0.9], None), b]);
+    assert_eq!(
+        all[0],
+        "No verdict: b skipped more than half of the operations. A larger size= gives them room."
+    );
+    assert!(
+        all.iter().all(|text| !text.contains("contiguous")),
+        "{all:?}"
+    );
+}
+
 #[test]
 fn no_room_for_a_mebibyte_is_bad_news() {
     let with = |name: &str, room: u64| {
@@ -216,7 +280,7 @@ fn no_room_for_a_mebibyte_is_bad_news() {
     let room = room.expect("a sentence");
     assert_eq!(
         room.text,
-        "b has no room left for an extent of 1 MiB in one piece. So many fit: a 1,200 and b 0."
+        "b has no room left for an extent of 1 MiB in one piece. Room for 1 MiB extents: a 1,200 and b 0."
     );
     assert_eq!(room.tone, Tone::Bad);
 }

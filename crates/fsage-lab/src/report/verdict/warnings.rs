@@ -1,6 +1,6 @@
 //! What makes targets hard to compare.
 
-use super::{Ranking, finding};
+use super::{Ranking, alike, finding};
 use crate::days::REASONS;
 use crate::report::subject::{Group, Life, Subject};
 use crate::report::words::{counted, list, percent, thousands};
@@ -21,6 +21,25 @@ pub fn findings(group: &Group, ranking: &Ranking<'_>) -> Vec<Finding> {
     findings.extend(ages(ranking));
     findings.extend(unscored(group));
     findings
+}
+
+/// Why there is no verdict: targets that did not do most of their operations hold other files than the workload's. None
+/// where all did.
+pub fn no_verdict(group: &Group) -> Option<Finding> {
+    let mostly_skipped = group.subjects.iter().filter(|subject| {
+        let skipped = subject.total(|day| day.skipped);
+        skipped > subject.total(|day| day.operations) / 2
+    });
+    let names: Vec<&str> = mostly_skipped
+        .map(|subject| subject.name.as_str())
+        .collect();
+    (!names.is_empty()).then(|| {
+        let text = format!(
+            "No verdict: {} skipped more than half of the operations. A larger size= gives them room.",
+            list(&names)
+        );
+        finding(text, Tone::Bad, "outcomes")
+    })
 }
 
 fn skipped(subject: &Subject) -> Option<Finding> {
@@ -59,21 +78,35 @@ fn skipped(subject: &Subject) -> Option<Finding> {
 fn utilization(ranking: &Ranking<'_>) -> Option<Finding> {
     let used = ranking.scored.iter().filter_map(|s| {
         let used = s.subject.at_end(|day| day.value(&files::UTILIZATION))?;
-        Some((&s.subject.name, used.mean))
+        Some((&s.subject.name, used.mean, s.lost.map(|lost| lost.loss)))
     });
     let used: Vec<_> = used.collect();
     let most = used.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let least = used.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     (most.1 - least.1 > UNLIKE_UTILIZATION).then(|| {
+        // Layout decays faster on a fuller disk: a handicap of the fuller one, and no excuse for the other.
+        let lost = most.2.zip(least.2);
+        let less = lost.is_some_and(|(a, b)| a.mean < b.mean && !alike(a, b));
+        let (consequence, tone) = if less {
+            (
+                "decayed less all the same; equally full, they would differ more",
+                Tone::Neutral,
+            )
+        } else {
+            (
+                "layout decays faster on a fuller disk, so that part of the difference may come from that",
+                Tone::Bad,
+            )
+        };
+        let joint = if tone == Tone::Bad { ":" } else { ", and" };
         let text = format!(
-            "{} is {} full at the end, {} {}: layout decays faster on a fuller disk, so that part of the difference \
-             may come from that.",
+            "{} is {} full at the end, {} {}{joint} {consequence}.",
             most.0,
             percent(most.1),
             least.0,
             percent(least.1)
         );
-        finding(text, Tone::Bad, "decay")
+        finding(text, tone, "decay")
     })
 }
 
