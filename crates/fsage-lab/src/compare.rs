@@ -25,7 +25,7 @@ pub enum Workload<'a> {
 pub struct Request<'a> {
     /// The workload.
     pub workload: Workload<'a>,
-    /// The targets.
+    /// The targets; those without a size take the workload's.
     pub targets: &'a [TargetSpec],
     /// The folder of the run.
     pub output: &'a Path,
@@ -84,10 +84,11 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
     }
     let workload = workload(request, ui)?;
     let bench = request.bench.map(|bench| Bench::new(bench, request.seed));
-    let made_of = MadeOf::new(&workload, request.targets, &request.age, bench.transpose()?)?;
+    let specs = &aging::sized(&workload, request.targets, ui)?;
+    let made_of = MadeOf::new(&workload, specs, &request.age, bench.transpose()?)?;
     let steps = Steps {
         workload: &workload,
-        specs: request.targets,
+        specs,
         run: output,
         made_of: &made_of,
         start,
@@ -100,7 +101,7 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
     let left_out = steps
         .measure(ui)
         .map_err(|error| match interrupt::go_on() {
-            Err(_) => error.context("stopped; the same command with --resume goes on"),
+            Err(_) => error.context("stopped; add --resume to the same command to resume"),
             Ok(()) => error,
         })?;
     let suites = made_of
@@ -152,10 +153,10 @@ fn how_to_go_on(run: &Path) -> String {
     let shown = run.display();
     match Manifest::read(run) {
         Ok(manifest) if manifest.state == State::Incomplete => {
-            format!("{shown}: an interrupted run: --resume goes on with it, --force starts anew")
+            format!("{shown}: an interrupted run: --resume resumes it, --force starts again")
         }
         Ok(_) => format!(
-            "{shown}: a run already: --resume benchmarks and reports on it, --force starts anew"
+            "{shown}: a run already: --resume benchmarks and reports on it, --force starts again"
         ),
         Err(_) => format!("{shown}: exists and is no run; name another folder"),
     }

@@ -287,7 +287,7 @@ impl Standing {
         let why = match (self, force) {
             (Standing::Nothing, _) | (Standing::Empty | Standing::Run(_), true) => return Ok(()),
             (Standing::Run(State::Incomplete), false) => {
-                "an interrupted run: --resume goes on with it, --force starts anew"
+                "an interrupted run: --resume resumes it, --force starts again"
             }
             (_, false) => "exists already (--force replaces a run)",
             (Standing::Other, true) => {

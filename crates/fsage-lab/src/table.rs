@@ -6,14 +6,15 @@ use fsage_metrics::Unit;
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// A table with a line below its header and nothing else; numbers stand right.
+/// A table with a line below its header and nothing else; numbers stand right. On a terminal it is as wide as that at
+/// most.
 pub fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table
         .load_preset(presets::NOTHING)
         .set_style(TableComponent::HeaderLines, '─')
         .set_style(TableComponent::MiddleHeaderIntersections, '─')
-        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_content_arrangement(ContentArrangement::Dynamic)
         .set_header(header.to_vec());
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);

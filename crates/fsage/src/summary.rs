@@ -2,7 +2,7 @@
 
 use fsage_lab::days::DayRow;
 pub use fsage_lab::table::{digits, number, percent, print_json, table};
-use fsage_metrics::{files, free_space, layout_score, split_files};
+use fsage_metrics::{files, layout_score};
 use fsage_report::chart::{self, Series};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -38,41 +38,33 @@ impl Row {
     }
 }
 
-/// One row a target.
+/// One row a target, in 80 columns where specifications are short: what all targets have alike is left out.
 pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     let controlled = rows
         .iter()
         .any(|row| row.last.of_control(&layout_score::SCORE).is_some());
-    let mut header = vec![
-        "target",
-        "days",
-        "operations",
-        "skipped",
-        "files",
-        "used",
-        "layout\nday 1",
-        "layout\nend",
-        "split\nfiles",
-        "free space\nin fragments",
-    ];
+    let any_skipped = rows.iter().any(|row| row.skipped > 0);
+    let mut header = vec!["target", "days"];
+    if any_skipped {
+        header.push("skipped");
+    }
+    header.extend(["files", "used", "layout\nday 1", "layout\nend"]);
     if controlled {
         header.extend(["layout\ncontrol", "aged /\ncontrol"]);
     }
     let mut table = table(&header);
     for row in rows {
         let count = |metric| row.last.count(metric).unwrap_or_default().to_string();
-        let mut cells = vec![
-            row.target.clone(),
-            row.days.to_string(),
-            row.operations.to_string(),
-            row.skipped.to_string(),
+        let mut cells = vec![row.target.clone(), row.days.to_string()];
+        if any_skipped {
+            cells.push(row.skipped.to_string());
+        }
+        cells.extend([
             count(&files::FILES),
             percent(row.last.value(&files::UTILIZATION)),
             digits(row.layout_first_day),
             digits(row.last.score()),
-            count(&split_files::SPLIT),
-            percent(row.last.value(&free_space::FRAG_SHARE)),
-        ];
+        ]);
         if controlled {
             cells.push(digits(row.last.of_control(&layout_score::SCORE)));
             cells.push(digits(row.last.ratio(&layout_score::SCORE)));

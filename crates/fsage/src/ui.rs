@@ -9,9 +9,11 @@ pub use plain::{Plain, plain};
 
 use fsage_lab::{Progress, Unit, Watch};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 /// How talkative to be.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +79,13 @@ impl Watch for Ui {
             Unit::Bytes => self.bar_bytes(total, what),
             Unit::Things => self.bar_count(total, what),
         };
-        Box::new(Bar { bar, ui: *self })
+        Box::new(Bar {
+            what: what.to_owned(),
+            total,
+            shown: bar,
+            ui: *self,
+            lines: (!self.quiet && !io::stderr().is_terminal()).then(Lines::default),
+        })
     }
 
     fn warn(&self, text: &str) {
@@ -89,29 +97,85 @@ impl Watch for Ui {
     }
 }
 
-/// A bar of the laboratory's work; it goes when the work is over.
+/// A bar of the laboratory's work; it goes when the work is over. Where stderr is no terminal, a line every minute.
 struct Bar {
-    bar: ProgressBar,
+    what: String,
+    total: Option<u64>,
+    shown: ProgressBar,
     ui: Ui,
+    lines: Option<Lines>,
+}
+
+/// When lines of progress are due.
+struct Lines {
+    began: Instant,
+    /// Minutes for which there was a line.
+    minutes: AtomicU64,
+}
+
+impl Default for Lines {
+    fn default() -> Lines {
+        Lines {
+            began: Instant::now(),
+            minutes: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Bar {
+    /// Emits a line if it is time for one.
+    fn line(&self) {
+        let Some(lines) = &self.lines else { return };
+        let seconds = lines.began.elapsed().as_secs();
+        let minutes = seconds / 60;
+        if lines.minutes.fetch_max(minutes, Ordering::Relaxed) < minutes {
+            tell(&progress_line(
+                &self.what,
+                self.shown.position(),
+                self.total,
+                seconds,
+            ));
+        }
+    }
+}
+
+/// How far work is after so many seconds, and how long the rest takes at this speed.
+fn progress_line(what: &str, done: u64, total: Option<u64>, seconds: u64) -> String {
+    let took = format!("{} min", seconds / 60);
+    match total.filter(|&total| total > 0) {
+        Some(total) if done > 0 => {
+            let share = (done as f64 / total as f64).min(1.0);
+            let left = seconds as f64 * (1.0 - share) / share;
+            let percent = share * 100.0;
+            format!(
+                "{what}: {percent:.0} % after {took}, about {:.0} min left",
+                (left / 60.0).ceil()
+            )
+        }
+        Some(_) => format!("{what}: just begun after {took}"),
+        None => format!("{what}: {done} after {took}"),
+    }
 }
 
 impl Progress for Bar {
     fn set_position(&self, done: u64) {
-        self.bar.set_position(done);
+        self.shown.set_position(done);
+        self.line();
     }
 
     fn inc(&self, more: u64) {
-        self.bar.inc(more);
+        self.shown.inc(more);
+        self.line();
     }
 
     fn note(&self, text: &str) {
-        self.bar.suspend(|| self.ui.note(text));
+        self.shown.suspend(|| self.ui.note(text));
     }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        self.shown.finish_and_clear();
     }
 }
 
@@ -181,6 +245,22 @@ fn named(error: io::Error) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A quarter in two minutes leaves six for the rest.
+    #[test]
+    fn a_line_of_progress_says_how_long_the_rest_takes() {
+        let line = |done, total, seconds| progress_line("aging", done, total, seconds);
+        assert_eq!(
+            line(25, Some(100), 120),
+            "aging: 25 % after 2 min, about 6 min left"
+        );
+        assert_eq!(line(0, Some(100), 60), "aging: just begun after 1 min");
+        assert_eq!(line(7, None, 60), "aging: 7 after 1 min");
+        assert_eq!(
+            line(100, Some(100), 60),
+            "aging: 100 % after 1 min, about 0 min left"
+        );
+    }
 
     /// RFC 3986, section 2.3: letters, digits and `-._~` stand for themselves; the ü of UTF-8 is C3 BC.
     #[test]

@@ -6,11 +6,13 @@ pub(crate) mod control;
 pub(crate) mod life;
 mod origins;
 pub(crate) mod real;
+mod sizes;
 mod snapshots;
 mod walked;
 
 pub use again::{aged, hot_files, model_of};
 pub use real::days_so_far;
+pub use sizes::sized;
 
 use crate::days::{self, DayRow};
 use crate::error::{self, Context, bail};
@@ -104,7 +106,7 @@ pub struct Start {
     /// Replace a run of that name.
     #[arg(long)]
     pub force: bool,
-    /// Go on with an interrupted run of that name: give the same command again. Starts one if there is none.
+    /// Resume an interrupted run of that name: give the same command again. Starts one if there is none.
     #[arg(long, conflicts_with = "force")]
     pub resume: bool,
 }
@@ -153,6 +155,9 @@ pub struct Aged {
     /// Its days.
     pub rows: Vec<DayRow>,
 }
+
+/// A file system that was never fuller than this is too large for its workload.
+const NEARLY_EMPTY: f64 = 0.2;
 
 /// What the targets of a run need to know of it.
 pub struct RunFacts<'a> {
@@ -234,17 +239,7 @@ pub fn age(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Vec<Aged>> {
     }
     let any_real = lanes.iter().any(|lane| lane.is_real);
     if any_real {
-        // What is done to a real file system now is done.
-        run.stay();
-        for lane in &mut lanes {
-            if let Some(image) = lane.image.take() {
-                image.publish().map_err(Error::from)?;
-            }
-        }
-        let peak_bytes = peak_bytes(workload, ui)?;
-        for (lane, aging) in lanes.iter().zip(&agings).filter(|(lane, _)| lane.is_real) {
-            warn_of_small_target(lane.spec, aging, peak_bytes, ui);
-        }
+        begin_real(workload, &mut run, &mut lanes, &agings, ui)?;
     }
     let mut counted = Counted::new(&mut *source);
     if let Err(error) = replay_all(workload, &mut counted, &mut agings, start.threads, ui) {
@@ -259,7 +254,7 @@ pub fn age(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Vec<Aged>> {
         }
         return Err(if any_real || interrupted && again {
             error.context(format!(
-                "stopped; the same command with --resume goes on with {}",
+                "stopped; add --resume to the same command to resume {}",
                 output.display()
             ))
         } else if interrupted {
@@ -268,6 +263,12 @@ pub fn age(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Vec<Aged>> {
             error
         });
     }
+    if counted.is_empty() {
+        bail!(
+            "{}: a workload without operations: nothing was written",
+            workload.display()
+        );
+    }
 
     manifest.targets.clear();
     let mut aged = Vec::new();
@@ -275,7 +276,7 @@ pub fn age(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Vec<Aged>> {
         let (done, facts) =
             end(lane, folder, aging, epoch_ns, &options, ui).with_context(|| {
                 format!(
-                    "stopped while it ended; the same command with --resume goes on with {}",
+                    "stopped while it ended; add --resume to the same command to resume {}",
                     output.display()
                 )
             })?;
@@ -290,6 +291,30 @@ pub fn age(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Vec<Aged>> {
     }
     drop(run);
     Ok(aged)
+}
+
+/// Gives the images of real targets their names: what is done to a real file system from here on is done.
+fn begin_real(
+    workload: &Path,
+    run: &mut Run,
+    lanes: &mut [Lane<'_>],
+    agings: &[Aging],
+    ui: &dyn Watch,
+) -> crate::Result<()> {
+    let (peak_bytes, operations) = peak_bytes(workload, ui)?;
+    if operations == 0 {
+        bail!("{}: a workload without operations", workload.display());
+    }
+    run.stay();
+    for lane in lanes.iter_mut() {
+        if let Some(image) = lane.image.take() {
+            image.publish().map_err(Error::from)?;
+        }
+    }
+    for (lane, aging) in lanes.iter().zip(agings).filter(|(lane, _)| lane.is_real) {
+        warn_of_small_target(lane.spec, aging, peak_bytes, ui);
+    }
+    Ok(())
 }
 
 /// Ends a target, and says what the manifest has of it.
@@ -310,6 +335,7 @@ fn end(
     let (done, facts) = finished?;
     say_how_the_plan_was_held(&done, data_bytes, ui);
     warn_of_skipped(&done, ui);
+    warn_of_large_target(&done, data_bytes, ui);
     let facts = TargetFacts {
         spec: done.spec.clone(),
         folder: folder.to_owned(),
@@ -686,11 +712,11 @@ fn warn_of_small_target(spec: &TargetSpec, aging: &Aging, peak_bytes: u64, ui: &
     }
 }
 
-/// The most bytes that a workload keeps in files at a time, by what it says.
-fn peak_bytes(workload: &Path, ui: &dyn Watch) -> crate::Result<u64> {
+/// The most bytes that a workload keeps in files at a time, by what it says, and how many operations it has.
+fn peak_bytes(workload: &Path, ui: &dyn Watch) -> crate::Result<(u64, u64)> {
     let mut summary = WorkloadSummary::default();
     each_event(workload, "reading", ui, |event| summary.add(event))?;
-    Ok(summary.live_bytes_most)
+    Ok((summary.live_bytes_most, summary.total.ops))
 }
 
 /// Reads a workload from end to end.
@@ -721,11 +747,33 @@ fn say_how_the_plan_was_held(aged: &Aged, data_bytes: Option<u64>, ui: &dyn Watc
         .iter()
         .filter_map(|row| Some(row.planned_bytes?.abs_diff(row.count(&files::LIVE_BYTES)?)))
         .max();
-    if let (Some(off), Some(data_bytes)) = (off, data_bytes.filter(|&bytes| bytes > 0)) {
+    if let (Some(off), Some(data_bytes)) = (
+        off.filter(|&bytes| bytes > 0),
+        data_bytes.filter(|&bytes| bytes > 0),
+    ) {
         ui.note(&format!(
             "{}: live data at most {:.2} % of the file system off the plan",
             aged.spec,
             off as f64 / data_bytes as f64 * 100.0
+        ));
+    }
+}
+
+/// Hardly anything ages where there is always room.
+fn warn_of_large_target(aged: &Aged, data_bytes: Option<u64>, ui: &dyn Watch) {
+    let days = aged.rows.iter();
+    let fullest = days
+        .filter_map(|row| row.value(&files::UTILIZATION))
+        .max_by(f64::total_cmp);
+    if let (Some(fullest), Some(data_bytes)) = (fullest, data_bytes)
+        && fullest < NEARLY_EMPTY
+        && aged.rows.len() > 1
+    {
+        ui.warn(&format!(
+            "{}: never more than {:.0} % of {} were used, so that it hardly ages; a smaller size= shows more",
+            aged.spec,
+            fullest * 100.0,
+            human(data_bytes)
         ));
     }
 }

@@ -19,6 +19,11 @@ impl<'a> Counted<'a> {
         }
     }
 
+    /// Whether there was no operation.
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
     /// What was counted: in the order of the formats, first what says nothing.
     pub fn origins(&self) -> Vec<Origins> {
         let counts = self.counts.iter();

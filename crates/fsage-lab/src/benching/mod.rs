@@ -383,7 +383,7 @@ fn aged_lanes(
     let manifest = Manifest::read(run)?;
     if manifest.state == RunState::Incomplete {
         bail!(
-            "{}: the run is not complete: `fsage age ... --resume` goes on with it",
+            "{}: the run is not complete: `fsage age ... --resume` resumes it",
             run.display()
         );
     }

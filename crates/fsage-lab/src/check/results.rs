@@ -109,7 +109,7 @@ pub fn read(of: &Path) -> crate::Result<Vec<TargetResults>> {
                 cell.error.as_deref().unwrap_or("no reason is on record")
             )),
             experiment::State::Missing => {
-                Some("the cell was not run yet; `fsage run` goes on with the experiment".to_owned())
+                Some("the cell was not run yet; `fsage run` resumes the experiment".to_owned())
             }
         };
         if unfinished.is_some() {
@@ -154,9 +154,8 @@ fn of_run(run: &Path) -> crate::Result<Vec<TargetResults>> {
             cell: None,
             spec: target.spec.clone(),
             short,
-            unfinished: (!is_complete).then(|| {
-                "the run is not complete; `fsage age ... --resume` goes on with it".to_owned()
-            }),
+            unfinished: (!is_complete)
+                .then(|| "the run is not complete; `fsage age ... --resume` resumes it".to_owned()),
             workload: manifest.workload.blake3.clone(),
             days,
             cases: cases(&folder)?,

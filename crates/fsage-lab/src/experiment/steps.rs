@@ -117,7 +117,7 @@ impl MadeOf {
                     .with_context(|| format!("{}: damaged; age the run again", path.display()))?,
             ) {
                 Some(why) => bail!(
-                    "{}: cannot go on with it: {why}; give the same command again, or start anew with --force",
+                    "{}: cannot resume it: {why}; give the same command again, or start again with --force",
                     run.display()
                 ),
                 None => Ok(()),

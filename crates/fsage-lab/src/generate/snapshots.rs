@@ -84,7 +84,7 @@ pub struct Snapshots {
     #[arg(long)]
     #[serde(default)]
     pub single_removals: bool,
-    /// The workload of a file system so many times as large: copies of its directories, each moved within the day.
+    /// Scale the workload to a file system FACTOR times larger: copies of its directories, each moved within the day.
     #[arg(long, value_name = "FACTOR")]
     #[serde(default)]
     pub scale: Option<f64>,

@@ -127,7 +127,7 @@ pub fn commands(run: &Path, name: &str, manifest: &Manifest, group: &Group) -> V
     if manifest.state == State::Incomplete {
         let mut resume = age.clone();
         resume.extend(["-o".to_owned(), name.to_owned(), "--resume".to_owned()]);
-        commands.push(command("Go on with this run:", resume));
+        commands.push(command("Resume this run:", resume));
     }
     let lives = || group.subjects.iter().flat_map(|subject| &subject.lives);
     let no_control = lives().all(|life| life.control_score().is_none() && life.control.is_none());

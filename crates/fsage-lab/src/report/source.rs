@@ -49,7 +49,7 @@ pub fn run(path: &Path) -> crate::Result<Run> {
     if !complete {
         missing.push(format!(
             "{}: the run goes on, or was interrupted. What real file systems lived through so far is shown; simulated \
-             ones have no days before it is complete. The command that began it goes on with --resume.",
+             ones have no days before it is complete. Add --resume to the command that began it.",
             path.display()
         ));
     }

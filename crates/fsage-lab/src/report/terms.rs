@@ -13,7 +13,7 @@ const TERMS: [(&str, &str); 9] = [
     (
         "unaged control",
         "The files that are alive at the end, copied to a fresh file system of the same kind: what the layout would be \
-         without age. The distance to it is what age took.",
+         without age. The gap is the cost of aging.",
     ),
     (
         "operations done and not done",

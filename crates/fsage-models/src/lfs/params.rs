@@ -136,7 +136,7 @@ pub const KEYS: &[Key] = &[
         "reclaim_every",
         "calls",
         "1",
-        "every how manyth call of the cleaner of `netbsd` ends with a reclaiming checkpoint",
+        "on every Nth call, the cleaner of `netbsd` ends with a reclaiming checkpoint",
     ),
     Key::number(
         "min_segs",

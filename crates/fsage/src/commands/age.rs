@@ -16,11 +16,11 @@ use std::path::{Path, PathBuf};
 /// Replays a workload on targets and measures how their layout decays.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  fsage age w.parquet --on ffs --on ffs:policy=realloc -o run\n\n\
-                        `--help` tells what a SPEC may say.", after_long_help = targets::help())]
+                        `--help` shows what a SPEC may say.", after_long_help = targets::help())]
 pub struct Args {
     /// The workload: Parquet, or .ops text (plain, gzip or zstd); `-` is text from stdin.
     workload: PathBuf,
-    /// A target, KIND[:KEY=VALUE|FLAG,...]; may be given several times.
+    /// A target, KIND[:KEY=VALUE|FLAG,...]; may be given several times. Without a size it takes the workload's.
     #[arg(long = "on", value_name = "SPEC", required = true)]
     on: Vec<String>,
     /// Folder to make for the results.
@@ -53,6 +53,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let Some(output) = &args.output else {
         bail!("-o RUN is needed: the folder to make for the results");
     };
+    let specs = aging::sized(&args.workload, &specs, &ui)?;
     let request = Request {
         options: args.options,
         start: args.start,
@@ -80,7 +81,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     }
     out.flush()?;
     ui.note(&format!(
-        "\nThe run is {0}; `fsage measure {0}` shows it.",
+        "\nResults are in {0}. Next: fsage measure {0}",
         output.display()
     ));
     Ok(())

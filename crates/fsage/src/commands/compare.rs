@@ -21,7 +21,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  fsage compare w.parquet --on ffs --on ffs:policy=realloc -o run\n  \
                   fsage compare --preset fileserver --on loop:ext4,size=4G --on loop:xfs,size=4G -o run\n\n\
-                  `fsage age --help` tells what a SPEC may say.",
+                  `fsage age --help` shows what a SPEC may say.",
     // Two sizes say what a comparison wants to know, in a fraction of the time of all of them.
     mut_arg("sizes", |sizes| sizes.default_value("16K,1M"))
 )]
@@ -110,6 +110,10 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         print_verdict(&mut out, &compared.verdicts)?;
     }
     out.flush()?;
-    ui.note(&format!("\nThe report is {}.", compared.page.display()));
+    ui.note(&format!(
+        "\nResults are in {}. Next: open {} in a browser.",
+        args.output.display(),
+        compared.page.display()
+    ));
     Ok(())
 }

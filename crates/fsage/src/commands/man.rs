@@ -6,18 +6,22 @@ use anyhow::Context;
 use clap::{Command, CommandFactory, ValueHint};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
+use fsage_core::keys::instead;
 use fsage_durable::{PartialFile, make_folders};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// Prints the manual page, or writes those of all verbs.
+/// Prints a manual page, or writes those of all verbs.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  fsage man | man -l -\n  fsage man -o ~/.local/share/man/man1\n\n\
+    after_help = "Examples:\n  fsage man age | man -l -\n  fsage man -o ~/.local/share/man/man1\n\n\
                   `make install` puts them there: then `man fsage-age` shows one."
 )]
 pub struct Args {
-    /// Folder for the pages of all verbs, fsage.1, fsage-age.1 and so on; without one the page of fsage is printed.
+    /// The verb whose page is printed, as in `age` or `generate profile` [default: the page of fsage].
+    #[arg(conflicts_with = "output")]
+    verb: Vec<String>,
+    /// Folder for the pages of all verbs, fsage.1, fsage-age.1 and so on; without one a page is printed.
     #[arg(short, long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     output: Option<PathBuf>,
     /// Replace pages that are there.
@@ -30,8 +34,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut fsage = Cli::command().disable_help_subcommand(true);
     fsage.build();
     let Some(folder) = &args.output else {
+        let mut page = &fsage;
+        for name in &args.verb {
+            page = find(page, name)?;
+        }
         let mut out = ui::stdout();
-        write_page(&fsage, &mut out)?;
+        write_page(page, &mut out)?;
         return Ok(out.flush()?);
     };
     make_folders(folder)?;
@@ -44,6 +52,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         file.finish()?;
     }
     Ok(())
+}
+
+/// The verb of that name below a command.
+fn find<'a>(command: &'a Command, name: &str) -> anyhow::Result<&'a Command> {
+    let verbs: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
+    command.find_subcommand(name).with_context(|| {
+        let instead = instead(name, &verbs);
+        format!("{}: no verb `{name}`{instead}", command.get_name())
+    })
 }
 
 /// A command and all below it.

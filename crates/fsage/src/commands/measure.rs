@@ -148,7 +148,7 @@ fn measure_run(run: &Path, json: bool, ui: Ui) -> anyhow::Result<()> {
     if manifest.state == State::Incomplete {
         ui.warn(&format!(
             "{}: the run goes on or was interrupted: these are the days of its real targets so far; \
-             `fsage age ... --resume` goes on with it",
+             `fsage age ... --resume` resumes it",
             run.display()
         ));
     }

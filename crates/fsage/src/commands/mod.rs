@@ -27,10 +27,38 @@ mod verify_model;
 
 use crate::ui::Ui;
 use clap::{Parser, Subcommand};
+use std::fmt::Write as _;
+
+/// The help of fsage: the verbs by what one wants of them.
+const TEMPLATE: &str = "{about}\n\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}";
+
+/// Verbs by what one wants of them.
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Make a workload", &["snapshot", "generate", "convert"]),
+    ("Age", &["age", "run", "export"]),
+    ("Look", &["measure", "inspect", "diff", "report"]),
+    ("Compare", &["compare", "bench", "check"]),
+    (
+        "Reproduce",
+        &["demo", "reproduce", "verify-method", "verify-model"],
+    ),
+    (
+        "Tools",
+        &[
+            "targets",
+            "device",
+            "verify",
+            "fsck",
+            "doctor",
+            "completions",
+            "man",
+        ],
+    ),
+];
 
 /// A laboratory for file system aging: what will a file system look like after years of real use?
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100)]
+#[command(version, max_term_width = 100, help_template = TEMPLATE, before_help = verbs())]
 pub struct Cli {
     /// No progress, no warnings.
     #[arg(long, short, global = true)]
@@ -67,6 +95,24 @@ enum Command {
     Man(man::Args),
 }
 
+/// The verbs in their groups, each with what its help says first.
+fn verbs() -> String {
+    let all = Command::augment_subcommands(clap::Command::new("fsage"));
+    let mut text = String::new();
+    for (group, names) in GROUPS {
+        let _ = writeln!(text, "{group}:");
+        for name in names {
+            let about = all.find_subcommand(name).and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let first = about.split_once(": ").map_or(&*about, |(first, _)| first);
+            let _ = writeln!(text, "  {name:13}  {first}");
+        }
+        text.push('\n');
+    }
+    let _ = write!(text, "`fsage VERB --help` shows all of a verb.");
+    text
+}
+
 /// Runs what the command line says.
 pub fn run(cli: &Cli) -> anyhow::Result<()> {
     let ui = Ui { quiet: cli.quiet };
@@ -95,5 +141,37 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Doctor(args) => doctor::run(args),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn every_verb_is_in_one_group_and_help_shows_it_in_80_columns() {
+        let cli = Cli::command();
+        let mut verbs: Vec<&str> = cli
+            .get_subcommands()
+            .map(clap::Command::get_name)
+            .filter(|name| *name != "help")
+            .collect();
+        let mut grouped: Vec<&str> = GROUPS
+            .iter()
+            .flat_map(|(_, names)| *names)
+            .copied()
+            .collect();
+        verbs.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(grouped, verbs);
+        let help = Cli::command().term_width(80).render_help().to_string();
+        for line in help.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        assert!(
+            help.contains("\nLook:\n  measure  ") && help.contains("Options:\n"),
+            "{help}"
+        );
     }
 }

@@ -4,7 +4,7 @@ mod timer;
 
 use crate::summary;
 use crate::ui::{self, Ui, go_on};
-use anyhow::Context;
+use anyhow::{Context, bail};
 use fsage_collect::{Anonymous, Report, Salt};
 use fsage_core::size::human;
 use fsage_data::snapshot::{Form, SnapshotCounts, SnapshotOutput};
@@ -52,8 +52,8 @@ pub struct Args {
     /// Keep extensions: up to eight letters and digits behind the last dot of a name.
     #[arg(long, requires = "anonymize")]
     keep_extensions: bool,
-    /// Read an image all the same that is mounted, or whose journal is to be replayed. It may contradict itself: every
-    /// row is marked as changed during the walk.
+    /// Read the image even if it is mounted, or its journal has to be replayed; results may be inconsistent: every row
+    /// is marked as changed during the walk.
     #[arg(long)]
     stale: bool,
     /// Print a service and a timer of systemd that take a snapshot every night, and how to install them; do nothing
@@ -72,6 +72,11 @@ pub struct Args {
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     if args.install_timer {
         return timer::print(args);
+    }
+    if args.output == Path::new("-") {
+        bail!(
+            "-o -: a snapshot is several tables, which standard output cannot take; name a file, STEM.parquet"
+        );
     }
     let started = Instant::now();
     let mut output = SnapshotOutput::create(&args.output, Form::Full, args.force)?;

@@ -94,7 +94,7 @@ fn of_run(run: &Path, ui: Ui) -> anyhow::Result<Vec<Found>> {
     let manifest = Manifest::read(run)?;
     if manifest.state == State::Incomplete {
         bail!(
-            "{}: the run was interrupted; `fsage age ... --resume` goes on with it",
+            "{}: the run was interrupted; `fsage age ... --resume` resumes it",
             run.display()
         );
     }

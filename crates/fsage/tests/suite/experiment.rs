@@ -731,7 +731,10 @@ fn an_interrupted_comparison_is_resumed_and_ends_with_the_same_bytes() {
         .replace("-o run", "-o long --no-bench");
     let manifest = at("broken/long/run.json");
     let said = interrupted(&at("broken"), &long, || manifest.is_file());
-    assert!(said.contains("--resume goes on with long"), "{said}");
+    assert!(
+        said.contains("--resume to the same command to resume long"),
+        "{said}"
+    );
     fails(
         &at("broken"),
         &long,

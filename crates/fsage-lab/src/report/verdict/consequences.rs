@@ -41,17 +41,14 @@ pub fn room(group: &Group) -> Option<Finding> {
         )
     } else if none.is_empty() {
         (
-            format!(
-                "An extent of 1 MiB can still be placed. So many fit: {}.",
-                list(&all)
-            ),
+            format!("Room for 1 MiB extents: {}.", list(&all)),
             Tone::Neutral,
         )
     } else {
         let has = if none.len() == 1 { "has" } else { "have" };
         (
             format!(
-                "{} {has} no room left for an extent of 1 MiB in one piece. So many fit: {}.",
+                "{} {has} no room left for an extent of 1 MiB in one piece. Room for 1 MiB extents: {}.",
                 list(&shortened(
                     none.iter().map(|&name| name.to_owned()).collect()
                 )),

@@ -1,0 +1,127 @@
+//! Targets without a size take that of their workload.
+
+use crate::watch::Watch;
+use fsage_core::keys::{Key, Unset};
+use fsage_core::size;
+use fsage_data::open_workload;
+use fsage_target::catalogue::catalogue;
+use fsage_target::{Target, TargetSpec};
+use std::path::Path;
+
+/// Keys of which each says how large a target is.
+const SAYS_SIZE: [&str; 3] = ["size", "preset", "from"];
+
+/// The least that mkfs makes: mkfs.xfs of xfsprogs 5.19 and later wants 300 MB, mkfs.btrfs of 6.2 about 110 MB.
+const LEAST_BYTES: [(&str, u64); 2] = [("xfs", 300 << 20), ("btrfs", 128 << 20)];
+
+const MIB: u64 = 1 << 20;
+
+/// The targets, each as large as the workload's file system was: those that can have a size, and say nothing of it,
+/// get the workload's capacity. Left as they are: targets whose default is within a twentieth of it, workloads that
+/// do not know their capacity, and those that come through a pipe.
+///
+/// # Errors
+/// The workload cannot be read.
+pub fn sized(
+    workload: &Path,
+    specs: &[TargetSpec],
+    ui: &dyn Watch,
+) -> crate::Result<Vec<TargetSpec>> {
+    let capacity = if workload == Path::new("-") {
+        None
+    } else {
+        open_workload(workload)?.header().capacity_bytes
+    };
+    let Some(capacity) = capacity else {
+        return Ok(specs.to_vec());
+    };
+    let fit = |spec: &TargetSpec| {
+        let Some(larger) = of_capacity(spec, capacity) else {
+            return spec.clone();
+        };
+        ui.note(&format!(
+            "{spec}: no size given, so that of the workload: {larger}"
+        ));
+        larger
+    };
+    Ok(specs.iter().map(fit).collect())
+}
+
+/// The target with this capacity as its size; none where it has a size, or comes close to it without one.
+fn of_capacity(spec: &TargetSpec, capacity: u64) -> Option<TargetSpec> {
+    let says = |key: &str| spec.options.iter().any(|(known, _)| known == key);
+    if SAYS_SIZE.iter().any(|key| says(key)) {
+        return None;
+    }
+    let described = catalogue().into_iter().find(|d| d.name == spec.kind)?;
+    let key = described.keys.into_iter().find(|key| key.name == "size")?;
+    let least = LEAST_BYTES
+        .iter()
+        .find(|(fs, _)| spec.place.as_deref() == Some(fs));
+    let bytes = capacity.max(least.map_or(0, |&(_, bytes)| bytes));
+    let default = default_bytes(spec, key)?;
+    if bytes.abs_diff(default) <= default / 20 {
+        return None;
+    }
+    let mut sized = spec.clone();
+    let size = in_units(bytes.div_ceil(MIB) * MIB);
+    sized.options.insert(0, ("size".to_owned(), Some(size)));
+    let makes_sense = match sized.real() {
+        Ok(Some(_)) => true,
+        Ok(None) => Target::can_be_made(&sized).is_ok(),
+        Err(_) => false,
+    };
+    makes_sense.then_some(sized)
+}
+
+/// How large a target is without a size.
+fn default_bytes(spec: &TargetSpec, key: &Key) -> Option<u64> {
+    let otherwise = key.otherwise.filter(|(name, value, _)| {
+        let mut options = spec.options.iter();
+        options.any(|(known, given)| known == name && given.as_deref() == Some(value))
+    });
+    match (otherwise, key.unset) {
+        (Some((_, _, bytes)), _) | (None, Unset::Value(bytes)) => size::parse(bytes).ok(),
+        (None, Unset::Rule(_)) => Target::make(spec).ok()?.layout().geometry().data_bytes,
+    }
+}
+
+/// Whole mebibytes as the command line takes them: 4G, 514M.
+fn in_units(bytes: u64) -> String {
+    let units = [(40, "T"), (30, "G")];
+    let whole = units
+        .into_iter()
+        .find(|&(shift, _)| bytes.is_multiple_of(1 << shift));
+    let (shift, unit) = whole.unwrap_or((20, "M"));
+    format!("{}{unit}", bytes >> shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sizes of the presets: `mail-spool` 1G, which is what ext4 has without a size; `container-images` 8G;
+    /// `varmail` 24M, on which no XFS is made; home-1996's data space, which is that of FFS's `g502`.
+    #[test]
+    fn targets_without_a_size_take_the_workloads() {
+        let fit = |spec: &str, capacity| {
+            let spec = TargetSpec::parse(spec).expect("a target");
+            of_capacity(&spec, capacity).map(|sized| sized.to_string())
+        };
+        let is = |text: &str| Some(text.to_owned());
+        assert_eq!(fit("ext4", 1 << 30), None);
+        assert_eq!(fit("ext4", 8 << 30), is("ext4:size=8G"));
+        assert_eq!(fit("loop:xfs", 8 << 30), is("loop:xfs,size=8G"));
+        assert_eq!(fit("loop:xfs", 24 << 20), is("loop:xfs,size=300M"));
+        assert_eq!(fit("ext4:size=2G", 8 << 30), None);
+        assert_eq!(fit("ffs:preset=tiny", 8 << 30), None);
+        assert_eq!(fit("ffs", 514_055 * 1024), None);
+        assert_eq!(
+            fit("ffs:policy=realloc", 1 << 30),
+            is("ffs:size=1G,policy=realloc")
+        );
+        assert_eq!(fit("null", 8 << 30), None);
+        assert_eq!(fit("dir:/tmp", 8 << 30), None);
+        assert_eq!(fit("lfs", (514 << 20) - 5), is("lfs:size=514M"));
+    }
+}
