@@ -5,7 +5,7 @@ use super::entries::{Entries, Name, Node, Place};
 use super::geometry::{BLOCK, INODES_PER_BLOCK, MAP_ENTRIES, SECTORS};
 use super::grouping::Spot;
 use super::inode::{Home, Inode, Kind};
-use super::params::Start;
+use super::params::{DirSteal, Start};
 use super::{Cffs, NoSpace};
 use crate::block_list::BlockList;
 use crate::names::{Entry, File};
@@ -262,7 +262,7 @@ impl Cffs {
             return Err(NoSpace);
         }
         let lbn = sectors / SECTORS;
-        let steal = self.params.group && self.params.dir_steal;
+        let steal = self.params.group && self.params.dir_steal != DirSteal::Off;
         let first = if steal { self.first_group(slot) } else { 0 };
         let mut inode = self.dirs[slot as usize].inode;
         self.map_block(&mut inode, lbn, |fs, inode, before| {

@@ -5,7 +5,7 @@
 //! size, which is kept here once for all of them. A file that leaves its directory takes start and size along.
 
 use super::inode::{Home, Inode, Kind, NO_DIR};
-use super::params::{Randomize, Start};
+use super::params::{DirSteal, Randomize, Start};
 use super::{Cffs, entries::Name, entries::Node};
 use crate::changes::touch_file;
 use fsage_core::io::Flush;
@@ -229,7 +229,8 @@ impl Cffs {
             self.address(&self.dirs[inode.dir as usize].inode, 0)
         };
         let cg = self.geometry.cg_of(near);
-        if self.randomizes() && inode.dir != NO_DIR {
+        let behind = self.params.group_behind && last_group.is_some();
+        if self.randomizes() && !behind && inode.dir != NO_DIR {
             let dir = &mut self.dirs[inode.dir as usize];
             dir.searches += 1;
             if dir.searches.is_multiple_of(2) {
@@ -268,12 +269,16 @@ impl Cffs {
     }
 
     /// Moves the first block of a file out of the first group of a directory, which is full, and gives its place
-    /// (section 7). It is the first such file in the order of names.
+    /// (section 7). It is the first or the last such file in the order of names.
     pub(super) fn steal(&mut self, dir: u32, first: u32) -> Option<u32> {
-        let victim = self.files_of(dir).find(|&slot| {
+        let is_there = |&slot: &u32| {
             let inode = &self.names.file(slot).inode;
             inode.dir == dir && inode.group_start == first && self.address(inode, 0) != 0
-        })?;
+        };
+        let victim = match self.params.dir_steal {
+            DirSteal::Last => self.files_of(dir).filter(is_there).last(),
+            _ => self.files_of(dir).find(is_there),
+        }?;
         let mut inode = self.names.file(victim).inode;
         let spot = self.place_first(&inode, true)?;
         touch_file(self, victim);

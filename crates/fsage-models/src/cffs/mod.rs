@@ -48,7 +48,7 @@ pub mod params;
 pub use entry::ENTRY;
 pub use geometry::{Geometry, SizeError};
 pub use open::OpenFile;
-pub use params::{InodeId, Params, Randomize, Start};
+pub use params::{DirSteal, InodeId, Params, Randomize, Start};
 
 use crate::FAST_SYMLINK;
 use crate::block_list::RunPool;

@@ -32,6 +32,28 @@ pub enum Randomize {
     Benchmarks,
 }
 
+/// Which file of the first group gives its place to a further block of the directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DirSteal {
+    /// None: the block goes behind the group.
+    Off,
+    /// The first one in the order of names.
+    First,
+    /// The last one, which leaves the files of the group in the order in which they are read.
+    Last,
+}
+
+impl DirSteal {
+    /// The value of its key.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            DirSteal::Off => "off",
+            DirSteal::First => "on",
+            DirSteal::Last => "last",
+        }
+    }
+}
+
 /// Every key, in the order of the documentation.
 pub const KEYS: &[Key] = &[
     Key::bytes(
@@ -58,7 +80,15 @@ pub const KEYS: &[Key] = &[
     Key::flag(
         "dir_steal",
         true,
-        "blocks of a directory are forced into its first group",
+        "blocks of a directory are forced into its first group, in the place of the first file there; with `last` of \
+         the last one",
+    )
+    .or_words(&["last"]),
+    Key::flag(
+        "group_behind",
+        false,
+        "a further group of a directory begins behind the last one, even where `randomize_first` puts first blocks \
+         at random",
     ),
     Key::flag("softupdates", false, "no write of metadata waits"),
     Key::word(
@@ -115,7 +145,9 @@ pub struct Params {
     /// First blocks of the files of a directory lie together.
     pub group: bool,
     /// Blocks of a directory are forced into its first group.
-    pub dir_steal: bool,
+    pub dir_steal: DirSteal,
+    /// Further groups go behind the last one, whatever is put at random.
+    pub group_behind: bool,
     /// No write of metadata waits.
     pub softupdates: bool,
     /// What the number of an embedded inode is.
@@ -143,7 +175,8 @@ impl Default for Params {
             cg_blocks: 1512,
             embed: true,
             group: true,
-            dir_steal: true,
+            dir_steal: DirSteal::First,
+            group_behind: false,
             softupdates: false,
             inode_id: InodeId::Locator,
             start: Start::CylinderGroup,
@@ -180,7 +213,17 @@ impl Params {
             "cg_blocks" => self.cg_blocks = number()?,
             "embed" => self.embed = flag()?,
             "group" => self.group = flag()?,
-            "dir_steal" => self.dir_steal = flag()?,
+            "dir_steal" => {
+                self.dir_steal = match setting.value {
+                    Some("last") => DirSteal::Last,
+                    _ => match setting.flag() {
+                        Ok(true) => DirSteal::First,
+                        Ok(false) => DirSteal::Off,
+                        Err(_) => return Err(setting.bad("on, off or last")),
+                    },
+                }
+            }
+            "group_behind" => self.group_behind = flag()?,
             "softupdates" => self.softupdates = flag()?,
             "inode_id" => {
                 self.inode_id = match setting.word()? {
@@ -251,6 +294,15 @@ mod tests {
         ] {
             assert_eq!(parse(text).unwrap().randomize_first, when, "{text}");
         }
+        for (text, steal) in [
+            ("", DirSteal::First),
+            ("dir_steal", DirSteal::First),
+            ("dir_steal=off", DirSteal::Off),
+            ("dir_steal=last", DirSteal::Last),
+        ] {
+            assert_eq!(parse(text).unwrap().dir_steal, steal, "{text}");
+        }
+        assert!(parse("group_behind").unwrap().group_behind);
         assert_eq!(parse("size=128M").unwrap().size_bytes, 134_217_728);
         assert_eq!(parse("").unwrap(), Params::default());
     }
@@ -262,6 +314,7 @@ mod tests {
         assert!(message("start").contains("needs a value"));
         assert!(message("policy=orig").contains("known: size, cg_blocks, embed"));
         assert!(message("randomize_first=ever").contains("on, off or bench"));
+        assert!(message("dir_steal=third").contains("on, off or last"));
         assert!(message("group_blocks=0").contains("1 to 64"));
         assert!(message("embed=maybe").contains("true or false"));
     }

@@ -21,8 +21,9 @@ impl Ffs {
         if lbn == 0 {
             w = ClusterWindow::default();
         }
-        if w.len == 0 || lbn != w.last + 1 || address != w.last_address + frag {
-            let sequential = w.len != 0 && lbn == w.last + 1;
+        let ends = self.params.direct_clusters && lbn == DIRECT;
+        if w.len == 0 || ends || lbn != w.last + 1 || address != w.last_address + frag {
+            let sequential = w.len != 0 && !ends && lbn == w.last + 1;
             if sequential
                 && at_eof
                 && w.len > w.last - w.start + 1

@@ -101,6 +101,11 @@ pub const KEYS: &[Key] = &[
         "the first indirect block never starts its search in the inode's own group, as the papers put it",
     ),
     Key::flag(
+        "direct_clusters",
+        false,
+        "blocks before and behind the first indirect one are not moved together",
+    ),
+    Key::flag(
         "keep_clusters",
         false,
         "the cluster window is kept between operations, as while a file stays open",
@@ -183,6 +188,8 @@ pub struct Params {
     pub superuser: bool,
     /// The first indirect block never starts its search in the inode's own group.
     pub strict_switch: bool,
+    /// A cluster ends at the last direct block: reallocation moves no blocks past the first indirect one.
+    pub direct_clusters: bool,
     /// The cluster window is kept between operations, as a kernel does while the file stays open.
     pub keep_clusters: bool,
     /// A direct block that is there is read before it is overwritten, even if all of it is. So does `ffs_balloc` of
@@ -233,6 +240,7 @@ impl Params {
             dirent_bytes: 0,
             superuser: false,
             strict_switch: false,
+            direct_clusters: false,
             keep_clusters: false,
             overwrite_reads: true,
             policy: &policy::Orig,
@@ -295,6 +303,7 @@ impl Params {
             "dirent_bytes" => self.dirent_bytes = number()?,
             "root" => self.superuser = flag()?,
             "strict-switch" => self.strict_switch = flag()?,
+            "direct_clusters" => self.direct_clusters = flag()?,
             "keep_clusters" => self.keep_clusters = flag()?,
             "overwrite_reads" => self.overwrite_reads = flag()?,
             "optim" => {

@@ -428,7 +428,8 @@ impl Lfs {
         let dirty_blocks = self.dirty_data + self.dirty_pointers;
         self.lock(false);
         let most = self.params.wait_threshold_blocks;
-        self.open.wait = wait || most > 0 && dirty_blocks > most;
+        let behind_dirops = self.params.dirops_wait && self.ifile_due;
+        self.open.wait = wait || behind_dirops || most > 0 && dirty_blocks > most;
         self.write_dirty(&slots, false);
         if !self.marked.is_empty() {
             self.write_dirty(&slots, true);

@@ -98,6 +98,11 @@ pub const KEYS: &[Key] = &[
         ),
         "0",
     ),
+    Key::flag(
+        "dirops_wait",
+        false,
+        "the process waits for a segment write that holds directory operations",
+    ),
     Key::word(
         "age_rule",
         &["lastmod", "youngest-block", "mean-block"],
@@ -246,6 +251,8 @@ pub struct Params {
     pub count_indirect: bool,
     /// Dirty blocks, indirect ones included, from which on the writer waits for the segment write; 0 is never.
     pub wait_threshold_blocks: u64,
+    /// The writer waits for a segment write behind directory operations.
+    pub dirops_wait: bool,
     /// What the age of a segment is; without it, what the policy goes by.
     pub age_rule: Option<AgeRule>,
     /// Which segments are cleaned first.
@@ -298,6 +305,7 @@ impl Params {
             write_threshold_blocks: 115,
             count_indirect: false,
             wait_threshold_blocks: 177,
+            dirops_wait: false,
             age_rule: None,
             policy: cleaner::by_name("cost-benefit").expect("a policy of that name"),
             segs_per_clean: 1,
@@ -379,6 +387,7 @@ impl Params {
             "threshold" => self.write_threshold_blocks = number()?,
             "count_indirect" => self.count_indirect = flag()?,
             "wait_threshold" => self.wait_threshold_blocks = number()?,
+            "dirops_wait" => self.dirops_wait = flag()?,
             "age_rule" => {
                 self.age_rule = Some(match setting.word()? {
                     "lastmod" => AgeRule::LastWrite,

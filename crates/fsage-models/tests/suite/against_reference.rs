@@ -40,6 +40,7 @@ fn reference_of(setup: &Setup) -> Option<Reference> {
         superuser: setup.superuser,
         keep_cluster_state: setup.keep_clusters,
         strict_switch: setup.strict_switch,
+        direct_clusters: setup.direct_clusters,
         ..plain
     };
     let policy = match policy::ALL[setup.policy].name() {

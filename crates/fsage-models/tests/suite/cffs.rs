@@ -7,7 +7,7 @@
 
 use fsage_core::io::{Flush, Hosted, Io};
 use fsage_core::{DirId, FileId, FileKind, FileSystem, Layout, Op, Outcome, StateError};
-use fsage_models::cffs::{Cffs, InodeId, Params};
+use fsage_models::cffs::{Cffs, DirSteal, InodeId, Params};
 
 fn done(fs: &mut Cffs, op: Op) {
     assert_eq!(fs.apply(&op), Ok(Outcome::Done), "{op:?}");
@@ -140,7 +140,7 @@ fn a_directory_takes_the_place_of_its_first_file() {
     assert_eq!(group(&fs, 1), (3056, 10));
     assert_eq!(group(&fs, 2), (3040, 16));
     let mut fs = two_directories(Params {
-        dir_steal: false,
+        dir_steal: DirSteal::Off,
         ..Params::default()
     });
     for file in 1..=24 {

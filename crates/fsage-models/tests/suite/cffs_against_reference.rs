@@ -8,7 +8,7 @@ use crate::cffs_reference::{Full, Reference};
 use crate::steps::cases;
 use fsage_core::io::Hosted;
 use fsage_core::{DirId, FileId, FileSystem, Layout, Op, Outcome};
-use fsage_models::cffs::{Cffs, Params};
+use fsage_models::cffs::{Cffs, DirSteal, Params};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use std::collections::BTreeMap;
@@ -187,7 +187,7 @@ proptest! {
     #[test]
     fn every_block_lies_where_the_rules_put_it(
         group in prop::bool::weighted(0.8),
-        dir_steal in prop::bool::weighted(0.8),
+        dir_steal in prop::sample::select(vec![DirSteal::First, DirSteal::First, DirSteal::Last, DirSteal::Off]),
         group_blocks in prop::sample::select(vec![16_u64, 16, 8, 5, 1]),
         steps in prop::collection::vec(step(), 1..60),
     ) {

@@ -6,7 +6,7 @@
 
 use super::super::geometry::{BLOCK, Geometry, SUPERBLOCK, TREE};
 use super::super::inode::Kind;
-use super::super::params::{InodeId, Params, Randomize, Start};
+use super::super::params::{DirSteal, InodeId, Params, Randomize, Start};
 use crate::pointers::Array;
 
 /// The bytes of a block.
@@ -43,6 +43,8 @@ const RANDOM_START: u32 = 32;
 const RANDOMIZE_FIRST: u32 = 64;
 const DIR_GROUP_READ: u32 = 128;
 const RANDOMIZE_IN_BENCHMARKS: u32 = 256;
+const DIR_STEAL_LAST: u32 = 512;
+const GROUP_BEHIND: u32 = 1024;
 
 /// FNV-1a, which tells damage from what was written.
 fn check_word(bytes: &[u8]) -> u32 {
@@ -348,7 +350,9 @@ impl Superblock {
         let flags = [
             (p.embed, EMBED),
             (p.group, GROUP),
-            (p.dir_steal, DIR_STEAL),
+            (p.dir_steal == DirSteal::First, DIR_STEAL),
+            (p.dir_steal == DirSteal::Last, DIR_STEAL_LAST),
+            (p.group_behind, GROUP_BEHIND),
             (p.softupdates, SOFTUPDATES),
             (p.inode_id == InodeId::Physical, PHYSICAL),
             (p.start == Start::Random, RANDOM_START),
@@ -411,7 +415,14 @@ impl Superblock {
             cg_blocks: b.u32(104).into(),
             embed: is(EMBED),
             group: is(GROUP),
-            dir_steal: is(DIR_STEAL),
+            dir_steal: if is(DIR_STEAL) {
+                DirSteal::First
+            } else if is(DIR_STEAL_LAST) {
+                DirSteal::Last
+            } else {
+                DirSteal::Off
+            },
+            group_behind: is(GROUP_BEHIND),
             softupdates: is(SOFTUPDATES),
             inode_id: if is(PHYSICAL) {
                 InodeId::Physical

@@ -1,6 +1,7 @@
 //! C-FFS with embedded inodes and locators, written from the rules as plainly as possible: one flag a block, a list of
 //! addresses a file, the size of a group in every member, everything found by looking.
 
+use fsage_models::cffs::DirSteal;
 use std::collections::BTreeMap;
 
 const DIRECT: usize = 15;
@@ -40,7 +41,7 @@ pub struct Reference {
     pub used: Vec<bool>,
     cg_blocks: u32,
     group: bool,
-    steal: bool,
+    steal: DirSteal,
     window: u32,
     pub dirs: BTreeMap<u64, Dir>,
     pub files: BTreeMap<u64, File>,
@@ -51,7 +52,13 @@ pub struct Reference {
 pub struct Full;
 
 impl Reference {
-    pub fn new(blocks: u32, cg_blocks: u32, group: bool, steal: bool, window: u32) -> Reference {
+    pub fn new(
+        blocks: u32,
+        cg_blocks: u32,
+        group: bool,
+        steal: DirSteal,
+        window: u32,
+    ) -> Reference {
         let mut used = vec![false; blocks as usize];
         (used[0], used[1], used[2]) = (true, true, true);
         for bitmap in (cg_blocks..blocks).step_by(cg_blocks as usize) {
@@ -179,7 +186,7 @@ impl Reference {
 
     fn directory_block(&mut self, id: u64) -> Result<u32, Full> {
         let last = *self.dirs[&id].blocks.last().expect("a first block");
-        if !(self.group && self.steal) {
+        if !self.group || self.steal == DirSteal::Off {
             let lbn = self.dirs[&id].blocks.len();
             return self.next_free(self.behind(last, lbn)).ok_or(Full);
         }
@@ -188,10 +195,15 @@ impl Reference {
             self.grow(id, start, block - start + 1);
             return Ok(block);
         }
-        let victim = self.in_order(id).into_iter().find(|file| {
+        let mut there = self.in_order(id);
+        there.retain(|file| {
             let file = &self.files[file];
             file.group.is_some_and(|(at, _)| at == start) && !file.blocks.is_empty()
         });
+        let victim = match self.steal {
+            DirSteal::Last => there.last().copied(),
+            _ => there.first().copied(),
+        };
         if let Some(victim) = victim
             && let Some((block, group)) = self.first_block(id, true)
         {

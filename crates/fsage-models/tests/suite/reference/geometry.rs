@@ -36,6 +36,8 @@ pub struct Params {
     pub keep_cluster_state: bool,
     /// Section 17.4.
     pub strict_switch: bool,
+    /// Section 17.5.
+    pub direct_clusters: bool,
 }
 
 /// Section 10.
@@ -102,6 +104,7 @@ impl Params {
             superuser: false,
             keep_cluster_state: false,
             strict_switch: false,
+            direct_clusters: false,
         }
     }
 

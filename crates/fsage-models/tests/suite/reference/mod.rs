@@ -885,8 +885,9 @@ impl Reference {
         if lbn == 0 {
             w = Window::default();
         }
-        if w.clen == 0 || lbn != w.lastw + 1 || a != w.lasta + frag {
-            if w.clen != 0 {
+        let ends = self.params.direct_clusters && lbn == NDADDR;
+        if w.clen == 0 || ends || lbn != w.lastw + 1 || a != w.lasta + frag {
+            if w.clen != 0 && !ends {
                 // May be below 0 for a window that starts at the block after the last one written.
                 let cur = w.lastw as i64 - w.cstart as i64 + 1;
                 if at_eof

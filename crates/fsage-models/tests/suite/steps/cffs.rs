@@ -1,33 +1,37 @@
 //! Random C-FFS and random steps on them: links, moves and open files.
 
 use fsage_core::{DirId, FileId, FileSystem, Op};
-use fsage_models::cffs::{Cffs, InodeId, OpenFile, Params, Randomize, Start};
+use fsage_models::cffs::{Cffs, DirSteal, InodeId, OpenFile, Params, Randomize, Start};
 use proptest::prelude::*;
 
 /// Every switch; the disk has `blocks` blocks.
 pub fn params(blocks: u64) -> impl Strategy<Value = Params> {
     let switches = prop::array::uniform5(any::<bool>());
+    let steal = prop::sample::select(vec![DirSteal::Off, DirSteal::First, DirSteal::Last]);
     let id = prop::sample::select(vec![InodeId::Locator, InodeId::Physical]);
     let start = prop::sample::select(vec![Start::CylinderGroup, Start::Random]);
     let rest = (1_u64..20, 0_u64..9, any::<u64>());
-    (switches, id, start, rest).prop_map(move |(on, inode_id, start, rest)| Params {
-        size_bytes: blocks * 4096,
-        cg_blocks: 90,
-        embed: on[0],
-        group: on[1],
-        dir_steal: on[2],
-        randomize_first: if on[3] {
-            Randomize::Always
-        } else {
-            Randomize::Never
-        },
-        softupdates: on[4],
-        inode_id,
-        start,
-        group_blocks: rest.0,
-        maxbpg: rest.1,
-        seed: rest.2,
-        ..Params::default()
+    (switches, steal, id, start, rest).prop_map(move |(on, dir_steal, inode_id, start, rest)| {
+        Params {
+            size_bytes: blocks * 4096,
+            cg_blocks: 90,
+            embed: on[0],
+            group: on[1],
+            dir_steal,
+            group_behind: on[2],
+            randomize_first: if on[3] {
+                Randomize::Always
+            } else {
+                Randomize::Never
+            },
+            softupdates: on[4],
+            inode_id,
+            start,
+            group_blocks: rest.0,
+            maxbpg: rest.1,
+            seed: rest.2,
+            ..Params::default()
+        }
     })
 }
 

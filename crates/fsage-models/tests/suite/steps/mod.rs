@@ -52,6 +52,7 @@ pub struct Setup {
     pub dirent_bytes: u64,
     pub superuser: bool,
     pub strict_switch: bool,
+    pub direct_clusters: bool,
     pub keep_clusters: bool,
     /// Index in `policy::ALL`.
     pub policy: usize,
@@ -81,6 +82,7 @@ impl Setup {
             dirent_bytes: self.dirent_bytes,
             superuser: self.superuser,
             strict_switch: self.strict_switch,
+            direct_clusters: self.direct_clusters,
             keep_clusters: self.keep_clusters,
             policy: policy::ALL[self.policy],
             ..Params::preset("tiny").expect("a preset")
@@ -129,6 +131,7 @@ pub fn setup() -> impl Strategy<Value = Setup> {
         select(vec![false, false, true]),
         select(vec![false, false, true]),
         select(vec![false, false, true]),
+        select(vec![false, false, true]),
         0..policy::ALL.len(),
     );
     (shape, sizes, allocation, disk, use_of_it)
@@ -136,8 +139,15 @@ pub fn setup() -> impl Strategy<Value = Setup> {
             let (bytes_per_inode, maxcontig, rotdelay_ms, maxbpg, nrpos, minfree_percent, optim) =
                 allocation;
             let (interleave, trackskew, spare_sectors) = disk;
-            let (write_chunk, dirent_bytes, superuser, strict_switch, keep_clusters, policy) =
-                use_of_it;
+            let (
+                write_chunk,
+                dirent_bytes,
+                superuser,
+                strict_switch,
+                direct_clusters,
+                keep_clusters,
+                policy,
+            ) = use_of_it;
             Setup {
                 shape,
                 sizes,
@@ -155,6 +165,7 @@ pub fn setup() -> impl Strategy<Value = Setup> {
                 dirent_bytes,
                 superuser,
                 strict_switch,
+                direct_clusters,
                 keep_clusters,
                 policy,
             }

@@ -48,7 +48,7 @@ pub fn run(path: &Path, extents: bool, as_json: bool) -> anyhow::Result<()> {
             "inodes_per_group": sizes.inodes_per_group,
             "embed": params.embed,
             "group": params.group,
-            "dir_steal": params.dir_steal,
+            "dir_steal": params.dir_steal.as_str(),
             "softupdates": params.softupdates,
             "inode_id": id,
             "start": start,
@@ -68,7 +68,7 @@ pub fn run(path: &Path, extents: bool, as_json: bool) -> anyhow::Result<()> {
         "embed {}, group {}, dir_steal {}, softupdates {}, inode_id {id}, start {start}",
         on(params.embed),
         on(params.group),
-        on(params.dir_steal),
+        params.dir_steal.as_str(),
         on(params.softupdates),
     );
     let size = fs.geometry().size_bytes;
