@@ -195,12 +195,58 @@ impl HostParams {
                 message: e.message().replace('\n', "; "),
             }
         })?;
-        params.check().map_err(|(key, message)| HostError::Value {
-            file: file.to_owned(),
-            key,
+        params.checked(file)
+    }
+
+    /// Reads TOML with other values for some of its keys: `key=value,...`, where a value that is no TOML is a word, and
+    /// a key of a table stands behind its name and a dot.
+    ///
+    /// # Errors
+    /// As [`HostParams::parse`], and an option that is no `key=value`.
+    pub fn parse_with(file: &str, text: &str, options: &str) -> Result<HostParams, HostError> {
+        let params = HostParams::parse(file, text)?;
+        if options.is_empty() {
+            return Ok(params);
+        }
+        let file = format!("{file}:{options}");
+        let form = |message: String| HostError::Form {
+            file: file.clone(),
+            line: 1,
             message,
-        })?;
-        Ok(params)
+        };
+        let mut table: toml::Table = toml::from_str(text).map_err(|e| form(e.to_string()))?;
+        for option in options.split(',') {
+            let (key, value) = option
+                .split_once('=')
+                .ok_or_else(|| form(format!("{option}: expected key=value")))?;
+            let mut at = &mut table;
+            let mut path = key.split('.').peekable();
+            while let Some(part) = path.next() {
+                if path.peek().is_none() {
+                    at.insert(part.to_owned(), value_of(value));
+                    break;
+                }
+                let below = at.entry(part).or_insert_with(|| toml::Table::new().into());
+                at = below
+                    .as_table_mut()
+                    .ok_or_else(|| form(format!("{key}: {part} is no table")))?;
+            }
+        }
+        let params: HostParams = table
+            .try_into()
+            .map_err(|e: toml::de::Error| form(e.message().replace('\n', "; ")))?;
+        params.checked(&file)
+    }
+
+    fn checked(self, file: &str) -> Result<HostParams, HostError> {
+        match self.check() {
+            Ok(()) => Ok(self),
+            Err((key, message)) => Err(HostError::Value {
+                file: file.to_owned(),
+                key,
+                message,
+            }),
+        }
     }
 
     fn check(&self) -> Result<(), Wrong> {
@@ -238,6 +284,15 @@ impl HostParams {
             self.cpu.further_request_ns,
             CPU_NS,
         )
+    }
+}
+
+/// A value of an option: as TOML has it, or else a word.
+fn value_of(text: &str) -> toml::Value {
+    let line: Result<toml::Table, _> = toml::from_str(&format!("value = {text}"));
+    match line.ok().and_then(|mut table| table.remove("value")) {
+        Some(value) => value,
+        None => toml::Value::String(text.to_owned()),
     }
 }
 

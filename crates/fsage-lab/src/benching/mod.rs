@@ -347,18 +347,25 @@ fn suites(names: &[String]) -> crate::Result<Vec<&'static dyn Benchmark>> {
     Ok(suites)
 }
 
-/// The machine of a preset's name, or of a TOML file.
-fn host_params(name: &str) -> crate::Result<HostParams> {
-    if let Some(params) = HostParams::preset(name) {
-        return Ok(params);
+/// The machine of a preset's name, or of a TOML file, with other values for some of its keys: `NAME:key=value,...`.
+///
+/// # Errors
+/// There is no such machine, or its file or options make no sense.
+pub fn host_params(name: &str) -> crate::Result<HostParams> {
+    let (plain, options) = match name.split_once(':') {
+        Some(parts) if !Path::new(name).is_file() => parts,
+        _ => (name, ""),
+    };
+    if let Some(text) = presets::toml_of(plain) {
+        return Ok(HostParams::parse_with(plain, text, options)?);
     }
-    if Path::new(name).extension().is_none_or(|e| e != "toml") {
+    if Path::new(plain).extension().is_none_or(|e| e != "toml") {
         let names = presets::PRESETS.map(|(name, _)| name).join(", ");
-        bail!("no host is called {name}; expected one of {names}, or a file that ends in .toml");
+        bail!("no host is called {plain}; expected one of {names}, or a file that ends in .toml");
     }
-    let text = fsage_input::text(Path::new(name), fsage_input::TEXT_BYTES)
-        .with_context(|| name.to_owned())?;
-    Ok(HostParams::parse(name, &text)?)
+    let text = fsage_input::text(Path::new(plain), fsage_input::TEXT_BYTES)
+        .with_context(|| plain.to_owned())?;
+    Ok(HostParams::parse_with(plain, &text, options)?)
 }
 
 /// That all caches of the machine may be dropped, where that makes a difference.
