@@ -6,7 +6,7 @@
 #![no_main]
 
 use fsage_collect::Memory;
-use fsage_collect::ext_image::{ImageOptions, read_image};
+use fsage_collect::image::{ImageOptions, read_image};
 use fsage_core::{DirId, Extent, FileId, FileKind, FileSystem, LayoutInMemory, Op};
 use fsage_models::ext4::image::{Attributes, Facts, Options, WriteAt};
 use fsage_models::ext4::{Ext4, Params};

@@ -3,7 +3,7 @@
 //! The image is made by `mkfs.ext4 -d` from a tree of 20,000 directories of 25 files each, every file with a block; it
 //! lies in the page cache. Rows are taken and dropped.
 
-use fsage_collect::ext_image::{ImageOptions, read_image};
+use fsage_collect::image::{ImageOptions, read_image};
 use fsage_core::snapshot::{Inode, SnapshotInfo};
 use fsage_core::{SinkError, SnapshotSink};
 use std::fs;

@@ -1,5 +1,5 @@
-//! Snapshots of real file systems: of mounted trees, by a walk and FIEMAP, and of unmounted ext2, ext3 and ext4 images,
-//! by reading their structures.
+//! Snapshots of real file systems: of mounted trees, by a walk and FIEMAP, and of unmounted images with ext2, ext3, ext4
+//! or XFS, by reading their structures.
 //!
 //! It may use system calls and reads images as whoever made them left them, be they damaged or hostile; it gives what
 //! it finds to a sink of `fsage-core` and knows nothing of how snapshots are kept.
@@ -9,9 +9,11 @@
 mod anonymize;
 mod error;
 pub mod ext_image;
+pub mod image;
 mod memory;
 mod report;
 mod walk;
+mod xfs_image;
 
 pub use anonymize::{Anonymous, Salt};
 pub use error::CollectError;

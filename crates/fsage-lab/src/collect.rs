@@ -3,7 +3,7 @@
 use crate::error::Context;
 use crate::interrupt::go_on;
 use crate::watch::Watch;
-use fsage_collect::ext_image::{ImageOptions, read_image};
+use fsage_collect::image::{ImageOptions, read_image};
 use fsage_collect::{CollectError, Memory, Report, WalkOptions};
 use fsage_core::{LayoutInMemory, SnapshotSink};
 use std::fs;
@@ -19,7 +19,7 @@ pub struct How {
     pub stale: bool,
 }
 
-/// Walks a directory, or reads an unmounted ext2, ext3 or ext4 image or device.
+/// Walks a directory, or reads an unmounted image or device with ext2, ext3, ext4 or XFS.
 ///
 /// # Errors
 /// The path cannot be read, or is neither a directory nor such an image; what the sink failed with; an interrupt.

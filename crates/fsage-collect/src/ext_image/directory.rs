@@ -2,7 +2,7 @@
 
 use super::bytes::{u16_at, u32_at};
 use super::inode::RawInode;
-use super::mapping::Fault;
+use crate::image::Fault;
 
 /// Inode, record length, name length, type.
 const HEADER: usize = 8;

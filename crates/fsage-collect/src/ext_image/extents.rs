@@ -1,7 +1,8 @@
 //! Extent trees, of ext4.
 
 use super::bytes::{u16_at, u32_at, u64_of};
-use super::mapping::{Fault, Mapper};
+use super::mapping::Mapper;
+use crate::image::Fault;
 use fsage_core::Extent;
 
 const MAGIC: u16 = 0xF30A;

@@ -1,9 +1,10 @@
 //! Free space, from the block bitmaps.
 
 use super::bitmap;
-use super::device::{Device, Piece};
+use super::device::Device;
 use super::groups::{Descriptor, Groups, base_blocks, blocks_of, table_blocks};
 use crate::error::CollectError;
+use crate::image::pieces::Piece;
 use fsage_core::Run;
 
 /// Groups whose bitmaps are read in the order of the disk.

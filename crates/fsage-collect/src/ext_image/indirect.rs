@@ -1,7 +1,8 @@
 //! Block pointers and indirect blocks, of ext2 and ext3.
 
 use super::bytes::u32_at;
-use super::mapping::{Fault, Mapper};
+use super::mapping::Mapper;
+use crate::image::Fault;
 
 /// Pointers to data in the inode; single, double and triple indirect blocks follow.
 const DIRECT: usize = 12;

@@ -2,6 +2,7 @@
 
 use super::bytes::{u16_at, u32_at, u64_of};
 use super::superblock::Superblock;
+use crate::image::kind_of_mode;
 use fsage_core::FileKind;
 use fsage_core::snapshot::{Inode, source_flags};
 
@@ -59,16 +60,7 @@ impl<'a> RawInode<'a> {
 
     /// `None` where the mode has a type that there is none of.
     pub fn kind(&self) -> Option<FileKind> {
-        Some(match self.mode() >> 12 {
-            0o01 => FileKind::Fifo,
-            0o02 => FileKind::CharDevice,
-            0o04 => FileKind::Directory,
-            0o06 => FileKind::BlockDevice,
-            0o10 => FileKind::Regular,
-            0o12 => FileKind::Symlink,
-            0o14 => FileKind::Socket,
-            _ => return None,
-        })
+        kind_of_mode(self.mode())
     }
 
     fn has(&self, flag: u32) -> bool {

@@ -3,12 +3,9 @@
 use super::device::Device;
 use super::inode::{Mapped, RawInode};
 use super::{extents, indirect};
+use crate::image::Fault;
 use fsage_core::Extent;
 use std::collections::HashSet;
-
-/// Why an inode or a directory cannot be read, in words that go on `inode 12: `. The others can.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Fault(pub String);
 
 /// Finds the blocks of inodes, one after another.
 ///

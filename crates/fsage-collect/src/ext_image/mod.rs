@@ -21,73 +21,37 @@ mod device;
 mod directories;
 mod directory;
 mod extents;
-mod foreign;
 mod free;
 mod groups;
-mod in_use;
 mod indirect;
 mod inode;
 mod mapping;
-mod names;
 mod rows;
 mod superblock;
 mod tables;
 
-pub use device::ReadAt;
 pub use superblock::Superblock;
 
 use crate::error::CollectError;
+use crate::image::directories::{DirectoryBlocks, Push};
+use crate::image::rows::Rows;
+use crate::image::{ImageOptions, ReadAt};
 use crate::report::{Progress, Report, Warnings};
 use device::Device;
-use directories::Directories;
+use directory::visit_entries;
 use fsage_core::snapshot::SnapshotInfo;
 use fsage_core::{SnapshotSink, Space};
+use mapping::Mapper;
 use std::path::Path;
 use tables::visit_inodes;
 
-/// How an image is read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ImageOptions {
-    /// Number of the snapshot.
-    pub snap_id: u32,
-    /// When the snapshot was taken, ns since 1970 UTC. `None`: when the file system was written last, as its
-    /// superblock says; this is the moment that the image shows, whenever it is read.
-    pub taken_at_ns: Option<i64>,
-    /// Read what is mounted, or has a journal to be replayed, all the same. Every row is then marked as
-    /// [`CHANGED_DURING_WALK`](fsage_core::snapshot::source_flags::CHANGED_DURING_WALK).
-    pub stale: bool,
-}
-
-/// Reads an image or a block device, gives every inode to `sink`, one row a name, and returns what else there is to
-/// know, free space included.
-///
-/// # Errors
-/// The image cannot be read, is none of ext2, ext3 and ext4, is cut off, has features that are not known here, is
-/// mounted or has a journal to be replayed (see [`ImageOptions::stale`]), or its superblock or group descriptors are
-/// damaged; or what `sink` and `progress` fail with.
-pub fn read_image(
-    path: &Path,
-    options: &ImageOptions,
-    sink: &mut dyn SnapshotSink,
-    progress: Progress,
-) -> Result<Report, CollectError> {
-    let file = device::open(path)?;
-    if !options.stale {
-        in_use::refuse_mounted(path, &file)?;
-    }
-    read_image_from(&file, path, options, sink, progress)
-}
-
-/// The same from any source of bytes, which is taken as not mounted; `path` is for messages.
-///
-/// # Errors
-/// As for [`read_image`].
-pub fn read_image_from(
+/// Reads an ext2, ext3 or ext4 from any source of bytes, which is taken as not mounted; `path` is for messages.
+pub(crate) fn read(
     source: &dyn ReadAt,
     path: &Path,
     options: &ImageOptions,
     sink: &mut dyn SnapshotSink,
-    progress: Progress,
+    progress: Progress<'_>,
 ) -> Result<Report, CollectError> {
     let superblock = Superblock::read_from(source, path)?;
     if superblock.needs_recovery() && !options.stale {
@@ -100,15 +64,24 @@ pub fn read_image_from(
     let free = free::runs(&device)?;
     progress(0, None).map_err(CollectError::Sink)?;
 
-    let mut directories = Directories::new(&device, &mut warnings);
+    let mut blocks = DirectoryBlocks::default();
+    let mut mapper = Mapper::new(&device);
     let used = visit_inodes(&device, &mut |inode| {
-        directories.add(&inode);
+        directories::add_inode(&mut blocks, &mut mapper, &device, &inode, &mut warnings);
         Ok(())
     })?;
     progress(0, Some(used)).map_err(CollectError::Sink)?;
-    directories.read()?;
-    let tree = directories.names.into_tree(&directories.inodes);
-    let damaged = directories.damaged;
+    let typed = superblock.has_file_types();
+    let read_block = &mut |_, _, bytes: &[u8], push: Push<'_>| {
+        let mut bad = None;
+        let read = visit_entries(bytes, typed, &mut |child, name| {
+            bad = bad.take().or(push(child.into(), name).err());
+        });
+        read.and(bad.map_or(Ok(()), Err))
+    };
+    blocks.read(source, device.block_bytes(), &mut warnings, read_block)?;
+    let root = u64::from(superblock::ROOT);
+    let (tree, damaged) = blocks.into_tree(root);
 
     let free_bytes: u64 = free.iter().map(|run| run.length_bytes).sum();
     let space = Space {
@@ -124,8 +97,8 @@ pub fn read_image_from(
         free: Some(free),
         ..Report::default()
     };
-    let mut rows = rows::Rows::new(
-        &device,
+    let mut rows = Rows::new(
+        root,
         &tree,
         damaged,
         options.stale,
@@ -133,8 +106,9 @@ pub fn read_image_from(
         report,
         &mut warnings,
     );
+    let mut mapper = Mapper::new(&device);
     visit_inodes(&device, &mut |inode| {
-        rows.add(&inode)?;
+        rows::add_inode(&mut rows, &mut mapper, &superblock, &inode)?;
         rows.tell(used, progress)
     })?;
     let mut report = rows.finish();

@@ -1,11 +1,10 @@
 //! The superblock: sizes and features of the file system.
 
 use super::bytes::{u16_at, u32_at, u64_of};
-use super::device::{ReadAt, open};
-use super::foreign;
 use crate::error::CollectError;
+use crate::image::{ReadAt, open, recognize};
 use fsage_core::Geometry;
-use std::fmt::Write as _;
+use fsage_linux::uuid::uuid_text;
 use std::path::Path;
 
 /// Where the superblock lies, whatever the block size.
@@ -104,10 +103,10 @@ impl Superblock {
             source.read_at(&mut bytes, AT_BYTES).map_err(unread)?;
         }
         if u16_at(&bytes, 0x38) != MAGIC {
-            let what = foreign::recognize(source, len_bytes);
+            let what = recognize(source, len_bytes);
             return Err(CollectError::unsuitable(
                 path,
-                format!("no ext2, ext3 or ext4 file system: {what}"),
+                format!("no ext2, ext3, ext4 or XFS file system: {what}"),
             ));
         }
         let superblock = Superblock::parse(&bytes).and_then(|superblock| {
@@ -317,15 +316,7 @@ impl Superblock {
 
     /// UUID of the file system, in the usual form of 8-4-4-4-12 hexadecimal digits.
     pub fn uuid(&self) -> String {
-        let mut text = String::with_capacity(36);
-        for (i, byte) in self.uuid.iter().enumerate() {
-            if matches!(i, 4 | 6 | 8 | 10) {
-                text.push('-');
-            }
-            // Writing to text does not fail.
-            let _ = write!(text, "{byte:02x}");
-        }
-        text
+        uuid_text(&self.uuid)
     }
 
     /// Whether a journal waits to be replayed: the file system was not unmounted, or still is mounted.

@@ -1,10 +1,11 @@
 //! The inode tables, from one end to the other.
 
 use super::bitmap;
-use super::device::{Device, READ_BYTES};
+use super::device::Device;
 use super::groups::Groups;
 use super::inode::RawInode;
 use crate::error::CollectError;
+use crate::image::pieces::READ_BYTES;
 
 /// Visits every inode in use, ascending, the reserved ones included; returns how many there are.
 pub fn visit_inodes(

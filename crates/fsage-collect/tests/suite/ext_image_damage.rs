@@ -4,7 +4,8 @@
 use crate::image_kit;
 use crate::image_kit::{Mounted, Rows, can, mkfs, read, run, unpacked};
 use fsage_collect::CollectError;
-use fsage_collect::ext_image::{ImageOptions, ReadAt, Superblock, read_image, read_image_from};
+use fsage_collect::ext_image::Superblock;
+use fsage_collect::image::{ImageOptions, ReadAt, read_image, read_image_from};
 use fsage_core::snapshot::{Inode, source_flags};
 use fsage_core::{Rng, names};
 use std::cell::{Cell, RefCell};

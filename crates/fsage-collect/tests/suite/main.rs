@@ -6,3 +6,4 @@ mod ext_image_features;
 mod ext_image_vectors;
 mod image_kit;
 mod walk;
+mod xfs_image;

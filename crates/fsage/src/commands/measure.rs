@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A run (the folder that `fsage age -o` made), a snapshot (Parquet), a directory of a mounted file system, or an
-    /// unmounted ext2, ext3 or ext4 image.
+    /// unmounted image with ext2, ext3, ext4 or XFS.
     path: PathBuf,
     /// Of a series of snapshots, the one with this number [default: the last].
     #[arg(long, value_name = "N")]

@@ -26,7 +26,7 @@ const SALT: &str = "fsage-anonymize.salt";
 /// needed, but files that cannot be opened then have no block lists. A walk is not atomic: what changed meanwhile is
 /// marked. Dirty data are written out first.
 ///
-/// Or PATH is an unmounted ext2, ext3 or ext4 file system, as an image or a block device, which is read directly. No
+/// Or PATH is an unmounted ext2, ext3, ext4 or XFS, as an image or a block device, which is read directly. No
 /// root is needed where the file can be read. The snapshot then also has the blocks that hold block pointers.
 #[derive(Debug, clap::Args)]
 // Each is a switch of the command line.

@@ -3,7 +3,7 @@
 pub mod debugfs;
 
 use fsage_collect::Report;
-use fsage_collect::ext_image::{ImageOptions, read_image};
+use fsage_collect::image::{ImageOptions, read_image};
 use fsage_core::snapshot::{Inode, SnapshotInfo};
 use fsage_core::{Extent, SinkError, SnapshotSink};
 use std::io::Write;
@@ -63,7 +63,7 @@ pub fn data(inode: &Inode) -> Vec<Extent> {
 
 pub fn vector(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/vectors/ext")
+        .join("tests/vectors/images")
         .join(name)
 }
 

@@ -1,10 +1,10 @@
-//! Damaged images of ext2, ext3 and ext4: no panic, every message one line, no endless reading.
+//! Damaged images of ext2, ext3, ext4 and XFS: no panic, every message one line, no endless reading.
 //!
 //! The first byte chooses the image; then 8 bytes each are a place and a value.
 
 #![no_main]
 
-use fsage_collect::ext_image::{ImageOptions, ReadAt, read_image_from};
+use fsage_collect::image::{ImageOptions, ReadAt, read_image_from};
 use fsage_core::snapshot::{Inode, SnapshotInfo};
 use fsage_core::{SinkError, SnapshotSink, names};
 use libfuzzer_sys::fuzz_target;
@@ -12,10 +12,11 @@ use std::cell::{Cell, RefCell};
 use std::io;
 use std::path::Path;
 
-const IMAGES: [&[u8]; 3] = [
-    include_bytes!("../../crates/fsage-collect/tests/vectors/ext/ext2.img.zst"),
-    include_bytes!("../../crates/fsage-collect/tests/vectors/ext/ext3.img.zst"),
-    include_bytes!("../../crates/fsage-collect/tests/vectors/ext/ext4.img.zst"),
+const IMAGES: [&[u8]; 4] = [
+    include_bytes!("../../crates/fsage-collect/tests/vectors/images/ext2.img.zst"),
+    include_bytes!("../../crates/fsage-collect/tests/vectors/images/ext3.img.zst"),
+    include_bytes!("../../crates/fsage-collect/tests/vectors/images/ext4.img.zst"),
+    include_bytes!("../../crates/fsage-collect/tests/vectors/images/xfs.img.zst"),
 ];
 
 /// An image that counts what is read of it.

@@ -1,9 +1,9 @@
 //! What an image is that is none of ours, so that a message can say what to do.
 
-use super::device::ReadAt;
+use super::ReadAt;
 
 /// Magic bytes, where they lie, and what to say of them.
-const KNOWN: [(u64, &[u8], &str); 9] = [
+const KNOWN: [(u64, &[u8], &str); 8] = [
     (
         0,
         b"QFI\xfb",
@@ -28,11 +28,6 @@ const KNOWN: [(u64, &[u8], &str); 9] = [
         0,
         b"\xfd7zXZ\0",
         "this is compressed with xz; decompress it first",
-    ),
-    (
-        0,
-        b"XFSB",
-        "this is XFS; mount it and take the snapshot of the mount point",
     ),
     (
         0x1_0040,

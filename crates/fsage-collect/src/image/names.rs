@@ -1,13 +1,12 @@
 //! Names of all inodes, and the tree that they make.
 
-use super::superblock::ROOT;
 use fsage_core::names::escape;
 
 /// A name in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Name {
-    ino: u32,
-    parent: u32,
+    ino: u64,
+    parent: u64,
     /// Where it starts in the text of all names.
     at: usize,
     bytes: u16,
@@ -23,7 +22,7 @@ pub struct Names {
 
 impl Names {
     /// Adds a name. It may have a slash if it is encrypted.
-    pub fn push(&mut self, parent: u32, ino: u32, name: &[u8]) {
+    pub fn push(&mut self, parent: u64, ino: u64, name: &[u8]) {
         let at = self.text.len();
         let escaped = escape(name);
         for part in escaped.split_inclusive('/') {
@@ -41,10 +40,10 @@ impl Names {
         });
     }
 
-    /// The tree below the root. `directories` are the inodes of all directories, ascending.
-    pub fn into_tree(mut self, directories: &[u32]) -> Tree {
+    /// The tree below a root. `directories` are the inodes of all directories, ascending.
+    pub fn into_tree(mut self, root: u64, directories: &[u64]) -> Tree {
         self.names.sort_unstable();
-        let unreached = |ino: &u32| Directory {
+        let unreached = |ino: &u64| Directory {
             ino: *ino,
             name: None,
             reached: false,
@@ -54,14 +53,14 @@ impl Names {
             text: self.text,
             names: self.names,
         };
-        tree.connect();
+        tree.connect(root);
         tree
     }
 }
 
 #[derive(Debug)]
 struct Directory {
-    ino: u32,
+    ino: u64,
     /// Its name, as a place among all names, and its parent, as a place among all directories. The root has none.
     name: Option<(usize, usize)>,
     /// Whether a path from the root leads to it.
@@ -81,14 +80,14 @@ pub struct Tree {
 impl Tree {
     /// Gives each directory the first name that is found level by level from the root. So there are no loops: whoever
     /// contains himself, or lies below nothing, is not reached.
-    fn connect(&mut self) {
+    fn connect(&mut self, root: u64) {
         let is_directory = |name: &Name| self.directory(name.ino).is_some();
         let (names, text) = (&self.names, &self.text);
         let mut children: Vec<usize> = (0..names.len())
             .filter(|&i| is_directory(&names[i]))
             .collect();
         children.sort_unstable_by_key(|&i| (names[i].parent, names[i].text(text)));
-        let Some(root) = self.directory(ROOT) else {
+        let Some(root) = self.directory(root) else {
             return;
         };
         self.directories[root].reached = true;
@@ -116,7 +115,7 @@ impl Tree {
         }
     }
 
-    fn directory(&self, ino: u32) -> Option<usize> {
+    fn directory(&self, ino: u64) -> Option<usize> {
         self.directories.binary_search_by_key(&ino, |d| d.ino).ok()
     }
 
@@ -154,7 +153,7 @@ pub struct Walk<'a> {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// Parents and paths.
-    pub paths: Vec<(u32, String)>,
+    pub paths: Vec<(u64, String)>,
     /// Names to which no path from the root leads, or second names of a directory.
     pub lost: u64,
     /// Names whose paths are longer than `most_bytes` together.
@@ -163,7 +162,7 @@ pub struct Found {
 
 impl Walk<'_> {
     /// The paths of the next inode, of at most `most_bytes` together. Inodes ascend.
-    pub fn paths(&mut self, ino: u32, most_bytes: u64) -> Found {
+    pub fn paths(&mut self, ino: u64, most_bytes: u64) -> Found {
         let tree = self.tree;
         let mut found = Found::default();
         let mut left = most_bytes;
@@ -239,17 +238,17 @@ impl Walk<'_> {
 mod tests {
     use super::*;
 
-    fn tree(names: &[(u32, u32, &[u8])], directories: &[u32]) -> Tree {
+    fn tree(names: &[(u64, u64, &[u8])], directories: &[u64]) -> Tree {
         let mut all = Names::default();
         for (parent, ino, name) in names {
             all.push(*parent, *ino, name);
         }
-        all.into_tree(directories)
+        all.into_tree(2, directories)
     }
 
     #[test]
     fn paths_lead_from_the_root() {
-        let names: [(u32, u32, &[u8]); 5] = [
+        let names: [(u64, u64, &[u8]); 5] = [
             (12, 20, b"file"),
             (2, 12, b"usr"),
             (12, 13, b"lib"),
@@ -273,7 +272,7 @@ mod tests {
 
     #[test]
     fn directories_that_contain_each_other_have_no_path() {
-        let names: [(u32, u32, &[u8]); 6] = [
+        let names: [(u64, u64, &[u8]); 6] = [
             (12, 13, b"a"),
             (13, 12, b"b"),
             (13, 20, b"file"),
@@ -291,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_directory_has_one_name() {
-        let names: [(u32, u32, &[u8]); 3] = [(12, 13, b"below"), (2, 13, b"x"), (2, 12, b"y")];
+        let names: [(u64, u64, &[u8]); 3] = [(12, 13, b"below"), (2, 13, b"x"), (2, 12, b"y")];
         let tree = tree(&names, &[2, 12, 13]);
         let mut walk = tree.walk();
         let found = walk.paths(13, 1000);
@@ -300,7 +299,7 @@ mod tests {
 
     #[test]
     fn paths_have_a_bound() {
-        let names: [(u32, u32, &[u8]); 4] = [
+        let names: [(u64, u64, &[u8]); 4] = [
             (2, 12, b"dir"),
             (12, 20, b"12345"),
             (12, 20, b"6"),
