@@ -8,6 +8,7 @@
 pub mod facts;
 pub mod fibmap;
 pub mod fiemap;
+pub mod freeze;
 pub mod fsmap;
 pub mod handle;
 pub mod loop_device;
@@ -15,4 +16,5 @@ pub mod mount;
 pub mod mounts;
 pub mod uuid;
 pub mod xfs_geometry;
+pub mod xfs_inactive;
 pub mod xfs_reserve;

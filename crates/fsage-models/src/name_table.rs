@@ -26,6 +26,11 @@ impl Name {
         Name(id & !(3 << KIND) | DIRECTORY)
     }
 
+    /// Whether it was given, and is not a letter and an id.
+    pub fn is_given(self) -> bool {
+        self.0 & GIVEN != 0
+    }
+
     /// Of a name that is not given: `f` or `d`, and the id.
     fn letter_and_id(self) -> (char, u64) {
         let letter = if self.0 & DIRECTORY == 0 { 'f' } else { 'd' };

@@ -20,6 +20,13 @@ use thiserror::Error;
 const WRITEBACK_CPUS: &str = "sys/devices/virtual/workqueue/writeback/cpumask";
 /// Hundredths of a second between two looks for what is old enough to be written back: a day.
 const INTERVAL: (&str, &str) = ("proc/sys/vm/dirty_writeback_centisecs", "8640000");
+/// What XFS does by itself after a time, which is set to the longest that there is: hundredths of a second between two
+/// pushes of the log, and seconds after which files lose what they have beyond their ends. Where its driver is not
+/// loaded they are not there.
+const OF_XFS: [(&str, &str); 2] = [
+    ("proc/sys/fs/xfs/xfssyncd_centisecs", "720000"),
+    ("proc/sys/fs/xfs/speculative_prealloc_lifetime", "86400"),
+];
 /// Percent of memory that may be dirty: before it is written back in the background, and before writers have to wait.
 const SHARES: [(&str, &str); 2] = [
     ("proc/sys/vm/dirty_background_ratio", "80"),
@@ -125,34 +132,49 @@ impl Files {
             };
             all.push((counts, self.get(counts)?));
         }
+        for (setting, _) in self.of_xfs() {
+            all.push((setting, self.get(setting)?));
+        }
         Ok(all)
     }
 
-    /// Puts back what is kept, if anything is. The file is empty afterwards.
-    fn put_back(&self, before: &mut File) -> Result<(), MachineError> {
+    /// Settings of XFS, if its driver is loaded.
+    fn of_xfs(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let settings = OF_XFS.into_iter();
+        settings.filter(|(setting, _)| self.root.join(setting).exists())
+    }
+
+    /// What is kept, without its end; nothing if it was never finished, as nothing had been set then.
+    fn kept(&self, before: &mut File) -> Result<String, MachineError> {
         let mut text = String::new();
         let read = before.seek(SeekFrom::Start(0));
         let read = read.and_then(|_| before.read_to_string(&mut text));
         read.map_err(failed(&self.before, "reading it"))?;
-        // Without the last line it was never finished, and nothing had been set.
-        if let Some(settings) = text.strip_suffix("end\n") {
-            for line in settings.lines() {
-                if let Some((value, setting)) = line.rsplit_once(' ') {
-                    self.set(setting, value)?;
-                }
+        Ok(text.strip_suffix("end\n").unwrap_or_default().to_owned())
+    }
+
+    /// Puts back what is kept, if anything is. The file is empty afterwards.
+    fn put_back(&self, before: &mut File) -> Result<(), MachineError> {
+        for line in self.kept(before)?.lines() {
+            if let Some((value, setting)) = line.rsplit_once(' ') {
+                self.set(setting, value)?;
             }
         }
         let emptied = before.set_len(0).and_then(|()| before.sync_all());
         emptied.map_err(failed(&self.before, "emptying it"))
     }
 
-    fn keep(&self, before: &mut File) -> Result<(), MachineError> {
-        let lines: Vec<String> = self
-            .all()?
-            .into_iter()
-            .map(|(s, v)| format!("{v} {s}\n"))
-            .collect();
-        let text = lines.concat() + "end\n";
+    /// Keeps settings beside those that are kept.
+    fn keep(
+        &self,
+        before: &mut File,
+        settings: &[(&'static str, String)],
+    ) -> Result<(), MachineError> {
+        let mut text = self.kept(before)?;
+        for (setting, value) in settings {
+            text.push_str(&format!("{value} {setting}\n"));
+        }
+        text.push_str("end\n");
         let written = before.seek(SeekFrom::Start(0));
         let written = written.and_then(|_| before.write_all(text.as_bytes()));
         let written = written.and_then(|()| before.sync_all());
@@ -162,9 +184,21 @@ impl Files {
     fn change(&self, cpu: usize) -> Result<(), MachineError> {
         self.set(WRITEBACK_CPUS, &mask_of(cpu))?;
         self.set(INTERVAL.0, INTERVAL.1)?;
-        SHARES
-            .iter()
-            .try_for_each(|(share, percent)| self.set(share, percent))
+        let settings = SHARES.into_iter().chain(self.of_xfs());
+        { settings }.try_for_each(|(setting, value)| self.set(setting, value))
+    }
+
+    /// Sets what is there only since a driver was loaded after somebody else had set up the machine.
+    fn change_more(&self, before: &mut File) -> Result<(), MachineError> {
+        let kept = self.kept(before)?;
+        let is_kept = |setting: &str| kept.lines().any(|line| line.ends_with(setting));
+        let more: Vec<_> = self.of_xfs().filter(|(s, _)| !is_kept(s)).collect();
+        if more.is_empty() {
+            return Ok(());
+        }
+        let values = more.iter().map(|(s, _)| Ok((*s, self.get(s)?)));
+        self.keep(before, &values.collect::<Result<Vec<_>, MachineError>>()?)?;
+        { more.into_iter() }.try_for_each(|(setting, value)| self.set(setting, value))
     }
 
     /// Takes part in the settings, as the first one or beside others; gives the file whose lock stands for that, and
@@ -174,13 +208,14 @@ impl Files {
         let mut users = Files::open(&self.before)?;
         let cpu = if is_alone(&users).map_err(failed(&self.before, "locking it"))? {
             self.put_back(&mut users)?;
-            self.keep(&mut users)?;
+            self.keep(&mut users, &self.all()?)?;
             if let Err(error) = self.change(cpu) {
                 self.put_back(&mut users)?;
                 return Err(error);
             }
             cpu
         } else {
+            self.change_more(&mut users)?;
             cpu_of(&self.get(WRITEBACK_CPUS)?).unwrap_or(cpu)
         };
         lock(&users, FlockOperation::LockShared).map_err(failed(&self.before, "locking it"))?;
@@ -419,6 +454,33 @@ mod tests {
             "{error}"
         );
         assert_eq!(state_of_two(&files), ["3", "500"]);
+    }
+
+    #[test]
+    fn settings_of_a_driver_are_made_once_it_is_loaded() {
+        let (root, files) = machine();
+        let (first, _) = files.enter(1).expect("set");
+        let of_xfs = root.path().join("proc/sys/fs/xfs");
+        fs::create_dir_all(&of_xfs).expect("made");
+        for (setting, value) in [(OF_XFS[0].0, "3000"), (OF_XFS[1].0, "300")] {
+            let mut file = File::create(root.path().join(setting)).expect("made");
+            file.write_all(value.as_bytes()).expect("written");
+        }
+        let of_xfs = |files: &Files| OF_XFS.map(|(setting, _)| files.get(setting).expect("there"));
+        assert_eq!(of_xfs(&files), ["3000", "300"]);
+        let (second, _) = files.enter(0).expect("set");
+        assert_eq!(of_xfs(&files), ["720000", "86400"]);
+        let (third, _) = files.enter(0).expect("set");
+        files.leave(first).expect("left");
+        files.leave(second).expect("left");
+        files.leave(third).expect("left");
+        assert_eq!(of_xfs(&files), ["3000", "300"]);
+        assert_eq!(state(&files), ["3", "500", "80", "20", "4096"]);
+        let (killed, _) = files.enter(1).expect("set");
+        assert_eq!(of_xfs(&files), ["720000", "86400"]);
+        drop(killed);
+        files.tidy().expect("put back");
+        assert_eq!(of_xfs(&files), ["3000", "300"]);
     }
 
     fn state_of_two(files: &Files) -> [String; 2] {

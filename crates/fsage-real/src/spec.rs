@@ -75,10 +75,10 @@ const LOOP_KEYS: &[Key] = &[
     ),
     Key::word(
         "regime",
-        &["a", "b", "c", "d"],
+        &["a", "b", "c", "d", "strict"],
         "",
-        "of ext4: two replays give the same layout, that of the model `ext4` in this regime. Settings of the machine \
-         are changed meanwhile, and put back",
+        "of ext4, and `strict` of xfs: two replays give the same layout, that of the model `ext4` or `xfs` in this \
+         regime. Settings of the machine are changed meanwhile, and put back",
     )
     .by_rule("none"),
 ];

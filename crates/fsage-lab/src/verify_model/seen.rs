@@ -9,14 +9,16 @@ use std::fmt::Write as _;
 const SAID: usize = 12;
 
 /// An inode.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Inode {
     kind: FileKind,
     size_bytes: u64,
     links: u32,
     parent_ino: Option<u64>,
-    /// Of data, with no flag but that it was never written.
-    extents: Vec<Extent>,
+    /// What its blocks take, where that is compared.
+    alloc_bytes: Option<u64>,
+    /// Of data, with no flag but that it was never written; nothing where that is not told.
+    extents: Option<Vec<Extent>>,
 }
 
 /// A layout.
@@ -46,7 +48,7 @@ impl Seen {
     pub fn extents(&self) -> u64 {
         self.inodes
             .values()
-            .map(|inode| inode.extents.len() as u64)
+            .map(|inode| inode.extents.as_ref().map_or(0, Vec::len) as u64)
             .sum()
     }
 
@@ -73,7 +75,8 @@ impl Seen {
         numbers.dedup();
         for ino in numbers {
             let (ours, its) = (self.inodes.get(&ino), kernel.inodes.get(&ino));
-            if ours != its {
+            let is_alike = ours.zip(its).is_some_and(|(ours, its)| ours.is_like(its));
+            if !is_alike {
                 found.note(|| {
                     let said =
                         |inode: Option<&Inode>| inode.map(|inode| inode.text(self.block_bytes));
@@ -142,13 +145,17 @@ impl Found {
 impl Inode {
     fn of(file: &FileView<'_>) -> Inode {
         let is_directory = file.kind == FileKind::Directory;
-        let of_data = file.extents.iter().flat_map(|extents| extents.iter());
-        let extents = of_data
-            .filter(|extent| !extent.is_pointers())
-            .map(|extent| Extent {
-                flags: extent.flags & Extent::UNWRITTEN,
-                ..*extent
-            });
+        let of_data = |extents: &[Extent]| {
+            let of_data = extents.iter().filter(|extent| extent.is_placed_data());
+            { of_data }
+                .map(|extent| Extent {
+                    flags: extent.flags & Extent::UNWRITTEN,
+                    ..*extent
+                })
+                .collect()
+        };
+        // A kernel does not say where the target of a symbolic link lies.
+        let is_told = file.kind != FileKind::Symlink;
         Inode {
             kind: file.kind,
             size_bytes: file.size_bytes,
@@ -158,13 +165,20 @@ impl Inode {
             parent_ino: file
                 .parent_ino
                 .filter(|parent| *parent != file.ino && (is_directory || file.links == 1)),
-            // A kernel does not say where the target of a symbolic link lies.
-            extents: if file.kind == FileKind::Symlink {
-                Vec::new()
-            } else {
-                extents.collect()
-            },
+            alloc_bytes: file.alloc_bytes.filter(|_| is_told),
+            extents: file.extents.filter(|_| is_told).map(of_data),
         }
+    }
+
+    /// Whether both are the same. Where one does not tell its extents, as XFS does not of directories, how much they
+    /// take is compared.
+    fn is_like(&self, other: &Inode) -> bool {
+        let known = |inode: &Inode| (inode.kind, inode.size_bytes, inode.links, inode.parent_ino);
+        let is_placed_alike = match (&self.extents, &other.extents) {
+            (Some(ours), Some(its)) => ours == its,
+            _ => self.alloc_bytes == other.alloc_bytes,
+        };
+        known(self) == known(other) && is_placed_alike
     }
 
     fn text(&self, block_bytes: u64) -> String {
@@ -176,7 +190,12 @@ impl Inode {
             let _ = write!(text, " in {parent}");
         }
         text.push_str(" at");
-        for extent in self.extents.iter().take(8) {
+        let Some(extents) = &self.extents else {
+            let blocks = self.alloc_bytes.unwrap_or(0) / block_bytes;
+            let _ = write!(text, " {blocks} blocks somewhere");
+            return text;
+        };
+        for extent in extents.iter().take(8) {
             let blocks = [
                 extent.logical_bytes,
                 extent.physical_bytes,
@@ -186,7 +205,7 @@ impl Inode {
             let unwritten = if extent.flags == 0 { "" } else { "u" };
             let _ = write!(text, " {logical}:{physical}:{length}{unwritten}");
         }
-        match self.extents.len() {
+        match extents.len() {
             0 => text.push_str(" no block"),
             more @ 9.. => {
                 let _ = write!(text, " and {} more", more - 8);
@@ -207,12 +226,13 @@ mod tests {
             size_bytes: 4096,
             links: 1,
             parent_ino: Some(2),
-            extents: vec![Extent {
+            alloc_bytes: Some(4096),
+            extents: Some(vec![Extent {
                 logical_bytes: 0,
                 physical_bytes,
                 length_bytes: 4096,
                 flags: if ino == 13 { Extent::UNWRITTEN } else { 0 },
-            }],
+            }]),
         }
     }
 
@@ -240,6 +260,22 @@ mod tests {
             "inode 14: model no such inode; kernel f of 4096 bytes in 2 at 0:0:1",
         ];
         assert_eq!(found.what, texts);
+    }
+
+    #[test]
+    fn what_a_kernel_does_not_place_is_compared_by_how_much_it_takes() {
+        let model = seen(&[(12, 8192)]);
+        let mut kernel = model.clone();
+        let untold = |kernel: &mut Seen, alloc_bytes| {
+            let inode = kernel.inodes.get_mut(&12).expect("there");
+            (inode.extents, inode.alloc_bytes) = (None, Some(alloc_bytes));
+        };
+        untold(&mut kernel, 4096);
+        assert_eq!(model.compare(&kernel, false).count, 0);
+        untold(&mut kernel, 8192);
+        let found = model.compare(&kernel, false);
+        let text = "inode 12: model f of 4096 bytes in 2 at 0:2:1; kernel f of 4096 bytes in 2 at 2 blocks somewhere";
+        assert_eq!(found.what, [text]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::watch::Progress;
 use fsage_core::{Event, Op, OpCounts};
 use fsage_models::AnyModel;
 use fsage_real::directory::Directory;
-use fsage_real::loop_image::LoopImage;
+use fsage_real::loop_image::{Kind, LoopImage};
 use fsage_real::{Place, RealSpec};
 use fsage_target::{Target, TargetSpec, apply_to_model};
 use std::fs;
@@ -27,6 +27,8 @@ pub struct Sides {
     model_counts: OpCounts,
     kernel: Option<Directory>,
     kernel_counts: OpCounts,
+    /// The kernel gives back blocks of files that nobody changes, so that all of them are asked for each day.
+    is_alive: bool,
     image: PathBuf,
 }
 
@@ -66,6 +68,7 @@ impl Sides {
             model_counts: OpCounts::default(),
             kernel: Some(directory),
             kernel_counts: OpCounts::default(),
+            is_alive: options.kind == Kind::Xfs,
             image,
         })
     }
@@ -95,6 +98,9 @@ impl Sides {
         progress.inc(u64::from(is_marked));
         self.model.end_day();
         self.model.begin_day();
+        if self.is_alive {
+            self.directory().forget_cache();
+        }
         self.directory().end_day()?;
         Ok(is_marked)
     }

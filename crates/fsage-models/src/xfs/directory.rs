@@ -10,7 +10,7 @@ use super::fork::Fork;
 use super::inode::Kind;
 use super::leaf::{Key, hash_of};
 use super::transaction::Transaction;
-use crate::name_table::{Name, NameTable};
+use crate::name_table::Name;
 use crate::names::{Entry as Place, File};
 use fsage_core::operations::ROOT;
 use fsage_core::{DirId, FileId, Outcome};
@@ -19,7 +19,7 @@ use fsage_core::{DirId, FileId, Outcome};
 const ROOT_ROOM: usize = 336;
 const ROOM: usize = 192;
 /// Targets of symbolic links up to this length lie in the inode; at most so many bytes are allowed.
-const SHORT_LINK: u64 = 192;
+const SHORT_LINK: u64 = 336;
 const MOST_LINK: u64 = 1023;
 /// Blocks that are reserved for an entry, and for one that goes.
 const FOR_ENTRY: u32 = 35;
@@ -125,6 +125,7 @@ impl Xfs {
         self.log_change(inode);
         if let Ok(address) = entered {
             self.changed_entry(dir, key, address);
+            self.taken.add(&self.name_table, dir, name);
         }
         entered.map_err(|NoBlock| NoSpace)
     }
@@ -133,6 +134,7 @@ impl Xfs {
     fn leave(&mut self, tx: &mut Transaction, dir: u32, name: Name, address: u32) {
         let key = self.key(name);
         self.changed_entry(dir, key, address);
+        self.taken.remove(&self.name_table, dir, name);
         let room = Xfs::room(dir);
         let of = &mut self.dirs[dir as usize];
         let mut blocks = DirBlocks {
@@ -165,7 +167,7 @@ impl Xfs {
         }
     }
 
-    fn reserve_or_trim(&mut self, blocks: i64) -> bool {
+    pub(super) fn reserve_or_trim(&mut self, blocks: i64) -> bool {
         self.space.reserve(blocks, false) || {
             self.trim_all(false);
             self.space.reserve(blocks, false)
@@ -211,7 +213,12 @@ impl Xfs {
         };
         self.changed_inode_trees(self.geometry.ag_of_inode(ino).0);
         let slot = self.keep_inode(ino, kind);
-        let entered = self.enter(&mut tx, dir, name, blocks);
+        let is_placed = link_blocks == 0 || self.place_link(&mut tx, slot, link_blocks + FOR_ENTRY);
+        let entered = if is_placed {
+            self.enter(&mut tx, dir, name, blocks)
+        } else {
+            Err(NoSpace)
+        };
         tx.commit(&mut self.space);
         let Ok(address) = entered else {
             self.release(slot);
@@ -222,8 +229,8 @@ impl Xfs {
     }
 
     /// The name of a file that is made, or of a further one.
-    pub(super) fn new_file_name(&mut self, id: FileId) -> Name {
-        self.name_table.new_name(Name::file(id.0), is_never_taken)
+    pub(super) fn new_file_name(&mut self, id: FileId, dir: u32) -> Name {
+        self.new_name(Name::file(id.0), dir)
     }
 
     /// A file with its name; without space nothing is left behind. Gives the slot of the inode.
@@ -234,7 +241,7 @@ impl Xfs {
         kind: Kind,
         link_blocks: u32,
     ) -> Result<u32, Outcome> {
-        let name = self.new_file_name(id);
+        let name = self.new_file_name(id, dir);
         let made = self.make(dir, name, kind, link_blocks);
         let Ok((inode, address)) = made else {
             self.name_table.take_back(name);
@@ -254,34 +261,29 @@ impl Xfs {
 
     /// A symbolic link. A target that is too long for the inode has a block.
     pub(super) fn make_symlink(&mut self, id: FileId, dir: u32, bytes: u64) -> Outcome {
+        if bytes > MOST_LINK {
+            return Outcome::TooLarge;
+        }
         let has_block = bytes > SHORT_LINK;
         let slot = match self.make_file(id, dir, Kind::Symlink, has_block.into()) {
             Ok(slot) => slot,
             Err(outcome) => return outcome,
         };
-        if bytes > MOST_LINK {
-            return Outcome::TooLarge;
-        }
-        if has_block {
-            let Ok(mut tx) = self.begin(1 + FOR_ENTRY) else {
-                return Outcome::NoSpace;
-            };
-            let mut fork = Fork {
-                inode: &mut self.inodes[slot as usize],
-                space: &mut self.space,
-                tx: &mut tx,
-                was_delayed: false,
-                taken: 0,
-            };
-            let taken = fork.fill_hole(0, 1, None, 1, true);
-            tx.commit(&mut self.space);
-            if taken.is_none() {
-                return Outcome::NoSpace;
-            }
-        }
         let inode = &mut self.inodes[slot as usize];
         (inode.size, inode.disk_size) = (bytes, bytes);
         Outcome::Done
+    }
+
+    /// A block for the target of a symbolic link; says whether there is one.
+    fn place_link(&mut self, tx: &mut Transaction, slot: u32, total: u32) -> bool {
+        let mut fork = Fork {
+            inode: &mut self.inodes[slot as usize],
+            space: &mut self.space,
+            tx,
+            was_delayed: false,
+            taken: 0,
+        };
+        fork.fill_hole(0, 1, None, total, true).is_some()
     }
 
     /// Removes a name; the file goes with its last one.
@@ -299,10 +301,38 @@ impl Xfs {
         }
     }
 
-    /// Puts a further name, or one that moves, into a directory. Gives where it stands.
+    /// Begins a transaction that puts a name into a directory: with blocks, or without any if it needs none.
+    fn begin_entry(&mut self, dir: u32, name: Name, blocks: u32) -> Result<Transaction, NoSpace> {
+        let mut reserved = i64::from(blocks);
+        if !self.reserve_or_trim(reserved) {
+            let mut entries = self.dirs[dir as usize].entries.clone();
+            let fits = entries.insert(self.key(name), Xfs::room(dir), &mut Full);
+            fits.map_err(|NoBlock| NoSpace)?;
+            reserved = 0;
+        }
+        Ok(Transaction::begin(&mut self.space, reserved))
+    }
+
+    /// Puts a further name into a directory. Gives where it stands.
     pub(super) fn enter_alone(&mut self, dir: u32, name: Name) -> Result<u32, NoSpace> {
-        let mut tx = self.begin(FOR_ENTRY)?;
+        let mut tx = self.begin_entry(dir, name, FOR_ENTRY)?;
         let entered = self.enter(&mut tx, dir, name, FOR_ENTRY);
+        tx.commit(&mut self.space);
+        entered
+    }
+
+    /// Puts a name that moves into a directory under its new name, and takes the old one away. Gives where it stands.
+    fn enter_moved(
+        &mut self,
+        (from, old, address): (u32, Name, u32),
+        (to, new): (u32, Name),
+    ) -> Result<u32, NoSpace> {
+        let blocks = FOR_ENTRY + FOR_REMOVAL;
+        let mut tx = self.begin_entry(to, new, blocks)?;
+        let entered = self.enter(&mut tx, to, new, blocks);
+        if entered.is_ok() {
+            self.leave(&mut tx, from, old, address);
+        }
         tx.commit(&mut self.space);
         entered
     }
@@ -327,7 +357,14 @@ impl Xfs {
         if let Some((other, gone)) = replaced {
             let (_, taken_over) = self.names.place(other, gone);
             let old = self.inode_of(gone);
-            self.leave_alone(from, name, address);
+            let blocks = i64::from(FOR_ENTRY + FOR_REMOVAL);
+            let is_reserved = self.reserve_or_trim(blocks);
+            let mut tx = Transaction::begin(&mut self.space, if is_reserved { blocks } else { 0 });
+            self.leave(&mut tx, from, name, address);
+            tx.commit(&mut self.space);
+            for inode in [self.dirs[to as usize].inode, old, self.inode_of(file)] {
+                self.log_change(inode);
+            }
             self.name_table.hand_over(other.0, id.0);
             self.names.set_place(id, file, to, taken_over);
             if self.names.unlink(other, gone).is_some() {
@@ -335,18 +372,14 @@ impl Xfs {
             }
             return Outcome::Done;
         }
-        let by_id = Name::file(id.0);
-        let new = self
-            .name_table
-            .name_of_moved(name, from == to, by_id, is_never_taken);
-        let Some(new) = new else {
+        let Some(new) = self.name_of_moved(name, (from, to), Name::file(id.0)) else {
             return Outcome::Done;
         };
-        let Ok(new_address) = self.enter_alone(to, new) else {
+        let Ok(new_address) = self.enter_moved((from, name, address), (to, new)) else {
             self.name_table.take_back(new);
             return Outcome::NoSpace;
         };
-        self.leave_alone(from, name, address);
+        self.log_change(self.inode_of(file));
         self.name_table.call(id.0, new);
         self.names.set_place(id, file, to, new_address);
         Outcome::Done
@@ -354,9 +387,7 @@ impl Xfs {
 
     /// Inode, and name in the parent. Without space nothing is left behind.
     pub(super) fn new_directory(&mut self, id: DirId, parent: u32) -> Result<u32, Outcome> {
-        let name = self
-            .name_table
-            .new_name(Name::directory(id.0), is_never_taken);
+        let name = self.new_name(Name::directory(id.0), parent);
         let made = self.make(parent, name, Kind::Directory, 0);
         let (inode, address) = made.inspect_err(|_| self.name_table.take_back(name))?;
         let entries = Entries::new();
@@ -398,17 +429,13 @@ impl Xfs {
         let dir = &self.dirs[slot as usize];
         let (name, from, address) = (dir.name, dir.parent, dir.address);
         let by_id = Name::directory(dir.id);
-        let new = self
-            .name_table
-            .name_of_moved(name, from == to, by_id, is_never_taken);
-        let Some(new) = new else {
+        let Some(new) = self.name_of_moved(name, (from, to), by_id) else {
             return Outcome::Done;
         };
-        let Ok(new_address) = self.enter_alone(to, new) else {
+        let Ok(new_address) = self.enter_moved((from, name, address), (to, new)) else {
             self.name_table.take_back(new);
             return Outcome::NoSpace;
         };
-        self.leave_alone(from, name, address);
         self.name_table.take_back(name);
         let dir = &mut self.dirs[slot as usize];
         (dir.name, dir.parent, dir.address) = (new, to, new_address);
@@ -418,7 +445,13 @@ impl Xfs {
     }
 }
 
-/// Directories keep no names as bytes: a name that is given twice is not noticed.
-fn is_never_taken(_: &NameTable, _: &[u8]) -> bool {
-    false
+/// There are no blocks for a directory.
+struct Full;
+
+impl Grow for Full {
+    fn add(&mut self, _: u32) -> Result<u32, NoBlock> {
+        Err(NoBlock)
+    }
+
+    fn remove(&mut self, _: u32) {}
 }

@@ -1,7 +1,8 @@
 //! What the laboratory knows of the model.
 
-use super::{Geometry, Params, Xfs, params};
+use super::{Features, Geometry, Params, Regime, Xfs, params};
 use crate::ParamError;
+use crate::options::Setting;
 use crate::registry::{AnyModel, Entry, MakeError, Options};
 use fsage_core::io::{AnyHosted, Hosted};
 
@@ -15,6 +16,7 @@ pub static ENTRY: Entry = Entry {
         "size=40M,agcount=2,regime=perfile",
     ],
     group: "allocation group",
+    kernel: Some(|options| Ok(kernel(&params_of(options)?)?)),
     ..Entry::new(
         "xfs",
         "XFS of Linux 6.18, simulated",
@@ -33,6 +35,41 @@ pub static ENTRY: Entry = Entry {
 
 fn params_of(options: &Options<'_>) -> Result<Params, ParamError> {
     Params::from_options(options.iter().copied())
+}
+
+/// `mkfs.xfs` makes smaller ones, and those of one AG, only if it is told that they are not supported.
+const LEAST_OF_MKFS: u64 = 300 << 20;
+
+/// The real target with the same `mkfs`, the same mount and the same syncs.
+fn kernel(params: &Params) -> Result<String, ParamError> {
+    let refuse = |key, value, expected: &str| Err(Setting { key, value }.bad(expected));
+    if params.regime != Regime::Strict {
+        let why = "strict: nobody writes a real file system back file by file";
+        return refuse("regime", Some(params.regime.as_str()), why);
+    }
+    if params.features == Features::Rmapbt {
+        let why = "default or plain: with a tree of owners no two runs of a kernel are the same";
+        return refuse("features", Some("rmapbt"), why);
+    }
+    let mut mkfs = Vec::new();
+    mkfs.extend(params.ag_count.map(|ags| format!("-d agcount={ags}")));
+    mkfs.extend(params.log_bytes.map(|bytes| format!("-l size={bytes}")));
+    if params.features == Features::Plain {
+        let plain = "-m finobt=0,reflink=0,bigtime=0,inobtcount=0 -i sparse=0";
+        mkfs.push(plain.to_owned());
+    }
+    if params.size_bytes < LEAST_OF_MKFS || params.ag_count == Some(1) {
+        mkfs.push("--unsupported".to_owned());
+    }
+    let target = format!(
+        "loop:xfs,size={},regime={}",
+        params.size_bytes,
+        params.regime.as_str()
+    );
+    Ok(match mkfs.as_slice() {
+        [] => target,
+        words => format!("{target},mkfs=\"{}\"", words.join(" ")),
+    })
 }
 
 impl AnyModel for Xfs {

@@ -7,16 +7,16 @@ use super::allocate::Wish;
 use super::data::{NoSpace, blocks_until};
 use super::fork::{Fork, worst_tree};
 use super::geometry::{BLOCK, block_of_inode};
-use super::inode::{Extent, Extents, Flags, Inode, Kind, State};
-use super::space::Purpose;
+use super::inode::{Extent, Extents, Flags, Inode, Kind};
+use super::space::{Purpose, Space};
 use super::transaction::Transaction;
 use std::num::NonZeroU32;
 use std::ops::Range;
 
 /// Extents that one transaction takes away.
 const EXTENTS_OF_UNMAP: u32 = 2;
-/// Blocks that one allocation of `fallocate` reserves for trees.
-const FOR_FALLOCATE: i64 = 8;
+/// Blocks that are reserved for the tree of extents while `fallocate` changes one.
+const FOR_EXTENT: i64 = 4;
 
 impl Xfs {
     /// A file that was open for writing is closed.
@@ -38,12 +38,25 @@ impl Xfs {
         }
     }
 
-    /// What was allocated behind the end of a file is given back.
+    /// What was allocated behind the end of a file is given back; one that `fallocate` has given blocks keeps those that
+    /// have a place.
     pub(super) fn trim(&mut self, slot: u32) {
-        self.tagged.remove(&self.inodes[slot as usize].ino);
-        let end = blocks_until(self.inodes[slot as usize].size);
-        if self.inodes[slot as usize].extents.end() > end {
-            self.unmap(slot, end);
+        let inode = &mut self.inodes[slot as usize];
+        self.tagged.remove(&inode.ino);
+        let end = blocks_until(inode.size);
+        if !inode.flags.is_preallocated {
+            if inode.extents.end() > end {
+                self.unmap(slot, end);
+            }
+            return;
+        }
+        let mut at = inode.extents.len();
+        while at > 0 && inode.extents[at - 1].end() > end {
+            at -= 1;
+            let extent = inode.extents[at];
+            if !extent.is_real() {
+                drop_delayed(inode, &mut self.space, at, extent.logical.max(end));
+            }
         }
     }
 
@@ -77,7 +90,7 @@ impl Xfs {
                 if extent.is_real() {
                     fork.remove(at, start..extent.end());
                 } else {
-                    fork.remove_delayed(at, start);
+                    drop_delayed(fork.inode, fork.space, at, start);
                 }
                 left -= 1;
             }
@@ -139,52 +152,48 @@ impl Xfs {
         if bytes == 0 {
             return Ok(());
         }
-        self.inodes[slot as usize].flags.is_preallocated = true;
         let (mut block, last) = ((offset / BLOCK) as u32, blocks_until(end));
         while block < last {
+            let blocks = (last - block).min(super::inode::MOST_BLOCKS);
+            let reserved = i64::from(blocks) + FOR_EXTENT;
+            if !self.reserve_or_trim(reserved) {
+                return Err(NoSpace);
+            }
             let extents = &self.inodes[slot as usize].extents;
             let next = extents.get(extents.at(block)).copied();
-            match next {
-                Some(extent) if extent.logical <= block => {
-                    if extent.state() == State::Delayed {
-                        self.convert(slot, extent.logical)?;
-                    } else {
-                        block = extent.end();
-                    }
+            match next.filter(|extent| extent.logical <= block) {
+                Some(extent) if extent.is_real() => {
+                    Transaction::begin(&mut self.space, reserved).commit(&mut self.space);
                 }
-                next => {
-                    let hole_end = next.map_or(last, |extent| extent.logical.min(last));
-                    block += self.allocate_hole(slot, block..hole_end, next)?;
+                Some(extent) => {
+                    let part = block..extent.end().min(block + blocks);
+                    self.convert_part(slot, part, reserved)?;
+                }
+                None => {
+                    let until = next.map_or(last, |extent| extent.logical);
+                    let hole = block..until.min(block + blocks);
+                    self.allocate_hole(slot, hole, next, reserved)?;
                 }
             }
-        }
-        let size = self.inodes[slot as usize].size;
-        if end > size {
-            self.zero(slot, size, end);
-            let inode = &mut self.inodes[slot as usize];
-            inode.size = end;
-            inode.disk_size = inode.disk_size.max(end);
+            self.inodes[slot as usize].flags.is_preallocated = true;
             self.log_change(slot);
+            let there = self.inodes[slot as usize].extents.find(block);
+            block = there.map_or(block, |extent| extent.end().min(last));
+        }
+        if end > self.inodes[slot as usize].size {
+            self.truncate(slot, end);
         }
         Ok(())
     }
 
-    /// A part of a hole gets a place; gives how much of it.
+    /// A hole gets a place, as much of it as there is in one piece, out of what is reserved.
     fn allocate_hole(
         &mut self,
         slot: u32,
         hole: Range<u32>,
         next: Option<Extent>,
-    ) -> Result<u32, NoSpace> {
-        let blocks = (hole.end - hole.start).min(super::inode::MOST_BLOCKS);
-        let mut reserved = i64::from(blocks) + FOR_FALLOCATE;
-        if !self.space.reserve(reserved, false) {
-            reserved = i64::from(blocks.min(1)) + FOR_FALLOCATE;
-            if !self.space.reserve(reserved, false) {
-                return Err(NoSpace);
-            }
-        }
-        let blocks = (reserved - FOR_FALLOCATE) as u32;
+        reserved: i64,
+    ) -> Result<(), NoSpace> {
         self.touch(slot);
         let mut tx = Transaction::begin(&mut self.space, reserved);
         let mut fork = Fork {
@@ -194,10 +203,68 @@ impl Xfs {
             was_delayed: false,
             taken: 0,
         };
-        let taken = fork.fill_hole(hole.start, blocks, next, 0, false);
+        let taken = fork.fill_hole(hole.start, hole.end - hole.start, next, 0, false);
+        tx.commit(&mut self.space);
+        taken.map(drop).ok_or(NoSpace)
+    }
+
+    /// Gives back the blocks of a range, which reads as zeroes from now on. The length stays.
+    pub(super) fn punch_hole(
+        &mut self,
+        slot: u32,
+        offset: u64,
+        bytes: u64,
+    ) -> Result<(), NoSpace> {
+        let end = offset + bytes;
+        self.log_change(slot);
+        self.write_back_bytes(slot, offset, end);
+        let (first, last) = (blocks_until(offset), (end / BLOCK) as u32);
+        if first < last {
+            while !self.punch_some(slot, first..last)? {}
+        }
+        for edge in [offset, end] {
+            if !edge.is_multiple_of(BLOCK) {
+                self.zero_rest(slot, edge);
+            }
+        }
+        let size = self.inodes[slot as usize].size;
+        if end >= size && !end.is_multiple_of(BLOCK) {
+            self.write_back_bytes(slot, end, end + 1);
+        }
+        Ok(())
+    }
+
+    /// A transaction takes extents out of a range, from its end on. Says whether none is left.
+    fn punch_some(&mut self, slot: u32, range: Range<u32>) -> Result<bool, NoSpace> {
+        if !self.reserve_or_trim(FOR_EXTENT) {
+            return Err(NoSpace);
+        }
+        self.touch(slot);
+        let mut tx = Transaction::begin(&mut self.space, FOR_EXTENT);
+        let mut fork = Fork {
+            inode: &mut self.inodes[slot as usize],
+            space: &mut self.space,
+            tx: &mut tx,
+            was_delayed: false,
+            taken: 0,
+        };
+        let last_of = |extents: &Extents| {
+            let at = extents.partition_point(|extent| extent.logical < range.end);
+            let at = at.checked_sub(1)?;
+            (extents[at].end() > range.start && extents[at].is_real()).then_some(at)
+        };
+        let mut left = EXTENTS_OF_UNMAP;
+        while let Some(at) = last_of(&fork.inode.extents).filter(|_| left > 0) {
+            let extent = fork.inode.extents[at];
+            let gone = extent.logical.max(range.start)..extent.end().min(range.end);
+            fork.remove(at, gone);
+            left -= 1;
+        }
+        fork.settle();
+        let is_done = last_of(&fork.inode.extents).is_none();
         tx.commit(&mut self.space);
         self.log_change(slot);
-        taken.map(|(_, blocks)| blocks).ok_or(NoSpace)
+        Ok(is_done)
     }
 
     /// A new inode for a number; gives its slot.
@@ -307,27 +374,26 @@ impl Xfs {
     }
 }
 
-impl Fork<'_> {
-    /// The end of a delayed extent goes; what was reserved for it is free.
-    pub(super) fn remove_delayed(&mut self, at: usize, from: u32) {
-        let old = self.inode.extents[at];
-        let left = from - old.logical;
-        let reserved = if left > 0 {
-            worst_tree(left).min(old.reserved())
-        } else {
-            0
-        };
-        if left > 0 {
-            self.inode
-                .extents
-                .set(at, Extent::delayed(old.logical, left, reserved));
-        } else {
-            self.inode.extents.remove(at);
-        }
-        let back = old.blocks - left + old.reserved() - reserved;
-        self.space.counter.release(back.into());
+/// The end of a delayed extent goes; what was reserved for it is free.
+fn drop_delayed(inode: &mut Inode, space: &mut Space, at: usize, from: u32) {
+    let old = inode.extents[at];
+    let left = from - old.logical;
+    let reserved = if left > 0 {
+        worst_tree(left).min(old.reserved())
+    } else {
+        0
+    };
+    if left > 0 {
+        let rest = Extent::delayed(old.logical, left, reserved);
+        inode.extents.set(at, rest);
+    } else {
+        inode.extents.remove(at);
     }
+    let back = old.blocks - left + old.reserved() - reserved;
+    space.counter.release(back.into());
+}
 
+impl Fork<'_> {
     /// A hole of the inode gets a place, written or not; gives it. `total` blocks are needed by the transaction.
     pub(super) fn fill_hole(
         &mut self,

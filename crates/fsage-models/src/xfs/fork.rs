@@ -169,23 +169,33 @@ impl Fork<'_> {
         }
     }
 
-    /// The front of a delayed extent gets a place. Gives what of it stays delayed.
-    pub fn place_delayed(&mut self, at: usize, start: u64, blocks: u32) {
+    /// Blocks of a delayed extent get a place, from one of them on. What lies before and behind them stays delayed.
+    pub fn place_delayed(&mut self, at: usize, logical: u32, start: u64, blocks: u32) {
         let old = self.inode.extents[at];
         self.inode.extents.remove(at);
-        let new = Extent::real(old.logical, start, blocks, false);
+        let new = Extent::real(logical, start, blocks, false);
+        let (before, behind) = (logical - old.logical, old.end() - new.end());
         self.put(at, new);
         self.change_owner(&new, What::Add);
-        let rest = old.blocks - blocks;
-        let taken = self.taken;
-        let reserved = worst_tree(rest).min(old.reserved() - taken.min(old.reserved()));
-        if rest > 0 {
-            let at = self.inode.extents.at(new.end());
-            let rest = Extent::delayed(new.end(), rest, reserved);
-            self.inode.extents.insert(at, rest);
+        let left = old.reserved().saturating_sub(self.taken);
+        let reserved = |rest: u32| {
+            let worst = if rest > 0 { worst_tree(rest) } else { 0 };
+            // Only where both ends stay may they need more than was reserved.
+            if before > 0 && behind > 0 {
+                worst
+            } else {
+                worst.min(left)
+            }
+        };
+        for (from, rest) in [(old.logical, before), (new.end(), behind)] {
+            if rest > 0 {
+                let at = self.inode.extents.at(from);
+                let rest = Extent::delayed(from, rest, reserved(rest));
+                self.inode.extents.insert(at, rest);
+            }
         }
         self.settle();
-        let still = if rest > 0 { reserved } else { 0 } + self.taken;
+        let still = reserved(before) + reserved(behind) + self.taken;
         self.space
             .counter
             .settle(i64::from(old.reserved()) - i64::from(still));

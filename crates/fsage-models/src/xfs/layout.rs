@@ -32,7 +32,7 @@ impl Layout for Xfs {
     }
 
     fn space(&self) -> Option<Space> {
-        let free: u64 = self.space.ags.iter().map(|ag| u64::from(ag.free)).sum();
+        let free = self.free_blocks();
         let sum = |of: fn(&Inodes) -> u32| {
             self.chunks
                 .iter()

@@ -6,8 +6,7 @@
 //!
 //! **Not modeled**: blocks other than 4 KB, stripes, realtime sections, quotas, shared extents, extended attributes
 //! other than the security label, direct I/O, `discard`, a log that fills up between two syncs, write-back by time or
-//! by limits on dirty pages, several processors, interior blocks of directories of more than 504 leaves; `punch` is
-//! ignored.
+//! by limits on dirty pages, several processors, interior blocks of directories of more than 504 leaves.
 //!
 //! | where | what |
 //! |---|---|
@@ -21,6 +20,7 @@
 //! | `inode`, `fork` | extents of an inode and their tree |
 //! | `data`, `writeback`, `files` | writing, writing back, closing, setting the length, going |
 //! | `areas`, `leaf`, `entries`, `directory` | data blocks and leaves of directories, their forms, their operations |
+//! | `taken` | which given names are in use |
 //! | `layout` | what metrics see |
 //! | `io` | what a host sees |
 //! | `check` | the file system check |
@@ -48,6 +48,7 @@ pub mod params;
 mod report;
 mod search;
 mod space;
+mod taken;
 mod transaction;
 mod writeback;
 
@@ -68,6 +69,7 @@ use fsage_core::operations::{self, DirIds, Model, Namespace, Shortfall};
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, StateError};
 use inode::{Blocks, Inode, Kind};
 use space::Space;
+use taken::Taken;
 use std::collections::BTreeMap;
 
 /// Files have at most so many blocks.
@@ -96,6 +98,7 @@ pub struct Xfs {
     rotor: u32,
     names: Names<u32>,
     name_table: NameTable,
+    taken: Taken,
     dirs: Vec<Dir>,
     free_dirs: Vec<u32>,
     dir_ids: DirIds,
@@ -127,6 +130,7 @@ impl Xfs {
             rotor: 0,
             names: Names::default(),
             name_table: NameTable::default(),
+            taken: Taken::default(),
             dirs: Vec::new(),
             free_dirs: Vec::new(),
             dir_ids: DirIds::default(),
@@ -308,6 +312,17 @@ impl Model for Xfs {
         self.while_open(slot, |fs| fs.allocate_range(slot, offset, bytes))
     }
 
+    fn punch(&mut self, file: u32, offset: u64, bytes: u64) -> Outcome {
+        let slot = self.inode_of(file);
+        let size = self.inodes[slot as usize].size;
+        let offset = offset.min(size);
+        let bytes = bytes.min(size - offset);
+        if bytes == 0 {
+            return self.while_open(slot, |_| Ok(()));
+        }
+        self.while_open(slot, |fs| fs.punch_hole(slot, offset, bytes))
+    }
+
     fn rewrite(&mut self, file: u32, bytes: u64) -> Outcome {
         let slot = self.inode_of(file);
         let fits = Xfs::fits(0, bytes);
@@ -348,7 +363,7 @@ impl Model for Xfs {
     }
 
     fn link(&mut self, id: FileId, _existing: FileId, file: u32, dir: u32) -> Outcome {
-        let name = self.new_file_name(id);
+        let name = self.new_file_name(id, dir);
         let Ok(address) = self.enter_alone(dir, name) else {
             self.name_table.take_back(name);
             return Outcome::NoSpace;

@@ -64,6 +64,16 @@ pub enum Regime {
     PerFile,
 }
 
+impl Regime {
+    /// The word of the key `regime`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Regime::Strict => "strict",
+            Regime::PerFile => "perfile",
+        }
+    }
+}
+
 /// Every key, in the order of the documentation.
 pub const KEYS: &[Key] = &[
     Key::bytes("size", "1G", "of the partition, at least 16M, at most 16T"),

@@ -6,7 +6,7 @@ use super::Xfs;
 use super::allocate::Wish;
 use super::data::{NoSpace, block_at, blocks_until};
 use super::fork::Fork;
-use super::geometry::block_of_inode;
+use super::geometry::{BLOCK, block_of_inode};
 use super::inode::{Blocks, State};
 use super::params::Regime;
 use super::transaction::Transaction;
@@ -18,11 +18,22 @@ const FOR_CONVERSION: i64 = 8;
 impl Xfs {
     /// A delayed extent gets a place, as much of it as there is in one piece.
     pub(super) fn convert(&mut self, slot: u32, logical: u32) -> Result<(), NoSpace> {
+        let extents = &self.inodes[slot as usize].extents;
+        let extent = extents[extents.at(logical)];
+        self.convert_part(slot, extent.logical..extent.end(), 0)
+    }
+
+    /// The same for a part of one, in a transaction that has reserved blocks for other parts.
+    pub(super) fn convert_part(
+        &mut self,
+        slot: u32,
+        part: Range<u32>,
+        reserved: i64,
+    ) -> Result<(), NoSpace> {
         self.touch(slot);
-        let mut tx = Transaction::begin(&mut self.space, 0);
+        let mut tx = Transaction::begin(&mut self.space, reserved);
         let inode = &mut self.inodes[slot as usize];
-        let at = inode.extents.at(logical);
-        let extent = inode.extents[at];
+        let at = inode.extents.at(part.start);
         let mut fork = Fork {
             inode,
             space: &mut self.space,
@@ -31,10 +42,10 @@ impl Xfs {
             taken: 0,
         };
         let wish = Wish {
-            logical: extent.logical,
-            blocks: extent.blocks,
+            logical: part.start,
+            blocks: part.end - part.start,
             inode_block: block_of_inode(fork.inode.ino),
-            before: fork.before(extent.logical),
+            before: fork.before(fork.inode.extents[at].logical),
             behind: None,
             is_at_end: false,
             purpose: fork.purpose(),
@@ -43,12 +54,12 @@ impl Xfs {
         };
         let taken = fork.space.take_for_file(fork.tx, &wish);
         if let Some((start, blocks)) = taken {
-            fork.place_delayed(at, start, blocks);
+            fork.place_delayed(at, part.start, start, blocks);
         }
         tx.commit(&mut self.space);
         self.log_change(slot);
         if let Some((start, blocks)) = taken {
-            self.placed(slot, extent.logical, start, blocks);
+            self.placed(slot, part.start, start, blocks);
         }
         taken.map(drop).ok_or(NoSpace)
     }
@@ -97,9 +108,11 @@ impl Xfs {
                 }
                 block = end;
             }
+            let inode = &mut self.inodes[slot as usize];
+            let written = inode.size.min(u64::from(run.end) * BLOCK);
+            inode.disk_size = inode.disk_size.max(written);
         }
         let inode = &mut self.inodes[slot as usize];
-        inode.disk_size = inode.size;
         if inode.pages > 0 {
             self.pages_mut(slot).remove(range);
             self.drop_clean(slot);

@@ -29,6 +29,7 @@ mod reference_vectors;
 mod shortfall;
 mod steps;
 mod told;
+mod xfs_files;
 mod xfs_full;
 mod xfs_mkfs;
 mod xfs_vectors;

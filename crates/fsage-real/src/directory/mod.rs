@@ -79,6 +79,22 @@ pub trait Volume: std::fmt::Debug + Send {
         Ok(rustix::fs::syncfs(self.root())?)
     }
 
+    /// The end of a day: as [`sync`](Self::sync), and what else has to be brought to rest then.
+    ///
+    /// # Errors
+    /// What it failed with: data may be lost.
+    fn end_day(&self) -> io::Result<()> {
+        self.sync()
+    }
+
+    /// Waits until what was removed is given back, where the layout depends on when that is.
+    ///
+    /// # Errors
+    /// What waiting failed with.
+    fn wait_for_removed(&self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Unmounts and mounts again, so that caches and the allocator's state in memory are dropped. Every descriptor in
     /// the tree but [`root`](Self::root) has been closed. `false` where the volume cannot: nothing was done.
     ///

@@ -153,7 +153,7 @@ impl Directory {
     /// Syncing failed, or a file that should be there could not be looked at.
     pub fn end_day(&mut self) -> Result<(), TargetError> {
         if self.options.sync != Sync::End {
-            self.sync()?;
+            self.volume.end_day().map_err(not_synced)?;
         }
         self.read_layout()?;
         self.events_done += 1;
@@ -165,11 +165,7 @@ impl Directory {
     /// # Errors
     /// What syncing failed with: data may be lost.
     pub fn sync(&mut self) -> Result<(), TargetError> {
-        self.volume.sync().map_err(|source| TargetError::Io {
-            call: "syncfs",
-            path: ".".to_owned(),
-            source,
-        })
+        self.volume.sync().map_err(not_synced)
     }
 
     /// Forgets where files lie, so that the next end of a day asks for all of them.
@@ -321,6 +317,13 @@ impl Directory {
                 shard.shortfall.spread(&mut self.dirs.shortfall);
             }
             result.map_err(|failure| self.error(event, failure))?;
+            if matches!(how, How::Live) && may_remove(op) {
+                let waited = self.volume.wait_for_removed();
+                waited.map_err(|error| {
+                    let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
+                    self.error(event, Failure::Io("waiting for what was removed", errno))
+                })?;
+            }
         }
         self.events_done += 1;
         Ok(())
@@ -412,6 +415,23 @@ impl Directory {
             ref op => file_of(op).and_then(known),
         };
         path.unwrap_or_else(|| ".".to_owned())
+    }
+}
+
+fn not_synced(source: std::io::Error) -> TargetError {
+    TargetError::Io {
+        call: "syncfs",
+        path: ".".to_owned(),
+        source,
+    }
+}
+
+/// Whether an operation may remove an inode.
+fn may_remove(op: &Op) -> bool {
+    match op {
+        Op::Delete { .. } | Op::Rmdir { .. } => true,
+        Op::Rename { replaced, .. } => replaced.is_some(),
+        _ => false,
     }
 }
 

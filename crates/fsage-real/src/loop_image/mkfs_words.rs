@@ -97,6 +97,7 @@ const MKFS_XFS: Table = &[
     ("-n", Value),
     ("-q", Nothing),
     ("-s", Value),
+    ("--unsupported", Nothing),
 ];
 
 const MKFS_BTRFS: Table = &[

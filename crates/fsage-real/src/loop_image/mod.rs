@@ -24,8 +24,10 @@ use crate::directory::{RoomBelow, Volume};
 use crate::{machine, programs};
 use fsage_core::size;
 use fsage_durable::parent_of;
+use fsage_linux::freeze::freeze_and_thaw;
 use fsage_linux::loop_device::{self, AttachOptions, LoopDevice};
 use fsage_linux::mount::{DetachedMount, MountError};
+use fsage_linux::xfs_inactive::wait_for_inactive;
 use rustix::fs::{fstat, fstatfs, fstatvfs};
 use std::fs::{self, File};
 use std::io;
@@ -169,7 +171,7 @@ impl LoopImage {
         let device = LoopDevice::attach(image, attach)?;
         let mount_options = options.mount_options(read_only)?;
         let mount = DetachedMount::new(options.kind.name(), &device.path(), &mount_options)?;
-        if machine.is_some() {
+        if machine.is_some() && options.kind == Kind::Ext4 {
             load_groups(&device).map_err(ImageError::io(image, "loading its groups"))?;
         }
         Ok(LoopImage {
@@ -198,6 +200,11 @@ impl LoopImage {
     /// Where the image lies.
     pub fn path(&self) -> &Path {
         &self.image
+    }
+
+    /// The type of file system, if it is in a regime.
+    fn regime_of(&self) -> Option<Kind> {
+        self.options.regime.map(|regime| regime.kind)
     }
 
     /// `mkfs` gives the root directory to root, and whoever may mount need not be root.
@@ -234,16 +241,31 @@ impl Volume for LoopImage {
     }
 
     fn sync(&self) -> io::Result<()> {
-        if self.options.regime.is_some() {
-            wait_for_writes(&self.device);
+        if self.regime_of() != Some(Kind::Ext4) {
+            return self.sync_mounted();
         }
+        wait_for_writes(&self.device);
         self.sync_mounted()?;
-        if self.options.regime.is_some() {
-            // Inodes that writing back made dirty again; and blocks that were freed are to be had.
-            self.sync_mounted()?;
-            thread::sleep(HANDING_BACK);
+        // Inodes that writing back made dirty again; and blocks that were freed are to be had.
+        self.sync_mounted()?;
+        thread::sleep(HANDING_BACK);
+        Ok(())
+    }
+
+    fn end_day(&self) -> io::Result<()> {
+        self.sync()?;
+        if self.regime_of() == Some(Kind::Xfs) {
+            // A log that fills up is forced to disk at any moment.
+            freeze_and_thaw(self.root())?;
         }
         Ok(())
+    }
+
+    fn wait_for_removed(&self) -> io::Result<()> {
+        match self.regime_of() {
+            Some(Kind::Xfs) => wait_for_inactive(self.root()),
+            _ => Ok(()),
+        }
     }
 
     fn remount(&mut self) -> io::Result<bool> {
@@ -253,7 +275,7 @@ impl Volume for LoopImage {
         let options = self.options.mount_options(self.read_only)?;
         let kind = self.options.kind.name();
         self.mount = Some(DetachedMount::new(kind, &self.device.path(), &options)?);
-        if self.options.regime.is_some() {
+        if self.regime_of() == Some(Kind::Ext4) {
             load_groups(&self.device)?;
         }
         Ok(true)

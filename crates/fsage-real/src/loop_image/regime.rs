@@ -3,8 +3,8 @@
 use super::Kind;
 use crate::directory::Data;
 
-/// A regime: mount options and a way of storing data under which the layout follows from the workload alone. Source:
-/// `docs/spec/ext4.md`, section 1.
+/// A regime: mount options and a way of storing data under which the layout follows from the workload alone. Sources:
+/// `docs/spec/ext4.md`, section 1; `docs/spec/xfs.md`, section 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Regime {
     /// The word of the key `regime`.
@@ -18,14 +18,21 @@ pub struct Regime {
 }
 
 /// Commits come at the marks of the workload, and reading changes no inode.
-const ALWAYS: [&str; 2] = ["commit=86400", "noatime"];
+const ALWAYS_OF_EXT4: [&str; 2] = ["commit=86400", "noatime"];
+const ALWAYS_OF_XFS: [&str; 1] = ["noatime"];
 
 /// Every regime.
-const REGIMES: [Regime; 4] = [
+const REGIMES: [Regime; 5] = [
     Regime::of_ext4("a", &["dioread_lock"], Data::Write),
     Regime::of_ext4("b", &[], Data::Write),
     Regime::of_ext4("c", &["dioread_lock", "nodelalloc"], Data::Write),
     Regime::of_ext4("d", &[], Data::Fallocate),
+    Regime {
+        name: "strict",
+        kind: Kind::Xfs,
+        mount: &[],
+        data: Data::Write,
+    },
 ];
 
 impl Regime {
@@ -48,7 +55,7 @@ impl Regime {
         found.copied().ok_or_else(|| {
             let names: Vec<&str> = of_kind().map(|regime| regime.name).collect();
             match names.as_slice() {
-                [] => format!("regime={name}: {kind} has no regime; ext4 has"),
+                [] => format!("regime={name}: {kind} has no regime; ext4 and xfs have"),
                 names => format!("regime={name}: expected one of {}", names.join(", ")),
             }
         })
@@ -56,6 +63,10 @@ impl Regime {
 
     /// Its mount options.
     pub(super) fn mount_options(&self) -> Vec<&'static str> {
-        [self.mount, &ALWAYS].concat()
+        let always: &[&str] = match self.kind {
+            Kind::Xfs => &ALWAYS_OF_XFS,
+            _ => &ALWAYS_OF_EXT4,
+        };
+        [self.mount, always].concat()
     }
 }
