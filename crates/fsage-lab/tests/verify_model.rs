@@ -67,7 +67,7 @@ const XFS: [Case; 10] = [
     case("xfs:size=2560M", 2560, 2000, 100),
     case("xfs:size=8G", 8192, 3000, 30),
     case("xfs:size=512M,agcount=2,features=plain", 512, 5000, 85),
-    case("xfs:size=400M,log=100M", 400, 2000, 98),
+    case("xfs:size=400M,log=80M", 400, 2000, 98),
 ];
 
 /// What a workload has at a moment, as far as drawing the next operation needs it.

@@ -171,9 +171,7 @@ impl Files {
         settings: &[(&'static str, String)],
     ) -> Result<(), MachineError> {
         let mut text = self.kept(before)?;
-        for (setting, value) in settings {
-            text.push_str(&format!("{value} {setting}\n"));
-        }
+        text.extend(settings.iter().map(|(s, v)| format!("{v} {s}\n")));
         text.push_str("end\n");
         let written = before.seek(SeekFrom::Start(0));
         let written = written.and_then(|_| before.write_all(text.as_bytes()));

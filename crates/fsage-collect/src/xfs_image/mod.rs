@@ -147,11 +147,15 @@ fn refuse_unclean(device: &Device<'_>) -> Result<(), CollectError> {
     Err(CollectError::unsuitable(device.path, problem))
 }
 
+/// Called with the number of an inode, and with it or why it is none.
+type VisitInode<'v> =
+    &'v mut dyn FnMut(u64, Result<RawInode<'_>, String>) -> Result<(), CollectError>;
+
 /// Visits every inode in use, ascending, with its number; what is in use and is no inode says why.
 fn visit_inodes(
     device: &Device<'_>,
     chunks: &[Chunk],
-    visit: &mut dyn FnMut(u64, Result<RawInode<'_>, String>) -> Result<(), CollectError>,
+    visit: VisitInode<'_>,
 ) -> Result<(), CollectError> {
     let superblock = device.superblock;
     let length = superblock.inode_bytes as usize;
@@ -159,7 +163,7 @@ fn visit_inodes(
     for chunk in chunks.iter().filter(|chunk| chunk.used() != 0) {
         // From the first inode in use to the last one.
         let first = chunk.used().trailing_zeros();
-        let last = 63 - chunk.used().leading_zeros();
+        let last = chunk.used().ilog2();
         let bytes = &mut bytes[first as usize * length..(last as usize + 1) * length];
         let start = superblock.absolute_in(chunk.ag, 0) * device.block_bytes();
         let at = start + u64::from(chunk.first + first) * length as u64;
