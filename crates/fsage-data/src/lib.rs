@@ -7,6 +7,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod columnar;
 mod decoder_panic;
 mod error;
 mod histogram;

@@ -75,8 +75,11 @@ pub(crate) fn header_to_metadata(header: &WorkloadHeader) -> Vec<(String, String
     known.chain(others).collect()
 }
 
-/// The header that key-value metadata say; else the key and value that are wrong.
-pub(crate) fn header_from_metadata(
+/// The header that key-value metadata say; what is neither known nor a `pragma.KEY` is left out.
+///
+/// # Errors
+/// The key and the value that are wrong.
+pub fn header_from_metadata(
     metadata: &[(String, String)],
 ) -> Result<WorkloadHeader, (String, String)> {
     let mut header = WorkloadHeader::default();

@@ -1,7 +1,7 @@
 //! Small tables of results: per-day metrics, measurements. Rows are few, so they are read as a whole.
 
 use crate::error::DataError;
-use crate::parquet_file::{TableFile, TableOutput, properties, value_at};
+use crate::parquet_file::{Batches, TableFile, TableOutput, properties, value_at};
 use arrow_array::builder::{
     ArrayBuilder, Float64Builder, ListBuilder, StringBuilder, StructBuilder, UInt64Builder,
 };
@@ -30,6 +30,13 @@ pub enum ColumnKind {
     SizeClasses,
     /// Free space by length of run: a list of [`RunClass`].
     RunClasses,
+}
+
+impl ColumnKind {
+    /// Whether a value is one number or text.
+    pub fn is_plain(self) -> bool {
+        matches!(self, ColumnKind::U64 | ColumnKind::F64 | ColumnKind::Text)
+    }
 }
 
 /// A column of a table. Any value may be null.
@@ -234,38 +241,86 @@ impl Table {
 /// # Errors
 /// The file cannot be read, or a column holds something else.
 pub fn read_table(path: impl AsRef<Path>) -> Result<Table, DataError> {
-    let path = path.as_ref();
-    let file = TableFile::open(path)?;
-    let schema = file.columns().clone();
-    let columns = schema.fields().iter().map(|field| {
-        kind_of(field.data_type())
-            .map(|kind| Column::new(field.name(), kind))
-            .ok_or_else(|| {
-                let problem = format!("column `{}` has type {}", field.name(), field.data_type());
-                DataError::unsuitable(path, problem)
-            })
-    });
-    let mut table = Table {
-        schema: file.schema_name().unwrap_or_default().to_owned(),
-        metadata: file.metadata().to_vec(),
-        columns: columns.collect::<Result<_, _>>()?,
-        rows: Vec::new(),
-    };
-    let mut batches = file.batches(&schema, None, BATCH_ROWS)?;
-    while let Some(batch) = batches.next_batch()? {
-        for at in 0..batch.num_rows() {
-            let values = batch.columns().iter().map(|column| value_of(column, at));
-            let row = values.collect::<Option<Vec<_>>>().ok_or_else(|| {
-                DataError::bad_row(
-                    path,
-                    table.rows.len() as u64 + 1,
-                    "an item of a list is null",
-                )
-            })?;
-            table.rows.push(row);
+    let mut file = OpenTable::new(path.as_ref())?;
+    let mut rows = Vec::new();
+    while let Some(batch) = file.next_rows()? {
+        rows.extend(batch);
+    }
+    Ok(Table {
+        schema: file.schema,
+        metadata: file.metadata,
+        columns: file.columns,
+        rows,
+    })
+}
+
+/// Takes a table row by row, with its columns, however many rows it has.
+///
+/// # Errors
+/// The file cannot be read, or a column holds something else; what `take` fails with.
+pub fn each_row<E: From<DataError>>(
+    path: impl AsRef<Path>,
+    mut take: impl FnMut(&[Column], &[Value]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut file = OpenTable::new(path.as_ref())?;
+    while let Some(rows) = file.next_rows()? {
+        for row in rows {
+            take(&file.columns, &row)?;
         }
     }
-    Ok(table)
+    Ok(())
+}
+
+/// A table that is being read.
+struct OpenTable {
+    path: PathBuf,
+    schema: String,
+    metadata: Vec<(String, String)>,
+    columns: Vec<Column>,
+    batches: Batches,
+    /// Rows given.
+    rows: u64,
+}
+
+impl OpenTable {
+    fn new(path: &Path) -> Result<OpenTable, DataError> {
+        let file = TableFile::open(path)?;
+        let schema = file.columns().clone();
+        let columns = schema.fields().iter().map(|field| {
+            kind_of(field.data_type())
+                .map(|kind| Column::new(field.name(), kind))
+                .ok_or_else(|| {
+                    let problem =
+                        format!("column `{}` has type {}", field.name(), field.data_type());
+                    DataError::unsuitable(path, problem)
+                })
+        });
+        Ok(OpenTable {
+            path: path.to_owned(),
+            schema: file.schema_name().unwrap_or_default().to_owned(),
+            metadata: file.metadata().to_vec(),
+            columns: columns.collect::<Result<_, _>>()?,
+            batches: file.batches(&schema, None, BATCH_ROWS)?,
+            rows: 0,
+        })
+    }
+
+    /// The next rows; `None` at the end.
+    fn next_rows(&mut self) -> Result<Option<Vec<Vec<Value>>>, DataError> {
+        let Some(batch) = self.batches.next_batch()? else {
+            return Ok(None);
+        };
+        let mut rows = Vec::with_capacity(batch.num_rows());
+        for at in 0..batch.num_rows() {
+            self.rows += 1;
+            let values = batch.columns().iter().map(|column| value_of(column, at));
+            let row = values.collect::<Option<Vec<_>>>();
+            rows.push(row.ok_or_else(|| {
+                DataError::bad_row(&self.path, self.rows, "an item of a list is null")
+            })?);
+        }
+        Ok(Some(rows))
+    }
 }
 
 /// What the metadata of a Parquet file say, whatever its schema.

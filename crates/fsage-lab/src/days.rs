@@ -2,13 +2,14 @@
 
 mod columns;
 
+pub(crate) use columns::is_column;
 pub use columns::{DayRow, metric_of};
 
 use crate::error::{Context, bail};
 use fsage_core::Layout;
 use fsage_core::LogUsage;
 use fsage_data::SnapshotMeta;
-use fsage_data::table::{self, RunClass, SizeClass, TableWriter};
+use fsage_data::table::{self, Column, ColumnKind, RunClass, SizeClass, TableWriter};
 use fsage_metrics::{FreeSpace, LayoutBySize, METRICS, Measures, Metric, Number, Numbers};
 use fsage_metrics::{directory_order, layout_score, split_files};
 use fsage_target::Day;
@@ -228,11 +229,16 @@ pub(crate) fn from_json(line: &[u8]) -> crate::Result<DayRow> {
     serde_json::from_slice(line).context(UNREADABLE)
 }
 
-/// Writes `days.parquet`.
-pub(crate) fn write(path: &Path, rows: &[DayRow]) -> crate::Result<()> {
-    let mut table = TableWriter::create(path, SCHEMA, DayRow::columns(), &[], true)?;
+/// Writes `days.parquet`, of a target.
+pub(crate) fn write(path: &Path, target: &str, rows: &[DayRow]) -> crate::Result<()> {
+    let columns = [
+        vec![Column::new("target", ColumnKind::Text)],
+        DayRow::columns(),
+    ]
+    .concat();
+    let mut table = TableWriter::create(path, SCHEMA, columns, &[], true)?;
     for row in rows {
-        table.push_row(&row.values())?;
+        table.push_row(&[vec![target.into()], row.values()].concat())?;
     }
     Ok(table.finish()?)
 }

@@ -15,9 +15,15 @@ static NOTICED: AtomicBool = AtomicBool::new(false);
 /// How many hold [`Unfinished`].
 static UNFINISHED: AtomicUsize = AtomicUsize::new(0);
 
-/// Asks all work of this process to end in order, for good; whether somebody had asked before.
+/// Asks all work of this process to end in order, now and later; whether somebody had asked before.
 pub fn stop() -> bool {
     STOP.swap(true, Ordering::SeqCst)
+}
+
+/// Work may begin again after a [`stop`], in a process that goes on: all that was going on has ended.
+pub fn begin_again() {
+    NOTICED.store(false, Ordering::SeqCst);
+    STOP.store(false, Ordering::SeqCst);
 }
 
 /// Whether a process that was asked to stop may simply exit: nobody has noticed, as work does that waits for something,

@@ -44,6 +44,7 @@ pub mod check;
 pub mod collect;
 pub mod compare;
 pub mod days;
+pub mod described;
 pub mod device;
 pub mod error;
 pub mod experiment;

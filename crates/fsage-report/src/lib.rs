@@ -13,6 +13,7 @@ pub mod map;
 pub mod model;
 mod payload;
 mod render;
+mod standalone;
 pub mod svg;
 mod text;
 

@@ -185,14 +185,15 @@ impl TargetSpec {
             .transpose()
     }
 
-    /// A name for the folder of this target's results: the specification in characters every file system takes, and a
-    /// checksum instead of the rest if it is long.
+    /// A name for the folder of this target's results: the specification in characters that every file system takes and
+    /// that no reader of tables takes for a partition (`key=value`), and a checksum instead of the rest if it is long.
     pub fn folder(&self) -> String {
         let text = self.to_string();
         let mut folder: String = text
             .chars()
             .map(|c| match c {
-                'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '-' | '_' | '=' | ',' => c,
+                'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '-' | '_' => c,
+                '=' => '-',
                 _ => '_',
             })
             .collect();
@@ -232,7 +233,7 @@ mod tests {
         assert_eq!(spec.options.len(), 3);
         assert_eq!(spec.options[1], ("root".into(), None));
         assert_eq!(spec.to_string(), "ffs:preset=tiny,root,policy=noswitch-seq");
-        assert_eq!(spec.folder(), "ffs_preset=tiny,root,policy=noswitch-seq");
+        assert_eq!(spec.folder(), "ffs_preset-tiny_root_policy-noswitch-seq");
         let params = spec.params(ffs::Params::from_options).unwrap();
         assert!(params.superuser);
     }
@@ -246,7 +247,7 @@ mod tests {
             folder(&format!("dir:/{long}/b")),
         );
         assert!(one != other && one.len() < 140, "{one} {other}");
-        assert_eq!(folder("loop:ext4,size=2G"), "loop_ext4,size=2G");
+        assert_eq!(folder("loop:ext4,size=2G"), "loop_ext4_size-2G");
     }
 
     #[test]

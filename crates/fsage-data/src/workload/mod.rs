@@ -7,4 +7,5 @@ mod reader;
 mod writer;
 
 pub use reader::WorkloadReader;
+pub(crate) use reader::{Events, NextBatch};
 pub use writer::WorkloadWriter;

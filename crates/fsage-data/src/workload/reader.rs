@@ -16,12 +16,7 @@ const BATCH_ROWS: usize = 1 << 13;
 pub struct WorkloadReader {
     header: WorkloadHeader,
     batches: Batches,
-    rows: Option<Rows>,
-    /// Next row of `rows`.
-    at: usize,
-    /// Rows given.
-    row: u64,
-    last_seq: Option<u64>,
+    events: Events,
     rows_total: u64,
     file_bytes: u64,
 }
@@ -44,10 +39,7 @@ impl WorkloadReader {
         Ok(WorkloadReader {
             header,
             batches: file.batches(&schema, None, BATCH_ROWS)?,
-            rows: None,
-            at: 0,
-            row: 0,
-            last_seq: None,
+            events: Events::default(),
             rows_total,
             file_bytes,
         })
@@ -68,20 +60,60 @@ impl WorkloadReader {
     /// # Errors
     /// The file is damaged, or a row cannot be right.
     pub fn next_event(&mut self) -> Result<Option<Event>, DataError> {
+        let WorkloadReader {
+            events, batches, ..
+        } = self;
+        events.next(batches)
+    }
+}
+
+/// Where batches of rows come from.
+pub(crate) trait NextBatch {
+    /// What messages call it.
+    fn name(&self) -> &Path;
+
+    /// The next batch, with rows in it and with the columns of a workload; `None` at the end.
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>, DataError>;
+}
+
+impl NextBatch for Batches {
+    fn name(&self) -> &Path {
+        &self.path
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>, DataError> {
+        Batches::next_batch(self)
+    }
+}
+
+/// Events from batches of rows, one at a time.
+#[derive(Default)]
+pub(crate) struct Events {
+    rows: Option<Rows>,
+    /// Next row of `rows`.
+    at: usize,
+    /// Rows given.
+    row: u64,
+    last_seq: Option<u64>,
+}
+
+impl Events {
+    /// The next event; `None` at the end.
+    pub fn next(&mut self, batches: &mut impl NextBatch) -> Result<Option<Event>, DataError> {
         let rows = match &self.rows {
             Some(rows) if self.at < rows.seq.len() => rows,
             _ => {
-                let Some(batch) = self.batches.next_batch()? else {
+                let Some(batch) = batches.next_batch()? else {
                     return Ok(None);
                 };
                 self.at = 0;
-                self.rows.insert(Rows::of(&batch, &self.batches.path)?)
+                self.rows.insert(Rows::of(&batch, batches.name())?)
             }
         };
         let row = self.row + 1;
         let event = rows
             .event(self.at, row, self.last_seq)
-            .map_err(|problem| DataError::bad_row(&self.batches.path, row, problem))?;
+            .map_err(|problem| DataError::bad_row(batches.name(), row, problem))?;
         self.last_seq = Some(rows.seq.value(self.at));
         self.at += 1;
         self.row = row;
@@ -100,7 +132,7 @@ impl EventSource for WorkloadReader {
 
     /// Bytes in proportion to the rows: Parquet is not read from front to back.
     fn progress(&self) -> Option<(u64, u64)> {
-        let done = u128::from(self.file_bytes) * u128::from(self.row);
+        let done = u128::from(self.file_bytes) * u128::from(self.events.row);
         let done = done.checked_div(u128::from(self.rows_total))?;
         Some((
             done.min(u128::from(self.file_bytes)) as u64,

@@ -573,8 +573,8 @@ impl<'a> Lane<'a> {
         if let (Some(control), Some(last)) = (&control, rows.last_mut()) {
             last.set_control(control);
         }
-        days::write(&self.path.join("days.parquet"), &rows)?;
         let spec = self.spec.to_string();
+        days::write(&self.path.join("days.parquet"), &spec, &rows)?;
         Ok((Aged { spec, rows }, facts))
     }
 

@@ -86,7 +86,28 @@ const COLUMNS: [(&str, ColumnKind); 22] = [
     ("device_written_bytes", ColumnKind::U64),
 ];
 
+/// The columns.
+pub fn columns() -> Vec<Column> {
+    COLUMNS.map(|(name, kind)| Column::new(name, kind)).to_vec()
+}
+
+/// Whether measurements have a column of that name.
+pub fn is_column(name: &str) -> bool {
+    COLUMNS.iter().any(|(column, _)| *column == name)
+}
+
 impl Row {
+    /// The repetition, and what is behind it and before it but the target: for a table that says elsewhere of which
+    /// target it is, and has repetitions of its own.
+    pub fn without_target(&self) -> (Value, Vec<Value>) {
+        let values = COLUMNS.iter().zip(self.values());
+        let others = values.filter(|((name, _), _)| !["target", "repetition"].contains(name));
+        (
+            u64::from(self.measurement.repetition).into(),
+            others.map(|(_, value)| value).collect(),
+        )
+    }
+
     fn values(&self) -> [Value; COLUMNS.len()] {
         let measured = &self.measurement;
         let requests = |of: fn(Requests) -> u64| measured.requests.map(of).into();
@@ -235,9 +256,8 @@ pub fn write(
     if let Some(bench) = path.parent() {
         make_folders(bench)?;
     }
-    let columns = COLUMNS.map(|(name, kind)| Column::new(name, kind)).to_vec();
     let metadata = [(SEED.to_owned(), seed.to_string())];
-    let mut table = TableWriter::create(&path, SCHEMA, columns, &metadata, force)?;
+    let mut table = TableWriter::create(&path, SCHEMA, columns(), &metadata, force)?;
     for row in rows {
         table.push_row(&row.values())?;
     }

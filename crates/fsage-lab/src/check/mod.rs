@@ -11,7 +11,7 @@ mod rules;
 mod words;
 
 pub use outcome::Outcome;
-pub use rules::{DEFAULT, Matching, PRESETS, Rules};
+pub use rules::{Matching, PRESETS, Rules};
 
 use crate::error::bail;
 use judge::{Pair, judge};

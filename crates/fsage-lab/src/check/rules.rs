@@ -33,7 +33,7 @@ pub const PRESETS: [(&str, &str); 3] = [
 ];
 
 /// What holds where nothing else is asked for and there is a baseline.
-pub const DEFAULT: &str = "regression";
+const DEFAULT: &str = "regression";
 
 /// What must hold.
 #[derive(Clone, Debug)]
@@ -260,6 +260,20 @@ struct Entry {
 }
 
 impl Rules {
+    /// Those of a name or a file; without one those for a run that is compared with another, if it is.
+    ///
+    /// # Errors
+    /// There are none of that name, or they make no sense; nothing is asked for.
+    pub fn given(name: Option<&str>, has_baseline: bool) -> crate::Result<Rules> {
+        match name {
+            Some(name) => Rules::named(name),
+            None if has_baseline => Rules::named(DEFAULT),
+            None => bail!(
+                "nothing to check by: name rules with --rules FILE, a run to compare with by --baseline OLD, or both"
+            ),
+        }
+    }
+
     /// The rules of a file, or of a preset by its name.
     ///
     /// # Errors

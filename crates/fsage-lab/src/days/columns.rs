@@ -285,6 +285,11 @@ fn column(name: &str) -> Option<&'static DayColumn> {
     COLUMNS.iter().find(|column| column.name == name)
 }
 
+/// Whether days have a column of that name.
+pub(crate) fn is_column(name: &str) -> bool {
+    column(name).is_some()
+}
+
 /// The metric that a column is of, be it that of the control, or the one as a multiple of the other.
 pub fn metric_of(name: &str) -> Option<&'static Metric> {
     match column(name)?.of {
@@ -302,12 +307,12 @@ fn value(number: Option<Number>) -> Value {
 }
 
 impl DayRow {
-    pub(super) fn columns() -> Vec<Column> {
+    pub(crate) fn columns() -> Vec<Column> {
         let columns = COLUMNS.iter();
         columns.map(|c| Column::new(&c.name, c.kind)).collect()
     }
 
-    pub(super) fn values(&self) -> Vec<Value> {
+    pub(crate) fn values(&self) -> Vec<Value> {
         COLUMNS.iter().map(|column| self.at(column.of)).collect()
     }
 

@@ -3,13 +3,13 @@
 use super::manifest::{Cell, State, write_json};
 use super::plan::{CellPlan, Plan};
 use super::steps::{Bench, MadeOf, Steps};
-use super::workloads::Workload;
+use super::workloads::{Readied, Workload};
 use crate::aging::Start;
-use crate::error::Context;
+use crate::error::{Context, bail};
 use crate::interrupt;
 use crate::run_folder::Manifest;
 use crate::watch::Watch;
-use fsage_durable::{FolderLock, remove_folder};
+use fsage_durable::{FolderLock, LockError, remove_folder};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -61,7 +61,8 @@ pub fn run_folder(experiment: &Path, id: &str) -> PathBuf {
     experiment.join(FOLDER).join(id)
 }
 
-fn mark_path(experiment: &Path, id: &str) -> PathBuf {
+/// How far a cell came, beside its run.
+pub(super) fn mark_path(experiment: &Path, id: &str) -> PathBuf {
     experiment.join(FOLDER).join(format!("{id}.json"))
 }
 
@@ -79,6 +80,7 @@ pub fn standing(
         seed: of.seed,
         repetition: cell.repetition,
         target: cell.spec.to_string(),
+        parameters: cell.parameters.clone(),
         run: run_of(&cell.id),
         state: State::Missing,
         error: None,
@@ -113,12 +115,13 @@ fn mark(experiment: &Path, id: &str) -> Option<Mark> {
 /// What a cell is made of.
 fn made_of(plan: &Plan, cell: &CellPlan, workload: &str) -> crate::Result<MadeOf> {
     let seed = plan.workloads[cell.workload].seed.unwrap_or(1);
-    let bench = plan.bench.as_ref().map(|bench| Bench::new(bench, seed));
+    let way = &plan.ways[cell.way];
+    let bench = way.bench.as_ref().map(|bench| Bench::new(bench, seed));
     Ok(MadeOf::of(
         workload.to_owned(),
         std::slice::from_ref(&cell.spec),
         cell.repetition,
-        &plan.age,
+        &way.age,
         bench.transpose()?,
     ))
 }
@@ -134,8 +137,22 @@ pub struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Runs a cell if it is not done.
+    /// Runs a cell if it is not done. One whose workload could not be made has failed.
     pub fn run(
+        &self,
+        cell: &CellPlan,
+        workload: &Readied,
+        threads: Option<usize>,
+        ui: &dyn Watch,
+    ) -> crate::Result<Outcome> {
+        match workload {
+            Some(Ok(workload)) => self.run_with(cell, workload, threads, ui),
+            Some(Err(error)) => self.failed(cell, error, None),
+            None => bail!("{}: its workload was not made", cell.id),
+        }
+    }
+
+    fn run_with(
         &self,
         cell: &CellPlan,
         workload: &Workload,
@@ -185,12 +202,14 @@ impl Place<'_> {
                 Ok(Outcome::Done)
             }
             Err(_) if interrupt::go_on().is_err() => Ok(Outcome::Interrupted),
+            // Somebody else is at it: what becomes of it is his to say.
+            Err(error) if is_taken(&error) => Err(error),
             Err(error) => self.failed(cell, &error, Some(made_of)),
         }
     }
 
     /// Keeps why a cell failed.
-    pub fn failed(
+    fn failed(
         &self,
         cell: &CellPlan,
         error: &crate::Error,
@@ -211,6 +230,13 @@ impl Place<'_> {
     fn write(&self, cell: &CellPlan, mark: &Mark) -> crate::Result<()> {
         write_json(&mark_path(self.folder, &cell.id), mark)
     }
+}
+
+/// Whether another process works on the run.
+fn is_taken(error: &crate::Error) -> bool {
+    error
+        .chain()
+        .any(|cause| matches!(cause.downcast_ref(), Some(LockError::Held { .. })))
 }
 
 /// Removes what there is of a cell: a mark without a run says nothing.

@@ -1,14 +1,17 @@
 //! The experiment file: what may stand in it, and where something wrong stands.
 
+use super::template::{Filling, TableTemplate};
+use super::vary::Sample;
 use crate::aging;
 use crate::benching;
 use crate::error::error;
 use crate::generate::Source;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::Range;
-use toml::Spanned;
+use toml::{Spanned, Table};
 
 /// The file as it stands.
 #[derive(Debug, Deserialize)]
@@ -20,26 +23,38 @@ pub struct File {
     #[serde(default)]
     pub summary: String,
     /// Seeds of the workloads that are drawn at random.
-    pub seeds: Option<Spanned<Vec<u64>>>,
+    pub seeds: Option<Spanned<toml::Value>>,
     /// How often a cell of a real file system is run; models give the same every time.
     pub repetitions: Option<Spanned<u32>>,
     /// What is aged, with gaps for the values of the matrix.
     pub targets: Spanned<Vec<Spanned<String>>>,
-    /// Values of the gaps.
+    /// Values of the gaps: lists, or ranges.
     #[serde(default)]
-    pub matrix: BTreeMap<Spanned<String>, Vec<toml::Value>>,
-    /// The workloads.
+    pub matrix: BTreeMap<Spanned<String>, toml::Value>,
+    /// Gaps whose values are drawn together.
+    pub sample: Option<Spanned<Sample>>,
+    /// The workloads, with gaps.
     #[serde(default)]
-    pub workload: Vec<Spanned<Workload>>,
-    /// How they are aged.
-    pub age: Option<Spanned<aging::Options>>,
-    /// What is benchmarked; without it nothing is.
-    pub bench: Option<Spanned<benching::Options>>,
+    pub workload: Vec<Spanned<Table>>,
+    /// How they are aged, with gaps.
+    pub age: Option<Spanned<Table>>,
+    /// What is benchmarked, with gaps; without it nothing is.
+    pub bench: Option<Spanned<Table>>,
     /// What must hold; without it nothing is checked.
     pub check: Option<Check>,
     /// The report.
     #[serde(default)]
     pub report: Report,
+}
+
+/// The tables that may have gaps, as they are without: for what only the parser of the file can say of them.
+#[derive(Debug, Deserialize)]
+#[allow(dead_code)]
+struct WithoutGaps {
+    #[serde(default)]
+    workload: Vec<Workload>,
+    age: Option<aging::Options>,
+    bench: Option<benching::Options>,
 }
 
 /// A workload: a file, a preset or a source of `fsage generate`, as `{ git = { repo = ".", clones = 20 } }`.
@@ -102,12 +117,37 @@ impl Text<'_> {
     /// # Errors
     /// No TOML, or no experiment; the message names the line.
     pub fn parse(&self) -> crate::Result<File> {
-        toml::from_str(self.text).map_err(|error| {
-            let what = error.message().replace('\n', "; ");
-            self.wrong(
-                &error.span().unwrap_or(0..0),
-                format!("{what}; `fsage run --show policies` prints an example"),
-            )
+        toml::from_str(self.text).map_err(|error| self.refused(&error))
+    }
+
+    fn refused(&self, error: &toml::de::Error) -> crate::Error {
+        let what = error.message().replace('\n', "; ");
+        self.wrong(
+            &error.span().unwrap_or(0..0),
+            format!("{what}; `fsage run --show policies` prints an example"),
+        )
+    }
+
+    /// What a table stands for with its gaps filled.
+    ///
+    /// # Errors
+    /// A field is not known, or takes something else.
+    pub fn filled<T: DeserializeOwned>(
+        &self,
+        table: &TableTemplate,
+        at: &Range<usize>,
+        filling: &Filling<'_>,
+    ) -> crate::Result<T> {
+        table.filled(filling).map_err(|why| {
+            // The parser says on which line of the table it is.
+            let exact = table
+                .gaps()
+                .is_empty()
+                .then(|| toml::from_str::<WithoutGaps>(self.text).err());
+            match exact.flatten() {
+                Some(error) => self.refused(&error),
+                None => self.wrong(at, why),
+            }
         })
     }
 

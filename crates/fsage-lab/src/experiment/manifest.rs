@@ -7,6 +7,7 @@
 //! EXP/cells/<id>/         the run of a cell, with one target: an ordinary run
 //! EXP/cells/<id>.json     how far this cell came, and what it was made of
 //! EXP/rules.toml          what must hold, where something is checked
+//! EXP/results.parquet     what came out at the end of each cell; days.parquet, bench.parquet, means.parquet beside it
 //! EXP/report.html         the report of all cells
 //! ```
 //!
@@ -16,6 +17,8 @@ use super::cells;
 use crate::error::{Context, bail};
 use crate::run_folder::inside;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
 /// The copy of the experiment file.
@@ -64,6 +67,9 @@ pub struct Cell {
     pub repetition: u32,
     /// Specification of its target.
     pub target: String,
+    /// Values of what the experiment varies, by name: of this cell those that it depends on.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, Value>,
     /// Folder of its run, from the folder of the experiment.
     pub run: String,
     /// How far it came.
@@ -103,6 +109,11 @@ impl Manifest {
     /// Whether a folder is that of an experiment.
     pub fn is_experiment(folder: &Path) -> bool {
         folder.join(MANIFEST).is_file()
+    }
+
+    /// Whether no cell has still to be run.
+    pub fn is_over(&self) -> bool {
+        self.cells.iter().all(|cell| cell.state != State::Missing)
     }
 
     /// Reads the manifest of an experiment.

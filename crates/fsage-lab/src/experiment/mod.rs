@@ -6,17 +6,25 @@
 mod at_work;
 mod cells;
 mod file;
+mod home;
+pub mod job_array;
 pub mod manifest;
-mod matrix;
 mod plan;
 mod results;
+mod status;
 mod steps;
+pub mod tables;
+mod template;
+mod vary;
 mod verdict;
 mod workloads;
 
+pub use at_work::AtWork;
 pub use file::Text;
+pub use home::{Home, text};
 pub use plan::Plan;
 pub use results::{Row, print_table as print_results, rows};
+pub use status::Status;
 pub use steps::{Bench, MadeOf, Steps};
 pub use verdict::{Verdict, print_table as print_verdict};
 
@@ -25,10 +33,9 @@ use crate::interrupt;
 use crate::run_folder::way;
 use crate::watch::Progress;
 use crate::watch::{Unwatched, Watch};
-use at_work::AtWork;
 use cells::{Outcome, Place};
 use fsage_durable::{FileError, TemporaryFolder, make_folders};
-use manifest::{Manifest, State};
+use manifest::Manifest;
 use plan::CellPlan;
 use std::collections::HashSet;
 use std::fs;
@@ -36,7 +43,8 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use workloads::Workload;
+use std::time::{Duration, Instant};
+use workloads::Readied;
 
 /// The rules that the experiment must keep to, in its folder.
 const RULES: &str = "rules.toml";
@@ -80,12 +88,14 @@ impl FromStr for Shard {
 }
 
 /// How to run an experiment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Cells of models that run at the same time; none for one a core.
     pub threads: Option<usize>,
     /// Only these cells.
     pub shard: Option<Shard>,
+    /// No cell begins after so long; what is left goes on with the next run.
+    pub budget: Option<Duration>,
 }
 
 impl Options {
@@ -110,8 +120,7 @@ pub struct Ran {
 impl Ran {
     /// Whether there is something to report: a share of the cells is not until the last one is there.
     pub fn is_over(&self) -> bool {
-        let mut cells = self.manifest.cells.iter();
-        cells.all(|cell| cell.state != State::Missing)
+        self.manifest.is_over()
     }
 }
 
@@ -147,6 +156,9 @@ pub fn run(plan: &Plan, folder: &Path, options: &Options, ui: &dyn Watch) -> cra
     manifest.write(folder)?;
     let outcomes = ran?;
     interrupt::go_on().context("stopped; the same command goes on")?;
+    if manifest.is_over() {
+        tables::write(folder, &manifest)?;
+    }
     let failed = outcomes.iter().filter_map(|outcome| match outcome {
         Outcome::Failed(status) => Some(*status),
         _ => None,
@@ -162,8 +174,64 @@ pub fn run(plan: &Plan, folder: &Path, options: &Options, ui: &dyn Watch) -> cra
     })
 }
 
-/// Makes the folder of an experiment, or finds it, and locks it.
-fn begin(plan: &Plan, folder: &Path, shard: Option<Shard>) -> crate::Result<AtWork> {
+/// Makes a workload of an experiment that was [begun](begin), if it is not there: for cells that are run by others.
+///
+/// # Errors
+/// There is none of that name and seed; it cannot be made; an interrupt.
+pub fn make_workload(plan: &Plan, folder: &Path, label: &str, ui: &dyn Watch) -> crate::Result<()> {
+    let mut workloads = plan.workloads.iter();
+    let workload = workloads.find(|workload| workload.label() == label);
+    let workload =
+        workload.with_context(|| format!("{}: no workload is called {label}", plan.name))?;
+    workloads::ready(workload, folder, ui).map(drop)
+}
+
+/// Runs one cell of an experiment that was begun, if it is not done; how it ended. Whoever runs cells, be it processes or
+/// machines beside each other, calls this: a cell that another one is at is an error, and nothing is written.
+///
+/// # Errors
+/// There is no such cell; another process is at it; the system refused something; an interrupt. A cell that fails is no
+/// error: it is kept why.
+pub fn run_cell(
+    plan: &Plan,
+    folder: &Path,
+    id: &str,
+    ui: &dyn Watch,
+) -> crate::Result<&'static str> {
+    let cell = plan.cells.iter().find(|cell| cell.id == id);
+    let cell = cell.with_context(|| format!("{}: no cell is called {id}", plan.name))?;
+    let say = |line: &str| ui.note(line);
+    let place = Place {
+        plan,
+        folder,
+        say: &say,
+    };
+    let workload = workloads::ready(&plan.workloads[cell.workload], folder, ui);
+    interrupt::go_on()?;
+    Ok(match place.run(cell, &Some(workload), Some(1), ui)? {
+        Outcome::Skipped => "skipped",
+        Outcome::Done => "done",
+        Outcome::Failed(_) => "failed",
+        Outcome::Interrupted => bail!("{id}: stopped; it goes on when it is run again"),
+    })
+}
+
+/// Writes the manifest of what is there, and the tables of all complete cells.
+///
+/// # Errors
+/// Results of a cell cannot be read; something cannot be written; an interrupt.
+pub fn finish(plan: &Plan, folder: &Path) -> crate::Result<Manifest> {
+    let manifest = manifest(plan, folder, &[])?;
+    manifest.write(folder)?;
+    tables::write(folder, &manifest)?;
+    Ok(manifest)
+}
+
+/// Makes the folder of an experiment, or finds it, and locks it for this process, or for a shard.
+///
+/// # Errors
+/// Another process is at work on it; the folder holds another experiment, or something else.
+pub fn begin(plan: &Plan, folder: &Path, shard: Option<Shard>) -> crate::Result<AtWork> {
     if folder.symlink_metadata().is_err() {
         if let Some(parent) = folder.parent() {
             make_folders(parent)?;
@@ -224,21 +292,11 @@ fn manifest(plan: &Plan, folder: &Path, hashes: &[Option<&str>]) -> crate::Resul
         paths_from: way(folder, &std::env::current_dir()?)?
             .to_string_lossy()
             .into_owned(),
-        suites: match &plan.bench {
-            Some(bench) => bench
-                .suites()?
-                .iter()
-                .map(|s| s.name().to_owned())
-                .collect(),
-            None => Vec::new(),
-        },
+        suites: plan.suites()?,
         rules: plan.check.as_ref().map(|_| RULES.to_owned()),
         cells: cells.collect::<crate::Result<_>>()?,
     })
 }
-
-/// A workload, or why there is none.
-type Readied = Option<crate::Result<Workload>>;
 
 /// The workloads of these cells, by their place in the plan. One that cannot be made is no reason to stop.
 fn workloads(
@@ -269,7 +327,16 @@ fn run_cells(
     let (real, models): (Vec<&CellPlan>, Vec<&CellPlan>) =
         cells.iter().partition(|cell| cell.is_real);
     let bar = ui.bar_count(Some(models.len() as u64), "cells");
-    let mut outcomes = run_models(plan, &models, workloads, folder, options, &*bar);
+    let until = options.budget.map(|budget| Instant::now() + budget);
+    let mut outcomes = run_models(
+        plan,
+        &models,
+        workloads,
+        folder,
+        options.threads,
+        until,
+        &*bar,
+    );
     drop(bar);
     let say = |line: &str| ui.note(line);
     let place = Place {
@@ -278,11 +345,12 @@ fn run_cells(
         say: &say,
     };
     for (i, cell) in real.iter().enumerate() {
-        if outcomes.is_err() || interrupt::go_on().is_err() {
+        let is_over = until.is_some_and(|until| Instant::now() >= until);
+        if outcomes.is_err() || is_over || interrupt::go_on().is_err() {
             break;
         }
         say(&format!("cell {} of {}: {}", i + 1, real.len(), cell.id));
-        let outcome = run_cell(&place, cell, workloads, options.threads, ui);
+        let outcome = place.run(cell, &workloads[cell.workload], options.threads, ui);
         outcomes = outcomes.and_then(|mut all| {
             all.push(outcome?);
             Ok(all)
@@ -297,11 +365,12 @@ fn run_models(
     cells: &[&CellPlan],
     workloads: &[Readied],
     folder: &Path,
-    options: &Options,
+    threads: Option<usize>,
+    until: Option<Instant>,
     bar: &dyn Progress,
 ) -> crate::Result<Vec<Outcome>> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = options.threads.unwrap_or(cores).min(cells.len());
+    let threads = threads.unwrap_or(cores).min(cells.len());
     let say = |line: &str| bar.note(line);
     let place = Place {
         plan,
@@ -309,14 +378,16 @@ fn run_models(
         say: &say,
     };
     let next = AtomicUsize::new(0);
+    let is_time = || until.is_none_or(|until| Instant::now() < until);
     let outcomes = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                while let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed))
+                while is_time()
                     && interrupt::go_on().is_ok()
+                    && let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed))
                 {
-                    let outcome = run_cell(&place, cell, workloads, Some(1), &Unwatched);
+                    let outcome = place.run(cell, &workloads[cell.workload], Some(1), &Unwatched);
                     bar.inc(1);
                     outcomes
                         .lock()
@@ -330,18 +401,4 @@ fn run_models(
         .into_inner()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     outcomes.into_iter().collect()
-}
-
-fn run_cell(
-    place: &Place<'_>,
-    cell: &CellPlan,
-    workloads: &[Readied],
-    threads: Option<usize>,
-    ui: &dyn Watch,
-) -> crate::Result<Outcome> {
-    match &workloads[cell.workload] {
-        Some(Ok(workload)) => place.run(cell, workload, threads, ui),
-        Some(Err(error)) => place.failed(cell, error, None),
-        None => bail!("{}: its workload was not made", cell.id),
-    }
 }

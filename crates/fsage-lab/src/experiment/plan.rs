@@ -1,7 +1,8 @@
 //! What an experiment file leads to: workloads, and a cell for each of them on each target.
 
 use super::file::{self, File, Text};
-use super::matrix::{Matrix, Template};
+use super::template::{TableTemplate, Template};
+use super::vary::{self, Axes, Choice};
 use crate::aging;
 use crate::benching;
 use crate::check::{self, Rules};
@@ -10,10 +11,11 @@ use crate::interrupt;
 use fsage_core::size;
 use fsage_input::TEXT_BYTES;
 use fsage_target::{Target, TargetSpec};
-use std::collections::{BTreeSet, HashSet};
+use serde::de::DeserializeOwned;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use toml::Spanned;
+use toml::{Spanned, Table};
 
 /// The longest name of an experiment or of a workload: it becomes part of names of files.
 const MAX_NAME: usize = 60;
@@ -33,20 +35,31 @@ pub struct Plan {
     pub workloads: Vec<WorkloadPlan>,
     /// The cells: by workload, target, repetition.
     pub cells: Vec<CellPlan>,
-    /// How workloads are aged.
-    pub age: aging::Options,
-    /// What is benchmarked.
-    pub bench: Option<benching::Options>,
+    /// How cells are aged and benchmarked; of one kind where nothing of that is varied.
+    pub ways: Vec<Way>,
     /// What must hold.
     pub check: Option<CheckPlan>,
     /// Whether a report is written.
     pub writes_report: bool,
 }
 
+/// How a cell is aged and benchmarked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// How it is aged.
+    pub age: aging::Options,
+    /// What is benchmarked.
+    pub bench: Option<benching::Options>,
+}
+
 /// A workload with a seed.
 pub struct WorkloadPlan {
     /// Its name, which it shares with those of other seeds.
     pub name: String,
+    /// Points of what is varied that it depends on.
+    choice: Choice,
+    /// Names of these values.
+    gaps: Vec<String>,
     /// Its seed; none where it draws nothing.
     pub seed: Option<u64>,
     /// What it is made of.
@@ -73,6 +86,10 @@ pub struct CellPlan {
     pub is_real: bool,
     /// Which repetition it is, from 1.
     pub repetition: u32,
+    /// How it is aged and benchmarked, by its place in [`Plan::ways`].
+    pub way: usize,
+    /// Values of what is varied that it depends on, by name.
+    pub parameters: BTreeMap<String, serde_json::Value>,
 }
 
 /// What must hold.
@@ -107,13 +124,6 @@ impl Plan {
             text,
         };
         let file = source.parse()?;
-        let age = file
-            .age
-            .as_ref()
-            .map_or_else(aging::Options::default, |age| *age.get_ref());
-        if let (Err(why), Some(table)) = (age.check(), &file.age) {
-            return Err(source.wrong(&table.span(), why));
-        }
         let name = match &file.name {
             Some(name) => {
                 fits_file_names(name.get_ref()).map_err(|why| source.wrong(&name.span(), &why))?;
@@ -121,13 +131,9 @@ impl Plan {
             }
             None => fitted(default_name),
         };
-        let workloads = workloads(&source, &file)?;
-        let targets = targets(&source, &file)?;
-        let cells = cells(&source, &file, &workloads, &targets)?;
-        if let Some(bench) = &file.bench {
-            let sound = bench.get_ref().check();
-            sound.map_err(|error| source.wrong(&bench.span(), format!("{error:#}")))?;
-        }
+        let axes = axes(&source, &file)?;
+        let workloads = workloads(&source, &file, &axes)?;
+        let (cells, ways) = cells(&source, &file, &axes, &workloads)?;
         let check = file.check.map(|check| check_plan(&source, check));
         Ok(Plan {
             name,
@@ -135,11 +141,28 @@ impl Plan {
             text: text.to_owned(),
             workloads,
             cells,
-            bench: file.bench.map(Spanned::into_inner),
+            ways,
             check: check.transpose()?,
-            age,
             writes_report: file.report.write,
         })
+    }
+
+    /// Suites of benchmarks of any cell, by name.
+    ///
+    /// # Errors
+    /// There is no such suite.
+    pub fn suites(&self) -> crate::Result<Vec<String>> {
+        let mut names: Vec<String> = Vec::new();
+        for bench in self.ways.iter().filter_map(|way| way.bench.as_ref()) {
+            let suites = bench.suites()?;
+            let suites = suites.iter().map(|suite| suite.name().to_owned());
+            names.extend(
+                suites
+                    .filter(|suite| !names.contains(suite))
+                    .collect::<Vec<String>>(),
+            );
+        }
+        Ok(names)
     }
 }
 
@@ -162,77 +185,186 @@ fn fitted(name: &str) -> String {
     fitted.collect()
 }
 
-fn workloads(source: &Text<'_>, file: &File) -> crate::Result<Vec<WorkloadPlan>> {
+/// What the file varies.
+fn axes(source: &Text<'_>, file: &File) -> crate::Result<Axes> {
+    let mut axes = Axes::default();
+    for (name, given) in &file.matrix {
+        let values = vary::values(given).map_err(|why| {
+            let what = format!("matrix: {}: {why}", name.get_ref());
+            source.wrong(&name.span(), what)
+        })?;
+        axes.push_list(name.get_ref(), values);
+    }
+    if let Some(sample) = &file.sample {
+        let wrong = |why: String| source.wrong(&sample.span(), format!("sample: {why}"));
+        let points = sample.get_ref().drawn().map_err(wrong)?;
+        if let Some(twice) = sample
+            .get_ref()
+            .of
+            .keys()
+            .find(|name| file.matrix.contains_key(name.as_str()))
+        {
+            return Err(wrong(format!("`{twice}` is in [matrix] too")));
+        }
+        axes.push_points(points);
+    }
+    Ok(axes)
+}
+
+/// That every gap has values.
+fn known(gaps: &[&str], axes: &Axes) -> Result<(), String> {
+    let Some(unknown) = gaps
+        .iter()
+        .find(|gap| !axes.names().any(|name| name == **gap))
+    else {
+        return Ok(());
+    };
+    let known: Vec<&str> = axes.names().collect();
+    let known = if known.is_empty() {
+        "none".to_owned()
+    } else {
+        known.join(", ")
+    };
+    Err(format!("[matrix] has no list `{unknown}`; it has {known}"))
+}
+
+/// The values of gaps that are known to have some.
+fn filling<'a>(axes: &'a Axes, choice: &'a Choice) -> impl Fn(&str) -> &'a toml::Value + 'a {
+    move |gap| axes.value(choice, gap).expect("a value of every gap")
+}
+
+/// A table of the file with its gaps.
+struct Gapped {
+    table: TableTemplate,
+    gaps: Vec<String>,
+    span: Range<usize>,
+}
+
+impl Gapped {
+    fn new(source: &Text<'_>, table: &Spanned<Table>, axes: &Axes) -> crate::Result<Gapped> {
+        let span = table.span();
+        let checked = TableTemplate::new(table.get_ref().clone()).and_then(|table| {
+            let gaps = table.gaps();
+            known(&gaps.iter().map(String::as_str).collect::<Vec<_>>(), axes)?;
+            Ok((table, gaps))
+        });
+        let (table, gaps) = checked.map_err(|why| source.wrong(&span, why))?;
+        Ok(Gapped { table, gaps, span })
+    }
+
+    fn gaps(&self) -> impl Iterator<Item = &str> {
+        self.gaps.iter().map(String::as_str)
+    }
+
+    fn filled<T: DeserializeOwned>(
+        &self,
+        source: &Text<'_>,
+        axes: &Axes,
+        choice: &Choice,
+    ) -> crate::Result<T> {
+        source.filled(&self.table, &self.span, &filling(axes, choice))
+    }
+}
+
+/// `-u50-c7`: what tells one of several from the others, in letters of file names.
+fn suffix<'a>(gaps: impl Iterator<Item = &'a str>, axes: &Axes, choice: &Choice) -> String {
+    let parts =
+        gaps.map(|gap| format!("-{gap}{}", fitted(&vary::text(filling(axes, choice)(gap)))));
+    parts.collect()
+}
+
+fn seeds(source: &Text<'_>, file: &File) -> crate::Result<Vec<u64>> {
+    let Some(given) = &file.seeds else {
+        return Ok(vec![1]);
+    };
+    let wrong = || source.wrong(&given.span(), "seeds: expected numbers, each once");
+    let values = vary::values(given.get_ref()).map_err(|_| wrong())?;
+    let seeds = values
+        .iter()
+        .map(|value| u64::try_from(value.as_integer()?).ok());
+    let seeds: Vec<u64> = seeds.collect::<Option<_>>().ok_or_else(wrong)?;
+    let distinct: BTreeSet<u64> = seeds.iter().copied().collect();
+    if distinct.len() < seeds.len() {
+        return Err(wrong());
+    }
+    Ok(seeds)
+}
+
+fn workloads(source: &Text<'_>, file: &File, axes: &Axes) -> crate::Result<Vec<WorkloadPlan>> {
     if file.workload.is_empty() {
         return Err(source.wrong(
             &(0..0),
             "no workload; expected a table [[workload]] with `preset`, `file` or `generate`",
         ));
     }
-    let seeds = match &file.seeds {
-        Some(seeds) => {
-            let distinct: BTreeSet<u64> = seeds.get_ref().iter().copied().collect();
-            if distinct.is_empty() || distinct.len() < seeds.get_ref().len() {
-                return Err(source.wrong(&seeds.span(), "seeds: expected numbers, each once"));
-            }
-            seeds.get_ref().clone()
-        }
-        None => vec![1],
-    };
+    let seeds = seeds(source, file)?;
     let mut workloads: Vec<WorkloadPlan> = Vec::new();
     let (mut names, mut labels) = (HashSet::new(), HashSet::new());
     for table in &file.workload {
-        interrupt::go_on()?;
-        let wrong = |what: String| source.wrong(&table.span(), &what);
-        let workload = table.get_ref();
-        let (default_name, recipe, is_drawn) = recipe(workload).map_err(wrong)?;
-        let name = workload
-            .name
-            .clone()
-            .unwrap_or_else(|| fitted(&default_name));
-        fits_file_names(&name).map_err(wrong)?;
-        if !names.insert(name.clone()) {
-            return Err(wrong(format!(
-                "two workloads are called `{name}`; give this one a `name` of its own"
-            )));
-        }
-        if workload.seed.is_some() && !is_drawn {
-            return Err(wrong(format!(
-                "seed: nothing of `{name}` is drawn at random by a seed that could be given here"
-            )));
-        }
-        let seeds = match workload.seed {
-            Some(seed) => vec![Some(seed)],
-            None if is_drawn => seeds.iter().copied().map(Some).collect(),
-            None => vec![None],
-        };
-        too_many(workloads.len() as u64 + seeds.len() as u64)
-            .map_err(|why| source.wrong(&table.span(), &why))?;
-        for (i, seed) in seeds.into_iter().enumerate() {
-            let recipe = match (&recipe, seed) {
-                (Recipe::File(path), _) => Recipe::File(path.clone()),
-                (Recipe::Make(source), seed) => {
-                    let mut source = source.clone();
-                    if let (Some(of_source), Some(_)) = (source.seed(), seed) {
-                        *of_source = seed;
-                    }
-                    Recipe::Make(source)
-                }
+        let table = Gapped::new(source, table, axes)?;
+        let wrong = |what: String| source.wrong(&table.span, &what);
+        too_many(axes.count(table.gaps(), &Choice::new())).map_err(wrong)?;
+        let named = table.table.has_gap_in("name");
+        for choice in axes.choices(table.gaps(), &Choice::new()) {
+            interrupt::go_on()?;
+            let workload: file::Workload = table.filled(source, axes, &choice)?;
+            let (default_name, recipe, is_drawn) = recipe(&workload).map_err(wrong)?;
+            let own_name = workload.name.clone();
+            let name = own_name.unwrap_or_else(|| fitted(&default_name));
+            // A name with gaps says itself which of several it is.
+            let name = if named {
+                name
+            } else {
+                format!("{name}{}", suffix(table.gaps(), axes, &choice))
             };
-            // What is right with one seed is right with another.
-            if let (Recipe::Make(source), 0) = (&recipe, i) {
-                let checked = source.check().and_then(|()| source.writes_nothing_else());
-                checked.map_err(|error| wrong(format!("{error:#}")))?;
-            }
-            let name = name.clone();
-            let new = WorkloadPlan { name, seed, recipe };
-            if !labels.insert(new.label()) {
+            fits_file_names(&name).map_err(wrong)?;
+            if !names.insert(name.clone()) {
                 return Err(wrong(format!(
-                    "`{}` is the name of another workload with its seed; give this one a `name` of its own",
-                    new.label()
+                    "two workloads are called `{name}`; give this one a `name` of its own"
                 )));
             }
-            workloads.push(new);
+            if workload.seed.is_some() && !is_drawn {
+                return Err(wrong(format!(
+                    "seed: nothing of `{name}` is drawn at random by a seed that could be given here"
+                )));
+            }
+            let seeds = match workload.seed {
+                Some(seed) => vec![Some(seed)],
+                None if is_drawn => seeds.iter().copied().map(Some).collect(),
+                None => vec![None],
+            };
+            too_many(workloads.len() as u64 + seeds.len() as u64).map_err(wrong)?;
+            for (i, seed) in seeds.into_iter().enumerate() {
+                let recipe = match (&recipe, seed) {
+                    (Recipe::File(path), _) => Recipe::File(path.clone()),
+                    (Recipe::Make(source), seed) => {
+                        let mut source = source.clone();
+                        if let (Some(of_source), Some(_)) = (source.seed(), seed) {
+                            *of_source = seed;
+                        }
+                        Recipe::Make(source)
+                    }
+                };
+                // What is right with one seed is right with another.
+                if let (Recipe::Make(source), 0) = (&recipe, i) {
+                    let checked = source.check().and_then(|()| source.writes_nothing_else());
+                    checked.map_err(|error| wrong(format!("{error:#}")))?;
+                }
+                let new = WorkloadPlan {
+                    name: name.clone(),
+                    choice: choice.clone(),
+                    gaps: table.gaps.clone(),
+                    seed,
+                    recipe,
+                };
+                if !labels.insert(new.label()) {
+                    return Err(wrong(format!(
+                        "`{}` is the name of another workload with its seed; give this one a `name` of its own",
+                        new.label()
+                    )));
+                }
+                workloads.push(new);
+            }
         }
     }
     Ok(workloads)
@@ -284,65 +416,34 @@ fn recipe(workload: &file::Workload) -> Result<(String, Recipe, bool), String> {
     }
 }
 
-/// A target, where it stands in the file, and whether it is real.
+/// A target with gaps, and where it stands in the file.
 struct TargetPlan {
-    spec: TargetSpec,
-    is_real: bool,
+    text: String,
+    template: Template,
     span: Range<usize>,
 }
 
-fn targets(source: &Text<'_>, file: &File) -> crate::Result<Vec<TargetPlan>> {
-    let matrix = matrix(source, file)?;
-    let mut used = BTreeSet::new();
-    let mut targets: Vec<TargetPlan> = Vec::new();
-    let mut folders = HashSet::new();
-    for given in file.targets.get_ref() {
-        let wrong = |what: String| source.wrong(&given.span(), &what);
-        let template = Template::parse(given.get_ref())
-            .map_err(|why| wrong(format!("target `{}`: {why}", given.get_ref())))?;
-        for gap in template.gaps() {
-            if !matrix.contains_key(gap) {
-                let known: Vec<&str> = matrix.keys().map(String::as_str).collect();
-                return Err(wrong(format!(
-                    "target `{}`: [matrix] has no list `{gap}`; it has {}",
-                    given.get_ref(),
-                    if known.is_empty() {
-                        "none".to_owned()
-                    } else {
-                        known.join(", ")
-                    }
-                )));
-            }
-            used.insert(gap.to_owned());
-        }
-        too_many(template.count(&matrix).saturating_add(targets.len() as u64)).map_err(wrong)?;
-        for text in template.expand(&matrix) {
-            interrupt::go_on()?;
-            let (spec, is_real) = checked(&text).map_err(|error| wrong(format!("{error:#}")))?;
-            if !folders.insert(spec.folder()) {
-                return Err(wrong(format!("target `{spec}` is named twice")));
-            }
-            let span = given.span();
-            targets.push(TargetPlan {
-                spec,
-                is_real,
-                span,
-            });
-        }
-    }
+fn targets(source: &Text<'_>, file: &File, axes: &Axes) -> crate::Result<Vec<TargetPlan>> {
+    let targets = file.targets.get_ref().iter().map(|given| {
+        let text = given.get_ref().clone();
+        let template = Template::parse(&text).and_then(|template| {
+            known(&template.gaps(), axes)?;
+            Ok(template)
+        });
+        let wrong = |why| source.wrong(&given.span(), format!("target `{text}`: {why}"));
+        let template = template.map_err(wrong)?;
+        let span = given.span();
+        Ok(TargetPlan {
+            text,
+            template,
+            span,
+        })
+    });
+    let targets = targets.collect::<crate::Result<Vec<TargetPlan>>>()?;
     if targets.is_empty() {
         return Err(source.wrong(
             &file.targets.span(),
             "targets: expected at least one; `fsage age --help` tells what a target is",
-        ));
-    }
-    if let Some(unused) = file.matrix.keys().find(|key| !used.contains(key.get_ref())) {
-        return Err(source.wrong(
-            &unused.span(),
-            format!(
-                "matrix: no target has a gap for `{0}`; write {{{0}}} where its values go",
-                unused.get_ref()
-            ),
         ));
     }
     Ok(targets)
@@ -369,83 +470,208 @@ fn checked(text: &str) -> crate::Result<(TargetSpec, bool)> {
     Ok((spec, is_real))
 }
 
-fn matrix(source: &Text<'_>, file: &File) -> crate::Result<Matrix> {
-    let mut matrix = Matrix::new();
-    for (name, list) in &file.matrix {
-        let wrong = |what: &str| {
-            let what = format!("matrix: {}: {what}", name.get_ref());
-            source.wrong(&name.span(), &what)
-        };
-        let values = list.iter().map(|value| match value {
-            toml::Value::String(text) => Ok(text.clone()),
-            toml::Value::Integer(number) => Ok(number.to_string()),
-            toml::Value::Boolean(truth) => Ok(truth.to_string()),
-            _ => Err(wrong("expected texts, whole numbers, true and false")),
-        });
-        let values = values.collect::<crate::Result<Vec<String>>>()?;
-        if values.is_empty() {
-            return Err(wrong("expected at least one value"));
-        }
-        matrix.insert(name.get_ref().clone(), values);
-    }
-    Ok(matrix)
+/// The cells that a file leads to, while they are found.
+struct Cells<'a> {
+    source: &'a Text<'a>,
+    axes: &'a Axes,
+    /// By workload, target, way and repetition.
+    all: Vec<CellPlan>,
+    ways: Vec<Way>,
+    age: Option<Gapped>,
+    bench: Option<Gapped>,
+    /// Targets by their text, which were checked.
+    specs: HashMap<String, (TargetSpec, bool)>,
+    repetitions: u32,
 }
 
 fn cells(
     source: &Text<'_>,
     file: &File,
+    axes: &Axes,
     workloads: &[WorkloadPlan],
-    targets: &[TargetPlan],
-) -> crate::Result<Vec<CellPlan>> {
+) -> crate::Result<(Vec<CellPlan>, Vec<Way>)> {
     let repetitions = file.repetitions.as_ref().map_or(1, |n| *n.get_ref());
-    if let Some(given) = &file.repetitions {
-        if repetitions == 0 || repetitions > 1000 {
-            return Err(source.wrong(&given.span(), "repetitions: expected 1 to 1000"));
-        }
-        if targets.iter().all(|target| !target.is_real) {
-            let what = "repetitions are of real file systems; models give the same every time: vary `seeds`";
-            return Err(source.wrong(&given.span(), what));
+    if let Some(given) = &file.repetitions
+        && (repetitions == 0 || repetitions > 1000)
+    {
+        return Err(source.wrong(&given.span(), "repetitions: expected 1 to 1000"));
+    }
+    let gapped = |table: &Option<Spanned<Table>>| {
+        let table = table.as_ref().map(|table| Gapped::new(source, table, axes));
+        table.transpose()
+    };
+    let mut cells = Cells {
+        source,
+        axes,
+        all: Vec::new(),
+        ways: Vec::new(),
+        age: gapped(&file.age)?,
+        bench: gapped(&file.bench)?,
+        specs: HashMap::new(),
+        repetitions,
+    };
+    let targets = targets(source, file, axes)?;
+    cells.all_gaps_are_filled(file, &targets, workloads)?;
+    for (place, workload) in workloads.iter().enumerate() {
+        let mut folders = HashSet::new();
+        for target in &targets {
+            cells.of_target(place, workload, target, &mut folders)?;
         }
     }
-    let of_targets = targets
-        .iter()
-        .map(|target| u64::from(if target.is_real { repetitions } else { 1 }));
-    let count = of_targets
-        .sum::<u64>()
-        .saturating_mul(workloads.len() as u64);
-    too_many(count).map_err(|why| source.wrong(&file.targets.span(), &why))?;
-    let mut cells = Vec::new();
-    for (workload, of) in workloads.iter().enumerate() {
-        for target in targets {
-            let repetitions = if target.is_real { repetitions } else { 1 };
-            for repetition in 1..=repetitions {
-                let again = match repetitions {
-                    1 => String::new(),
-                    _ => format!("-r{repetition}"),
-                };
-                cells.push(CellPlan {
-                    id: format!("{}-{}{again}", of.label(), target.spec.folder()),
-                    workload,
-                    spec: target.spec.clone(),
-                    is_real: target.is_real,
-                    repetition,
-                });
-            }
-        }
+    if let Some(given) = &file.repetitions
+        && cells.all.iter().all(|cell| !cell.is_real)
+    {
+        let what =
+            "repetitions are of real file systems; models give the same every time: vary `seeds`";
+        return Err(source.wrong(&given.span(), what));
     }
-    for target in targets.iter().filter(|target| target.spec.kind == "dir") {
-        // No two targets are the same.
-        let times = workloads.len() as u64 * u64::from(repetitions);
+    for target in &targets {
+        let is_of =
+            |cell: &&CellPlan| cell.spec.kind == "dir" && cell.spec.to_string() == target.text;
+        let times = cells.all.iter().filter(is_of).count();
         if times > 1 {
             let what = format!(
                 "target `{}`: a directory can be aged once, and this experiment would age it {times} times; take \
                  loop: targets, or one workload, seed and repetition",
-                target.spec
+                target.text
             );
             return Err(source.wrong(&target.span, &what));
         }
     }
-    Ok(cells)
+    Ok((cells.all, cells.ways))
+}
+
+impl Cells<'_> {
+    /// That what is varied makes a difference.
+    fn all_gaps_are_filled(
+        &self,
+        file: &File,
+        targets: &[TargetPlan],
+        workloads: &[WorkloadPlan],
+    ) -> crate::Result<()> {
+        let of_targets = targets.iter().flat_map(|target| target.template.gaps());
+        let of_workloads = workloads
+            .iter()
+            .flat_map(|workload| workload.gaps.iter().map(String::as_str));
+        let used: HashSet<&str> = of_targets
+            .chain(of_workloads)
+            .chain(self.gaps_of_way())
+            .collect();
+        let Some(unused) = self.axes.names().find(|name| !used.contains(name)) else {
+            return Ok(());
+        };
+        let in_matrix = file
+            .matrix
+            .keys()
+            .find(|key| key.get_ref() == unused)
+            .map(Spanned::span);
+        let span = in_matrix.or_else(|| file.sample.as_ref().map(Spanned::span));
+        Err(self.source.wrong(
+            &span.unwrap_or(0..0),
+            format!(
+                "matrix: nothing has a gap for `{unused}`; write {{{unused}}} where its values go"
+            ),
+        ))
+    }
+
+    fn gaps_of_way(&self) -> impl Iterator<Item = &str> {
+        self.age.iter().chain(&self.bench).flat_map(Gapped::gaps)
+    }
+
+    fn of_target(
+        &mut self,
+        place: usize,
+        workload: &WorkloadPlan,
+        target: &TargetPlan,
+        folders: &mut HashSet<String>,
+    ) -> crate::Result<()> {
+        let (source, axes) = (self.source, self.axes);
+        let wrong = |what: String| source.wrong(&target.span, &what);
+        let gaps = target.template.gaps();
+        let count = axes.count(
+            gaps.iter().copied().chain(self.gaps_of_way()),
+            &workload.choice,
+        );
+        too_many(count.saturating_add(self.all.len() as u64)).map_err(wrong)?;
+        for choice in axes.choices(gaps.iter().copied(), &workload.choice) {
+            interrupt::go_on()?;
+            let text = target.template.text(&filling(axes, &choice));
+            let (spec, is_real) = match self.specs.get(&text) {
+                Some(known) => known.clone(),
+                None => {
+                    let found = checked(&text).map_err(|error| wrong(format!("{error:#}")))?;
+                    self.specs.insert(text, found.clone());
+                    found
+                }
+            };
+            if !folders.insert(spec.folder()) {
+                return Err(wrong(format!("target `{spec}` is named twice")));
+            }
+            let ways = axes.choices(self.gaps_of_way(), &choice);
+            let repetitions = if is_real { self.repetitions } else { 1 };
+            for choice in ways {
+                let way = self.way(&choice)?;
+                let own = suffix(self.gaps_of_way(), axes, &choice);
+                let names = workload
+                    .gaps
+                    .iter()
+                    .map(String::as_str)
+                    .chain(gaps.iter().copied());
+                let names = names.chain(self.gaps_of_way());
+                let parameters = names.map(|name| {
+                    let value = serde_json::to_value(filling(axes, &choice)(name));
+                    (name.to_owned(), value.unwrap_or_default())
+                });
+                let parameters: BTreeMap<String, serde_json::Value> = parameters.collect();
+                for repetition in 1..=repetitions {
+                    let again = match repetitions {
+                        1 => String::new(),
+                        _ => format!("-r{repetition}"),
+                    };
+                    self.all.push(CellPlan {
+                        id: format!("{}-{}{own}{again}", workload.label(), spec.folder()),
+                        workload: place,
+                        spec: spec.clone(),
+                        is_real,
+                        repetition,
+                        way,
+                        parameters: parameters.clone(),
+                    });
+                }
+            }
+            too_many(self.all.len() as u64).map_err(wrong)?;
+        }
+        Ok(())
+    }
+
+    /// How cells of a choice are aged and benchmarked.
+    fn way(&mut self, choice: &Choice) -> crate::Result<usize> {
+        if self.gaps_of_way().next().is_none() && !self.ways.is_empty() {
+            return Ok(0);
+        }
+        let filled = |table: &Gapped| table.filled(self.source, self.axes, choice);
+        let age = self.age.as_ref().map(filled).transpose()?;
+        let bench = self
+            .bench
+            .as_ref()
+            .map(|table| table.filled(self.source, self.axes, choice));
+        let way = Way {
+            age: age.unwrap_or_default(),
+            bench: bench.transpose()?,
+        };
+        if let Some(place) = self.ways.iter().position(|known| *known == way) {
+            return Ok(place);
+        }
+        if let (Err(why), Some(table)) = (way.age.check(), &self.age) {
+            return Err(self.source.wrong(&table.span, why));
+        }
+        if let (Some(bench), Some(table)) = (&way.bench, &self.bench) {
+            let sound = bench.check();
+            sound.map_err(|error| self.source.wrong(&table.span, format!("{error:#}")))?;
+        }
+        self.ways.push(way);
+        Ok(self.ways.len() - 1)
+    }
 }
 
 fn check_plan(source: &Text<'_>, check: file::Check) -> crate::Result<CheckPlan> {

@@ -20,6 +20,9 @@ pub struct Workload {
     pub blake3: String,
 }
 
+/// A workload, or why there is none; nothing where no cell needs it.
+pub type Readied = Option<crate::Result<Workload>>;
+
 /// What a workload was made of, beside it.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Made {

@@ -3,6 +3,7 @@
 use super::profile::{MOST_DAYS, MOST_PERCENT};
 use super::{Git, Nfsdump, Oplog, Output, Playback, Profile, Snapshots, Source, Strace};
 use crate::error::Context;
+use clap::error::ErrorKind;
 use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
 use fsage_core::size;
 use std::path::PathBuf;
@@ -182,14 +183,18 @@ impl ProfileCall {
 }
 
 /// The source that the words behind `fsage generate` name, without the output: `profile`, `home-1996`.
-#[cfg(test)]
 pub(super) fn source(words: &[String]) -> Result<Source, clap::Error> {
-    use clap::Args as _;
     let words = words.iter().map(String::as_str).chain(["-o", "-"]);
-    let command = Args::augment_args(Command::new("generate").no_binary_name(true));
+    let command = command().no_binary_name(true);
     let matches = command.try_get_matches_from(words)?;
     match Args::from_arg_matches(&matches)?.request() {
         Ok(Request::Make(source, _)) => Ok(source),
-        other => panic!("expected a source, found {other:?}"),
+        Ok(Request::Tell(_)) | Err(_) => Err(clap::Error::new(ErrorKind::MissingSubcommand)),
     }
+}
+
+/// `fsage generate`, with a verb a source.
+pub(super) fn command() -> Command {
+    use clap::Args as _;
+    Args::augment_args(Command::new("generate"))
 }

@@ -1,6 +1,7 @@
 //! Making a workload: from snapshots, a git history, traces, playback text or published statistics.
 
 mod call;
+mod described;
 mod git;
 mod nfsdump;
 mod oplog;
@@ -14,6 +15,7 @@ mod tally;
 mod trace;
 
 pub use call::{Args, Question, Request};
+pub use described::{DescribedOption, DescribedSource, described};
 pub use git::{Git, ViewName};
 pub use nfsdump::Nfsdump;
 pub use oplog::Oplog;
@@ -30,8 +32,9 @@ pub use tally::Tally;
 pub use trace::{TraceOptions, WindowName};
 
 use crate::Result;
-use crate::error::bail;
+use crate::error::{self, bail};
 use crate::watch::Watch;
+use fsage_core::{EventSource, WorkloadHeader};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -147,6 +150,28 @@ pub fn generate(source: &Source, output: &Output, ui: &dyn Watch) -> Result<Gene
         Source::Playback(source) => playback::run(source, output, ui),
         Source::Profile(source) => profile::run(source, output, ui),
     }
+}
+
+/// Writes a workload whose events come from elsewhere: from a table, or from a generator of one's own. A `header`
+/// stands instead of its own.
+///
+/// # Errors
+/// The source fails; the output is there, or cannot be written; an interrupt.
+pub fn from_events(
+    source: &mut dyn EventSource,
+    header: Option<WorkloadHeader>,
+    output: &Output,
+    ui: &dyn Watch,
+) -> Result<Generated> {
+    output.check([])?;
+    let header = header.unwrap_or_else(|| source.header().clone());
+    let ((), tally) = output::write(output, &header, ui, None, |sink| {
+        while let Some(event) = source.next_event().map_err(error::boxed)? {
+            sink.event(event).map_err(error::boxed)?;
+        }
+        Ok(())
+    })?;
+    Ok(Generated::new(Vec::new(), tally))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::watch::Watch;
 use fsage_core::{EventSink, WorkloadHeader};
 use fsage_data::create_workload;
 use fsage_durable::TemporaryFolder;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
 /// Where a workload goes.
@@ -120,6 +120,26 @@ impl Generated {
             published: Vec::new(),
             tally,
         }
+    }
+}
+
+impl Generated {
+    /// What is known of the workload in a file, as JSON.
+    pub fn to_json(&self, path: &Path) -> Value {
+        let facts: Map<String, Value> = self
+            .rows
+            .iter()
+            .map(|(_, _, key, value)| ((*key).to_owned(), value.clone()))
+            .collect();
+        let mut all = json!({
+            "workload": path.to_string_lossy(),
+            "summary": facts,
+            "counts": self.tally.to_json(),
+        });
+        for (_, key, published, generated) in &self.published {
+            all["published"][key] = json!({ "published": published, "generated": generated });
+        }
+        all
     }
 }
 

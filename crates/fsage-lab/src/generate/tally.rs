@@ -3,6 +3,7 @@
 use crate::watch::Progress;
 use fsage_core::{Event, EventSink, Origin, SinkError, TQuality, Verb};
 use fsage_data::{Share, WorkloadSummary};
+use serde_json::{Map, Value, json};
 
 /// Counts of a workload by operation, origin and quality of the times. `day` is not counted.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +31,20 @@ impl Tally {
             .chain(verbs)
             .chain(origins)
             .chain(qualities)
+    }
+
+    /// The same as JSON.
+    pub fn to_json(&self) -> Value {
+        let mut all = Map::new();
+        for (kind, name, count) in self.rows() {
+            let value = json!({ "operations": count.ops, "bytes": count.bytes });
+            if name.is_empty() {
+                all.insert(kind.into(), value);
+            } else {
+                all.entry(kind).or_insert_with(|| json!({}))[name] = value;
+            }
+        }
+        Value::Object(all)
     }
 }
 

@@ -33,7 +33,7 @@ use crate::run_folder::WorkloadFacts;
 use crate::watch::Watch;
 use fsage_durable::PartialFile;
 use fsage_report::charts::Published;
-use fsage_report::{Command, Fact, Report, Section, Target};
+use fsage_report::{Chart, Command, Exhibit, Fact, Report, Section, Target};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::Path;
 
@@ -73,6 +73,20 @@ pub fn write(
     file.write_all(page.as_bytes())
         .with_context(|| format!("{}: cannot write the report", to.display()))?;
     Ok(file.finish()?)
+}
+
+/// The charts of the page of a run or an experiment, from top to bottom.
+///
+/// # Errors
+/// It is no run and no experiment.
+pub fn charts(of: &Path, beside: Option<&dyn Beside>) -> crate::Result<Vec<Chart>> {
+    let sections = page(material(of)?, beside).sections.into_iter();
+    let exhibits = sections.flat_map(|section| section.exhibits);
+    let charts = exhibits.filter_map(|exhibit| match exhibit {
+        Exhibit::Chart(chart) => Some(chart),
+        Exhibit::Table(_) => None,
+    });
+    Ok(charts.collect())
 }
 
 fn material(of: &Path) -> crate::Result<Material> {

@@ -6,7 +6,7 @@ use crate::ui::{self, Ui};
 use anyhow::Context;
 use clap::{ValueEnum, ValueHint};
 use fsage_durable::PartialFile;
-use fsage_lab::check::{self, DEFAULT, Matching, Outcome, PRESETS, Rules};
+use fsage_lab::check::{self, Matching, Outcome, PRESETS, Rules};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -87,13 +87,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         .run
         .as_ref()
         .context("RUN is needed: the folder of a run")?;
-    let mut rules = match (&args.rules, &args.baseline) {
-        (Some(rules), _) => Rules::named(rules)?,
-        (None, Some(_)) => Rules::named(DEFAULT)?,
-        (None, None) => anyhow::bail!(
-            "nothing to check by: name rules with --rules FILE, a run to compare with by --baseline OLD, or both"
-        ),
-    };
+    let mut rules = Rules::given(args.rules.as_deref(), args.baseline.is_some())?;
     if let Some(matching) = args.matching {
         rules.matching = matching;
     }

@@ -4,7 +4,7 @@ use crate::summary;
 use crate::ui::{self, Ui};
 use fsage_lab::generate::{self, Generated, Question, Request, Tally};
 use fsage_workload::preset::{ALIASES, PRESETS, Preset};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -50,20 +50,7 @@ fn list(as_json: bool) -> anyhow::Result<()> {
 pub fn report(path: &Path, json: bool, made: &Generated, ui: Ui) -> anyhow::Result<()> {
     let mut text = Vec::new();
     if json {
-        let facts: serde_json::Map<String, Value> = made
-            .rows
-            .iter()
-            .map(|(_, _, key, value)| ((*key).to_owned(), value.clone()))
-            .collect();
-        let mut all = json!({
-            "workload": path.to_string_lossy(),
-            "summary": facts,
-            "counts": tally_json(&made.tally),
-        });
-        for (_, key, published, generated) in &made.published {
-            all["published"][key] = json!({ "published": published, "generated": generated });
-        }
-        summary::print_json(&mut text, &all)?;
+        summary::print_json(&mut text, &made.to_json(path))?;
     } else {
         let mut table = summary::table(&["", ""]);
         for (name, value, _, _) in made.rows.iter().filter(|row| !row.1.is_empty()) {
@@ -118,18 +105,4 @@ fn print_tally(tally: &Tally, out: &mut impl Write) -> io::Result<()> {
         ]);
     }
     writeln!(out, "{table}")
-}
-
-/// The same as JSON.
-fn tally_json(tally: &Tally) -> Value {
-    let mut all = Map::new();
-    for (kind, name, count) in tally.rows() {
-        let value = json!({ "operations": count.ops, "bytes": count.bytes });
-        if name.is_empty() {
-            all.insert(kind.into(), value);
-        } else {
-            all.entry(kind).or_insert_with(|| json!({}))[name] = value;
-        }
-    }
-    Value::Object(all)
 }

@@ -18,6 +18,7 @@ mod man;
 mod measure;
 mod report;
 mod reproduce;
+mod results;
 mod run;
 mod snapshot;
 mod targets;
@@ -77,6 +78,7 @@ enum Command {
     Compare(compare::Args),
     Run(run::Args),
     Report(report::Args),
+    Results(results::Args),
     Check(check::Args),
     Verify(verify::Args),
     Inspect(inspect::Args),
@@ -125,6 +127,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Compare(args) => compare::run(args, ui),
         Command::Run(args) => run::run(args, ui),
         Command::Report(args) => report::run(args, ui),
+        Command::Results(args) => results::run(args),
         Command::Check(args) => check::run(args, ui),
         Command::Verify(args) => verify::run(args, ui),
         Command::Inspect(args) => inspect::run(args, ui),

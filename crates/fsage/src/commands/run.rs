@@ -5,13 +5,15 @@ use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::{Context, anyhow};
 use fsage_lab::check::{self, Outcome};
+use fsage_lab::experiment::job_array::{JobArray, Scheduler};
 use fsage_lab::experiment::manifest::{self, Cell, Manifest, State};
-use fsage_lab::experiment::{self, Options, Plan, Shard};
+use fsage_lab::experiment::{self, Home, Options, Plan, Shard, Status};
 use fsage_lab::report;
 use fsage_papers::Papers;
 use serde::Serialize;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::time::Duration;
 
 /// Runs an experiment: workloads on targets, over seeds, as a TOML file says.
 ///
@@ -24,7 +26,7 @@ use std::path::{Path, PathBuf};
                   fsage run policies.toml -o results\n  fsage run policies.toml -o results --shard 1/4"
 )]
 pub struct Args {
-    /// The experiment file.
+    /// The experiment file, or the folder of an experiment that is there.
     #[arg(required_unless_present_any = ["list", "show"])]
     file: Option<PathBuf>,
     /// Folder for the results; one that is there goes on [default: the name of the file, without its ending].
@@ -39,7 +41,21 @@ pub struct Args {
     /// Cells of simulated targets that run at the same time [default: one a core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// Print the results, or the cells, as JSON.
+    /// Begin no cell after so long, as in 2h or 30m; the same command goes on later.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    budget: Option<Duration>,
+    /// Say how far it is, and how long the rest takes; run nothing.
+    #[arg(long, conflicts_with_all = ["dry_run", "shard", "threads", "budget"])]
+    status: bool,
+    /// Write a script for Slurm, EXP/slurm.sh: an array of N jobs, each with a share of the cells.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..),
+          conflicts_with_all = ["dry_run", "shard", "threads", "budget", "status"])]
+    slurm: Option<u16>,
+    /// Write one for any scheduler with arrays of jobs, EXP/array.sh.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..),
+          conflicts_with_all = ["dry_run", "shard", "threads", "budget", "status", "slurm"])]
+    array: Option<u16>,
+    /// Print the results, the cells, or the status as JSON.
     #[arg(long)]
     json: bool,
     /// List the experiments that come with fsage.
@@ -48,6 +64,26 @@ pub struct Args {
     /// Print the file of one of them: a start for one's own.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["file", "output", "dry_run", "shard", "json"])]
     show: Option<String>,
+}
+
+/// A time, as in `2h`, `30m` or `90s`.
+fn time(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => 0,
+    };
+    let seconds = digits
+        .parse::<u64>()
+        .ok()
+        .and_then(|number| number.checked_mul(unit));
+    match seconds.filter(|&seconds| seconds > 0) {
+        Some(seconds) => Ok(Duration::from_secs(seconds)),
+        None => Err("expected a number with s, m, h or d behind it, as in 30m".to_owned()),
+    }
 }
 
 macro_rules! embedded {
@@ -81,23 +117,46 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         .file
         .as_deref()
         .context("the experiment file is needed")?;
-    let text = fsage_input::text(file, fsage_input::TEXT_BYTES).with_context(|| {
-        format!(
-            "{}: cannot read it; `fsage run --show policies` prints an experiment file",
-            file.display()
-        )
-    })?;
+    let copy = file.join(manifest::FILE);
+    let file = if Manifest::is_experiment(file) {
+        copy.as_path()
+    } else {
+        file
+    };
     let home = Home::of(file)?;
-    let shown = args.output.clone().unwrap_or(home.output);
-    let folder = std::path::absolute(&shown)?;
+    let shown = args.output.clone().unwrap_or_else(|| home.output.clone());
+    let (folder, whole_file) = (std::path::absolute(&shown)?, std::path::absolute(file)?);
     let start = std::env::current_dir()?;
-    std::env::set_current_dir(&home.folder).with_context(|| home.folder.display().to_string())?;
-    let plan = Plan::parse(&file.display().to_string(), &home.name, &text)?;
+    let plan = home.plan(file)?;
     let options = Options {
         threads: args.threads.map(usize::from),
         shard: args.shard,
+        budget: args.budget,
     };
     let mut out = ui::stdout();
+    if args.status {
+        let status = Status::of(&folder, &experiment::standing(&plan, &folder, &options)?);
+        if args.json {
+            summary::print_json(&mut out, &status)?;
+        } else {
+            print_status(&mut out, &status)?;
+        }
+        return Ok(out.flush()?);
+    }
+    if let Some((scheduler, jobs)) = array_of(args) {
+        drop(experiment::begin(&plan, &folder, None)?);
+        let array = JobArray {
+            scheduler,
+            jobs: u64::from(jobs),
+            program: &std::env::current_exe()?,
+            file: &whole_file,
+            folder: &folder,
+            name: &plan.name,
+        };
+        let script = array.write()?;
+        writeln!(out, "{}", script.display())?;
+        return Ok(out.flush()?);
+    }
     if args.dry_run {
         let standing = experiment::standing(&plan, &folder, &options)?;
         if args.json {
@@ -142,6 +201,17 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         checked.print(&mut out)?;
     }
     out.flush()?;
+    let left = ran
+        .manifest
+        .cells
+        .iter()
+        .filter(|cell| cell.state == State::Missing && options.has(&cell.id))
+        .count();
+    if left > 0 {
+        ui.note(&format!(
+            "{left} cells are left: the time was over. The same command goes on."
+        ));
+    }
     if ran.skipped > 0 {
         ui.note(&format!("Cells that were done before: {}.", ran.skipped));
     }
@@ -161,38 +231,41 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     }
 }
 
-/// Where an experiment file is at home.
-struct Home {
-    /// Paths in it, in its calls and in its targets are meant from here, so that is where all of it works.
-    folder: PathBuf,
-    /// Name of the experiment, if the file gives none.
-    name: String,
-    /// Folder for the results, if none is named.
-    output: PathBuf,
+/// The array of jobs that is asked for, if one is.
+fn array_of(args: &Args) -> Option<(Scheduler, u16)> {
+    let slurm = args.slurm.map(|jobs| (Scheduler::Slurm, jobs));
+    slurm.or(args.array.map(|jobs| (Scheduler::Any, jobs)))
 }
 
-impl Home {
-    /// That of a file; that of the original, where it is the copy in the folder of an experiment.
-    fn of(file: &Path) -> anyhow::Result<Home> {
-        let parent = file
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty());
-        let parent = parent.unwrap_or(Path::new("."));
-        let is_copy = file.file_name().is_some_and(|name| name == manifest::FILE);
-        if is_copy && Manifest::is_experiment(parent) {
-            let manifest = Manifest::read(parent)?;
-            return Ok(Home {
-                folder: parent.join(manifest.paths_from),
-                name: manifest.name,
-                output: parent.to_owned(),
-            });
-        }
-        let stem = file.file_stem().unwrap_or_default();
-        Ok(Home {
-            folder: parent.to_owned(),
-            name: stem.to_string_lossy().into_owned(),
-            output: PathBuf::from(stem),
-        })
+fn print_status(out: &mut impl Write, status: &Status) -> io::Result<()> {
+    let Status {
+        cells,
+        complete,
+        failed,
+        begun,
+        ..
+    } = status;
+    writeln!(
+        out,
+        "{complete} of {cells} cells are complete, {failed} failed, {begun} were begun"
+    )?;
+    match status.seconds_left {
+        Some(0) | None => Ok(()),
+        Some(seconds) => writeln!(
+            out,
+            "the rest takes {}, as fast as the last ones",
+            words_of(seconds)
+        ),
+    }
+}
+
+/// Seconds as people say it.
+fn words_of(seconds: u64) -> String {
+    match seconds {
+        0..=119 => format!("{seconds} seconds"),
+        120..=7199 => format!("{} minutes", seconds / 60),
+        7200..=172_799 => format!("{} hours", seconds / 3600),
+        _ => format!("{} days", seconds / 86_400),
     }
 }
 

@@ -4,9 +4,9 @@ use crate::summary;
 use crate::ui;
 use clap::builder::PossibleValuesParser;
 use comfy_table::{CellAlignment, ContentArrangement};
-use fsage_core::keys::{Choice, Key, Unset};
+use fsage_core::keys::{Choice, Key};
+use fsage_lab::described::{self, plain, target};
 use fsage_target::catalogue::{Described, Sort, catalogue};
-use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -37,9 +37,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         .and_then(|name| all.iter().find(|described| described.name == name));
     let mut out = ui::stdout();
     match (chosen, args.json) {
-        (Some(described), true) => summary::print_json(&mut out, &as_json(described))?,
+        (Some(described), true) => summary::print_json(&mut out, &target(described))?,
         (None, true) => {
-            summary::print_json(&mut out, &all.iter().map(as_json).collect::<Vec<_>>())?;
+            summary::print_json(&mut out, &described::targets())?;
         }
         (Some(described), false) => print(&mut out, described)?,
         (None, false) => list(&mut out, &all)?,
@@ -119,49 +119,6 @@ fn takes(key: &Key) -> String {
     } else {
         "one of the policies".to_owned()
     }
-}
-
-/// Without the marks of code that the documentation has.
-fn plain(text: &str) -> String {
-    text.replace('`', "")
-}
-
-fn as_json(described: &Described) -> Value {
-    let policies = described.policies.iter();
-    let policies = policies.map(|policy| json!({ "name": policy.name, "summary": policy.summary }));
-    json!({
-        "name": described.name,
-        "is": described.sort.as_str(),
-        "summary": described.summary,
-        "place": described.place,
-        "keys": described.keys.iter().map(|key| key_as_json(key)).collect::<Vec<_>>(),
-        "policies": policies.collect::<Vec<_>>(),
-        "related": described.related,
-        "microscope": described.microscope,
-        "examples": described.examples,
-    })
-}
-
-fn key_as_json(key: &Key) -> Value {
-    let (default, rule) = match key.unset {
-        Unset::Value(value) => (Some(value), None),
-        Unset::Rule(rule) => (None, Some(plain(rule))),
-    };
-    let otherwise = key
-        .otherwise
-        .map(|(key, value, default)| json!({ "key": key, "value": value, "default": default }));
-    json!({
-        "name": key.name,
-        "type": key.type_name(),
-        "unit": key.unit(),
-        "words": key.completions(),
-        "least": key.range.map(|(least, _)| least),
-        "most": key.range.map(|(_, most)| most),
-        "default": default,
-        "default_rule": rule,
-        "default_where": otherwise,
-        "doc": plain(key.doc),
-    })
 }
 
 /// The models that `--trace` looks at.

@@ -175,10 +175,10 @@ fn what_exists_is_not_written_over_unless_it_is_a_run_and_forced() {
     assert!(
         folder
             .path()
-            .join("run/ffs_preset=small/days.parquet")
+            .join("run/ffs_preset-small/days.parquet")
             .is_file()
     );
-    assert!(!folder.path().join("run/ffs_preset=tiny").exists());
+    assert!(!folder.path().join("run/ffs_preset-tiny").exists());
     fs::create_dir(folder.path().join("mine")).expect("a folder");
     folder.write("mine/letter.txt", b"dear reader");
     folder.fails(

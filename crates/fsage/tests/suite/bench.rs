@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// What `home-1996` is aged on in these tests, and the folder of its results.
 const SPEC: &str = "ffs:policy=realloc";
-const FOLDER: &str = "run/ffs_policy=realloc";
+const FOLDER: &str = "run/ffs_policy-realloc";
 
 fn command(at: &Path, args: &str) -> Output {
     Command::new(env!("CARGO_BIN_EXE_fsage"))
@@ -335,7 +335,7 @@ fn a_workload_that_has_moved_or_changed_is_asked_for() {
     // Only what the workload leads to can be measured.
     fsage(at, "age moved.parquet --on ffs:policy=orig -o orig");
     let days = at.join(FOLDER).join("days.parquet");
-    fs::copy(at.join("orig/ffs_policy=orig/days.parquet"), days).expect("a copy");
+    fs::copy(at.join("orig/ffs_policy-orig/days.parquet"), days).expect("a copy");
     refuses(
         at,
         &format!("{args} --workload moved.parquet --force"),
@@ -397,7 +397,7 @@ fn what_cannot_be_measured_is_refused_before_the_work() {
             "{args} left something"
         );
     }
-    let bench = at.join("run/ffs_preset=tiny/bench");
+    let bench = at.join("run/ffs_preset-tiny/bench");
     assert!(!bench.exists());
     let args = "bench run --suite hot-files";
     fsage(at, args);

@@ -53,7 +53,7 @@ fn an_image_comes_from_a_run_or_a_workload_and_tells_what_it_holds() {
     let at = folder.path();
     workload(at);
     fsage(at, "age w.ops --on cffs:size=4M --on ffs -o run", 0);
-    fsage(at, "export run/cffs_size=4M of-run.img", 0);
+    fsage(at, "export run/cffs_size-4M of-run.img", 0);
     fsage(at, "export run the-only-one.img", 0);
     fsage(at, "export w.ops of-workload.img --on cffs:size=4M", 0);
     let bytes = fs::read(at.join("of-run.img")).expect("an image");
@@ -90,21 +90,21 @@ fn an_image_comes_from_a_run_or_a_workload_and_tells_what_it_holds() {
     // Two lines that tell of image and blocks, then one a file.
     assert_eq!(extents.lines().count(), 2 + 30, "{extents}");
     assert!(extents.contains("\t3900\t0:"), "{extents}");
-    let refused = fsage(at, "export run/cffs_size=4M of-run.img", 2);
+    let refused = fsage(at, "export run/cffs_size-4M of-run.img", 2);
     assert!(refused.contains("--force replaces it"), "{refused}");
-    fsage(at, "export run/cffs_size=4M of-run.img --force", 0);
+    fsage(at, "export run/cffs_size-4M of-run.img --force", 0);
     let other = fsage(at, "export run/ffs no.img", 2);
     assert!(other.contains("images of ext4 and cffs alone"), "{other}");
     let other = fsage(at, "age w.ops --on ffs --image -o none", 2);
     assert!(other.contains("there are such images of ext4"), "{other}");
     assert!(!at.join("none").exists());
-    let contents = fsage(at, "export run/cffs_size=4M no.img --data noise", 2);
+    let contents = fsage(at, "export run/cffs_size-4M no.img --data noise", 2);
     assert!(
         contents.contains("holds no contents of files"),
         "{contents}"
     );
     let unknown = fsage(at, "export run/nothing no.img", 2);
-    assert!(unknown.contains("cffs_size=4M"), "{unknown}");
+    assert!(unknown.contains("cffs_size-4M"), "{unknown}");
     let no_run = fsage(at, "export w.ops no.img", 2);
     assert!(no_run.contains("--on SPEC"), "{no_run}");
 }

@@ -102,7 +102,7 @@ fn a_folder_in_the_manifest_of_a_run_lies_in_the_run() {
     folder.succeeds("age w.ops --on ffs:preset=tiny -o run");
     // What would be read and written there is all right in itself.
     folder.succeeds("age w.ops --on ffs:preset=tiny -o other");
-    fs::rename(folder.at("other/ffs_preset=tiny"), folder.at("elsewhere")).expect("a folder");
+    fs::rename(folder.at("other/ffs_preset-tiny"), folder.at("elsewhere")).expect("a folder");
     let absolute = folder.at("elsewhere").to_string_lossy().into_owned();
     for name in [
         "../elsewhere",

@@ -35,6 +35,7 @@ mod reproduce;
 mod shell;
 mod smoke;
 mod snapshots;
+mod sweep;
 mod take_snapshot;
 mod terminal;
 mod tidy;

@@ -129,7 +129,7 @@ fn a_complete_run_has_every_section() {
         ],
     );
     let days =
-        |run: &str| fs::read(at.join(run).join("ffs_preset=tiny/days.parquet")).expect("days");
+        |run: &str| fs::read(at.join(run).join("ffs_preset-tiny/days.parquet")).expect("days");
     assert_eq!(days("run"), days("run-again"));
 }
 
@@ -229,7 +229,7 @@ fn a_file_that_is_damaged_or_gone_is_said_and_the_rest_is_shown() {
     let run_folder = aged(at, "run");
     let bench = ["bench", "run", "--suite", "hot-files", "--repetitions", "1"];
     fsage(at, &bench);
-    let target = run_folder.join("ffs_preset=tiny,policy=realloc");
+    let target = run_folder.join("ffs_preset-tiny_policy-realloc");
     let shown = ["After 5 days", "of blocks contiguous", "id=\"decay\""];
     // The file, what a damaged one is said to be, whether one that is gone is said too.
     for (file, said, gone_too) in [
@@ -284,7 +284,7 @@ fn a_file_that_is_damaged_or_gone_is_said_and_the_rest_is_shown() {
             "After 5 days",
         ],
     );
-    fs::remove_dir_all(run_folder.join("ffs_preset=tiny")).expect("a folder");
+    fs::remove_dir_all(run_folder.join("ffs_preset-tiny")).expect("a folder");
     fs::remove_dir_all(&target).expect("a folder");
     let output = run(at, &["report", "run"].map(OsStr::new));
     assert_eq!(output.status.code(), Some(2));
@@ -303,7 +303,7 @@ fn an_older_run_is_shown_without_what_it_does_not_have() {
     let run_folder = aged(at, "run");
     let manifest = r#"{"fsage": "0.0.1", "schema_version": 1, "workload": {"file": "w.ops", "blake3": null,
         "generator": null, "seed": null, "source": null}, "lenient": false, "targets": [{"spec": "ffs:preset=tiny",
-        "folder": "ffs_preset=tiny", "days": 5, "operations": 381, "skipped": 0}]}"#;
+        "folder": "ffs_preset-tiny", "days": 5, "operations": 381, "skipped": 0}]}"#;
     fs::write(run_folder.join("run.json"), manifest).expect("a file");
     let page = page(at, "run");
     contains(&page, &["After 5 days", "fsage 0.0.1", "was not counted"]);

@@ -1,0 +1,287 @@
+//! Experiments that vary fields of workloads and benchmarks, their tables, and arrays of jobs.
+
+use fsage_data::table::{Value, read_table};
+use serde_json::Value as Json;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+fn run(at: &Path, words: &str, status: i32) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_fsage"))
+        .args(words.split(' '))
+        .current_dir(at)
+        .output()
+        .expect("the program");
+    let text = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert_eq!(output.status.code(), Some(status), "{words}: {text}");
+    text
+}
+
+fn cells(at: &Path) -> Vec<Json> {
+    let text = run(at, "run e.toml --dry-run --json", 0);
+    serde_json::from_str(&text).expect("cells")
+}
+
+const SWEEP: &str = r#"
+seeds = { from = 1, to = 2, step = 1 }
+targets = ["ffs:policy={policy}", "lfs"]
+
+[matrix]
+policy = ["orig", "realloc"]
+days = { from = 1, to = 2, step = 1 }
+
+[[workload]]
+preset = "home-1996"
+days = "{days}"
+"#;
+
+#[test]
+fn gaps_of_workloads_have_the_type_of_the_field() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("e.toml"), SWEEP).expect("a file");
+    let cells = cells(at);
+    assert_eq!(cells.len(), 2 * 2 * 3, "days, seeds, targets");
+    let of = |days: u64, target: &str| {
+        let is_of = |cell: &&Json| cell["parameters"]["days"] == days && cell["target"] == target;
+        cells.iter().filter(is_of).count()
+    };
+    assert_eq!(of(1, "ffs:policy=realloc"), 2);
+    assert_eq!(of(2, "lfs"), 2);
+    assert_eq!(cells[0]["workload"], "home-1996-days1");
+    assert_eq!(cells[0]["parameters"]["policy"], "orig");
+    let lfs = cells.iter().find(|cell| cell["target"] == "lfs");
+    assert_eq!(
+        lfs.expect("a cell")["parameters"].get("policy"),
+        None,
+        "it depends on none"
+    );
+}
+
+#[test]
+fn a_name_in_workload_and_target_has_the_same_value_in_both() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let text = r#"
+        targets = ["ext3:size={size}", "ffs:write_chunk={chunk}"]
+        [matrix]
+        repetitions = [2, 3]
+        [sample]
+        points = 5
+        size = { from = 100000000, to = 900000000 }
+        chunk = { from = 1024, to = 65536, log = true }
+        [[workload]]
+        preset = "home-1996"
+        days = 1
+        capacity = "{size}"
+        [bench]
+        suites = ["sequential"]
+        repetitions = "{repetitions}"
+    "#;
+    fs::write(at.join("e.toml"), text).expect("a file");
+    let cells = cells(at);
+    assert_eq!(
+        cells.len(),
+        5 * 2 * 2,
+        "points, targets, repetitions of benchmarks"
+    );
+    for cell in &cells {
+        let parameters = &cell["parameters"];
+        let size = parameters["size"].as_u64().expect("a size");
+        let target = cell["target"].as_str().expect("a target");
+        if target.starts_with("ext3") {
+            assert_eq!(
+                target,
+                format!("ext3:size={size}"),
+                "the size of its workload"
+            );
+            assert_eq!(parameters.get("chunk"), None);
+        } else {
+            assert_eq!(target, format!("ffs:write_chunk={}", parameters["chunk"]));
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_varied_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    for (text, words) in [
+        (
+            "[matrix]\nd = [\"many\"]\n",
+            "e.toml:2: invalid type: string \"many\", expected u64",
+        ),
+        (
+            "[matrix]\nx = [1]\n",
+            "e.toml:2: [matrix] has no list `d`; it has x",
+        ),
+        (
+            "[matrix]\nd = { from = 3, to = 1, step = 1 }\n",
+            "matrix: d: from 3 to 1",
+        ),
+        (
+            "[sample]\npoints = 0\nd = { from = 1, to = 2 }\n",
+            "sample: points: expected 1",
+        ),
+        (
+            "[matrix]\nd = [1]\n[sample]\npoints = 2\nd = { from = 1, to = 2 }\n",
+            "`d` is in [matrix] too",
+        ),
+    ] {
+        let file = format!(
+            "targets = [\"ffs\"]\n[[workload]]\npreset = \"home-1996\"\ndays = \"{{d}}\"\n{text}"
+        );
+        fs::write(at.join("e.toml"), file).expect("a file");
+        let said = run(at, "run e.toml -o exp", 2);
+        assert!(said.contains(words), "{said}");
+        assert!(!at.join("exp").exists());
+    }
+}
+
+#[test]
+fn an_experiment_is_one_table_with_a_column_for_each_parameter() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("e.toml"), SWEEP).expect("a file");
+    run(at, "run e.toml -o exp", 0);
+    let results = read_table(at.join("exp/results.parquet")).expect("a table");
+    let names: Vec<&str> = results
+        .columns
+        .iter()
+        .map(|column| column.name.as_str())
+        .collect();
+    let expected = [
+        "cell",
+        "workload",
+        "days",
+        "policy",
+        "target",
+        "seed",
+        "repetition",
+        "day",
+        "metric",
+    ];
+    assert_eq!(names[..9], expected);
+    let at_column = |name: &str| results.column(name).expect(name);
+    let (metric, value, target, policy) = (
+        at_column("metric"),
+        at_column("value"),
+        at_column("target"),
+        at_column("policy"),
+    );
+    let scores: Vec<&Vec<Value>> = results
+        .rows
+        .iter()
+        .filter(|row| row[metric] == Value::Text("layout_score".to_owned()))
+        .collect();
+    assert_eq!(scores.len(), 12);
+    for row in &scores {
+        assert!(
+            matches!(row[value], Value::F64(score) if score > 0.0 && score <= 1.0),
+            "{row:?}"
+        );
+        assert_eq!(
+            row[target] == Value::Text("lfs".to_owned()),
+            row[policy] == Value::Null,
+            "{row:?}"
+        );
+    }
+    let days = read_table(at.join("exp/days.parquet")).expect("a table");
+    assert_eq!(days.rows.len(), 2 * 3 + 2 * 2 * 3);
+    let csv = run(at, "results exp --csv means --metric layout_score", 0);
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines.len(), 1 + 2 * 3, "{csv}");
+    assert!(
+        lines[0].starts_with("workload,days,policy,target,metric,unit,cells,mean,low,high,"),
+        "{csv}"
+    );
+    assert!(run(at, "results exp", 0).contains("home-1996-days2"));
+    // A cell's days have the target, too, and folders are no partitions.
+    let cell = at.join("exp/cells/home-1996-days1-s1-ffs_policy-orig/ffs_policy-orig/days.parquet");
+    let of_cell = read_table(cell).expect("days");
+    assert_eq!(of_cell.columns[0].name, "target");
+    assert_eq!(
+        of_cell.rows[0][0],
+        Value::Text("ffs:policy=orig".to_owned())
+    );
+}
+
+/// The script of Slurm against a stand-in that runs the jobs of the array, some of them twice and one of them stopped.
+#[test]
+fn an_array_of_jobs_makes_the_bytes_of_one_machine() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("e.toml"), SWEEP).expect("a file");
+    run(at, "run e.toml -o alone", 0);
+    let script = run(at, "run e.toml -o jobs --slurm 3", 0);
+    let script = Path::new(script.trim());
+    assert!(script.ends_with("jobs/slurm.sh"), "{}", script.display());
+    let status = run(at, "run jobs --status", 0);
+    assert!(
+        status.contains("0 of 12 cells are complete, 0 failed, 0 were begun"),
+        "{status}"
+    );
+    let sbatch = at.join("sbatch");
+    let stand_in = "#!/bin/bash\nset -eu\n\
+        array=$(sed -n 's/^#SBATCH --array=//p' \"$1\")\n\
+        for job in $(seq ${array%-*} ${array#*-}) 2; do\n\
+        SLURM_JOB_ID=7 SLURM_ARRAY_TASK_ID=$job SLURM_CPUS_PER_TASK=1 bash \"$1\" || exit 1\ndone\n";
+    fs::write(&sbatch, stand_in).expect("a file");
+    fs::set_permissions(&sbatch, fs::Permissions::from_mode(0o755)).expect("a mode");
+    let ended = Command::new(&sbatch)
+        .arg(script)
+        .output()
+        .expect("the stand-in");
+    assert!(
+        ended.status.success(),
+        "{}",
+        String::from_utf8_lossy(&ended.stderr)
+    );
+    let status = run(at, "run jobs --status", 0);
+    assert!(status.contains("12 of 12 cells are complete"), "{status}");
+    for name in ["results", "days", "bench", "means"] {
+        let bytes = |experiment: &str| {
+            fs::read(at.join(experiment).join(format!("{name}.parquet"))).expect("a table")
+        };
+        assert!(bytes("jobs") == bytes("alone"), "{name}");
+    }
+    let unnumbered = Command::new("bash").arg(script).output().expect("bash");
+    assert_eq!(
+        unnumbered.status.code(),
+        Some(2),
+        "it must know which job it is"
+    );
+}
+
+#[test]
+fn a_budget_begins_no_cell_when_it_is_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(
+        at.join("e.toml"),
+        SWEEP.replace(
+            "to = 2, step = 1 }\ntargets",
+            "to = 200, step = 1 }\ntargets",
+        ),
+    )
+    .expect("a file");
+    let said = run(at, "run e.toml -o exp --threads 1 --budget 1s", 0);
+    assert!(said.contains("cells are left: the time was over"), "{said}");
+    assert!(
+        !at.join("exp/results.parquet").exists(),
+        "not before all cells are done"
+    );
+    let refused = run(at, "results exp --csv", 2);
+    assert!(refused.contains("not there yet"), "{refused}");
+    run(at, "results exp --csv --write", 0);
+    let refused = run(at, "run e.toml -o exp --budget soon", 2);
+    assert!(
+        refused.contains("expected a number with s, m, h or d"),
+        "{refused}"
+    );
+}
