@@ -14,7 +14,7 @@ PREFIX ?= $(HOME)/.local
 DESTDIR ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build install uninstall man dist test bench papers lint format-check clippy deny spelling fmt doc site fuzz soak ext4-rules clean setup
+.PHONY: help demo build install uninstall man dist wheel test-python test bench papers lint format-check clippy deny spelling fmt doc site fuzz soak ext4-rules clean setup
 
 help: ## Show this list
 	@echo "make TARGET, where TARGET is"
@@ -39,9 +39,16 @@ dist: setup ## Make target/dist/fsage-*.tar.gz: a static program with manual pag
 	@scripts/setup.sh dist
 	CARGO_FLAGS="$(CARGO_FLAGS)" scripts/dist.sh
 
+wheel: setup ## Make target/wheels/fsage-*.whl: the Python package, with the program in it
+	CARGO_FLAGS="$(CARGO_FLAGS)" scripts/wheel.sh
+
+test-python: setup ## Run the tests of the Python package, on the Python that is there
+	CARGO_FLAGS="$(CARGO_FLAGS)" scripts/python.sh
+
 test: setup ## Run all tests, documentation examples included
 	@scripts/setup.sh realfs browser
 	cargo test $(CARGO_FLAGS) --workspace --no-fail-fast
+	CARGO_FLAGS="$(CARGO_FLAGS)" scripts/python.sh
 
 bench: setup ## Measure the performance budget of DESIGN.md
 	cargo bench $(CARGO_FLAGS) --workspace

@@ -1,0 +1,288 @@
+"""A laboratory for file system aging.
+
+A *workload* is what is done to a file system; aging replays it on targets, simulated or real, measures every day, and
+leaves a *run*, a folder:
+
+>>> workload = fsage.generate.profile("home-1996", days=3, output=runs / "home.parquet")
+>>> run = fsage.age(workload, on=["ffs", "lfs"], output=runs / "both")
+>>> table = run.days.select("target", "day", "layout_score").to_arrow()
+>>> table.num_rows
+6
+
+Paths are strings or ``os.PathLike``. Options have the names and the defaults of the program's, with ``_`` for ``-``.
+Whatever goes wrong is an :class:`fsage.Error` with the words of the program; Ctrl-C stops work in order.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from . import _native, generate
+from ._chart import Chart
+from ._errors import AtWork, CheckFailed, Error, InputError, SystemRefused, Warning
+from ._experiment import Experiment, experiment, sweep
+from ._listen import Listener, Progress
+from ._run import Run
+from ._table import Table
+
+__version__: str = _native.VERSION
+
+__all__ = [
+    "AtWork",
+    "Chart",
+    "CheckFailed",
+    "Error",
+    "Experiment",
+    "InputError",
+    "Run",
+    "SystemRefused",
+    "Table",
+    "Warning",
+    "age",
+    "bench",
+    "check",
+    "compare",
+    "experiment",
+    "generate",
+    "measure",
+    "metrics",
+    "sweep",
+    "targets",
+    "verify_method",
+    "workload",
+]
+
+Path = str | os.PathLike[str]
+
+
+def _paths(of: object) -> object:
+    """Options with paths as text, and without those that nobody gave."""
+    if isinstance(of, os.PathLike):
+        return os.fspath(of)
+    if isinstance(of, Mapping):
+        return {key: _paths(value) for key, value in of.items() if value is not None}
+    if isinstance(of, (list, tuple)):
+        return [_paths(value) for value in of]
+    return of
+
+
+def _json(options: Mapping[str, object] | None) -> str:
+    try:
+        return json.dumps(_paths(options or {}))
+    except TypeError as error:
+        raise InputError(f"options: {error}; expected texts, numbers, paths, and lists of these") from None
+
+
+def _specs(on: str | Sequence[str]) -> list[str]:
+    return [on] if isinstance(on, str) else list(on)
+
+
+def targets() -> list[dict[str, Any]]:
+    """All that a workload can be replayed on, with the keys of each.
+
+    >>> [target["name"] for target in fsage.targets()][:2]
+    ['ffs', 'ext3']
+    """
+    return json.loads(_native.targets())
+
+
+def metrics() -> list[dict[str, Any]]:
+    """All metrics: the columns of a run's days, with their units and what is good.
+
+    >>> next(m["unit"] for m in fsage.metrics() if m["name"] == "layout_score")
+    'score'
+    """
+    return json.loads(_native.metrics())
+
+
+def workload(
+    source: Any,
+    output: Path,
+    *,
+    force: bool = False,
+    header: Mapping[str, object] | None = None,
+    progress: Progress = False,
+) -> pathlib.Path:
+    """Makes a workload of a table, or of an iterator of operations.
+
+    A table is anything with Arrow's PyCapsule interface: a ``pyarrow.Table``, a DataFrame of pandas 3 or of polars. Its
+    columns are those of the workload format, of which only ``op`` must be there.
+
+    An iterator gives an operation at a time, as a line of the ``.ops`` form or as a tuple of its words; any number of
+    them passes without being kept:
+
+    >>> def life():
+    ...     for file in range(1, 1000):
+    ...         yield "create", file, 0, 8192
+    ...         if file % 3 == 0:
+    ...             yield "delete", file - 1
+    ...     yield "day 1"
+    >>> path = fsage.workload(life(), runs / "mine.parquet")
+    """
+    native_header = None if header is None else [(str(key), str(value)) for key, value in header.items()]
+    with Listener(progress) as listener:
+        if hasattr(source, "__arrow_c_stream__"):
+            _native.workload_of_table(source, os.fspath(output), force, native_header, listener)
+        elif isinstance(source, Iterable) and not isinstance(source, (str, bytes)):
+            _native.workload_of_operations(iter(source), os.fspath(output), force, native_header, listener)
+        else:
+            raise TypeError(f"expected a table or an iterator of operations, found {type(source).__name__}")
+    return pathlib.Path(output)
+
+
+def age(
+    workload: Path,
+    on: str | Sequence[str],
+    output: Path,
+    *,
+    lenient: bool | None = None,
+    check: bool | None = None,
+    snapshots: int | None = None,
+    control: bool | None = None,
+    image: str | None = None,
+    map: bool | None = None,  # noqa: A002 - the name of the option
+    threads: int | None = None,
+    force: bool = False,
+    resume: bool = False,
+    progress: Progress = False,
+) -> Run:
+    """Replays a workload on targets, measures them day by day, and leaves a run in the folder ``output``.
+
+    ``on`` says what is aged, as ``--on`` does: ``"ffs:policy=realloc"``, ``"ext4:size=64G"``, ``"loop:xfs,size=1G"``.
+    After Ctrl-C the run can be resumed: the same call with ``resume=True``.
+    """
+    options = {
+        "lenient": lenient, "check": check, "snapshots": snapshots, "control": control, "image": image, "map": map,
+    }
+    with Listener(progress) as listener:
+        _native.age(
+            os.fspath(workload), _specs(on), os.fspath(output), _json(options), threads, force, resume, listener
+        )
+    return Run(output)
+
+
+def measure(path: Path, *, snap_id: int | None = None) -> dict[str, Any]:
+    """Every metric of a snapshot, a directory, or an unmounted ext2, ext3 or ext4 image. ``Run(path).days`` has those
+    of a run.
+
+    >>> final = runs / "policies" / "ffs" / "final.parquet"
+    >>> 0 < fsage.measure(final)["layout_score"] <= 1
+    True
+    """
+    with Listener() as listener:
+        return json.loads(_native.measure(os.fspath(path), snap_id, listener))
+
+
+def bench(
+    run: Run | Path | None = None,
+    *,
+    on: str | Sequence[str] = (),
+    output: Path | None = None,
+    seed: int = 1,
+    workload: Path | None = None,
+    threads: int | None = None,
+    force: bool = False,
+    progress: Progress = False,
+    **options: Any,
+) -> list[dict[str, Any]]:
+    """Benchmarks the targets of a run, aged and beside their unaged controls; without a run new targets, ``on`` and
+    ``output``. Options are those of ``[bench]`` in an experiment: ``suites``, ``sizes``, ``repetitions``, ``minutes``,
+    ``device``, ``host``, ``states``, ``hot_days``, ``drop_caches``.
+
+    Gives medians with their intervals, and ratios; every measurement is in ``run.bench``.
+    """
+    path = run.path if isinstance(run, Run) else run
+    with Listener(progress) as listener:
+        return json.loads(
+            _native.bench(
+                None if path is None else os.fspath(path),
+                _specs(on),
+                None if output is None else os.fspath(output),
+                _json(options),
+                seed,
+                None if workload is None else os.fspath(workload),
+                threads,
+                force,
+                listener,
+            )
+        )
+
+
+def compare(
+    workload: Path,
+    on: Sequence[str],
+    output: Path,
+    *,
+    age: Mapping[str, object] | None = None,
+    bench: Mapping[str, object] | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    force: bool = False,
+    resume: bool = False,
+    progress: Progress = False,
+) -> Run:
+    """Ages, benchmarks and reports in one. ``age`` and ``bench`` are options of these; without ``bench`` nothing is
+    benchmarked, ``bench={}`` is the usual choice. What the run says of each target is ``run.verdicts``."""
+    with Listener(progress) as listener:
+        verdicts = json.loads(
+            _native.compare(
+                os.fspath(workload), _specs(on), os.fspath(output), _json(age),
+                None if bench is None else _json(bench), seed, threads, force, resume, listener,
+            )
+        )
+    run = Run(output)
+    run.verdicts = verdicts
+    return run
+
+
+def check(
+    run: Run | Path,
+    *,
+    rules: Path | None = None,
+    baseline: Run | Path | None = None,
+    match: str | None = None,
+    strict: bool = False,
+) -> dict[str, Any]:
+    """Judges a run or an experiment by rules, or against another one. ``strict`` raises :class:`fsage.CheckFailed` where
+    something does not hold."""
+    of, against = (item.path if isinstance(item, Run) else item for item in (run, baseline))
+    outcome = json.loads(
+        _native.check(
+            os.fspath(of),
+            None if rules is None else os.fspath(rules),
+            None if against is None else os.fspath(against),
+            match,
+        )
+    )
+    if strict and not outcome["passed"]:
+        failures = [
+            f"{verdict['target']}: {verdict['rule']}: {failure['message']}"
+            for verdict in outcome["verdicts"]
+            for failure in verdict["failures"]
+        ]
+        raise CheckFailed("; ".join(failures))
+    return outcome
+
+
+def verify_method(
+    workload: Path,
+    on: str | Sequence[str] = "ffs",
+    *,
+    profiles: Sequence[Path] = (),
+    profiles_a_day: int | None = None,
+    seed: int = 1,
+    seeds: int = 3,
+    progress: Progress = False,
+) -> list[dict[str, Any]]:
+    """How well nightly snapshots stand for the truth: workloads made from snapshots of a known one, compared with it."""
+    with Listener(progress) as listener:
+        return json.loads(
+            _native.verify_method(
+                os.fspath(workload), _specs(on), [os.fspath(pool) for pool in profiles], profiles_a_day, seed, seeds,
+                listener,
+            )
+        )

@@ -1,0 +1,40 @@
+"""Charts: the report's own descriptions, in Vega-Lite."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from . import _native
+from ._errors import InputError
+
+
+class Chart:
+    """A chart of a report. In Jupyter it shows itself; ``spec`` is Vega-Lite with the data inside."""
+
+    def __init__(self, id: str, title: str, spec: dict[str, Any]) -> None:  # noqa: A002 - its name on the page
+        self.id = id
+        self.title = title
+        self.spec = spec
+
+    @classmethod
+    def named(cls, of: str | os.PathLike[str], name: str) -> Chart:
+        """The chart of a run or an experiment whose name begins so."""
+        all_of_it = charts(of)
+        for chart in all_of_it:
+            if chart.id.startswith(name):
+                return chart
+        known = ", ".join(chart.id for chart in all_of_it)
+        raise InputError(f"{os.fspath(of)}: no chart is called `{name}`; its report has {known or 'none'}")
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+        return {"application/vnd.vegalite.v5+json": self.spec, "text/plain": repr(self)}
+
+    def __repr__(self) -> str:
+        return f"<fsage.Chart {self.id}: {self.title}>"
+
+
+def charts(of: str | os.PathLike[str]) -> list[Chart]:
+    """All charts of the report of a run or an experiment."""
+    return [Chart(*chart) for chart in json.loads(_native.charts(os.fspath(of)))]

@@ -1,0 +1,194 @@
+"""One task a cell, on a Dask cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+import time
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from ._errors import AtWork, Error, InputError
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+    from ._listen import Listener
+
+# Experiments that this process, a worker, has planned: a plan of many cells takes longer than a cell.
+_planned: dict[tuple[str, str, str], _native.Experiment] = {}
+
+
+# How long a task waits for another one that is at the same cell.
+_SECONDS = 60
+
+
+def _plan(file: str, text: str, folder: str) -> _native.Experiment:
+    key = (file, text, folder)
+    if key not in _planned:
+        _planned.clear()
+        _planned[key] = _native.Experiment(file, folder, text)
+    return _planned[key]
+
+
+def _make(file: str, text: str, folder: str, label: str) -> str:
+    """Makes a workload. Where that is not possible its cells say why."""
+    with contextlib.suppress(InputError):
+        _plan(file, text, folder).make_workload(label)
+    return label
+
+
+def _run(file: str, text: str, folder: str, cell: str, _workload: str) -> tuple[str, str]:
+    """Runs a cell in the folder that all workers share."""
+    planned = _plan(file, text, folder)
+    for _ in range(_SECONDS):
+        with contextlib.suppress(AtWork):
+            return cell, planned.run_cell(cell)
+        # The cluster took a worker for lost that is still at it.
+        time.sleep(1)
+    return cell, planned.run_cell(cell)
+
+
+def _run_apart(file: str, text: str, cell: str) -> tuple[str, str, dict[str, bytes]]:
+    """Runs a cell in a folder of this worker, and gives what came out."""
+    # Workloads stay for the next cell; they go with the worker.
+    folder = pathlib.Path(_apart(text))
+    planned = _plan(file, text, os.fspath(folder))
+    if not (folder / "experiment.json").exists():
+        planned.begin()
+        planned.end()
+    ended = planned.run_cell(cell)
+    run, mark = folder / "cells" / cell, folder / "cells" / f"{cell}.json"
+    files = {str(path.relative_to(folder)): path.read_bytes() for path in sorted(run.rglob("*")) if path.is_file()}
+    files[str(mark.relative_to(folder))] = mark.read_bytes()
+    shutil.rmtree(run, ignore_errors=True)
+    mark.unlink()
+    return cell, ended, files
+
+
+_apart_folders: dict[str, tempfile.TemporaryDirectory[str]] = {}
+
+
+def _apart(text: str) -> str:
+    if text not in _apart_folders:
+        _apart_folders[text] = tempfile.TemporaryDirectory(prefix="fsage-sweep-")
+    return os.path.join(_apart_folders[text].name, "experiment")
+
+
+def _keep(folder: pathlib.Path, files: dict[str, bytes]) -> None:
+    """Puts what came out of a cell into the folder of the experiment: its mark last, and each under another name first."""
+    mark = max(files, key=lambda name: (name.endswith(".json") and name.count("/") == 1, name))
+    for name in sorted(files, key=lambda name: name == mark):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name}.partial")
+        with open(partial, "wb") as file:
+            file.write(files[name])
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+
+
+def run(
+    planned: _native.Experiment, file: str, client: Client | None, shared: bool, retries: int, listener: Listener
+) -> None:
+    """Runs every cell that is not done, on a cluster, and writes tables and report."""
+    try:
+        import distributed
+    except ImportError:
+        raise InputError("a sweep needs Dask: pip install 'fsage[sweep]'") from None
+    if client is not None and client.status != "running":
+        raise InputError(f"the client is {client.status}; a sweep needs one that is connected to its cluster")
+    planned.begin()
+    try:
+        if client is not None:
+            _run_on(planned, file, client, shared, retries, listener)
+            return
+        # One thread a process: a cell uses one core, and works in the folder of the experiment.
+        with (
+            distributed.LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster,
+            distributed.Client(cluster) as own,
+        ):
+            _run_on(planned, file, own, shared, retries, listener)
+    finally:
+        planned.end()
+
+
+def _run_on(
+    planned: _native.Experiment, file: str, client: Client, shared: bool, retries: int, listener: Listener
+) -> None:
+    from distributed import as_completed
+
+    folder, text = os.fspath(planned.folder), planned.text
+    cells = json.loads(planned.cells())
+    missing = [cell for cell in cells if cell["state"] != "complete"]
+    # The same experiment in the same folder has the same keys, so that a scheduler that knows a task does it once.
+    stem = hashlib.blake2b(f"{_native.VERSION}\0{folder}\0{text}".encode(), digest_size=8).hexdigest()
+    # A worker that is killed takes no cell with it, however often.
+    submit: dict[str, Any] = {"pure": False, "retries": retries}
+    made: dict[str, Future] = {}
+    futures: list[Future] = []
+    with _patience(client):
+        for cell in missing:
+            key = f"fsage-{stem}-{cell['id']}"
+            if not shared:
+                futures.append(client.submit(_run_apart, file, text, cell["id"], key=key, **submit))
+                continue
+            needs = cell["needs"]
+            if needs not in made:
+                made[needs] = client.submit(_make, file, text, folder, needs, key=f"fsage-{stem}-of-{needs}", **submit)
+            futures.append(
+                client.submit(_run, file, text, folder, cell["id"], made[needs], key=key, **submit)
+            )
+        done, failed = len(cells) - len(missing), []
+        listener.progress("cells", done, len(cells))
+        try:
+            for future in as_completed(futures):
+                error = future.exception()
+                if error is not None:
+                    failed.append(f"{future.key.removeprefix(f'fsage-{stem}-')}: {error}")
+                    continue
+                result = future.result()
+                if not shared:
+                    _keep(pathlib.Path(folder), result[2])
+                done += 1
+                listener.progress("cells", done, len(cells))
+                # The cluster need not keep what is on disk.
+                future.release()
+        except BaseException:
+            client.cancel(futures)
+            raise
+    planned.finish(listener)
+    if failed:
+        shown = "; ".join(failed[:5]) + ("; ..." if len(failed) > 5 else "")
+        raise Error(f"{len(failed)} of {len(cells)} cells were not run; the same call tries them again: {shown}")
+
+
+class _patience:
+    """The scheduler takes a task for guilty of the death of its worker after a few; here workers die for reasons of
+    their own, and may do so as long as others come."""
+
+    NAME = "distributed.scheduler.allowed-failures"
+    MANY = 1_000_000
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._before: object = None
+
+    def __enter__(self) -> None:
+        self._before = self._client.run_on_scheduler(_set_allowed_failures, self.MANY)
+
+    def __exit__(self, *_: object) -> None:
+        if self._client.status == "running":
+            self._client.run_on_scheduler(_set_allowed_failures, self._before)
+
+
+def _set_allowed_failures(number: int, dask_scheduler: Any = None) -> int:
+    before = dask_scheduler.allowed_failures
+    dask_scheduler.allowed_failures = number
+    return before

@@ -1,0 +1,380 @@
+//! A function each for what the laboratory does.
+
+use crate::operations::Lines;
+use crate::work::{raised, run};
+use fsage_core::WorkloadHeader;
+use fsage_data::OpsReader;
+use fsage_data::columnar::BatchWorkload;
+use fsage_data::schema::header_from_metadata;
+use fsage_lab::aging::{self, Start};
+use fsage_lab::benching::{self, Existing, Plan};
+use fsage_lab::check::{Matching, Outcome, Rules};
+use fsage_lab::compare::Workload;
+use fsage_lab::days::DayRow;
+use fsage_lab::error::Context as _;
+use fsage_lab::generate::{
+    Generated, Output, Source, described as described_sources, from_events, generate as made_of,
+};
+use fsage_lab::run_folder::Manifest;
+use fsage_lab::verify;
+use fsage_lab::{
+    AgeRequest, CompareRequest, TargetSpec, Watch, described, measure as measuring, report as page,
+};
+use fsage_papers::Papers;
+use pyo3::prelude::*;
+use pyo3::types::PyIterator;
+use pyo3_arrow::PyRecordBatchReader;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// A result as JSON.
+pub fn to_json(value: &impl Serialize) -> fsage_lab::Result<String> {
+    Ok(serde_json::to_string(value)?)
+}
+
+/// Options as their struct; `of` says in messages what they are options of.
+pub fn options<T: DeserializeOwned>(of: &str, json: &str) -> fsage_lab::Result<T> {
+    serde_json::from_str(json).map_err(|error| {
+        // Where in the JSON it stands means nothing to whoever wrote Python.
+        let text = error.to_string();
+        let text = text
+            .rsplit_once(" at line ")
+            .map_or(text.as_str(), |(what, _)| what);
+        fsage_lab::Error::new(format!("{of}: {text}"))
+    })
+}
+
+fn specs(on: &[String]) -> fsage_lab::Result<Vec<TargetSpec>> {
+    on.iter().map(|text| Ok(TargetSpec::parse(text)?)).collect()
+}
+
+/// How a run begins.
+fn start(threads: Option<usize>, force: bool, resume: bool) -> Start {
+    Start {
+        threads,
+        force,
+        resume,
+    }
+}
+
+fn written(output: PathBuf, force: bool) -> Output {
+    let json = false;
+    Output {
+        path: output,
+        force,
+        json,
+    }
+}
+
+/// Every source of workloads with its options, as JSON.
+#[pyfunction]
+pub fn sources() -> String {
+    json!(described_sources()).to_string()
+}
+
+/// All that a workload can be replayed on, as JSON.
+#[pyfunction]
+pub fn targets() -> String {
+    json!(described::targets()).to_string()
+}
+
+/// All metrics, as JSON.
+#[pyfunction]
+pub fn metrics() -> String {
+    json!(described::metrics()).to_string()
+}
+
+/// Makes a workload; gives what it consists of.
+#[pyfunction]
+#[pyo3(signature = (source, output, force, listener=None))]
+pub fn generate(
+    py: Python<'_>,
+    source: String,
+    output: PathBuf,
+    force: bool,
+    listener: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    run(py, listener, move |ui| {
+        let source: Source = options("generate", &source)?;
+        let made = made_of(&source, &written(output.clone(), force), ui)?;
+        to_json(&made.to_json(&output))
+    })
+}
+
+/// Makes a workload of a table; gives what it consists of.
+#[pyfunction]
+#[pyo3(signature = (table, output, force, header, listener=None))]
+pub fn workload_of_table(
+    py: Python<'_>,
+    table: PyRecordBatchReader,
+    output: PathBuf,
+    force: bool,
+    header: Option<Vec<(String, String)>>,
+    listener: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let batches = table.into_reader()?;
+    run(py, listener, move |ui| {
+        let mut source = BatchWorkload::new(batches, WorkloadHeader::default(), "table")?;
+        made(&mut source, header, output, force, ui)
+    })
+}
+
+/// Makes a workload of operations, one item each; gives what it consists of.
+#[pyfunction]
+#[pyo3(signature = (operations, output, force, header, listener=None))]
+pub fn workload_of_operations(
+    py: Python<'_>,
+    operations: Bound<'_, PyIterator>,
+    output: PathBuf,
+    force: bool,
+    header: Option<Vec<(String, String)>>,
+    listener: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let mut lines = Lines::new(operations.unbind());
+    let said = &mut lines;
+    let done = run(py, listener, move |ui| {
+        let mut reader = OpsReader::new(said, "operations")?;
+        made(&mut reader, header, output, force, ui)
+    });
+    // What the generator raised says more than that it failed.
+    match lines.raised {
+        Some(raised) if done.is_err() => Err(raised),
+        _ => done,
+    }
+}
+
+fn made(
+    source: &mut dyn fsage_core::EventSource,
+    header: Option<Vec<(String, String)>>,
+    output: PathBuf,
+    force: bool,
+    ui: &dyn Watch,
+) -> fsage_lab::Result<String> {
+    let path = output.clone();
+    let header = header.map(|pairs| header_from_metadata(&pairs)).transpose();
+    let header = header.map_err(|(key, value)| {
+        fsage_lab::Error::new(format!("header: {key} is {value:?}, not a number"))
+    })?;
+    let made: Generated = from_events(source, header, &written(output, force), ui)?;
+    to_json(&made.to_json(&path))
+}
+
+/// Ages targets, and leaves a run.
+#[pyfunction]
+#[pyo3(signature = (workload, on, output, options_json, threads, force, resume, listener=None))]
+#[allow(clippy::too_many_arguments)]
+pub fn age(
+    py: Python<'_>,
+    workload: PathBuf,
+    on: Vec<String>,
+    output: PathBuf,
+    options_json: String,
+    threads: Option<usize>,
+    force: bool,
+    resume: bool,
+    listener: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    run(py, listener, move |ui| {
+        let targets = specs(&on)?;
+        let request = AgeRequest {
+            options: options("age", &options_json)?,
+            start: start(threads, force, resume),
+            ..AgeRequest::new(&workload, &targets, &output)
+        };
+        aging::age(&request, ui).map(drop)
+    })
+}
+
+/// What is known of a run, as JSON.
+#[pyfunction]
+pub fn run_facts(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    let facts = Manifest::read(&path).and_then(|manifest| to_json(&manifest));
+    facts.map_err(|error| raised(py, &error))
+}
+
+/// Measures a snapshot, a directory or an image, as JSON.
+#[pyfunction]
+#[pyo3(signature = (path, snap_id, listener=None))]
+pub fn measure(
+    py: Python<'_>,
+    path: PathBuf,
+    snap_id: Option<u32>,
+    listener: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    run(py, listener, move |ui| {
+        let row = if !path.is_dir() && fsage_data::is_parquet(&path)? {
+            DayRow::of_layout(&fsage_metrics::measure(&measuring::snapshot(
+                &path, snap_id,
+            )?))
+        } else {
+            DayRow::of_layout(&fsage_metrics::measure(&measuring::path(&path, ui)?))
+        };
+        to_json(&row)
+    })
+}
+
+/// Benchmarks targets of a run, or with `output` new ones; gives medians and ratios as JSON.
+#[pyfunction]
+#[pyo3(signature = (run_path, on, output, options_json, seed, workload, threads, force, listener=None))]
+#[allow(clippy::too_many_arguments)]
+pub fn bench(
+    py: Python<'_>,
+    run_path: Option<PathBuf>,
+    on: Vec<String>,
+    output: Option<PathBuf>,
+    options_json: String,
+    seed: u64,
+    workload: Option<PathBuf>,
+    threads: Option<usize>,
+    force: bool,
+    listener: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    run(py, listener, move |ui| {
+        let mut plan = Plan::new(&options("bench", &options_json)?)?;
+        plan.seed = seed;
+        plan.workload = workload;
+        plan.threads = threads.unwrap_or(plan.threads);
+        if force {
+            plan.existing = Existing::Replaced;
+        }
+        let targets = specs(&on)?;
+        let mut suites: Vec<(&'static str, Value)> = Vec::new();
+        let mut reported = |report: benching::Report| {
+            suites.push((report.suite(), serde_json::to_value(report.into_json())?));
+            Ok(())
+        };
+        let measured = match (&run_path, &output) {
+            (Some(run), _) => benching::measure_run(run, &targets, &plan, ui, &mut reported)?,
+            (None, Some(output)) => {
+                benching::measure_empty(&targets, output, &plan, ui, &mut reported)?
+            }
+            (None, None) => {
+                return Err(fsage_lab::Error::new(
+                    "a run, or targets and an output, are needed",
+                ));
+            }
+        };
+        if measured.folders.is_empty() {
+            let why = measured.left_out.join("; ");
+            return Err(fsage_lab::Error::new(format!(
+                "nothing was measured: {why}"
+            )));
+        }
+        let suites = suites.into_iter().map(|(suite, mut target)| {
+            target["suite"] = suite.into();
+            target
+        });
+        to_json(&suites.collect::<Vec<Value>>())
+    })
+}
+
+/// Ages, benchmarks and reports in one; gives a verdict for each target as JSON.
+#[pyfunction]
+#[pyo3(signature = (workload, on, output, age_json, bench_json, seed, threads, force, resume, listener=None))]
+#[allow(clippy::too_many_arguments)]
+pub fn compare(
+    py: Python<'_>,
+    workload: PathBuf,
+    on: Vec<String>,
+    output: PathBuf,
+    age_json: String,
+    bench_json: Option<String>,
+    seed: u64,
+    threads: Option<usize>,
+    force: bool,
+    resume: bool,
+    listener: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    run(py, listener, move |ui| {
+        let targets = specs(&on)?;
+        let bench: Option<benching::Options> =
+            bench_json.map(|json| options("bench", &json)).transpose()?;
+        let request = CompareRequest {
+            age: options("age", &age_json)?,
+            bench: bench.as_ref(),
+            seed,
+            start: start(threads, force, resume),
+            beside: Some(&Papers),
+            ..CompareRequest::new(Workload::File(&workload), &targets, &output)
+        };
+        to_json(&fsage_lab::compare(&request, ui)?.verdicts)
+    })
+}
+
+/// Judges a run; gives the outcome as JSON.
+#[pyfunction]
+pub fn check(
+    py: Python<'_>,
+    of: PathBuf,
+    rules: Option<String>,
+    baseline: Option<PathBuf>,
+    matching: Option<String>,
+) -> PyResult<String> {
+    run(py, None, move |_| {
+        let mut rules = Rules::given(rules.as_deref(), baseline.is_some())?;
+        if let Some(matching) = matching {
+            let matching: Matching = options("match", &json!(matching).to_string())?;
+            rules.matching = matching;
+        }
+        let outcome: Outcome = fsage_lab::check(&of, &rules, baseline.as_deref())?;
+        to_json(&outcome)
+    })
+}
+
+/// How well snapshots stand for the truth; gives a verdict for each target as JSON.
+#[pyfunction]
+#[pyo3(signature = (workload, on, profiles, profiles_a_day, seed, seeds, listener=None))]
+#[allow(clippy::too_many_arguments)]
+pub fn verify_method(
+    py: Python<'_>,
+    workload: PathBuf,
+    on: Vec<String>,
+    profiles: Vec<PathBuf>,
+    profiles_a_day: Option<u64>,
+    seed: u64,
+    seeds: u64,
+    listener: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    run(py, listener, move |ui| {
+        let targets = specs(&on)?;
+        let verdicts = targets.iter().map(|target| {
+            let request = verify::Request {
+                profiles: &profiles,
+                profiles_a_day,
+                seed,
+                seeds,
+                ..verify::Request::new(&workload, target)
+            };
+            verify::verify_method(&request, ui)
+        });
+        to_json(&verdicts.collect::<fsage_lab::Result<Vec<_>>>()?)
+    })
+}
+
+/// Writes the page of a run or an experiment.
+#[pyfunction]
+#[pyo3(signature = (of, to, listener=None))]
+pub fn report(
+    py: Python<'_>,
+    of: PathBuf,
+    to: PathBuf,
+    listener: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    run(py, listener, move |ui| {
+        page::write(&of, &to, Some(&Papers), ui)
+    })
+}
+
+/// The charts of that page: `[(id, title, Vega-Lite)]`, as JSON.
+#[pyfunction]
+pub fn charts(py: Python<'_>, of: PathBuf) -> PyResult<String> {
+    run(py, None, move |_| {
+        let charts = page::charts(&of, Some(&Papers)).context("no charts")?;
+        let charts = charts
+            .iter()
+            .map(|chart| (&chart.id, &chart.title, chart.vega_lite()));
+        to_json(&charts.collect::<Vec<_>>())
+    })
+}

@@ -1,0 +1,217 @@
+//! Experiments: planned once, run cell by cell by whoever has time.
+
+use crate::work::{raised, run};
+use fsage_lab::experiment::{self, AtWork, Home, Options, Plan};
+use fsage_lab::report;
+use fsage_papers::Papers;
+use pyo3::prelude::*;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The process works in one folder at a time: whose turn it is.
+static FOLDER: Mutex<()> = Mutex::new(());
+
+/// The folder of an experiment file as that of the process, as long as this lives.
+struct In {
+    before: PathBuf,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl In {
+    fn begin(home: &Home) -> fsage_lab::Result<In> {
+        let turn = FOLDER.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = std::env::current_dir()?;
+        home.enter()?;
+        Ok(In {
+            before,
+            _turn: turn,
+        })
+    }
+}
+
+impl Drop for In {
+    fn drop(&mut self) {
+        // A folder that is gone cannot be entered again, and nobody can do anything about it.
+        let _ = std::env::set_current_dir(&self.before);
+    }
+}
+
+/// An experiment that is planned, and the folder of its results.
+#[pyclass(frozen, module = "fsage._native")]
+pub struct Experiment {
+    plan: Plan,
+    home: Home,
+    folder: PathBuf,
+    /// While this process works on it.
+    at_work: Mutex<Option<AtWork>>,
+}
+
+impl Experiment {
+    /// Does something with the plan where its paths are meant from.
+    fn at_home<T>(
+        &self,
+        work: impl FnOnce(&Plan, &Path) -> fsage_lab::Result<T>,
+    ) -> fsage_lab::Result<T> {
+        let _in = In::begin(&self.home)?;
+        work(&self.plan, &self.folder)
+    }
+}
+
+#[pymethods]
+impl Experiment {
+    /// Plans an experiment. `text` stands instead of the content of the file, whose folder is the one of its paths.
+    #[new]
+    #[pyo3(signature = (file, output=None, text=None))]
+    fn new(
+        py: Python<'_>,
+        file: PathBuf,
+        output: Option<PathBuf>,
+        text: Option<String>,
+    ) -> PyResult<Experiment> {
+        run(py, None, move |_| {
+            let file = std::path::absolute(file)?;
+            let home = Home::of(&file)?;
+            let folder = std::path::absolute(output.unwrap_or_else(|| home.output.clone()))?;
+            let text = match text {
+                Some(text) => text,
+                None => experiment::text(&file)?,
+            };
+            let plan = {
+                let _in = In::begin(&home)?;
+                Plan::parse(&file.display().to_string(), &home.name, &text)?
+            };
+            let at_work = Mutex::new(None);
+            Ok(Experiment {
+                plan,
+                home,
+                folder,
+                at_work,
+            })
+        })
+    }
+
+    /// Name of the experiment.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.plan.name
+    }
+
+    /// The folder of its results.
+    #[getter]
+    fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The text of its file.
+    #[getter]
+    fn text(&self) -> &str {
+        &self.plan.text
+    }
+
+    /// Every cell as it stands, and the workload that it needs, as JSON.
+    fn cells(&self, py: Python<'_>) -> PyResult<String> {
+        run(py, None, |_| {
+            self.at_home(|plan, folder| {
+                let all = Options::default();
+                let standing = experiment::standing(plan, folder, &all)?;
+                let needs = plan
+                    .cells
+                    .iter()
+                    .map(|cell| plan.workloads[cell.workload].label());
+                let cells = standing.cells.iter().zip(needs).map(|(cell, needs)| {
+                    let mut cell = json!(cell);
+                    cell["needs"] = needs.into();
+                    cell
+                });
+                Ok(json!(cells.collect::<Vec<_>>()).to_string())
+            })
+        })
+    }
+
+    /// Makes the folder, or finds it, and takes it for this process until `end`.
+    fn begin(&self, py: Python<'_>) -> PyResult<()> {
+        let begun = run(py, None, |_| {
+            self.at_home(|plan, folder| experiment::begin(plan, folder, None))
+        })?;
+        *self.at_work.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
+        Ok(())
+    }
+
+    /// Others may work on it again.
+    fn end(&self) {
+        *self.at_work.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Makes a workload, if it is not there.
+    #[pyo3(signature = (label, listener=None))]
+    fn make_workload(
+        &self,
+        py: Python<'_>,
+        label: String,
+        listener: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        run(py, listener, |ui| {
+            self.at_home(|plan, folder| experiment::make_workload(plan, folder, &label, ui))
+        })
+    }
+
+    /// Runs a cell, if it is not done; gives how it ended: `done`, `skipped` or `failed`.
+    #[pyo3(signature = (id, listener=None))]
+    fn run_cell(
+        &self,
+        py: Python<'_>,
+        id: String,
+        listener: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<&'static str> {
+        run(py, listener, |ui| {
+            self.at_home(|plan, folder| experiment::run_cell(plan, folder, &id, ui))
+        })
+    }
+
+    /// Runs all cells that are not done, and writes the tables and the report.
+    #[pyo3(signature = (threads, listener=None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        threads: Option<usize>,
+        listener: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        run(py, listener, |ui| {
+            self.at_home(|plan, folder| {
+                let options = Options {
+                    threads,
+                    ..Options::default()
+                };
+                experiment::run(plan, folder, &options, ui).map(drop)?;
+                report_of(plan, folder, ui)
+            })
+        })
+    }
+
+    /// Writes the manifest, the tables and the report of what is there.
+    #[pyo3(signature = (listener=None))]
+    fn finish(&self, py: Python<'_>, listener: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        run(py, listener, |ui| {
+            self.at_home(|plan, folder| {
+                experiment::finish(plan, folder)?;
+                report_of(plan, folder, ui)
+            })
+        })
+    }
+}
+
+fn report_of(plan: &Plan, folder: &Path, ui: &dyn fsage_lab::Watch) -> fsage_lab::Result<()> {
+    if plan.writes_report {
+        report::write(folder, &folder.join(report::PAGE), Some(&Papers), ui)?;
+    }
+    Ok(())
+}
+
+/// The manifest of an experiment, as JSON.
+#[pyfunction]
+pub fn experiment_facts(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    let facts = experiment::manifest::Manifest::read(&path)
+        .and_then(|manifest| crate::calls::to_json(&manifest));
+    facts.map_err(|error| raised(py, &error))
+}

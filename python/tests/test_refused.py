@@ -1,0 +1,121 @@
+"""Bad input is an exception that names it, and leaves nothing half written."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import fsage
+import pyarrow
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda at: fsage.age(at / "none.parquet", "ffs", at / "run"), "none.parquet"),
+        (lambda at: fsage.age(at / "w.parquet", "ffs:polcy=x", at / "run"), "polcy"),  # typos: ignore
+        (lambda at: fsage.age(at / "w.parquet", "ffs", at / "run", snapshots=0), "snapshots: expected 1"),
+        (lambda at: fsage.age(at / "w.parquet", "ffs", at / "run", lenient="very"), "age: invalid type"),
+        (lambda at: fsage.generate.profile("home-2096", output=at / "new.parquet"), "no preset"),
+        (lambda at: fsage.generate.profile("home-1996", days="x", output=at / "new.parquet"), "generate: "),
+        (lambda at: fsage.generate.profile("home-1996", output=at / "w.parquet"), "exists"),
+        (lambda at: fsage.bench(at / "policies", suits=["sequential"]), "unknown field `suits`"),
+        (lambda at: fsage.bench(at / "policies", suites=["fast"]), "no suite is called `fast`"),
+        (lambda at: fsage.Run(at / "none"), "not a run"),
+        (lambda at: fsage.Experiment(at / "policies"), "not an experiment"),
+        (lambda at: fsage.Run(at / "policies").days.select("speed"), "no column `speed`"),
+        (lambda at: fsage.check(at / "policies"), "nothing to check by"),
+        (lambda at: fsage.workload(pyarrow.table({"file_id": [1]}), at / "new.parquet"), "column `op` is missing"),
+        (lambda at: fsage.workload(pyarrow.table({"op": ["x"], "f": [1]}), at / "new.parquet"), "column `f` is none"),
+        (lambda at: fsage.workload(["create 1 0 10", "create x"], at / "new.parquet"), "operations:2"),
+    ],
+)
+def test_bad_input_is_named(runs, call, words):
+    before = sorted(os.listdir(runs))
+    with pytest.raises(fsage.InputError) as raised:
+        call(runs)
+    assert words in str(raised.value)
+    assert isinstance(raised.value, ValueError)
+    assert sorted(os.listdir(runs)) == before, "nothing is left"
+
+
+def test_wrong_types_are_type_errors(runs):
+    with pytest.raises(TypeError):
+        fsage.workload(7, runs / "new.parquet")
+    with pytest.raises(TypeError):
+        fsage.generate.git(runs, clnes=2, output=runs / "new.parquet")  # typos: ignore
+    with pytest.raises(TypeError):
+        fsage.age(3, "ffs", runs / "run")
+
+
+def test_what_a_generator_raises_comes_through(tmp_path):
+    def life():
+        yield "create", 1, 0, 10
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        fsage.workload(life(), tmp_path / "new.parquet")
+    assert os.listdir(tmp_path) == []
+
+
+def test_ctrl_c_stops_and_the_run_goes_on(tmp_path):
+    """In a process of its own: an interrupt in the middle of aging, then the same call with resume, then another."""
+    workload = fsage.generate.profile("home-1996", days=100, output=tmp_path / "w.parquet")
+    script = textwrap.dedent(
+        """
+        import sys, fsage
+        try:
+            fsage.age("w.parquet", ["ffs"], "run", progress=lambda *_: print("going", flush=True))
+        except KeyboardInterrupt as error:
+            print("stopped", *getattr(error, "__notes__", []), flush=True)
+        else:
+            sys.exit("it was not stopped")
+        assert not fsage.Run("run").is_complete
+        print(fsage.generate.profile("home-1996", days=1, output="other.parquet"), flush=True)
+        """
+    )
+    process = subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "going\n"
+    process.send_signal(signal.SIGINT)
+    rest = process.stdout.read()
+    assert process.wait() == 0, rest
+    assert "stopped" in rest and "other.parquet" in rest, "work begins again after it"
+    whole = fsage.age(workload, ["ffs"], tmp_path / "whole")
+    resumed = fsage.age(workload, ["ffs"], tmp_path / "run", resume=True)
+    assert resumed.is_complete
+    assert resumed.days.to_arrow() == whole.days.to_arrow()
+
+
+def test_other_threads_run_meanwhile(tmp_path):
+    """The interpreter's lock is released: another thread counts on while a model ages."""
+    import threading
+
+    workload = fsage.generate.profile("home-1996", days=60, output=tmp_path / "w.parquet")
+    counted, is_over = [0], threading.Event()
+
+    def count():
+        while not is_over.is_set():
+            counted[0] += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    try:
+        fsage.age(workload, "ffs", tmp_path / "run")
+    finally:
+        is_over.set()
+        thread.join()
+    assert counted[0] > 10
+
+
+def test_folder_of_another_process_is_left_alone(runs):
+    (runs / "mine").mkdir()
+    (runs / "mine" / "notes.txt").write_text("keep")
+    for force in (False, True):
+        with pytest.raises(fsage.InputError, match="mine"):
+            fsage.age(runs / "w.parquet", "ffs", runs / "mine", force=force)
+    assert [p.name for p in pathlib.Path(runs / "mine").iterdir()] == ["notes.txt"]

@@ -1,0 +1,147 @@
+"""Workloads, runs, tables and charts."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import warnings
+
+import fsage
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+
+def test_a_run_from_python_is_the_run_of_the_program(made, tmp_path):
+    program = pathlib.Path(sys.executable).with_name("fsage")
+    workload = tmp_path / "w.parquet"
+    run = tmp_path / "policies"
+    for words in (
+        ["generate", "profile", "home-1996", "--days", "3", "-o", workload],
+        ["age", workload, "--on", "ffs", "--on", "ffs:policy=realloc", "-o", run],
+    ):
+        subprocess.run([program, *words], check=True, capture_output=True)
+    theirs = {p.relative_to(run): p.read_bytes() for p in run.rglob("*") if p.is_file()}
+    ours = {name: (made / "policies" / name).read_bytes() for name in theirs}
+    assert len(theirs) > 6
+    assert ours == theirs
+
+
+def test_days_are_one_table_with_their_targets(made):
+    run = fsage.Run(made / "policies")
+    table = run.days.to_arrow()
+    assert run.days.num_rows == table.num_rows == 6
+    assert table.column_names[0] == "target"
+    assert table["target"].to_pylist() == ["ffs"] * 3 + ["ffs:policy=realloc"] * 3
+    few = run.days.select("layout_score", "target").to_arrow()
+    assert few.column_names == ["layout_score", "target"]
+    assert few["layout_score"].to_pylist() == table["layout_score"].to_pylist()
+    assert run.final.num_rows > 100
+    assert run.control.num_rows == run.final.num_rows
+    measured = run.bench.to_arrow()
+    assert set(measured["state"].to_pylist()) == {"aged", "control"}
+
+
+def test_pandas_polars_and_duckdb_read_tables_as_they_are(made):
+    days = fsage.Run(made / "policies").days
+    pandas = days.to_pandas()
+    assert list(pandas["day"]) == [1, 2, 3] * 2 or list(pandas["day"]) == [0, 1, 2] * 2
+    polars = pytest.importorskip("polars")
+    assert polars.DataFrame(days).height == 6
+    assert days.to_polars().columns == days.column_names
+    duckdb = pytest.importorskip("duckdb")
+    rows = duckdb.sql("select target, count(*) from days group by target order by target").fetchall()
+    assert rows == [("ffs", 3), ("ffs:policy=realloc", 3)]
+
+
+def test_a_table_is_a_workload(tmp_path):
+    text = "create 1 0 20000\ncreate 2 0 9000\ndelete 1\ncreate 3 0 40000\nday 1\n"
+    (tmp_path / "text.ops").write_text(text)
+    table = {
+        "op": ["create", "create", "delete", "create", "day"],
+        "file_id": [1, 2, 1, 3, None],
+        "dir_id": [0, 0, None, 0, None],
+        "length_bytes": [20000, 9000, None, 40000, None],
+        "name": [None] * 4 + ["1"],
+    }
+    words = [tuple(line.split()) for line in text.splitlines()]
+    sources = {
+        "arrow": pyarrow.table(table),
+        "pandas": pyarrow.table(table).to_pandas(),
+        "words": iter(words),
+        "lines": text.splitlines(),
+    }
+    expected = fsage.age(tmp_path / "text.ops", "ffs:preset=tiny", tmp_path / "expected").days.to_arrow()
+    for name, source in sources.items():
+        path = fsage.workload(source, tmp_path / f"{name}.parquet", header={"seed": 7})
+        run = fsage.age(path, "ffs:preset=tiny", tmp_path / name)
+        assert run.days.to_arrow() == expected, name
+        assert run.facts["workload"]["seed"] == 7
+
+
+def test_charts_are_those_of_the_report(made):
+    run = fsage.Run(made / "policies")
+    chart = run.chart("layout")
+    bundle = chart._repr_mimebundle_()
+    spec = bundle["application/vnd.vegalite.v5+json"]
+    rows = spec["datasets"]["rows"]
+    assert len(rows) >= 6
+    assert "--" not in json.dumps({key: value for key, value in spec.items() if key != "datasets"})
+    assert "layout-by-day" in run.charts
+    page = run.report()
+    assert page.read_text().count("layout-by-day") > 0
+    with pytest.raises(fsage.InputError, match="no chart is called `speed`; its report has layout-by-day"):
+        run.chart("speed")
+
+
+def test_a_check_says_what_does_not_hold(made):
+    run = fsage.Run(made / "policies")
+    assert fsage.check(run, baseline=run)["passed"]
+    rules = made / "rules.toml"
+    rules.write_text('[[rule]]\nmetric = "layout_score"\nmin = 2.0\n')
+    outcome = fsage.check(run, rules=rules)
+    assert not outcome["passed"]
+    with pytest.raises(fsage.CheckFailed, match="layout_score"):
+        fsage.check(run, rules=rules, strict=True)
+
+
+def test_compare_and_verify_method(made, tmp_path):
+    run = fsage.compare(made / "w.parquet", ["ffs", "lfs"], tmp_path / "both")
+    assert [verdict["target"] for verdict in run.verdicts] == ["ffs", "lfs"]
+    assert (run.path / "report.html").is_file()
+    [verdict] = fsage.verify_method(made / "w.parquet", seeds=1)
+    assert verdict["target"] == "ffs" and verdict["attempts"]
+
+
+def test_warnings_and_progress_are_heard(tmp_path):
+    def life():
+        for file in range(1, 4000):
+            yield "create", file, 0, 1 << 20
+        yield "day 1"
+
+    path = fsage.workload(life(), tmp_path / "much.parquet")
+    with pytest.warns(fsage.Warning, match="for lack of space"):
+        fsage.age(path, "ffs:preset=tiny", tmp_path / "run")
+    heard = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fsage.generate.profile(
+            "home-1996", days=60, output=tmp_path / "w.parquet", progress=lambda *said: heard.append(said)
+        )
+    assert heard and heard[-1][0]
+
+
+def test_what_there_is(made):
+    names = [target["name"] for target in fsage.targets()]
+    assert {"ffs", "ext4", "xfs", "loop"} <= set(names)
+    assert {"layout_score", "utilization"} <= {metric["name"] for metric in fsage.metrics()}
+    assert fsage.measure(made / "policies" / "ffs" / "final.parquet")["layout_score"] > 0
+
+
+def test_generate_is_as_the_program_has_it():
+    folder = pathlib.Path(os.environ.get("FSAGE_SOURCE", pathlib.Path(__file__).parent.parent))
+    written = subprocess.run(
+        [sys.executable, folder / "write_generate.py"], check=True, capture_output=True, text=True
+    ).stdout
+    assert (folder / "fsage" / "generate.py").read_text() == written, "run write_generate.py again"

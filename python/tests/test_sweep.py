@@ -1,0 +1,158 @@
+"""Experiments: on one machine, and on a cluster whose workers are killed."""
+
+import os
+import pathlib
+import signal
+import threading
+import time
+
+import fsage
+import pytest
+
+distributed = pytest.importorskip("distributed")
+
+def bytes_of(folder: pathlib.Path) -> dict[str, bytes]:
+    """What is in a folder, but what says who works there."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(p.relative_to(folder)): p.read_bytes() for p in files if not p.name.startswith(".")}
+
+
+def experiment_file(folder: pathlib.Path, seeds: int) -> pathlib.Path:
+    """An experiment of `seeds` lives of a few operations, on 4 targets with 2 sizes of writes each."""
+    text = f"""
+seeds = {{ from = 1, to = {seeds}, step = 1 }}
+targets = ["ffs:policy={{policy}},write_chunk={{chunk}}"]
+
+[matrix]
+policy = ["orig", "realloc"]
+chunk = ["1K", "8K"]
+days = [1, 2]
+
+[[workload]]
+preset = "home-1996"
+days = "{{days}}"
+
+[report]
+write = false
+"""
+    file = folder / "sweep.toml"
+    file.write_text(text)
+    return file
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """The experiment, done on one machine."""
+    folder = tmp_path_factory.mktemp("alone")
+    return fsage.experiment(experiment_file(folder, 2), folder / "exp")
+
+
+def test_an_experiment_is_one_table(alone):
+    assert len(alone.cells) == 16
+    results = alone.results.to_arrow()
+    expected = ["cell", "workload", "chunk", "days", "policy", "target", "seed", "repetition"]
+    assert results.column_names == [*expected, "day", "metric", "value", "unit"]
+    scores = results.to_pandas().query("metric == 'layout_score'")
+    assert len(scores) == 16 and set(scores["days"]) == {1, 2} and set(scores["chunk"]) == {"1K", "8K"}
+    days = alone.days.to_pandas()
+    assert len(days) == 8 * 1 + 8 * 2
+    last = days.sort_values("day").groupby("cell").last()["layout_score"]
+    assert (scores.set_index("cell")["value"] == last).all()
+    means = alone.means.to_pandas().query("metric == 'layout_score'")
+    assert len(means) == 8 and set(means["cells"]) == {2}
+    by_hand = scores.groupby(["days", "target"])["value"].mean()
+    assert (means.set_index(["days", "target"])["mean"] - by_hand).abs().max() < 1e-12
+    assert means["difference"].isna().sum() == 2, "the first target of each workload"
+
+
+def test_a_cluster_makes_the_bytes_of_one_machine(alone, tmp_path):
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        heard = []
+        for shared in (True, False):
+            file = experiment_file(tmp_path, 2)
+            folder = tmp_path / f"shared-{shared}"
+            swept = fsage.sweep(
+                file, folder, client=client, shared=shared, progress=lambda *said: heard.append(said)
+            )
+            theirs, ours = bytes_of(alone.path), bytes_of(swept.path)
+            # Each way knows where it lies, and made the workloads where they were needed.
+            differing = {name for name in theirs | ours if theirs.get(name) != ours.get(name)}
+            assert {name for name in differing if not name.startswith("workloads/")} <= {"experiment.json"} | {
+                name for name in differing if name.endswith("/run.json") and not shared
+            }
+            for table in ("results", "days", "bench", "means"):
+                assert theirs[f"{table}.parquet"] == ours[f"{table}.parquet"]
+        assert heard[-1] == ("cells", 16, 16)
+        # What is done is not done again.
+        before = {path: path.stat().st_mtime_ns for path in (folder / "cells").rglob("*")}
+        fsage.sweep(file, folder, client=client)
+        assert {path: path.stat().st_mtime_ns for path in (folder / "cells").rglob("*")} == before
+    with pytest.raises(fsage.InputError, match="the client is closed"):
+        fsage.sweep(file, tmp_path / "new", client=client)
+    assert not (tmp_path / "new").exists()
+
+
+def test_workers_that_are_killed_lose_nothing(alone, tmp_path):
+    """One of the workers is killed again and again; the nannies start others."""
+    file = experiment_file(tmp_path, int(os.environ.get("FSAGE_SWEEP_SEEDS", "2")))
+    with (
+        distributed.LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        is_over, killed = threading.Event(), []
+
+        def kill():
+            # A pid twice in a row is of a worker that is being replaced.
+            while not is_over.wait(float(os.environ.get("FSAGE_SWEEP_KILL_S", "1.5"))):
+                pids = [nanny.pid for nanny in cluster.workers.values() if nanny.pid and nanny.pid not in killed]
+                if pids:
+                    os.kill(pids[len(killed) % len(pids)], signal.SIGKILL)
+                    killed.append(pids[len(killed) % len(pids)])
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            swept = fsage.sweep(file, tmp_path / "exp", client=client)
+        finally:
+            is_over.set()
+            killer.join()
+    assert killed
+    assert {cell["state"] for cell in swept.cells} == {"complete"}
+    if "FSAGE_SWEEP_SEEDS" in os.environ:
+        alone = fsage.experiment(file, tmp_path / "alone")
+    for table in ("results", "days", "bench", "means"):
+        name = f"{table}.parquet"
+        assert (swept.path / name).read_bytes() == (alone.path / name).read_bytes()
+
+
+def test_a_folder_of_another_sweep_is_refused(alone, tmp_path):
+    from fsage import _native
+
+    file = experiment_file(tmp_path, 2)
+    other = _native.Experiment(os.fspath(file), os.fspath(tmp_path / "exp"))
+    other.begin()
+    before = bytes_of(tmp_path / "exp")
+    with pytest.raises(fsage.AtWork, match="at work here"):
+        fsage.sweep(file, tmp_path / "exp")
+    assert bytes_of(tmp_path / "exp") == before
+    other.end()
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text('targets = ["ffs:policy={p}"]\n[[workload]]\npreset = "home-1996"\n')
+    with pytest.raises(fsage.InputError, match=r"wrong.toml:1: .*no list `p`"):
+        fsage.sweep(wrong)
+
+
+def test_a_task_costs_little(tmp_path):
+    """The overhead of a task is what is left when nothing has to be done: a cell that is there already."""
+    from fsage import _native, _sweep
+
+    file = experiment_file(tmp_path, 2)
+    exp = fsage.experiment(file, tmp_path / "exp")
+    planned = _native.Experiment(os.fspath(file), os.fspath(exp.path))
+    began = time.process_time()
+    for cell in exp.cells:
+        assert _sweep._run(os.fspath(file), planned.text, os.fspath(exp.path), cell["id"], "")[1] == "skipped"
+    print(f"{1000 * (time.process_time() - began) / len(exp.cells):.1f} ms of processor time a task that is done")

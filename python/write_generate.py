@@ -1,0 +1,109 @@
+"""Writes fsage/generate.py: a function for each source of workloads, from what the program knows of them.
+
+Run it where fsage is installed: python write_generate.py > fsage/generate.py. A test compares.
+"""
+
+import json
+import sys
+import textwrap
+
+from fsage import _native
+
+HEAD = '''"""Workloads: a function for each source, with the options of `fsage generate`.
+
+Every function writes a workload to ``output`` and gives its path; the ending says the form: ``.parquet``, ``.ops``,
+``.ops.gz``, ``.ops.zst``. An option that is not given is as the program has it.
+
+This file is written by write_generate.py.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from . import _native
+from ._errors import InputError
+from ._listen import Listener, Progress
+
+Path = str | os.PathLike[str]
+
+
+def _text(value: object) -> object:
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, (list, tuple)):
+        return [_text(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _text(item) for key, item in value.items()}
+    return value
+
+
+def _made(name: str, options: Mapping[str, object], output: Path, force: bool, progress: Progress) -> pathlib.Path:
+    given = {key: _text(value) for key, value in options.items() if value is not None}
+    try:
+        source = json.dumps({name: given})
+    except TypeError as error:
+        raise InputError(f"generate {name}: {error}; expected texts, numbers, paths, and lists of these") from None
+    with Listener(progress) as listener:
+        _native.generate(source, os.fspath(output), force, listener)
+    return pathlib.Path(output)
+'''
+
+
+def kind(option):
+    """The type of an option, by what holds without it."""
+    default = option["default"]
+    if option["words"] == ["true", "false"]:
+        return "bool"
+    if option["words"]:
+        return "Literal[" + ", ".join(f'"{word}"' for word in option["words"]) + "]"
+    if option["name"] in ("snapshots", "logs"):
+        return "Sequence[Path]"
+    if option["is_required"]:
+        return "Path"
+    if isinstance(default, bool):
+        return "bool"
+    if isinstance(default, (int, float)):
+        return type(default).__name__
+    if isinstance(default, list):
+        return "Sequence[Path]"
+    if isinstance(default, dict):
+        return "Mapping[str, Any]"
+    return "int | float | str | os.PathLike[str]"
+
+
+def function(source):
+    """The function of a source."""
+    name, options = source["name"], source["options"]
+    required = [o for o in options if o["is_required"]]
+    others = [o for o in options if not o["is_required"]]
+    lines = [f"def {name}("]
+    lines += [f"    {o['name']}: {kind(o)}," for o in required]
+    lines += ["    *,", "    output: Path,"]
+    lines += [f"    {o['name']}: {kind(o)} | None = None," for o in others]
+    lines += ["    force: bool = False,", "    progress: Progress = False,", ") -> pathlib.Path:"]
+    doc = [source["summary"].rstrip(".") + ".", ""]
+    for option in options:
+        text = option["doc"]
+        if isinstance(option["default"], dict):
+            text = "further options: " + ", ".join(option["default"])
+        elif not option["is_required"] and option["default"] not in (None, [], False) and "[default" not in text:
+            text += f" [default: {option['default']}]"
+        doc += textwrap.wrap(f"``{option['name']}``: {text}", 112, subsequent_indent="    ")
+    lines += textwrap.indent('"""' + "\n".join(doc).rstrip() + '\n"""', "    ").splitlines()
+    lines += ["    options = {"] + [f'        "{o["name"]}": {o["name"]},' for o in options] + ["    }"]
+    lines += [f'    return _made("{name}", options, output, force, progress)']
+    return "\n".join(lines)
+
+
+def written():
+    """The whole file."""
+    return "\n\n\n".join([HEAD.rstrip()] + [function(s) for s in json.loads(_native.sources())]) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(written())
