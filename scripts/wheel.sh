@@ -24,6 +24,7 @@ fi
 cargo build ${CARGO_FLAGS:-} --profile "$profile" --package fsage
 mkdir -p python/fsage.data/scripts
 install -m 755 "$target/$folder/fsage" python/fsage.data/scripts/fsage
+install -m 644 LICENSE-APACHE LICENSE-MIT python
 # shellcheck disable=SC2086
 $tools/bin/maturin build ${CARGO_FLAGS:-} --quiet --profile "$profile" --manifest-path python/Cargo.toml --out target/wheels
 wheel=$(ls -t target/wheels/fsage-*.whl | head -n 1)
