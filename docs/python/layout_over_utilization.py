@@ -33,9 +33,11 @@ if __name__ == "__main__":
     swept = fsage.sweep(file, folder / "results", progress=True)
     means = swept.means.to_pandas().query("metric == 'layout_score'")
     figure, axes = plt.subplots(figsize=(7, 4))
-    for target, of_target in means.groupby("target", sort=False):
-        axes.plot(of_target["utilization"], of_target["mean"], marker="o", markersize=3, label=target)
-        axes.fill_between(of_target["utilization"], of_target["low"], of_target["high"], alpha=0.2)
+    for target, of in means.groupby("target", sort=False):
+        # Days have a metric of that name, so that the parameter has this one.
+        utilization = of["parameter_utilization"]
+        axes.plot(utilization, of["mean"], marker="o", markersize=3, label=target)
+        axes.fill_between(utilization, of["low"], of["high"], alpha=0.2)
     axes.set(xlabel="utilization at the end, percent", ylabel="layout score at the end", ylim=(None, 1))
     axes.legend(frameon=False)
     axes.grid(alpha=0.3)

@@ -139,9 +139,9 @@ impl Drop for AtWork {
     }
 }
 
-/// Does work without the interpreter's lock. `listener` has methods `warn(text)`, `note(text)` and `progress(what,
-/// done, total)`, which are called in the thread that waits. An exception from a handler of signals stops the work, and is
-/// raised when that has ended in order; so is one of the listener.
+/// Does work without the interpreter's lock. `listener` has methods `warn(text)`, `note(text)` and
+/// `progress(what, done, total)`, which are called in the thread that waits. An exception from a handler of signals
+/// stops the work, and is raised when that has ended in order; so is one of the listener.
 pub fn run<T: Send>(
     py: Python<'_>,
     listener: Option<&Bound<'_, PyAny>>,

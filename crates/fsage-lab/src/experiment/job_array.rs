@@ -68,8 +68,8 @@ impl JobArray<'_> {
             (plain(self.program)?, plain(self.file)?, plain(self.folder)?);
         let _ = write!(
             script,
-            r#"# The experiment {name} as {jobs} jobs, each a share of the cells. What is done is not done again: submit it as
-# often as you like. The job that ends last writes the tables and the report.
+            r#"# The experiment {name} as {jobs} jobs, each a share of the cells. What is done is not done again:
+# submit it as often as you like. The job that ends last writes the tables and the report.
 #   Slurm  sbatch SCRIPT
 #   PBS    qsub -J 1-{jobs} SCRIPT
 #   LSF    bsub -J "fsage[1-{jobs}]" bash SCRIPT
@@ -117,7 +117,7 @@ mod tests {
             scheduler,
             jobs: 8,
             program: Path::new("/opt/fsage"),
-            file: Path::new("/home/me/it's mine.toml"),
+            file: Path::new("/scratch/it's mine.toml"),
             folder: Path::new(folder),
             name: "policies",
         };
@@ -134,7 +134,7 @@ mod tests {
         );
         assert!(
             slurm.contains(
-                r"'/opt/fsage' run '/home/me/it'\''s mine.toml' --output '/scratch/100%'"
+                r"'/opt/fsage' run '/scratch/it'\''s mine.toml' --output '/scratch/100%'"
             ),
             "{slurm}"
         );

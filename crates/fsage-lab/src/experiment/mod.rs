@@ -186,7 +186,7 @@ pub fn make_workload(plan: &Plan, folder: &Path, label: &str, ui: &dyn Watch) ->
     workloads::ready(workload, folder, ui).map(drop)
 }
 
-/// Runs one cell of an experiment that was begun, if it is not done; how it ended. Whoever runs cells, be it processes or
+/// Runs one cell of an experiment that was begun, if it is not done; how it ended. Whoever runs cells, processes or
 /// machines beside each other, calls this: a cell that another one is at is an error, and nothing is written.
 ///
 /// # Errors

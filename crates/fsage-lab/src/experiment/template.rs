@@ -1,7 +1,9 @@
 //! Text and tables with gaps, `ffs:policy={policy},maxcontig={maxcontig}`, and what they become with values.
 
 use super::vary::text;
-use serde::de::DeserializeOwned;
+use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
+use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
+use toml::de::Error;
 use toml::{Table, Value};
 
 /// Text with gaps.
@@ -124,16 +126,110 @@ impl TableTemplate {
         template.is_some_and(|template| !template.gaps().is_empty())
     }
 
-    /// What the table stands for with all gaps filled. A text that is one gap has the type of its value, or is text, as
-    /// the field wants it.
+    /// What the table stands for with all gaps filled. A text that is one gap has the type of its value, or is
+    /// text where the field is.
     pub fn filled<T: DeserializeOwned>(&self, filling: &Filling<'_>) -> Result<T, String> {
-        let with = |typed| {
-            let filled = filled(&Value::Table(self.0.clone()), filling, typed);
-            filled
-                .try_into::<T>()
-                .map_err(|error| error.message().replace('\n', "; "))
-        };
-        with(true).or_else(|why| with(false).map_err(|_| why))
+        T::deserialize(Node::of(&Value::Table(self.0.clone()), filling))
+            .map_err(|error| error.message().replace('\n', "; "))
+    }
+}
+
+/// A value with its gaps filled, on its way to a field.
+enum Node {
+    /// As it stands in the file.
+    Plain(Value),
+    /// What fills a gap that is all of a text: the field says whether it is taken for text.
+    Gap(Value),
+    Array(Vec<Node>),
+    Table(Vec<(String, Node)>),
+}
+
+impl Node {
+    fn of(value: &Value, filling: &Filling<'_>) -> Node {
+        match value {
+            Value::String(text) => match Template::parse(text) {
+                Ok(template) => match template.only_gap() {
+                    Some(gap) => Node::Gap(filling(gap).clone()),
+                    None => Node::Plain(Value::String(template.text(filling))),
+                },
+                Err(_) => Node::Plain(value.clone()),
+            },
+            Value::Array(items) => {
+                Node::Array(items.iter().map(|item| Node::of(item, filling)).collect())
+            }
+            Value::Table(table) => {
+                let entries = table.iter();
+                let entries = entries.map(|(key, item)| (key.clone(), Node::of(item, filling)));
+                Node::Table(entries.collect())
+            }
+            other => Node::Plain(other.clone()),
+        }
+    }
+}
+
+impl IntoDeserializer<'_, Error> for Node {
+    type Deserializer = Node;
+
+    fn into_deserializer(self) -> Node {
+        self
+    }
+}
+
+impl<'de> Deserializer<'de> for Node {
+    type Error = Error;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self {
+            Node::Plain(value) | Node::Gap(value) => value.deserialize_any(visitor),
+            Node::Array(items) => visitor.visit_seq(SeqDeserializer::new(items.into_iter())),
+            Node::Table(entries) => visitor.visit_map(MapDeserializer::new(entries.into_iter())),
+        }
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        self.deserialize_string(visitor)
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self {
+            Node::Gap(value) => visitor.visit_string(text(&value)),
+            other => other.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match self {
+            Node::Table(entries) => {
+                let entries = MapDeserializer::new(entries.into_iter());
+                MapAccessDeserializer::new(entries).deserialize_enum(name, variants, visitor)
+            }
+            Node::Plain(value) | Node::Gap(value) => {
+                value.deserialize_enum(name, variants, visitor)
+            }
+            Node::Array(_) => self.deserialize_any(visitor),
+        }
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map struct identifier ignored_any
     }
 }
 
@@ -146,27 +242,6 @@ fn each_text(
         Value::Array(items) => items.iter().try_for_each(|item| each_text(item, look)),
         Value::Table(table) => table.values().try_for_each(|item| each_text(item, look)),
         _ => Ok(()),
-    }
-}
-
-fn filled(value: &Value, filling: &Filling<'_>, typed: bool) -> Value {
-    let again = |item: &Value| filled(item, filling, typed);
-    match value {
-        Value::String(text) => {
-            let Ok(template) = Template::parse(text) else {
-                return value.clone();
-            };
-            match template.only_gap().filter(|_| typed) {
-                Some(gap) => filling(gap).clone(),
-                None => Value::String(template.text(filling)),
-            }
-        }
-        Value::Array(items) => Value::Array(items.iter().map(again).collect()),
-        Value::Table(table) => {
-            let entries = table.iter().map(|(key, item)| (key.clone(), again(item)));
-            Value::Table(entries.collect())
-        }
-        other => other.clone(),
     }
 }
 

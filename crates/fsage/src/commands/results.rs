@@ -11,8 +11,8 @@ use std::path::PathBuf;
 
 /// Shows the results of an experiment: means over seeds with their intervals, or one of its tables as CSV.
 ///
-/// The tables are Parquet files in its folder, which pandas, polars, R and `DuckDB` read: results (a metric of a cell at
-/// its end), days, bench (a measurement), means.
+/// The tables are Parquet files in its folder, which pandas, polars, R and `DuckDB` read: results (a metric of a
+/// cell at its end), days, bench (a measurement), means.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage results EXP\n  fsage results EXP --csv > results.csv\n  \
