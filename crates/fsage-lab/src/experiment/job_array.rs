@@ -89,7 +89,7 @@ while kill -0 $child 2>/dev/null; do
     wait $child
     status=$?
 done
-if [ $stopped = yes ] && [ -n "${{SLURM_JOB_ID:-}}" ]; then
+if [ $stopped = yes ] && [ $status -ne 0 ] && [ -n "${{SLURM_JOB_ID:-}}" ]; then
     # The time of this job is over, and cells are left: it comes again.
     scontrol requeue "$SLURM_JOB_ID" && exit 0
 fi
