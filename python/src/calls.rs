@@ -177,7 +177,7 @@ pub fn age(
     listener: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     run(py, listener, move |ui| {
-        let targets = specs(&on)?;
+        let targets = aging::sized(&workload, &specs(&on)?, ui)?;
         let request = AgeRequest {
             options: options("age", &options_json)?,
             start: start(threads, force, resume),

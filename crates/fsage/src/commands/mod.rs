@@ -37,7 +37,7 @@ const TEMPLATE: &str = "{about}\n\n{usage-heading} {usage}\n\n{before-help}Optio
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Make a workload", &["snapshot", "generate", "convert"]),
     ("Age", &["age", "run", "export"]),
-    ("Look", &["measure", "inspect", "diff", "report"]),
+    ("Look", &["measure", "results", "inspect", "diff", "report"]),
     ("Compare", &["compare", "bench", "check"]),
     (
         "Reproduce",
