@@ -1,6 +1,7 @@
 //! Aging: the file systems of a paper, after its workload, with what every day left of them.
 
 use super::paper::{HotFiles, Paper, Workload};
+use super::remade::{self, Truth};
 use anyhow::{Context, bail};
 use fsage_core::{FileId, WorkloadHeader};
 use fsage_lab::Watch;
@@ -54,7 +55,8 @@ pub fn empty(name: &str, spec: &str) -> anyhow::Result<State> {
     })
 }
 
-/// Makes the workload of a paper.
+/// Makes the workload of a paper: that of the preset, or the one that is made of its snapshots; the first one is
+/// `truth.parquet` beside it then.
 ///
 /// # Errors
 /// The file cannot be written; an interrupt.
@@ -63,16 +65,39 @@ pub fn generate(
     workload: &Workload,
     path: &Path,
     ui: &dyn Watch,
+) -> anyhow::Result<Option<Truth>> {
+    let generator = format!(
+        "fsage reproduce {} {}",
+        paper.name,
+        env!("CARGO_PKG_VERSION")
+    );
+    match &workload.method {
+        None => {
+            happened(paper, workload, path, &generator, ui)?;
+            Ok(None)
+        }
+        Some(method) => {
+            let truth = path.with_file_name("truth.parquet");
+            happened(paper, workload, &truth, &generator, ui)?;
+            let seed = paper.run.seed;
+            remade::make(method, seed, &truth, path, &generator, ui).map(Some)
+        }
+    }
+}
+
+/// Makes the workload of the preset.
+fn happened(
+    paper: &Paper,
+    workload: &Workload,
+    path: &Path,
+    generator: &str,
+    ui: &dyn Watch,
 ) -> anyhow::Result<()> {
     let (home, preset) = workload.home()?;
     let seed = paper.run.seed;
     let header = WorkloadHeader {
         source: Some(preset.source),
-        generator: Some(format!(
-            "fsage reproduce {} {}",
-            paper.name,
-            env!("CARGO_PKG_VERSION")
-        )),
+        generator: Some(generator.to_owned()),
         ..home.header(seed)
     };
     let bar = ui.bar_count(None, "workload");

@@ -1,12 +1,21 @@
 //! Layout score by size of file, in blocks: the files of a file system, or some of them.
 
 use super::figure::Curve;
-use fsage_core::{FileKind, Layout};
+use fsage_core::{FileKind, FileView, Layout};
 use fsage_metrics::LayoutScore;
 use std::collections::BTreeMap;
 
 /// Sizes of more blocks than these share classes that double.
 const SINGLE: u64 = 16;
+
+/// What counts as a block of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blocks {
+    /// Every one, the last one too, be it a fragment.
+    All,
+    /// Whole ones: a tail of fragments is none.
+    Whole,
+}
 
 /// Score and number of files by their number of blocks: 2 to 16 one by one, then classes that double, each under its
 /// largest number.
@@ -15,11 +24,18 @@ pub struct ByBlocks(pub BTreeMap<u64, (LayoutScore, u64)>);
 
 impl ByBlocks {
     /// Of the regular files whose inode number `is_of_them` takes.
-    pub fn of(layout: &impl Layout, is_of_them: impl Fn(u64) -> bool) -> ByBlocks {
+    pub fn of(layout: &impl Layout, counted: Blocks, is_of_them: impl Fn(u64) -> bool) -> ByBlocks {
         let geometry = layout.geometry();
         let block = u64::from(geometry.block_bytes.max(1));
         let mut by = ByBlocks::default();
         layout.visit_files(&mut |file| {
+            let file = &match counted {
+                Blocks::Whole if ends_in_fragments(file, block) => FileView {
+                    size_bytes: file.size_bytes / block * block,
+                    ..*file
+                },
+                _ => FileView { ..*file },
+            };
             let score = LayoutScore::of_file(file, &geometry);
             if file.kind != FileKind::Regular || score.scored == 0 || !is_of_them(file.ino) {
                 return;
@@ -66,6 +82,13 @@ impl ByBlocks {
         });
         Curve::exact(name, points)
     }
+}
+
+/// Whether the end of a file takes less than a block.
+fn ends_in_fragments(file: &FileView<'_>, block: u64) -> bool {
+    let mut data = file.extents.unwrap_or_default().iter();
+    let last = data.rfind(|extent| extent.is_placed_data());
+    last.is_some_and(|last| !last.length_bytes.is_multiple_of(block))
 }
 
 /// Two-block files: how many of them are contiguous.
@@ -127,14 +150,14 @@ mod tests {
     #[test]
     fn files_count_by_their_blocks() {
         let fs = files();
-        let all = ByBlocks::of(&fs, |_| true);
+        let all = ByBlocks::of(&fs, Blocks::All, |_| true);
         let counts: Vec<(u64, u64)> = all.0.iter().map(|(b, (_, n))| (*b, *n)).collect();
         assert_eq!(counts, [(2, 3), (3, 1)], "one block has no score");
         assert_eq!(all.at(3), Some(1.0));
         assert_eq!(all.over(3..=5), Some(1.0));
         assert_eq!(all.at(7), None);
         let ino = fs.inode(FileId(4)).unwrap();
-        let one = ByBlocks::of(&fs, |n| n == ino);
+        let one = ByBlocks::of(&fs, Blocks::All, |n| n == ino);
         assert_eq!(one.0.len(), 1);
         assert_eq!(
             one.curve("c", 8192).points[0].x.to_bits(),

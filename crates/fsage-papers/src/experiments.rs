@@ -5,6 +5,7 @@ use super::comparison::Measured;
 use super::figure::{Exhibit, Sheet};
 use super::lab::Lab;
 use super::paper::{Allocators, Paper};
+use super::remade::Truth;
 use super::sizes::Sizes;
 use anyhow::Context;
 use fsage_bench::Measurement;
@@ -26,6 +27,8 @@ pub struct Bench<'a> {
     pub plan: &'a Allocators,
     /// Its disk and its host.
     pub lab: Lab<'a>,
+    /// The file system of whose snapshots the workload was made, if it was.
+    pub truth: Option<Truth>,
     /// The aging workload.
     pub workload: &'a Path,
     /// Threads that share the work.

@@ -1,7 +1,7 @@
 //! The files that were modified in the last month: how they lie, and how fast they are read and overwritten in place.
 
 use super::aged::State;
-use super::by_blocks::ByBlocks;
+use super::by_blocks::{Blocks, ByBlocks};
 use super::experiments::Bench;
 use super::figure::Sheet;
 use fsage_bench::{Measurement, Summary};
@@ -54,7 +54,7 @@ impl Hot {
         let geometry = fs.geometry();
         let mut hot = Hot {
             name: state.name.clone(),
-            by_blocks: ByBlocks::of(fs, |ino| inodes.contains(&ino)),
+            by_blocks: ByBlocks::of(fs, Blocks::Whole, |ino| inodes.contains(&ino)),
             ..Hot::default()
         };
         fs.visit_files(&mut |file| {

@@ -10,6 +10,7 @@ use fsage_core::io::AnyHosted;
 use fsage_disk::Disk;
 use fsage_host::{HostParams, raw_throughput};
 use fsage_lab::Watch;
+use fsage_lab::benching::host_params;
 use fsage_lab::interrupt;
 
 /// Files and directories of the aging workload have lower numbers than this.
@@ -33,17 +34,6 @@ pub struct Raw {
     pub write: f64,
 }
 
-/// The host of a preset's name.
-///
-/// # Errors
-/// There is none; the known ones are named.
-pub fn host_named(name: &str) -> anyhow::Result<HostParams> {
-    HostParams::preset(name).with_context(|| {
-        let known = fsage_host::PRESETS.map(|(name, _)| name);
-        format!("no host is called {name}; known: {}", known.join(", "))
-    })
-}
-
 impl<'a> Lab<'a> {
     /// The disk and the host of a paper.
     ///
@@ -65,7 +55,7 @@ impl<'a> Lab<'a> {
         ui: &'a dyn Watch,
     ) -> anyhow::Result<Lab<'a>> {
         let disk = fsage_lab::device::disk(device)?;
-        let host = host_named(host)?;
+        let host = host_params(host)?;
         Ok(Lab {
             run,
             disk,

@@ -6,7 +6,7 @@
 //! | `lab` | benchmarks over a disk and a host |
 //! | `aged`, `experiments` | of the papers on allocators of FFS: file systems, aged and empty |
 //! | `sizes`, `by_blocks`, `hot`, `layout_by_day` | what is measured of them |
-//! | `remade` | the papers' way to a workload, on a truth of ours |
+//! | `remade` | the papers' way to a workload, from snapshots of a truth of ours |
 //! | `cheng` | a bulletin board on disks that are rearranged: runs, figures, tables, statements |
 //! | `jun24` | a file in pieces on flash: what is written, bare and through a file system |
 //! | `smith96`, `smith97`, `seltzer95`, `ganger97` | the figures and tables of a paper, one file each |
@@ -86,11 +86,11 @@ pub fn reproduce(
                 paper,
                 plan,
                 lab: Lab::new(&paper.run, threads, ui)?,
+                truth: aged::generate(paper, &plan.workload, workload, ui)?,
                 workload,
                 threads,
                 ui,
             };
-            aged::generate(paper, &plan.workload, workload, ui)?;
             match paper.name.as_str() {
                 "smith96" => smith96::reproduce(&bench),
                 "smith97" => smith97::reproduce(&bench),

@@ -247,8 +247,11 @@ fn again(paper: &Paper) -> String {
         "fsage reproduce {} --seed {} --repetitions {} --device {} --host {}",
         paper.name, run.seed, run.repetitions, run.device, run.host
     );
-    if let Ok(printed) = Paper::named(&paper.name) {
+    if let Ok(printed) = paper.printed() {
         line += &run.experiments.options_from(&printed.run.experiments);
+    }
+    if let Some(reading) = &paper.reading {
+        line += &format!(" --reading {reading}");
     }
     line
 }

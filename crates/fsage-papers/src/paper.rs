@@ -3,6 +3,7 @@
 
 use super::ganger97::plan::Grouping;
 use super::jun24::plan::Pieces;
+use super::remade::Rules;
 use super::seltzer95::plan::Logging;
 use crate::words;
 use anyhow::{Context, bail};
@@ -12,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// What lies in `papers/` of a paper.
 pub struct Files {
@@ -21,6 +23,7 @@ pub struct Files {
     expected: &'static str,
     contents: &'static str,
     met: &'static str,
+    readings: &'static str,
 }
 
 macro_rules! files {
@@ -31,6 +34,7 @@ macro_rules! files {
             expected: include_str!(concat!("../../../papers/", $name, "/expected.toml")),
             contents: include_str!(concat!("../../../papers/", $name, "/contents.toml")),
             met: include_str!(concat!("../../../papers/", $name, "/met.toml")),
+            readings: include_str!(concat!("../../../papers/", $name, "/readings.toml")),
         }
     };
 }
@@ -56,7 +60,36 @@ pub struct Paper {
     pub expected: Vec<Expected>,
     /// What it has: every figure, table and section is named by a row.
     pub contents: Contents,
+    /// What may be read in another way, by name.
+    pub readings: BTreeMap<String, Reading>,
+    /// The reading that is run, if it is not the one of `run.toml`.
+    pub reading: Option<String>,
     looks: Vec<Look>,
+}
+
+/// Another reading of what a paper leaves open.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reading {
+    /// What is different, and why it may be.
+    pub text: String,
+    /// Keys of `run.toml` with other values; `false` takes a key away.
+    pub run: toml::Table,
+}
+
+/// Lays `over` on `table`, table by table.
+fn lay_over(table: &mut toml::Table, over: &toml::Table) {
+    for (key, value) in over {
+        match (table.get_mut(key), value) {
+            (Some(toml::Value::Table(below)), toml::Value::Table(over)) => lay_over(below, over),
+            (Some(toml::Value::Table(_)), toml::Value::Boolean(false)) => {
+                table.remove(key);
+            }
+            _ => {
+                table.insert(key.clone(), value.clone());
+            }
+        }
+    }
 }
 
 /// What a paper has, from its own text.
@@ -212,6 +245,20 @@ pub struct Workload {
     /// Days, if not those of the preset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub days: Option<u64>,
+    /// What ages the file systems is made of snapshots of what the preset does to another one; without, the preset ages
+    /// them itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<Method>,
+}
+
+/// How a workload is made of snapshots.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Method {
+    /// By the rules of this paper.
+    pub rules: Rules,
+    /// The file system of which snapshots are taken.
+    pub truth: String,
 }
 
 /// The sequential benchmark.
@@ -505,14 +552,63 @@ impl Paper {
             run: read(name, "run", files.run)?,
             expected: expected.expected,
             contents: read(name, "contents", files.contents)?,
+            readings: read(name, "readings", files.readings)?,
+            reading: None,
             looks: met.look,
         })
+    }
+
+    /// The same in another reading, by its name in `readings.toml`, or a file of the same form as its `run`.
+    ///
+    /// # Errors
+    /// There is no such reading; it does not fit `run.toml`.
+    pub fn read_as(mut self, reading: &str) -> anyhow::Result<Paper> {
+        let over = match self.readings.get(reading) {
+            Some(known) => known.run.clone(),
+            None if Path::new(reading).extension().is_some_and(|e| e == "toml") => {
+                let text = fsage_input::text(Path::new(reading), fsage_input::TEXT_BYTES);
+                toml::from_str(&text.with_context(|| reading.to_owned())?)
+                    .with_context(|| reading.to_owned())?
+            }
+            None => {
+                let known: Vec<&str> = self.readings.keys().map(String::as_str).collect();
+                bail!(
+                    "no reading of {} is called `{reading}`; known: {}, or a file that ends in .toml",
+                    self.name,
+                    known.join(", ")
+                );
+            }
+        };
+        let files = PAPERS.iter().find(|files| files.name == self.name);
+        let files = files.context("a paper of the list")?;
+        let mut table: toml::Table = toml::from_str(files.run)?;
+        lay_over(&mut table, &over);
+        self.run = table
+            .try_into()
+            .with_context(|| format!("reading {reading} of {}", self.name))?;
+        self.reading = Some(reading.to_owned());
+        Ok(self)
+    }
+
+    /// The same as `run.toml` and its reading have it.
+    ///
+    /// # Errors
+    /// The file of the reading is gone.
+    pub fn printed(&self) -> anyhow::Result<Paper> {
+        let printed = Paper::named(&self.name)?;
+        match &self.reading {
+            Some(reading) => printed.read_as(reading),
+            None => Ok(printed),
+        }
     }
 
     /// The options of `fsage reproduce` that lead from what is printed to this run, each behind a blank.
     pub fn options(&self) -> String {
         let mut options = String::new();
-        let Ok(printed) = Paper::named(&self.name) else {
+        if let Some(reading) = &self.reading {
+            let _ = write!(options, " --reading {reading}");
+        }
+        let Ok(printed) = self.printed() else {
             return options;
         };
         let (ours, printed) = (&self.run, &printed.run);
@@ -701,8 +797,15 @@ impl Experiments {
                     Some(days) => format!(", {days} days of it"),
                     None => String::new(),
                 };
+                let method = match &plan.workload.method {
+                    Some(method) => {
+                        format!(", made again from nightly snapshots of `{}`", method.truth)
+                    }
+                    None => String::new(),
+                };
                 format!(
-                    "Workload {} with seed {seed}{days}: synthetic, and not the authors' own, which is not public.",
+                    "Workload {} with seed {seed}{days}{method}: synthetic, and not the authors' own, which is not \
+                     public.",
                     plan.workload.preset
                 )
             }

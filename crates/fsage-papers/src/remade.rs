@@ -1,60 +1,79 @@
-//! The method of Smith and Seltzer on a truth of ours: how far a file system that is aged by a workload from nightly
-//! snapshots ends from the one that the snapshots are of.
+//! The method of Smith and Seltzer on a truth of ours: the workload that ages the file systems is made again from
+//! nightly snapshots of the one that happened, as theirs was.
 
+use super::aged::Aged;
 use super::comparison::Measured;
-use super::experiments::Bench;
+use super::paper::Method;
+use fsage_core::WorkloadHeader;
 use fsage_core::identity::Identity;
-use fsage_lab::interrupt;
-use fsage_lab::verify::{compare, observe, remake, week_of_profiles};
+use fsage_data::{create_workload, open_workload};
+use fsage_lab::Watch;
+use fsage_lab::interrupt::{self, Interruptible};
+use fsage_lab::verify::{observe, week_of_profiles};
 use fsage_target::{Target, TargetSpec};
 use fsage_workload::from_snapshots::{
-    DeleteTimes, Draws, Growth, Modifications, Options, Placement, ShortLived,
+    DeleteTimes, Draws, FromSnapshots, Growth, Modifications, Options, Placement, ShortLived,
 };
+use serde::{Deserialize, Serialize};
+use std::path::Path;
 
-/// The rules of a paper.
-pub struct Rules {
-    /// How times of deletion are found.
-    pub delete_times: DeleteTimes,
-    /// What tells a file from the one that had its inode before.
-    pub identity: Identity,
-    /// How short-lived files are drawn, of a pool of so many a day.
-    pub draws: fn(u64) -> Draws,
+/// The rules by which a paper makes a workload of snapshots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rules {
+    /// 1996: whole days of short-lived files; inodes have no generation.
+    Smith96,
+    /// 1997: profiles of directories; a generation tells a replaced file. The paper's rate, one for 40 MB, is one of
+    /// its own pool: of ours as many are drawn a day as it has.
+    Smith97,
 }
 
-/// 1996: whole days of short-lived files; inodes have no generation.
-pub const OF_1996: Rules = Rules {
-    delete_times: DeleteTimes::Smith96,
-    identity: Identity::Ino,
-    draws: |_| Draws::Days,
-};
+impl Rules {
+    fn delete_times(self) -> DeleteTimes {
+        match self {
+            Rules::Smith96 => DeleteTimes::Smith96,
+            Rules::Smith97 => DeleteTimes::Smith97,
+        }
+    }
 
-/// 1997: profiles of directories; a generation tells a replaced file. The paper's rate, one for 40 MB, is one of its
-/// own pool: of ours as many are drawn a day as it has.
-pub const OF_1997: Rules = Rules {
-    delete_times: DeleteTimes::Smith97,
-    identity: Identity::Generation,
-    draws: |a_day| Draws::Profiles { a_day: Some(a_day) },
-};
+    fn identity(self) -> Identity {
+        match self {
+            Rules::Smith96 => Identity::Ino,
+            Rules::Smith97 => Identity::Generation,
+        }
+    }
 
-/// Layout score at the end of the remade file system, less that of the true one: the workload of the paper is the
-/// truth, on a target of the paper, and short-lived files are drawn from a week in its middle. Rows `<id>.difference`
-/// and `<id>.above`.
+    fn draws(self, a_day: u64) -> Draws {
+        match self {
+            Rules::Smith96 => Draws::Days,
+            Rules::Smith97 => Draws::Profiles { a_day: Some(a_day) },
+        }
+    }
+}
+
+/// Layout scores by day of the file system of which snapshots were taken.
+#[derive(Clone, Debug)]
+pub struct Truth(Vec<f64>);
+
+/// Ages the file system of the truth with `from`, takes its snapshots, and makes the workload `to` of them by the rules
+/// of a paper. Short-lived files are drawn from a week in the middle of the truth.
 ///
 /// # Errors
-/// The target is no model; an interrupt.
-pub fn measure(
-    bench: &Bench<'_>,
-    id: &str,
-    target: &str,
-    rules: &Rules,
-    measured: &mut Measured,
-) -> anyhow::Result<()> {
-    let spec = TargetSpec::parse(bench.spec(target)?)?;
+/// The file system of the truth is no model; a file cannot be read or written; an interrupt.
+pub fn make(
+    method: &Method,
+    seed: u64,
+    from: &Path,
+    to: &Path,
+    generator: &str,
+    ui: &dyn Watch,
+) -> anyhow::Result<Truth> {
+    let spec = TargetSpec::parse(&method.truth)?;
     let Target::Model(fs) = Target::make(&spec)? else {
         anyhow::bail!("`{spec}`: expected a model");
     };
-    let bar = bench.ui.bar_count(None, "aging with the truth, again");
-    let mut source = fsage_data::open_workload(bench.workload)?;
+    let bar = ui.bar_count(None, "snapshots of the truth");
+    let mut source = open_workload(from)?;
     let mut truth = observe(&mut *source, fs, &mut || {
         bar.inc(1);
         Ok(interrupt::go_on()?)
@@ -62,9 +81,9 @@ pub fn measure(
     drop(bar);
     let (pool, a_day) = week_of_profiles(&truth);
     let options = Options {
-        seed: bench.paper.run.seed,
-        delete_times: rules.delete_times,
-        identity: rules.identity,
+        seed,
+        delete_times: method.rules.delete_times(),
+        identity: method.rules.identity(),
         modifications: Modifications::Rewrite,
         growth: Growth::Burst,
         placement: Some(Placement::Groups),
@@ -72,15 +91,41 @@ pub fn measure(
     };
     let short_lived = (!pool.is_empty()).then(|| ShortLived {
         pool: &pool,
-        draws: (rules.draws)(a_day),
+        draws: method.rules.draws(a_day),
     });
-    let events = remake(&mut truth, &options, short_lived)?;
-    let distance = compare(&truth, events, &spec, false)?;
-    measured.figure(&format!("{id}.difference"), Some(distance.at_end));
-    let text = format!(
-        "{:+.3} at the end, {:.3} in the mean of days",
-        distance.at_end, distance.mean
-    );
-    measured.shape(&format!("{id}.above"), Some((distance.at_end > 0.0, text)));
-    Ok(())
+    let scores = truth.days.iter().map(|day| day.layout().value()).collect();
+    truth.snapshots.rewind();
+    let workload = FromSnapshots::begin(&mut truth.snapshots, options, short_lived)?;
+    let header = WorkloadHeader {
+        generator: Some(generator.to_owned()),
+        ..workload.header()
+    };
+    let mut sink = create_workload(to, &header, false)?;
+    workload.generate(
+        &mut truth.snapshots,
+        &mut Interruptible(&mut sink),
+        &mut |_| {},
+    )?;
+    sink.finish()?;
+    Ok(Truth(scores))
+}
+
+impl Truth {
+    /// Layout score at the end of a file system that the workload aged, less that of the truth. Rows `<id>.difference`
+    /// and `<id>.above`.
+    pub fn measure(&self, id: &str, aged: &Aged, measured: &mut Measured) {
+        let differences = aged
+            .scores
+            .iter()
+            .zip(&self.0)
+            .map(|(ours, truth)| ours - truth);
+        let differences: Vec<f64> = differences.collect();
+        let Some(&at_end) = differences.last() else {
+            return;
+        };
+        let mean = differences.iter().map(|d| d.abs()).sum::<f64>() / differences.len() as f64;
+        measured.figure(&format!("{id}.difference"), Some(at_end));
+        let text = format!("{at_end:+.3} at the end, {mean:.3} in the mean of days");
+        measured.shape(&format!("{id}.above"), Some((at_end > 0.0, text)));
+    }
 }

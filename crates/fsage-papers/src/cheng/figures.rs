@@ -8,16 +8,22 @@ use fsage_report::svg::Axis;
 /// All of them.
 pub fn all(results: &Results<'_>) -> Vec<Figure> {
     vec![
-        elapsed(results, Mix::Reads, false, "elapsed-75-reads"),
-        elapsed(results, Mix::Writes, false, "elapsed-65-reads"),
-        elapsed(results, Mix::Reads, true, "elapsed-75-reads-cached"),
-        elapsed(results, Mix::Writes, true, "elapsed-65-reads-cached"),
+        elapsed(results, Mix::Reads, 5, false, "elapsed-75-reads"),
+        elapsed(results, Mix::Writes, 6, false, "elapsed-65-reads"),
+        elapsed(results, Mix::Reads, 5, true, "elapsed-75-reads-cached"),
+        elapsed(results, Mix::Writes, 6, true, "elapsed-65-reads-cached"),
         center(results, Count::Operations),
         center(results, Count::Megabytes),
     ]
 }
 
-fn elapsed(results: &Results<'_>, mix: Mix, cached: bool, slug: &'static str) -> Figure {
+fn elapsed(
+    results: &Results<'_>,
+    mix: Mix,
+    number: u32,
+    cached: bool,
+    slug: &'static str,
+) -> Figure {
     let curves = results
         .study
         .targets(mix, cached)
@@ -37,10 +43,6 @@ fn elapsed(results: &Results<'_>, mix: Mix, cached: bool, slug: &'static str) ->
                 points: points.collect(),
             }
         });
-    let number = match mix {
-        Mix::Reads => 5,
-        Mix::Writes => 6,
-    };
     let (cache, text) = if cached {
         (
             ", write cache on",
@@ -74,7 +76,7 @@ enum Count {
 fn center(results: &Results<'_>, count: Count) -> Figure {
     let mut curves = Vec::new();
     for target in [ORIGINAL, MODIFIED] {
-        for mix in Mix::ALL {
+        for mix in Mix::OF_FIGURES {
             let value = |outcome: &Outcome| match count {
                 Count::Operations => outcome.center.0 as f64,
                 Count::Megabytes => outcome.center.1 as f64 / 1e6,

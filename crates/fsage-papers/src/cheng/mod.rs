@@ -105,13 +105,17 @@ impl Study<'_> {
     /// Runs of the curves.
     fn curves(&self) -> Vec<Run> {
         let mut runs = Vec::new();
-        for mix in Mix::ALL {
+        for mix in Mix::OF_FIGURES {
             for cached in [false, true] {
                 for target in self.targets(mix, cached) {
                     let filled = self.plan.utilization.iter();
                     runs.extend(filled.map(|&percent| self.run(target, mix, percent, cached)));
                 }
             }
+        }
+        for target in [ORIGINAL, MODIFIED] {
+            let filled = self.plan.utilization.iter();
+            runs.extend(filled.map(|&percent| self.run(target, Mix::FewWrites, percent, false)));
         }
         runs
     }

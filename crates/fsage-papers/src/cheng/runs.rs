@@ -1,6 +1,5 @@
 //! Runs: one benchmark on one file system each, and what came out.
 
-use crate::lab::host_named;
 use crate::paper::{Paper, Rearrangement};
 use anyhow::{Context, anyhow, bail};
 use fsage_bench::benchmarks::Bbs;
@@ -10,6 +9,7 @@ use fsage_core::{Layout, Rng};
 use fsage_disk::{Device, Disk, SECTOR_BYTES};
 use fsage_host::{Host, HostParams};
 use fsage_lab::Watch;
+use fsage_lab::benching::host_params;
 use fsage_lab::interrupt;
 use fsage_models::ext3::{Ext3, Params};
 use fsage_models::rearrange::{self, Part, Rearranged, Settings, Technique};
@@ -29,17 +29,20 @@ pub enum Mix {
     Reads,
     /// 65 % reads: figure 6.
     Writes,
+    /// 85 % reads: the text has mixes with 10 % writes as well.
+    FewWrites,
 }
 
 impl Mix {
-    /// Both.
-    pub const ALL: [Mix; 2] = [Mix::Reads, Mix::Writes];
+    /// Those of the figures.
+    pub const OF_FIGURES: [Mix; 2] = [Mix::Reads, Mix::Writes];
 
     /// Share of reads, in words.
     pub fn text(self) -> &'static str {
         match self {
             Mix::Reads => "75 % reads",
             Mix::Writes => "65 % reads",
+            Mix::FewWrites => "85 % reads",
         }
     }
 
@@ -47,6 +50,10 @@ impl Mix {
         match self {
             Mix::Reads => BBS,
             Mix::Writes => BBS_WRITES,
+            Mix::FewWrites => Bbs {
+                write_percent: 10,
+                ..BBS
+            },
         }
     }
 }
@@ -129,7 +136,7 @@ impl Outcomes {
         let mut runs = runs;
         runs.sort_unstable();
         runs.dedup();
-        let host = host_named(&paper.run.host)?;
+        let host = host_params(&paper.run.host)?;
         let bar = ui.bar_count(Some(runs.len() as u64), &paper.name);
         let next = AtomicUsize::new(0);
         let done = Mutex::new(BTreeMap::new());

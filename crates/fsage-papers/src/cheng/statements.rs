@@ -12,6 +12,7 @@ pub fn measure(results: &Results<'_>) -> Measured {
         ("C1.6", Mix::Writes, false),
         ("C1.5.cached", Mix::Reads, true),
         ("C1.6.cached", Mix::Writes, true),
+        ("C1.10", Mix::FewWrites, false),
     ] {
         // A device without an arm has no write cache either.
         if cached && results.study.device(true) == results.study.device(false) {
@@ -24,7 +25,7 @@ pub fn measure(results: &Results<'_>) -> Measured {
     }
     let hot = |target| {
         let mut shares = Vec::new();
-        for mix in Mix::ALL {
+        for mix in Mix::OF_FIGURES {
             for &percent in &results.study.plan.utilization {
                 shares.extend(hot_share(results.of(target, mix, percent, false)));
             }

@@ -91,7 +91,7 @@ fn pairs(study: &Study<'_>, name: &str, change: impl Fn(Run) -> Run) -> Pairs {
     let pair = |mix| [ORIGINAL, MODIFIED].map(|t| change(study.run(t, mix, percent, false)));
     Pairs {
         name: name.to_owned(),
-        pairs: Mix::ALL.map(pair).to_vec(),
+        pairs: Mix::OF_FIGURES.map(pair).to_vec(),
     }
 }
 
@@ -136,7 +136,7 @@ fn of_pairs(
     text: &str,
 ) -> Sheet {
     let mut header = vec![slug.trim_end_matches('s').to_owned()];
-    for mix in Mix::ALL {
+    for mix in Mix::OF_FIGURES {
         let mix = mix.text();
         header.extend(["original, s", "modified, s", "ratio"].map(|c| format!("{mix}: {c}")));
     }

@@ -11,13 +11,13 @@ mod through;
 mod writing;
 
 use super::Reproduction;
-use super::lab::host_named;
 use super::paper::Paper;
 use anyhow::{Context, bail};
 use bare::{Written, costing, probe};
 use fsage_disk::{Disk, FlashDrive};
 use fsage_host::HostParams;
 use fsage_lab::Watch;
+use fsage_lab::benching::host_params;
 use fsage_lab::interrupt;
 use plan::Pieces;
 use results::{Drive, Pattern, Rates, Results};
@@ -54,7 +54,7 @@ impl Bench<'_> {
     fn run(&self) -> anyhow::Result<Results> {
         let run = &self.paper.run;
         let (plain, hinted) = (flash(&run.device)?, flash(&self.plan.hinted)?);
-        let host = host_named(&run.host)?;
+        let host = host_params(&run.host)?;
         let drives = self.plan.drives.iter();
         let total = Pattern::ALL.len() + self.plan.drives.len() + 1;
         let bar = self.ui.bar_count(Some(total as u64), "flash");

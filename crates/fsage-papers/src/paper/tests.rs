@@ -7,7 +7,7 @@ use fsage_target::{Target, TargetSpec};
 fn every_paper_is_read_and_its_presets_are_known() {
     for paper in all() {
         fsage_lab::device::disk(&paper.run.device).unwrap();
-        assert!(fsage_host::HostParams::preset(&paper.run.host).is_some());
+        fsage_lab::benching::host_params(&paper.run.host).unwrap();
         for spec in paper.run.targets.values() {
             Target::make(&TargetSpec::parse(spec).unwrap()).unwrap();
         }
@@ -56,6 +56,25 @@ fn every_paper_is_read_and_its_presets_are_known() {
             .to_string()
             .contains("smith96")
     );
+}
+
+#[test]
+fn every_reading_is_another_run_that_can_be_made() {
+    for paper in all() {
+        let printed = serde_json::to_value(&paper.run).unwrap();
+        for (name, reading) in &paper.readings {
+            assert!(reading.text.ends_with('.'), "{name}");
+            let read = paper.clone().read_as(name).unwrap();
+            assert_ne!(serde_json::to_value(&read.run).unwrap(), printed, "{name}");
+            assert_eq!(read.options(), format!(" --reading {name}"));
+            fsage_lab::benching::host_params(&read.run.host).unwrap();
+            for spec in read.run.targets.values() {
+                Target::make(&TargetSpec::parse(spec).unwrap()).unwrap();
+            }
+        }
+    }
+    let unknown = Paper::named("smith96").unwrap().read_as("bug").unwrap_err();
+    assert!(unknown.to_string().contains("bug-of-1997"), "{unknown}");
 }
 
 #[test]

@@ -9,18 +9,26 @@ use crate::sizes::mean;
 use crate::words;
 use fsage_bench::benchmarks::Sequential;
 use fsage_bench::benchmarks::sequential::SEQUENTIAL_1995;
+use fsage_disk::Disk;
 use fsage_report::svg::Axis;
 use std::borrow::Cow;
 use std::ops::RangeBounds;
 
 const KB: u64 = 1 << 10;
 const MB: u64 = 1 << 20;
+/// A block.
+const BLOCK: u64 = 8 * KB;
+/// An FFS as m8r0 that looks for rotational positions: `cpc` is not zero.
+const WITH_CPC: &str = "m8r0-cpc";
 /// Files are large from here on.
 const LARGE: u64 = 4 * MB;
 
 /// The benchmark on all four file systems.
 pub struct BySize {
     systems: Systems,
+    /// Files of 8 KB on an FFS that looks for rotational positions.
+    with_cpc: Rates,
+    rotation_ms: Option<f64>,
     bandwidth: f64,
 }
 
@@ -37,7 +45,17 @@ impl BySize {
             files_per_directory: plan.files_per_directory,
             ..SEQUENTIAL_1995
         };
+        let of_one_block = Sequential {
+            sizes: Cow::Owned(vec![BLOCK]),
+            ..benchmark.clone()
+        };
+        let rotation_ms = match bench.lab.disk() {
+            Disk::Rotating(drive) => Some(drive.revolution_ms()),
+            Disk::Flash(_) | Disk::Null => None,
+        };
         Ok(BySize {
+            with_cpc: bench.on(&of_one_block, WITH_CPC)?,
+            rotation_ms,
             systems: bench.on_all(&benchmark, LOG_8K)?,
             bandwidth: bench.plan.bandwidth_mb_per_s,
         })
@@ -73,6 +91,7 @@ impl BySize {
         measured.shape("S95.4.lfs.conclusion", self.log_reads_faster(4 * MB));
         measured.shape("S95.4.gaps", self.gaps_read_slower());
         measured.shape("S95.4.drop", self.indirect_blocks_cost_more());
+        measured.shape("S95.10", self.cpc_costs_a_rotation());
         measured.figure("S95.5.lfs", large(lfs, "read"));
         measured.figure("S95.5.m8r0", large(m8r0, "read"));
         measured.shape("S95.6.lfs", self.log_overwrites_faster());
@@ -92,6 +111,19 @@ impl BySize {
             over(large(m8r2, "create"), large(lfs, "create")),
         );
         measured.figure("S95.9.read", over(large(m8r2, "read"), large(lfs, "read")));
+    }
+
+    /// With cpc the next new file lies a rotation behind the last one, without not.
+    fn cpc_costs_a_rotation(&self) -> Option<(bool, String)> {
+        let ms =
+            |rates: &Rates| Some(BLOCK as f64 / 1e3 / rates.mean(Unit::Megabytes, "read", BLOCK)?);
+        let (with, without) = (ms(&self.with_cpc)?, ms(&self.systems.m8r0)?);
+        let rotation = self.rotation_ms?;
+        let holds = words::nearly(with / rotation) && without < with;
+        let text = format!(
+            "a file of 8 KB is read in {with:.1} ms, {without:.1} without; a rotation takes {rotation:.1}"
+        );
+        Some((holds, text))
     }
 
     /// Below 64 KB the log and an FFS are comparable in reading.

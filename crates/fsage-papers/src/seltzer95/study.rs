@@ -3,7 +3,7 @@
 use super::Bench;
 use super::plan::FileSystem;
 use super::share::share_out;
-use crate::by_blocks::{ByBlocks, TwoBlockFiles};
+use crate::by_blocks::{Blocks, ByBlocks, TwoBlockFiles};
 use anyhow::{Context, bail};
 use fsage_core::{Event, EventSink, FileSystem as _, Layout, Op, Outcome, Run, SinkError};
 use fsage_lab::interrupt;
@@ -135,7 +135,7 @@ impl Replay {
                 .expect("the model knows its data space"),
             in_fragments: space.fragment_share(&geometry),
             two_blocks: TwoBlockFiles::of(&self.fs),
-            by_blocks: ByBlocks::of(&self.fs, |_| true),
+            by_blocks: ByBlocks::of(&self.fs, Blocks::All, |_| true),
             skipped: self.skipped,
         }
     }

@@ -6,14 +6,13 @@ mod throughput;
 
 use super::Reproduction;
 use super::aged::Aged;
-use super::by_blocks::ByBlocks;
+use super::by_blocks::{Blocks, ByBlocks};
 use super::comparison::{Measured, other_reading};
 use super::experiments::Bench;
 use super::figure::{Exhibit, Figure};
 use super::hot::Hot;
 use super::layout_by_day::{self, Score};
 use super::paper::Paper;
-use super::remade;
 use fsage_core::Layout;
 use hot_files::HotFiles;
 use throughput::Throughput;
@@ -32,7 +31,7 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     let hot = |name| Hot::measure(bench, &aged[name].state, &aged.unread(name).state);
     let (hot_orig, hot_realloc) = (hot("orig")?, hot("realloc")?);
     let raw = bench.lab.raw(orig.state.fs.geometry().size_bytes);
-    let all = |aged: &Aged| ByBlocks::of(&aged.state.fs, |_| true);
+    let all = |aged: &Aged| ByBlocks::of(&aged.state.fs, Blocks::Whole, |_| true);
     let (all_orig, all_realloc) = (all(orig), all(realloc));
     let pair = Pair {
         orig,
@@ -87,7 +86,9 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     )));
     let mut measured = pair.measured();
     Bench::measure_inputs("S96.0", orig, &mut measured);
-    remade::measure(bench, "S96.F1", "orig", &remade::OF_1996, &mut measured)?;
+    if let Some(truth) = &bench.truth {
+        truth.measure("S96.F1", orig, &mut measured);
+    }
     Ok(Reproduction {
         lines: measured.compare(paper),
         exhibits,

@@ -7,14 +7,13 @@ mod smartfrag;
 mod split_files;
 
 use super::Reproduction;
-use super::by_blocks::ByBlocks;
+use super::by_blocks::{Blocks, ByBlocks};
 use super::comparison::{Measured, other_reading};
 use super::experiments::{AgedSet, Bench};
 use super::figure::Exhibit;
 use super::hot::{self, Columns, Hot, over};
 use super::layout_by_day::{self, Score};
 use super::paper::Paper;
-use super::remade;
 use aging_effect::AgingEffect;
 use free_space::FreeSpace;
 use noswitch::NoSwitch;
@@ -33,9 +32,9 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
             "realloc",
             "noswitch",
             "smartfrag",
-            "orig-nrpos-1",
-            "realloc-nrpos-1",
-            "noswitch-seq",
+            "orig-positions",
+            "realloc-positions",
+            "noswitch-bsd",
             "realloc-strict",
         ],
         &["realloc", "noswitch"],
@@ -49,8 +48,10 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     Bench::measure_inputs("S97.0", realloc, &mut measured);
     let used = realloc.measures.utilization();
     measured.figure("S97.0.full", used.map(|share| 100.0 * share));
-    remade::measure(bench, "S97.F3", "realloc", &remade::OF_1997, &mut measured)?;
-    let all = ByBlocks::of(&realloc.state.fs, |_| true);
+    if let Some(truth) = &bench.truth {
+        truth.measure("S97.F3", realloc, &mut measured);
+    }
+    let all = ByBlocks::of(&realloc.state.fs, Blocks::All, |_| true);
     measured.shape("S97.F4.small", small_files_are_fragmented(&all));
     measured.shape("S97.F4.large", large_files_do_not_decline(&all));
     exhibits.push(Exhibit::Figure(layout_by_day::figure(
@@ -86,10 +87,10 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     switch.measure(&mut measured);
     exhibits.extend(switch.exhibits(paper));
     let one_position = [
-        &bench.empty("orig-nrpos-1")?,
-        &aged["orig-nrpos-1"].state,
-        &bench.empty("realloc-nrpos-1")?,
-        &aged["realloc-nrpos-1"].state,
+        &bench.empty("orig-positions")?,
+        &aged["orig-positions"].state,
+        &bench.empty("realloc-positions")?,
+        &aged["realloc-positions"].state,
     ];
     let [orig_empty, orig_aged, realloc_empty, realloc_aged] =
         one_position.map(|state| bench.sizes(state));
@@ -99,8 +100,8 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
         realloc_empty: &realloc_empty?,
         realloc_aged: &realloc_aged?,
     };
-    let sequential = [&bench.empty("noswitch-seq")?, &aged["noswitch-seq"].state];
-    let [noswitch_empty, noswitch_aged] = sequential.map(|state| bench.sizes(state));
+    let as_bsd = [&bench.empty("noswitch-bsd")?, &aged["noswitch-bsd"].state];
+    let [noswitch_empty, noswitch_aged] = as_bsd.map(|state| bench.sizes(state));
     let other_switch = NoSwitch {
         noswitch_empty: &noswitch_empty?,
         noswitch_aged: &noswitch_aged?,
@@ -170,32 +171,33 @@ fn on_aged_file_systems(
 fn other_readings(
     paper: &Paper,
     effect: &AgingEffect<'_>,
-    [sequential, strict]: [&NoSwitch<'_>; 2],
+    [as_bsd, strict]: [&NoSwitch<'_>; 2],
 ) -> [Exhibit; 3] {
     let sheet = |slug, title: &str, text: &str, measured: Measured| {
         Exhibit::Sheet(other_reading(slug, title, text, &measured.compare(paper)))
     };
-    let mut without_positions = Measured::default();
-    effect.measure(&mut without_positions);
-    let [sequential, strict] = [sequential, strict].map(|switch| {
+    let mut with_positions = Measured::default();
+    effect.measure(&mut with_positions);
+    let [as_bsd, strict] = [as_bsd, strict].map(|switch| {
         let mut measured = Measured::default();
         switch.measure(&mut measured);
         measured
     });
     [
         sheet(
-            "without-rotational-positions",
-            "Both allocators without rotational positions",
-            "The paper does not say whether the allocator looked for rotational positions (nrpos). Without, \
-             both take the next free block, not the one that comes under the head first.",
-            without_positions,
+            "with-rotational-positions",
+            "Both allocators with rotational positions",
+            "The paper does not say whether the allocator looked for rotational positions (nrpos). With them, both \
+             take the block that comes under the head first, not the next free one.",
+            with_positions,
         ),
         sheet(
-            "noswitch-seq",
-            "NoSwitch in its sequential form",
-            "The paper does not say where in its cylinder group a file goes on. Here the first indirect block follows \
-             the last direct one; above it goes to the start of the group.",
-            sequential,
+            "noswitch-bsd",
+            "NoSwitch with the clusters of 4.4BSD",
+            "The paper does not say where in its cylinder group a file goes on. Here the first indirect block goes to \
+             the start of the group, and reallocation moves blocks 8 to 12 together, past it; above it follows the \
+             last direct block, and clusters end there.",
+            as_bsd,
         ),
         sheet(
             "strict-switch",

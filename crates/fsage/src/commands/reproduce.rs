@@ -48,9 +48,13 @@ pub struct Args {
     /// Disk, by name: see `fsage device list`.
     #[arg(long, value_name = "DRIVE")]
     device: Option<String>,
-    /// Host, by name.
+    /// Host, by name; `NAME:key=value,...` with other values.
     #[arg(long)]
     host: Option<String>,
+    /// Another reading of what the paper leaves open: a name of `papers/PAPER/readings.toml`, or a TOML file with keys
+    /// of `run.toml`.
+    #[arg(long, value_name = "NAME")]
+    reading: Option<String>,
     /// Days of the workload, with as many operations a day; fewer give a quick look.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000))]
     days: Option<u64>,
@@ -148,8 +152,8 @@ fn papers(name: &str, args: &Args) -> anyhow::Result<Vec<Paper>> {
     if name != ALL {
         return Ok(vec![changed(Paper::named(name)?, args, false)?]);
     }
-    if args.device.is_some() || args.host.is_some() {
-        bail!("--device, --host: each paper has its own; name one paper");
+    if args.device.is_some() || args.host.is_some() || args.reading.is_some() {
+        bail!("--device, --host, --reading: each paper has its own; name one paper");
     }
     let papers = PAPERS
         .iter()
@@ -159,6 +163,9 @@ fn papers(name: &str, args: &Args) -> anyhow::Result<Vec<Paper>> {
 
 /// The paper as the command line changes it; `lenient` leaves out options that it has not.
 fn changed(mut paper: Paper, args: &Args, lenient: bool) -> anyhow::Result<Paper> {
+    if let Some(reading) = &args.reading {
+        paper = paper.read_as(reading)?;
+    }
     let run = &mut paper.run;
     let known = |result: anyhow::Result<()>| if lenient { Ok(()) } else { result };
     if let Some(seed) = args.seed {

@@ -183,7 +183,7 @@ fn a_seed_changes_the_second_paper() {
     assert_eq!(csv.matches("\nsmartfrag,ours,").count(), 81, "{csv}");
     for name in [
         "split-files.csv",
-        "noswitch-seq.csv",
+        "noswitch-bsd.csv",
         "strict-switch.csv",
         "aging-effect.svg",
         "hot-files.csv",
@@ -303,7 +303,15 @@ fn what_cannot_be_done_is_said_before_anything_is_made() {
             "reproduce smith96 --days 2 --check",
             "which rows are met is known",
         ),
-        ("reproduce smith96 --host nothing", "known: pentium-120"),
+        (
+            "reproduce smith96 --host nothing",
+            "expected one of pentium-120",
+        ),
+        (
+            "reproduce smith96 --host pentium-120:scheduler",
+            "expected key=value",
+        ),
+        ("reproduce smith96 --reading nothing", "bug-of-1997"),
         ("reproduce smith96 --sizes 16Q", "16Q"),
         (
             "reproduce smith96 --sizes foo",
