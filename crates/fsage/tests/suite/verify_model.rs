@@ -68,7 +68,8 @@ fn what_cannot_be_verified_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{model}: {message}");
     }
     for (target, expected) in [
-        ("loop:xfs,regime=a", "xfs has no regime"),
+        ("loop:xfs,regime=a", "expected one of strict"),
+        ("loop:btrfs,regime=a", "btrfs has no regime"),
         ("loop:ext4,regime=e", "expected one of a, b, c, d"),
         ("loop:ext4,regime=a,threads=2", "one thread only"),
         ("loop:ext4,regime=a,data=hole", "allocates nothing"),
