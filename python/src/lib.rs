@@ -35,6 +35,8 @@ mod _native {
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+    // What an initializer has to give.
+    #[allow(clippy::unnecessary_wraps)]
     #[pymodule_init]
     fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::work::prepare();

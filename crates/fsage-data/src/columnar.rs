@@ -248,9 +248,9 @@ impl<R: RecordBatchReader> NextBatch for AnyBatches<R> {
 /// Whether a column of this type may hold what a workload has in the other.
 fn fits(found: &DataType, wanted: &DataType) -> bool {
     match (found, wanted) {
-        (DataType::Null, _) => true,
+        (DataType::Null, _)
+        | (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View, DataType::Utf8) => true,
         (DataType::Dictionary(_, values), wanted) => fits(values, wanted),
-        (DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View, DataType::Utf8) => true,
         (found, wanted) => found.is_numeric() && !is_decimal(found) && *wanted != DataType::Utf8,
     }
 }

@@ -251,7 +251,8 @@ fn again(paper: &Paper) -> String {
         line += &run.experiments.options_from(&printed.run.experiments);
     }
     if let Some(reading) = &paper.reading {
-        line += &format!(" --reading {reading}");
+        line.push_str(" --reading ");
+        line.push_str(reading);
     }
     line
 }

@@ -155,7 +155,7 @@ pub fn run(plan: &Plan, folder: &Path, options: &Options, ui: &dyn Watch) -> cra
     let manifest = manifest(plan, folder, &hashes)?;
     manifest.write(folder)?;
     let outcomes = ran?;
-    interrupt::go_on().context("stopped; the same command goes on")?;
+    interrupt::go_on().context("stopped; the same command resumes it")?;
     if manifest.is_over() {
         tables::write(folder, &manifest)?;
     }
@@ -310,7 +310,7 @@ fn workloads(
     for (i, workload) in plan.workloads.iter().enumerate() {
         let is_needed = needed.contains(&i);
         let ready = is_needed.then(|| workloads::ready(workload, folder, ui));
-        interrupt::go_on().context("stopped; the same command goes on")?;
+        interrupt::go_on().context("stopped; the same command resumes it")?;
         workloads.push(ready);
     }
     Ok(workloads)

@@ -596,13 +596,12 @@ impl Cells<'_> {
         for choice in axes.choices(gaps.iter().copied(), &workload.choice) {
             interrupt::go_on()?;
             let text = target.template.text(&filling(axes, &choice));
-            let (spec, is_real) = match self.specs.get(&text) {
-                Some(known) => known.clone(),
-                None => {
-                    let found = checked(&text).map_err(|error| wrong(format!("{error:#}")))?;
-                    self.specs.insert(text, found.clone());
-                    found
-                }
+            let (spec, is_real) = if let Some(known) = self.specs.get(&text) {
+                known.clone()
+            } else {
+                let found = checked(&text).map_err(|error| wrong(format!("{error:#}")))?;
+                self.specs.insert(text, found.clone());
+                found
             };
             if !folders.insert(spec.folder()) {
                 return Err(wrong(format!("target `{spec}` is named twice")));

@@ -209,12 +209,7 @@ impl Xfs {
     }
 
     /// Gives back the blocks of a range, which reads as zeroes from now on. The length stays.
-    pub(super) fn punch_hole(
-        &mut self,
-        slot: u32,
-        offset: u64,
-        bytes: u64,
-    ) -> Result<(), NoSpace> {
+    pub(super) fn punch_hole(&mut self, slot: u32, offset: u64, bytes: u64) -> Result<(), NoSpace> {
         let end = offset + bytes;
         self.log_change(slot);
         self.write_back_bytes(slot, offset, end);

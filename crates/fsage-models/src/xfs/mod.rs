@@ -69,8 +69,8 @@ use fsage_core::operations::{self, DirIds, Model, Namespace, Shortfall};
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, StateError};
 use inode::{Blocks, Inode, Kind};
 use space::Space;
-use taken::Taken;
 use std::collections::BTreeMap;
+use taken::Taken;
 
 /// Files have at most so many blocks.
 const MOST_FILE_BLOCKS: u64 = u32::MAX as u64;

@@ -118,6 +118,8 @@ impl Xfs {
             dir_ids: &self.dir_ids,
         };
         let table = &mut self.name_table;
-        table.name_of_moved(old, from == to, by_id, |table, bytes| names.have(table, bytes))
+        table.name_of_moved(old, from == to, by_id, |table, bytes| {
+            names.have(table, bytes)
+        })
     }
 }

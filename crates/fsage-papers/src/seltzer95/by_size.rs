@@ -413,11 +413,14 @@ mod tests {
                 ..Systems::default()
             },
             bandwidth: 2.5,
+            with_cpc: rates(&[("read", 8, 0.75)]),
+            rotation_ms: Some(11.1),
         }
     }
 
     /// By hand: 0.5 over 0.05 is 10; 0.5 MB/s are 20 % of 2.5, which is not in the range; 1.4 over 1.5 is a smaller
-    /// drop than 1.2 over 1.6; 200 over 400 is a sudden drop, 36 over 40 none; 400 over 40 is an order of magnitude.
+    /// drop than 1.2 over 1.6; 200 over 400 is a sudden drop, 36 over 40 none; 400 over 40 is an order of magnitude; 8 KB at
+    /// 0.75 MB/s take 10.9 ms, nearly a rotation.
     #[test]
     fn what_the_curves_say_comes_from_the_curves() {
         let by_size = by_size();
@@ -432,6 +435,7 @@ mod tests {
         assert_eq!(holds(by_size.log_reads_faster(MB)), Some(false), "64 KB");
         assert_eq!(holds(by_size.deletes_drop()), Some(false));
         assert_eq!(holds(by_size.small_deletes()), Some(true));
+        assert_eq!(holds(by_size.cpc_costs_a_rotation()), Some(true));
         let (small, text) = by_size.small_writes().unwrap();
         assert!(!small && text == "20 to 50 %", "{text}");
         assert_eq!(by_size.log_overwrites_faster(), None);

@@ -20,25 +20,25 @@ use noswitch::NoSwitch;
 use smartfrag::SmartFrag;
 use split_files::{Split, of};
 
+/// The targets that are aged.
+const AGED: [&str; 8] = [
+    "orig",
+    "realloc",
+    "noswitch",
+    "smartfrag",
+    "orig-positions",
+    "realloc-positions",
+    "noswitch-bsd",
+    "realloc-strict",
+];
+
 /// Everything that is shown of the paper.
 ///
 /// # Errors
 /// A benchmark fails; an interrupt.
 pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     let paper = bench.paper;
-    let aged = bench.age(
-        &[
-            "orig",
-            "realloc",
-            "noswitch",
-            "smartfrag",
-            "orig-positions",
-            "realloc-positions",
-            "noswitch-bsd",
-            "realloc-strict",
-        ],
-        &["realloc", "noswitch"],
-    )?;
+    let aged = bench.age(&AGED, &["realloc", "noswitch"])?;
     let (orig, realloc) = (&aged["orig"], &aged["realloc"]);
     let (noswitch, smartfrag) = (&aged["noswitch"], &aged["smartfrag"]);
     let mut measured = Measured::default();

@@ -12,15 +12,17 @@ use fsage_lab::report;
 use fsage_papers::Papers;
 use serde::Serialize;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Runs an experiment: workloads on targets, over seeds, as a TOML file says.
 ///
 /// Every workload with every seed on every target is a cell, an ordinary run below EXP/cells. Cells that are done are
-/// not run again, so the same command goes on after an interruption, after an error, or with a file that was changed.
+/// not run again, so the same command resumes after an interruption, after an error, or with a file that was changed.
 /// Paths in the file are meant from its folder.
 #[derive(Debug, clap::Args)]
+// Each is a switch of the command line.
+#[allow(clippy::struct_excessive_bools)]
 #[command(
     after_help = "Examples:\n  fsage run --show policies > policies.toml\n  fsage run policies.toml --dry-run\n  \
                   fsage run policies.toml -o results\n  fsage run policies.toml -o results --shard 1/4"
@@ -29,7 +31,7 @@ pub struct Args {
     /// The experiment file, or the folder of an experiment that is there.
     #[arg(required_unless_present_any = ["list", "show"])]
     file: Option<PathBuf>,
-    /// Folder for the results; one that is there goes on [default: the name of the file, without its ending].
+    /// Folder for the results; one that is there is resumed [default: the name of the file, without its ending].
     #[arg(short, long, value_name = "EXP")]
     output: Option<PathBuf>,
     /// List the cells and how far they are, and run none.
@@ -41,7 +43,7 @@ pub struct Args {
     /// Cells of simulated targets that run at the same time [default: one a core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// Begin no cell after so long, as in 2h or 30m; the same command goes on later.
+    /// Begin no cell after so long, as in 2h or 30m; the same command resumes later.
     #[arg(long, value_name = "TIME", value_parser = time)]
     budget: Option<Duration>,
     /// Say how far it is, and how long the rest takes; run nothing.
@@ -166,24 +168,38 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         }
         return Ok(out.flush()?);
     }
-    let go_on = || format!("{}: the same command goes on", shown.display());
+    drop(out);
+    run_cells(args, &plan, &options, (&folder, &shown, &start), ui)
+}
+
+/// Runs the cells, and writes and says what comes of them. Folders: that of the results, how the user calls it, and where
+/// the command was given.
+fn run_cells(
+    args: &Args,
+    plan: &Plan,
+    options: &Options,
+    (folder, shown, start): (&Path, &Path, &Path),
+    ui: Ui,
+) -> anyhow::Result<()> {
+    let mut out = ui::stdout();
+    let resume = || format!("{}: the same command resumes it", shown.display());
     let ran =
-        experiment::run(&plan, &folder, &options, &ui).map_err(|error| error.context(go_on()))?;
-    let rows = experiment::rows(&folder, &ran.manifest)?;
+        experiment::run(plan, folder, options, &ui).map_err(|error| error.context(resume()))?;
+    let rows = experiment::rows(folder, &ran.manifest)?;
     if !args.json {
         experiment::print_results(&mut out, &rows)?;
         out.flush()?;
     }
     let mut checked = None;
     if let Some(of) = plan.check.as_ref().filter(|_| ran.is_over()) {
-        checked = Some(check::check(&folder, &of.rules, of.baseline.as_deref())?);
+        checked = Some(check::check(folder, &of.rules, of.baseline.as_deref())?);
     }
     let mut page = None;
     if plan.writes_report && ran.is_over() {
         // The page and its warnings name the folder as the user does.
         std::env::set_current_dir(start)?;
         let path = shown.join(report::PAGE);
-        report::write(&shown, &path, Some(&Papers), &ui)?;
+        report::write(shown, &path, Some(&Papers), &ui)?;
         page = Some(path.display().to_string());
     }
     if args.json {
@@ -209,7 +225,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         .count();
     if left > 0 {
         ui.note(&format!(
-            "{left} cells are left: the time was over. The same command goes on."
+            "{left} cells are left: the time was over. The same command resumes the rest."
         ));
     }
     if ran.skipped > 0 {

@@ -315,7 +315,7 @@ fn an_interrupted_experiment_goes_on_and_ends_with_the_same_bytes() {
     let said = interrupted(&broken, "run e.toml -o exp --threads 1", || {
         fs::read_dir(&cells).is_ok_and(|entries| entries.count() >= 3)
     });
-    assert!(said.contains("exp: the same command goes on"), "{said}");
+    assert!(said.contains("exp: the same command resumes it"), "{said}");
     let manifest = fs::read_to_string(broken.join("exp/experiment.json")).expect("a manifest");
     assert!(
         manifest.contains("\"missing\""),

@@ -2,6 +2,8 @@
 
 /// Section 3. Plain numbers, in the units of its table.
 #[derive(Clone, Debug)]
+// Each is a switch of the original.
+#[allow(clippy::struct_excessive_bools)]
 pub struct Params {
     /// S: partition size in 512-byte sectors.
     pub sectors: u64,

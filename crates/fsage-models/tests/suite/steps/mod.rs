@@ -32,6 +32,8 @@ pub fn cases(default: u32) -> Config {
 
 /// Everything that a file system is made of. The first value of every choice below is the plain one.
 #[derive(Clone, Debug)]
+// Each is a switch of the original.
+#[allow(clippy::struct_excessive_bools)]
 pub struct Setup {
     /// Sectors, tracks, sectors per track.
     pub shape: (u64, u64, u64),
