@@ -24,7 +24,7 @@ has targets 'takes the next block, and never one again'
 has keys 'size='
 ./fsage age --help >help
 has help '  bump'
-if ./fsage age - --on bump:siz=1G --output wrong 2>wrong.err </dev/null; then stop "bump: a wrong key was taken"; fi
+if ./fsage age - --on bump:sized=1G --output wrong 2>wrong.err </dev/null; then stop "bump: a wrong key was taken"; fi
 has wrong.err 'did you mean `size`?'
 
 ./fsage generate --quiet profile home-1996 --days 4 --output w.parquet >generated

@@ -1,5 +1,5 @@
-//! Snapshots of real file systems: of mounted trees, by a walk and FIEMAP, and of unmounted images with ext2, ext3, ext4
-//! or XFS, by reading their structures.
+//! Snapshots of real file systems: of mounted trees, by a walk and FIEMAP, and of unmounted images with ext2, ext3,
+//! ext4 or XFS, by reading their structures.
 //!
 //! It may use system calls and reads images as whoever made them left them, be they damaged or hostile; it gives what
 //! it finds to a sink of `fsage-core` and knows nothing of how snapshots are kept.

@@ -8,15 +8,17 @@ macro_rules! embedded {
 }
 
 /// Name and TOML of every drive with an arm: first the drives of the papers, then those with measured traces.
-pub const PRESETS: [(&str, &str); 21] = embedded!(
+pub const PRESETS: [(&str, &str); 23] = embedded!(
     "st32430n",
     "m2694",
+    "m2694_overhead",
     "dsp3105",
     "wren4",
     "hpc3653",
     "barracuda9",
     "atlas2",
     "st31200",
+    "st31200_overhead",
     "c2247",
     "st32171w",
     "st340016a",

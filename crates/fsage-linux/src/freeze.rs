@@ -10,8 +10,8 @@ const FITHAW: libc::c_ulong = 0xC004_5878;
 
 /// Freezes the file system that `file` is on, and thaws it at once.
 ///
-/// A process of its own does both, so that a killed program leaves no file system frozen: nothing could unmount it then.
-/// It runs on the processors of this thread.
+/// A process of its own does both, so that a killed program leaves no file system frozen: nothing could unmount it
+/// then. It runs on the processors of this thread.
 ///
 /// # Errors
 /// `EPERM` without `CAP_SYS_ADMIN`, `EOPNOTSUPP` where nothing can be frozen, `EBUSY` where it is frozen already; no

@@ -227,7 +227,8 @@ impl Superblock {
         1 << self.inode_log
     }
 
-    /// Whether an inode belongs to the file system itself. Some that there is none of have the number 0, or the highest.
+    /// Whether an inode belongs to the file system itself. Some that there is none of have the number 0, or the
+    /// highest.
     pub fn owns(&self, ino: u64) -> bool {
         self.own_inodes.contains(&ino)
     }

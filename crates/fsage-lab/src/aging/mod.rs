@@ -265,7 +265,7 @@ pub fn age(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Vec<Aged>> {
     }
     if counted.is_empty() {
         bail!(
-            "{}: a workload without operations: nothing was written",
+            "{}: an empty workload: nothing was written",
             workload.display()
         );
     }
@@ -301,9 +301,9 @@ fn begin_real(
     agings: &[Aging],
     ui: &dyn Watch,
 ) -> crate::Result<()> {
-    let (peak_bytes, operations) = peak_bytes(workload, ui)?;
-    if operations == 0 {
-        bail!("{}: a workload without operations", workload.display());
+    let (peak_bytes, events) = peak_bytes(workload, ui)?;
+    if events == 0 {
+        bail!("{}: an empty workload", workload.display());
     }
     run.stay();
     for lane in lanes.iter_mut() {
@@ -712,11 +712,15 @@ fn warn_of_small_target(spec: &TargetSpec, aging: &Aging, peak_bytes: u64, ui: &
     }
 }
 
-/// The most bytes that a workload keeps in files at a time, by what it says, and how many operations it has.
+/// The most bytes that a workload keeps in files at a time, by what it says, and how many events it has.
 fn peak_bytes(workload: &Path, ui: &dyn Watch) -> crate::Result<(u64, u64)> {
     let mut summary = WorkloadSummary::default();
-    each_event(workload, "reading", ui, |event| summary.add(event))?;
-    Ok((summary.live_bytes_most, summary.total.ops))
+    let mut events = 0;
+    each_event(workload, "reading", ui, |event| {
+        summary.add(event);
+        events += 1;
+    })?;
+    Ok((summary.live_bytes_most, events))
 }
 
 /// Reads a workload from end to end.

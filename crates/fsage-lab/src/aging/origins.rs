@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 pub struct Counted<'a> {
     source: &'a mut dyn EventSource,
     counts: BTreeMap<(Option<Origin>, Option<TQuality>), u64>,
+    is_empty: bool,
 }
 
 impl<'a> Counted<'a> {
@@ -16,12 +17,13 @@ impl<'a> Counted<'a> {
         Counted {
             source,
             counts: BTreeMap::new(),
+            is_empty: true,
         }
     }
 
-    /// Whether there was no operation.
+    /// Whether nothing came, not even the end of a day.
     pub fn is_empty(&self) -> bool {
-        self.counts.is_empty()
+        self.is_empty
     }
 
     /// What was counted: in the order of the formats, first what says nothing.
@@ -44,6 +46,7 @@ impl EventSource for Counted<'_> {
 
     fn next_event(&mut self) -> Result<Option<Event>, SinkError> {
         let event = self.source.next_event()?;
+        self.is_empty &= event.is_none();
         // Neither the end of a day nor a question to a model is an operation.
         let operation = |event: &&Event| event.op != Op::Day && !event.op.verb().is_probe();
         if let Some(event) = event.as_ref().filter(operation) {
@@ -82,7 +85,9 @@ mod tests {
         ];
         let mut source = EventsInMemory::new(events);
         let mut counted = Counted::new(&mut source);
+        assert!(counted.is_empty());
         while counted.next_event().expect("memory").is_some() {}
+        assert!(!counted.is_empty());
         let counts: Vec<_> = counted
             .origins()
             .into_iter()

@@ -38,8 +38,8 @@ impl Xfs {
         }
     }
 
-    /// What was allocated behind the end of a file is given back; one that `fallocate` has given blocks keeps those that
-    /// have a place.
+    /// What was allocated behind the end of a file is given back; one that `fallocate` has given blocks keeps those
+    /// that have a place.
     pub(super) fn trim(&mut self, slot: u32) {
         let inode = &mut self.inodes[slot as usize];
         self.tagged.remove(&inode.ino);

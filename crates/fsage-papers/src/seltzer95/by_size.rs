@@ -419,8 +419,8 @@ mod tests {
     }
 
     /// By hand: 0.5 over 0.05 is 10; 0.5 MB/s are 20 % of 2.5, which is not in the range; 1.4 over 1.5 is a smaller
-    /// drop than 1.2 over 1.6; 200 over 400 is a sudden drop, 36 over 40 none; 400 over 40 is an order of magnitude; 8 KB at
-    /// 0.75 MB/s take 10.9 ms, nearly a rotation.
+    /// drop than 1.2 over 1.6; 200 over 400 is a sudden drop, 36 over 40 none; 400 over 40 is an order of magnitude; 8
+    /// KB at 0.75 MB/s take 10.9 ms, nearly a rotation.
     #[test]
     fn what_the_curves_say_comes_from_the_curves() {
         let by_size = by_size();

@@ -17,7 +17,9 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage check run --rules rules.toml\n  fsage check new --baseline old\n  fsage check new \
-                  --baseline old --rules rules.toml --format junit -o check.xml\n  fsage check new --baseline old --format markdown >> \"$GITHUB_STEP_SUMMARY\"\n  fsage check --show regression\n\n\
+                  --baseline old --rules rules.toml --format junit -o check.xml\n  \
+                  fsage check new --baseline old --format markdown >> \"$GITHUB_STEP_SUMMARY\"\n  \
+                  fsage check --show regression\n\n\
                   Exit status: 0 all holds, 1 something does not, 2 the rules are wrong."
 )]
 pub struct Args {

@@ -172,8 +172,8 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     run_cells(args, &plan, &options, (&folder, &shown, &start), ui)
 }
 
-/// Runs the cells, and writes and says what comes of them. Folders: that of the results, how the user calls it, and where
-/// the command was given.
+/// Runs the cells, and writes and says what comes of them. Folders: that of the results, how the user calls it, and
+/// where the command was given.
 fn run_cells(
     args: &Args,
     plan: &Plan,

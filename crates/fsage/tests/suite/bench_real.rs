@@ -188,7 +188,7 @@ fn an_empty_image_is_made_and_removed() {
     ];
     fsage(at, &bench);
     let left: Vec<PathBuf> = hashes(at).into_iter().map(|(path, _)| path).collect();
-    let bench = at.join("out/loop_ext4,size=96M/bench");
+    let bench = at.join("out/loop_ext4_size-96M/bench");
     assert_eq!(
         left,
         [

@@ -80,7 +80,7 @@ fn an_experiment_of_too_many_cells_is_refused_before_they_are_listed() {
         seeds.join(",")
     );
     fs::write(folder.path().join("e.toml"), text).expect("a file");
-    fails(folder.path(), "run e.toml --dry-run", &["100002 cells"]);
+    fails(folder.path(), "run e.toml --dry-run", &["100001 cells"]);
 }
 
 #[test]

@@ -32,13 +32,20 @@ fn is_there(program: &str) -> bool {
     run.is_ok_and(|run| run.status.success())
 }
 
-/// The verbs below these words, as `--help` lists them.
+/// The verbs below these words, as `--help` lists them: those of fsage in several groups, before its options.
 fn verbs(words: &[&str]) -> Vec<String> {
     let help = text(&[words, &["--help"]].concat());
-    let Some((_, list)) = help.split_once("\nCommands:\n") else {
+    let list = if words.is_empty() {
+        help.split_once("\nOptions:\n").map(|(list, _)| list)
+    } else {
+        help.split_once("\nCommands:\n").map(|(_, list)| list)
+    };
+    let Some(list) = list else {
         return Vec::new();
     };
-    let names = list.lines().take_while(|line| line.starts_with("  "));
+    let is_verb = |line: &&str| words.is_empty() || line.starts_with("  ");
+    let names = list.lines().take_while(is_verb);
+    let names = names.filter(|line| line.starts_with("  "));
     // Further lines of a description are indented more.
     let names = names.filter(|line| !line.starts_with("   "));
     let names = names.filter_map(|line| line.split_whitespace().next());
@@ -185,7 +192,7 @@ fn bash_completes_verbs_options_and_values() {
     assert_eq!(complete(&["fsage", "check", "--base"]), "--baseline");
     assert_eq!(
         complete(&["fsage", "check", "--format", ""]),
-        "text json junit"
+        "text json junit markdown github"
     );
     assert_eq!(complete(&["fsage", "completions", "f"]), "fish");
 }

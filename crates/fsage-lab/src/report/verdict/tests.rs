@@ -196,7 +196,8 @@ fn why_is_told_from_metrics_that_differ() {
     );
 }
 
-/// Ext4 with `flex_bg` puts most files into other groups than their inodes on a fresh disk as well: no reason why it decayed.
+/// Ext4 with `flex_bg` puts most files into other groups than their inodes on a fresh disk as well: no reason why it
+/// decayed.
 #[test]
 fn what_a_fresh_file_system_has_as_well_is_no_reason() {
     let with = |name: &str, score: f64, split: [u64; 2], per_file: [f64; 2]| {
