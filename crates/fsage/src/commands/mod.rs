@@ -97,6 +97,21 @@ enum Command {
     Man(man::Args),
 }
 
+/// What a line of 80 columns has of a description: what stands before a colon, or as many of its parts as fit.
+fn shortened(about: &str) -> String {
+    const MOST: usize = 63;
+    let first = about.split_once(": ").map_or(about, |(first, _)| first);
+    let Some((end, _)) = first.char_indices().nth(MOST) else {
+        return first.to_owned();
+    };
+    let head = &first[..end];
+    match (head.rfind(", "), head.rfind(' ')) {
+        (Some(end), _) => head[..end].to_owned(),
+        (None, Some(end)) => format!("{}...", &head[..end]),
+        (None, None) => head.to_owned(),
+    }
+}
+
 /// The verbs in their groups, each with what its help says first.
 fn verbs() -> String {
     let all = Command::augment_subcommands(clap::Command::new("fsage"));
@@ -106,8 +121,7 @@ fn verbs() -> String {
         for name in names {
             let about = all.find_subcommand(name).and_then(clap::Command::get_about);
             let about = about.map(ToString::to_string).unwrap_or_default();
-            let first = about.split_once(": ").map_or(&*about, |(first, _)| first);
-            let _ = writeln!(text, "  {name:13}  {first}");
+            let _ = writeln!(text, "  {name:13}  {}", shortened(&about));
         }
         text.push('\n');
     }
@@ -168,6 +182,7 @@ mod tests {
         verbs.sort_unstable();
         grouped.sort_unstable();
         assert_eq!(grouped, verbs);
+        assert_eq!(shortened("Makes, marks: and more"), "Makes, marks");
         let help = Cli::command().term_width(80).render_help().to_string();
         for line in help.lines() {
             assert!(line.chars().count() <= 80, "{line}");
