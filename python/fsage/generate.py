@@ -79,7 +79,7 @@ def snapshots(
     ``block_reuse``: Whether blocks that others got tell when a file went; off where blocks move by themselves
         [default: by the type of file system]
     ``single_removals``: The last removal from a directory dates only one file of it, not all that went
-    ``scale``: The workload of a file system so many times as large: copies of its directories, each moved within
+    ``scale``: Scale the workload to a file system FACTOR times larger: copies of its directories, each moved within
         the day
     ``repeat``: So many more years, from days of the past drawn at random
     ``seed``: Seed of what is guessed [default: 1]

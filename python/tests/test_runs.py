@@ -107,8 +107,8 @@ def test_a_check_says_what_does_not_hold(made):
 
 
 def test_compare_and_verify_method(made, tmp_path):
-    run = fsage.compare(made / "w.parquet", ["ffs", "lfs"], tmp_path / "both")
-    assert [verdict["target"] for verdict in run.verdicts] == ["ffs", "lfs"]
+    run = fsage.compare(made / "w.parquet", ["ffs", "lfs:size=300M"], tmp_path / "both")
+    assert [verdict["target"] for verdict in run.verdicts] == ["ffs", "lfs:size=300M"]
     assert (run.path / "report.html").is_file()
     [verdict] = fsage.verify_method(made / "w.parquet", seeds=1)
     assert verdict["target"] == "ffs" and verdict["attempts"]
