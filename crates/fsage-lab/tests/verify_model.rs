@@ -60,7 +60,7 @@ const EXT4: [Case; 10] = [
 
 const XFS: [Case; 10] = [
     case("xfs:size=128M", 128, 4000, 60),
-    case("xfs:size=300M", 300, 8000, 100),
+    case("xfs:size=300M", 300, 8000, 100).equal_until(5000),
     case("xfs:size=300M,features=plain", 300, 8000, 90).equal_until(4400),
     case("xfs:size=512M,agcount=1", 512, 6000, 75),
     case("xfs:size=2G,agcount=16", 2048, 10_000, 50),
