@@ -7,8 +7,10 @@ set -eu
 cd "$(dirname "$0")/.."
 . scripts/shell.sh
 
+# The Python package is named too, so that crates from outside have the features of the whole workspace and are not built
+# again.
 # shellcheck disable=SC2086 # CARGO_FLAGS are several words
-cargo build ${CARGO_FLAGS-} --package fsage --features fsage-models/bump
+cargo build ${CARGO_FLAGS-} --package fsage --package fsage-python --features fsage-models/bump
 folder=$PWD/target/bump
 rm -rf "$folder"
 mkdir -p "$folder"

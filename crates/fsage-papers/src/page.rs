@@ -313,7 +313,8 @@ mod tests {
             "1 &gt; 0",
             "1 of 2 claims of the paper are met, 1 differ. Not counted:",
             "Differs, S96.4:",
-            "fsage reproduce smith96 --seed 1 --repetitions 10 --device st32430n --host pentium-120:flush_clustering=file<",
+            "fsage reproduce smith96 --seed 1 --repetitions 10 --device st32430n ",
+            " --host pentium-120:flush_clustering=file<",
         ] {
             assert!(page.contains(text), "{text}");
         }
