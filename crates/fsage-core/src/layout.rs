@@ -89,6 +89,36 @@ impl FileKind {
             _ => return None,
         })
     }
+
+    /// The bits of `st_mode` that say the kind, as in inode(7).
+    pub const MODE_BITS: u32 = 0o170_000;
+
+    /// The kind that the type bits of `st_mode` say; `None` where they are 0 or unknown.
+    pub fn of_mode(mode: u32) -> Option<FileKind> {
+        Some(match mode & FileKind::MODE_BITS {
+            0o010_000 => FileKind::Fifo,
+            0o020_000 => FileKind::CharDevice,
+            0o040_000 => FileKind::Directory,
+            0o060_000 => FileKind::BlockDevice,
+            0o100_000 => FileKind::Regular,
+            0o120_000 => FileKind::Symlink,
+            0o140_000 => FileKind::Socket,
+            _ => return None,
+        })
+    }
+
+    /// Its type bits in `st_mode`.
+    pub fn mode_bits(self) -> u32 {
+        match self {
+            FileKind::Fifo => 0o010_000,
+            FileKind::CharDevice => 0o020_000,
+            FileKind::Directory => 0o040_000,
+            FileKind::BlockDevice => 0o060_000,
+            FileKind::Regular => 0o100_000,
+            FileKind::Symlink => 0o120_000,
+            FileKind::Socket => 0o140_000,
+        }
+    }
 }
 
 /// One inode and where its blocks lie.

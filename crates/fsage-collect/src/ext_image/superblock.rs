@@ -2,7 +2,7 @@
 
 use super::bytes::{u16_at, u32_at, u64_of};
 use crate::error::CollectError;
-use crate::image::{ReadAt, open, recognize};
+use crate::image::{ReadAt, open, recognize, unknown_features};
 use fsage_core::Geometry;
 use fsage_linux::uuid::uuid_text;
 use std::path::Path;
@@ -127,10 +127,7 @@ impl Superblock {
         }
         let unknown = incompat & !incompat::KNOWN;
         if unknown != 0 {
-            return Err(format!(
-                "the file system has features that are not known here (incompat {unknown:#x}): \
-                 mount it read-only and take the snapshot of the mount point"
-            ));
+            return Err(unknown_features(unknown));
         }
         let ro_compat = u32_of(0x64);
         let high = |at| {

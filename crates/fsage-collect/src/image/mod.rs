@@ -15,7 +15,7 @@ pub(crate) use source::open;
 use crate::error::CollectError;
 use crate::report::{Progress, Report};
 use crate::{ext_image, xfs_image};
-use fsage_core::{FileKind, SnapshotSink};
+use fsage_core::SnapshotSink;
 use std::path::Path;
 
 /// How an image is read.
@@ -76,16 +76,10 @@ pub fn read_image_from(
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Fault(pub String);
 
-/// The kind of file that the type bits of a mode say; `None` where there is none of that type.
-pub(crate) fn kind_of_mode(mode: u16) -> Option<FileKind> {
-    Some(match mode >> 12 {
-        0o01 => FileKind::Fifo,
-        0o02 => FileKind::CharDevice,
-        0o04 => FileKind::Directory,
-        0o06 => FileKind::BlockDevice,
-        0o10 => FileKind::Regular,
-        0o12 => FileKind::Symlink,
-        0o14 => FileKind::Socket,
-        _ => return None,
-    })
+/// What is said of a superblock with a feature that no reader knows.
+pub(crate) fn unknown_features(incompat: u32) -> String {
+    format!(
+        "the file system has features that are not known here (incompat {incompat:#x}): \
+         mount it read-only and take the snapshot of the mount point"
+    )
 }

@@ -2,7 +2,6 @@
 
 use super::bytes::{is_sound, u16_at, u32_at, u64_at};
 use super::superblock::Superblock;
-use crate::image::kind_of_mode;
 use fsage_core::FileKind;
 use fsage_core::snapshot::{Inode, source_flags};
 
@@ -66,7 +65,7 @@ impl<'a> RawInode<'a> {
 
     /// `None` where the mode has a type that there is none of.
     pub fn kind(&self) -> Option<FileKind> {
-        kind_of_mode(self.mode())
+        FileKind::of_mode(self.mode().into())
     }
 
     pub fn size_bytes(&self) -> u64 {

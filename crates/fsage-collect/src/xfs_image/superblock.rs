@@ -2,7 +2,7 @@
 
 use super::bytes::{is_sound, u16_at, u32_at, u64_at};
 use crate::error::CollectError;
-use crate::image::ReadAt;
+use crate::image::{ReadAt, unknown_features};
 use fsage_core::Geometry;
 use fsage_linux::uuid::uuid_text;
 use std::path::Path;
@@ -88,10 +88,7 @@ impl Superblock {
         }
         let unknown = incompat & !incompat::KNOWN;
         if unknown != 0 {
-            return Err(format!(
-                "the file system has features that are not known here (incompat {unknown:#x}): \
-                 mount it read-only and take the snapshot of the mount point"
-            ));
+            return Err(unknown_features(unknown));
         }
         let own_meta_uuid = incompat & incompat::META_UUID != 0;
         let uuid_at = |at: usize| b[at..].first_chunk().copied().unwrap_or_default();

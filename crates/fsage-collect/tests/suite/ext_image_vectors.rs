@@ -2,7 +2,7 @@
 //! every time, every extent. And against `dumpe2fs`, for free space. (Vectors: statx, file handles and FIEMAP of Linux
 //! 6.18; e2fsprogs 1.47.0.)
 
-use crate::image_kit::{data, free_of, free_of_dumpe2fs, read, unpacked, vector};
+use crate::image_kit::{free_of, free_of_dumpe2fs, read, unpacked, vector, vector_line};
 use fsage_core::FileKind;
 use fsage_core::snapshot::{Inode, source_flags};
 
@@ -10,34 +10,7 @@ const KINDS: [&str; 3] = ["ext2", "ext3", "ext4"];
 
 /// A row as the vectors have it. Extents are those of FIEMAP: data of files and directories.
 fn line(inode: &Inode) -> String {
-    let known = |time: Option<i64>| time.map_or(String::new(), |time| time.to_string());
-    let mut extents = Vec::new();
-    if matches!(inode.kind, FileKind::Regular | FileKind::Directory) {
-        for e in data(inode) {
-            extents.push(format!(
-                "{}:{}:{}",
-                e.logical_bytes, e.physical_bytes, e.length_bytes
-            ));
-        }
-    }
-    let columns = [
-        inode.ino.to_string(),
-        inode.generation.unwrap().to_string(),
-        inode.kind.letter().to_string(),
-        inode.size_bytes.to_string(),
-        inode.alloc_bytes.unwrap().to_string(),
-        known(inode.ctime_ns),
-        known(inode.mtime_ns),
-        known(inode.btime_ns),
-        inode.links.unwrap().to_string(),
-        format!("{:o}", inode.mode.unwrap()),
-        inode.uid.unwrap().to_string(),
-        inode.gid.unwrap().to_string(),
-        inode.parent_ino.unwrap().to_string(),
-        inode.path.as_deref().unwrap().to_owned(),
-        extents.join(";"),
-    ];
-    columns.join("\t")
+    vector_line(inode, &[FileKind::Regular, FileKind::Directory])
 }
 
 #[test]

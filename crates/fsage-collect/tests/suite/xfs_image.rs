@@ -3,7 +3,7 @@
 //! 6.1.) And what it says of images that are damaged, or that it does not read.
 
 use crate::common::{self, Mounted, snapshot};
-use crate::image_kit::{Rows, data, read, unpacked};
+use crate::image_kit::{Rows, data, read, unpacked, vector_line};
 use fsage_collect::image::{ImageOptions, ReadAt, read_image, read_image_from};
 use fsage_collect::{CollectError, Memory, Report};
 use fsage_core::snapshot::Inode;
@@ -20,39 +20,7 @@ const BLOCK: usize = 4096;
 
 /// A row as the vector has it. Extents are those of FIEMAP, which tells none of directories.
 fn line(inode: &Inode) -> String {
-    let time = |time: Option<i64>| time.unwrap().to_string();
-    let mut extents = Vec::new();
-    if inode.kind == FileKind::Regular {
-        for e in data(inode) {
-            let unwritten = if e.flags & Extent::UNWRITTEN != 0 {
-                "u"
-            } else {
-                ""
-            };
-            extents.push(format!(
-                "{}:{}:{}{unwritten}",
-                e.logical_bytes, e.physical_bytes, e.length_bytes
-            ));
-        }
-    }
-    let columns = [
-        inode.ino.to_string(),
-        inode.generation.unwrap().to_string(),
-        inode.kind.letter().to_string(),
-        inode.size_bytes.to_string(),
-        inode.alloc_bytes.unwrap().to_string(),
-        time(inode.ctime_ns),
-        time(inode.mtime_ns),
-        time(inode.btime_ns),
-        inode.links.unwrap().to_string(),
-        format!("{:o}", inode.mode.unwrap()),
-        inode.uid.unwrap().to_string(),
-        inode.gid.unwrap().to_string(),
-        inode.parent_ino.unwrap().to_string(),
-        inode.path.as_deref().unwrap().to_owned(),
-        extents.join(";"),
-    ];
-    columns.join("\t")
+    vector_line(inode, &[FileKind::Regular])
 }
 
 #[test]

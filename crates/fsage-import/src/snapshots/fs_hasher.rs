@@ -4,7 +4,7 @@
 use super::Input;
 use super::error::{At, Place, SnapshotError, shown};
 use super::night::Nights;
-use super::number::{full_mode, kind_of_mode, whole_seconds};
+use super::number::{full_mode, whole_seconds};
 use super::paths::{below, relative, without_end};
 use super::record::LONGEST_BYTES;
 use super::summary::{Repair, Summary};
@@ -207,7 +207,7 @@ impl Files {
             [] => FileKind::Regular,
             _ => FileKind::Symlink,
         };
-        let kind = kind_of_mode(mode).unwrap_or(by_target);
+        let kind = FileKind::of_mode(mode).unwrap_or(by_target);
         let (mode, contradicts) = full_mode(mode, kind);
         if contradicts {
             nights.summary.count(Repair::ModeContradicts);

@@ -1,7 +1,7 @@
 //! The fields of a line of a GUFI trace, and the inode they tell.
 
 use super::error::{Place, SnapshotError, shown};
-use super::number::{decimal, decimal_u32, full_mode, kind_of_mode, signed, whole_seconds};
+use super::number::{decimal, decimal_u32, full_mode, signed, whole_seconds};
 use super::summary::{Repair, Summary};
 use fsage_core::layout::FileKind;
 use fsage_core::snapshot::Inode;
@@ -78,7 +78,7 @@ pub(super) fn inode(
     let ctime_ns = time(CTIME)?;
     let mtime_ns = time(MTIME)?;
     let btime_ns = time(BTIME)?.filter(|&ns| ns != 0);
-    let kind = match (fields[KIND], kind_of_mode(mode)) {
+    let kind = match (fields[KIND], FileKind::of_mode(mode)) {
         (b"d", _) => FileKind::Directory,
         (b"l", _) => FileKind::Symlink,
         // Devices, FIFOs and sockets have no letter of their own.

@@ -3,8 +3,6 @@
 use fsage_core::layout::FileKind;
 
 const NS_PER_S: i64 = 1_000_000_000;
-/// The bits of a mode that say what kind of file it is.
-const TYPE_BITS: u32 = 0o170_000;
 
 /// A number that is nothing but digits.
 pub(super) fn decimal(digits: &[u8]) -> Option<u64> {
@@ -93,33 +91,11 @@ pub(super) fn whole_seconds(s: i64) -> Option<i64> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NoNumber;
 
-/// The kind that the type bits of a mode say; `None` where they are 0 or unknown.
-pub(super) fn kind_of_mode(mode: u32) -> Option<FileKind> {
-    Some(match mode & TYPE_BITS {
-        0o100_000 => FileKind::Regular,
-        0o040_000 => FileKind::Directory,
-        0o120_000 => FileKind::Symlink,
-        0o010_000 => FileKind::Fifo,
-        0o140_000 => FileKind::Socket,
-        0o060_000 => FileKind::BlockDevice,
-        0o020_000 => FileKind::CharDevice,
-        _ => return None,
-    })
-}
-
 /// A mode with the type bits of that kind, and whether it had others.
 pub(super) fn full_mode(mode: u32, kind: FileKind) -> (u32, bool) {
-    let bits = match kind {
-        FileKind::Regular => 0o100_000,
-        FileKind::Directory => 0o040_000,
-        FileKind::Symlink => 0o120_000,
-        FileKind::Fifo => 0o010_000,
-        FileKind::Socket => 0o140_000,
-        FileKind::BlockDevice => 0o060_000,
-        FileKind::CharDevice => 0o020_000,
-    };
-    let had = mode & TYPE_BITS;
-    (mode & !TYPE_BITS | bits, had != 0 && had != bits)
+    let had = mode & FileKind::MODE_BITS;
+    let bits = kind.mode_bits();
+    (mode & !FileKind::MODE_BITS | bits, had != 0 && had != bits)
 }
 
 #[cfg(test)]
@@ -190,7 +166,7 @@ mod tests {
         assert_eq!(full_mode(0o755, FileKind::Directory), (0o40_755, false));
         assert_eq!(full_mode(0o40_755, FileKind::Directory), (0o40_755, false));
         assert_eq!(full_mode(0o40_755, FileKind::Regular), (0o100_755, true));
-        assert_eq!(kind_of_mode(0o120_777), Some(FileKind::Symlink));
-        assert_eq!(kind_of_mode(0o777), None);
+        assert_eq!(FileKind::of_mode(0o120_777), Some(FileKind::Symlink));
+        assert_eq!(FileKind::of_mode(0o777), None);
     }
 }

@@ -5,7 +5,7 @@ pub mod debugfs;
 use fsage_collect::Report;
 use fsage_collect::image::{ImageOptions, read_image};
 use fsage_core::snapshot::{Inode, SnapshotInfo};
-use fsage_core::{Extent, SinkError, SnapshotSink};
+use fsage_core::{Extent, FileKind, SinkError, SnapshotSink};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -59,6 +59,43 @@ pub fn read(image: &Path) -> (Report, Rows) {
 pub fn data(inode: &Inode) -> Vec<Extent> {
     let extents = inode.extents.iter().flatten();
     extents.filter(|e| !e.is_pointers()).copied().collect()
+}
+
+/// An inode as a row of the vectors, with the extents of these kinds; `u` behind those that are unwritten.
+pub fn vector_line(inode: &Inode, with_extents: &[FileKind]) -> String {
+    let time = |ns: Option<i64>| ns.map_or(String::new(), |ns| ns.to_string());
+    let mut extents = Vec::new();
+    if with_extents.contains(&inode.kind) {
+        for e in data(inode) {
+            let unwritten = if e.flags & Extent::UNWRITTEN == 0 {
+                ""
+            } else {
+                "u"
+            };
+            extents.push(format!(
+                "{}:{}:{}{unwritten}",
+                e.logical_bytes, e.physical_bytes, e.length_bytes
+            ));
+        }
+    }
+    let columns = [
+        inode.ino.to_string(),
+        inode.generation.unwrap().to_string(),
+        inode.kind.letter().to_string(),
+        inode.size_bytes.to_string(),
+        inode.alloc_bytes.unwrap().to_string(),
+        time(inode.ctime_ns),
+        time(inode.mtime_ns),
+        time(inode.btime_ns),
+        inode.links.unwrap().to_string(),
+        format!("{:o}", inode.mode.unwrap()),
+        inode.uid.unwrap().to_string(),
+        inode.gid.unwrap().to_string(),
+        inode.parent_ino.unwrap().to_string(),
+        inode.path.as_deref().unwrap().to_owned(),
+        extents.join(";"),
+    ];
+    columns.join("\t")
 }
 
 pub fn vector(name: &str) -> PathBuf {
