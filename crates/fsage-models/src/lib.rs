@@ -33,6 +33,7 @@ models! {
 mod block_list;
 mod changes;
 mod findings;
+pub mod image;
 pub mod microscope;
 mod name_table;
 mod names;

@@ -5,7 +5,7 @@ use fsage_core::names::{self, NAME_MAX};
 use rustc_hash::FxHashMap;
 
 /// What tells the names of a file system apart: a number for each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Name(u64);
 
 /// A name of ours has at most so many bytes: a letter, and a number of 64 bits.

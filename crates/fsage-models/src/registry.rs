@@ -3,6 +3,7 @@
 //! A model says here what the rest of the laboratory has to know of it. Help, messages, documentation, reports and the
 //! tests that every model has to pass go by the list, and name no model.
 
+use crate::image::Mountable;
 use crate::microscope::Microscope;
 use crate::options::ParamError;
 use crate::rearrange::{self, Rearranged, Settings};
@@ -35,6 +36,11 @@ pub trait AnyModel: FileSystem + Sync + Debug + Any {
 
     /// The same while it is aged: to be asked what its operations do to buffers.
     fn as_hosted(&mut self) -> Option<&mut dyn Hosted>;
+
+    /// The model as it is written to an image that a kernel mounts; nothing for one without such images.
+    fn as_mountable(&mut self) -> Option<&mut dyn Mountable> {
+        None
+    }
 
     /// The layer over a model, if this is one.
     fn as_rearranged(&self) -> Option<&dyn Rearranged> {
@@ -384,8 +390,11 @@ mod tests {
 
     #[test]
     fn images_are_of_the_models_that_say_so() {
-        assert_eq!(Image::models(|image| image == Image::Mountable), ["ext4"]);
-        assert_eq!(Image::models(|_| true), ["ext4", "cffs"]);
+        assert_eq!(
+            Image::models(|image| image == Image::Mountable),
+            ["ext4", "xfs"]
+        );
+        assert_eq!(Image::models(|_| true), ["ext4", "xfs", "cffs"]);
     }
 
     #[test]

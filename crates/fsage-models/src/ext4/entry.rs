@@ -1,8 +1,9 @@
 //! What the laboratory knows of the model.
 
-use super::image::{self, ReadAt, ReadError};
+use super::image::{self, ReadError};
 use super::{Ext4, Geometry, Params, Regime, SyncPolicy, params};
 use crate::ParamError;
+use crate::image::{Mountable, ReadAt};
 use crate::options::Setting;
 use crate::registry::{AnyModel, Entry, FromSnapshot, Image, MakeError, Options};
 use fsage_core::LayoutInMemory;
@@ -215,6 +216,10 @@ impl AnyModel for Ext4 {
             ..self.params().clone()
         };
         Some(Box::new(Ext4::new(empty).ok()?))
+    }
+
+    fn as_mountable(&mut self) -> Option<&mut dyn Mountable> {
+        Some(self)
     }
 
     fn into_hosted(self: Box<Self>) -> Option<Box<dyn AnyHosted>> {

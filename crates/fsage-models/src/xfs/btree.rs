@@ -74,6 +74,29 @@ pub(super) struct Tree<R: Record> {
     most_in_inode: Option<usize>,
 }
 
+/// What stands in a block of a tree, or in a root that is none.
+pub(super) struct Held<'a, R: Record> {
+    /// Levels below.
+    pub level: usize,
+    /// Nothing of a root in an inode.
+    pub block: Option<R::Block>,
+    /// The blocks beside it.
+    pub left: Option<R::Block>,
+    pub right: Option<R::Block>,
+    /// Of a leaf.
+    pub records: &'a [R],
+    /// Of any other.
+    pub children: Vec<Child<R>>,
+}
+
+/// What an entry of a node leads to.
+pub(super) struct Child<R: Record> {
+    pub block: R::Block,
+    /// The first and the last record below it.
+    pub first: R,
+    pub last: R,
+}
+
 impl<R: Record> Node<R> {
     fn new(block: R::Block) -> Node<R> {
         Node {
@@ -174,6 +197,45 @@ impl<R: Record> Tree<R> {
     pub fn all_blocks(&self) -> impl Iterator<Item = R::Block> {
         let levels = self.levels - usize::from(self.most_in_inode.is_some());
         (0..levels).flat_map(move |level| self.level(level).map(|(block, _)| block))
+    }
+
+    /// Visits every block and a root in an inode, leaves first, each level from left to right.
+    pub fn visit(&self, visit: &mut dyn FnMut(&Held<'_, R>)) {
+        for level in 0..self.levels {
+            let mut node = self.leftmost(level);
+            while let Some(found) = self.nodes.get(node as usize) {
+                let block_of = |node: u32| Some(self.nodes.get(node as usize)?.block);
+                visit(&Held {
+                    level,
+                    block: (!self.is_inode_root(level)).then_some(found.block),
+                    left: block_of(found.left),
+                    right: block_of(found.right),
+                    records: &found.records,
+                    children: self.children_of(found),
+                });
+                node = found.right;
+            }
+        }
+    }
+
+    fn children_of(&self, node: &Node<R>) -> Vec<Child<R>> {
+        let ends = |child: u32| {
+            let (mut first, mut last) = (&self.nodes[child as usize], &self.nodes[child as usize]);
+            while let (Some((_, left)), Some((_, right))) =
+                (first.children.first(), last.children.last())
+            {
+                (first, last) = (&self.nodes[*left as usize], &self.nodes[*right as usize]);
+            }
+            Some((*first.records.first()?, *last.records.last()?))
+        };
+        let children = node.children.iter();
+        children
+            .filter_map(|&(_, child)| {
+                let (first, last) = ends(child)?;
+                let block = self.nodes[child as usize].block;
+                Some(Child { block, first, last })
+            })
+            .collect()
     }
 
     /// Every record.

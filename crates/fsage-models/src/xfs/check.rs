@@ -66,8 +66,7 @@ impl Check<'_> {
             if ag == g.log_ag {
                 self.claim_metadata(ag, (g.log_start, g.log_blocks), owners::LOG);
             }
-            if !g.features.is_plain() {
-                let references = g.features.roots();
+            if let Some(references) = g.references() {
                 self.claim_metadata(ag, (references, 1), owners::REFERENCES);
             }
             let owner_blocks = of.owners.iter().flat_map(Tree::all_blocks);

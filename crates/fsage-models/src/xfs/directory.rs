@@ -16,11 +16,11 @@ use fsage_core::operations::ROOT;
 use fsage_core::{DirId, FileId, Outcome};
 
 /// Bytes of an inode for entries: of the root, and of any other.
-const ROOT_ROOM: usize = 336;
-const ROOM: usize = 192;
+pub(super) const ROOT_ROOM: usize = 336;
+pub(super) const ROOM: usize = 192;
 /// Targets of symbolic links up to this length lie in the inode; at most so many bytes are allowed.
-const SHORT_LINK: u64 = 336;
-const MOST_LINK: u64 = 1023;
+pub(super) const SHORT_LINK: u64 = 336;
+pub(super) const MOST_LINK: u64 = 1023;
 /// Blocks that are reserved for an entry, and for one that goes.
 const FOR_ENTRY: u32 = 35;
 const FOR_REMOVAL: u32 = 28;

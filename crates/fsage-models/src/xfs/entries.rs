@@ -11,17 +11,17 @@ pub(super) const INDEX: u32 = 1 << 24;
 /// Entries begin behind `.` and `..`.
 const FIRST: u16 = HEADER + 32;
 /// Bytes of a leaf entry.
-const ENTRY: u16 = 8;
+pub(super) const ENTRY: u16 = 8;
 /// The end of a block with entries and their table.
-const TAIL: u16 = 8;
+pub(super) const TAIL: u16 = 8;
 /// Leaf entries of a block that holds nothing else.
-const MOST_ENTRIES: usize = ((BYTES - HEADER) / ENTRY) as usize;
+pub(super) const MOST_ENTRIES: usize = ((BYTES - HEADER) / ENTRY) as usize;
 /// A leaf with fewer bytes in use may be joined.
 const SMALL_LEAF: usize = 1515;
 /// Two leaves are joined if they have at most so many entries.
 const MOST_JOINED: usize = 384;
 /// Data blocks of a block of the index of free space.
-const PER_INDEX: usize = ((BYTES - HEADER) / 2) as usize;
+pub(super) const PER_INDEX: usize = ((BYTES - HEADER) / 2) as usize;
 
 /// Where blocks of a directory come from, and go to.
 pub(super) trait Grow {
@@ -38,13 +38,14 @@ pub(super) struct NoBlock;
 
 /// A leaf with its number.
 #[derive(Clone, Debug)]
-struct Numbered {
-    number: u32,
-    leaf: Leaf,
+pub(super) struct Numbered {
+    pub number: u32,
+    pub leaf: Leaf,
 }
 
+/// How it is stored.
 #[derive(Clone, Debug)]
-enum Form {
+pub(super) enum Form {
     /// In the inode, by place.
     Short(Vec<Entry>),
     /// One block, which holds the table too.
@@ -57,9 +58,9 @@ enum Form {
 /// What is in a directory.
 #[derive(Clone, Debug)]
 pub(super) struct Entries {
-    form: Form,
+    pub form: Form,
     /// Data blocks; those that are missing have none.
-    data: Vec<Option<Areas>>,
+    pub data: Vec<Option<Areas>>,
     /// Names in it.
     pub count: u64,
 }

@@ -2,8 +2,9 @@
 
 use super::{Features, Geometry, Params, Regime, Xfs, params};
 use crate::ParamError;
+use crate::image::Mountable;
 use crate::options::Setting;
-use crate::registry::{AnyModel, Entry, MakeError, Options};
+use crate::registry::{AnyModel, Entry, Image, MakeError, Options};
 use fsage_core::io::{AnyHosted, Hosted};
 
 /// Its line in the list of models.
@@ -17,6 +18,7 @@ pub static ENTRY: Entry = Entry {
     ],
     group: "allocation group",
     kernel: Some(|options| Ok(kernel(&params_of(options)?)?)),
+    image: Some(Image::Mountable),
     ..Entry::new(
         "xfs",
         "XFS of Linux 6.18, simulated",
@@ -75,6 +77,10 @@ fn kernel(params: &Params) -> Result<String, ParamError> {
 impl AnyModel for Xfs {
     fn end_day(&mut self) {
         self.sync_day();
+    }
+
+    fn as_mountable(&mut self) -> Option<&mut dyn Mountable> {
+        Some(self)
     }
 
     fn as_hosted(&mut self) -> Option<&mut dyn Hosted> {

@@ -203,6 +203,11 @@ impl Geometry {
         ((ino >> bits) as u32, (ino & ((1 << bits) - 1)) as u32)
     }
 
+    /// The block of the tree of references in each AG, where there is such a tree.
+    pub(super) fn references(&self) -> Option<u32> {
+        (!self.features.is_plain()).then(|| self.features.roots())
+    }
+
     /// First block of what is free behind the metadata of an AG, its list of free blocks not counted.
     pub(super) fn behind_metadata(&self, ag: u32) -> u32 {
         if ag == self.log_ag {

@@ -23,6 +23,7 @@
 //! | `taken` | which given names are in use |
 //! | `layout` | what metrics see |
 //! | `io` | what a host sees |
+//! | `image` | images that a kernel mounts |
 //! | `check` | the file system check |
 
 mod allocate;
@@ -39,6 +40,7 @@ mod entry;
 mod files;
 mod fork;
 pub mod geometry;
+mod image;
 mod inode;
 mod io;
 mod layout;

@@ -59,7 +59,7 @@ impl Owned {
         self.start + self.blocks
     }
 
-    fn has_offset(&self) -> bool {
+    pub fn has_offset(&self) -> bool {
         self.owner >= 0 && self.kind != Kind::Tree
     }
 

@@ -3,106 +3,18 @@
 
 use crate::ext4_snapshot;
 use crate::ext4_vectors::state_of;
+use crate::images::{
+    Bytes, Image, MADE_S, data_blocks, first_difference, goes_on, has, text, write,
+};
 use crate::steps::{any_op, cases};
-use fsage_core::{DirId, FileId, FileKind, FileSystem, Op};
-use fsage_models::ext4::image::{Attributes, Facts, Options, ReadAt, ReadError, WriteAt};
+use fsage_core::{DirId, FileId, FileSystem, Op};
+use fsage_models::ext4::image::ReadError;
 use fsage_models::ext4::{Ext4, Params, Regime};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
-use std::process::{Command, Output};
-
-/// The first second of 2000.
-const MADE_S: i64 = 946_684_800;
-
-pub struct Image(pub File);
-
-impl WriteAt for Image {
-    fn write_at(&mut self, offset_bytes: u64, bytes: &[u8]) -> io::Result<()> {
-        self.0.write_all_at(bytes, offset_bytes)
-    }
-
-    fn zero(&mut self, _: u64, _: u64) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-struct SomeFacts;
-
-impl Facts for SomeFacts {
-    fn attributes(&self, _: u64, kind: FileKind) -> Attributes {
-        let made_ns = MADE_S * 1_000_000_000;
-        Attributes {
-            permissions: if kind == FileKind::Directory {
-                0o755
-            } else {
-                0o644
-            },
-            atime_ns: made_ns,
-            mtime_ns: made_ns,
-            ctime_ns: made_ns,
-            btime_ns: made_ns,
-            ..Attributes::default()
-        }
-    }
-
-    fn target(&self, _: FileId, bytes: u64) -> Vec<u8> {
-        vec![b'/'; bytes as usize]
-    }
-}
-
-fn write(fs: &mut Ext4, image: &Path) {
-    let bytes = u64::from(fs.sizes().blocks) * fs.sizes().block_bytes;
-    let file = File::create_new(image).expect("a new file");
-    file.set_len(bytes).expect("a sparse file");
-    let options = Options {
-        uuid: fs.params().hash_seed,
-        made_s: MADE_S,
-        written_s: MADE_S,
-        facts: &SomeFacts,
-    };
-    fs.write_image(&options, &mut Image(file))
-        .expect("the image is written");
-}
-
-impl ReadAt for Image {
-    fn read_at(&self, offset_bytes: u64, to: &mut [u8]) -> io::Result<()> {
-        self.0.read_exact_at(to, offset_bytes)
-    }
-}
-
-/// The first block in which two images differ.
-fn first_difference(a: &Path, b: &Path, block_bytes: u64) -> Option<u64> {
-    let files = [a, b].map(|path| File::open(path).expect("it is there"));
-    let mut blocks = data_blocks(&[a, b], block_bytes).into_iter();
-    blocks.find(|block| {
-        let [a, b] = [&files[0], &files[1]].map(|file| {
-            let mut bytes = vec![0; block_bytes as usize];
-            file.read_exact_at(&mut bytes, block * block_bytes)
-                .expect("inside");
-            bytes
-        });
-        a != b
-    })
-}
-
-/// No script has ids like these.
-const OURS: u64 = 1 << 50;
-
-/// Directories and files more.
-pub fn goes_on(fs: &mut Ext4) {
-    for number in 0..400 {
-        let (dir, parent) = (DirId(OURS + number / 100), None);
-        if number % 100 == 0 {
-            let _ = fs.apply(&Op::Mkdir { dir, parent });
-        }
-        let (file, bytes) = (FileId(OURS + number), number * number);
-        let _ = fs.apply(&Op::Create { file, dir, bytes });
-    }
-}
+use std::process::Command;
 
 /// What is read from an image is what was written, to the byte, and goes on in the same way.
 fn comes_back(fs: &mut Ext4, what: &str) {
@@ -128,19 +40,6 @@ fn comes_back(fs: &mut Ext4, what: &str) {
         None,
         "{what}, gone on"
     );
-}
-
-fn has(program: &str) -> bool {
-    let has = Command::new(program).arg("-V").output().is_ok();
-    if !has {
-        let _ = writeln!(io::stderr(), "skipped: there is no {program} here");
-    }
-    has
-}
-
-fn text(output: &Output) -> String {
-    let both = [&output.stdout[..], &output.stderr[..]].concat();
-    String::from_utf8_lossy(&both).into_owned()
 }
 
 /// If there is an `e2fsck`, it finds nothing.
@@ -277,24 +176,6 @@ fn a_large_fresh_file_system_is_clean() {
         let mut fs = Ext4::new(params).expect("the model takes it");
         is_clean(&mut fs, "200 GB");
     }
-}
-
-/// Blocks of which one of these sparse files holds anything.
-fn data_blocks(files: &[&Path; 2], block_bytes: u64) -> BTreeSet<u64> {
-    let mut blocks = BTreeSet::new();
-    for path in files {
-        let file = File::open(path).expect("it is there");
-        let end = file.metadata().expect("a file").len() / block_bytes;
-        let mut at = 0;
-        while let Ok(data) = rustix::fs::seek(&file, rustix::fs::SeekFrom::Data(at)) {
-            let hole = rustix::fs::seek(&file, rustix::fs::SeekFrom::Hole(data)).expect("a hole");
-            blocks.extend(
-                (data / block_bytes..hole.div_ceil(block_bytes)).filter(|&block| block < end),
-            );
-            at = hole;
-        }
-    }
-    blocks
 }
 
 macro_rules! clean {
@@ -459,17 +340,6 @@ fn damage_is_refused_and_never_believed() {
     assert!(refused * 2 > some().len(), "{refused} of {}", some().len());
     let nothing = Ext4::read_image(&how, &Bytes(&[0; 4096]));
     assert!(matches!(nothing, Err(ReadError::NoExt4)));
-}
-
-struct Bytes<'a>(&'a [u8]);
-
-impl ReadAt for Bytes<'_> {
-    fn read_at(&self, offset_bytes: u64, to: &mut [u8]) -> io::Result<()> {
-        let from = self.0.get(offset_bytes as usize..).unwrap_or_default();
-        let from = from.get(..to.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
-        to.copy_from_slice(from);
-        Ok(())
-    }
 }
 
 /// Its superblock is believed no size that the file does not have.

@@ -1,11 +1,13 @@
 //! The Ext4 model put together from a snapshot: what the snapshot tells is there again, and the rest fits it.
 
-use crate::ext4_image::{clean_or_skipped, goes_on};
+use crate::ext4_image::clean_or_skipped;
+use crate::images::goes_on;
 use fsage_core::operations::Model as _;
 use fsage_core::snapshot::{FurtherName, Inode};
 use fsage_core::{DirId, Extent, FileId, FileSystem as _, Layout as _, LayoutInMemory, Op};
 use fsage_models::ext4::image::ReadError;
 use fsage_models::ext4::{Ext4, Params};
+use fsage_models::image::Mountable as _;
 use std::collections::BTreeMap;
 
 /// What a reader of the model's image would tell of it.

@@ -419,6 +419,11 @@ fn run(vector: &str, last_day: Option<u64>) -> Option<Xfs> {
     Some(driver.fs)
 }
 
+/// The state at the end of a vector; nothing where it is not there.
+pub fn state_of(vector: &str) -> Option<Xfs> {
+    run(vector, None)
+}
+
 /// Runs a vector and compares everything.
 fn is_equal(vector: &str) {
     let Some(fs) = run(vector, None) else {

@@ -3,7 +3,7 @@
 //! Spec: `docs/spec/ext4.md`, section 29.
 
 use super::fields::{crc, is_sum, put16, put32, u16_at, u32_at};
-use super::{Kind, WriteAt, Writer};
+use super::{Kind, WriteAt, Writer, kind_of};
 use crate::ext4::directory::Dir;
 use crate::ext4::entries::{Block, Item, Place};
 use std::io;
@@ -158,7 +158,7 @@ impl Writer<'_> {
                     let inode = &fs.inodes[item.inode as usize];
                     let entry = Entry {
                         ino: inode.ino,
-                        kind: Kind::of(inode, fs).entry_type(),
+                        kind: kind_of(inode, fs).entry_type(),
                         name,
                     };
                     put_entry(b, bytes, &entry);

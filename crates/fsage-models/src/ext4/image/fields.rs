@@ -2,20 +2,11 @@
 //!
 //! Spec: `docs/spec/ext4.md`, section 29.
 
+pub(super) use crate::image::{is_sum, put};
+
 /// A CRC-32C that goes on from another one, as ext4 reckons it: without the inversions of the usual form.
 pub(super) fn crc(from: u32, bytes: &[u8]) -> u32 {
     !crc32c::crc32c_append(!from, bytes)
-}
-
-/// Whether the checksum that was read is the right one. A fuzzer guesses none, and so has a feature that lets every one
-/// be.
-pub(super) fn is_sum(read: u32, right: u32) -> bool {
-    read == right || cfg!(feature = "any-checksum")
-}
-
-/// Puts a field into a structure.
-pub(super) fn put<const N: usize>(bytes: &mut [u8], at: usize, field: [u8; N]) {
-    bytes[at..at + N].copy_from_slice(&field);
 }
 
 pub(super) fn put16(bytes: &mut [u8], at: usize, value: u16) {

@@ -25,11 +25,6 @@ pub(super) const INDEXED: u32 = 0x1000;
 
 pub(super) type RawInode = [u8; INODE_BYTES as usize];
 
-/// Kind and permissions.
-pub(super) const REGULAR: u16 = 0o10_0000;
-pub(super) const DIRECTORY: u16 = 0o4_0000;
-pub(super) const SYMLINK: u16 = 0o12_0000;
-
 /// What stands in an inode.
 pub(super) struct Fields {
     pub kind: u16,

@@ -25,16 +25,17 @@ mod read;
 mod snapshot;
 mod superblock;
 
-pub use read::{ReadAt, ReadError, can_be_read};
+pub use read::{ReadError, can_be_read};
 pub use snapshot::{can_be_begun_with, tells_size};
 
 use super::directory::{LOST_FOUND_INO, ROOT_INO};
 use super::geometry::INODE_BYTES;
 use super::{Entry, Ext4, Inode, NO_FILE};
 use crate::ext4::entries::Block;
+use crate::image::{Attributes, Kind, Mountable, Named, Options, WriteAt};
 use fields::crc;
 use fsage_core::operations::{Model as _, ROOT};
-use fsage_core::{FileId, FileKind};
+use fsage_core::FileId;
 use inode::{AREA, EXTENTS, Fields, INDEXED, RawInode};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -43,139 +44,29 @@ use std::io;
 /// Slot of the inode of `lost+found`.
 const LOST_FOUND: u32 = 1;
 
-/// What an image is written to.
-pub trait WriteAt {
-    /// Writes bytes at a place.
-    ///
-    /// # Errors
-    /// What the device says.
-    fn write_at(&mut self, offset_bytes: u64, bytes: &[u8]) -> io::Result<()>;
-
-    /// Sees to it that a range reads as zeros. Nothing was written to it before; a new file need not do anything.
-    ///
-    /// # Errors
-    /// What the device says.
-    fn zero(&mut self, offset_bytes: u64, length_bytes: u64) -> io::Result<()>;
-}
-
-/// What an inode holds that decides nothing about its place. Times are nanoseconds since 1970 UTC.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Attributes {
-    /// Permission bits.
-    pub permissions: u16,
-    /// Owner.
-    pub uid: u32,
-    /// Group of owners.
-    pub gid: u32,
-    /// Tells inodes of the same number apart.
-    pub generation: u32,
-    /// Last read.
-    pub atime_ns: i64,
-    /// Last change of content.
-    pub mtime_ns: i64,
-    /// Last change.
-    pub ctime_ns: i64,
-    /// When it was made.
-    pub btime_ns: i64,
-}
-
-/// What the model does not know of its files.
-pub trait Facts {
-    /// Of an inode.
-    fn attributes(&self, ino: u64, kind: FileKind) -> Attributes;
-
-    /// Where a symbolic link leads, in so many bytes. It is known by the first of its names.
-    fn target(&self, file: FileId, bytes: u64) -> Vec<u8>;
-}
-
-/// What an image says of itself. Times are seconds since 1970 UTC.
-pub struct Options<'a> {
-    /// Identity of the file system.
-    pub uuid: [u8; 16],
-    /// When it was made.
-    pub made_s: i64,
-    /// When it was written last.
-    pub written_s: i64,
-    /// What the model does not know.
-    pub facts: &'a dyn Facts,
-}
-
-/// A directory entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Named<'a> {
-    /// Inode of its directory.
-    pub parent_ino: u64,
-    /// Its name.
-    pub name: &'a [u8],
-    /// What it leads to.
-    pub ino: u64,
-    /// What that is in an image.
-    pub kind: FileKind,
-    /// First name of a file; nothing of a directory.
-    pub file: Option<FileId>,
-}
-
-/// What an inode is in an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Regular,
-    Directory,
-    /// Its target lies in the inode.
-    ShortLink,
-    /// Its target lies in a block.
-    LongLink,
-}
-
-impl Kind {
-    /// A symbolic link that data was written to, or for whose target there was no space, is no link to a kernel: it is
-    /// a file.
-    fn of(inode: &Inode, fs: &Ext4) -> Kind {
-        match inode.kind {
-            super::Kind::File => Kind::Regular,
-            super::Kind::Directory => Kind::Directory,
-            super::Kind::Symlink => {
-                let mut extents = Vec::new();
-                inode.tree.visit(&mut |entry| extents.push(*entry));
-                let is_block = |extents: &[Entry]| {
-                    let [extent] = extents else { return false };
-                    let is_first = extent.logical == 0 && extent.blocks() == 1;
-                    is_first && !extent.is_unwritten() && inode.tree.depth() == 0
-                };
-                match inode.size {
-                    1..crate::FAST_SYMLINK if inode.tree.is_empty() => Kind::ShortLink,
-                    crate::FAST_SYMLINK..
-                        if inode.size < fs.geometry.block_bytes && is_block(&extents) =>
-                    {
-                        Kind::LongLink
-                    }
-                    _ => Kind::Regular,
+/// A symbolic link that data was written to, or for whose target there was no space, is no link to a kernel: it is a
+/// file.
+fn kind_of(inode: &Inode, fs: &Ext4) -> Kind {
+    match inode.kind {
+        super::Kind::File => Kind::Regular,
+        super::Kind::Directory => Kind::Directory,
+        super::Kind::Symlink => {
+            let mut extents = Vec::new();
+            inode.tree.visit(&mut |entry| extents.push(*entry));
+            let is_block = |extents: &[Entry]| {
+                let [extent] = extents else { return false };
+                let is_first = extent.logical == 0 && extent.blocks() == 1;
+                is_first && !extent.is_unwritten() && inode.tree.depth() == 0
+            };
+            match inode.size {
+                1..crate::FAST_SYMLINK if inode.tree.is_empty() => Kind::ShortLink,
+                crate::FAST_SYMLINK..
+                    if inode.size < fs.geometry.block_bytes && is_block(&extents) =>
+                {
+                    Kind::LongLink
                 }
+                _ => Kind::Regular,
             }
-        }
-    }
-
-    fn file_kind(self) -> FileKind {
-        match self {
-            Kind::Regular => FileKind::Regular,
-            Kind::Directory => FileKind::Directory,
-            Kind::ShortLink | Kind::LongLink => FileKind::Symlink,
-        }
-    }
-
-    fn mode(self) -> u16 {
-        match self {
-            Kind::Regular => inode::REGULAR,
-            Kind::Directory => inode::DIRECTORY,
-            Kind::ShortLink | Kind::LongLink => inode::SYMLINK,
-        }
-    }
-
-    /// The number of a directory entry.
-    fn entry_type(self) -> u8 {
-        match self {
-            Kind::Regular => 1,
-            Kind::Directory => 2,
-            Kind::ShortLink | Kind::LongLink => 7,
         }
     }
 }
@@ -188,13 +79,16 @@ struct Writer<'a> {
     seed: u32,
 }
 
-impl Ext4 {
-    /// Writes the file system, after it was unmounted: what waits for its place goes to disk first. The superblock is
-    /// written last.
-    ///
-    /// # Errors
-    /// What the device says.
-    pub fn write_image(&mut self, options: &Options<'_>, to: &mut dyn WriteAt) -> io::Result<()> {
+impl Mountable for Ext4 {
+    fn image_bytes(&self) -> u64 {
+        u64::from(self.geometry.blocks) * self.geometry.block_bytes
+    }
+
+    fn uuid(&self) -> [u8; 16] {
+        self.params.hash_seed
+    }
+
+    fn write_image(&mut self, options: &Options<'_>, to: &mut dyn WriteAt) -> io::Result<()> {
         self.remount();
         let writer = Writer {
             fs: self,
@@ -208,8 +102,7 @@ impl Ext4 {
         writer.superblocks(&descriptors, to)
     }
 
-    /// Visits every directory entry but `.`, `..` and `lost+found`, directory by directory.
-    pub fn visit_names(&self, visit: &mut dyn FnMut(&Named<'_>)) {
+    fn visit_names(&self, visit: &mut dyn FnMut(&Named<'_>)) {
         for dir in self.dirs.iter().filter(|dir| dir.alive) {
             let leaves = dir.entries.blocks.iter().filter_map(|block| match block {
                 Block::Leaf(items) => Some(items),
@@ -223,14 +116,16 @@ impl Ext4 {
                         parent_ino: self.ino_of(dir.inode),
                         name,
                         ino: inode.ino.into(),
-                        kind: Kind::of(inode, self).file_kind(),
+                        kind: kind_of(inode, self).file_kind(),
                         file: self.first_name(inode),
                     });
                 });
             }
         }
     }
+}
 
+impl Ext4 {
     fn first_name(&self, inode: &Inode) -> Option<FileId> {
         (inode.file != NO_FILE).then(|| FileId(self.names.file(inode.file).id))
     }
@@ -279,27 +174,15 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Of what is as old as the file system.
-    fn made(&self) -> Attributes {
-        let made_ns = self.options.made_s.saturating_mul(1_000_000_000);
-        Attributes {
-            atime_ns: made_ns,
-            mtime_ns: made_ns,
-            ctime_ns: made_ns,
-            btime_ns: made_ns,
-            ..Attributes::default()
-        }
-    }
-
     fn attributes(&self, slot: u32) -> Attributes {
         let inode = &self.fs.inodes[slot as usize];
         if slot == LOST_FOUND {
             return Attributes {
                 permissions: 0o700,
-                ..self.made()
+                ..self.options.made()
             };
         }
-        let kind = Kind::of(inode, self.fs).file_kind();
+        let kind = kind_of(inode, self.fs).file_kind();
         self.options.facts.attributes(inode.ino.into(), kind)
     }
 
@@ -358,7 +241,7 @@ impl Writer<'_> {
     fn one(&self, slot: u32, seen: Seen, to: &mut dyn WriteAt) -> io::Result<RawInode> {
         let fs = self.fs;
         let inode = &fs.inodes[slot as usize];
-        let kind = Kind::of(inode, fs);
+        let kind = kind_of(inode, fs);
         let attributes = self.attributes(slot);
         let mut blocks = 0;
         inode
@@ -376,7 +259,7 @@ impl Writer<'_> {
         };
         if kind == Kind::ShortLink {
             fields.flags = 0;
-            let target = self.target(inode);
+            let target = self.options.target(fs.first_name(inode), inode.size);
             fields.area[..target.len()].copy_from_slice(&target);
         } else {
             fields.area = inode::root(&inode.tree);
@@ -405,19 +288,11 @@ impl Writer<'_> {
         if kind == Kind::LongLink
             && let Some(entry) = inode.tree.find(0)
         {
-            let mut block = self.target(inode);
+            let mut block = self.options.target(fs.first_name(inode), inode.size);
             block.resize(fs.geometry.block_bytes as usize, 0);
             self.block(to, entry.block, &block)?;
         }
         Ok(self.inode(inode.ino, &fields))
-    }
-
-    /// Where a symbolic link leads. It has as many bytes as it should, whatever the caller says.
-    fn target(&self, inode: &Inode) -> Vec<u8> {
-        let file = self.fs.first_name(inode).unwrap_or(FileId(0));
-        let mut target = self.options.facts.target(file, inode.size);
-        target.resize(inode.size as usize, b'x');
-        target
     }
 
     fn superblocks(&self, descriptors: &[u8], to: &mut dyn WriteAt) -> io::Result<()> {

@@ -1,12 +1,13 @@
 //! Files of the file system itself: the journal, and the inode that keeps blocks for further descriptors.
 
 use super::fields::{crc, put, put16, put32};
-use super::inode::{AREA, EXTENTS, Fields, REGULAR, RawInode, root};
+use super::inode::{AREA, EXTENTS, Fields, RawInode, root};
 use super::{Attributes, WriteAt, Writer};
 use crate::ext4::Ext4;
 use crate::ext4::directory::ROOT_INO;
 use crate::ext4::geometry::{INODE_BYTES, RESERVED_INODES};
 use crate::ext4::tree::{Entry, Stored, Tree};
+use crate::image::REGULAR;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io;
@@ -104,7 +105,7 @@ impl Writer<'_> {
             kind: REGULAR,
             attributes: Attributes {
                 permissions: 0o600,
-                ..self.made()
+                ..self.options.made()
             },
             links: 1,
             size_bytes,

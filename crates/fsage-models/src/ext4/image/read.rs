@@ -6,7 +6,7 @@
 
 use super::fields::{crc, is_sum, u16_at, u32_at};
 use super::groups::{BLOCK_UNINIT, INODE_UNINIT};
-use super::inode::{AREA, DIRECTORY, EXTENTS, INDEXED, SYMLINK, parse_node};
+use super::inode::{AREA, EXTENTS, INDEXED, parse_node};
 use super::{LOST_FOUND, superblock};
 use crate::ext4::directory::{Dir, LOST_FOUND_INO, ROOT_INO};
 use crate::ext4::entries::{Block, Entries, Item, Place};
@@ -14,6 +14,7 @@ use crate::ext4::geometry::{DESCRIPTOR_BYTES, INODE_BYTES, Made, RESERVED_INODES
 use crate::ext4::groups::Groups;
 use crate::ext4::tree::{Stored, Tree};
 use crate::ext4::{COLD, Ext4, Kind, MOST_BLOCKS, NO_FILE, Params, bits};
+use crate::image::{DIRECTORY, REGULAR, ReadAt, SYMLINK};
 use crate::name_table::Name;
 use crate::names::{Entry as NamePlace, File};
 use fsage_core::names::check_name;
@@ -29,15 +30,6 @@ const FOUND: u64 = 1 << 60;
 const FURTHER: u64 = FOUND | 1 << 40;
 /// No index leads to more.
 pub(super) const MOST_DIRECTORY_BLOCKS: u64 = 1 << 21;
-
-/// What an image is read from.
-pub trait ReadAt {
-    /// Fills a buffer with the bytes at a place.
-    ///
-    /// # Errors
-    /// What the device says; an end before.
-    fn read_at(&self, offset_bytes: u64, to: &mut [u8]) -> io::Result<()>;
-}
 
 /// Why an image is not read.
 #[derive(Debug, Error)]
@@ -422,7 +414,7 @@ impl Reader<'_> {
             SYMLINK => Kind::Symlink,
             _ => Kind::File,
         };
-        let is_regular = raw.mode & 0o17_0000 == super::inode::REGULAR;
+        let is_regular = raw.mode & 0o17_0000 == REGULAR;
         if !has_tree && (kind == Kind::Directory || is_regular) {
             return foreign(format!(
                 "inode {ino}, with block pointers or data in itself"

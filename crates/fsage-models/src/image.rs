@@ -1,0 +1,179 @@
+//! Images that a kernel mounts: what models with such images have in common.
+
+use fsage_core::{FileId, FileKind, FileSystem};
+use std::io;
+
+/// What an image is written to.
+pub trait WriteAt {
+    /// Writes bytes at a place.
+    ///
+    /// # Errors
+    /// What the device says.
+    fn write_at(&mut self, offset_bytes: u64, bytes: &[u8]) -> io::Result<()>;
+
+    /// Sees to it that a range reads as zeros. Nothing was written to it before; a new file need not do anything.
+    ///
+    /// # Errors
+    /// What the device says.
+    fn zero(&mut self, offset_bytes: u64, length_bytes: u64) -> io::Result<()>;
+}
+
+/// What an image is read from.
+pub trait ReadAt {
+    /// Fills a buffer with the bytes at a place.
+    ///
+    /// # Errors
+    /// What the device says; an end before.
+    fn read_at(&self, offset_bytes: u64, to: &mut [u8]) -> io::Result<()>;
+}
+
+/// What an inode holds that decides nothing about its place. Times are nanoseconds since 1970 UTC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Attributes {
+    /// Permission bits.
+    pub permissions: u16,
+    /// Owner.
+    pub uid: u32,
+    /// Group of owners.
+    pub gid: u32,
+    /// Tells inodes of the same number apart.
+    pub generation: u32,
+    /// Last read.
+    pub atime_ns: i64,
+    /// Last change of content.
+    pub mtime_ns: i64,
+    /// Last change.
+    pub ctime_ns: i64,
+    /// When it was made.
+    pub btime_ns: i64,
+}
+
+/// What the model does not know of its files.
+pub trait Facts {
+    /// Of an inode.
+    fn attributes(&self, ino: u64, kind: FileKind) -> Attributes;
+
+    /// Where a symbolic link leads, in so many bytes. It is known by the first of its names.
+    fn target(&self, file: FileId, bytes: u64) -> Vec<u8>;
+}
+
+/// What an image says of itself. Times are seconds since 1970 UTC.
+pub struct Options<'a> {
+    /// Identity of the file system.
+    pub uuid: [u8; 16],
+    /// When it was made.
+    pub made_s: i64,
+    /// When it was written last.
+    pub written_s: i64,
+    /// What the model does not know.
+    pub facts: &'a dyn Facts,
+}
+
+impl Options<'_> {
+    /// Of what is as old as the file system.
+    pub(crate) fn made(&self) -> Attributes {
+        let made_ns = self.made_s.saturating_mul(1_000_000_000);
+        Attributes {
+            atime_ns: made_ns,
+            mtime_ns: made_ns,
+            ctime_ns: made_ns,
+            btime_ns: made_ns,
+            ..Attributes::default()
+        }
+    }
+
+    /// Where a symbolic link leads. It has as many bytes as it should, whatever the caller says.
+    pub(crate) fn target(&self, file: Option<FileId>, bytes: u64) -> Vec<u8> {
+        let mut target = self.facts.target(file.unwrap_or(FileId(0)), bytes);
+        target.resize(bytes as usize, b'x');
+        target
+    }
+}
+
+/// A directory entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named<'a> {
+    /// Inode of its directory.
+    pub parent_ino: u64,
+    /// Its name.
+    pub name: &'a [u8],
+    /// What it leads to.
+    pub ino: u64,
+    /// What that is in an image.
+    pub kind: FileKind,
+    /// First name of a file; nothing of a directory.
+    pub file: Option<FileId>,
+}
+
+/// A model of which there are images that a kernel mounts.
+pub trait Mountable: FileSystem {
+    /// Length of an image.
+    fn image_bytes(&self) -> u64;
+
+    /// The UUID that an image has where nobody asks for another one.
+    fn uuid(&self) -> [u8; 16];
+
+    /// Writes the file system, after it was unmounted: what waits for its place goes to disk first. The superblock is
+    /// written last.
+    ///
+    /// # Errors
+    /// What the device says, or that the file system has what cannot be written.
+    fn write_image(&mut self, options: &Options<'_>, to: &mut dyn WriteAt) -> io::Result<()>;
+
+    /// Visits every directory entry but those that every file system has.
+    fn visit_names(&self, visit: &mut dyn FnMut(&Named<'_>));
+}
+
+/// What an inode is in an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Regular,
+    Directory,
+    /// Its target lies in the inode.
+    ShortLink,
+    /// Its target lies in a block.
+    LongLink,
+}
+
+/// Kind of an inode, among its permissions.
+pub(crate) const REGULAR: u16 = 0o10_0000;
+pub(crate) const DIRECTORY: u16 = 0o4_0000;
+pub(crate) const SYMLINK: u16 = 0o12_0000;
+
+impl Kind {
+    pub fn file_kind(self) -> FileKind {
+        match self {
+            Kind::Regular => FileKind::Regular,
+            Kind::Directory => FileKind::Directory,
+            Kind::ShortLink | Kind::LongLink => FileKind::Symlink,
+        }
+    }
+
+    pub fn mode(self) -> u16 {
+        match self {
+            Kind::Regular => REGULAR,
+            Kind::Directory => DIRECTORY,
+            Kind::ShortLink | Kind::LongLink => SYMLINK,
+        }
+    }
+
+    /// The number of a directory entry.
+    pub fn entry_type(self) -> u8 {
+        match self {
+            Kind::Regular => 1,
+            Kind::Directory => 2,
+            Kind::ShortLink | Kind::LongLink => 7,
+        }
+    }
+}
+
+/// Puts a field into a structure.
+pub(crate) fn put<const N: usize>(bytes: &mut [u8], at: usize, field: [u8; N]) {
+    bytes[at..at + N].copy_from_slice(&field);
+}
+
+/// Whether the checksum that was read is the right one. A fuzzer guesses none, and so has a feature that lets every one
+/// be.
+pub(crate) fn is_sum(read: u32, right: u32) -> bool {
+    read == right || cfg!(feature = "any-checksum")
+}

@@ -1,0 +1,145 @@
+//! What tests of images share: a sparse file, and facts of files that are always the same.
+
+use fsage_core::{DirId, FileId, FileKind, FileSystem, Op};
+use fsage_models::image::{Attributes, Facts, Mountable, Options, ReadAt, WriteAt};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The first second of 2000.
+pub const MADE_S: i64 = 946_684_800;
+
+/// An image in a file.
+pub struct Image(pub File);
+
+impl WriteAt for Image {
+    fn write_at(&mut self, offset_bytes: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all_at(bytes, offset_bytes)
+    }
+
+    fn zero(&mut self, _: u64, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl ReadAt for Image {
+    fn read_at(&self, offset_bytes: u64, to: &mut [u8]) -> io::Result<()> {
+        self.0.read_exact_at(to, offset_bytes)
+    }
+}
+
+struct SomeFacts;
+
+impl Facts for SomeFacts {
+    fn attributes(&self, _: u64, kind: FileKind) -> Attributes {
+        let made_ns = MADE_S * 1_000_000_000;
+        Attributes {
+            permissions: if kind == FileKind::Directory {
+                0o755
+            } else {
+                0o644
+            },
+            atime_ns: made_ns,
+            mtime_ns: made_ns,
+            ctime_ns: made_ns,
+            btime_ns: made_ns,
+            ..Attributes::default()
+        }
+    }
+
+    fn target(&self, _: FileId, bytes: u64) -> Vec<u8> {
+        vec![b'/'; bytes as usize]
+    }
+}
+
+/// Writes the image of a file system to a new file.
+pub fn write(fs: &mut dyn Mountable, image: &Path) {
+    let file = File::create_new(image).expect("a new file");
+    file.set_len(fs.image_bytes()).expect("a sparse file");
+    let options = Options {
+        uuid: fs.uuid(),
+        made_s: MADE_S,
+        written_s: MADE_S,
+        facts: &SomeFacts,
+    };
+    fs.write_image(&options, &mut Image(file))
+        .expect("the image is written");
+}
+
+/// An image in memory.
+pub struct Bytes<'a>(pub &'a [u8]);
+
+impl ReadAt for Bytes<'_> {
+    fn read_at(&self, offset_bytes: u64, to: &mut [u8]) -> io::Result<()> {
+        let from = self.0.get(offset_bytes as usize..).unwrap_or_default();
+        let from = from.get(..to.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
+        to.copy_from_slice(from);
+        Ok(())
+    }
+}
+
+/// The first block in which two images differ.
+pub fn first_difference(a: &Path, b: &Path, block_bytes: u64) -> Option<u64> {
+    let files = [a, b].map(|path| File::open(path).expect("it is there"));
+    let mut blocks = data_blocks(&[a, b], block_bytes).into_iter();
+    blocks.find(|block| {
+        let [a, b] = [&files[0], &files[1]].map(|file| {
+            let mut bytes = vec![0; block_bytes as usize];
+            file.read_exact_at(&mut bytes, block * block_bytes)
+                .expect("inside");
+            bytes
+        });
+        a != b
+    })
+}
+
+/// Blocks of which one of these sparse files holds anything.
+pub fn data_blocks(files: &[&Path; 2], block_bytes: u64) -> BTreeSet<u64> {
+    let mut blocks = BTreeSet::new();
+    for path in files {
+        let file = File::open(path).expect("it is there");
+        let end = file.metadata().expect("a file").len() / block_bytes;
+        let mut at = 0;
+        while let Ok(data) = rustix::fs::seek(&file, rustix::fs::SeekFrom::Data(at)) {
+            let hole = rustix::fs::seek(&file, rustix::fs::SeekFrom::Hole(data)).expect("a hole");
+            blocks.extend(
+                (data / block_bytes..hole.div_ceil(block_bytes)).filter(|&block| block < end),
+            );
+            at = hole;
+        }
+    }
+    blocks
+}
+
+/// No script has ids like these.
+const OURS: u64 = 1 << 50;
+
+/// Directories and files more.
+pub fn goes_on(fs: &mut dyn FileSystem) {
+    for number in 0..400 {
+        let (dir, parent) = (DirId(OURS + number / 100), None);
+        if number % 100 == 0 {
+            let _ = fs.apply(&Op::Mkdir { dir, parent });
+        }
+        let (file, bytes) = (FileId(OURS + number), number * number);
+        let _ = fs.apply(&Op::Create { file, dir, bytes });
+    }
+}
+
+/// Whether a program is there; says so if not.
+pub fn has(program: &str) -> bool {
+    let has = Command::new(program).arg("-V").output().is_ok();
+    if !has {
+        let _ = writeln!(io::stderr(), "skipped: there is no {program} here");
+    }
+    has
+}
+
+/// All that a program said.
+pub fn text(output: &Output) -> String {
+    let both = [&output.stdout[..], &output.stderr[..]].concat();
+    String::from_utf8_lossy(&both).into_owned()
+}

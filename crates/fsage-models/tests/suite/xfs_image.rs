@@ -1,0 +1,202 @@
+//! Images of the XFS model: what `xfs_repair` has nothing to say about, after anything that happened.
+
+use crate::images::{has, text, write};
+use crate::steps::{any_op, cases};
+use crate::xfs_vectors::state_of;
+use fsage_core::{DirId, FileId, FileSystem, Op};
+use fsage_models::xfs::{Features, Params, Regime, Xfs};
+use proptest::prelude::*;
+use std::path::Path;
+use std::process::Command;
+
+/// If there is an `xfs_repair`, it finds nothing.
+fn clean_or_skipped(fs: &mut Xfs, what: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = folder.path().join("image");
+    write(fs, &image);
+    assert_eq!(fs.check(), Ok(()), "{what}");
+    if has("xfs_repair") {
+        is_clean(&image, what);
+    }
+    if has("xfs_db") {
+        free_space_is_told(fs, &image, what);
+    }
+}
+
+/// `xfs_repair` finds nothing, and says nothing but what it does.
+fn is_clean(image: &Path, what: &str) {
+    let checked = Command::new("xfs_repair")
+        .args(["-n", "-f", "-o", "force_geometry"])
+        .arg(image)
+        .output()
+        .expect("xfs_repair runs");
+    let said = text(&checked);
+    assert!(checked.status.success(), "{what}: {said}");
+    let steps = [
+        "Phase ",
+        "        - ",
+        "No modify flag set, ",
+        "Cannot get host filesystem geometry.",
+        "Repair may fail if there is a sector size mismatch between",
+        "the image and the host filesystem.",
+    ];
+    let is_step = |line: &&str| steps.iter().any(|step| line.starts_with(step));
+    let findings: Vec<&str> = said.lines().filter(|line| !is_step(line)).collect();
+    assert_eq!(findings, [""; 0], "{what}: {said}");
+}
+
+/// The histogram of free extents of `xfs_db` is that of the model.
+fn free_space_is_told(fs: &Xfs, image: &Path, what: &str) {
+    let asked = Command::new("xfs_db")
+        .args(["-r", "-f", "-c", "freesp -b"])
+        .arg(image)
+        .output()
+        .expect("xfs_db runs");
+    let said = text(&asked);
+    let mut found = Vec::new();
+    for line in said.lines() {
+        let numbers = line.split_whitespace().map(str::parse::<u64>);
+        if let Ok(numbers) = numbers.take(4).collect::<Result<Vec<u64>, _>>() {
+            found.push((numbers[0], numbers[2], numbers[3]));
+        }
+    }
+    let mut bins = std::collections::BTreeMap::new();
+    for ag in 0..fs.sizes().ag_count {
+        let report = fs.ag_report(ag);
+        let listed = report.list.iter().map(|_| 1);
+        for blocks in report.free.iter().map(|run| u64::from(run.1)).chain(listed) {
+            let bin = bins.entry(1_u64 << blocks.ilog2()).or_insert((0, 0));
+            *bin = (bin.0 + 1, bin.1 + blocks);
+        }
+    }
+    let bins: Vec<(u64, u64, u64)> = bins
+        .into_iter()
+        .map(|(bin, (n, sum))| (bin, n, sum))
+        .collect();
+    assert_eq!(found, bins, "{what}: {said}");
+}
+
+macro_rules! clean {
+    ($($name:ident: $vector:literal,)*) => {
+        $(#[test]
+        fn $name() {
+            if let Some(mut fs) = state_of($vector) {
+                clean_or_skipped(&mut fs, $vector);
+            }
+        })*
+    };
+}
+
+clean! {
+    small_files: "s2k",
+    small_files_without_features: "s2k_plain",
+    small_files_with_owners: "s2k_rmap",
+    holes: "gaps",
+    holes_with_owners: "gaps_rmap",
+    files_of_many_extents: "manyext",
+    a_full_file_system: "full97",
+    sixteen_groups_with_owners: "ag16_rmap",
+    fifty_thousand_without_features: "s50k_plain",
+    fifty_thousand_with_owners: "s50k_rmap",
+    one_group_of_small_files: "frag",
+    nested_directories: "c84",
+}
+
+fn params_of(features: Features, megabytes: u64) -> Params {
+    Params {
+        size_bytes: megabytes << 20,
+        features,
+        regime: match features {
+            Features::Rmapbt => Regime::PerFile,
+            _ => Regime::Strict,
+        },
+        ..Params::default()
+    }
+}
+
+const FEATURES: [Features; 3] = [Features::Default, Features::Plain, Features::Rmapbt];
+
+#[test]
+fn a_fresh_file_system_is_clean() {
+    for (features, megabytes) in [
+        (0, 16),
+        (1, 500),
+        (2, 3000),
+        (0, 100 << 10),
+        (2, 16 << 20),
+        (1, 5 << 20),
+    ] {
+        let params = params_of(FEATURES[features], megabytes);
+        let mut fs = Xfs::new(params).expect("mkfs takes it");
+        clean_or_skipped(&mut fs, &format!("{features} {megabytes}"));
+    }
+}
+
+/// Directories in every form: in the inode, in a block, with a leaf, with many and an index; and what is left of them.
+#[test]
+fn directories_of_all_forms_are_clean_as_they_grow_and_shrink() {
+    for features in FEATURES {
+        let mut fs = Xfs::new(params_of(features, 200)).expect("mkfs takes it");
+        let dirs = [0, 3, 20, 300, 700, 6_000].map(|names| (DirId(names + 1), names));
+        for (dir, names) in dirs {
+            fs.apply(&Op::Mkdir { dir, parent: None }).expect("it fits");
+            for number in 0..names {
+                let file = FileId(dir.0 * 10_000 + number);
+                let length = 1 + (number * 7 % 200) as usize;
+                fs.name_next(format!("{number:0>length$}").as_bytes());
+                fs.apply(&Op::Create {
+                    file,
+                    dir,
+                    bytes: 0,
+                })
+                .expect("it fits");
+            }
+        }
+        clean_or_skipped(&mut fs, &format!("{features:?}, grown"));
+        for (dir, names) in dirs {
+            for number in (0..names).filter(|number| number % 10 > 0) {
+                let file = FileId(dir.0 * 10_000 + number);
+                fs.apply(&Op::Delete { file }).expect("it is there");
+            }
+        }
+        clean_or_skipped(&mut fs, &format!("{features:?}, shrunk"));
+    }
+}
+
+fn small() -> impl Strategy<Value = Params> {
+    let megabytes = prop::sample::select(vec![16_u64, 24, 48]);
+    let features = prop::sample::select(FEATURES.to_vec());
+    (megabytes, features).prop_map(|(megabytes, features)| params_of(features, megabytes))
+}
+
+proptest! {
+    #![proptest_config(cases(64))]
+
+    #[test]
+    fn xfs_repair_has_nothing_to_say_about_any_state(
+        params in small(),
+        ops in prop::collection::vec(any_op(), 1..200),
+        names in prop::collection::vec(1_usize..256, 0..60),
+        few in prop::option::of(1_usize..5),
+    ) {
+        {
+            let mut fs = Xfs::new(params).expect("mkfs takes it");
+            // Long names, which fill directories.
+            for (number, length) in (1000..).zip(names) {
+                fs.name_next(format!("{number:0>length$}").as_bytes());
+                let op = Op::Create { file: FileId(number), dir: DirId(0), bytes: number % 9 };
+                prop_assert!(fs.apply(&op).is_ok());
+            }
+            // Few names, which meet.
+            let few = few.map(|few| [b"a".as_slice(), b"f1", b"a~f1", b"b"].into_iter().cycle().take(few));
+            let mut few = few.into_iter().flatten().collect::<Vec<_>>().into_iter().cycle();
+            for op in &ops {
+                if let Some(name) = few.next() {
+                    fs.name_next(name);
+                }
+                let _ = fs.apply(op);
+            }
+            clean_or_skipped(&mut fs, "any state");
+        }
+    }
+}
