@@ -4,6 +4,7 @@ use crate::spec::{SpecError, TargetSpec};
 use fsage_core::io::{AnyHosted, Hosted};
 use fsage_core::{Inconsistency, Layout};
 use fsage_data::DataError;
+use fsage_models::image::Mountable;
 use fsage_models::registry::FromSnapshot;
 use fsage_models::{AnyModel, Entry, MODELS};
 use fsage_real::Real;
@@ -105,10 +106,10 @@ impl Target {
         }
     }
 
-    /// The same, to change.
-    pub fn as_model_mut<M: AnyModel>(&mut self) -> Option<&mut M> {
+    /// The model as it is written to an image that a kernel mounts; `None` for one without such images.
+    pub fn as_mountable(&mut self) -> Option<&mut dyn Mountable> {
         match self {
-            Target::Model(fs) => (&mut **fs as &mut dyn Any).downcast_mut(),
+            Target::Model(fs) => fs.as_mountable(),
             Target::Real(_) => None,
         }
     }

@@ -16,9 +16,9 @@ pub use sizes::sized;
 
 use crate::days::{self, DayRow};
 use crate::error::{self, Context, bail};
-use crate::ext4_image::{Contents, Images};
 use crate::interrupt;
 use crate::map_file;
+use crate::model_image::{Contents, Images};
 use crate::run_folder::{Manifest, Run, State, TargetFacts, WorkloadFacts, way};
 use crate::watch::Watch;
 use clap::ArgAction;
@@ -62,8 +62,8 @@ pub struct Options {
     // What is measured where nobody says so; the switch says no.
     #[arg(long = "no-control", action = ArgAction::SetFalse)]
     pub control: bool,
-    /// Also write what `--on ext4` ends as, and its control, as images: TARGET/ext4.img and TARGET/control.img, with
-    /// these contents of files [default: none].
+    /// Also write what `--on ext4` or `xfs` ends as, and its control, as images: TARGET/ext4.img or xfs.img, and
+    /// TARGET/control.img, with these contents of files [default: none].
     #[arg(long, value_name = "CONTENTS", num_args = 0..=1, require_equals = true, default_missing_value = "none")]
     pub image: Option<Contents>,
     /// Do not keep the block map, which the report shows day by day.
@@ -593,7 +593,7 @@ impl<'a> Lane<'a> {
             .then(|| model_control(self.spec, &model, ui));
         let images = options
             .image
-            .map(|contents| Images::new(&self.path, contents, stamps, ui));
+            .map(|contents| Images::new(self.spec, &self.path, contents, stamps, ui));
         if let Some(images) = &images {
             images.aged(&mut model)?;
         }

@@ -7,19 +7,18 @@ use fsage_core::size::human;
 use fsage_data::snapshot;
 use fsage_lab::aging;
 use fsage_lab::cffs_image;
-use fsage_lab::ext4_image::{self, Beside, Contents, How};
+use fsage_lab::model_image::{self, Beside, Contents, How};
 use fsage_lab::run_folder::{Manifest, State, TargetFacts};
 use fsage_models::cffs::Cffs;
-use fsage_models::ext4::{self, Ext4};
 use fsage_models::registry::Image;
 use fsage_target::{Aging, TargetSpec};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Writes an aged Ext4 or C-FFS, or what a snapshot of an ext4 tells of, as an image: a sparse file of the size of the
+/// Writes an aged Ext4, XFS or C-FFS, or what a snapshot of an ext4 tells of, as an image: a sparse file of the size of the
 /// partition.
 ///
-/// A run keeps no state of a model; the workload makes it again, to the last block. An image of Ext4 can be mounted.
+/// A run keeps no state of a model; the workload makes it again, to the last block. Images of Ext4 and XFS can be mounted.
 /// Its files have the names, times and permissions of the workload or the snapshot, and those of a snapshot lie where
 /// they lay; contents are holes, unless --data says otherwise.
 #[derive(Debug, clap::Args)]
@@ -31,9 +30,9 @@ use std::path::{Path, PathBuf};
 pub struct Args {
     /// A run, RUN or RUN/TARGET; a snapshot; with --on a workload.
     from: PathBuf,
-    /// The image to write; of Ext4, also a block device.
+    /// The image to write; of Ext4 and XFS, also a block device.
     image: PathBuf,
-    /// The target that the workload ages; of a snapshot `ext4:`, with keys for what it does not tell.
+    /// The target that the workload ages; of a snapshot `ext4:` or `xfs:`, with keys for what it does not tell.
     #[arg(long = "on", value_name = "SPEC")]
     on: Option<String>,
     /// Where the workload of the run is, if it has moved.
@@ -42,7 +41,7 @@ pub struct Args {
     /// The unaged control instead: the same files, copied to a fresh file system.
     #[arg(long)]
     control: bool,
-    /// What the blocks of files hold, of Ext4. `fsage verify IMAGE` knows noise again.
+    /// What the blocks of files hold, of Ext4 and XFS. `fsage verify IMAGE` knows noise again.
     #[arg(long, value_enum, value_name = "CONTENTS", default_value_t)]
     data: Contents,
     /// Write over an existing file, or over a block device that is not in use.
@@ -61,8 +60,10 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let is_snapshot = args.from.is_file() && snapshot::is_snapshot(&args.from)?;
     let (mut stamps, mut snapshot) = (None, None);
     let (spec, mut target) = if is_snapshot {
-        let spec = TargetSpec::parse(args.on.as_deref().unwrap_or(ext4::ENTRY.name))?;
-        let (spec, target, found) = ext4_image::of_snapshot(&spec, &args.from)?;
+        let sizes = snapshot::read_sizes(&args.from)?;
+        let spec = args.on.as_deref().unwrap_or(&sizes.geometry.fs_type);
+        let spec = TargetSpec::parse(spec)?;
+        let (spec, target, found) = model_image::of_snapshot(&spec, &args.from)?;
         snapshot = Some(found);
         (spec, target)
     } else {
@@ -73,10 +74,10 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let mut copied_from = None;
     if args.control {
         let (control, copied) = aging::model_control(&spec, &target, &ui)?;
-        copied_from = Some(ext4_image::copied_from(&control, &copied));
+        copied_from = Some(model_image::copied_from(&control, &copied));
         target = control;
     }
-    if let Some(fs) = target.as_model_mut::<Ext4>() {
+    if let Some(fs) = target.as_mountable() {
         let how = How {
             contents: args.data,
             force: args.force,
@@ -87,7 +88,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             },
             is_control: args.control,
         };
-        ext4_image::write(&args.image, fs, &how, &ui)?;
+        model_image::write(&args.image, fs, &how, &ui)?;
         let (mut directories, mut files) = (0, 0);
         fs.visit_files(&mut |file| match file.kind {
             fsage_core::FileKind::Directory => directories += 1,

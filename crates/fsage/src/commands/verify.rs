@@ -5,7 +5,7 @@ use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
 use fsage_core::size::human;
-use fsage_lab::ext4_image::{self, tree_beside};
+use fsage_lab::model_image::{self, tree_beside};
 use fsage_lab::run_folder::{Manifest, State};
 use fsage_lab::tree_table;
 use fsage_real::Place;
@@ -109,8 +109,8 @@ fn of_run(run: &Path, ui: Ui) -> anyhow::Result<Vec<Found>> {
             all.push(Found::new(target.spec.clone(), &verified));
             continue;
         }
-        for name in ext4_image::NAMES {
-            let path = folder.join(name);
+        for name in model_image::names(&spec).into_iter().flatten() {
+            let path = folder.join(&name);
             if tree_beside(&path).exists() {
                 all.push(image(&path, format!("{} {name}", target.spec), ui)?);
             }

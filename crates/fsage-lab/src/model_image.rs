@@ -1,4 +1,4 @@
-//! Images of an Ext4 model: sparse files, or block devices, that the kernel mounts.
+//! Images of models that a kernel mounts: sparse files, or block devices.
 //!
 //! The model writes its metadata; contents, times and permissions come from here.
 
@@ -8,10 +8,10 @@ use crate::tree_table;
 use crate::watch::Watch;
 use clap::ValueEnum;
 use fsage_core::snapshot::{Inode, SnapshotInfo};
-use fsage_core::{FileId, FileKind, Layout as _, LayoutInMemory};
+use fsage_core::{FileId, FileKind, LayoutInMemory};
 use fsage_durable::{PartialFile, refuse_existing};
-use fsage_models::ext4::Ext4;
-use fsage_models::ext4::image::{Attributes, Facts, Options, WriteAt};
+use fsage_models::image::{Attributes, Facts, Mountable, Options, WriteAt};
+use fsage_models::registry::Image;
 use fsage_real::directory::{Content, Expected, ExpectedFile, What, symlink_target};
 use fsage_target::{SpecError, Stamps, Target, TargetSpec};
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
@@ -150,11 +150,17 @@ impl Facts for Beside<'_> {
     }
 }
 
-/// Names of the images in the folder of a target, of the aged file system and of its control.
-pub const NAMES: [&str; 2] = ["ext4.img", "control.img"];
+/// Names of the images in the folder of a target, of the aged file system and of its control; nothing for a target of
+/// which there are none.
+pub fn names(spec: &TargetSpec) -> Option<[String; 2]> {
+    let entry = spec.entry()?;
+    (entry.image == Some(Image::Mountable))
+        .then(|| [format!("{}.img", entry.name), "control.img".to_owned()])
+}
 
 /// Writes the images of a target into its folder.
 pub struct Images<'a> {
+    spec: &'a TargetSpec,
     folder: &'a Path,
     contents: Contents,
     stamps: Option<&'a Stamps>,
@@ -162,14 +168,16 @@ pub struct Images<'a> {
 }
 
 impl<'a> Images<'a> {
-    /// Into this folder.
+    /// Those of a target, into this folder.
     pub fn new(
+        spec: &'a TargetSpec,
         folder: &'a Path,
         contents: Contents,
         stamps: Option<&'a Stamps>,
         ui: &'a dyn Watch,
     ) -> Images<'a> {
         Images {
+            spec,
             folder,
             contents,
             stamps,
@@ -177,7 +185,7 @@ impl<'a> Images<'a> {
         }
     }
 
-    /// That of an aged model, if it is an Ext4.
+    /// That of an aged model, if there are such images of it.
     ///
     /// # Errors
     /// As of [`write()`].
@@ -186,7 +194,7 @@ impl<'a> Images<'a> {
             stamps: self.stamps,
             ..Beside::default()
         };
-        self.write(NAMES[0], model, beside, false)
+        self.write(false, model, beside)
     }
 
     /// That of its control: files were copied, by their inodes in the aged one, under these ids.
@@ -204,17 +212,11 @@ impl<'a> Images<'a> {
             copied_from: Some(&copied_from),
             snapshot: None,
         };
-        self.write(NAMES[1], control, beside, true)
+        self.write(true, control, beside)
     }
 
-    fn write(
-        &self,
-        name: &str,
-        model: &mut Target,
-        beside: Beside<'_>,
-        is_control: bool,
-    ) -> crate::Result<()> {
-        let Some(fs) = model.as_model_mut::<Ext4>() else {
+    fn write(&self, is_control: bool, model: &mut Target, beside: Beside<'_>) -> crate::Result<()> {
+        let (Some(names), Some(fs)) = (names(self.spec), model.as_mountable()) else {
             return Ok(());
         };
         let how = How {
@@ -223,6 +225,7 @@ impl<'a> Images<'a> {
             beside,
             is_control,
         };
+        let name = &names[usize::from(is_control)];
         write(&self.folder.join(name), fs, &how, self.ui)
     }
 }
@@ -238,7 +241,7 @@ pub fn copied_from(control: &Target, copied: &BTreeMap<u64, FileId>) -> BTreeMap
         .collect()
 }
 
-/// Puts together the Ext4 that a snapshot tells of. Keys of the target are for what the snapshot does not tell. Gives
+/// Puts together the file system that a snapshot tells of. Keys of the target are for what the snapshot does not tell. Gives
 /// also the target with the snapshot as its `from`, and the snapshot.
 ///
 /// # Errors
@@ -249,7 +252,13 @@ pub fn of_snapshot(
 ) -> crate::Result<(TargetSpec, Target, (SnapshotInfo, LayoutInMemory))> {
     let from = spec.entry().and_then(|entry| entry.from_snapshot);
     let Some(from) = from else {
-        bail!("{spec}: no file system that begins with a snapshot; expected ext4");
+        let beginning = fsage_models::MODELS.iter();
+        let beginning = beginning.filter(|entry| entry.from_snapshot.is_some());
+        let names: Vec<&str> = beginning.map(|entry| entry.name).collect();
+        bail!(
+            "{spec}: no file system that begins with a snapshot; expected {}",
+            names.join(" or ")
+        );
     };
     let mut spec = spec.clone();
     let path_text = path.display().to_string();
@@ -318,9 +327,14 @@ pub fn tree_beside(image: &Path) -> PathBuf {
 ///
 /// # Errors
 /// Something is there without `force`; a device is in use or too small; it cannot be written; an interrupt.
-pub fn write(path: &Path, fs: &mut Ext4, how: &How<'_>, ui: &dyn Watch) -> crate::Result<()> {
+pub fn write(
+    path: &Path,
+    fs: &mut dyn Mountable,
+    how: &How<'_>,
+    ui: &dyn Watch,
+) -> crate::Result<()> {
     let failed = || format!("{}: cannot be written", path.display());
-    let bytes = u64::from(fs.sizes().blocks) * fs.sizes().block_bytes;
+    let bytes = fs.image_bytes();
     let is_device = fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device());
     if is_device {
         if !how.force {
@@ -368,12 +382,12 @@ fn open_device(path: &Path, bytes: u64) -> crate::Result<File> {
 fn fill(
     file: &File,
     is_device: bool,
-    fs: &mut Ext4,
+    fs: &mut dyn Mountable,
     how: &How<'_>,
     ui: &dyn Watch,
 ) -> crate::Result<()> {
     let beside = how.beside;
-    let mut uuid = u128::from_be_bytes(fs.params().hash_seed);
+    let mut uuid = u128::from_be_bytes(fs.uuid());
     if how.is_control {
         uuid = uuid.wrapping_add(1);
     }
@@ -399,7 +413,7 @@ struct Data {
 }
 
 /// Visits every regular file with data, by its inode. Space that was set aside and not written to is none.
-fn each_data(fs: &Ext4, visit: &mut dyn FnMut(u64, Data)) {
+fn each_data(fs: &dyn Mountable, visit: &mut dyn FnMut(u64, Data)) {
     let mut contents: BTreeMap<u64, Content> = BTreeMap::new();
     fs.visit_names(&mut |named| {
         if let (Some(file), FileKind::Regular) = (named.file, named.kind) {
@@ -427,9 +441,14 @@ fn each_data(fs: &Ext4, visit: &mut dyn FnMut(u64, Data)) {
     });
 }
 
-fn write_data(file: &File, fs: &Ext4, contents: Contents, ui: &dyn Watch) -> crate::Result<()> {
+fn write_data(
+    file: &File,
+    fs: &dyn Mountable,
+    contents: Contents,
+    ui: &dyn Watch,
+) -> crate::Result<()> {
     let bar = ui.bar_bytes(None, "contents");
-    let block_bytes = fs.sizes().block_bytes;
+    let block_bytes = fs.geometry().block_bytes;
     let (mut result, mut done, mut bytes) = (Ok(()), 0, Vec::new());
     let mut write = |data: &Data| -> crate::Result<()> {
         interrupt::go_on()?;
@@ -459,7 +478,7 @@ fn write_data(file: &File, fs: &Ext4, contents: Contents, ui: &dyn Watch) -> cra
 }
 
 /// What should be in an image with noise.
-fn expected(fs: &Ext4) -> Expected {
+fn expected(fs: &dyn Mountable) -> Expected {
     let mut files: BTreeMap<u64, What> = BTreeMap::new();
     each_data(fs, &mut |ino, data| {
         let mut zeros: Vec<Range<u64>> = Vec::new();
@@ -489,7 +508,7 @@ fn expected(fs: &Ext4) -> Expected {
         }
         Some(file) => {
             if named.kind == FileKind::Symlink {
-                let bytes = fsage_core::FileSystem::file_size(fs, file).unwrap_or(0);
+                let bytes = fs.file_size(file).unwrap_or(0);
                 let target = symlink_target(Content::of(file), bytes);
                 files.insert(named.ino, What::Symlink { target });
             }
