@@ -1,7 +1,13 @@
 //! Images that a kernel mounts: what models with such images have in common.
 
+use crate::options::{ParamError, Setting};
+use crate::registry;
 use fsage_core::{FileId, FileKind, FileSystem};
+use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::{FileExt as _, FileTypeExt as _};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// What an image is written to.
 pub trait WriteAt {
@@ -176,4 +182,101 @@ pub(crate) fn put<const N: usize>(bytes: &mut [u8], at: usize, field: [u8; N]) {
 /// be.
 pub(crate) fn is_sum(read: u32, right: u32) -> bool {
     read == right || cfg!(feature = "any-checksum")
+}
+
+/// Ids of what is found in an image begin here.
+pub(crate) const FOUND: u64 = 1 << 60;
+/// Those of further names here.
+pub(crate) const FURTHER: u64 = FOUND | 1 << 40;
+
+/// Why a model does not begin with an image or a snapshot.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// The device refused.
+    #[error("cannot be read")]
+    Io(#[from] io::Error),
+    /// It is something else.
+    #[error("no {0} file system")]
+    NoSuch(&'static str),
+    /// The model has no place for something.
+    #[error("{what}: the model of {of} does not have that")]
+    Foreign {
+        /// The model.
+        of: &'static str,
+        /// What it is.
+        what: String,
+    },
+    /// It was not unmounted.
+    #[error("its {what} is to be replayed: mount and unmount it, or run `{tool}`")]
+    Unclean {
+        /// What is to be replayed.
+        what: &'static str,
+        /// What does so.
+        tool: &'static str,
+    },
+    /// Things do not fit together.
+    #[error("damaged: {what}; `{tool}` says more")]
+    Damaged {
+        /// What does not fit.
+        what: String,
+        /// What checks such file systems.
+        tool: &'static str,
+    },
+    /// What a snapshot says does not fit together.
+    #[error("it contradicts itself: {0}")]
+    Contradiction(String),
+}
+
+impl ReadAt for File {
+    fn read_at(&self, offset_bytes: u64, to: &mut [u8]) -> io::Result<()> {
+        self.read_exact_at(to, offset_bytes)
+    }
+}
+
+/// Opens an image of this model. What is neither a file nor a block device is never waited for.
+pub(crate) fn open(path: &Path, of: &'static str) -> Result<File, ReadError> {
+    let kind = fs::metadata(path)?.file_type();
+    if !kind.is_file() && !kind.is_block_device() {
+        return Err(ReadError::NoSuch(of));
+    }
+    Ok(File::open(path)?)
+}
+
+/// That all of a file system lies on what it is read from. What is larger would take memory and time before that is
+/// seen.
+pub(crate) fn lies_on(from: &dyn ReadAt, bytes: u64, tool: &'static str) -> Result<(), ReadError> {
+    match from.read_at(bytes.saturating_sub(1), &mut [0]) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(ReadError::Damaged {
+            what: "it is larger than what it lies on".to_owned(),
+            tool,
+        }),
+        read => Ok(read?),
+    }
+}
+
+/// Refuses keys that are not for the user to choose.
+pub(crate) fn refuse_decided(
+    options: &registry::Options<'_>,
+    keys: &[&str],
+) -> Result<(), ParamError> {
+    let chosen = options.iter().find(|(key, _)| keys.contains(key));
+    chosen.map_or(Ok(()), |&(key, value)| {
+        Err(Setting { key, value }.bad("no such key here: what `from` names decides"))
+    })
+}
+
+/// The same as an error of the key `from`.
+pub(crate) fn unread(path: &Path, why: ReadError) -> registry::MakeError {
+    registry::MakeError::sizes(UnreadImage {
+        path: path.to_owned(),
+        why,
+    })
+}
+
+/// An image that the model cannot begin with.
+#[derive(Debug, Error)]
+#[error("from={}: {why}", .path.display())]
+struct UnreadImage {
+    path: PathBuf,
+    why: ReadError,
 }

@@ -1,19 +1,17 @@
 //! What the laboratory knows of the model.
 
-use super::image::{self, ReadError};
+use super::image;
 use super::{Ext4, Geometry, Params, Regime, SyncPolicy, params};
 use crate::ParamError;
-use crate::image::{Mountable, ReadAt};
+use crate::image::{Mountable, ReadError, open, refuse_decided, unread};
 use crate::options::Setting;
 use crate::registry::{AnyModel, Entry, FromSnapshot, Image, MakeError, Options};
 use fsage_core::LayoutInMemory;
 use fsage_core::io::{AnyHosted, Hosted};
 use fsage_core::operations::Model;
-use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::{FileExt as _, FileTypeExt as _};
-use std::path::{Path, PathBuf};
-use thiserror::Error;
+use std::path::Path;
+
+const NAME: &str = "ext4";
 
 /// Its line in the list of models.
 pub static ENTRY: Entry = Entry {
@@ -39,7 +37,7 @@ pub static ENTRY: Entry = Entry {
     }),
     image: Some(Image::Mountable),
     ..Entry::new(
-        "ext4",
+        NAME,
         "Ext4 of Linux 6.18, simulated",
         params::KEYS,
         |options| {
@@ -47,9 +45,9 @@ pub static ENTRY: Entry = Entry {
             let fs = match &params.from {
                 None => Ext4::new(params).map_err(MakeError::sizes)?,
                 Some(path) => {
-                    refuse(options, OF_IMAGE)?;
-                    let read = open(path).and_then(|file| Ext4::read_image(&params, &file));
-                    read.map_err(|why| of_image(path, why))?
+                    refuse_decided(options, OF_IMAGE)?;
+                    let read = open(path, NAME).and_then(|file| Ext4::read_image(&params, &file));
+                    read.map_err(|why| unread(path, why))?
                 }
             };
             Ok(Box::new(fs))
@@ -59,9 +57,9 @@ pub static ENTRY: Entry = Entry {
             match &params.from {
                 None => Geometry::mkfs(&params).map(drop).map_err(MakeError::sizes),
                 Some(path) => {
-                    refuse(options, OF_IMAGE)?;
-                    let checked = open(path).and_then(|file| image::can_be_read(&file));
-                    checked.map_err(|why| of_image(path, why))
+                    refuse_decided(options, OF_IMAGE)?;
+                    let checked = open(path, NAME).and_then(|file| image::can_be_read(&file));
+                    checked.map_err(|why| unread(path, why))
                 }
             }
         },
@@ -85,21 +83,13 @@ const OF_IMAGE: &[&str] = &[
 ];
 const OF_SNAPSHOT: usize = 5;
 
-/// Refuses keys that are not for the user to choose.
-fn refuse(options: &Options<'_>, keys: &[&str]) -> Result<(), ParamError> {
-    let chosen = options.iter().find(|(key, _)| keys.contains(key));
-    chosen.map_or(Ok(()), |&(key, value)| {
-        Err(Setting { key, value }.bad("no such key here: what `from` names decides"))
-    })
-}
-
 /// Parameters with a snapshot. Where that does not say how large the file system is, the user has to.
 fn params_with(options: &Options<'_>, found: &LayoutInMemory) -> Result<Params, ParamError> {
     let decided = &OF_IMAGE[..OF_SNAPSHOT];
     if image::tells_size(found) {
-        refuse(options, decided)?;
+        refuse_decided(options, decided)?;
     } else {
-        refuse(options, &decided[1..])?;
+        refuse_decided(options, &decided[1..])?;
         if !options.iter().any(|(key, _)| *key == "size") {
             let setting = Setting {
                 key: "size",
@@ -116,37 +106,7 @@ fn params_with(options: &Options<'_>, found: &LayoutInMemory) -> Result<Params, 
 fn of_snapshot(options: &Options<'_>, why: ReadError) -> MakeError {
     let from = options.iter().find(|(key, _)| *key == "from");
     let path = from.and_then(|(_, value)| *value).unwrap_or_default();
-    of_image(Path::new(path), why)
-}
-
-/// Opens an image. What is neither a file nor a block device is never waited for.
-fn open(path: &Path) -> Result<File, ReadError> {
-    let kind = fs::metadata(path)?.file_type();
-    if !kind.is_file() && !kind.is_block_device() {
-        return Err(ReadError::NoExt4);
-    }
-    Ok(File::open(path)?)
-}
-
-fn of_image(path: &Path, why: ReadError) -> MakeError {
-    MakeError::sizes(UnreadImage {
-        path: path.to_owned(),
-        why,
-    })
-}
-
-/// An image that the model cannot begin with.
-#[derive(Debug, Error)]
-#[error("from={}: {why}", .path.display())]
-struct UnreadImage {
-    path: PathBuf,
-    why: ReadError,
-}
-
-impl ReadAt for File {
-    fn read_at(&self, offset_bytes: u64, to: &mut [u8]) -> io::Result<()> {
-        self.read_exact_at(to, offset_bytes)
-    }
+    unread(Path::new(path), why)
 }
 
 /// The real target with the same `mkfs`, the same mount and the same syncs.

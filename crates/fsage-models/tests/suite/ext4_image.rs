@@ -8,8 +8,8 @@ use crate::images::{
 };
 use crate::steps::{any_op, cases};
 use fsage_core::{DirId, FileId, FileSystem, Op};
-use fsage_models::ext4::image::ReadError;
 use fsage_models::ext4::{Ext4, Params, Regime};
+use fsage_models::image::ReadError;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -339,7 +339,7 @@ fn damage_is_refused_and_never_believed() {
     // The rest lies in copies, in bits behind the last inode, in blocks kept for descriptors.
     assert!(refused * 2 > some().len(), "{refused} of {}", some().len());
     let nothing = Ext4::read_image(&how, &Bytes(&[0; 4096]));
-    assert!(matches!(nothing, Err(ReadError::NoExt4)));
+    assert!(matches!(nothing, Err(ReadError::NoSuch("ext4"))));
 }
 
 /// Its superblock is believed no size that the file does not have.

@@ -5,9 +5,8 @@ use crate::images::goes_on;
 use fsage_core::operations::Model as _;
 use fsage_core::snapshot::{FurtherName, Inode};
 use fsage_core::{DirId, Extent, FileId, FileSystem as _, Layout as _, LayoutInMemory, Op};
-use fsage_models::ext4::image::ReadError;
 use fsage_models::ext4::{Ext4, Params};
-use fsage_models::image::Mountable as _;
+use fsage_models::image::{Mountable as _, ReadError};
 use std::collections::BTreeMap;
 
 /// What a reader of the model's image would tell of it.

@@ -25,7 +25,7 @@ mod read;
 mod snapshot;
 mod superblock;
 
-pub use read::{ReadError, can_be_read};
+pub use read::can_be_read;
 pub use snapshot::{can_be_begun_with, tells_size};
 
 use super::directory::{LOST_FOUND_INO, ROOT_INO};

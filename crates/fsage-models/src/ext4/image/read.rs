@@ -14,7 +14,7 @@ use crate::ext4::geometry::{DESCRIPTOR_BYTES, INODE_BYTES, Made, RESERVED_INODES
 use crate::ext4::groups::Groups;
 use crate::ext4::tree::{Stored, Tree};
 use crate::ext4::{COLD, Ext4, Kind, MOST_BLOCKS, NO_FILE, Params, bits};
-use crate::image::{DIRECTORY, REGULAR, ReadAt, SYMLINK};
+use crate::image::{DIRECTORY, FOUND, FURTHER, REGULAR, ReadAt, ReadError, SYMLINK, lies_on};
 use crate::name_table::Name;
 use crate::names::{Entry as NamePlace, File};
 use fsage_core::names::check_name;
@@ -22,46 +22,33 @@ use fsage_core::operations::ROOT;
 use fsage_core::{DirId, FileId, FileSystem as _};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::io;
-use thiserror::Error;
 
-/// Ids of what is found in an image begin here.
-const FOUND: u64 = 1 << 60;
-/// Those of further names here.
-const FURTHER: u64 = FOUND | 1 << 40;
 /// No index leads to more.
 pub(super) const MOST_DIRECTORY_BLOCKS: u64 = 1 << 21;
 
-/// Why an image is not read.
-#[derive(Debug, Error)]
-pub enum ReadError {
-    /// The device refused.
-    #[error("cannot be read")]
-    Io(#[from] io::Error),
-    /// It is something else.
-    #[error("no ext4 file system")]
-    NoExt4,
-    /// The model has no place for something.
-    #[error("{0}: the model of ext4 does not have that")]
-    Foreign(String),
-    /// It was not unmounted.
-    #[error("its journal is to be replayed: mount and unmount it, or run `e2fsck -p`")]
-    Journal,
-    /// Things do not fit together.
-    #[error("damaged: {0}; `e2fsck -fn` says more")]
-    Damaged(String),
-    /// What a snapshot says does not fit together.
-    #[error("it contradicts itself: {0}")]
-    Contradiction(String),
-}
+/// What checks such file systems.
+const TOOL: &str = "e2fsck -fn";
 
 pub(super) type Result<T> = std::result::Result<T, ReadError>;
 
+/// What the model does not have.
+pub(super) fn unfit(what: impl Into<String>) -> ReadError {
+    let (of, what) = ("ext4", what.into());
+    ReadError::Foreign { of, what }
+}
+
+/// What does not fit together.
+fn damage(what: impl Into<String>) -> ReadError {
+    let (what, tool) = (what.into(), TOOL);
+    ReadError::Damaged { what, tool }
+}
+
 pub(super) fn foreign<T>(what: impl Into<String>) -> Result<T> {
-    Err(ReadError::Foreign(what.into()))
+    Err(unfit(what))
 }
 
 pub(super) fn damaged<T>(what: impl Into<String>) -> Result<T> {
-    Err(ReadError::Damaged(what.into()))
+    Err(damage(what))
 }
 
 /// What stands in a directory: the directory, a name, slot of the inode.
@@ -103,19 +90,13 @@ fn found_in(from: &dyn ReadAt) -> Result<superblock::Found> {
     let mut bytes = [0; superblock::BYTES];
     match from.read_at(superblock::AT, &mut bytes) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            return Err(ReadError::NoExt4);
+            return Err(ReadError::NoSuch("ext4"));
         }
         read => read?,
     }
     let found = superblock::read(&bytes)?;
-    // What is larger than the disk it lies on would take memory and time before that is seen.
-    let end = u64::from(found.blocks) * found.block_bytes;
-    match from.read_at(end.saturating_sub(1), &mut [0]) {
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            damaged("it is larger than what it lies on")
-        }
-        read => Ok(read.map(|()| found)?),
-    }
+    lies_on(from, u64::from(found.blocks) * found.block_bytes, TOOL)?;
+    Ok(found)
 }
 
 impl Ext4 {
@@ -137,7 +118,7 @@ impl Ext4 {
             hash_seed: found.hash_seed,
             ..how.clone()
         };
-        let unfit = |error: crate::ext4::MkfsError| ReadError::Foreign(error.to_string());
+        let unfit = |error: crate::ext4::MkfsError| unfit(error.to_string());
         let mut made = Made::new(&params).map_err(unfit)?;
         let g = &mut made.geometry;
         g.reserve_blocks = found.reserve_blocks;
@@ -467,7 +448,7 @@ impl Reader<'_> {
         let g = &self.fs.geometry;
         let (ino, blocks) = (raw.ino, g.first_block..g.blocks);
         let root = parse_node(&raw.area, None, &blocks)
-            .map_err(|what| ReadError::Damaged(format!("inode {ino}: {what}")))?;
+            .map_err(|what| damage(format!("inode {ino}: {what}")))?;
         let tail = g.block_bytes as usize / 12 * 12;
         let tail = if tail + 4 > g.block_bytes as usize {
             tail - 12
@@ -483,7 +464,7 @@ impl Reader<'_> {
                 return damaged(format!("inode {ino}: block {block} has a wrong checksum"));
             }
             parse_node(&bytes[..tail], Some(depth), &blocks)
-                .map_err(|what| ReadError::Damaged(format!("inode {ino}: block {block}: {what}")))
+                .map_err(|what| damage(format!("inode {ino}: block {block}: {what}")))
         };
         Tree::read(root, &mut load)
     }
@@ -513,7 +494,7 @@ impl Reader<'_> {
     /// The blocks of a directory.
     fn entries(&mut self, dir: u32, raw: &Raw) -> Result<Entries> {
         let ino = raw.ino;
-        let wrong = |what: &str| ReadError::Damaged(format!("directory {ino}: {what}"));
+        let wrong = |what: &str| damage(format!("directory {ino}: {what}"));
         let bytes = self.fs.geometry.block_bytes;
         let count = raw.size / bytes;
         if count == 0 || !raw.size.is_multiple_of(bytes) || count > MOST_DIRECTORY_BLOCKS {
@@ -601,7 +582,7 @@ impl Reader<'_> {
         seed: u32,
     ) -> Result<Vec<Item>> {
         let wrong =
-            |what: &str| ReadError::Damaged(format!("directory {ino}, block {logical}: {what}"));
+            |what: &str| damage(format!("directory {ino}, block {logical}: {what}"));
         let raw = super::directory::read_leaf(b, seed).ok_or_else(|| wrong("no leaf"))?;
         let mut items = Vec::with_capacity(raw.len());
         for (at, (child, bytes, name)) in raw.into_iter().enumerate() {

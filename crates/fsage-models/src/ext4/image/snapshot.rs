@@ -14,7 +14,8 @@
 //! A snapshot may be hostile: nothing in it is believed, and in the end the file system check goes over all of it.
 
 use super::LOST_FOUND;
-use super::read::{MOST_DIRECTORY_BLOCKS, Named, ReadError, Result, foreign};
+use super::read::{MOST_DIRECTORY_BLOCKS, Named, Result, foreign, unfit};
+use crate::image::ReadError;
 use crate::ext4::directory::{Dir, LOST_FOUND_INO, ROOT_INO};
 use crate::ext4::entries::Entries;
 use crate::ext4::geometry::{Made, RESERVED_INODES};
@@ -111,7 +112,7 @@ impl Ext4 {
         builder.make_trees()?;
         let mounted = builder.with_groups().mounted(named);
         mounted.map_err(|error| match error {
-            ReadError::Damaged(what) => ReadError::Contradiction(what),
+            ReadError::Damaged { what, .. } => ReadError::Contradiction(what),
             error => error,
         })
     }
@@ -142,7 +143,7 @@ impl<'a> Builder<'a> {
                 / u128::from(size_bytes.max(1))) as u64,
             ..how.clone()
         };
-        let unfit = |error: crate::ext4::MkfsError| ReadError::Foreign(error.to_string());
+        let unfit = |error: crate::ext4::MkfsError| unfit(error.to_string());
         let mut made = Made::new(&params).map_err(unfit)?;
         let g = &mut made.geometry;
         g.reserve_blocks = sizes.reserved_bytes / block_bytes;

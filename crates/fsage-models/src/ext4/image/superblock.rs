@@ -2,7 +2,8 @@
 
 use super::Options;
 use super::fields::{crc, is_sum, put, put16, put32, u16_at, u32_at};
-use super::read::{ReadError, damaged, foreign};
+use super::read::{damaged, foreign};
+use crate::image::ReadError;
 use crate::ext4::Ext4;
 use crate::ext4::geometry::{DESCRIPTOR_BYTES, INODE_BYTES, RESERVED_INODES};
 
@@ -145,11 +146,14 @@ const RECOVER: u32 = 0x4;
 /// Reads a superblock of a file system that the model could have made.
 pub(super) fn read(b: &[u8; BYTES]) -> Result<Found, ReadError> {
     if u16_at(b, 0x38) != MAGIC {
-        return Err(ReadError::NoExt4);
+        return Err(ReadError::NoSuch("ext4"));
     }
     let [compat, incompat, ro_compat] = [0x5c, 0x60, 0x64].map(|at| u32_at(b, at));
     if incompat & RECOVER != 0 {
-        return Err(ReadError::Journal);
+        return Err(ReadError::Unclean {
+            what: "journal",
+            tool: "e2fsck -p",
+        });
     }
     let features = [
         ("compat", compat, compat::ALWAYS, compat::JOURNAL),
