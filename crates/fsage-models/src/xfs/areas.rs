@@ -43,6 +43,15 @@ impl Areas {
         areas
     }
 
+    /// A block in which this is free, with this table; nothing if that is none of it.
+    pub fn stored(all: Vec<Area>, best: [Area; 3]) -> Option<Areas> {
+        let largest = Areas::of(all.clone()).best;
+        let lengths = |best: &[Area; 3]| best.map(|area| area.bytes);
+        let is_there = |area: &Area| area.bytes == 0 || all.contains(area);
+        let fits = lengths(&best) == lengths(&largest) && best.iter().all(is_there);
+        fits.then_some(Areas { all, best })
+    }
+
     /// The largest areas.
     pub fn best(&self) -> [Area; 3] {
         self.best

@@ -97,6 +97,18 @@ pub(super) struct Child<R: Record> {
     pub last: R,
 }
 
+/// What was read from a block of a tree, or from a root in an inode.
+pub(super) struct Loaded<R: Record> {
+    pub block: R::Block,
+    /// The blocks beside it.
+    pub left: Option<R::Block>,
+    pub right: Option<R::Block>,
+    /// Of a leaf.
+    pub records: Vec<R>,
+    /// Of any other: first keys and blocks.
+    pub places: Vec<(R::Key, R::Block)>,
+}
+
 impl<R: Record> Node<R> {
     fn new(block: R::Block) -> Node<R> {
         Node {
@@ -157,6 +169,60 @@ impl<R: Record> Tree<R> {
             levels: 2,
             most_in_inode: Some(most),
         }
+    }
+
+    /// Puts a tree of so many levels together from its root down. `load` reads a block so many levels above the leaves.
+    /// Nothing where blocks are empty, or do not lead to those beside them.
+    pub fn read<E>(
+        root: Loaded<R>,
+        levels: usize,
+        most_in_inode: Option<usize>,
+        load: &mut dyn FnMut(R::Block, usize) -> Result<Loaded<R>, E>,
+    ) -> Result<Option<Tree<R>>, E> {
+        if levels == 0 || levels > MOST_LEVELS {
+            return Ok(None);
+        }
+        let mut tree = Tree {
+            nodes: Vec::new(),
+            spare: Vec::new(),
+            root: 0,
+            levels,
+            most_in_inode,
+        };
+        let mut row = vec![root];
+        for level in (0..levels).rev() {
+            let is_root = level + 1 == levels;
+            let first = tree.nodes.len();
+            let blocks: Vec<R::Block> = row.iter().map(|loaded| loaded.block).collect();
+            let mut below = Vec::new();
+            let last = row.len() - 1;
+            for (at, loaded) in row.into_iter().enumerate() {
+                let (left, right) = (at.checked_sub(1), (at < last).then_some(at + 1));
+                let block = |beside: Option<usize>| beside.map(|at| blocks[at]);
+                let entries = if level == 0 {
+                    loaded.records.len()
+                } else {
+                    loaded.places.len()
+                };
+                let is_alone = is_root && most_in_inode.is_some();
+                let leads = (loaded.left, loaded.right) == (block(left), block(right));
+                if !leads && !is_alone || entries == 0 && (level > 0 || !is_root) {
+                    return Ok(None);
+                }
+                let number = |beside: Option<usize>| beside.map_or(NONE, |at| (first + at) as u32);
+                let mut node = Node::new(loaded.block);
+                (node.left, node.right) = (number(left), number(right));
+                node.records = loaded.records;
+                for (key, place) in loaded.places {
+                    let child = first + blocks.len() + below.len();
+                    node.children.push((key, child as u32));
+                    below.push(load(place, level - 1)?);
+                }
+                tree.nodes.push(node);
+            }
+            row = below;
+        }
+        Ok(Some(tree))
     }
 
     /// Levels, that of the root included.

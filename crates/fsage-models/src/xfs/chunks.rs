@@ -45,7 +45,7 @@ impl Record for Chunk {
 
 impl Chunk {
     /// The inodes that are missing.
-    fn missing(&self) -> u64 {
+    pub fn missing(&self) -> u64 {
         let bits = (0..CHUNK / PER_HOLE).filter(|hole| self.holes >> hole & 1 == 1);
         bits.map(|hole| 0xf << (hole * PER_HOLE)).sum()
     }
@@ -192,6 +192,23 @@ impl Inodes {
             (inodes.count, inodes.free) = (CHUNK, CHUNK - 3);
         }
         inodes
+    }
+
+    /// Those that were found on disk.
+    pub fn found(
+        chunks: Tree<Chunk>,
+        with_free: Option<Tree<Chunk>>,
+        newest: Option<u32>,
+    ) -> Inodes {
+        let sum = |of: fn(&Chunk) -> u32| chunks.iter().map(of).sum();
+        Inodes {
+            count: sum(Chunk::count),
+            free: sum(Chunk::free_count),
+            chunks,
+            with_free,
+            newest,
+            hint: None,
+        }
     }
 
     /// Blocks of the tree of chunks with free inodes.

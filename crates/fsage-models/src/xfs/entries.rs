@@ -9,7 +9,7 @@ use super::leaf::{Entry, IN_BLOCK, IN_LEAF, Key, Leaf, address, hash_of, need, p
 pub(super) const LEAVES: u32 = 1 << 23;
 pub(super) const INDEX: u32 = 1 << 24;
 /// Entries begin behind `.` and `..`.
-const FIRST: u16 = HEADER + 32;
+pub(super) const FIRST: u16 = HEADER + 32;
 /// Bytes of a leaf entry.
 pub(super) const ENTRY: u16 = 8;
 /// The end of a block with entries and their table.

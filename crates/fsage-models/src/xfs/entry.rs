@@ -1,11 +1,16 @@
 //! What the laboratory knows of the model.
 
-use super::{Features, Geometry, Params, Regime, Xfs, params};
+use super::{Features, Geometry, Params, Regime, Xfs, image, params};
 use crate::ParamError;
-use crate::image::Mountable;
+use crate::image::{Mountable, open, refuse_decided, unread};
 use crate::options::Setting;
 use crate::registry::{AnyModel, Entry, Image, MakeError, Options};
 use fsage_core::io::{AnyHosted, Hosted};
+
+const NAME: &str = "xfs";
+
+/// Keys that an image decides.
+const OF_IMAGE: &[&str] = &["size", "agcount", "log", "features"];
 
 /// Its line in the list of models.
 pub static ENTRY: Entry = Entry {
@@ -20,17 +25,30 @@ pub static ENTRY: Entry = Entry {
     kernel: Some(|options| Ok(kernel(&params_of(options)?)?)),
     image: Some(Image::Mountable),
     ..Entry::new(
-        "xfs",
+        NAME,
         "XFS of Linux 6.18, simulated",
         params::KEYS,
         |options| {
-            Ok(Box::new(
-                Xfs::new(params_of(options)?).map_err(MakeError::sizes)?,
-            ))
+            let params = params_of(options)?;
+            let Some(path) = &params.from else {
+                return Ok(Box::new(Xfs::new(params).map_err(MakeError::sizes)?));
+            };
+            refuse_decided(options, OF_IMAGE)?;
+            let is_given = options.iter().any(|(key, _)| *key == "regime");
+            let regime = is_given.then_some(params.regime);
+            let read = open(path, NAME).and_then(|file| Xfs::read_image(regime, &file));
+            let mut fs = read.map_err(|why| unread(path, why))?;
+            fs.params.from = params.from;
+            Ok(Box::new(fs))
         },
         |options| {
-            let geometry = Geometry::mkfs(&params_of(options)?);
-            geometry.map(drop).map_err(MakeError::sizes)
+            let params = params_of(options)?;
+            let Some(path) = &params.from else {
+                return Geometry::mkfs(&params).map(drop).map_err(MakeError::sizes);
+            };
+            refuse_decided(options, OF_IMAGE)?;
+            let checked = open(path, NAME).and_then(|file| image::can_be_read(&file));
+            checked.map_err(|why| unread(path, why))
         },
     )
 };
@@ -45,6 +63,10 @@ const LEAST_OF_MKFS: u64 = 300 << 20;
 /// The real target with the same `mkfs`, the same mount and the same syncs.
 fn kernel(params: &Params) -> Result<String, ParamError> {
     let refuse = |key, value, expected: &str| Err(Setting { key, value }.bad(expected));
+    if params.from.is_some() {
+        let why = "a fresh file system, to make the same one by `mkfs`";
+        return refuse("from", None, why);
+    }
     if params.regime != Regime::Strict {
         let why = "strict: nobody writes a real file system back file by file";
         return refuse("regime", Some(params.regime.as_str()), why);
@@ -77,6 +99,15 @@ fn kernel(params: &Params) -> Result<String, ParamError> {
 impl AnyModel for Xfs {
     fn end_day(&mut self) {
         self.sync_day();
+    }
+
+    fn emptied(&self) -> Option<Box<dyn AnyModel>> {
+        self.params.from.as_ref()?;
+        let empty = Params {
+            from: None,
+            ..self.params.clone()
+        };
+        Some(Box::new(Xfs::new(empty).ok()?))
     }
 
     fn as_mountable(&mut self) -> Option<&mut dyn Mountable> {

@@ -166,6 +166,15 @@ impl Deref for Extents {
 }
 
 impl Extents {
+    pub fn of(all: Vec<Extent>) -> Extents {
+        match all[..] {
+            [] => Extents::default(),
+            [only] => Extents::Few(1, [only, NO_EXTENT]),
+            [first, second] => Extents::Few(2, [first, second]),
+            _ => Extents::Many(all),
+        }
+    }
+
     pub fn set(&mut self, at: usize, extent: Extent) {
         match self {
             Extents::Few(_, extents) => extents[at] = extent,

@@ -5,7 +5,7 @@
 use super::areas::BYTES;
 
 /// The address of what is stale.
-const STALE: u32 = u32::MAX;
+pub(super) const STALE: u32 = u32::MAX;
 /// Of two stale entries in the table of a block, in a leaf: entries that may move more for the lower one.
 pub(super) const IN_BLOCK: i32 = 1;
 pub(super) const IN_LEAF: i32 = -1;

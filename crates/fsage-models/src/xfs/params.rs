@@ -2,6 +2,7 @@
 
 use crate::options::{ParamError, Setting};
 use fsage_core::keys::Key;
+use std::path::PathBuf;
 
 /// What a file system has beside the oldest structures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +66,14 @@ pub enum Regime {
 }
 
 impl Regime {
+    /// What holds where nobody says so: with a tree of owners only one of them repeats.
+    pub(super) fn usual(features: Features) -> Regime {
+        match features {
+            Features::Rmapbt => Regime::PerFile,
+            Features::Default | Features::Plain => Regime::Strict,
+        }
+    }
+
     /// The word of the key `regime`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -94,6 +103,12 @@ pub const KEYS: &[Key] = &[
         "at the end of a day, `strict`: all files are written back, then complete; `perfile`: one after the other",
     )
     .where_given("features", "rmapbt", "perfile"),
+    Key::text(
+        "from",
+        "path",
+        "nothing",
+        "an unmounted XFS image or device that it begins with, and that decides sizes and features",
+    ),
 ];
 
 /// Parameters of an XFS, as `mkfs.xfs` and the replay take them.
@@ -109,6 +124,8 @@ pub struct Params {
     pub features: Features,
     /// When data that was written back is told to be there.
     pub regime: Regime,
+    /// The image that it begins with, and that decides what it says; `None`: a fresh one.
+    pub from: Option<PathBuf>,
 }
 
 impl Default for Params {
@@ -119,6 +136,7 @@ impl Default for Params {
             log_bytes: None,
             features: Features::Default,
             regime: Regime::Strict,
+            from: None,
         }
     }
 }
@@ -139,6 +157,7 @@ impl Params {
                 "size" => params.size_bytes = setting.number()?,
                 "agcount" => params.ag_count = Some(setting.number()?),
                 "log" => params.log_bytes = Some(setting.number()?),
+                "from" => params.from = Some(setting.word()?.into()),
                 "features" => {
                     let word = setting.word()?;
                     let known = Features::ALL.into_iter();
@@ -162,10 +181,7 @@ impl Params {
                 _ => return Err(setting.unknown(KEYS)),
             }
         }
-        params.regime = regime.unwrap_or(match params.features {
-            Features::Rmapbt => Regime::PerFile,
-            Features::Default | Features::Plain => Regime::Strict,
-        });
+        params.regime = regime.unwrap_or(Regime::usual(params.features));
         Ok(params)
     }
 }

@@ -59,6 +59,14 @@ fn our_reader_and_xfs_repair_find_the_layout_of_the_model_in_its_image() {
             system(at, "cmp", &format!("{of_export} {}", of_age.display()));
         }
     }
+    for (target, why) in [
+        ("from=named.ops", "from=named.ops: no xfs file system"),
+        ("from=run", "from=run: no xfs file system"),
+        ("from=disk.img,size=1G", "what `from` names decides"),
+    ] {
+        let refused = fsage(at, &format!("age named.ops --on xfs:{target} -o no"), 2);
+        assert!(refused.contains(why), "{refused}");
+    }
 }
 
 #[test]
@@ -69,6 +77,7 @@ fn the_kernel_mounts_an_image_and_goes_on_with_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     let workloads = unmounted(at);
+    fs::write(at.join("nothing.ops"), "day 1\n").expect("a file");
     for (spec, workload) in SPECS.iter().flat_map(|spec| workloads.map(|of| (spec, of))) {
         let what = format!("{spec} {workload}");
         fsage(at, &format!("age {workload} --on {spec} -o run --force"), 0);
@@ -89,5 +98,12 @@ fn the_kernel_mounts_an_image_and_goes_on_with_it() {
         is_clean(at, "disk.img");
         let more = fsage(at, "verify disk.img", 1);
         assert!(more.contains("new 1"), "{more}");
+        // And a model goes on from there.
+        let age = "age nothing.ops --on xfs:from=disk.img -o from --force --check";
+        fsage(at, age, 0);
+        fsage(at, "snapshot disk.img -o s.parquet --force", 0);
+        let parquet = target_folder(at, "from").join("final.parquet");
+        let found = extents(at, &parquet.to_string_lossy());
+        assert_eq!(extents(at, "s.parquet"), found, "{what}, from there");
     }
 }

@@ -581,8 +581,7 @@ impl Reader<'_> {
         b: &[u8],
         seed: u32,
     ) -> Result<Vec<Item>> {
-        let wrong =
-            |what: &str| damage(format!("directory {ino}, block {logical}: {what}"));
+        let wrong = |what: &str| damage(format!("directory {ino}, block {logical}: {what}"));
         let raw = super::directory::read_leaf(b, seed).ok_or_else(|| wrong("no leaf"))?;
         let mut items = Vec::with_capacity(raw.len());
         for (at, (child, bytes, name)) in raw.into_iter().enumerate() {

@@ -15,7 +15,6 @@
 
 use super::LOST_FOUND;
 use super::read::{MOST_DIRECTORY_BLOCKS, Named, Result, foreign, unfit};
-use crate::image::ReadError;
 use crate::ext4::directory::{Dir, LOST_FOUND_INO, ROOT_INO};
 use crate::ext4::entries::Entries;
 use crate::ext4::geometry::{Made, RESERVED_INODES};
@@ -23,6 +22,7 @@ use crate::ext4::groups::Groups;
 use crate::ext4::hash::Key;
 use crate::ext4::tree::{Entry, MOST_WRITTEN, Tree};
 use crate::ext4::{Ext4, Kind, MOST_BLOCKS, Params, bits};
+use crate::image::ReadError;
 use fsage_core::names::{NAME_MAX, check_name, escape, unescape};
 use fsage_core::operations::ROOT;
 use fsage_core::snapshot::Inode;

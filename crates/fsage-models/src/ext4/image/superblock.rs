@@ -3,9 +3,9 @@
 use super::Options;
 use super::fields::{crc, is_sum, put, put16, put32, u16_at, u32_at};
 use super::read::{damaged, foreign};
-use crate::image::ReadError;
 use crate::ext4::Ext4;
 use crate::ext4::geometry::{DESCRIPTOR_BYTES, INODE_BYTES, RESERVED_INODES};
+use crate::image::ReadError;
 
 /// Where it lies in the first block of the disk.
 pub(super) const AT: u64 = 1024;

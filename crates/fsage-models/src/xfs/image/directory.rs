@@ -2,16 +2,18 @@
 //!
 //! Spec: `docs/spec/xfs.md`, section 17. Source: `xfs_da_format.h`.
 
-use super::fields::{put, put16, put32, put64, seal};
+use super::fields::{put, put16, put32, put64, seal, u16_at, u32_at, u64_at};
 use super::headers::SECTOR;
+use super::read::{FoundDir, FoundName, Raw, Reader, Result, damage, foreign};
 use super::{BYTES, Block, Named, Writer, unsupported};
 use crate::image::{Kind, WriteAt};
-use crate::xfs::areas::{Areas, HEADER};
+use crate::xfs::areas::{Area, Areas, HEADER};
 use crate::xfs::directory::Dir;
 use crate::xfs::entries::{
-    ENTRY, Entries, Form, INDEX, LEAVES, MOST_ENTRIES, Numbered, PER_INDEX, TAIL,
+    ENTRY, Entries, FIRST, Form, INDEX, LEAVES, MOST_ENTRIES, Numbered, PER_INDEX, TAIL,
 };
-use crate::xfs::leaf::{self, Leaf, need, place};
+use crate::xfs::leaf::{self, Key, Leaf, address, hash_of, need, place};
+use rustc_hash::FxHashMap;
 use std::io;
 
 /// Blocks of entries, alone and with their table.
@@ -265,5 +267,280 @@ impl Writer<'_> {
     /// The sector at which a block begins.
     pub fn sector(&self, block: u64) -> u64 {
         self.fs.geometry.absolute(block) * (BYTES / SECTOR) as u64
+    }
+}
+
+/// No directory that one node leads to has more blocks of entries.
+const MOST_DATA_BLOCKS: u64 = 1 << 18;
+
+/// The number of an inode, in 4 bytes or in 8.
+fn ino_at(b: &[u8], is_long: bool) -> Option<(u64, &[u8])> {
+    let (ino, rest) = b.split_at_checked(if is_long { 8 } else { 4 })?;
+    let ino = ino.iter().fold(0, |ino, byte| ino << 8 | u64::from(*byte));
+    Some((ino, rest))
+}
+
+/// What is found in a block of entries.
+struct Data {
+    areas: Areas,
+    names: Vec<FoundName>,
+    /// Of the only block.
+    table: Option<Vec<(u32, u32)>>,
+}
+
+/// Entries of a leaf or a table: hashes and addresses.
+fn leaf_entries(b: &[u8], count: usize) -> Vec<(u32, u32)> {
+    let entries = b.chunks_exact(ENTRY.into()).take(count);
+    entries.map(|b| (u32_at(b, 0), u32_at(b, 4))).collect()
+}
+
+/// Reads what stands in a block: names, and what is free. The first block of a directory begins with `.` and `..`.
+fn read_data(b: &[u8], number: u32, parent: &mut u64) -> Option<Data> {
+    let mut end = b.len();
+    let table = b.starts_with(BLOCK).then(|| {
+        let count = u32_at(b, BYTES - 8) as usize;
+        let start = BYTES - usize::from(TAIL) - usize::from(ENTRY) * count.min(MOST_ENTRIES);
+        end = start;
+        leaf_entries(&b[start..], count.min(MOST_ENTRIES))
+    });
+    let (mut at, mut free, mut names) = (AFTER, Vec::new(), Vec::new());
+    while at < end {
+        let rest = &b[at..end];
+        if rest.len() < 8 || at % 8 != 0 {
+            return None;
+        }
+        let bytes = if u16_at(rest, 0) == FREE_TAG {
+            let bytes = u16_at(rest, 2);
+            let start = at as u16;
+            free.push(Area { start, bytes });
+            bytes
+        } else {
+            need(rest[8.min(rest.len() - 1)])
+        };
+        let entry = rest
+            .get(..usize::from(bytes))
+            .filter(|entry| entry.len() >= 8)?;
+        if usize::from(u16_at(entry, entry.len() - 2)) != at {
+            return None;
+        }
+        if u16_at(rest, 0) != FREE_TAG {
+            let name = &entry[9..9 + usize::from(entry[8])];
+            let ino = u64_at(entry, 0);
+            match (number, at) {
+                (0, AFTER) if name == b"." => {}
+                (0, 80) if name == b".." => *parent = ino,
+                (0, AFTER | 80) => return None,
+                _ => names.push(FoundName {
+                    address: address(number as usize, at as u16),
+                    bytes: name.to_vec(),
+                    ino,
+                }),
+            }
+        } else if number == 0 && at <= 80 {
+            return None;
+        }
+        at += usize::from(bytes);
+    }
+    let best = [0, 1, 2].map(|of| Area {
+        start: u16_at(b, BEST + 4 * of),
+        bytes: u16_at(b, BEST + 4 * of + 2),
+    });
+    let areas = Areas::stored(free, best)?;
+    Some(Data {
+        areas,
+        names,
+        table,
+    })
+}
+
+/// A leaf with these entries, of which so many are stale. The lengths of names are known by their addresses.
+fn leaf_of(entries: &[(u32, u32)], stale: usize, lengths: &FxHashMap<u32, u8>) -> Option<Leaf> {
+    let entry = |&(hash, address): &(u32, u32)| {
+        let (length, address) = match address {
+            0 => (0, leaf::STALE),
+            address => (*lengths.get(&address)?, address),
+        };
+        let key = Key { hash, length };
+        Some(leaf::Entry { key, address })
+    };
+    let entries: Vec<leaf::Entry> = entries.iter().map(entry).collect::<Option<_>>()?;
+    let found = entries.iter().filter(|entry| entry.is_stale()).count();
+    (found == stale).then_some(Leaf { entries, stale })
+}
+
+impl Reader<'_> {
+    /// A directory that lies in its inode.
+    pub fn short_directory(&self, raw: &Raw<'_>) -> Result<FoundDir> {
+        let read = || {
+            let b = raw.bytes.get(..usize::try_from(raw.size).ok()?)?;
+            let (&[count, large], rest) = b.split_first_chunk()?;
+            let (parent, mut rest) = ino_at(rest, large > 0)?;
+            let (mut entries, mut names, mut end) = (Vec::new(), Vec::new(), FIRST);
+            for _ in 0..count {
+                let (&[length, high, low], behind) = rest.split_first_chunk()?;
+                let (name, behind) = behind.split_at_checked(length.into())?;
+                let (ino, behind) = ino_at(behind.get(1..)?, large > 0)?;
+                let start = u16::from_be_bytes([high, low]);
+                let next = start.checked_add(need(length))?;
+                if start < end || start % 8 != 0 || next > BYTES as u16 {
+                    return None;
+                }
+                let key = Key {
+                    hash: hash_of(name),
+                    length,
+                };
+                let address = address(0, start);
+                entries.push(leaf::Entry { key, address });
+                names.push(FoundName {
+                    address,
+                    bytes: name.to_vec(),
+                    ino,
+                });
+                (end, rest) = (next, behind);
+            }
+            let entries = Entries {
+                form: Form::Short(entries),
+                data: Vec::new(),
+                count: count.into(),
+            };
+            rest.is_empty().then_some(FoundDir {
+                entries,
+                parent,
+                names,
+            })
+        };
+        read().ok_or_else(|| damage(format!("directory {}: what lies in its inode", raw.ino)))
+    }
+
+    /// A directory that has blocks.
+    pub fn directory(&self, raw: &Raw<'_>) -> Result<FoundDir> {
+        let ino = raw.ino;
+        let wrong = |number: u32| damage(format!("directory {ino}: block {number}"));
+        let bytes = BYTES as u64;
+        let count = raw.size / bytes;
+        if !raw.size.is_multiple_of(bytes) || count > MOST_DATA_BLOCKS {
+            return Err(damage(format!("directory {ino} has {} bytes", raw.size)));
+        }
+        let mut data: Vec<Option<Areas>> = vec![None; count as usize];
+        let (mut names, mut parent, mut table) = (Vec::new(), u64::MAX, None);
+        let extents = raw.extents.iter();
+        let numbers = extents.flat_map(|extent| extent.logical..extent.end());
+        for number in numbers.take_while(|number| *number < LEAVES) {
+            let b = self.directory_block(raw, number)?;
+            let is_data = b.starts_with(DATA) || b.starts_with(BLOCK) && count == 1;
+            let is_own = is_data && self.is_own(&b, DATA_SUM, 24) && u64_at(&b, 40) == ino;
+            let read = is_own.then(|| read_data(&b, number, &mut parent)).flatten();
+            let (Some(read), Some(place)) = (read, data.get_mut(number as usize)) else {
+                return Err(wrong(number));
+            };
+            *place = Some(read.areas);
+            names.extend(read.names);
+            if let Some(entries) = read.table {
+                table = Some((entries, u32_at(&b, BYTES - 4) as usize));
+            }
+        }
+        let mut lengths: FxHashMap<u32, u8> = FxHashMap::default();
+        for name in &names {
+            lengths.insert(name.address, name.bytes.len() as u8);
+        }
+        for (start, length) in [(HEADER, 1), (HEADER + need(1), 2)] {
+            lengths.insert(address(0, start), length);
+        }
+        let form = match table {
+            Some((entries, stale)) => {
+                Form::Block(leaf_of(&entries, stale, &lengths).ok_or_else(|| wrong(0))?)
+            }
+            None => self.leaves_of(raw, &data, &lengths)?,
+        };
+        let entries = Entries {
+            form,
+            data,
+            count: names.len() as u64,
+        };
+        Ok(FoundDir {
+            entries,
+            parent,
+            names,
+        })
+    }
+
+    fn directory_block(&self, raw: &Raw<'_>, number: u32) -> Result<Block> {
+        match raw.extents.find(number) {
+            Some(extent) => self.block(extent.from(number).start()),
+            None => Err(damage(format!(
+                "directory {} has no block {number}",
+                raw.ino
+            ))),
+        }
+    }
+
+    /// The leaves of a directory with blocks of their own, and whether tables of free space are right.
+    fn leaves_of(
+        &self,
+        raw: &Raw<'_>,
+        data: &[Option<Areas>],
+        lengths: &FxHashMap<u32, u8>,
+    ) -> Result<Form> {
+        let wrong = |number: u32| damage(format!("directory {}: block {number}", raw.ino));
+        let read = |number: u32| {
+            let b = self.directory_block(raw, number)?;
+            let is_own = self.is_own(&b, LEAF_SUM, 32) && u64_at(&b, 48) == raw.ino;
+            let count = usize::from(u16_at(&b, 56));
+            if is_own && count <= MOST_ENTRIES {
+                Ok((b, leaf_entries(&b[AFTER..], count)))
+            } else {
+                Err(wrong(number))
+            }
+        };
+        let leaf = |number: u32, magic: u16| {
+            let (b, entries) = read(number)?;
+            let leaf = leaf_of(&entries, u16_at(&b, 58).into(), lengths);
+            let leaf = leaf.filter(|_| u16_at(&b, 8) == magic);
+            leaf.ok_or_else(|| wrong(number))
+        };
+        let best_of = |data: &[Option<Areas>]| {
+            let mut b = vec![0; 2 * data.len()];
+            put_best(&mut b, data.iter());
+            b
+        };
+        let (root, places) = read(LEAVES)?;
+        let magic = u16_at(&root, 8);
+        if magic == ONLY_LEAF {
+            let count = u32_at(&root, BYTES - 4) as usize;
+            let table = (BYTES - 4).checked_sub(2 * count);
+            let is_right = |at| count == data.len() && root[at..BYTES - 4] == best_of(data);
+            return match table {
+                Some(at) if is_right(at) => Ok(Form::Leaf(leaf(LEAVES, ONLY_LEAF)?)),
+                _ => Err(wrong(LEAVES)),
+            };
+        }
+        for (at, data) in (0_u32..).zip(data.chunks(PER_INDEX)) {
+            let number = INDEX + at;
+            let b = self.directory_block(raw, number)?;
+            let is_own = b.starts_with(FREE) && self.is_own(&b, DATA_SUM, 24);
+            let used = data.iter().flatten().count();
+            let counts = [at as usize * PER_INDEX, data.len(), used];
+            if !is_own
+                || [48, 52, 56].map(|at| u32_at(&b, at) as usize) != counts
+                || b[AFTER..AFTER + 2 * data.len()] != best_of(data)
+            {
+                return Err(wrong(number));
+            }
+        }
+        let numbers = match magic {
+            LEAF => vec![LEAVES],
+            NODE if u16_at(&root, 58) == 1 => {
+                places.into_iter().map(|(_, number)| number).collect()
+            }
+            NODE => return foreign(format!("directory {}, with nodes above nodes", raw.ino)),
+            _ => return Err(wrong(LEAVES)),
+        };
+        let numbered = |number: u32| {
+            let leaf = leaf(number, LEAF)?;
+            Ok(Numbered { number, leaf })
+        };
+        Ok(Form::Node(
+            numbers.into_iter().map(numbered).collect::<Result<_>>()?,
+        ))
     }
 }

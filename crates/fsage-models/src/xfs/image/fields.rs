@@ -26,3 +26,28 @@ pub(super) fn seal(bytes: &mut [u8], at: usize) {
     let sum = sum_of(bytes, at);
     put(bytes, at, sum.to_le_bytes());
 }
+
+/// Whether the checksum that a structure holds is the right one.
+pub(super) fn is_sound(bytes: &[u8], at: usize) -> bool {
+    let read = bytes[at..]
+        .first_chunk()
+        .map(|sum| u32::from_le_bytes(*sum));
+    read.is_some_and(|read| crate::image::is_sum(read, sum_of(bytes, at)))
+}
+
+/// A field of a structure that is long enough.
+fn field<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    bytes[at..].first_chunk().copied().unwrap_or([0; N])
+}
+
+pub(super) fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes(field(bytes, at))
+}
+
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes(field(bytes, at))
+}
+
+pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_be_bytes(field(bytes, at))
+}

@@ -28,7 +28,7 @@ pub(super) const VERSION: u16 = 0xb4b5;
 pub(super) const FEATURES: u32 = 0x18a;
 
 /// A record of the log, of one sector and its header.
-const LOG_RECORD: u32 = 0xfeed_babe;
+pub(super) const LOG_RECORD: u32 = 0xfeed_babe;
 const LOG_BUFFER: u32 = 32 << 10;
 const UNMOUNT_ID: u32 = 0xb0c0_d0d0;
 

@@ -1,8 +1,8 @@
 //! The file system as it lies on a disk that the kernel mounts.
 //!
 //! Written is what `mkfs.xfs` of xfsprogs 6.1 and the driver would have written, had the same blocks been allocated by
-//! them: superblocks, headers and trees of AGs, inodes, trees of extents, directories, an empty log, all with checksums.
-//! Contents of files are not: who writes them finds their places in the layout.
+//! them: superblocks, headers and trees of AGs, inodes, trees of extents, directories, an empty log, all with
+//! checksums. Contents of files are not: who writes them finds their places in the layout.
 //!
 //! | where | what |
 //! |---|---|
@@ -11,6 +11,7 @@
 //! | `trees` | blocks of trees |
 //! | `inode` | inodes |
 //! | `directory` | blocks of directories |
+//! | `read` | the way back |
 //!
 //! Spec: `docs/spec/xfs.md`. Source: `xfs_format.h` and `xfs_da_format.h` of Linux 6.18.
 
@@ -18,7 +19,10 @@ mod directory;
 mod fields;
 mod headers;
 mod inode;
+mod read;
 mod trees;
+
+pub use read::can_be_read;
 
 use super::geometry::{BLOCK, CHUNK, PER_BLOCK};
 use super::inode::{Inode, State};

@@ -1,11 +1,12 @@
 //! Blocks of trees: of free space, inodes, owners and references in an AG, and of extents of an inode.
 
-use super::fields::{put, put16, put32, put64, seal};
+use super::fields::{put, put16, put32, put64, seal, u16_at, u32_at, u64_at};
 use super::{BYTES, Block, Writer};
 use crate::image::WriteAt;
-use crate::xfs::btree::{Child, Held, Record, Tree};
+use crate::xfs::btree::{Child, Held, Loaded, Record, Tree};
 use crate::xfs::chunks::Chunk;
-use crate::xfs::inode::{Extent, Inode, Mapped, State};
+use crate::xfs::geometry::PER_BLOCK;
+use crate::xfs::inode::{Extent, Inode, MOST_BLOCKS, Mapped, State};
 use crate::xfs::owners::{Kind, Owned};
 use crate::xfs::space::{ByLength, ByStart};
 use std::io;
@@ -37,11 +38,24 @@ pub(super) trait Stored: Record<Block = u32> {
 
     /// The key of a block with these records.
     fn put_key(b: &mut [u8], first: &Self, last: &Self);
+
+    /// Reads a record that an AG of so many blocks may have.
+    fn get(b: &[u8], is_sparse: bool, length: u32) -> Option<Self>;
+
+    /// Reads a key.
+    fn get_key(b: &[u8]) -> Self::Key;
 }
 
 fn put_run(b: &mut [u8], start: u32, blocks: u32) {
     put32(b, 0, start);
     put32(b, 4, blocks);
+}
+
+/// Start and length of a run of blocks of an AG with so many.
+fn run(b: &[u8], length: u32) -> Option<(u32, u32)> {
+    let (start, blocks) = (u32_at(b, 0), u32_at(b, 4));
+    let end = start.checked_add(blocks)?;
+    (blocks > 0 && end <= length).then_some((start, blocks))
 }
 
 impl Stored for ByStart {
@@ -56,6 +70,15 @@ impl Stored for ByStart {
     fn put_key(b: &mut [u8], first: &Self, _: &Self) {
         put_run(b, first.start, first.blocks);
     }
+
+    fn get(b: &[u8], _: bool, length: u32) -> Option<Self> {
+        let (start, blocks) = run(b, length)?;
+        Some(ByStart { start, blocks })
+    }
+
+    fn get_key(b: &[u8]) -> u32 {
+        u32_at(b, 0)
+    }
 }
 
 impl Stored for ByLength {
@@ -69,6 +92,15 @@ impl Stored for ByLength {
 
     fn put_key(b: &mut [u8], first: &Self, _: &Self) {
         put_run(b, first.start, first.blocks);
+    }
+
+    fn get(b: &[u8], _: bool, length: u32) -> Option<Self> {
+        let (start, blocks) = run(b, length)?;
+        Some(ByLength { start, blocks })
+    }
+
+    fn get_key(b: &[u8]) -> (u32, u32) {
+        (u32_at(b, 4), u32_at(b, 0))
     }
 }
 
@@ -92,6 +124,27 @@ impl Stored for Chunk {
 
     fn put_key(b: &mut [u8], first: &Self, _: &Self) {
         put32(b, 0, first.first);
+    }
+
+    fn get(b: &[u8], is_sparse: bool, length: u32) -> Option<Chunk> {
+        let chunk = Chunk {
+            first: u32_at(b, 0),
+            holes: if is_sparse { u16_at(b, 4) } else { 0 },
+            free: u64_at(b, 8),
+        };
+        let (count, free) = (chunk.count(), chunk.free_count());
+        let is_counted = if is_sparse {
+            [count, free] == [b[6], b[7]].map(u32::from)
+        } else {
+            free == u32_at(b, 4)
+        };
+        let is_inside = |&(start, blocks): &(u32, u32)| start + blocks <= length;
+        let is_placed = chunk.first.is_multiple_of(PER_BLOCK) && chunk.runs().iter().all(is_inside);
+        (is_counted && is_placed).then_some(chunk)
+    }
+
+    fn get_key(b: &[u8]) -> u32 {
+        u32_at(b, 0)
     }
 }
 
@@ -132,6 +185,29 @@ impl Stored for Owned {
         put64(b, 24, last.owner as u64);
         put64(b, 32, offset | flags(last));
     }
+
+    fn get(b: &[u8], _: bool, length: u32) -> Option<Owned> {
+        let (start, blocks) = run(b, length)?;
+        let place = u64_at(b, 16);
+        let kind = match place & (TREE_BLOCK | UNWRITTEN) {
+            0 => Kind::Written,
+            UNWRITTEN => Kind::Unwritten,
+            TREE_BLOCK => Kind::Tree,
+            _ => return None,
+        };
+        let offset = u32::try_from(place & !(TREE_BLOCK | UNWRITTEN)).ok()?;
+        Some(Owned {
+            start,
+            blocks,
+            owner: u64_at(b, 8) as i64,
+            offset,
+            kind,
+        })
+    }
+
+    fn get_key(b: &[u8]) -> u32 {
+        u32_at(b, 0)
+    }
 }
 
 /// An extent that has a place: unwritten or not, in the file, on disk, length, in bits of their own.
@@ -167,6 +243,97 @@ pub(super) fn put_root(b: &mut [u8], tree: &Tree<Mapped>) {
             put_places(&mut b[ROOT_HEADER..], &held.children);
         }
     });
+}
+
+/// Reads a list of extents. Whether they overlap, and where they lie, is not looked at.
+pub(super) fn extents(b: &[u8]) -> Option<Vec<Extent>> {
+    let extent = |b: &[u8]| {
+        let (high, low) = (u64_at(b, 0), u64_at(b, 8));
+        let logical = u32::try_from(high << 1 >> 10).ok()?;
+        let start = (high & 0x1ff) << 43 | low >> 21;
+        let blocks = low as u32 & MOST_BLOCKS;
+        Some(Extent::real(logical, start, blocks, high >> 63 == 0))
+    };
+    b.chunks_exact(EXTENT).map(extent).collect()
+}
+
+/// Reads so many entries of a node of a tree of extents.
+pub(super) fn places(b: &[u8], entries: usize) -> Option<Vec<(u32, u64)>> {
+    let places = b.len() / 16 * 8;
+    let place = |at: usize| {
+        Some((
+            u32::try_from(u64_at(b, at * 8)).ok()?,
+            u64_at(b, places + at * 8),
+        ))
+    };
+    (0..entries).map(place).collect()
+}
+
+/// How many entries a block of a tree has, if it is so many levels above the leaves, and has no more than fit.
+fn entries<R: Record>(b: &[u8], level: usize) -> Option<usize> {
+    let entries = usize::from(u16_at(b, 6));
+    let most = if level == 0 {
+        R::LEAF.most
+    } else {
+        R::NODE.most
+    };
+    (usize::from(u16_at(b, 4)) == level && entries <= most).then_some(entries)
+}
+
+/// Reads a block of the tree of an AG of so many blocks.
+pub(super) fn load<R: Stored>(
+    b: &[u8],
+    block: u32,
+    level: usize,
+    (is_sparse, length): (bool, u32),
+) -> Option<Loaded<R>> {
+    let entries = entries::<R>(b, level)?;
+    let beside = |at| Some(u32_at(b, at)).filter(|beside| *beside != u32::MAX);
+    let body = &b[SHORT_HEADER..];
+    let (mut records, mut places) = (Vec::new(), Vec::new());
+    if level == 0 {
+        let all = body.chunks_exact(R::RECORD).take(entries);
+        records = all
+            .map(|b| R::get(b, is_sparse, length))
+            .collect::<Option<_>>()?;
+    } else {
+        let place = |at: usize| u32_at(body, R::NODE.most * R::KEY + at * 4);
+        places = (0..entries)
+            .map(|at| (R::get_key(&body[at * R::KEY..]), place(at)))
+            .collect();
+    }
+    Some(Loaded {
+        block,
+        left: beside(8),
+        right: beside(12),
+        records,
+        places,
+    })
+}
+
+/// Reads a block of a tree of extents, and the extents in it.
+pub(super) fn load_extents(
+    b: &[u8],
+    block: u64,
+    level: usize,
+) -> Option<(Loaded<Mapped>, Vec<Extent>)> {
+    let entries = entries::<Mapped>(b, level)?;
+    let beside = |at| Some(u64_at(b, at)).filter(|beside| *beside != u64::MAX);
+    let body = &b[LONG_HEADER..];
+    let (mut found, mut of_node) = (Vec::new(), Vec::new());
+    if level == 0 {
+        found = extents(&body[..entries * EXTENT])?;
+    } else {
+        of_node = places(body, entries)?;
+    }
+    let loaded = Loaded {
+        block,
+        left: beside(8),
+        right: beside(16),
+        records: found.iter().map(|extent| Mapped(extent.logical)).collect(),
+        places: of_node,
+    };
+    Some((loaded, found))
 }
 
 impl Writer<'_> {

@@ -1,0 +1,687 @@
+//! A file system as it is found in an image: the state of a driver that has just mounted it.
+//!
+//! An image may be hostile. No number in it is believed: places are compared with the size of the file system, a block
+//! of a tree is read once only, and in the end the file system check of the model goes over all of it. What the model
+//! has no place for is refused, and so is damage.
+
+use super::directories;
+use super::fields::{is_sound, put, u16_at, u32_at, u64_at};
+use super::headers::{
+    INODES_MAGIC, INODES_SUM, LIST_BLOCKS, LIST_MAGIC, LIST_SUM, MAGIC, SECTOR, SPACE_MAGIC,
+    SPACE_SUM, SUPERBLOCK_SUM, VERSION, superblock,
+};
+use super::{BYTES, inode, trees};
+use crate::image::{DIRECTORY, FOUND, FURTHER, REGULAR, ReadAt, ReadError, SYMLINK, lies_on};
+use crate::name_table::Name;
+use crate::names::{Entry as Place, File};
+use crate::xfs::btree::{Loaded, Tree};
+use crate::xfs::chunks::{Chunk, Inodes};
+use crate::xfs::directory::Dir;
+use crate::xfs::entries::Entries;
+use crate::xfs::geometry::{BLOCK, Geometry, PER_BLOCK};
+use crate::xfs::inode::{Extent, Extents, Kind, Mapped};
+use crate::xfs::owners::Owned;
+use crate::xfs::params::{Features, Params, Regime};
+use crate::xfs::space::{Ag, ByLength, ByStart, Reserve};
+use crate::xfs::{MOST_FILE_BLOCKS, Xfs};
+use fsage_core::names::check_name;
+use fsage_core::operations::ROOT;
+use fsage_core::{DirId, FileId, FileSystem as _};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::io;
+use trees::Stored;
+
+const TOOL: &str = "xfs_repair -n";
+
+pub(super) type Result<T> = std::result::Result<T, ReadError>;
+
+pub(super) fn foreign<T>(what: impl Into<String>) -> Result<T> {
+    let (of, what) = ("xfs", what.into());
+    Err(ReadError::Foreign { of, what })
+}
+
+/// What does not fit together.
+pub(super) fn damage(what: impl Into<String>) -> ReadError {
+    let (what, tool) = (what.into(), TOOL);
+    ReadError::Damaged { what, tool }
+}
+
+fn damaged<T>(what: impl Into<String>) -> Result<T> {
+    Err(damage(what))
+}
+
+/// A name that was found: where it stands, and what it leads to.
+pub(super) struct FoundName {
+    pub address: u32,
+    pub bytes: Vec<u8>,
+    pub ino: u64,
+}
+
+/// A directory that was found.
+pub(super) struct FoundDir {
+    pub entries: Entries,
+    pub parent: u64,
+    pub names: Vec<FoundName>,
+}
+
+/// An inode that is being read.
+pub(super) struct Raw<'a> {
+    pub ino: u64,
+    pub bytes: &'a [u8],
+    pub size: u64,
+    pub extents: Extents,
+}
+
+/// An image that is being read.
+pub(super) struct Reader<'a> {
+    from: &'a dyn ReadAt,
+    pub g: Geometry,
+    uuid: [u8; 16],
+    /// Blocks of trees that were read.
+    seen: FxHashSet<u64>,
+}
+
+/// That the superblock of an image is one that [`Xfs::read_image`] takes.
+///
+/// # Errors
+/// It is not.
+pub fn can_be_read(from: &dyn ReadAt) -> std::result::Result<(), ReadError> {
+    found_in(from).map(drop)
+}
+
+/// Sizes and features of an image, with its UUID.
+fn found_in(from: &dyn ReadAt) -> Result<(Params, Geometry, [u8; 16])> {
+    let mut b = [0; SECTOR];
+    match from.read_at(0, &mut b) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            return Err(ReadError::NoSuch("xfs"));
+        }
+        read => read?,
+    }
+    if b[..4] != *MAGIC {
+        return Err(ReadError::NoSuch("xfs"));
+    }
+    if u16_at(&b, 100) & 0xf != 5 {
+        return foreign(format!("version {}", u16_at(&b, 100) & 0xf));
+    }
+    if !is_sound(&b, SUPERBLOCK_SUM) {
+        return damaged("the superblock has a wrong checksum");
+    }
+    let masks = (u32_at(&b, 212), u32_at(&b, 216));
+    let features = [Features::Default, Features::Plain, Features::Rmapbt];
+    let Some(features) = features
+        .into_iter()
+        .find(|features| features.masks() == masks)
+    else {
+        return foreign(format!(
+            "a set of features other than default, plain and rmapbt (ro_compat {:#x}, incompat {:#x})",
+            masks.0, masks.1
+        ));
+    };
+    let (blocks, ags) = (u64_at(&b, 8), u32_at(&b, 88));
+    let params = |ag_count| Params {
+        size_bytes: blocks.saturating_mul(BLOCK),
+        ag_count,
+        log_bytes: Some(u64::from(u32_at(&b, 96)) * BLOCK),
+        features,
+        regime: Regime::usual(features),
+        from: None,
+    };
+    // Fields that decide nothing: label, counters, identity, the end of the log, whether there are attributes.
+    let mut expected = b;
+    for [from, to] in [[32, 48], [108, 120], [128, 160], [224, 228], [240, 248]] {
+        expected[from..to].fill(0);
+    }
+    put(
+        &mut expected,
+        100,
+        (u16_at(&b, 100) | VERSION & !u16_at(&b, 100) & 0x10).to_be_bytes(),
+    );
+    for params in [None, Some(ags.into())].map(params) {
+        let Ok(g) = Geometry::mkfs(&params) else {
+            continue;
+        };
+        if superblock(&g) == expected {
+            lies_on(from, blocks * BLOCK, TOOL)?;
+            let uuid = b[32..].first_chunk().copied().unwrap_or_default();
+            return Ok((params, g, uuid));
+        }
+    }
+    foreign(
+        "a geometry, stripes, quotas or a realtime section that `mkfs.xfs` does not make without being told",
+    )
+}
+
+impl Xfs {
+    /// Reads an image that was unmounted. Sizes and features are those of the image; nothing as `regime` is the usual
+    /// one. Files and directories have ids of their own, from 2^60 on.
+    ///
+    /// # Errors
+    /// It cannot be read, is none of XFS, was not unmounted, is damaged, or has what the model does not have.
+    pub fn read_image(
+        regime: Option<Regime>,
+        from: &dyn ReadAt,
+    ) -> std::result::Result<Xfs, ReadError> {
+        let (params, g, uuid) = found_in(from)?;
+        let mut reader = Reader {
+            from,
+            g,
+            uuid,
+            seen: FxHashSet::default(),
+        };
+        reader.log_is_clean()?;
+        let regime = regime.unwrap_or(params.regime);
+        let fresh = Xfs::new(Params { regime, ..params });
+        let mut fs = fresh.or_else(|error| foreign(error.to_string()))?;
+        fs.inodes.clear();
+        fs.dirs.clear();
+        for ag in 0..g.ag_count {
+            let (space, inodes) = reader.ag(ag)?;
+            (fs.space.ags[ag as usize], fs.chunks[ag as usize]) = (space, inodes);
+        }
+        let mut dirs = Vec::new();
+        for ag in 0..g.ag_count {
+            let chunks: Vec<Chunk> = fs.chunks[ag as usize].chunks.iter().copied().collect();
+            for chunk in chunks {
+                reader.chunk(ag, &chunk, &mut fs, &mut dirs)?;
+            }
+        }
+        fs.lead_names(dirs)?;
+        fs.mount();
+        match fs.check() {
+            Ok(()) => Ok(fs),
+            Err(inconsistency) => damaged(inconsistency.to_string()),
+        }
+    }
+
+    /// Lets every name lead to a file or directory.
+    fn lead_names(&mut self, found: Vec<(u32, FoundDir)>) -> Result<()> {
+        let slots: FxHashMap<u64, u32> = (0..)
+            .zip(&self.inodes)
+            .map(|(slot, inode)| (inode.ino, slot))
+            .collect();
+        let mut found: Vec<(u64, u32, FoundDir)> = { found.into_iter() }
+            .map(|(slot, dir)| (self.inodes[slot as usize].ino, slot, dir))
+            .collect();
+        let root = self.geometry.root_ino();
+        found.sort_by_key(|(ino, ..)| (*ino != root, *ino));
+        if found.first().is_none_or(|(ino, ..)| *ino != root) {
+            return damaged("its root is no directory");
+        }
+        let dir_of: FxHashMap<u32, u32> = (0..)
+            .zip(&found)
+            .map(|(at, (_, slot, _))| (*slot, at))
+            .collect();
+        let mut all = Vec::new();
+        for (at, (ino, slot, dir)) in (0..).zip(found) {
+            self.dirs.push(Dir {
+                id: if at == ROOT { 0 } else { FOUND | ino },
+                name: Name::directory(0),
+                inode: slot,
+                parent: ROOT,
+                address: 0,
+                entries: dir.entries,
+                alive: true,
+            });
+            let parent = slots.get(&dir.parent);
+            let Some(&parent) = parent.and_then(|slot| dir_of.get(slot)) else {
+                return damaged(format!(
+                    "directory {ino} lies in inode {}, which is none",
+                    dir.parent
+                ));
+            };
+            all.push((parent, dir.names));
+        }
+        let mut is_named = vec![false; self.dirs.len()];
+        let mut further = FURTHER;
+        let parents: Vec<u32> = all.iter().map(|(parent, _)| *parent).collect();
+        for (dir, (_, names)) in (0_u32..).zip(all) {
+            for FoundName {
+                address,
+                bytes,
+                ino,
+            } in names
+            {
+                let Some(&slot) = slots.get(&ino) else {
+                    return damaged(format!("a name leads to inode {ino}, which is not in use"));
+                };
+                if check_name(&bytes).is_err() {
+                    return damaged(format!("inode {ino} has a name that none has"));
+                }
+                let name = self.name_table.give(bytes.into());
+                self.taken.add(&self.name_table, dir, name);
+                if let Some(&child) = dir_of.get(&slot) {
+                    let is_second = std::mem::replace(&mut is_named[child as usize], true);
+                    if is_second || child == ROOT || parents[child as usize] != dir {
+                        return damaged(format!(
+                            "directory {ino} has a name that it should not have"
+                        ));
+                    }
+                    let found = &mut self.dirs[child as usize];
+                    (found.name, found.parent, found.address) = (name, dir, address);
+                    let id = DirId(found.id);
+                    self.dir_ids.insert(id, child);
+                    continue;
+                }
+                let inode = &self.inodes[slot as usize];
+                if inode.file == u32::MAX {
+                    let id = FOUND | ino;
+                    let entry = Place::new(address, inode.kind == Kind::Symlink);
+                    let file = self.names.insert(File {
+                        id,
+                        inode: slot,
+                        dir,
+                        entry,
+                    });
+                    self.inodes[slot as usize].file = file;
+                    self.name_table.call(id, name);
+                } else {
+                    let (id, file) = (FileId(further), inode.file);
+                    further += 1;
+                    self.names.link(id, file, dir, address);
+                    self.name_table.call(id.0, name);
+                }
+            }
+        }
+        // From every directory the way leads up to the root.
+        let mut reaches = vec![false; self.dirs.len()];
+        reaches[ROOT as usize] = true;
+        for dir in 0..self.dirs.len() {
+            let (mut at, mut way) = (dir, Vec::new());
+            while !reaches[at] && way.len() <= self.dirs.len() {
+                way.push(at);
+                at = self.dirs[at].parent as usize;
+            }
+            if !reaches[at] || !is_named[dir] && dir != ROOT as usize {
+                return damaged("a directory is not below the root");
+            }
+            way.into_iter().for_each(|at| reaches[at] = true);
+        }
+        Ok(())
+    }
+}
+
+impl Reader<'_> {
+    fn read(&self, ag: u32, block: u32, to: &mut [u8]) -> Result<()> {
+        let at = self.g.absolute(self.g.fsb(ag, block)) * BLOCK;
+        Ok(self.from.read_at(at, to)?)
+    }
+
+    /// A block by AG and block in AG bits, if there is such a block.
+    pub fn block(&self, block: u64) -> Result<[u8; BYTES]> {
+        self.lies_inside(block, 1)?;
+        let mut b = [0; BYTES];
+        self.read(self.g.ag_of(block), self.g.block_of(block), &mut b)?;
+        Ok(b)
+    }
+
+    fn lies_inside(&self, start: u64, blocks: u32) -> Result<()> {
+        let g = &self.g;
+        let ag = start >> g.ag_log;
+        let is_inside = ag < g.ag_count.into()
+            && u64::from(g.block_of(start)) + u64::from(blocks) <= g.ag_length(ag as u32).into();
+        if is_inside {
+            Ok(())
+        } else {
+            damaged(format!("block {start} and {blocks} more lie outside"))
+        }
+    }
+
+    /// Whether a structure has its checksum, its identity, and the block where it lies.
+    pub fn is_own(&self, b: &[u8], sum: usize, uuid: usize) -> bool {
+        is_sound(b, sum) && b[uuid..uuid + 16] == self.uuid
+    }
+
+    /// Headers and trees of an AG.
+    fn ag(&mut self, ag: u32) -> Result<(Ag, Inodes)> {
+        let mut b = [0; 4 * SECTOR];
+        self.read(ag, 0, &mut b)?;
+        let [_, space, inodes, list] = [0, 1, 2, 3].map(|at| &b[at * SECTOR..(at + 1) * SECTOR]);
+        let wrong = |what: &str| damaged(format!("AG {ag}: {what}"));
+        let length = self.g.ag_length(ag);
+        let is_header = |b: &[u8], magic: &[u8; 4]| {
+            let fields = [4, 8, 12].map(|at| u32_at(b, at));
+            b[..4] == *magic && fields == [1, ag, length]
+        };
+        if !is_header(space, SPACE_MAGIC) || !self.is_own(space, SPACE_SUM, 64) {
+            return wrong("its header of free space");
+        }
+        if !is_header(inodes, INODES_MAGIC) || !self.is_own(inodes, INODES_SUM, 296) {
+            return wrong("its header of inodes");
+        }
+        if list[..4] != *LIST_MAGIC || u32_at(list, 4) != ag || !self.is_own(list, LIST_SUM, 8) {
+            return wrong("its free list");
+        }
+        if inodes[40..296].iter().any(|byte| *byte != 0xff) {
+            return wrong("inodes without a name are open");
+        }
+        let features = self.g.features;
+        let by_start: Tree<ByStart> =
+            self.tree(ag, ByStart::MAGIC, (u32_at(space, 16), u32_at(space, 28)))?;
+        let by_length: Tree<ByLength> =
+            self.tree(ag, ByLength::MAGIC, (u32_at(space, 20), u32_at(space, 32)))?;
+        let owners = match features.has_owners() {
+            true => Some(self.tree(ag, Owned::MAGIC, (u32_at(space, 24), u32_at(space, 36)))?),
+            false => None,
+        };
+        if let Some(references) = self.g.references() {
+            let is_empty =
+                (u32_at(space, 84), u32_at(space, 88), u32_at(space, 92)) == (1, references, 1);
+            let b = self.block(self.g.fsb(ag, references))?;
+            if !is_empty || u16_at(&b, 6) != 0 {
+                return foreign("shared extents");
+            }
+        }
+        let (first, count) = (u32_at(space, 40) as usize, u32_at(space, 48) as usize);
+        let places = (SECTOR - LIST_BLOCKS) / 4;
+        if first >= places || count > places {
+            return wrong("its free list is longer than it can be");
+        }
+        let blocks = (first..first + count).map(|at| u32_at(list, LIST_BLOCKS + at % places * 4));
+        let blocks: Vec<u32> = blocks.collect();
+        if blocks.iter().any(|block| *block >= length) {
+            return wrong("its free list leads outside");
+        }
+        let free = by_start
+            .iter()
+            .map(|run| u64::from(run.blocks))
+            .sum::<u64>();
+        if free != u64::from(u32_at(space, 52)) {
+            return wrong("its count of free blocks");
+        }
+        let chunks: Tree<Chunk> =
+            self.tree(ag, Chunk::MAGIC, (u32_at(inodes, 20), u32_at(inodes, 24)))?;
+        let with_free = match features.is_plain() {
+            true => None,
+            false => Some(self.tree(
+                ag,
+                trees::FREE_INODES,
+                (u32_at(inodes, 328), u32_at(inodes, 332)),
+            )?),
+        };
+        let newest = Some(u32_at(inodes, 32)).filter(|newest| *newest != u32::MAX);
+        if newest.is_some_and(|newest| newest / PER_BLOCK >= length) {
+            return wrong("its newest chunk of inodes lies outside");
+        }
+        let found = Inodes::found(chunks, with_free, newest);
+        if (found.count, found.free) != (u32_at(inodes, 16), u32_at(inodes, 28)) {
+            return wrong("its count of inodes");
+        }
+        let space = Ag {
+            by_start,
+            by_length,
+            owners,
+            list: blocks.into(),
+            free: free as u32,
+            for_trees: Reserve::default(),
+            for_owners: Reserve::default(),
+        };
+        Ok((space, found))
+    }
+
+    /// The tree of an AG, from the block of its root, with so many levels.
+    fn tree<R: Stored>(
+        &mut self,
+        ag: u32,
+        magic: &[u8; 4],
+        (root, levels): (u32, u32),
+    ) -> Result<Tree<R>> {
+        let is_sparse = !self.g.features.is_plain();
+        let length = self.g.ag_length(ag);
+        let wrong = |block: u32, what: &str| damage(format!("block {block} of AG {ag}: {what}"));
+        let mut load = |block: u32, level: usize| -> Result<Loaded<R>> {
+            let fsb = self.g.fsb(ag, block);
+            if block >= length || !self.seen.insert(fsb) {
+                return Err(wrong(block, "a tree leads there that should not"));
+            }
+            let b = self.block(fsb)?;
+            if b[..4] != *magic || !self.is_own(&b, trees::SHORT_SUM, 32) || u32_at(&b, 48) != ag {
+                return Err(wrong(block, "it is no block of a tree"));
+            }
+            let (loaded, entries) = (
+                trees::load::<R>(&b, block, level, (is_sparse, length)),
+                u16_at(&b, 6),
+            );
+            match loaded {
+                Some(loaded) => Ok(loaded),
+                None => Err(wrong(block, &format!("{entries} entries that cannot be"))),
+            }
+        };
+        let levels = levels as usize;
+        let read = match levels.checked_sub(1) {
+            Some(top) if levels <= 9 => Tree::read(load(root, top)?, levels, None, &mut load)?,
+            _ => None,
+        };
+        read.ok_or_else(|| wrong(root, "the tree below it is uneven"))
+    }
+
+    /// The inodes in use of a chunk.
+    fn chunk(
+        &mut self,
+        ag: u32,
+        chunk: &Chunk,
+        fs: &mut Xfs,
+        dirs: &mut Vec<(u32, FoundDir)>,
+    ) -> Result<()> {
+        let g = self.g;
+        let used = !chunk.free;
+        if used & chunk.missing() != 0 {
+            return damaged(format!("AG {ag}: inodes that are missing are in use"));
+        }
+        for (start, blocks) in chunk.runs() {
+            let mut bytes = vec![0; blocks as usize * BYTES];
+            self.read(ag, start, &mut bytes)?;
+            let numbers = start * PER_BLOCK..(start + blocks) * PER_BLOCK;
+            for (number, b) in numbers.zip(bytes.chunks_exact(inode::BYTES)) {
+                if used >> (number - chunk.first) & 1 == 1 {
+                    self.inode(g.ino(ag, number), b, fs, dirs)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn inode(
+        &mut self,
+        ino: u64,
+        b: &[u8],
+        fs: &mut Xfs,
+        dirs: &mut Vec<(u32, FoundDir)>,
+    ) -> Result<()> {
+        let wrong = |what: &str| damaged(format!("inode {ino}: {what}"));
+        let strange = |what: &str| foreign(format!("inode {ino}, with {what}"));
+        if b[..2] != *inode::MAGIC
+            || b[4] != inode::VERSION
+            || !self.is_own(b, inode::SUM, 160)
+            || u64_at(b, 152) != ino
+        {
+            return wrong("it is none");
+        }
+        let (mode, size) = (u16_at(b, 2), u64_at(b, 56));
+        let root = self.g.root_ino();
+        if ino == root + 1 || ino == root + 2 {
+            let is_empty = size == 0 && u64_at(b, 64) == 0;
+            return if is_empty {
+                Ok(())
+            } else {
+                strange("a realtime section")
+            };
+        }
+        let kind = match mode & 0o17_0000 {
+            DIRECTORY => Kind::Directory,
+            REGULAR => Kind::File,
+            SYMLINK => Kind::Symlink,
+            _ => return strange("a type of its own"),
+        };
+        if size > MOST_FILE_BLOCKS * BLOCK {
+            return strange(&format!("{size} bytes"));
+        }
+        const HARMLESS: u16 = inode::PREALLOCATED | 0x8 | 0x10 | 0x20 | 0x40 | 0x80 | 0x2000;
+        if u16_at(b, 90) & !HARMLESS != 0 || u64_at(b, 120) & !inode::LONG_TIMES != 0 {
+            return strange("flags that decide where its data goes");
+        }
+        if b[83] != inode::EXTENTS || u16_at(b, 80) != 0 {
+            return strange("attributes");
+        }
+        let room = match b[82] {
+            0 => directories::ROOT_ROOM,
+            eighths => usize::from(eighths) * 8,
+        };
+        let usual = if ino == root {
+            directories::ROOT_ROOM
+        } else {
+            directories::ROOM
+        };
+        if room != usual && kind != Kind::Symlink {
+            return strange(&format!("{room} bytes for its extents"));
+        }
+        let Some(data) = b[inode::CORE..].get(..room) else {
+            return wrong("its attributes begin outside");
+        };
+        let count = u32_at(b, 76) as usize;
+        let (mut extents, mut tree) = (Vec::new(), None);
+        match b[5] {
+            inode::LOCAL if count == 0 && kind != Kind::File => {}
+            inode::EXTENTS if count <= room / trees::EXTENT => {
+                let Some(found) = trees::extents(&data[..count * trees::EXTENT]) else {
+                    return wrong("an extent that cannot be");
+                };
+                extents = found;
+            }
+            inode::TREE => {
+                let (found, of_tree) = self.extent_tree(ino, data)?;
+                (extents, tree) = (found, Some(Box::new(of_tree)));
+            }
+            _ => return wrong("its data lies nowhere"),
+        }
+        let mut end = 0;
+        for extent in &extents {
+            if extent.blocks == 0
+                || extent.logical < end
+                || extent.logical.checked_add(extent.blocks).is_none()
+            {
+                return wrong("its extents overlap");
+            }
+            end = extent.end();
+            self.lies_inside(extent.start(), extent.blocks)?;
+        }
+        let of_tree = tree.as_ref().map_or(0, |tree| tree.blocks());
+        let blocks: u64 = extents.iter().map(|extent| u64::from(extent.blocks)).sum();
+        if extents.len() != count || blocks + u64::from(of_tree) != u64_at(b, 64) {
+            return wrong("its counts of extents and blocks");
+        }
+        let slot = fs.keep_inode(ino, kind);
+        let found = &mut fs.inodes[slot as usize];
+        (found.size, found.disk_size) = (size, size);
+        found.extents = Extents::of(extents);
+        found.tree = tree;
+        found.flags.is_preallocated = u16_at(b, 90) & inode::PREALLOCATED != 0;
+        if kind == Kind::Directory {
+            let raw = Raw {
+                ino,
+                bytes: data,
+                size,
+                extents: found.extents.clone(),
+            };
+            let is_local = b[5] == inode::LOCAL;
+            let dir = if is_local {
+                self.short_directory(&raw)?
+            } else {
+                self.directory(&raw)?
+            };
+            fs.inodes[slot as usize].size = dir.entries.size_bytes();
+            dirs.push((slot, dir));
+        }
+        Ok(())
+    }
+
+    /// The tree of extents of an inode, and the extents in its leaves.
+    fn extent_tree(&mut self, ino: u64, data: &[u8]) -> Result<(Vec<Extent>, Tree<Mapped>)> {
+        let wrong = |what: &str| damage(format!("inode {ino}: {what}"));
+        let levels = usize::from(u16_at(data, 0)) + 1;
+        let most = (data.len() - trees::ROOT_HEADER) / 16;
+        let entries = usize::from(u16_at(data, 2));
+        if entries == 0 || entries > most || !(2..=9).contains(&levels) {
+            return Err(wrong("the root of its tree"));
+        }
+        let places = trees::places(&data[trees::ROOT_HEADER..], entries);
+        let Some(places) = places else {
+            return Err(wrong("the root of its tree"));
+        };
+        let root = Loaded {
+            block: 0,
+            left: None,
+            right: None,
+            records: Vec::new(),
+            places,
+        };
+        let mut extents = Vec::new();
+        let mut load = |block: u64, level: usize| -> Result<Loaded<Mapped>> {
+            let b = self.block(block)?;
+            let is_tree = b[..4] == *trees::EXTENTS
+                && self.is_own(&b, trees::LONG_SUM, 40)
+                && u64_at(&b, 56) == ino;
+            if !is_tree || !self.seen.insert(block) {
+                return Err(wrong("a block of its tree"));
+            }
+            match trees::load_extents(&b, block, level) {
+                Some((loaded, found)) => {
+                    extents.extend(found);
+                    Ok(loaded)
+                }
+                None => Err(wrong("a block of its tree")),
+            }
+        };
+        match Tree::read(root, levels, Some(most), &mut load)? {
+            Some(tree) if tree.finding().is_none() => Ok((extents, tree)),
+            _ => Err(wrong("its tree is uneven")),
+        }
+    }
+
+    /// That the log holds nothing to be replayed: the last thing in it says that the file system was unmounted.
+    ///
+    /// The log is written round and round, and each of its sectors begins with the number of the round. Source:
+    /// `xfs_log_recover.c`.
+    fn log_is_clean(&self) -> Result<()> {
+        /// Most sectors from one header to the next: 256 KB and headers for them.
+        const MOST: u64 = 520;
+        const UNMOUNT: u8 = 0x20;
+        let g = &self.g;
+        let start = g.absolute(g.fsb(g.log_ag, g.log_start)) * BLOCK;
+        let sectors = u64::from(g.log_blocks) * (BLOCK / SECTOR as u64);
+        let sector = |at: u64| -> Result<[u8; SECTOR]> {
+            let mut b = [0; SECTOR];
+            self.from
+                .read_at(start + at % sectors * SECTOR as u64, &mut b)?;
+            Ok(b)
+        };
+        let is_header = |b: &[u8]| u32_at(b, 0) == super::headers::LOG_RECORD;
+        let round = |b: &[u8]| u32_at(b, if is_header(b) { 4 } else { 0 });
+        let first = round(&sector(0)?);
+        // What is written next lies where the round ends.
+        let (mut same, mut head) = (0, sectors);
+        while head - same > 1 {
+            let middle = same + (head - same) / 2;
+            if round(&sector(middle)?) == first {
+                same = middle
+            } else {
+                head = middle
+            }
+        }
+        for back in 1..=MOST.min(sectors) {
+            let at = head + sectors - back;
+            let b = sector(at)?;
+            if is_header(&b) {
+                let is_last = back == 2 && u32_at(&b, 40) == 1 && u32_at(&b, 12) == SECTOR as u32;
+                if is_last && sector(at + 1)?[9] & UNMOUNT != 0 {
+                    return Ok(());
+                }
+                break;
+            }
+        }
+        Err(ReadError::Unclean {
+            what: "log",
+            tool: "xfs_repair",
+        })
+    }
+}
