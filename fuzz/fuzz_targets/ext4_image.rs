@@ -5,61 +5,13 @@
 
 #![no_main]
 
-use fsage_core::{DirId, FileId, FileKind, FileSystem, Op};
-use fsage_models::ext4::image::{Attributes, Facts, Options, ReadAt, WriteAt};
+use fsage_core::FileSystem;
 use fsage_models::ext4::{Ext4, Params};
 use libfuzzer_sys::fuzz_target;
-use std::collections::BTreeMap;
-use std::io;
+use pages::{Pages, SIZE, pages_of, populate};
 use std::sync::LazyLock;
 
-const PAGE: u64 = 1024;
-const SIZE: u64 = 16 << 20;
-
-/// The pages of an image that were written.
-#[derive(Clone, Default)]
-struct Pages(BTreeMap<u64, Vec<u8>>);
-
-impl WriteAt for Pages {
-    fn write_at(&mut self, offset_bytes: u64, bytes: &[u8]) -> io::Result<()> {
-        for (at, page) in (offset_bytes / PAGE..).zip(bytes.chunks(PAGE as usize)) {
-            let all = self.0.entry(at).or_insert_with(|| vec![0; PAGE as usize]);
-            all[..page.len()].copy_from_slice(page);
-        }
-        Ok(())
-    }
-
-    fn zero(&mut self, _: u64, _: u64) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl ReadAt for Pages {
-    fn read_at(&self, offset_bytes: u64, to: &mut [u8]) -> io::Result<()> {
-        if offset_bytes.saturating_add(to.len() as u64) > SIZE {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        for (at, to) in (offset_bytes / PAGE..).zip(to.chunks_mut(PAGE as usize)) {
-            match self.0.get(&at) {
-                Some(page) => to.copy_from_slice(&page[..to.len()]),
-                None => to.fill(0),
-            }
-        }
-        Ok(())
-    }
-}
-
-struct NoFacts;
-
-impl Facts for NoFacts {
-    fn attributes(&self, _: u64, _: FileKind) -> Attributes {
-        Attributes::default()
-    }
-
-    fn target(&self, _: FileId, bytes: u64) -> Vec<u8> {
-        vec![b'x'; bytes as usize]
-    }
-}
+mod pages;
 
 static IMAGES: LazyLock<[(Params, Pages); 2]> = LazyLock::new(|| [1, 16].map(populated));
 
@@ -71,50 +23,15 @@ fn populated(flex_groups: u32) -> (Params, Pages) {
         ..Params::default()
     };
     let mut fs = Ext4::new(params.clone()).expect("the sizes work");
-    for (dir, parent) in [(1, None), (2, Some(1)), (3, Some(2))] {
-        let (dir, parent) = (DirId(dir), parent.map(DirId));
-        fs.apply(&Op::Mkdir { dir, parent }).expect("it fits");
-    }
-    for n in 0..200 {
-        let (file, dir, bytes) = (FileId(100 + n), DirId(n % 2 + 1), n * 377);
-        fs.apply(&Op::Create { file, dir, bytes }).expect("it fits");
-    }
-    for n in (0..200).step_by(3) {
-        fs.apply(&Op::Append {
-            file: FileId(100 + n),
-            bytes: 5000,
-        })
-        .expect("it fits");
-    }
+    populate(&mut fs);
     (params, pages_of(&mut fs))
-}
-
-fn pages_of(fs: &mut Ext4) -> Pages {
-    let options = Options {
-        uuid: [7; 16],
-        made_s: 0,
-        written_s: 0,
-        facts: &NoFacts,
-    };
-    let mut pages = Pages::default();
-    fs.write_image(&options, &mut pages)
-        .expect("memory takes it");
-    pages
 }
 
 fuzz_target!(|input: &[u8]| {
     let (choice, records) = input.split_first().unwrap_or((&0, &[]));
     let (params, image) = &IMAGES[usize::from(*choice) % 2];
     let mut image = image.clone();
-    let pages: Vec<u64> = image.0.keys().copied().collect();
-    for record in records.chunks_exact(8) {
-        let (place, value) = record.split_at(4);
-        let place = u32::from_le_bytes([place[0], place[1], place[2], place[3]]) as usize;
-        if let Some(bytes) = image.0.get_mut(&pages[place / 1024 % pages.len()]) {
-            let at = place % 1021;
-            bytes[at..at + 4].copy_from_slice(value);
-        }
-    }
+    image.damage(records);
     match Ext4::read_image(params, &image) {
         Ok(mut fs) => {
             assert_eq!(fs.check(), Ok(()));

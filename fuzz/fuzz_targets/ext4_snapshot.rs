@@ -8,8 +8,8 @@
 use fsage_collect::Memory;
 use fsage_collect::image::{ImageOptions, read_image};
 use fsage_core::{DirId, Extent, FileId, FileKind, FileSystem, LayoutInMemory, Op};
-use fsage_models::ext4::image::{Attributes, Facts, Options, WriteAt};
 use fsage_models::ext4::{Ext4, Params};
+use fsage_models::image::{Attributes, Facts, Mountable as _, Options, WriteAt};
 use libfuzzer_sys::fuzz_target;
 use std::fs::File;
 use std::io;

@@ -17,9 +17,9 @@ use rustc_hash::FxHashMap;
 use std::io;
 
 /// Blocks of entries, alone and with their table.
-pub(super) const DATA: &[u8; 4] = b"XDD3";
-pub(super) const BLOCK: &[u8; 4] = b"XDB3";
-pub(super) const FREE: &[u8; 4] = b"XDF3";
+pub(super) const DATA: [u8; 4] = *b"XDD3";
+pub(super) const BLOCK: [u8; 4] = *b"XDB3";
+pub(super) const FREE: [u8; 4] = *b"XDF3";
 /// The only leaf, with the table of free space; one of several; what leads to these.
 pub(super) const ONLY_LEAF: u16 = 0x3df1;
 pub(super) const LEAF: u16 = 0x3dff;
@@ -63,6 +63,16 @@ fn put_leaf(b: &mut [u8], entries: &[leaf::Entry]) {
         put32(b, 0, entry.key.hash);
         put32(b, 4, if entry.is_stale() { 0 } else { entry.address });
     }
+}
+
+/// A leaf without what tells where it lies.
+fn unplaced_leaf(magic: u16, leaf: &Leaf) -> Block {
+    let mut b = [0; BYTES];
+    put16(&mut b, 8, magic);
+    put16(&mut b, 56, leaf.entries.len() as u16);
+    put16(&mut b, 58, leaf.stale as u16);
+    put_leaf(&mut b[AFTER..], &leaf.entries);
+    b
 }
 
 /// The largest free area of each block.
@@ -118,7 +128,7 @@ impl Writer<'_> {
         match &entries.form {
             Form::Short(_) | Form::Block(_) => Ok(()),
             Form::Leaf(leaf) => {
-                let mut b = self.leaf(ONLY_LEAF, leaf);
+                let mut b = unplaced_leaf(ONLY_LEAF, leaf);
                 let blocks = entries.data.len();
                 put_best(
                     &mut b[BYTES - 4 - 2 * blocks..BYTES - 4],
@@ -172,12 +182,12 @@ impl Writer<'_> {
     fn data_block(
         &self,
         dir: &Dir,
-        (magic, number): (&[u8; 4], u32),
+        (magic, number): ([u8; 4], u32),
         mut b: Block,
         to: &mut dyn WriteAt,
     ) -> io::Result<()> {
         let (ino, place) = self.place_of(dir, number)?;
-        put(&mut b, 0, *magic);
+        put(&mut b, 0, magic);
         put64(&mut b, 8, self.sector(place));
         put(&mut b, 24, self.options.uuid);
         put64(&mut b, 40, ino);
@@ -211,16 +221,6 @@ impl Writer<'_> {
         }
     }
 
-    /// A leaf without what tells where it lies.
-    fn leaf(&self, magic: u16, leaf: &Leaf) -> Block {
-        let mut b = [0; BYTES];
-        put16(&mut b, 8, magic);
-        put16(&mut b, 56, leaf.entries.len() as u16);
-        put16(&mut b, 58, leaf.stale as u16);
-        put_leaf(&mut b[AFTER..], &leaf.entries);
-        b
-    }
-
     /// Writes the leaves, and what leads to them if they are several.
     fn leaves(&self, dir: &Dir, leaves: &[Numbered], to: &mut dyn WriteAt) -> io::Result<()> {
         if leaves.len() > MOST_ENTRIES {
@@ -232,7 +232,7 @@ impl Writer<'_> {
         }
         let number = |at: Option<usize>| at.and_then(|at| Some(leaves.get(at)?.number));
         for (at, numbered) in leaves.iter().enumerate() {
-            let mut b = self.leaf(LEAF, &numbered.leaf);
+            let mut b = unplaced_leaf(LEAF, &numbered.leaf);
             put32(&mut b, 0, number(at.checked_add(1)).unwrap_or(0));
             put32(&mut b, 4, number(at.checked_sub(1)).unwrap_or(0));
             self.leaf_block(dir, numbered.number, b, to)?;
@@ -297,7 +297,7 @@ fn leaf_entries(b: &[u8], count: usize) -> Vec<(u32, u32)> {
 /// Reads what stands in a block: names, and what is free. The first block of a directory begins with `.` and `..`.
 fn read_data(b: &[u8], number: u32, parent: &mut u64) -> Option<Data> {
     let mut end = b.len();
-    let table = b.starts_with(BLOCK).then(|| {
+    let table = b.starts_with(&BLOCK).then(|| {
         let count = u32_at(b, BYTES - 8) as usize;
         let start = BYTES - usize::from(TAIL) - usize::from(ENTRY) * count.min(MOST_ENTRIES);
         end = start;
@@ -368,50 +368,50 @@ fn leaf_of(entries: &[(u32, u32)], stale: usize, lengths: &FxHashMap<u32, u8>) -
     (found == stale).then_some(Leaf { entries, stale })
 }
 
-impl Reader<'_> {
-    /// A directory that lies in its inode.
-    pub fn short_directory(&self, raw: &Raw<'_>) -> Result<FoundDir> {
-        let read = || {
-            let b = raw.bytes.get(..usize::try_from(raw.size).ok()?)?;
-            let (&[count, large], rest) = b.split_first_chunk()?;
-            let (parent, mut rest) = ino_at(rest, large > 0)?;
-            let (mut entries, mut names, mut end) = (Vec::new(), Vec::new(), FIRST);
-            for _ in 0..count {
-                let (&[length, high, low], behind) = rest.split_first_chunk()?;
-                let (name, behind) = behind.split_at_checked(length.into())?;
-                let (ino, behind) = ino_at(behind.get(1..)?, large > 0)?;
-                let start = u16::from_be_bytes([high, low]);
-                let next = start.checked_add(need(length))?;
-                if start < end || start % 8 != 0 || next > BYTES as u16 {
-                    return None;
-                }
-                let key = Key {
-                    hash: hash_of(name),
-                    length,
-                };
-                let address = address(0, start);
-                entries.push(leaf::Entry { key, address });
-                names.push(FoundName {
-                    address,
-                    bytes: name.to_vec(),
-                    ino,
-                });
-                (end, rest) = (next, behind);
+/// A directory that lies in its inode.
+pub(super) fn short_directory(raw: &Raw<'_>) -> Result<FoundDir> {
+    let read = || {
+        let b = raw.bytes.get(..usize::try_from(raw.size).ok()?)?;
+        let (&[count, large], rest) = b.split_first_chunk()?;
+        let (parent, mut rest) = ino_at(rest, large > 0)?;
+        let (mut entries, mut names, mut end) = (Vec::new(), Vec::new(), FIRST);
+        for _ in 0..count {
+            let (&[length, high, low], behind) = rest.split_first_chunk()?;
+            let (name, behind) = behind.split_at_checked(length.into())?;
+            let (ino, behind) = ino_at(behind.get(1..)?, large > 0)?;
+            let start = u16::from_be_bytes([high, low]);
+            let next = start.checked_add(need(length))?;
+            if start < end || start % 8 != 0 || next > BYTES as u16 {
+                return None;
             }
-            let entries = Entries {
-                form: Form::Short(entries),
-                data: Vec::new(),
-                count: count.into(),
+            let key = Key {
+                hash: hash_of(name),
+                length,
             };
-            rest.is_empty().then_some(FoundDir {
-                entries,
-                parent,
-                names,
-            })
+            let address = address(0, start);
+            entries.push(leaf::Entry { key, address });
+            names.push(FoundName {
+                address,
+                bytes: name.to_vec(),
+                ino,
+            });
+            (end, rest) = (next, behind);
+        }
+        let entries = Entries {
+            form: Form::Short(entries),
+            data: Vec::new(),
+            count: count.into(),
         };
-        read().ok_or_else(|| damage(format!("directory {}: what lies in its inode", raw.ino)))
-    }
+        rest.is_empty().then_some(FoundDir {
+            entries,
+            parent,
+            names,
+        })
+    };
+    read().ok_or_else(|| damage(format!("directory {}: what lies in its inode", raw.ino)))
+}
 
+impl Reader<'_> {
     /// A directory that has blocks.
     pub fn directory(&self, raw: &Raw<'_>) -> Result<FoundDir> {
         let ino = raw.ino;
@@ -427,7 +427,7 @@ impl Reader<'_> {
         let numbers = extents.flat_map(|extent| extent.logical..extent.end());
         for number in numbers.take_while(|number| *number < LEAVES) {
             let b = self.directory_block(raw, number)?;
-            let is_data = b.starts_with(DATA) || b.starts_with(BLOCK) && count == 1;
+            let is_data = b.starts_with(&DATA) || b.starts_with(&BLOCK) && count == 1;
             let is_own = is_data && self.is_own(&b, DATA_SUM, 24) && u64_at(&b, 40) == ino;
             let read = is_own.then(|| read_data(&b, number, &mut parent)).flatten();
             let (Some(read), Some(place)) = (read, data.get_mut(number as usize)) else {
@@ -517,7 +517,7 @@ impl Reader<'_> {
         for (at, data) in (0_u32..).zip(data.chunks(PER_INDEX)) {
             let number = INDEX + at;
             let b = self.directory_block(raw, number)?;
-            let is_own = b.starts_with(FREE) && self.is_own(&b, DATA_SUM, 24);
+            let is_own = b.starts_with(&FREE) && self.is_own(&b, DATA_SUM, 24);
             let used = data.iter().flatten().count();
             let counts = [at as usize * PER_INDEX, data.len(), used];
             if !is_own

@@ -11,13 +11,13 @@ use std::io;
 
 /// Bytes of a sector: each header of an AG has one.
 pub(super) const SECTOR: usize = 512;
-pub(super) const MAGIC: &[u8; 4] = b"XFSB";
+pub(super) const MAGIC: [u8; 4] = *b"XFSB";
 pub(super) const SUPERBLOCK_SUM: usize = 224;
-pub(super) const SPACE_MAGIC: &[u8; 4] = b"XAGF";
+pub(super) const SPACE_MAGIC: [u8; 4] = *b"XAGF";
 pub(super) const SPACE_SUM: usize = 216;
-pub(super) const INODES_MAGIC: &[u8; 4] = b"XAGI";
+pub(super) const INODES_MAGIC: [u8; 4] = *b"XAGI";
 pub(super) const INODES_SUM: usize = 312;
-pub(super) const LIST_MAGIC: &[u8; 4] = b"XAFL";
+pub(super) const LIST_MAGIC: [u8; 4] = *b"XAFL";
 pub(super) const LIST_SUM: usize = 32;
 /// Where the blocks of the free list begin.
 pub(super) const LIST_BLOCKS: usize = 36;
@@ -54,7 +54,7 @@ impl Features {
 /// The fields of the superblock that follow from sizes and features: all but counters, identity and checksum.
 pub(super) fn superblock(g: &Geometry) -> [u8; SECTOR] {
     let mut b = [0; SECTOR];
-    put(&mut b, 0, *MAGIC);
+    put(&mut b, 0, MAGIC);
     put32(&mut b, 4, BLOCK as u32);
     put64(&mut b, 8, g.blocks);
     put64(&mut b, 48, g.fsb(g.log_ag, g.log_start));
@@ -127,9 +127,9 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn header(&self, magic: &[u8; 4], ag: u32) -> [u8; SECTOR] {
+    fn header(&self, magic: [u8; 4], ag: u32) -> [u8; SECTOR] {
         let mut b = [0; SECTOR];
-        put(&mut b, 0, *magic);
+        put(&mut b, 0, magic);
         put32(&mut b, 4, 1);
         put32(&mut b, 8, ag);
         put32(&mut b, 12, self.fs.geometry.ag_length(ag));
@@ -190,7 +190,7 @@ impl Writer<'_> {
     /// The free list of an AG, which begins at its second place, as `mkfs.xfs` has it.
     fn list(&self, ag: u32) -> [u8; SECTOR] {
         let mut b = [0; SECTOR];
-        put(&mut b, 0, *LIST_MAGIC);
+        put(&mut b, 0, LIST_MAGIC);
         put32(&mut b, 4, ag);
         put(&mut b, 8, self.options.uuid);
         b[LIST_BLOCKS..].fill(0xff);

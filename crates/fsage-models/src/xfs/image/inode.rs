@@ -10,7 +10,7 @@ use crate::xfs::params::Features;
 pub(super) const BYTES: usize = 512;
 pub(super) const CORE: usize = 176;
 pub(super) const SUM: usize = 100;
-pub(super) const MAGIC: &[u8; 2] = b"IN";
+pub(super) const MAGIC: [u8; 2] = *b"IN";
 pub(super) const VERSION: u8 = 3;
 
 /// Where an inode has its data.
@@ -82,7 +82,7 @@ impl Writer<'_> {
     /// An inode that is free.
     pub fn free_inode(&self, ino: u64) -> RawInode {
         let mut b = [0; BYTES];
-        put(&mut b, 0, *MAGIC);
+        put(&mut b, 0, MAGIC);
         b[4] = VERSION;
         put32(&mut b, 96, u32::MAX);
         put64(&mut b, 152, ino);
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(long(i64::MAX) - long(0), i64::MAX as u64);
         let short = |ns| time(ns, Features::Plain);
         assert_eq!(short(1_000_000_005), 1 << 32 | 5);
-        assert_eq!(short(-1), 0xffff_ffff << 32 | 999_999_999);
+        assert_eq!(short(-1), (0xffff_ffff << 32) + 999_999_999);
         assert_eq!(short(i64::MAX), 0x7fff_ffff << 32);
         assert_eq!(short(i64::MIN), 0x8000_0000 << 32);
     }

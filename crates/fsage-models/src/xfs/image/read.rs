@@ -5,6 +5,7 @@
 //! has no place for is refused, and so is damage.
 
 use super::directories;
+use super::directory::short_directory;
 use super::fields::{is_sound, put, u16_at, u32_at, u64_at};
 use super::headers::{
     INODES_MAGIC, INODES_SUM, LIST_BLOCKS, LIST_MAGIC, LIST_SUM, MAGIC, SECTOR, SPACE_MAGIC,
@@ -30,6 +31,10 @@ use fsage_core::{DirId, FileId, FileSystem as _};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::io;
 use trees::Stored;
+
+/// Flags that decide nothing about places: of changes that are refused, of times, and that it is not to be dumped or
+/// defragmented.
+const HARMLESS: u16 = inode::PREALLOCATED | 0x8 | 0x10 | 0x20 | 0x40 | 0x80 | 0x2000;
 
 const TOOL: &str = "xfs_repair -n";
 
@@ -72,6 +77,9 @@ pub(super) struct Raw<'a> {
     pub extents: Extents,
 }
 
+/// Extents, with the tree that holds them if there is one.
+type Mapping = (Vec<Extent>, Option<Box<Tree<Mapped>>>);
+
 /// An image that is being read.
 pub(super) struct Reader<'a> {
     from: &'a dyn ReadAt,
@@ -98,7 +106,7 @@ fn found_in(from: &dyn ReadAt) -> Result<(Params, Geometry, [u8; 16])> {
         }
         read => read?,
     }
-    if b[..4] != *MAGIC {
+    if b[..4] != MAGIC {
         return Err(ReadError::NoSuch("xfs"));
     }
     if u16_at(&b, 100) & 0xf != 5 {
@@ -283,19 +291,25 @@ impl Xfs {
                 }
             }
         }
-        // From every directory the way leads up to the root.
+        self.lead_up(&is_named)
+    }
+
+    /// That every directory has a name, and the way leads up from it to the root.
+    fn lead_up(&self, is_named: &[bool]) -> Result<()> {
         let mut reaches = vec![false; self.dirs.len()];
         reaches[ROOT as usize] = true;
-        for dir in 0..self.dirs.len() {
+        for (dir, is_named) in is_named.iter().enumerate() {
             let (mut at, mut way) = (dir, Vec::new());
             while !reaches[at] && way.len() <= self.dirs.len() {
                 way.push(at);
                 at = self.dirs[at].parent as usize;
             }
-            if !reaches[at] || !is_named[dir] && dir != ROOT as usize {
+            if !reaches[at] || !is_named && dir != ROOT as usize {
                 return damaged("a directory is not below the root");
             }
-            way.into_iter().for_each(|at| reaches[at] = true);
+            for at in way {
+                reaches[at] = true;
+            }
         }
         Ok(())
     }
@@ -339,9 +353,9 @@ impl Reader<'_> {
         let [_, space, inodes, list] = [0, 1, 2, 3].map(|at| &b[at * SECTOR..(at + 1) * SECTOR]);
         let wrong = |what: &str| damaged(format!("AG {ag}: {what}"));
         let length = self.g.ag_length(ag);
-        let is_header = |b: &[u8], magic: &[u8; 4]| {
+        let is_header = |b: &[u8], magic: [u8; 4]| {
             let fields = [4, 8, 12].map(|at| u32_at(b, at));
-            b[..4] == *magic && fields == [1, ag, length]
+            b[..4] == magic && fields == [1, ag, length]
         };
         if !is_header(space, SPACE_MAGIC) || !self.is_own(space, SPACE_SUM, 64) {
             return wrong("its header of free space");
@@ -349,7 +363,7 @@ impl Reader<'_> {
         if !is_header(inodes, INODES_MAGIC) || !self.is_own(inodes, INODES_SUM, 296) {
             return wrong("its header of inodes");
         }
-        if list[..4] != *LIST_MAGIC || u32_at(list, 4) != ag || !self.is_own(list, LIST_SUM, 8) {
+        if list[..4] != LIST_MAGIC || u32_at(list, 4) != ag || !self.is_own(list, LIST_SUM, 8) {
             return wrong("its free list");
         }
         if inodes[40..296].iter().any(|byte| *byte != 0xff) {
@@ -360,10 +374,11 @@ impl Reader<'_> {
             self.tree(ag, ByStart::MAGIC, (u32_at(space, 16), u32_at(space, 28)))?;
         let by_length: Tree<ByLength> =
             self.tree(ag, ByLength::MAGIC, (u32_at(space, 20), u32_at(space, 32)))?;
-        let owners = match features.has_owners() {
-            true => Some(self.tree(ag, Owned::MAGIC, (u32_at(space, 24), u32_at(space, 36)))?),
-            false => None,
-        };
+        let mut owners = None;
+        if features.has_owners() {
+            let root = (u32_at(space, 24), u32_at(space, 36));
+            owners = Some(self.tree(ag, Owned::MAGIC, root)?);
+        }
         if let Some(references) = self.g.references() {
             let is_empty =
                 (u32_at(space, 84), u32_at(space, 88), u32_at(space, 92)) == (1, references, 1);
@@ -391,14 +406,11 @@ impl Reader<'_> {
         }
         let chunks: Tree<Chunk> =
             self.tree(ag, Chunk::MAGIC, (u32_at(inodes, 20), u32_at(inodes, 24)))?;
-        let with_free = match features.is_plain() {
-            true => None,
-            false => Some(self.tree(
-                ag,
-                trees::FREE_INODES,
-                (u32_at(inodes, 328), u32_at(inodes, 332)),
-            )?),
-        };
+        let mut with_free = None;
+        if !features.is_plain() {
+            let root = (u32_at(inodes, 328), u32_at(inodes, 332));
+            with_free = Some(self.tree(ag, trees::FREE_INODES, root)?);
+        }
         let newest = Some(u32_at(inodes, 32)).filter(|newest| *newest != u32::MAX);
         if newest.is_some_and(|newest| newest / PER_BLOCK >= length) {
             return wrong("its newest chunk of inodes lies outside");
@@ -423,7 +435,7 @@ impl Reader<'_> {
     fn tree<R: Stored>(
         &mut self,
         ag: u32,
-        magic: &[u8; 4],
+        magic: [u8; 4],
         (root, levels): (u32, u32),
     ) -> Result<Tree<R>> {
         let is_sparse = !self.g.features.is_plain();
@@ -435,7 +447,7 @@ impl Reader<'_> {
                 return Err(wrong(block, "a tree leads there that should not"));
             }
             let b = self.block(fsb)?;
-            if b[..4] != *magic || !self.is_own(&b, trees::SHORT_SUM, 32) || u32_at(&b, 48) != ag {
+            if b[..4] != magic || !self.is_own(&b, trees::SHORT_SUM, 32) || u32_at(&b, 48) != ag {
                 return Err(wrong(block, "it is no block of a tree"));
             }
             let (loaded, entries) = (
@@ -490,7 +502,7 @@ impl Reader<'_> {
     ) -> Result<()> {
         let wrong = |what: &str| damaged(format!("inode {ino}: {what}"));
         let strange = |what: &str| foreign(format!("inode {ino}, with {what}"));
-        if b[..2] != *inode::MAGIC
+        if b[..2] != inode::MAGIC
             || b[4] != inode::VERSION
             || !self.is_own(b, inode::SUM, 160)
             || u64_at(b, 152) != ino
@@ -516,7 +528,6 @@ impl Reader<'_> {
         if size > MOST_FILE_BLOCKS * BLOCK {
             return strange(&format!("{size} bytes"));
         }
-        const HARMLESS: u16 = inode::PREALLOCATED | 0x8 | 0x10 | 0x20 | 0x40 | 0x80 | 0x2000;
         if u16_at(b, 90) & !HARMLESS != 0 || u64_at(b, 120) & !inode::LONG_TIMES != 0 {
             return strange("flags that decide where its data goes");
         }
@@ -538,11 +549,43 @@ impl Reader<'_> {
         let Some(data) = b[inode::CORE..].get(..room) else {
             return wrong("its attributes begin outside");
         };
+        let (extents, tree) = self.extents(ino, b, data)?;
+        if b[5] == inode::LOCAL && kind == Kind::File {
+            return wrong("its data lies nowhere");
+        }
+        let slot = fs.keep_inode(ino, kind);
+        let found = &mut fs.inodes[slot as usize];
+        (found.size, found.disk_size) = (size, size);
+        found.extents = Extents::of(extents);
+        found.tree = tree;
+        found.flags.is_preallocated = u16_at(b, 90) & inode::PREALLOCATED != 0;
+        if kind == Kind::Directory {
+            let raw = Raw {
+                ino,
+                bytes: data,
+                size,
+                extents: found.extents.clone(),
+            };
+            let is_local = b[5] == inode::LOCAL;
+            let dir = if is_local {
+                short_directory(&raw)?
+            } else {
+                self.directory(&raw)?
+            };
+            fs.inodes[slot as usize].size = dir.entries.size_bytes();
+            dirs.push((slot, dir));
+        }
+        Ok(())
+    }
+
+    /// The extents of an inode, and their tree if there is one.
+    fn extents(&mut self, ino: u64, b: &[u8], data: &[u8]) -> Result<Mapping> {
+        let wrong = |what: &str| damaged(format!("inode {ino}: {what}"));
         let count = u32_at(b, 76) as usize;
         let (mut extents, mut tree) = (Vec::new(), None);
         match b[5] {
-            inode::LOCAL if count == 0 && kind != Kind::File => {}
-            inode::EXTENTS if count <= room / trees::EXTENT => {
+            inode::LOCAL if count == 0 => {}
+            inode::EXTENTS if count <= data.len() / trees::EXTENT => {
                 let Some(found) = trees::extents(&data[..count * trees::EXTENT]) else {
                     return wrong("an extent that cannot be");
                 };
@@ -570,29 +613,7 @@ impl Reader<'_> {
         if extents.len() != count || blocks + u64::from(of_tree) != u64_at(b, 64) {
             return wrong("its counts of extents and blocks");
         }
-        let slot = fs.keep_inode(ino, kind);
-        let found = &mut fs.inodes[slot as usize];
-        (found.size, found.disk_size) = (size, size);
-        found.extents = Extents::of(extents);
-        found.tree = tree;
-        found.flags.is_preallocated = u16_at(b, 90) & inode::PREALLOCATED != 0;
-        if kind == Kind::Directory {
-            let raw = Raw {
-                ino,
-                bytes: data,
-                size,
-                extents: found.extents.clone(),
-            };
-            let is_local = b[5] == inode::LOCAL;
-            let dir = if is_local {
-                self.short_directory(&raw)?
-            } else {
-                self.directory(&raw)?
-            };
-            fs.inodes[slot as usize].size = dir.entries.size_bytes();
-            dirs.push((slot, dir));
-        }
-        Ok(())
+        Ok((extents, tree))
     }
 
     /// The tree of extents of an inode, and the extents in its leaves.
@@ -618,7 +639,7 @@ impl Reader<'_> {
         let mut extents = Vec::new();
         let mut load = |block: u64, level: usize| -> Result<Loaded<Mapped>> {
             let b = self.block(block)?;
-            let is_tree = b[..4] == *trees::EXTENTS
+            let is_tree = b[..4] == trees::EXTENTS
                 && self.is_own(&b, trees::LONG_SUM, 40)
                 && u64_at(&b, 56) == ino;
             if !is_tree || !self.seen.insert(block) {
@@ -663,9 +684,9 @@ impl Reader<'_> {
         while head - same > 1 {
             let middle = same + (head - same) / 2;
             if round(&sector(middle)?) == first {
-                same = middle
+                same = middle;
             } else {
-                head = middle
+                head = middle;
             }
         }
         for back in 1..=MOST.min(sectors) {

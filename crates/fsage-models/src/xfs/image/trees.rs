@@ -17,8 +17,8 @@ pub(super) const LONG_HEADER: usize = 72;
 pub(super) const SHORT_SUM: usize = 52;
 pub(super) const LONG_SUM: usize = 64;
 /// Of the tree of references, which is empty, and of that of extents.
-pub(super) const REFERENCES: &[u8; 4] = b"R3FC";
-pub(super) const EXTENTS: &[u8; 4] = b"BMA3";
+pub(super) const REFERENCES: [u8; 4] = *b"R3FC";
+pub(super) const EXTENTS: [u8; 4] = *b"BMA3";
 /// Bytes of a stored extent.
 pub(super) const EXTENT: usize = 16;
 /// Levels and entries of a root in an inode.
@@ -30,7 +30,7 @@ pub(super) const UNWRITTEN: u64 = 1 << 61;
 
 /// A record as it is stored in a tree of an AG.
 pub(super) trait Stored: Record<Block = u32> {
-    const MAGIC: &[u8; 4];
+    const MAGIC: [u8; 4];
     const RECORD: usize;
     const KEY: usize;
 
@@ -59,7 +59,7 @@ fn run(b: &[u8], length: u32) -> Option<(u32, u32)> {
 }
 
 impl Stored for ByStart {
-    const MAGIC: &[u8; 4] = b"AB3B";
+    const MAGIC: [u8; 4] = *b"AB3B";
     const RECORD: usize = 8;
     const KEY: usize = 8;
 
@@ -82,7 +82,7 @@ impl Stored for ByStart {
 }
 
 impl Stored for ByLength {
-    const MAGIC: &[u8; 4] = b"AB3C";
+    const MAGIC: [u8; 4] = *b"AB3C";
     const RECORD: usize = 8;
     const KEY: usize = 8;
 
@@ -106,7 +106,7 @@ impl Stored for ByLength {
 
 /// The tree of all chunks of inodes. That of chunks with free ones has another magic.
 impl Stored for Chunk {
-    const MAGIC: &[u8; 4] = b"IAB3";
+    const MAGIC: [u8; 4] = *b"IAB3";
     const RECORD: usize = 16;
     const KEY: usize = 4;
 
@@ -148,10 +148,10 @@ impl Stored for Chunk {
     }
 }
 
-pub(super) const FREE_INODES: &[u8; 4] = b"FIB3";
+pub(super) const FREE_INODES: [u8; 4] = *b"FIB3";
 
 impl Stored for Owned {
-    const MAGIC: &[u8; 4] = b"RMB3";
+    const MAGIC: [u8; 4] = *b"RMB3";
     const RECORD: usize = 24;
     /// The lowest and the highest.
     const KEY: usize = 40;
@@ -340,7 +340,7 @@ impl Writer<'_> {
     /// Writes the tree of an AG.
     pub fn tree<R: Stored>(
         &self,
-        (ag, magic): (u32, &[u8; 4]),
+        (ag, magic): (u32, [u8; 4]),
         tree: &Tree<R>,
         to: &mut dyn WriteAt,
     ) -> io::Result<()> {
@@ -372,8 +372,8 @@ impl Writer<'_> {
     }
 
     /// Header of a block of the tree of an AG, for one leaf without records.
-    fn short_header(&self, b: &mut Block, magic: &[u8; 4], (ag, block): (u32, u32)) {
-        put(b, 0, *magic);
+    fn short_header(&self, b: &mut Block, magic: [u8; 4], (ag, block): (u32, u32)) {
+        put(b, 0, magic);
         put32(b, 8, u32::MAX);
         put32(b, 12, u32::MAX);
         put64(b, 16, self.sector(self.fs.geometry.fsb(ag, block)));
@@ -405,7 +405,7 @@ impl Writer<'_> {
                 return;
             };
             let mut b = [0; BYTES];
-            put(&mut b, 0, *EXTENTS);
+            put(&mut b, 0, EXTENTS);
             put16(&mut b, 4, held.level as u16);
             let entries = held.records.len() + held.children.len();
             put16(&mut b, 6, entries as u16);
