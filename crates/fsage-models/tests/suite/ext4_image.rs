@@ -4,7 +4,7 @@
 use crate::ext4_snapshot;
 use crate::ext4_vectors::state_of;
 use crate::images::{
-    Bytes, Image, MADE_S, data_blocks, first_difference, goes_on, has, text, write,
+    Bytes, Image, MADE_S, data_blocks, first_difference, goes_on, has, live, text, write,
 };
 use crate::steps::{any_op, cases};
 use fsage_core::{DirId, FileId, FileSystem, Op};
@@ -234,21 +234,7 @@ proptest! {
     ) {
         {
             let mut fs = Ext4::new(params).expect("mkfs takes it");
-            // Long names, which fill directories.
-            for (number, length) in (1000..).zip(names) {
-                fs.name_next(format!("{number:0>length$}").as_bytes());
-                let op = Op::Create { file: FileId(number), dir: DirId(0), bytes: number % 9 };
-                prop_assert!(fs.apply(&op).is_ok());
-            }
-            // Few names, which meet.
-            let few = few.map(|few| [b"a".as_slice(), b"f1", b"a~f1", b"lost+found"].into_iter().cycle().take(few));
-            let mut few = few.into_iter().flatten().collect::<Vec<_>>().into_iter().cycle();
-            for op in &ops {
-                if let Some(name) = few.next() {
-                    fs.name_next(name);
-                }
-                let _ = fs.apply(op);
-            }
+            live(&mut fs, &ops, names, few);
             clean_or_skipped(&mut fs, "any state");
             comes_back(&mut fs, "any state");
             ext4_snapshot::comes_back(&mut fs, "any state");

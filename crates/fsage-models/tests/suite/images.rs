@@ -143,3 +143,24 @@ pub fn text(output: &Output) -> String {
     let both = [&output.stdout[..], &output.stderr[..]].concat();
     String::from_utf8_lossy(&both).into_owned()
 }
+
+/// Names that meet, also with what a replay calls files of its own.
+const FEW: [&[u8]; 4] = [b"a", b"f1", b"a~f1", b"lost+found"];
+
+/// Files with names of these lengths, which fill directories; then operations, with so many of a few names, which meet.
+pub fn live(fs: &mut dyn FileSystem, ops: &[Op], names: Vec<usize>, few: Option<usize>) {
+    let dir = DirId(0);
+    for (number, length) in (1000..).zip(names) {
+        fs.name_next(format!("{number:0>length$}").as_bytes());
+        let (file, bytes) = (FileId(number), number % 9);
+        let made = fs.apply(&Op::Create { file, dir, bytes });
+        assert!(made.is_ok(), "{made:?}");
+    }
+    let mut few = FEW[..few.unwrap_or(0)].iter().cycle();
+    for op in ops {
+        if let Some(name) = few.next() {
+            fs.name_next(name);
+        }
+        let _ = fs.apply(op);
+    }
+}

@@ -1,6 +1,6 @@
 //! Images of the XFS model: what `xfs_repair` has nothing to say about, after anything that happened.
 
-use crate::images::{Bytes, data_blocks, first_difference, goes_on, has, text, write};
+use crate::images::{Bytes, data_blocks, first_difference, goes_on, has, live, text, write};
 use crate::steps::{any_op, cases};
 use crate::xfs_vectors::state_of;
 use fsage_core::{DirId, FileId, FileSystem, Op};
@@ -208,21 +208,7 @@ proptest! {
     ) {
         {
             let mut fs = Xfs::new(params).expect("mkfs takes it");
-            // Long names, which fill directories.
-            for (number, length) in (1000..).zip(names) {
-                fs.name_next(format!("{number:0>length$}").as_bytes());
-                let op = Op::Create { file: FileId(number), dir: DirId(0), bytes: number % 9 };
-                prop_assert!(fs.apply(&op).is_ok());
-            }
-            // Few names, which meet.
-            let few = few.map(|few| [b"a".as_slice(), b"f1", b"a~f1", b"b"].into_iter().cycle().take(few));
-            let mut few = few.into_iter().flatten().collect::<Vec<_>>().into_iter().cycle();
-            for op in &ops {
-                if let Some(name) = few.next() {
-                    fs.name_next(name);
-                }
-                let _ = fs.apply(op);
-            }
+            live(&mut fs, &ops, names, few);
             clean_or_skipped(&mut fs, "any state");
             comes_back(&fs, "any state");
         }
