@@ -53,6 +53,7 @@ pub mod interrupt;
 mod map_file;
 pub mod measure;
 pub mod model_image;
+pub mod mounting;
 pub mod report;
 pub mod run_folder;
 pub mod table;

@@ -18,6 +18,7 @@ use fsage_durable::{
     FileError, FolderLock, LockError, TemporaryFolder, exchange, make_folders, parent_of,
     remove_folder, rename_new, sync_folder,
 };
+use fsage_target::TargetSpec;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs;
@@ -238,6 +239,61 @@ impl Manifest {
             return Err(format!("its targets are {}", self.specs().join(", ")));
         }
         Ok(())
+    }
+}
+
+/// A target of a complete run.
+#[derive(Debug)]
+pub struct OneTarget {
+    /// The run.
+    pub run: PathBuf,
+    /// Its manifest.
+    pub manifest: Manifest,
+    /// What that says of the target.
+    pub facts: TargetFacts,
+    /// The target.
+    pub spec: TargetSpec,
+}
+
+impl OneTarget {
+    /// The target of `RUN/TARGET`; of `RUN` the only one that fits.
+    ///
+    /// # Errors
+    /// It is no run, or not complete; there is no such target, or several fit.
+    pub fn find(path: &Path, fits: impl Fn(&TargetSpec) -> bool) -> crate::Result<OneTarget> {
+        let above = path.parent().filter(|above| Manifest::is_run(above));
+        let (run, folder) = match (Manifest::is_run(path), above, path.file_name()) {
+            (false, Some(above), Some(name)) => (above, Some(name.to_string_lossy())),
+            _ => (path, None),
+        };
+        let manifest = Manifest::read(run)?;
+        if manifest.state == State::Incomplete {
+            bail!(
+                "{}: an interrupted run; `fsage age ... --resume` ends it",
+                run.display()
+            );
+        }
+        let chosen = |target: &&TargetFacts| match &folder {
+            Some(folder) => target.folder == **folder,
+            None => TargetSpec::parse(&target.spec).is_ok_and(|spec| fits(&spec)),
+        };
+        let targets: Vec<&TargetFacts> = manifest.targets.iter().filter(chosen).collect();
+        let [facts] = targets[..] else {
+            let folders = manifest.targets.iter().map(|target| target.folder.as_str());
+            let folders: Vec<&str> = folders.collect();
+            bail!(
+                "{}: {} of its targets fit; expected RUN/TARGET, with one of {}",
+                path.display(),
+                targets.len(),
+                folders.join(", ")
+            );
+        };
+        Ok(OneTarget {
+            run: run.to_owned(),
+            facts: facts.clone(),
+            spec: TargetSpec::parse(&facts.spec)?,
+            manifest,
+        })
     }
 }
 

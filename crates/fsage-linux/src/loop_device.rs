@@ -5,9 +5,10 @@
 //! (`LOOP_CONFIGURE`, Linux 5.8), so there is no moment at which a device could be left behind.
 
 use rustix::fs::{Mode, OFlags};
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use thiserror::Error;
@@ -281,6 +282,12 @@ fn backing_file(number: u32) -> Option<Vec<u8>> {
     let mut name = std::fs::read(format!("/sys/block/loop{number}/loop/backing_file")).ok()?;
     name.truncate(name.trim_ascii_end().len());
     Some(name)
+}
+
+/// The image that a loop device shows, by the path of the device; `None` of what is none.
+pub fn image_of(device: &str) -> Option<PathBuf> {
+    let number = device.strip_prefix("/dev/loop")?.parse().ok()?;
+    Some(OsString::from_vec(backing_file(number)?).into())
 }
 
 fn has_direct_io(number: u32) -> bool {

@@ -95,6 +95,20 @@ impl LoopOptions {
         Ok(options)
     }
 
+    /// What `mount` takes to mount an image where everybody sees it.
+    pub fn mount_call(&self, image: &Path, at: &Path, read_only: bool) -> Vec<String> {
+        let options = ["loop".to_owned()].into_iter();
+        let options: Vec<String> = options.chain(self.mount_words(read_only)).collect();
+        vec![
+            "-t".to_owned(),
+            self.kind.name().to_owned(),
+            "-o".to_owned(),
+            options.join(","),
+            image.display().to_string(),
+            at.display().to_string(),
+        ]
+    }
+
     /// The options as they are given, in order. Nothing of an image is run, and nobody else sees it.
     pub(super) fn mount_words(&self, read_only: bool) -> Vec<String> {
         let always = ["nosuid", "nodev", "noexec"];

@@ -8,7 +8,7 @@ use fsage_data::snapshot;
 use fsage_lab::aging;
 use fsage_lab::cffs_image;
 use fsage_lab::model_image::{self, Beside, Contents, How};
-use fsage_lab::run_folder::{Manifest, State, TargetFacts};
+use fsage_lab::run_folder::OneTarget;
 use fsage_models::cffs::Cffs;
 use fsage_models::registry::Image;
 use fsage_target::{Aging, TargetSpec};
@@ -148,42 +148,20 @@ fn has_image(spec: &TargetSpec) -> anyhow::Result<()> {
 
 /// The model of a run, or of one target of it.
 fn of_run(path: &Path, workload: Option<&Path>, ui: Ui) -> anyhow::Result<(TargetSpec, Aging)> {
-    let above = path.parent().filter(|above| Manifest::is_run(above));
-    let (run, folder) = match (Manifest::is_run(path), above, path.file_name()) {
-        (false, Some(above), Some(name)) => (above, Some(name.to_string_lossy())),
-        _ => (path, None),
-    };
     if path.is_file() {
         bail!(
             "{}: a file, and no run; a workload needs --on SPEC",
             path.display()
         );
     }
-    let manifest = Manifest::read(run)?;
-    if manifest.state == State::Incomplete {
-        bail!(
-            "{}: an interrupted run; `fsage age ... --resume` ends it",
-            run.display()
-        );
-    }
-    let chosen = |target: &&TargetFacts| match &folder {
-        Some(folder) => target.folder == **folder,
-        None => TargetSpec::parse(&target.spec).is_ok_and(|spec| has_image(&spec).is_ok()),
-    };
-    let targets: Vec<&TargetFacts> = manifest.targets.iter().filter(chosen).collect();
-    let [target] = targets[..] else {
-        let folders = manifest.targets.iter().map(|target| target.folder.as_str());
-        let folders: Vec<&str> = folders.collect();
-        bail!(
-            "{}: {} of its targets fit; expected RUN/TARGET, with one of {}",
-            path.display(),
-            targets.len(),
-            folders.join(", ")
-        );
-    };
-    let spec = TargetSpec::parse(&target.spec)?;
+    let OneTarget {
+        run,
+        manifest,
+        facts,
+        spec,
+    } = OneTarget::find(path, |spec| has_image(spec).is_ok())?;
     has_image(&spec)?;
-    let workload = manifest.workload.find(run, workload)?;
-    let aging = aging::model_of(run, &manifest, target, &workload, &ui)?;
+    let workload = manifest.workload.find(&run, workload)?;
+    let aging = aging::model_of(&run, &manifest, &facts, &workload, &ui)?;
     Ok((spec, aging))
 }

@@ -16,12 +16,14 @@ mod generate;
 mod inspect;
 mod man;
 mod measure;
+mod mount;
 mod report;
 mod reproduce;
 mod results;
 mod run;
 mod snapshot;
 mod targets;
+mod umount;
 mod verify;
 mod verify_method;
 mod verify_model;
@@ -37,7 +39,12 @@ const TEMPLATE: &str = "{about}\n\n{usage-heading} {usage}\n\n{before-help}Optio
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Make a workload", &["snapshot", "generate", "convert"]),
     ("Age", &["age", "run", "export"]),
-    ("Look", &["measure", "results", "inspect", "diff", "report"]),
+    (
+        "Look",
+        &[
+            "measure", "results", "inspect", "diff", "report", "mount", "umount",
+        ],
+    ),
     ("Compare", &["compare", "bench", "check"]),
     (
         "Reproduce",
@@ -84,6 +91,8 @@ enum Command {
     Inspect(inspect::Args),
     Convert(convert::Args),
     Export(export::Args),
+    Mount(mount::Args),
+    Umount(umount::Args),
     Fsck(fsck::Args),
     Diff(diff::Args),
     VerifyMethod(verify_method::Args),
@@ -147,6 +156,8 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Inspect(args) => inspect::run(args, ui),
         Command::Convert(args) => convert::run(args, ui),
         Command::Export(args) => export::run(args, ui),
+        Command::Mount(args) => mount::run(args, ui),
+        Command::Umount(args) => umount::run(args, ui),
         Command::Fsck(args) => fsck::run(args, ui),
         Command::Diff(args) => diff::run(args, ui),
         Command::VerifyMethod(args) => verify_method::run(args, ui),

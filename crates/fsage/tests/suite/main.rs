@@ -24,6 +24,7 @@ mod from_snapshots;
 mod images;
 mod limits;
 mod links;
+mod mounting;
 mod one_at_a_time;
 mod power_cuts;
 mod power_cuts_real;
