@@ -240,9 +240,10 @@ pub fn bench(
             plan.existing = Existing::Replaced;
         }
         let targets = specs(&on)?;
-        let mut suites: Vec<(&'static str, Value)> = Vec::new();
+        let mut suites: Vec<(String, Value)> = Vec::new();
         let mut reported = |report: benching::Report| {
-            suites.push((report.suite(), serde_json::to_value(report.into_json())?));
+            let suite = report.suite().to_owned();
+            suites.push((suite, serde_json::to_value(report.into_json())?));
             Ok(())
         };
         let measured = match (&run_path, &output) {

@@ -32,13 +32,23 @@ impl Case {
 /// A benchmark: its cases, and how one of them runs.
 pub trait Benchmark: Sync {
     /// Name, as on the command line.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// What it does, in one line.
-    fn summary(&self) -> &'static str;
+    fn summary(&self) -> &str;
 
     /// Its cases where nothing else is asked for. Where they have a size, any other size is a case as well.
     fn default_cases(&self) -> Vec<Case>;
+
+    /// The options of the command line that ask for it, with their values.
+    fn asked_by(&self) -> Vec<(&'static str, String)> {
+        vec![("suite", self.name().to_owned())]
+    }
+
+    /// Whether it runs programs of this machine, which see real file systems only.
+    fn runs_programs(&self) -> bool {
+        false
+    }
 
     /// Whether a case can run there.
     ///

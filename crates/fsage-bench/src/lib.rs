@@ -12,6 +12,7 @@
 
 mod benchmark;
 pub mod benchmarks;
+mod command;
 mod measurement;
 mod phase;
 mod ratio;
@@ -24,7 +25,8 @@ mod subject;
 mod test_subject;
 
 pub use benchmark::{Benchmark, Case, LeftOut, Site, Unsuited};
-pub use measurement::{Measurement, Requests};
+pub use command::{Command, Wanted};
+pub use measurement::{Better, Measurement, Reading, Requests};
 pub use ratio::{Ratio, Repeated, Says};
 pub use run::{Entrant, Progress, Repetitions, Results, Stand, run, run_in_turn, turns};
 pub use simulated::{DriveTooSmall, FlashFacts, Simulated, SimulatedStand, direct_read};

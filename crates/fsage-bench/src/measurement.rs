@@ -1,6 +1,7 @@
 //! What benchmarks give: one measurement a phase and repetition.
 
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 
 /// Requests at the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +37,51 @@ impl Requests {
     }
 }
 
+/// Which of two values is the better one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// The higher one, as of speeds.
+    Higher,
+    /// The lower one, as of times.
+    Lower,
+}
+
+impl Better {
+    /// The word of the command line and of the tables.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Better::Higher => "higher",
+            Better::Lower => "lower",
+        }
+    }
+
+    /// The better one of two values first.
+    pub fn order(self, a: f64, b: f64) -> Ordering {
+        match self {
+            Better::Higher => b.total_cmp(&a),
+            Better::Lower => a.total_cmp(&b),
+        }
+    }
+
+    /// The one of that word.
+    pub fn named(word: &str) -> Option<Better> {
+        let mut all = [Better::Higher, Better::Lower].into_iter();
+        all.find(|better| better.as_str() == word)
+    }
+}
+
+/// A value that a command of the user's gave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// A positive number.
+    pub value: f64,
+    /// What it is counted in.
+    pub unit: String,
+    /// Which is the better one of two.
+    pub better: Better,
+}
+
 /// One phase of a benchmark, measured once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
@@ -61,6 +107,9 @@ pub struct Measurement {
     pub countable: Option<u64>,
     /// Requests at the device, where they are counted.
     pub requests: Option<Requests>,
+    /// Of a command of the user's, what is compared instead of bytes and files a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<Reading>,
 }
 
 impl Measurement {
@@ -76,9 +125,16 @@ impl Measurement {
             .then(|| self.files as f64 * 1e9 / self.elapsed_ns as f64)
     }
 
-    /// Bytes a second; files a second where it moves none.
+    /// Bytes a second; files a second where it moves none. Of a command what it gave, or how often that goes into 1
+    /// where lower is better: a higher speed is always the better one.
     pub fn speed(&self) -> Option<f64> {
-        self.throughput().or_else(|| self.file_rate())
+        match &self.reading {
+            Some(reading) => Some(match reading.better {
+                Better::Higher => reading.value,
+                Better::Lower => 1.0 / reading.value,
+            }),
+            None => self.throughput().or_else(|| self.file_rate()),
+        }
     }
 
     /// Layout score of its files; `None` where it is not known, or where no file has two blocks.

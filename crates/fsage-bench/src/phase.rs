@@ -43,7 +43,7 @@ impl Done {
 
 /// A run of a benchmark, to which its phases add measurements.
 pub(crate) struct Phases<'a> {
-    benchmark: &'static str,
+    benchmark: &'a str,
     file_bytes: Option<u64>,
     repetition: u32,
     /// What the benchmark runs on.
@@ -55,7 +55,7 @@ pub(crate) struct Phases<'a> {
 impl<'a> Phases<'a> {
     /// A run with no phase yet.
     pub fn new(
-        benchmark: &'static str,
+        benchmark: &'a str,
         file_bytes: Option<u64>,
         repetition: u32,
         subject: &'a mut dyn Subject,
@@ -112,6 +112,7 @@ impl<'a> Phases<'a> {
             optimal: self.layout.map(|score| score.optimal),
             countable: self.layout.map(|score| score.scored),
             requests: None,
+            reading: None,
         });
     }
 

@@ -14,10 +14,12 @@
 mod extents;
 pub mod free_map;
 mod place;
+mod program;
 mod scratch;
 mod stand;
 
 pub use place::RealPlace;
+pub use program::Ran;
 pub use scratch::WRITTEN_BYTES;
 pub use stand::RealStand;
 
@@ -110,6 +112,8 @@ pub struct Real {
     options: RealOptions,
     /// The directory of the benchmark, from the root of the tree.
     own: Option<String>,
+    /// Whether programs made something in that directory.
+    is_strange: bool,
     /// From the root of the tree.
     dirs: Vec<PathBuf>,
     /// `None` where a file was deleted.
@@ -144,6 +148,7 @@ impl Real {
             shown: place.path().to_owned(),
             options,
             own: None,
+            is_strange: false,
             dirs: Vec::new(),
             files: Vec::new(),
             buffer: Vec::new(),
@@ -290,8 +295,21 @@ impl Real {
             FileType::from_raw_mode(stat.st_mode) == FileType::Directory
                 && stat.st_uid == rustix::process::geteuid().as_raw()
         });
-        let path = format!("/proc/self/fd/{}/{name}", self.root().as_raw_fd());
-        is_ours && fs::remove_dir_all(path).is_ok()
+        is_ours && fs::remove_dir_all(self.beneath_root(name)).is_ok()
+    }
+
+    /// A path by which this process alone finds an entry of the root, wherever that is mounted.
+    fn beneath_root(&self, name: &str) -> String {
+        format!("/proc/self/fd/{}/{name}", self.root().as_raw_fd())
+    }
+
+    /// Where programs find the root of the tree: for those of an image it is mounted there.
+    fn seen_at(&self) -> Result<PathBuf, BenchError> {
+        let path = match &self.scratch {
+            Some(scratch) => scratch.mount_point()?,
+            None => self.shown.clone(),
+        };
+        path.canonicalize().map_err(io_failed(&path, "realpath"))
     }
 
     fn make_directory(&mut self, parent: &Path) -> Result<DirKey, BenchError> {
@@ -631,6 +649,19 @@ impl Subject for Real {
         Some(self.thread_cpu_ns())
     }
 
+    fn execute(&mut self, line: &str) -> Result<Ran, BenchError> {
+        go_on(self.options.stop.as_ref())?;
+        let own = self.own()?;
+        let root = self.seen_at()?;
+        let line = line
+            .replace("{dir}", &program::quoted(&root.join(own)))
+            .replace("{mnt}", &program::quoted(&root));
+        self.is_strange = true;
+        let source = self.volume().source();
+        let stop = || go_on(self.options.stop.as_ref()).is_err();
+        program::run(&line, source.as_ref(), &root, stop)
+    }
+
     /// By `FIEMAP`, after a sync; `None` where the file system cannot tell (tmpfs).
     fn layout(&mut self, files: &[FileKey]) -> Result<Option<LayoutScore>, BenchError> {
         self.sync()?;
@@ -661,6 +692,10 @@ impl Subject for Real {
         let Some(own) = self.own.take() else {
             return Ok(());
         };
+        if std::mem::take(&mut self.is_strange) {
+            let path = self.beneath_root(&own);
+            return fs::remove_dir_all(&path).map_err(io_failed(&self.shown.join(own), "remove"));
+        }
         let mut first = Ok(());
         let mut remove =
             |path: &Path, call, flags| match rustix::fs::unlinkat(self.root(), path, flags) {

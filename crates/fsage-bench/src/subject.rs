@@ -1,6 +1,7 @@
 //! What a benchmark runs on: a file system, simulated or real, with a clock.
 
 use crate::measurement::Requests;
+use crate::real::Ran;
 use crate::simulated::DriveTooSmall;
 use fsage_core::{Outcome, StateError};
 use fsage_durable::FileError;
@@ -160,6 +161,20 @@ pub trait Subject {
         None
     }
 
+    /// Runs a command line of the shell, with empty input, and waits for it. In it `{dir}` stands for an empty
+    /// directory of the benchmark's own, and `{mnt}` for the root of the file system. Where time is simulated there is
+    /// nothing that it could see.
+    ///
+    /// # Errors
+    /// It cannot be run, or fails.
+    fn execute(&mut self, line: &str) -> Result<Ran, BenchError> {
+        Err(BenchError::Program {
+            line: line.to_owned(),
+            why: "runs on real file systems only".to_owned(),
+            said: Vec::new(),
+        })
+    }
+
     /// Layout score of some files together; `None` where it cannot be told.
     ///
     /// # Errors
@@ -259,6 +274,10 @@ impl<S: Subject + ?Sized> Subject for &mut S {
         (**self).requests()
     }
 
+    fn execute(&mut self, line: &str) -> Result<Ran, BenchError> {
+        (**self).execute(line)
+    }
+
     fn layout(&mut self, files: &[FileKey]) -> Result<Option<LayoutScore>, BenchError> {
         (**self).layout(files)
     }
@@ -318,6 +337,24 @@ pub enum BenchError {
         call: &'static str,
         /// What it failed with.
         source: std::io::Error,
+    },
+    /// A command of the user's cannot be run, or failed.
+    #[error("`{line}` {why}{}", said.iter().flat_map(|said| ["\n  ", said]).collect::<String>())]
+    Program {
+        /// The command line.
+        line: String,
+        /// How it ended.
+        why: String,
+        /// The last lines of its stderr.
+        said: Vec<String>,
+    },
+    /// What a command of the user's printed does not have the number that is wanted.
+    #[error("`{line}`: {why}")]
+    Unread {
+        /// The command line.
+        line: String,
+        /// What is wrong with it, and what was expected.
+        why: String,
     },
     /// The caller asked to stop.
     #[error("interrupted")]

@@ -173,6 +173,7 @@ pub(crate) mod tests {
             optimal: (phase == "create").then_some(3),
             countable: (phase == "create").then_some(4),
             requests: None,
+            reading: None,
         }
     }
 

@@ -56,6 +56,20 @@ impl Scratch {
         self.folder.path().join("image")
     }
 
+    /// A folder for whoever mounts the image once more.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn mount_point(&self) -> Result<PathBuf, BenchError> {
+        let path = self.folder.path().join("mnt");
+        match std::fs::create_dir(&path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(io_failed(&path, "mkdir")(error))
+            }
+            _ => Ok(path),
+        }
+    }
+
     /// Copies an image here that nobody writes to: shares its blocks where the file system can do that, and copies what
     /// is no hole elsewhere.
     ///

@@ -225,6 +225,9 @@ impl Lane {
         plan: &Plan,
         ui: &dyn Watch,
     ) -> crate::Result<Result<Outcome, String>> {
+        if suite.runs_programs() {
+            return Ok(Err(no_programs().to_owned()));
+        }
         let only_free_map = suite.name() == FREE_SPACE.name;
         let mapped = match &self.model {
             Some(spec) if only_free_map => match with_free_map_of(fs, spec)? {
@@ -329,6 +332,12 @@ fn with_free_map_of(
     let mut free = Vec::new();
     fs.visit_free(&mut |run| free.push(run));
     Ok(Some(make(&entry.own(&spec.pairs()), &free)?))
+}
+
+/// Why a command does not run on a model.
+pub(super) fn no_programs() -> &'static str {
+    "a command runs on real file systems only, and simulated ones have no files that programs see; age on a real one, \
+     as in --on loop:ext4, or run a suite of `fsage bench --list`"
 }
 
 fn no_free_map() -> String {

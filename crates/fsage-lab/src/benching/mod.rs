@@ -24,7 +24,7 @@ use crate::run_folder::{Manifest, State as RunState, TargetFacts};
 use crate::watch::Watch;
 use clap::ValueEnum;
 use fsage_bench::real::may_drop_all;
-use fsage_bench::{Benchmark, Case, LeftOut, Repetitions, Site, benchmarks};
+use fsage_bench::{Benchmark, Case, Command, LeftOut, Repetitions, Site, benchmarks};
 use fsage_core::size;
 use fsage_disk::{Disk, FlashDrive};
 use fsage_durable::{FolderLock, make_folders};
@@ -34,7 +34,9 @@ use grounds::RunFiles;
 use lane::{Lane, Suited};
 use std::collections::BTreeSet;
 use std::fs;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Repetitions of simulated targets where none are asked for.
@@ -87,10 +89,30 @@ pub enum Existing {
     Kept,
 }
 
+/// A benchmark that is run.
+#[derive(Clone)]
+pub enum Suite {
+    /// One of fsage's own.
+    Known(&'static dyn Benchmark),
+    /// A command of the user's.
+    Command(Arc<Command>),
+}
+
+impl Deref for Suite {
+    type Target = dyn Benchmark;
+
+    fn deref(&self) -> &(dyn Benchmark + 'static) {
+        match self {
+            Suite::Known(suite) => *suite,
+            Suite::Command(command) => &**command,
+        }
+    }
+}
+
 /// What is measured, and how.
 pub struct Plan {
     /// The suites, in this order.
-    pub suites: Vec<&'static dyn Benchmark>,
+    pub suites: Vec<Suite>,
     /// Below simulated targets.
     pub machine: Machine,
     /// Sizes of files instead of the suites' own.
@@ -121,9 +143,27 @@ impl Plan {
     /// # Errors
     /// There is no such suite, disk or machine.
     pub fn new(options: &Options) -> crate::Result<Plan> {
+        let suites = options.suites()?.into_iter();
+        Plan::of(suites.map(Suite::Known).collect(), options)
+    }
+
+    /// The suites that were asked for, if any, and a command.
+    ///
+    /// # Errors
+    /// As for [`new`](Plan::new).
+    pub fn with_command(command: Command, options: &Options) -> crate::Result<Plan> {
+        let mut all = Vec::new();
+        if !options.suites.is_empty() {
+            all.extend(options.suites()?.into_iter().map(Suite::Known));
+        }
+        all.push(Suite::Command(Arc::new(command)));
+        Plan::of(all, options)
+    }
+
+    fn of(suites: Vec<Suite>, options: &Options) -> crate::Result<Plan> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Plan {
-            suites: options.suites()?,
+            suites,
             machine: options.machine()?,
             sizes: options.sizes()?,
             repetitions: options.repetitions,
@@ -196,13 +236,13 @@ impl Measured {
     fn take(
         &mut self,
         lane: &Lane,
-        suite: &'static dyn Benchmark,
+        suite: &Suite,
         suited: Suited,
         plan: &Plan,
         ui: &dyn Watch,
         reported: &mut Reported<'_>,
     ) -> crate::Result<()> {
-        let report = Report::new(lane, suite.name(), plan, suited);
+        let report = Report::new(lane, suite, plan, suited);
         let why = report.left_out();
         for line in &why {
             ui.warn(line);
@@ -288,7 +328,7 @@ fn measure(
             }
         }
     }
-    for &suite in &plan.suites {
+    for suite in &plan.suites {
         let is_kept = |lane: &Lane| {
             plan.existing == Existing::Kept && results::are_there(&lane.folder, suite.name())
         };
@@ -299,10 +339,10 @@ fn measure(
         let (real, models): (Vec<&Lane>, Vec<&Lane>) =
             lanes.iter().partition(|lane| lane.is_real());
         for lane in models {
-            let suited = lane.run(suite, plan, ui)?;
+            let suited = lane.run(&**suite, plan, ui)?;
             measured.take(lane, suite, suited, plan, ui, reported)?;
         }
-        let suited = in_turn::run(&real, suite, plan, ui)?;
+        let suited = in_turn::run(&real, &**suite, plan, ui)?;
         for (lane, suited) in real.into_iter().zip(suited) {
             measured.take(lane, suite, suited, plan, ui, reported)?;
         }
@@ -406,7 +446,12 @@ fn aged_lanes(
         let is_real = spec.real()?.is_some();
         specs.push((spec, is_real));
     }
-    let lived = states.iter().any(|&state| state != State::Empty);
+    let programs_alone = plan.suites.iter().all(|suite| suite.runs_programs());
+    if programs_alone && specs.iter().all(|(_, is_real)| !is_real) {
+        bail!("{}: {}", run.display(), lane::no_programs());
+    }
+    // Nothing runs on models, and none is aged for it.
+    let lived = states.iter().any(|&state| state != State::Empty) && !programs_alone;
     let hot_is_asked = plan.suites.iter().any(|suite| suite.name() == HOT_FILES);
     let any_model = specs.iter().any(|(_, is_real)| !is_real);
     let needs_workload = lived && (any_model || hot_is_asked);
@@ -442,6 +487,10 @@ fn aged_lanes(
     let mut models = models.into_iter();
     let mut lanes = Vec::new();
     for (facts, (spec, is_real)) in chosen.into_iter().zip(specs) {
+        if programs_alone && !is_real {
+            ui.warn(&format!("{spec}: left out: {}", lane::no_programs()));
+            continue;
+        }
         let folder = run.join(&facts.folder);
         lanes.push(if is_real {
             let files = RunFiles {

@@ -2,7 +2,7 @@
 
 use super::report::{self, Line};
 use super::results;
-use fsage_bench::Says;
+use fsage_bench::{Better, Says};
 use serde::Serialize;
 use std::path::Path;
 
@@ -13,8 +13,10 @@ pub struct PhaseRatio {
     pub suite: String,
     /// The phase.
     pub phase: String,
-    /// What the speeds are counted in: `MB/s` or `files/s`.
-    pub unit: &'static str,
+    /// What the values are counted in: `MB/s` or `files/s`; of a command what was said.
+    pub unit: String,
+    /// Which of two values is the better one.
+    pub better: Better,
     /// Speed of the aged file system: the median of the repetitions; over several sizes of files, the geometric mean of
     /// their medians.
     pub aged: f64,
@@ -54,7 +56,8 @@ pub fn ratios(folder: &Path, suites: &[String]) -> crate::Result<Vec<PhaseRatio>
             ratios.push(PhaseRatio {
                 suite: suite.clone(),
                 phase: first.phase.clone(),
-                unit: first.unit_name(),
+                unit: first.unit_name().to_owned(),
+                better: first.better(),
                 aged: speed(&both, results::State::Aged),
                 control: speed(&both, results::State::Control),
                 aged_by_control: ratio.median,

@@ -3,10 +3,10 @@
 use super::grounds::Files;
 use super::lane::{Lane, NotRun, Suited};
 use super::results::{self, Row, State};
-use super::{HOT_FILES, Plan};
+use super::{HOT_FILES, Plan, Suite};
 use crate::error::Context;
 use crate::table;
-use fsage_bench::{FlashFacts, Measurement, Ratio, Repeated, Summary};
+use fsage_bench::{Better, FlashFacts, Measurement, Ratio, Repeated, Summary};
 use fsage_durable::PartialFile;
 use fsage_report::chart::{self, Series, size_text};
 use fsage_report::svg::{self, Axis, Panel};
@@ -24,7 +24,7 @@ const MIB: f64 = 1_048_576.0;
 /// A suite on a target.
 pub struct Report {
     target: String,
-    suite: &'static str,
+    suite: Suite,
     /// The simulated disk and machine; none of a real file system.
     device: Option<String>,
     host: Option<String>,
@@ -54,6 +54,9 @@ pub struct Line {
     pub file_bytes: Option<u64>,
     /// By state, in the order of the command line.
     states: BTreeMap<State, Cell>,
+    /// Of a command, what its values are counted in and which is the better one.
+    #[serde(rename = "value", skip_serializing_if = "Option::is_none")]
+    own: Option<(String, Better)>,
     /// The speeds of aged and control; none where it was not measured in both.
     #[serde(rename = "ratio", serialize_with = "ratio_of_repeated")]
     repeated: Option<Repeated>,
@@ -71,6 +74,9 @@ struct Cell {
     mib_per_s: Option<Summary>,
     /// Files a second.
     files_per_s: Option<Summary>,
+    /// What a command gave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<Summary>,
     /// Of the files that the phase went over, in all repetitions together.
     layout_score: Option<f64>,
 }
@@ -99,17 +105,17 @@ pub struct TargetJson {
 
 impl Report {
     /// Sums up the measurements of a suite.
-    pub fn new(lane: &Lane, suite: &'static str, plan: &Plan, suited: Suited) -> Report {
+    pub fn new(lane: &Lane, suite: &Suite, plan: &Plan, suited: Suited) -> Report {
         let machine = (!lane.is_real()).then_some(&plan.machine);
         let lines = lines(&suited.rows);
         let cells = lines.iter().flat_map(|line| line.states.values());
         let counts: Vec<usize> = cells.map(|cell| cell.count).collect();
         Report {
             target: lane.spec.clone(),
-            suite,
+            suite: suite.clone(),
             device: machine.map(|machine| machine.device.clone()),
             host: machine.map(|machine| machine.host.clone()),
-            all_files: lane.all_files.filter(|_| suite == HOT_FILES),
+            all_files: lane.all_files.filter(|_| suite.name() == HOT_FILES),
             repetitions: (
                 counts.iter().copied().min().unwrap_or(0),
                 counts.iter().copied().max().unwrap_or(0),
@@ -125,8 +131,8 @@ impl Report {
     }
 
     /// The suite.
-    pub fn suite(&self) -> &'static str {
-        self.suite
+    pub fn suite(&self) -> &str {
+        self.suite.name()
     }
 
     /// Whether there is any measurement.
@@ -152,7 +158,7 @@ impl Report {
             format!(
                 "{}: {}, {}{files}: left out: {}",
                 self.target,
-                self.suite,
+                self.suite(),
                 same[0].state.as_str(),
                 same[0].why
             )
@@ -168,7 +174,7 @@ impl Report {
         if self.rows.is_empty() {
             return Ok(());
         }
-        results::write(folder, self.suite, seed, &self.rows, force)?;
+        results::write(folder, &*self.suite, seed, &self.rows, force)?;
         self.write_chart(folder, force)
     }
 
@@ -180,7 +186,7 @@ impl Report {
         if self.lines.is_empty() {
             return Ok(());
         }
-        write!(out, "\n{} on {}", self.suite, self.target)?;
+        write!(out, "\n{} on {}", self.suite(), self.target)?;
         if let (Some(device), Some(host)) = (&self.device, &self.host) {
             write!(out, ", simulated: disk {device}, host {host}")?;
         }
@@ -248,7 +254,12 @@ impl Report {
         } else {
             ""
         };
-        format!("Medians of {repetitions} repetitions, and {spread} where it shows{ratio}.")
+        let lower = if self.lines.iter().any(|line| line.better() == Better::Lower) {
+            "\nWhere lower is better the ratio is control / aged: below 1 aged is always the slower one."
+        } else {
+            ""
+        };
+        format!("Medians of {repetitions} repetitions, and {spread} where it shows{ratio}.{lower}")
     }
 
     fn states(&self) -> Vec<State> {
@@ -271,7 +282,10 @@ impl Report {
         if has_ratio {
             header.push("aged / control".to_owned());
         }
-        for state in &states {
+        let mut cells = self.lines.iter().flat_map(|line| line.states.values());
+        let has_layout = cells.any(|cell| cell.layout_score.is_some());
+        let scored = if has_layout { &states[..] } else { &[] };
+        for state in scored {
             header.push(format!("layout\n{}", state.as_str()));
         }
         let header: Vec<&str> = header.iter().map(String::as_str).collect();
@@ -293,7 +307,7 @@ impl Report {
                     |ratio| with_ends(ratio.median, (ratio.low, ratio.high)),
                 ));
             }
-            for state in &states {
+            for state in scored {
                 let score = line.states.get(state).and_then(|cell| cell.layout_score);
                 cells.push(score.map_or_else(|| "-".to_owned(), |score| format!("{score:.3}")));
             }
@@ -332,14 +346,14 @@ impl Report {
         phases
     }
 
-    fn unit_of(&self, phase: &str) -> Unit {
+    fn unit_of(&self, phase: &str) -> Unit<'_> {
         let line = self.lines.iter().find(|line| line.phase == phase);
         line.map_or(Unit::Bytes, Line::unit)
     }
 
     /// Writes the chart: throughput by size of files; where there is one size, by repetition.
     fn write_chart(&self, folder: &Path, force: bool) -> crate::Result<()> {
-        let path = results::path(folder, self.suite, "svg");
+        let path = results::path(folder, self.suite(), "svg");
         let by_size = self.curves().into_iter().any(|(_, series)| {
             let mut sizes = series.iter().flat_map(|s| s.points.iter().map(|p| p.0));
             let first = sizes.next();
@@ -366,7 +380,7 @@ impl Report {
                 marks: Vec::new(),
             })
             .collect();
-        let title = format!("{} on {}", self.suite, self.target);
+        let title = format!("{} on {}", self.suite(), self.target);
         let mut file = PartialFile::create(&path, force)?;
         file.write_all(svg::draw(&title, &panels).as_bytes())
             .with_context(|| format!("{}: cannot write the chart", path.display()))?;
@@ -420,16 +434,19 @@ impl Report {
 
 /// What a phase is counted in.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Unit {
+enum Unit<'a> {
     Bytes,
     Files,
+    /// What a command gave.
+    Own(&'a str, Better),
 }
 
-impl Unit {
-    fn as_str(self) -> &'static str {
+impl<'a> Unit<'a> {
+    fn as_str(self) -> &'a str {
         match self {
             Unit::Bytes => "MB/s",
             Unit::Files => "files/s",
+            Unit::Own(unit, _) => unit,
         }
     }
 
@@ -437,6 +454,7 @@ impl Unit {
         match self {
             Unit::Bytes => measurement.throughput().map(|throughput| throughput / MB),
             Unit::Files => measurement.file_rate(),
+            Unit::Own(..) => measurement.reading.as_ref().map(|reading| reading.value),
         }
     }
 }
@@ -453,9 +471,16 @@ impl Line {
         ratio_over(std::iter::once(self))
     }
 
-    /// What its values are counted in: `MB/s` or `files/s`.
-    pub fn unit_name(&self) -> &'static str {
+    /// What its values are counted in: `MB/s` or `files/s`; of a command what was said.
+    pub fn unit_name(&self) -> &str {
         self.unit().as_str()
+    }
+
+    /// Which of two values is the better one.
+    pub fn better(&self) -> Better {
+        self.own
+            .as_ref()
+            .map_or(Better::Higher, |(_, better)| *better)
     }
 
     /// How fast each state is, in that unit.
@@ -465,8 +490,10 @@ impl Line {
     }
 
     /// Bytes where the phase moves any.
-    fn unit(&self) -> Unit {
-        if self.states.values().any(|cell| cell.mb_per_s.is_some()) {
+    fn unit(&self) -> Unit<'_> {
+        if let Some((unit, better)) = &self.own {
+            Unit::Own(unit, *better)
+        } else if self.states.values().any(|cell| cell.mb_per_s.is_some()) {
             Unit::Bytes
         } else {
             Unit::Files
@@ -483,6 +510,8 @@ impl Cell {
             Summary::of(&values.collect::<Option<Vec<f64>>>()?)
         };
         let rates = measurements.iter().map(|m| m.file_rate());
+        let values = measurements.iter().map(|m| Some(m.reading.as_ref()?.value));
+        let values = values.collect::<Option<Vec<f64>>>();
         let sum = |of: fn(&Measurement) -> Option<u64>| -> Option<u64> {
             measurements.iter().map(|m| of(m)).sum()
         };
@@ -494,14 +523,16 @@ impl Cell {
             files_per_s: rates
                 .collect::<Option<Vec<f64>>>()
                 .and_then(|r| Summary::of(&r)),
+            value: values.and_then(|values| Summary::of(&values)),
             layout_score: layout.map(|(optimal, pairs)| optimal as f64 / pairs as f64),
         }
     }
 
-    fn throughput(&self, unit: Unit) -> Option<&Summary> {
+    fn throughput(&self, unit: Unit<'_>) -> Option<&Summary> {
         match unit {
             Unit::Bytes => self.mb_per_s.as_ref(),
             Unit::Files => self.files_per_s.as_ref(),
+            Unit::Own(..) => self.value.as_ref(),
         }
     }
 }
@@ -529,6 +560,7 @@ pub fn lines(rows: &[Row]) -> Vec<Line> {
         .map(|((phase, file_bytes), states)| Line {
             phase: phases[phase].to_owned(),
             file_bytes,
+            own: own(&states),
             repeated: repeated(&states, is_simulated).filter(Repeated::has_ratio),
             states: states
                 .into_iter()
@@ -536,6 +568,12 @@ pub fn lines(rows: &[Row]) -> Vec<Line> {
                 .collect(),
         })
         .collect()
+}
+
+/// What a command's values are counted in.
+fn own(states: &ByState<'_>) -> Option<(String, Better)> {
+    let reading = states.values().flatten().find_map(|m| m.reading.as_ref())?;
+    Some((reading.unit.clone(), reading.better))
 }
 
 /// The speeds of aged and control. On simulated disks those of one number begin with the spindle at the same angle.
@@ -642,6 +680,7 @@ mod tests {
                 optimal: Some(3),
                 countable: Some(4),
                 requests: None,
+                reading: None,
             },
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::error::{Context, bail};
 use clap::ValueEnum;
-use fsage_bench::{Measurement, Requests};
+use fsage_bench::{Benchmark, Better, Measurement, Reading, Requests};
 use fsage_data::table::{Column, ColumnKind, Table, TableWriter, Value, read_table};
 use fsage_durable::make_folders;
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 const SCHEMA: &str = "bench";
 /// Key of the seed in the file's metadata.
 const SEED: &str = "fsage.seed";
+/// Key of the options of the command line that ask for the suite, as JSON.
+const ASKED_BY: &str = "fsage.asked_by";
 
 /// What a file system went through before it was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Deserialize, Serialize)]
@@ -61,7 +63,7 @@ pub struct Row {
     pub measurement: Measurement,
 }
 
-const COLUMNS: [(&str, ColumnKind); 22] = [
+const COLUMNS: [(&str, ColumnKind); 25] = [
     ("target", ColumnKind::Text),
     ("state", ColumnKind::Text),
     ("device", ColumnKind::Text),
@@ -79,6 +81,9 @@ const COLUMNS: [(&str, ColumnKind); 22] = [
     ("layout_score", ColumnKind::F64),
     ("bytes_per_s", ColumnKind::F64),
     ("files_per_s", ColumnKind::F64),
+    ("value", ColumnKind::F64),
+    ("unit", ColumnKind::Text),
+    ("better", ColumnKind::Text),
     ("device_reads", ColumnKind::U64),
     ("device_writes", ColumnKind::U64),
     ("device_sync_writes", ColumnKind::U64),
@@ -110,6 +115,7 @@ impl Row {
 
     fn values(&self) -> [Value; COLUMNS.len()] {
         let measured = &self.measurement;
+        let reading = measured.reading.as_ref();
         let requests = |of: fn(Requests) -> u64| measured.requests.map(of).into();
         [
             self.target.as_str().into(),
@@ -129,6 +135,9 @@ impl Row {
             measured.layout_score().into(),
             measured.throughput().into(),
             measured.file_rate().into(),
+            reading.map(|reading| reading.value).into(),
+            reading.map(|reading| reading.unit.as_str()).into(),
+            reading.map(|reading| reading.better.as_str()).into(),
             requests(|r| r.reads),
             requests(|r| r.writes),
             requests(|r| r.sync_writes),
@@ -179,7 +188,20 @@ impl Read<'_> {
                 optimal: self.number("optimal"),
                 countable: self.number("countable"),
                 requests: self.requests(),
+                reading: self.reading(),
             },
+        })
+    }
+
+    /// Of commands alone.
+    fn reading(&self) -> Option<Reading> {
+        let Value::F64(value) = *self.value("value") else {
+            return None;
+        };
+        Some(Reading {
+            value,
+            unit: self.text("unit")?,
+            better: Better::named(&self.text("better")?)?,
         })
     }
 
@@ -213,9 +235,18 @@ pub fn read(folder: &Path, suite: &str) -> crate::Result<Vec<Row>> {
 
 /// The seed with which a suite was measured on the target of a folder, where that can be read.
 pub fn seed(folder: &Path, suite: &str) -> Option<String> {
+    metadata(folder, suite, SEED)
+}
+
+/// The options of the command line that asked for a suite, with their values, where that can be read.
+pub fn asked_by(folder: &Path, suite: &str) -> Option<Vec<(String, String)>> {
+    serde_json::from_str(&metadata(folder, suite, ASKED_BY)?).ok()
+}
+
+fn metadata(folder: &Path, suite: &str, key: &str) -> Option<String> {
     let table = read_table(path(folder, suite, "parquet")).ok()?;
     let mut metadata = table.metadata.into_iter();
-    metadata.find_map(|(key, value)| (key == SEED).then_some(value))
+    metadata.find_map(|(known, value)| (known == key).then_some(value))
 }
 
 /// The folder of all results of a target, in that of the target.
@@ -247,16 +278,20 @@ pub fn may_be_written(folder: &Path, suite: &str) -> crate::Result<()> {
 /// Writes the measurements of a suite; the file gets its name when it is complete.
 pub fn write(
     folder: &Path,
-    suite: &str,
+    suite: &dyn Benchmark,
     seed: u64,
     rows: &[Row],
     force: bool,
 ) -> crate::Result<()> {
-    let path = path(folder, suite, "parquet");
+    let path = path(folder, suite.name(), "parquet");
     if let Some(bench) = path.parent() {
         make_folders(bench)?;
     }
-    let metadata = [(SEED.to_owned(), seed.to_string())];
+    let asked_by = serde_json::to_string(&suite.asked_by())?;
+    let metadata = [
+        (SEED.to_owned(), seed.to_string()),
+        (ASKED_BY.to_owned(), asked_by),
+    ];
     let mut table = TableWriter::create(&path, SCHEMA, columns(), &metadata, force)?;
     for row in rows {
         table.push_row(&row.values())?;

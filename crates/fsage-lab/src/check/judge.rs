@@ -315,7 +315,7 @@ mod tests {
             name: "sequential/read/64K".to_owned(),
             median: summary.median,
             ends: spread(&summary),
-            unit: "MB/s",
+            unit: "MB/s".to_owned(),
         };
         TargetResults {
             cases: vec![case],

@@ -41,7 +41,7 @@ pub struct Case {
     /// Where it lies: its interval, or the smallest and the largest.
     pub ends: (f64, f64),
     /// What they are counted in.
-    pub unit: &'static str,
+    pub unit: String,
 }
 
 impl TargetResults {
@@ -201,11 +201,16 @@ fn of_line(suite: &str, line: &Line) -> Vec<Case> {
             State::Control => Of::Control,
             State::Empty => Of::Empty,
         };
-        (of, summary.median, spread(summary), line.unit_name())
+        (
+            of,
+            summary.median,
+            spread(summary),
+            line.unit_name().to_owned(),
+        )
     });
     let ratio = line.ratio().map(|ratio| {
         let ends = (ratio.low, ratio.high);
-        (Of::Ratio, ratio.median, ends, "of control")
+        (Of::Ratio, ratio.median, ends, "of control".to_owned())
     });
     let all = in_states.chain(ratio);
     let case = |(of, median, ends, unit)| Case {

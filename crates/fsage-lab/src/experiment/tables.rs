@@ -282,8 +282,8 @@ fn ended(rows: &[DayRow], folder: &Path, suites: &[String]) -> crate::Result<Vec
     }
     for ratio in benching::ratios(folder, suites)? {
         let name = |state: &str| format!("{}.{}.{state}", ratio.suite, ratio.phase);
-        push(name("aged"), Some(ratio.aged), ratio.unit);
-        push(name("control"), Some(ratio.control), ratio.unit);
+        push(name("aged"), Some(ratio.aged), &ratio.unit);
+        push(name("control"), Some(ratio.control), &ratio.unit);
         push(
             name("aged_by_control"),
             Some(ratio.aged_by_control),

@@ -156,7 +156,7 @@ pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()>
             Some((verdict.target.as_str(), ratio))
         });
         let mut of_phase: Vec<(&str, &PhaseRatio)> = of_phase.collect();
-        of_phase.sort_by(|a, b| b.1.aged.total_cmp(&a.1.aged));
+        of_phase.sort_by(|(_, a), (_, b)| a.better.order(a.aged, b.aged));
         for (place, (target, ratio)) in of_phase.into_iter().enumerate() {
             benchmarks.add_row(vec![
                 if place == 0 {
@@ -167,7 +167,7 @@ pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()>
                 target.to_owned(),
                 speed_digits(ratio.aged),
                 speed_digits(ratio.control),
-                ratio.unit.to_owned(),
+                ratio.unit.clone(),
                 benching::with_ends(ratio.aged_by_control, ratio.interval.into()),
             ]);
         }

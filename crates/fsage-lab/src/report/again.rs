@@ -163,12 +163,12 @@ fn benchmarks_again(run: &Path, again: &str, manifest: &Manifest, group: &Group)
             rows.iter()
                 .filter(move |row| row.measurement.benchmark == suite)
         };
-        let mut words = vec![
-            "bench".to_owned(),
-            again.to_owned(),
-            "--suite".to_owned(),
-            suite.to_owned(),
-        ];
+        let mut folders = manifest
+            .targets
+            .iter()
+            .map(|target| run.join(&target.folder));
+        let asked_by = folders.clone().find_map(|of| results::asked_by(&of, suite));
+        let mut words = vec!["bench".to_owned(), again.to_owned()];
         let mut option = |name: &str, value: Option<String>| {
             words.extend(
                 value
@@ -176,6 +176,11 @@ fn benchmarks_again(run: &Path, again: &str, manifest: &Manifest, group: &Group)
                     .flat_map(|value| [format!("--{name}"), value]),
             );
         };
+        for (name, value) in
+            asked_by.unwrap_or_else(|| vec![("suite".to_owned(), suite.to_owned())])
+        {
+            option(&name, Some(value));
+        }
         option("device", rows().find_map(|row| row.device.clone()));
         option("host", rows().find_map(|row| row.host.clone()));
         option("size", sizes(suite, rows()));
@@ -184,10 +189,6 @@ fn benchmarks_again(run: &Path, again: &str, manifest: &Manifest, group: &Group)
             "repetitions",
             repetitions.map(|last| (u64::from(last) + 1).to_string()),
         );
-        let mut folders = manifest
-            .targets
-            .iter()
-            .map(|target| run.join(&target.folder));
         option(
             "seed",
             folders.find_map(|folder| results::seed(&folder, suite)),

@@ -2,7 +2,7 @@
 
 use super::subject::{Group, Life, Over, Subject};
 use crate::benching::{self, Line, State, lines, spread};
-use fsage_bench::Says;
+use fsage_bench::{Better, Says};
 use fsage_report::chart::size_text;
 use fsage_report::charts::{Bar, Point, Series};
 use fsage_report::{Axis, Bars, Cell, DataTable, Exhibit, Format, Lines, Scale, Section, Sheet};
@@ -66,6 +66,10 @@ pub struct Compared {
     pub suite: String,
     /// The phase.
     pub phase: String,
+    /// What its values are counted in.
+    pub unit: String,
+    /// Which of two is the better one.
+    pub better: Better,
     /// Target and ratio.
     pub ratios: Vec<(String, Ratio)>,
     /// The fastest aged target against the next one.
@@ -98,9 +102,9 @@ pub struct Ratio {
     pub says: Says,
     /// Whether a case ran only once: nothing says then how far another repetition would lie from it.
     pub is_single: bool,
-    /// Speed of the aged file system, and what it is counted in: over sizes of files the geometric mean, the mean over
+    /// What the aged file system has, in the unit of the phase: over sizes of files the geometric mean, the mean over
     /// lives.
-    pub aged: (f64, &'static str),
+    pub aged: f64,
 }
 
 /// Every phase that was measured in both states, by suite.
@@ -114,11 +118,16 @@ pub fn compared(group: &Group) -> Vec<Compared> {
                 let Some(ratio) = ratio(lives, &phase) else {
                     continue;
                 };
+                let Some(first) = line(lives, &phase) else {
+                    continue;
+                };
                 let known = of_suite.iter().position(|known| known.phase == phase);
                 let at = known.unwrap_or_else(|| {
                     of_suite.push(Compared {
                         suite: suite.clone(),
                         phase: phase.clone(),
+                        unit: first.unit_name().to_owned(),
+                        better: first.better(),
                         ratios: Vec::new(),
                         fastest: fastest(&of_all, &phase),
                     });
@@ -141,18 +150,14 @@ fn ratio(lives: &[Vec<Line>], phase: &str) -> Option<Ratio> {
     let of_life = |lines: &Vec<Line>| {
         let of_phase = lines.iter().filter(|line| line.phase == phase);
         let both: Vec<&Line> = of_phase.filter(|line| line.has_ratio()).collect();
-        let aged = benching::speed(&both, State::Aged);
-        Some((
-            benching::ratio_over(both.iter().copied())?,
-            aged,
-            both.first()?.unit_name(),
-        ))
+        let ratio = benching::ratio_over(both.iter().copied())?;
+        Some((ratio, benching::speed(&both, State::Aged)))
     };
     let known: Vec<_> = lives.iter().filter_map(of_life).collect();
-    let over = Over::of(known.iter().map(|(ratio, ..)| ratio.median))?;
-    let aged = Over::of(known.iter().map(|&(_, aged, _)| aged))?;
+    let over = Over::of(known.iter().map(|(ratio, _)| ratio.median))?;
+    let aged = Over::of(known.iter().map(|&(_, aged)| aged))?;
     let (ends, says) = match known[..] {
-        [(ratio, ..)] => ((ratio.low, ratio.high), ratio.says()),
+        [(ratio, _)] => ((ratio.low, ratio.high), ratio.says()),
         _ => ((over.low, over.high), over_lives(over)),
     };
     Some(Ratio {
@@ -160,7 +165,7 @@ fn ratio(lives: &[Vec<Line>], phase: &str) -> Option<Ratio> {
         ends,
         says,
         is_single: known.len() == 1 && known[0].0.count == 1,
-        aged: (aged.mean, known[0].2),
+        aged: aged.mean,
     })
 }
 
@@ -172,9 +177,10 @@ fn fastest(of_all: &Measured<'_>, phase: &str) -> Option<Fastest> {
     };
     let mut known: Vec<_> = of_all
         .iter()
-        .filter_map(|(subject, lives)| Some((subject, lives, ratio(lives, phase)?.aged.0)))
+        .filter_map(|(subject, lives)| Some((subject, lives, ratio(lives, phase)?.aged)))
         .collect();
-    known.sort_by(|a, b| b.2.total_cmp(&a.2));
+    let better = line(of_all.first()?.1.as_slice(), phase)?.better();
+    known.sort_by(|a, b| better.order(a.2, b.2));
     let [(first, of_first, _), (next, of_next, _), ..] = known[..] else {
         return None;
     };
@@ -244,6 +250,12 @@ fn measured<'a>(group: &'a Group, suite: &str) -> Measured<'a> {
     subjects.filter(|(_, lives)| !lives.is_empty()).collect()
 }
 
+/// The first line of a phase.
+fn line<'a>(lives: &'a [Vec<Line>], phase: &str) -> Option<&'a Line> {
+    let mut lines = lives.iter().flatten();
+    lines.find(|line| line.phase == phase)
+}
+
 /// Phases in the order of their first lines.
 fn phases(lives: &[Vec<Line>]) -> Vec<String> {
     let mut phases: Vec<String> = Vec::new();
@@ -277,19 +289,32 @@ fn speed(
 
 const STATES: [State; 3] = [State::Aged, State::Control, State::Empty];
 
-/// Phases and sizes of a suite with what they are counted in, of all targets.
-fn cases(measured: &Measured<'_>) -> Vec<(String, &'static str, Vec<Option<u64>>)> {
-    let mut cases: Vec<(String, &'static str, Vec<Option<u64>>)> = Vec::new();
+/// A phase of a suite.
+struct Phase<'a> {
+    name: &'a str,
+    /// What it is counted in, and which of two values is the better one.
+    counted: (&'a str, Better),
+    /// Sizes of its files.
+    sizes: Vec<Option<u64>>,
+}
+
+/// The phases of a suite, of all targets.
+fn cases<'a>(measured: &'a Measured<'_>) -> Vec<Phase<'a>> {
+    let mut cases: Vec<Phase> = Vec::new();
     for line in measured.iter().flat_map(|(_, lives)| lives).flatten() {
-        let known = cases.iter_mut().find(|(phase, ..)| *phase == line.phase);
+        let known = cases.iter_mut().find(|phase| phase.name == line.phase);
         match known {
-            Some((.., sizes)) if sizes.contains(&line.file_bytes) => {}
-            Some((.., sizes)) => sizes.push(line.file_bytes),
-            None => cases.push((line.phase.clone(), line.unit_name(), vec![line.file_bytes])),
+            Some(phase) if phase.sizes.contains(&line.file_bytes) => {}
+            Some(phase) => phase.sizes.push(line.file_bytes),
+            None => cases.push(Phase {
+                name: &line.phase,
+                counted: (line.unit_name(), line.better()),
+                sizes: vec![line.file_bytes],
+            }),
         }
     }
-    for (.., sizes) in &mut cases {
-        sizes.sort_unstable();
+    for phase in &mut cases {
+        phase.sizes.sort_unstable();
     }
     cases
 }
@@ -304,21 +329,27 @@ fn bars(group: &Group, suite: &str, measured: &Measured<'_>) -> Vec<Exhibit> {
             .position(|s| s == name)
     };
     let mut charts = Vec::new();
-    for (unit, id) in [("MB/s", "mb"), ("files/s", "files")] {
+    let few = cases(measured).into_iter();
+    let few: Vec<Phase> = few.filter(|phase| phase.sizes.len() <= BARS).collect();
+    let mut units: Vec<(&str, Better)> = Vec::new();
+    for phase in &few {
+        if !units.contains(&phase.counted) {
+            units.push(phase.counted);
+        }
+    }
+    for (unit, better) in units {
         let mut bars = Vec::new();
-        for (phase, _, sizes) in cases(measured)
-            .into_iter()
-            .filter(|(_, of, sizes)| *of == unit && sizes.len() <= BARS)
-        {
-            for size in sizes {
+        for phase in few.iter().filter(|phase| phase.counted == (unit, better)) {
+            let (phase, sizes) = (phase.name, &phase.sizes);
+            for &size in sizes {
                 let group = match size {
                     Some(bytes) => format!("{phase}, {}", size_text(bytes)),
-                    None => phase.clone(),
+                    None => phase.to_owned(),
                 };
                 for (subject, lives) in measured {
                     let states = STATES.iter();
                     bars.extend(states.filter_map(|&state| {
-                        let (value, interval) = speed(lives, &phase, size, state)?;
+                        let (value, interval) = speed(lives, phase, size, state)?;
                         Some(Bar {
                             group: group.clone(),
                             target: place(&subject.name)?,
@@ -330,13 +361,19 @@ fn bars(group: &Group, suite: &str, measured: &Measured<'_>) -> Vec<Exhibit> {
                 }
             }
         }
-        if bars.is_empty() {
-            continue;
-        }
+        let id = match (unit, better) {
+            ("MB/s", Better::Higher) => "mb".to_owned(),
+            ("files/s", Better::Higher) => "files".to_owned(),
+            _ => format!("{}-{}", slug(unit), better.as_str()),
+        };
+        let longer = match better {
+            Better::Higher => "longer is faster",
+            Better::Lower => "shorter is better",
+        };
         let chart = Bars {
             id: format!("bench-{}-{id}{}", slug(suite), group.suffix),
             title: format!("Benchmark {suite}"),
-            description: format!("In {unit}; longer is faster.{}", doing(suite)),
+            description: format!("In {unit}; {longer}.{}", doing(suite)),
             value: Axis {
                 label: unit.to_owned(),
                 from_zero: true,
@@ -353,7 +390,12 @@ fn bars(group: &Group, suite: &str, measured: &Measured<'_>) -> Vec<Exhibit> {
 /// Curves by size of files, of the phases with many.
 fn curves(group: &Group, suite: &str, measured: &Measured<'_>) -> Vec<Exhibit> {
     let mut charts = Vec::new();
-    for (phase, unit, sizes) in cases(measured) {
+    for Phase {
+        name: phase,
+        counted: (unit, _),
+        sizes,
+    } in cases(measured)
+    {
         if sizes.len() <= BARS {
             continue;
         }
@@ -361,7 +403,7 @@ fn curves(group: &Group, suite: &str, measured: &Measured<'_>) -> Vec<Exhibit> {
         for (subject, lives) in measured {
             for state in STATES {
                 let points = sizes.iter().filter_map(|&size| {
-                    let (value, interval) = speed(lives, &phase, size, state)?;
+                    let (value, interval) = speed(lives, phase, size, state)?;
                     Some(Point {
                         x: size? as f64,
                         y: Some(value),
@@ -384,7 +426,7 @@ fn curves(group: &Group, suite: &str, measured: &Measured<'_>) -> Vec<Exhibit> {
             }
         }
         let chart = Lines {
-            id: format!("bench-{}-{}{}", slug(suite), slug(&phase), group.suffix),
+            id: format!("bench-{}-{}{}", slug(suite), slug(phase), group.suffix),
             title: format!("Benchmark {suite}: {phase}, by size of files"),
             description: "Dashed: the unaged control. Bands are the spread of the repetitions."
                 .to_owned(),
@@ -432,17 +474,22 @@ fn table(group: &Group, suite: &str, measured: &Measured<'_>) -> Exhibit {
         "low",
         "high",
     ]);
-    for (phase, unit, sizes) in cases(measured) {
+    for Phase {
+        name: phase,
+        counted: (unit, _),
+        sizes,
+    } in cases(measured)
+    {
         for size in sizes {
             for (subject, lives) in measured {
                 let mut row: Vec<Cell> = vec![
-                    phase.as_str().into(),
+                    phase.into(),
                     size.map_or(Cell::Null, |bytes| size_text(bytes).into()),
                     unit.into(),
                     subject.name.as_str().into(),
                 ];
                 row.extend(STATES.map(|state| {
-                    let speed = speed(lives, &phase, size, state);
+                    let speed = speed(lives, phase, size, state);
                     Cell::from(speed.map(|(value, _)| value))
                 }));
                 let lines = lives.iter().flatten();
@@ -460,6 +507,12 @@ fn table(group: &Group, suite: &str, measured: &Measured<'_>) -> Exhibit {
             }
         }
     }
+    let lower = |phase: &Phase| phase.counted.1 == Better::Lower;
+    let inverse = if cases(measured).iter().any(lower) {
+        " Where lower is better it is control over aged, so that this holds too."
+    } else {
+        ""
+    };
     let known = |at: usize| data.rows.iter().any(|row| row[at] != Cell::Null);
     let kept: Vec<usize> = (0..data.columns.len()).filter(|&at| known(at)).collect();
     let of_sizes = if known(1) {
@@ -476,7 +529,7 @@ fn table(group: &Group, suite: &str, measured: &Measured<'_>) -> Exhibit {
         title: format!("Benchmark {suite}, medians"),
         description: format!(
             "Aged over control is the ratio of the medians, with the ends of its 99 % interval; below 1 the aged file \
-             system is the slower one.{of_sizes}"
+             system is the slower one.{inverse}{of_sizes}"
         ),
         data,
     })
@@ -507,6 +560,7 @@ mod tests {
                 optimal: None,
                 countable: None,
                 requests: None,
+                reading: None,
             },
         }
     }

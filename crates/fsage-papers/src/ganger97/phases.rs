@@ -106,6 +106,7 @@ pub(crate) mod tests {
                     read_bytes: 0,
                     written_bytes: requests * 4096,
                 }),
+                reading: None,
             });
         Phases::of(&measured.collect::<Vec<_>>())
     }

@@ -135,6 +135,7 @@ pub(super) mod tests {
             optimal: None,
             countable: None,
             requests: None,
+            reading: None,
         };
         let rates = Rates::of(&[measurement(0, 500_000_000), measurement(1, 250_000_000)]);
         // 1 MB and ten files in half and in a quarter of a second; a tenth of a second of work.

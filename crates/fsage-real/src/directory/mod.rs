@@ -102,6 +102,11 @@ pub trait Volume: std::fmt::Debug + Send {
     /// What unmounting or mounting failed with; the volume is of no use then.
     fn remount(&mut self) -> io::Result<bool>;
 
+    /// What another process mounts to see the same file system; `None` where it has a path already.
+    fn source(&self) -> Option<Source> {
+        None
+    }
+
     /// Syncs and lets go of everything: unmounts, if it was mounted for this.
     ///
     /// # Errors
@@ -123,6 +128,17 @@ pub trait Volume: std::fmt::Debug + Send {
 
     /// What stands in the manifest of a run: kernel, type of file system, `mkfs` line, mount options, ...
     fn facts(&self) -> Vec<(&'static str, String)>;
+}
+
+/// What `mount` takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The device.
+    pub device: String,
+    /// The type of file system.
+    pub kind: String,
+    /// Options, separated by commas.
+    pub options: String,
 }
 
 /// Room on the file system that an image lies on.

@@ -20,7 +20,7 @@ pub use regime::Regime;
 pub use unpublished::Unpublished;
 pub use uuid::Uuid;
 
-use crate::directory::{RoomBelow, Volume};
+use crate::directory::{RoomBelow, Source, Volume};
 use crate::{machine, programs};
 use fsage_core::size;
 use fsage_durable::parent_of;
@@ -279,6 +279,17 @@ impl Volume for LoopImage {
             load_groups(&self.device)?;
         }
         Ok(true)
+    }
+
+    /// With the same options, but that programs in it can be run: whoever mounts it says which.
+    fn source(&self) -> Option<Source> {
+        let words = self.options.mount_words(self.read_only);
+        let words: Vec<String> = words.into_iter().filter(|word| word != "noexec").collect();
+        Some(Source {
+            device: self.device.path(),
+            kind: self.options.kind.name().to_owned(),
+            options: words.join(","),
+        })
     }
 
     fn close(self: Box<Self>) -> io::Result<()> {

@@ -2,8 +2,9 @@
 
 use crate::summary;
 use crate::ui::{self, Ui};
-use anyhow::bail;
-use fsage_bench::benchmarks;
+use anyhow::{anyhow, bail};
+use clap::builder::ArgPredicate;
+use fsage_bench::{Command, Wanted, benchmarks};
 use fsage_lab::benching::{self, Existing, Plan};
 use fsage_target::TargetSpec;
 use serde::Serialize;
@@ -19,7 +20,12 @@ use std::path::PathBuf;
 #[allow(clippy::struct_excessive_bools)]
 #[command(
     after_help = "Examples:\n  fsage bench run\n  fsage bench run --suite sequential --size 16K,64K,1M --on ffs\n  \
-                  fsage bench --on loop:ext4,size=1G --suite small-file -o empty\n  fsage bench --list"
+                  fsage bench --on loop:ext4,size=1G --suite small-file -o empty\n  \
+                  fsage bench run --exec 'tar -C {mnt} -c . | wc -c'\n  \
+                  fsage bench run --exec 'fio job.fio --directory={dir} --output-format=json' \\\n      \
+                  --exec-value jobs.0.read.bw,KiB/s\n  fsage bench --list",
+    // A command runs alone unless suites are named.
+    mut_arg("suites", |suites| suites.default_value_if("exec", ArgPredicate::IsPresent, None))
 )]
 pub struct Args {
     /// The run: the folder that `fsage age -o` made. Without one, targets named with --on are measured empty.
@@ -27,6 +33,18 @@ pub struct Args {
     run: Option<PathBuf>,
     #[command(flatten)]
     options: benching::Options,
+    /// A command of the shell as a benchmark of real targets: {dir} stands for an empty directory for its files, {mnt}
+    /// for the root of the file system. It is timed until all that it wrote is on disk. The suites run too only if
+    /// --suite names them.
+    #[arg(long, value_name = "COMMAND")]
+    exec: Option<String>,
+    /// Instead of its time, a number in the JSON that the command prints, by its path, as in `jobs.0.read.bw,KiB/s` or
+    /// `jobs.0.read.lat_ns.mean,ns,lower`. May be given several times.
+    #[arg(long, value_name = "PATH[,UNIT][,lower|higher]", requires = "exec")]
+    exec_value: Vec<Wanted>,
+    /// What results of the command are called [default: the name of its program].
+    #[arg(long, value_name = "NAME", requires = "exec")]
+    exec_name: Option<String>,
     /// Print the suites, a line each.
     #[arg(long)]
     list: bool,
@@ -61,7 +79,7 @@ struct Json {
 
 #[derive(Serialize)]
 struct SuiteJson {
-    suite: &'static str,
+    suite: String,
     targets: Vec<benching::TargetJson>,
 }
 
@@ -83,7 +101,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             report.print(&mut out)?;
             return Ok(out.flush()?);
         }
-        let suite = report.suite();
+        let suite = report.suite().to_owned();
         if suites.last().is_none_or(|last| last.suite != suite) {
             let targets = Vec::new();
             suites.push(SuiteJson { suite, targets });
@@ -142,7 +160,16 @@ fn list(json: bool) -> anyhow::Result<()> {
 }
 
 fn plan(args: &Args) -> anyhow::Result<Plan> {
-    let mut plan = Plan::new(&args.options)?;
+    let mut plan = match &args.exec {
+        None => Plan::new(&args.options)?,
+        Some(line) => {
+            let name = args.exec_name.as_deref();
+            let name = name.unwrap_or_else(|| Command::program(line));
+            let command = Command::new(name, line, args.exec_value.clone())
+                .map_err(|why| anyhow!("--exec: {why}"))?;
+            Plan::with_command(command, &args.options)?
+        }
+    };
     plan.seed = args.seed;
     plan.workload.clone_from(&args.workload);
     plan.threads = args.threads.map_or(plan.threads, usize::from);

@@ -239,3 +239,115 @@ fn a_directory_is_measured_with_its_control_and_left_as_it_was() {
     );
     fsage(at, &["verify", "run"]);
 }
+
+/// A command sees the files of the aged file system and of its control, and an empty directory of its own, which is
+/// empty again for the next repetition.
+#[test]
+fn a_command_runs_on_aged_and_control() {
+    let test = "a_command_runs_on_aged_and_control";
+    if let Err(why) = RealFs::usable("ext4") {
+        return skip(test, &why);
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    workload(at);
+    let age = [
+        "age",
+        "w.ops",
+        "--on",
+        "loop:ext4,size=96M",
+        "--on",
+        "ffs:preset=g1024",
+    ];
+    fsage(at, &[&age[..], &["-o", "run"]].concat());
+    // 39 files, one of them with two names; nothing in the directory but what this makes.
+    let count = "cd {dir} && ls | wc -l > n && find {mnt} -type f -not -path '{mnt}/.fsage*' | wc -l > m && echo \
+                 '{\"files\":' $(cat m) ', \"own\":' $(($(cat n) + 2)) '}'";
+    let bench = [
+        "bench",
+        "run",
+        "--exec",
+        count,
+        "--exec-name",
+        "count",
+        "--repetitions",
+        "2",
+    ];
+    let values = [
+        "--exec-value",
+        "files,files",
+        "--exec-value",
+        "own,lower",
+        "--json",
+    ];
+    let json = fsage_json(at, &[&bench[..], &values].concat());
+    let targets = json["suites"][0]["targets"].as_array().expect("targets");
+    assert_eq!(
+        (&json["suites"][0]["suite"], targets.len()),
+        (&"count".into(), 1)
+    );
+    let phases = targets[0]["phases"].as_array().expect("phases");
+    for (phase, name, value, better) in [
+        (&phases[0], "files", 40.0, "higher"),
+        (&phases[1], "own", 3.0, "lower"),
+    ] {
+        assert_eq!(phase["phase"], name);
+        assert_eq!(phase["value"][1], better);
+        for state in ["aged", "control"] {
+            assert_eq!(phase["states"][state]["value"]["median"], value, "{phase}");
+        }
+        assert_eq!(phase["ratio"]["median"], 1.0);
+    }
+    fsage(at, &["report", "run"]);
+    let page = fs::read_to_string(at.join("run/report.html")).expect("a page");
+    assert!(page.contains("Benchmark count") && page.contains("--exec-value files,files,higher"));
+    assert_eq!(attached_below(at), Vec::<String>::new());
+}
+
+/// Directories need no root.
+#[test]
+fn a_command_that_fails_or_finds_no_file_system_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::create_dir(at.join("a disk")).expect("a folder");
+    let bench = |args: &[&str]| {
+        let run = std::process::Command::new(env!("CARGO_BIN_EXE_fsage"))
+            .args([&["bench", "-o", "out", "--exec"], args].concat())
+            .current_dir(at)
+            .output()
+            .expect("fsage runs");
+        let said = String::from_utf8_lossy(&run.stderr).into_owned();
+        (run.status.code(), said)
+    };
+    let dir = "dir:\"a disk\"";
+    for (args, word) in [
+        (
+            &["echo one >&2; exit 3", "--on", dir][..],
+            "failed with exit status: 3\n  one",
+        ),
+        (
+            &["echo '{}'", "--on", dir, "--exec-value", "a.b"],
+            "it has no a.b; it is empty",
+        ),
+        (
+            &["true", "--on", dir, "--exec-name", "hot-files"],
+            "a suite is called `hot-files`",
+        ),
+        (
+            &["true", "--on", "ffs:preset=tiny"],
+            "runs on real file systems only",
+        ),
+    ] {
+        let (status, said) = bench(args);
+        assert_eq!(status, Some(2), "{args:?}: {said}");
+        assert!(said.contains(word), "{args:?}: no `{word}` in: {said}");
+    }
+    let (status, said) = bench(&["cp -r /proc/self/status {dir}/x", "--on", dir]);
+    assert_eq!(status, Some(0), "{said}");
+    assert!(
+        fs::read_dir(at.join("a disk"))
+            .expect("a folder")
+            .next()
+            .is_none()
+    );
+}

@@ -137,13 +137,12 @@ fn sentence(compared: &Compared) -> Finding {
 /// How fast the aged targets are, the fastest first; nothing of one.
 fn ranked(compared: &Compared) -> String {
     let mut ratios: Vec<&(String, Ratio)> = compared.ratios.iter().collect();
-    ratios.sort_by(|a, b| b.1.aged.0.total_cmp(&a.1.aged.0));
+    ratios.sort_by(|(_, a), (_, b)| compared.better.order(a.aged, b.aged));
     if ratios.len() < 2 {
         return String::new();
     }
     let speed = |(name, ratio): &&(String, Ratio)| {
-        let (speed, unit) = ratio.aged;
-        format!("{name} {} {unit}", digits(speed))
+        format!("{name} {} {}", digits(ratio.aged), compared.unit)
     };
     let speeds = list(&shortened(ratios.iter().map(speed).collect()));
     let Some(fastest) = &compared.fastest else {

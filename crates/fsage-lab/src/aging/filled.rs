@@ -1,0 +1,148 @@
+//! Targets in the sizes in which a workload fills wanted shares of them.
+
+use super::sizes::{SAYS_SIZE, in_units};
+use super::most_bytes;
+use crate::error::{Context, bail};
+use crate::watch::Watch;
+use fsage_durable::TemporaryFolder;
+use fsage_real::directory::Volume;
+use fsage_real::loop_image::{LoopImage, LoopOptions};
+use fsage_real::{Place, RealSpec};
+use fsage_target::{Target, TargetSpec};
+use rustix::fs::fstatvfs;
+use std::path::Path;
+
+/// How often a size is corrected by what metadata take of it.
+const CORRECTIONS: usize = 3;
+/// Sizes are multiples of the largest power of two that is at most this part of them, and of this.
+const EXACTNESS: u64 = 1000;
+const LEAST_UNIT: u64 = 4096;
+
+/// Each target in the sizes in which the files of a workload, in whole blocks, take these percentages of the data space
+/// when they are most. What directories and pointers take is not known before, so that it becomes a little fuller.
+///
+/// # Errors
+/// The workload cannot be read again; a target has a size, or can have none; one of that size cannot be made.
+pub fn filled(
+    workload: &Path,
+    specs: &[TargetSpec],
+    percents: &[u8],
+    ui: &dyn Watch,
+) -> crate::Result<Vec<TargetSpec>> {
+    if workload == Path::new("-") {
+        bail!("--fill reads the workload twice, and a pipe is gone after once; name a file");
+    }
+    let mut filled = Vec::new();
+    for spec in specs {
+        if let Some((key, _)) = spec.options.iter().find(|(key, _)| SAYS_SIZE.contains(&key.as_str())) {
+            bail!("`{spec}`: --fill says how large a target is; leave {key}= out");
+        }
+        let of_target = || spec.to_string();
+        let block_bytes = block_bytes(spec).with_context(of_target)?;
+        let most_bytes = most_bytes(workload, block_bytes, ui)?;
+        for &percent in percents {
+            let wanted = most_bytes.saturating_mul(100) / u64::from(percent);
+            let sized = with_data(spec, wanted).with_context(|| format!("{spec}, {percent} % full"))?;
+            ui.note(&format!("{spec}, {percent} % full: {sized}"));
+            if filled.contains(&sized) {
+                bail!("`{sized}` is {percent} % full and another share too; name shares that differ more");
+            }
+            filled.push(sized);
+        }
+    }
+    Ok(filled)
+}
+
+/// The target in a size with so much data space.
+fn with_data(spec: &TargetSpec, wanted: u64) -> crate::Result<TargetSpec> {
+    let mut bytes = wanted;
+    for _ in 0..CORRECTIONS {
+        let has = data_bytes(&with_size(spec, bytes))?;
+        bytes = bytes.saturating_add(wanted).saturating_sub(has);
+    }
+    let sized = with_size(spec, bytes);
+    data_bytes(&sized)?;
+    Ok(sized)
+}
+
+fn with_size(spec: &TargetSpec, bytes: u64) -> TargetSpec {
+    let unit = (bytes / EXACTNESS).max(LEAST_UNIT);
+    let unit = 1 << unit.ilog2();
+    let mut sized = spec.clone();
+    let size = in_units(bytes.next_multiple_of(unit));
+    sized.options.insert(0, ("size".to_owned(), Some(size)));
+    sized
+}
+
+/// The unit in which files take space.
+fn block_bytes(spec: &TargetSpec) -> crate::Result<u64> {
+    if spec.real()?.is_some() {
+        return Ok(4096);
+    }
+    let frag_bytes = Target::make(spec)?.layout().geometry().frag_bytes;
+    Ok(u64::from(frag_bytes))
+}
+
+/// What all files of a target can take together.
+fn data_bytes(spec: &TargetSpec) -> crate::Result<u64> {
+    match spec.real()? {
+        None => {
+            let target = Target::make(spec)?;
+            let data_bytes = target.layout().geometry().data_bytes;
+            data_bytes.context("it has no size; --fill needs targets that have one")
+        }
+        Some(RealSpec {
+            place: Place::Loop(options),
+            ..
+        }) => free_of_image(&options),
+        Some(_) => bail!(
+            "the size of a directory's file system is what it is; --fill needs targets that it can make, as loop:ext4"
+        ),
+    }
+}
+
+/// What is free on a new file system, by making one: a sparse image that goes again.
+fn free_of_image(options: &LoopOptions) -> crate::Result<u64> {
+    let folder = TemporaryFolder::private(&std::env::temp_dir().join("fsage-fill"))?;
+    let options = LoopOptions {
+        image: None,
+        ..options.clone()
+    };
+    let image = LoopImage::create(&options, &folder.path().join("image"))?;
+    let stat = fstatvfs(image.root())?;
+    Box::new(image).close()?;
+    Ok(stat.f_bfree.saturating_mul(stat.f_frsize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The data space of a size is what the model says of it.
+    #[test]
+    fn a_size_is_found_for_a_data_space() {
+        for (spec, wanted) in [("ffs", 300 << 20), ("ext4", 700 << 20), ("xfs", 900 << 20)] {
+            let spec = TargetSpec::parse(spec).expect("a target");
+            let sized = with_data(&spec, wanted).expect("a size");
+            let has = data_bytes(&sized).expect("it can be made");
+            assert!(has.abs_diff(wanted) < wanted / 50, "{sized}: {has} for {wanted}");
+        }
+    }
+
+    #[test]
+    fn what_has_a_size_or_can_have_none_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let workload = folder.path().join("w.ops");
+        let text = "mkdir 1\ncreate 1 1 100000\nday 1\n";
+        fsage_durable::write(&workload, text, true).expect("a workload");
+        for (spec, why) in [
+            ("ffs:size=1G", "leave size= out"),
+            ("ffs:preset=tiny", "leave preset= out"),
+            ("dir:/tmp/x", "it can make"),
+        ] {
+            let specs = [TargetSpec::parse(spec).expect("a target")];
+            let error = filled(&workload, &specs, &[80], &crate::Unwatched).expect_err(spec);
+            assert!(format!("{error:#}").contains(why), "{error:#}");
+        }
+    }
+}

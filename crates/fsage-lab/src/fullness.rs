@@ -1,0 +1,302 @@
+//! How full a file system may get: one target in several sizes, aged by one workload.
+
+use crate::experiment::Verdict;
+use crate::report::words::percent;
+use crate::table;
+use fsage_bench::Says;
+use fsage_target::TargetSpec;
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// A suite and a phase of it.
+pub type Phase = (String, String);
+
+/// Layout scores that differ by this part of them are alike.
+const ALIKE: f64 = 0.005;
+
+/// A target in several sizes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Fullness {
+    /// Its specification without the size.
+    pub target: String,
+    /// What is compared: a suite and a phase; `None` for the layout score, where no benchmark was run.
+    pub phase: Option<Phase>,
+    /// The emptiest first.
+    pub levels: Vec<Level>,
+}
+
+/// A target in one of its sizes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Level {
+    /// Its specification.
+    pub target: String,
+    /// Share of the data space that was taken at the end of its fullest day.
+    pub utilization: f64,
+    /// Operations that were not done, for lack of space most often.
+    pub skipped: u64,
+    /// What age left; `None` where it was not measured aged and in the control.
+    pub left: Option<Left>,
+}
+
+/// The aged file system as a multiple of its control.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Left {
+    /// The ratio.
+    pub ratio: f64,
+    /// Where it lies.
+    pub interval: [f64; 2],
+    /// What it says of the aged file system.
+    pub says: Says,
+}
+
+impl Left {
+    /// Of layout scores, which have no spread.
+    pub fn of_layout(ratio: f64) -> Left {
+        let says = if (ratio - 1.0).abs() < ALIKE {
+            Says::Same
+        } else if ratio < 1.0 {
+            Says::Slower
+        } else {
+            Says::Faster
+        };
+        Left {
+            ratio,
+            interval: [ratio, ratio],
+            says,
+        }
+    }
+}
+
+/// The phase by which levels are compared: reading the hot files, which are aged files; else the first one that reads.
+pub fn phase<'a>(phases: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Option<Phase> {
+    let hot = phases.clone().find(|&of| of == ("hot-files", "read"));
+    let reads = phases.clone().find(|(_, phase)| phase.contains("read"));
+    let chosen = hot.or(reads).or_else(|| phases.clone().next());
+    chosen.map(|(suite, phase)| (suite.to_owned(), phase.to_owned()))
+}
+
+/// Targets that are there in several sizes.
+pub fn by_target(phase: Option<&Phase>, levels: impl IntoIterator<Item = Level>) -> Vec<Fullness> {
+    let mut all: Vec<Fullness> = Vec::new();
+    for level in levels {
+        let Some(target) = without_size(&level.target) else {
+            continue;
+        };
+        match all.iter_mut().find(|known| known.target == target) {
+            Some(known) => known.levels.push(level),
+            None => all.push(Fullness {
+                target,
+                phase: phase.cloned(),
+                levels: vec![level],
+            }),
+        }
+    }
+    all.retain(|fullness| fullness.levels.len() > 1);
+    for fullness in &mut all {
+        let levels = &mut fullness.levels;
+        levels.sort_by(|a, b| a.utilization.total_cmp(&b.utilization));
+    }
+    all
+}
+
+/// The same of what a run says.
+pub fn of_verdicts(verdicts: &[Verdict]) -> Vec<Fullness> {
+    let ratios = verdicts.iter().flat_map(|verdict| &verdict.throughput);
+    let phase = phase(ratios.map(|ratio| ratio.of()));
+    let levels = verdicts.iter().filter_map(|verdict| {
+        let left = match &phase {
+            Some((suite, phase)) => {
+                let mut ratios = verdict.throughput.iter();
+                let ratio = ratios.find(|ratio| ratio.of() == (suite, phase));
+                ratio.map(|ratio| Left {
+                    ratio: ratio.aged_by_control,
+                    interval: ratio.interval,
+                    says: ratio.says,
+                })
+            }
+            None => verdict.layout_ratio.map(Left::of_layout),
+        };
+        Some(Level {
+            target: verdict.target.clone(),
+            utilization: verdict.utilization_most?,
+            skipped: verdict.skipped,
+            left,
+        })
+    });
+    by_target(phase.as_ref(), levels)
+}
+
+/// The specification of a target without its size; `None` where it has none.
+fn without_size(spec: &str) -> Option<String> {
+    let mut spec = TargetSpec::parse(spec).ok()?;
+    let before = spec.options.len();
+    spec.options.retain(|(key, _)| key != "size");
+    (spec.options.len() < before).then(|| spec.to_string())
+}
+
+impl Fullness {
+    /// What is compared, in words.
+    pub fn what(&self) -> String {
+        match &self.phase {
+            Some((suite, phase)) => format!("{suite} {phase}"),
+            None => "layout score".to_owned(),
+        }
+    }
+
+    /// How full it may get, in a sentence; `None` where fewer than two sizes were measured.
+    pub fn sentence(&self) -> Option<String> {
+        let known: Vec<(&Level, Left)> = self
+            .levels
+            .iter()
+            .filter_map(|level| Some((level, level.left?)))
+            .collect();
+        let [.., fullest] = known[..] else {
+            return None;
+        };
+        if known.len() < 2 {
+            return None;
+        }
+        let full = |level: &Level| percent(level.utilization);
+        let is_worse = |(_, left): &&(&Level, Left)| left.says == Says::Slower;
+        let first_worse = known.iter().position(|one| is_worse(&one));
+        let fine = &known[..first_worse.unwrap_or(known.len())];
+        let is_unclear = |(_, left): &(&Level, Left)| left.says == Says::Inconclusive;
+        let nothing = if fine.iter().any(is_unclear) {
+            "no loss is certain"
+        } else {
+            "nothing is lost"
+        };
+        let at = |(level, left): &(&Level, Left)| {
+            let ratio = percent(left.ratio);
+            let [low, high] = left.interval.map(|end| format!("{:.0}", end * 100.0));
+            let ends = if low == high {
+                String::new()
+            } else {
+                format!(" ({low} to {high})")
+            };
+            match &self.phase {
+                Some(_) => format!(
+                    "at {} {} runs at {ratio} of fresh speed{ends}",
+                    full(level),
+                    self.what()
+                ),
+                None => format!("at {} the layout score is {ratio} of that of a fresh copy", full(level)),
+            }
+        };
+        let worst = known.iter().rev().find(is_worse);
+        let text = match (fine.last(), worst) {
+            (Some((level, _)), None) => format!("up to {} full {nothing}", full(level)),
+            (Some((level, _)), Some(worst)) => {
+                format!("up to {} full {nothing}; {}", full(level), at(worst))
+            }
+            (None, Some(worst)) => {
+                let first = at(&known[0]);
+                let is_first = worst.0.target == known[0].0.target;
+                let then = if is_first { String::new() } else { format!("; {}", at(worst)) };
+                format!("{first}{then}")
+            }
+            (None, None) => return None,
+        };
+        let skipped = match fullest.0.skipped {
+            0 => String::new(),
+            skipped => format!("; at {} {skipped} operations were skipped", full(fullest.0)),
+        };
+        Some(format!("{}: {text}{skipped}.", self.target))
+    }
+}
+
+/// A table, and a sentence a target.
+///
+/// # Errors
+/// `out` fails.
+pub fn print(out: &mut impl Write, all: &[Fullness]) -> io::Result<()> {
+    let Some(first) = all.first() else {
+        return Ok(());
+    };
+    let mut table = table::table(&["target", "size", "full", "skipped", "aged / control"]);
+    for fullness in all {
+        for (place, level) in fullness.levels.iter().enumerate() {
+            let name = if place == 0 { fullness.target.clone() } else { String::new() };
+            let size = TargetSpec::parse(&level.target).ok().and_then(|spec| {
+                let mut options = spec.options.into_iter();
+                options.find_map(|(key, value)| value.filter(|_| key == "size"))
+            });
+            table.add_row(vec![
+                name,
+                size.unwrap_or_default(),
+                percent(level.utilization),
+                level.skipped.to_string(),
+                level.left.map_or_else(
+                    || "-".to_owned(),
+                    |left| crate::benching::with_ends(left.ratio, left.interval.into()),
+                ),
+            ]);
+        }
+    }
+    writeln!(out, "\nBy how full it was at most; aged / control is of {}.\n", first.what())?;
+    writeln!(out, "{table}\n")?;
+    for sentence in all.iter().filter_map(Fullness::sentence) {
+        writeln!(out, "{sentence}")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn level(size: u64, utilization: f64, skipped: u64, left: Option<(f64, Says)>) -> Level {
+        Level {
+            target: format!("ext4:size={size}M"),
+            utilization,
+            skipped,
+            left: left.map(|(ratio, says)| Left {
+                ratio,
+                interval: [ratio - 0.05, ratio + 0.05],
+                says,
+            }),
+        }
+    }
+
+    fn sentence(levels: Vec<Level>) -> Option<String> {
+        let phase = ("hot-files".to_owned(), "read".to_owned());
+        let all = by_target(Some(&phase), levels);
+        all.first().and_then(Fullness::sentence)
+    }
+
+    #[test]
+    fn the_sentence_says_up_to_where_nothing_is_lost_and_what_is_lost_then() {
+        let fine = |size, full| level(size, full, 0, Some((1.0, Says::Same)));
+        let slower = |size, full, ratio| level(size, full, 0, Some((ratio, Says::Slower)));
+        let unclear = |size, full| level(size, full, 0, Some((0.97, Says::Inconclusive)));
+        let said = |levels| sentence(levels).expect("a sentence");
+        assert_eq!(
+            said(vec![slower(100, 0.95, 0.61), fine(160, 0.60), fine(120, 0.80)]),
+            "ext4: up to 80 % full nothing is lost; at 95 % hot-files read runs at 61 % of fresh speed (56 to 66)."
+        );
+        assert_eq!(
+            said(vec![fine(160, 0.60), unclear(120, 0.80)]),
+            "ext4: up to 80 % full no loss is certain."
+        );
+        assert_eq!(
+            said(vec![slower(160, 0.60, 0.90), slower(100, 0.95, 0.61)]),
+            "ext4: at 60 % hot-files read runs at 90 % of fresh speed (85 to 95); at 95 % hot-files read runs at 61 % \
+             of fresh speed (56 to 66)."
+        );
+        let full = level(90, 1.0, 12, Some((0.5, Says::Slower)));
+        assert!(said(vec![fine(160, 0.60), full]).ends_with("; at 100 % 12 operations were skipped."));
+        assert_eq!(sentence(vec![fine(160, 0.60)]), None);
+        assert_eq!(sentence(vec![fine(160, 0.60), level(90, 0.9, 0, None)]), None);
+    }
+
+    #[test]
+    fn reading_aged_files_is_what_counts() {
+        let of = |phases: &[(&'static str, &'static str)]| phase(phases.iter().copied());
+        let is = |suite: &str, phase: &str| Some((suite.to_owned(), phase.to_owned()));
+        let all = [("sequential", "create"), ("sequential", "read"), ("hot-files", "read")];
+        assert_eq!(of(&all), is("hot-files", "read"));
+        assert_eq!(of(&all[..2]), is("sequential", "read"));
+        assert_eq!(of(&all[..1]), is("sequential", "create"));
+        assert_eq!(of(&[]), None);
+    }
+}

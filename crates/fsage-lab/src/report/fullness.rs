@@ -1,0 +1,102 @@
+//! How full a file system may get, where a page has one target in several sizes.
+
+use super::bench;
+use super::subject::{Group, Life, Over};
+use crate::days::DayRow;
+use crate::fullness::{Fullness, Left, Level, by_target, phase};
+use fsage_metrics::{files, layout_score};
+use fsage_report::charts::{Point, Series};
+use fsage_report::{Axis, Exhibit, Format, Lines, Section};
+
+/// The targets that are there in several sizes.
+pub fn levels(group: &Group) -> Vec<Fullness> {
+    let compared = bench::compared(group);
+    let phases = compared.iter();
+    let phases = phases.map(|compared| (compared.suite.as_str(), compared.phase.as_str()));
+    let phase = phase(phases);
+    let levels = group.subjects.iter().filter_map(|subject| {
+        let fullest = |life: &Life| {
+            let shares = life.days.iter().filter_map(|day| day.value(&files::UTILIZATION));
+            shares.max_by(f64::total_cmp)
+        };
+        let left = match &phase {
+            None => {
+                let ratio = subject.over(|life| life.last()?.ratio(&layout_score::SCORE));
+                ratio.map(|over| Left::of_layout(over.mean))
+            }
+            Some((suite, phase)) => {
+                let mut compared = compared.iter();
+                let of_phase =
+                    compared.find(|compared| (&compared.suite, &compared.phase) == (suite, phase));
+                let mut ratios = of_phase.into_iter().flat_map(|compared| &compared.ratios);
+                ratios.find(|(name, _)| *name == subject.name).map(|(_, ratio)| Left {
+                    ratio: ratio.mean,
+                    interval: ratio.ends.into(),
+                    says: ratio.says,
+                })
+            }
+        };
+        let full: Over = subject.over(fullest)?;
+        Some(Level {
+            target: subject.spec.clone(),
+            utilization: full.mean,
+            skipped: subject.total(|day: &DayRow| day.skipped),
+            left,
+        })
+    });
+    by_target(phase.as_ref(), levels)
+}
+
+/// The section; none where every target has one size.
+pub fn section(group: &Group) -> Option<Section> {
+    let all = levels(group);
+    let what = all.first()?.what();
+    let place = |fullness: &Fullness| {
+        let first = fullness.levels.first()?;
+        let mut subjects = group.subjects.iter();
+        subjects.find(|s| s.spec == first.target).map(|s| s.place)
+    };
+    let series = all.iter().filter_map(|fullness| {
+        let points = fullness.levels.iter().filter_map(|level| {
+            let left = level.left?;
+            Some(Point {
+                x: level.utilization,
+                y: Some(left.ratio),
+                interval: Some(left.interval.into()),
+            })
+        });
+        Some(Series {
+            name: fullness.target.clone(),
+            target: place(fullness)?,
+            dashed: false,
+            points: points.collect(),
+        })
+    });
+    let lines = Lines {
+        id: format!("by-fullness{}", group.suffix),
+        title: format!("{what}, aged over fresh, by how full it was"),
+        description: "1 is a fresh copy of the same files. Bands are the intervals of the ratios.".to_owned(),
+        x: Axis {
+            label: "utilization on the fullest day".to_owned(),
+            format: Format::Percent,
+            ..Axis::default()
+        },
+        y: Axis {
+            label: "aged / control".to_owned(),
+            from_zero: true,
+            ..Axis::default()
+        },
+        series: series.collect(),
+        published: Vec::new(),
+    };
+    let sentences: Vec<String> = all.iter().filter_map(Fullness::sentence).collect();
+    Some(Section {
+        id: format!("fullness{}", group.suffix),
+        title: group.titled("How full it may get"),
+        lead: format!(
+            "The same life on file systems of several sizes. {}",
+            sentences.join(" ")
+        ),
+        exhibits: vec![Exhibit::Chart(lines.into_chart())],
+    })
+}
