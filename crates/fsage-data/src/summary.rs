@@ -56,10 +56,27 @@ pub struct WorkloadSummary {
     pub lives_ops: Histogram,
     /// Operations that name a file which is not alive, or make one that is.
     pub unknown_files: u64,
+    /// Sizes of files alive are counted in whole blocks of so many bytes.
+    block_bytes: u64,
     files: Files,
 }
 
 impl WorkloadSummary {
+    /// One in which the bytes of files alive are those of the blocks that they take.
+    pub fn in_blocks(block_bytes: u64) -> WorkloadSummary {
+        WorkloadSummary {
+            block_bytes,
+            ..WorkloadSummary::default()
+        }
+    }
+
+    /// What a file of that size counts.
+    fn taken(&self, bytes: u64) -> u64 {
+        bytes
+            .checked_next_multiple_of(self.block_bytes)
+            .unwrap_or(bytes)
+    }
+
     /// Takes the next event.
     pub fn add(&mut self, event: &Event) {
         let bytes = match event.op {
@@ -186,7 +203,7 @@ impl WorkloadSummary {
         }
         self.files.insert(name, file);
         self.live_files += 1;
-        self.live_bytes = self.live_bytes.saturating_add(bytes);
+        self.live_bytes = self.live_bytes.saturating_add(self.taken(bytes));
     }
 
     /// A symbolic link has names as a file has, and is not counted as one.
@@ -211,10 +228,11 @@ impl WorkloadSummary {
         };
         let before = file.bytes;
         file.bytes = new_size(before);
+        let (before, now) = (before, file.bytes);
         self.live_bytes = self
             .live_bytes
-            .saturating_sub(before)
-            .saturating_add(file.bytes);
+            .saturating_sub(self.taken(before))
+            .saturating_add(self.taken(now));
         true
     }
 
@@ -230,7 +248,7 @@ impl WorkloadSummary {
 
     fn gone(&mut self, file: &File, t_ns: Option<i64>) {
         self.live_files -= 1;
-        self.live_bytes = self.live_bytes.saturating_sub(file.bytes);
+        self.live_bytes = self.live_bytes.saturating_sub(self.taken(file.bytes));
         self.lives_ops.add(self.total.ops - file.op);
         if let (Some(born), Some(died)) = (file.t_ns, t_ns) {
             self.lives_ns

@@ -27,6 +27,9 @@ pub struct Request<'a> {
     pub workload: Workload<'a>,
     /// The targets; those without a size take the workload's.
     pub targets: &'a [TargetSpec],
+    /// Percentages of the data space that the workload is to fill, each target once a share: it says their sizes. None for
+    /// targets as they are.
+    pub fill: &'a [u8],
     /// The folder of the run.
     pub output: &'a Path,
     /// How targets are aged.
@@ -47,6 +50,7 @@ impl<'a> Request<'a> {
         Request {
             workload,
             targets,
+            fill: &[],
             output,
             age: aging::Options::default(),
             bench: None,
@@ -84,7 +88,11 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
     }
     let workload = workload(request, ui)?;
     let bench = request.bench.map(|bench| Bench::new(bench, request.seed));
-    let specs = &aging::sized(&workload, request.targets, ui)?;
+    let specs = &if request.fill.is_empty() {
+        aging::sized(&workload, request.targets, ui)?
+    } else {
+        aging::filled(&workload, request.targets, request.fill, ui)?
+    };
     let made_of = MadeOf::new(&workload, specs, &request.age, bench.transpose()?)?;
     let steps = Steps {
         workload: &workload,

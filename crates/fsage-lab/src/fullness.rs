@@ -1,5 +1,6 @@
 //! How full a file system may get: one target in several sizes, aged by one workload.
 
+use crate::benching::PhaseRatio;
 use crate::experiment::Verdict;
 use crate::report::words::percent;
 use crate::table;
@@ -68,11 +69,11 @@ impl Left {
 }
 
 /// The phase by which levels are compared: reading the hot files, which are aged files; else the first one that reads.
-pub fn phase<'a>(phases: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> Option<Phase> {
-    let hot = phases.clone().find(|&of| of == ("hot-files", "read"));
-    let reads = phases.clone().find(|(_, phase)| phase.contains("read"));
-    let chosen = hot.or(reads).or_else(|| phases.clone().next());
-    chosen.map(|(suite, phase)| (suite.to_owned(), phase.to_owned()))
+pub fn phase(phases: &[(&str, &str)]) -> Option<Phase> {
+    let hot = phases.iter().find(|of| **of == ("hot-files", "read"));
+    let reads = phases.iter().find(|(_, phase)| phase.contains("read"));
+    let chosen = hot.or(reads).or(phases.first());
+    chosen.map(|&(suite, phase)| (suite.to_owned(), phase.to_owned()))
 }
 
 /// Targets that are there in several sizes.
@@ -102,7 +103,7 @@ pub fn by_target(phase: Option<&Phase>, levels: impl IntoIterator<Item = Level>)
 /// The same of what a run says.
 pub fn of_verdicts(verdicts: &[Verdict]) -> Vec<Fullness> {
     let ratios = verdicts.iter().flat_map(|verdict| &verdict.throughput);
-    let phase = phase(ratios.map(|ratio| ratio.of()));
+    let phase = phase(&ratios.map(PhaseRatio::of).collect::<Vec<_>>());
     let levels = verdicts.iter().filter_map(|verdict| {
         let left = match &phase {
             Some((suite, phase)) => {
@@ -180,7 +181,10 @@ impl Fullness {
                     full(level),
                     self.what()
                 ),
-                None => format!("at {} the layout score is {ratio} of that of a fresh copy", full(level)),
+                None => format!(
+                    "at {} the layout score is {ratio} of that of a fresh copy",
+                    full(level)
+                ),
             }
         };
         let worst = known.iter().rev().find(is_worse);
@@ -192,7 +196,11 @@ impl Fullness {
             (None, Some(worst)) => {
                 let first = at(&known[0]);
                 let is_first = worst.0.target == known[0].0.target;
-                let then = if is_first { String::new() } else { format!("; {}", at(worst)) };
+                let then = if is_first {
+                    String::new()
+                } else {
+                    format!("; {}", at(worst))
+                };
                 format!("{first}{then}")
             }
             (None, None) => return None,
@@ -216,7 +224,11 @@ pub fn print(out: &mut impl Write, all: &[Fullness]) -> io::Result<()> {
     let mut table = table::table(&["target", "size", "full", "skipped", "aged / control"]);
     for fullness in all {
         for (place, level) in fullness.levels.iter().enumerate() {
-            let name = if place == 0 { fullness.target.clone() } else { String::new() };
+            let name = if place == 0 {
+                fullness.target.clone()
+            } else {
+                String::new()
+            };
             let size = TargetSpec::parse(&level.target).ok().and_then(|spec| {
                 let mut options = spec.options.into_iter();
                 options.find_map(|(key, value)| value.filter(|_| key == "size"))
@@ -233,7 +245,11 @@ pub fn print(out: &mut impl Write, all: &[Fullness]) -> io::Result<()> {
             ]);
         }
     }
-    writeln!(out, "\nBy how full it was at most; aged / control is of {}.\n", first.what())?;
+    writeln!(
+        out,
+        "\nBy how full it was at most; aged / control is of {}.\n",
+        first.what()
+    )?;
     writeln!(out, "{table}\n")?;
     for sentence in all.iter().filter_map(Fullness::sentence) {
         writeln!(out, "{sentence}")?;
@@ -271,7 +287,11 @@ mod tests {
         let unclear = |size, full| level(size, full, 0, Some((0.97, Says::Inconclusive)));
         let said = |levels| sentence(levels).expect("a sentence");
         assert_eq!(
-            said(vec![slower(100, 0.95, 0.61), fine(160, 0.60), fine(120, 0.80)]),
+            said(vec![
+                slower(100, 0.95, 0.61),
+                fine(160, 0.60),
+                fine(120, 0.80)
+            ]),
             "ext4: up to 80 % full nothing is lost; at 95 % hot-files read runs at 61 % of fresh speed (56 to 66)."
         );
         assert_eq!(
@@ -284,19 +304,27 @@ mod tests {
              of fresh speed (56 to 66)."
         );
         let full = level(90, 1.0, 12, Some((0.5, Says::Slower)));
-        assert!(said(vec![fine(160, 0.60), full]).ends_with("; at 100 % 12 operations were skipped."));
+        assert!(
+            said(vec![fine(160, 0.60), full]).ends_with("; at 100 % 12 operations were skipped.")
+        );
         assert_eq!(sentence(vec![fine(160, 0.60)]), None);
-        assert_eq!(sentence(vec![fine(160, 0.60), level(90, 0.9, 0, None)]), None);
+        assert_eq!(
+            sentence(vec![fine(160, 0.60), level(90, 0.9, 0, None)]),
+            None
+        );
     }
 
     #[test]
     fn reading_aged_files_is_what_counts() {
-        let of = |phases: &[(&'static str, &'static str)]| phase(phases.iter().copied());
         let is = |suite: &str, phase: &str| Some((suite.to_owned(), phase.to_owned()));
-        let all = [("sequential", "create"), ("sequential", "read"), ("hot-files", "read")];
-        assert_eq!(of(&all), is("hot-files", "read"));
-        assert_eq!(of(&all[..2]), is("sequential", "read"));
-        assert_eq!(of(&all[..1]), is("sequential", "create"));
-        assert_eq!(of(&[]), None);
+        let all = [
+            ("sequential", "create"),
+            ("sequential", "read"),
+            ("hot-files", "read"),
+        ];
+        assert_eq!(phase(&all), is("hot-files", "read"));
+        assert_eq!(phase(&all[..2]), is("sequential", "read"));
+        assert_eq!(phase(&all[..1]), is("sequential", "create"));
+        assert_eq!(phase(&[]), None);
     }
 }

@@ -48,6 +48,7 @@ pub mod described;
 pub mod device;
 pub mod error;
 pub mod experiment;
+pub mod fullness;
 pub mod generate;
 pub mod interrupt;
 mod map_file;

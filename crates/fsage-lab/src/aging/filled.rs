@@ -1,7 +1,7 @@
 //! Targets in the sizes in which a workload fills wanted shares of them.
 
-use super::sizes::{SAYS_SIZE, in_units};
 use super::most_bytes;
+use super::sizes::{SAYS_SIZE, in_units};
 use crate::error::{Context, bail};
 use crate::watch::Watch;
 use fsage_durable::TemporaryFolder;
@@ -17,6 +17,9 @@ const CORRECTIONS: usize = 3;
 /// Sizes are multiples of the largest power of two that is at most this part of them, and of this.
 const EXACTNESS: u64 = 1000;
 const LEAST_UNIT: u64 = 4096;
+/// Why a directory cannot be filled so far.
+const NO_SIZE: &str = "the size of a directory's file system is what it is; --fill needs targets that it can make, as \
+                       loop:ext4";
 
 /// Each target in the sizes in which the files of a workload, in whole blocks, take these percentages of the data space
 /// when they are most. What directories and pointers take is not known before, so that it becomes a little fuller.
@@ -34,7 +37,11 @@ pub fn filled(
     }
     let mut filled = Vec::new();
     for spec in specs {
-        if let Some((key, _)) = spec.options.iter().find(|(key, _)| SAYS_SIZE.contains(&key.as_str())) {
+        if let Some((key, _)) = spec
+            .options
+            .iter()
+            .find(|(key, _)| SAYS_SIZE.contains(&key.as_str()))
+        {
             bail!("`{spec}`: --fill says how large a target is; leave {key}= out");
         }
         let of_target = || spec.to_string();
@@ -42,10 +49,13 @@ pub fn filled(
         let most_bytes = most_bytes(workload, block_bytes, ui)?;
         for &percent in percents {
             let wanted = most_bytes.saturating_mul(100) / u64::from(percent);
-            let sized = with_data(spec, wanted).with_context(|| format!("{spec}, {percent} % full"))?;
+            let sized =
+                with_data(spec, wanted).with_context(|| format!("{spec}, {percent} % full"))?;
             ui.note(&format!("{spec}, {percent} % full: {sized}"));
             if filled.contains(&sized) {
-                bail!("`{sized}` is {percent} % full and another share too; name shares that differ more");
+                bail!(
+                    "`{sized}` is {percent} % full and another share too; name shares that differ more"
+                );
             }
             filled.push(sized);
         }
@@ -76,8 +86,10 @@ fn with_size(spec: &TargetSpec, bytes: u64) -> TargetSpec {
 
 /// The unit in which files take space.
 fn block_bytes(spec: &TargetSpec) -> crate::Result<u64> {
-    if spec.real()?.is_some() {
-        return Ok(4096);
+    match spec.real()? {
+        Some(real) if matches!(real.place, Place::Dir(_)) => bail!("{NO_SIZE}"),
+        Some(_) => return Ok(4096),
+        None => {}
     }
     let frag_bytes = Target::make(spec)?.layout().geometry().frag_bytes;
     Ok(u64::from(frag_bytes))
@@ -95,9 +107,7 @@ fn data_bytes(spec: &TargetSpec) -> crate::Result<u64> {
             place: Place::Loop(options),
             ..
         }) => free_of_image(&options),
-        Some(_) => bail!(
-            "the size of a directory's file system is what it is; --fill needs targets that it can make, as loop:ext4"
-        ),
+        Some(_) => bail!("{NO_SIZE}"),
     }
 }
 
@@ -125,7 +135,10 @@ mod tests {
             let spec = TargetSpec::parse(spec).expect("a target");
             let sized = with_data(&spec, wanted).expect("a size");
             let has = data_bytes(&sized).expect("it can be made");
-            assert!(has.abs_diff(wanted) < wanted / 50, "{sized}: {has} for {wanted}");
+            assert!(
+                has.abs_diff(wanted) < wanted / 50,
+                "{sized}: {has} for {wanted}"
+            );
         }
     }
 

@@ -3,6 +3,7 @@
 pub(crate) mod again;
 mod apart;
 pub(crate) mod control;
+mod filled;
 pub(crate) mod life;
 mod origins;
 pub(crate) mod real;
@@ -11,6 +12,7 @@ mod snapshots;
 mod walked;
 
 pub use again::{aged, hot_files, model_of};
+pub use filled::filled;
 pub use real::days_so_far;
 pub use sizes::sized;
 
@@ -710,6 +712,13 @@ fn warn_of_small_target(spec: &TargetSpec, aging: &Aging, peak_bytes: u64, ui: &
             human(peak_bytes)
         ));
     }
+}
+
+/// The most bytes that the files of a workload take at a time, in whole blocks.
+fn most_bytes(workload: &Path, block_bytes: u64, ui: &dyn Watch) -> crate::Result<u64> {
+    let mut summary = WorkloadSummary::in_blocks(block_bytes);
+    each_event(workload, "reading", ui, |event| summary.add(event))?;
+    Ok(summary.live_bytes_most)
 }
 
 /// The most bytes that a workload keeps in files at a time, by what it says, and how many events it has.

@@ -9,7 +9,7 @@ use fsage_target::{Target, TargetSpec};
 use std::path::Path;
 
 /// Keys of which each says how large a target is.
-const SAYS_SIZE: [&str; 3] = ["size", "preset", "from"];
+pub(super) const SAYS_SIZE: [&str; 3] = ["size", "preset", "from"];
 
 /// The least that mkfs makes: mkfs.xfs of xfsprogs 5.19 and later wants 300 MB, mkfs.btrfs of 6.2 about 110 MB.
 const LEAST_BYTES: [(&str, u64); 2] = [("xfs", 300 << 20), ("btrfs", 128 << 20)];
@@ -86,13 +86,13 @@ fn default_bytes(spec: &TargetSpec, key: &Key) -> Option<u64> {
     }
 }
 
-/// Whole mebibytes as the command line takes them: 4G, 514M.
-fn in_units(bytes: u64) -> String {
-    let units = [(40, "T"), (30, "G")];
+/// Whole kibibytes as the command line takes them: 4G, 514M.
+pub(super) fn in_units(bytes: u64) -> String {
+    let units = [(40, "T"), (30, "G"), (20, "M")];
     let whole = units
         .into_iter()
         .find(|&(shift, _)| bytes.is_multiple_of(1 << shift));
-    let (shift, unit) = whole.unwrap_or((20, "M"));
+    let (shift, unit) = whole.unwrap_or((10, "K"));
     format!("{}{unit}", bytes >> shift)
 }
 

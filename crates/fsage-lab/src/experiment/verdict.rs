@@ -5,7 +5,7 @@ use crate::days::{self, DayRow};
 use crate::run_folder::Manifest;
 use crate::table::{self, digits};
 use comfy_table::{CellAlignment, Table};
-use fsage_metrics::layout_score;
+use fsage_metrics::{files, layout_score};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
@@ -21,6 +21,8 @@ pub struct Verdict {
     pub operations: u64,
     /// Operations that were not done.
     pub skipped: u64,
+    /// Share of the data space that was taken at the end of the fullest day.
+    pub utilization_most: Option<f64>,
     /// Layout score at the end of the first day; `None` where no block is scored, here and below.
     pub layout_first_day: Option<f64>,
     /// Layout score at the end.
@@ -47,11 +49,13 @@ impl Verdict {
             let folder = run.join(&target.folder);
             let rows = days::read(&folder.join("days.parquet"))?;
             let last = rows.last().cloned().unwrap_or_default();
+            let shares = rows.iter().filter_map(|row| row.value(&files::UTILIZATION));
             Ok(Verdict {
                 target: target.spec.clone(),
                 days: target.days,
                 operations: target.operations,
                 skipped: target.skipped,
+                utilization_most: shares.max_by(f64::total_cmp),
                 layout_first_day: rows.first().and_then(DayRow::score),
                 layout_end: last.score(),
                 change_per_100_days: change_per_100_days(&rows),

@@ -13,10 +13,13 @@ pub fn levels(group: &Group) -> Vec<Fullness> {
     let compared = bench::compared(group);
     let phases = compared.iter();
     let phases = phases.map(|compared| (compared.suite.as_str(), compared.phase.as_str()));
-    let phase = phase(phases);
+    let phase = phase(&phases.collect::<Vec<_>>());
     let levels = group.subjects.iter().filter_map(|subject| {
         let fullest = |life: &Life| {
-            let shares = life.days.iter().filter_map(|day| day.value(&files::UTILIZATION));
+            let shares = life
+                .days
+                .iter()
+                .filter_map(|day| day.value(&files::UTILIZATION));
             shares.max_by(f64::total_cmp)
         };
         let left = match &phase {
@@ -29,11 +32,13 @@ pub fn levels(group: &Group) -> Vec<Fullness> {
                 let of_phase =
                     compared.find(|compared| (&compared.suite, &compared.phase) == (suite, phase));
                 let mut ratios = of_phase.into_iter().flat_map(|compared| &compared.ratios);
-                ratios.find(|(name, _)| *name == subject.name).map(|(_, ratio)| Left {
-                    ratio: ratio.mean,
-                    interval: ratio.ends.into(),
-                    says: ratio.says,
-                })
+                ratios
+                    .find(|(name, _)| *name == subject.name)
+                    .map(|(_, ratio)| Left {
+                        ratio: ratio.mean,
+                        interval: ratio.ends.into(),
+                        says: ratio.says,
+                    })
             }
         };
         let full: Over = subject.over(fullest)?;
@@ -75,7 +80,8 @@ pub fn section(group: &Group) -> Option<Section> {
     let lines = Lines {
         id: format!("by-fullness{}", group.suffix),
         title: format!("{what}, aged over fresh, by how full it was"),
-        description: "1 is a fresh copy of the same files. Bands are the intervals of the ratios.".to_owned(),
+        description: "1 is a fresh copy of the same files. Bands are the intervals of the ratios."
+            .to_owned(),
         x: Axis {
             label: "utilization on the fullest day".to_owned(),
             format: Format::Percent,

@@ -10,6 +10,7 @@ mod by_size;
 mod decay;
 mod experiment;
 mod free_space;
+mod fullness;
 mod log;
 mod map;
 pub(crate) mod names;
@@ -21,7 +22,7 @@ mod split_files;
 mod subject;
 mod terms;
 mod verdict;
-mod words;
+pub(crate) mod words;
 
 pub use subject::{Group, Life, Subject};
 
@@ -160,6 +161,7 @@ fn page(material: Material, beside: Option<&dyn Beside>) -> Report {
             split_files::section(group),
             log::section(group),
             pieces::section(group),
+            fullness::section(group),
             bench::section(group),
             beside.and_then(|beside| beside.section(group)),
             all_metrics::section(group),

@@ -7,6 +7,7 @@ use fsage_lab::aging::{Options, Start};
 use fsage_lab::benching;
 use fsage_lab::compare::{Request, Workload, compare};
 use fsage_lab::experiment::{Verdict, print_verdict};
+use fsage_lab::fullness::{self, Fullness};
 use fsage_lab::generate::{Profile, Source};
 use fsage_papers::Papers;
 use fsage_target::{SpecError, TargetSpec};
@@ -20,7 +21,8 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage compare w.parquet --on ffs --on ffs:policy=realloc -o run\n  \
-                  fsage compare --preset fileserver --on loop:ext4,size=4G --on loop:xfs,size=4G -o run\n\n\
+                  fsage compare --preset fileserver --on loop:ext4,size=4G --on loop:xfs,size=4G -o run\n  \
+                  fsage compare w.parquet --on ext4 --on xfs --fill 60,80,90,95 -o run\n\n\
                   `fsage age --help` shows what a SPEC may say.",
     // Two sizes say what a comparison wants to know, in a fraction of the time of all of them.
     mut_arg("sizes", |sizes| sizes.default_value("16K,1M"))
@@ -42,6 +44,11 @@ pub struct Args {
     /// A target, KIND[:KEY=VALUE|FLAG,...]; give it several times.
     #[arg(long = "on", value_name = "SPEC", required = true)]
     on: Vec<String>,
+    /// Shares of the data space, separated by commas as in 60,80,90,95: each target is made in the sizes in which the
+    /// workload takes so much of it when it keeps the most, and the page says how full it may get.
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=99))]
+    fill: Vec<u8>,
     /// Folder to make for the results.
     #[arg(short, long, value_name = "RUN")]
     output: PathBuf,
@@ -64,6 +71,8 @@ struct Json<'a> {
     run: String,
     report: String,
     targets: &'a [Verdict],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fullness: Vec<Fullness>,
     left_out: Vec<String>,
 }
 
@@ -88,7 +97,11 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         (None, Some(file)) => Workload::File(file),
         (None, None) => bail!("a workload is needed: a file, or --preset NAME"),
     };
+    let mut fill = args.fill.clone();
+    fill.sort_unstable();
+    fill.dedup();
     let request = Request {
+        fill: &fill,
         age: args.options,
         bench: (!args.no_bench).then_some(&args.bench),
         seed: args.seed,
@@ -103,11 +116,13 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             run: args.output.display().to_string(),
             report: compared.page.display().to_string(),
             targets: &compared.verdicts,
+            fullness: fullness::of_verdicts(&compared.verdicts),
             left_out: compared.left_out,
         };
         summary::print_json(&mut out, &json)?;
     } else {
         print_verdict(&mut out, &compared.verdicts)?;
+        fullness::print(&mut out, &fullness::of_verdicts(&compared.verdicts))?;
     }
     out.flush()?;
     ui.note(&format!(

@@ -2,7 +2,9 @@
 
 use super::finding;
 use crate::benching::digits;
+use crate::fullness::Fullness;
 use crate::report::bench::{self, Compared, Fastest, Ratio};
+use crate::report::fullness;
 use crate::report::subject::{Group, Subject};
 use crate::report::words::{list, percent, thousands};
 use fsage_bench::Says;
@@ -58,6 +60,14 @@ pub fn room(group: &Group) -> Option<Finding> {
         )
     };
     Some(finding(text, tone, "free-space"))
+}
+
+/// How full a target may get that is there in several sizes.
+pub fn fullness(group: &Group) -> Vec<Finding> {
+    let all = fullness::levels(group);
+    let sentences = all.iter().filter_map(Fullness::sentence);
+    let findings = sentences.map(|text| finding(text, Tone::Neutral, "fullness"));
+    findings.collect()
 }
 
 /// How fast the aged file systems are beside their controls, a sentence for each suite and phase that reads or writes

@@ -30,6 +30,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
     // Before anybody decides: what makes the targets hard to compare.
     findings.extend(warnings::findings(group, &ranking));
     findings.extend(consequences::room(group));
+    findings.extend(consequences::fullness(group));
     findings.extend(consequences::benchmarks(group));
     for finding in &mut findings {
         if let Some(section) = &mut finding.section {
