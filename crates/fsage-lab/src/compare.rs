@@ -27,8 +27,8 @@ pub struct Request<'a> {
     pub workload: Workload<'a>,
     /// The targets; those without a size take the workload's.
     pub targets: &'a [TargetSpec],
-    /// Percentages of the data space that the workload is to fill, each target once a share: it says their sizes. None for
-    /// targets as they are.
+    /// Percentages of the data space that the workload is to fill, each target once a share: it says their sizes. None
+    /// for targets as they are.
     pub fill: &'a [u8],
     /// The folder of the run.
     pub output: &'a Path,

@@ -241,8 +241,8 @@ pub fn copied_from(control: &Target, copied: &BTreeMap<u64, FileId>) -> BTreeMap
         .collect()
 }
 
-/// Puts together the file system that a snapshot tells of. Keys of the target are for what the snapshot does not tell. Gives
-/// also the target with the snapshot as its `from`, and the snapshot.
+/// Puts together the file system that a snapshot tells of. Keys of the target are for what the snapshot does not tell.
+/// Gives also the target with the snapshot as its `from`, and the snapshot.
 ///
 /// # Errors
 /// The target begins with no snapshot; the snapshot cannot be read, or the model cannot begin with it.

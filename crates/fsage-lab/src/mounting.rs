@@ -10,6 +10,7 @@ use fsage_real::loop_image::{self, LoopOptions};
 use fsage_real::{Place, programs};
 use fsage_target::TargetSpec;
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -66,7 +67,8 @@ pub fn mount(request: &Request<'_>) -> crate::Result<PathBuf> {
     let _alone = FolderLock::alone(&target.run)?;
     let words = options.mount_call(&image, at, !request.write);
     let by_hand = format!("by hand: sudo mount {}", words.join(" "));
-    loop_image::is_possible(options.kind).context(by_hand)?;
+    let possible = loop_image::is_possible(options.kind).map_err(io::Error::from);
+    possible.context(by_hand)?;
     wait_unattached(&image, Duration::ZERO).with_context(|| {
         format!(
             "{}: in use; `fsage umount DIR` unmounts it",

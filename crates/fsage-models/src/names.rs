@@ -89,7 +89,8 @@ const NO_FILE: u32 = u32::MAX;
 /// Where an id begins to be searched for (low bits), and by what it is recognized (the 7 highest).
 ///
 /// Ids are given in ascending order, and what was made together is used together: neighbors stand side by side in the
-/// table, so that they share cache lines. Each run of 2^24 ids begins elsewhere, for those that have a meaning in their high bits.
+/// table, so that they share cache lines. Each run of 2^24 ids begins elsewhere, for ids whose high bits mean
+/// something.
 #[inline]
 fn hash(id: u64) -> u64 {
     const TAG: u64 = 0x7f << 57;

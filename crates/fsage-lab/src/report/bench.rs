@@ -367,7 +367,7 @@ fn bars(group: &Group, suite: &str, measured: &Measured<'_>) -> Vec<Exhibit> {
             _ => format!("{}-{}", slug(unit), better.as_str()),
         };
         let longer = match better {
-            Better::Higher => "longer is faster",
+            Better::Higher => "longer is better",
             Better::Lower => "shorter is better",
         };
         let chart = Bars {

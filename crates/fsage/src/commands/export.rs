@@ -15,12 +15,12 @@ use fsage_target::{Aging, TargetSpec};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Writes an aged Ext4, XFS or C-FFS, or what a snapshot of an ext4 tells of, as an image: a sparse file of the size of the
-/// partition.
+/// Writes an aged Ext4, XFS or C-FFS, or what a snapshot of an ext4 tells of, as an image: a sparse file of the size of
+/// the partition.
 ///
-/// A run keeps no state of a model; the workload makes it again, to the last block. Images of Ext4 and XFS can be mounted.
-/// Its files have the names, times and permissions of the workload or the snapshot, and those of a snapshot lie where
-/// they lay; contents are holes, unless --data says otherwise.
+/// A run keeps no state of a model; the workload makes it again, to the last block. Images of Ext4 and XFS can be
+/// mounted. Files have the names, times and permissions of the workload or the snapshot, and those of a snapshot lie
+/// where they lay; contents are holes, unless --data says otherwise.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage export run/ext4 disk.img\n  fsage export run/ext4 fresh.img --control\n  \
@@ -135,8 +135,8 @@ fn say(args: &Args, bytes: u64, directories: u64, files: u64) -> anyhow::Result<
 }
 
 fn no_image() -> String {
-    let models = Image::models(|_| true).join(" and ");
-    format!("there are images of {models} alone")
+    let models = Image::models(|_| true).join(", ");
+    format!("there are images of these models alone: {models}")
 }
 
 fn has_image(spec: &TargetSpec) -> anyhow::Result<()> {
