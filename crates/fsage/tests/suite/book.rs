@@ -3,6 +3,7 @@
 
 mod page;
 
+use crate::real::UnmountedAtEnd;
 use page::{Step, printed_as_shown, read};
 use std::collections::BTreeMap;
 use std::fs;
@@ -79,6 +80,7 @@ fn shell(command: &str, folder: &Path) -> Command {
 /// Runs the commands of a page in a folder of their own; what went wrong, and what was skipped.
 fn run(name: &str, steps: &[Step], no_root: Option<&str>) -> Result<(), String> {
     let folder = tempfile::tempdir().expect("a folder");
+    let _mounts = UnmountedAtEnd(folder.path());
     let mut left_out = 0;
     for step in steps {
         if step.needs_root && no_root.is_some() {

@@ -1,6 +1,6 @@
 //! `fsage mount` and `fsage umount`: images of a run on directories (root), read-only unless asked, and gone again.
 
-use crate::real::{self, RealFs, attached_below, fsage, skip};
+use crate::real::{self, RealFs, UnmountedAtEnd, attached_below, fsage, skip};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -28,6 +28,7 @@ fn images_of_a_run_are_mounted_and_unmounted() {
     };
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
+    let _mounts = UnmountedAtEnd(at);
     fs::write(at.join("w.ops"), "mkdir 1\ncreate 1 1 9000\nday 1\n").expect("a script");
     let age = [
         "age",

@@ -133,6 +133,25 @@ pub fn image_of(at: &Path, run: &str) -> PathBuf {
     image.expect("an image in the folder of the target")
 }
 
+/// Unmounts what is still mounted below a folder when a test ends, however it ends.
+#[derive(Debug)]
+pub struct UnmountedAtEnd<'a>(pub &'a Path);
+
+impl Drop for UnmountedAtEnd<'_> {
+    fn drop(&mut self) {
+        for mount in fs::read_to_string("/proc/mounts")
+            .iter()
+            .flat_map(|s| s.lines())
+        {
+            let place = mount.split(' ').nth(1).map(Path::new);
+            if let Some(place) = place.filter(|place| place.starts_with(self.0)) {
+                let unmounted = Command::new("umount").arg(place).status();
+                assert!(unmounted.is_ok_and(|status| status.success()) || std::thread::panicking());
+            }
+        }
+    }
+}
+
 /// Loop devices whose image lies below a folder.
 pub fn attached_below(folder: &Path) -> Vec<String> {
     let below = folder.to_string_lossy().into_owned();
