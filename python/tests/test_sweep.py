@@ -105,8 +105,9 @@ def test_workers_that_are_killed_lose_nothing(alone, tmp_path):
         is_over, killed = threading.Event(), []
 
         def kill():
-            # A pid twice in a row is of a worker that is being replaced.
-            while not is_over.wait(float(os.environ.get("FSAGE_SWEEP_KILL_S", "1.5"))):
+            # The first goes at once, so that one is killed however short the sweep is. A pid twice in a row is of a worker
+            # that is being replaced.
+            while not killed or not is_over.wait(float(os.environ.get("FSAGE_SWEEP_KILL_S", "1.5"))):
                 pids = [nanny.pid for nanny in cluster.workers.values() if nanny.pid and nanny.pid not in killed]
                 if pids:
                     os.kill(pids[len(killed) % len(pids)], signal.SIGKILL)
