@@ -8,10 +8,12 @@
 use fsage_core::FileSystem;
 use fsage_models::ext4::{Ext4, Params};
 use libfuzzer_sys::fuzz_target;
-use pages::{Pages, SIZE, pages_of, populate};
+use pages::{Pages, SIZE, pages_of};
+use populated::populate;
 use std::sync::LazyLock;
 
 mod pages;
+mod populated;
 
 static IMAGES: LazyLock<[(Params, Pages); 2]> = LazyLock::new(|| [1, 16].map(populated));
 

@@ -7,14 +7,17 @@
 
 use fsage_collect::Memory;
 use fsage_collect::image::{ImageOptions, read_image};
-use fsage_core::{DirId, Extent, FileId, FileKind, FileSystem, LayoutInMemory, Op};
+use fsage_core::{DirId, Extent, FileId, FileSystem, LayoutInMemory, Op};
 use fsage_models::ext4::{Ext4, Params};
-use fsage_models::image::{Attributes, Facts, Mountable as _, Options, WriteAt};
+use fsage_models::image::{Mountable as _, WriteAt};
 use libfuzzer_sys::fuzz_target;
+use populated::{IMAGE, populate};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::LazyLock;
+
+mod populated;
 
 struct Disk(File);
 
@@ -40,25 +43,6 @@ impl WriteAt for Nowhere {
     }
 }
 
-struct NoFacts;
-
-impl Facts for NoFacts {
-    fn attributes(&self, _: u64, _: FileKind) -> Attributes {
-        Attributes::default()
-    }
-
-    fn target(&self, _: FileId, bytes: u64) -> Vec<u8> {
-        vec![b'x'; bytes as usize]
-    }
-}
-
-const IMAGE: Options = Options {
-    uuid: [7; 16],
-    made_s: 0,
-    written_s: 0,
-    facts: &NoFacts,
-};
-
 static TOLD: LazyLock<(Params, LayoutInMemory)> = LazyLock::new(|| {
     let params = Params {
         size_bytes: 16 << 20,
@@ -66,14 +50,7 @@ static TOLD: LazyLock<(Params, LayoutInMemory)> = LazyLock::new(|| {
         ..Params::default()
     };
     let mut fs = Ext4::new(params.clone()).expect("the sizes work");
-    for (dir, parent) in [(1, None), (2, Some(1)), (3, Some(2))] {
-        let (dir, parent) = (DirId(dir), parent.map(DirId));
-        fs.apply(&Op::Mkdir { dir, parent }).expect("it fits");
-    }
-    for n in 0..200 {
-        let (file, dir, bytes) = (FileId(100 + n), DirId(n % 2 + 1), n * 377);
-        fs.apply(&Op::Create { file, dir, bytes }).expect("it fits");
-    }
+    populate(&mut fs);
     // A file with a tree of blocks, and one with two names.
     let file = FileId(100);
     for n in 1..40 {

@@ -8,10 +8,12 @@
 use fsage_core::FileSystem;
 use fsage_models::xfs::{Features, Params, Xfs};
 use libfuzzer_sys::fuzz_target;
-use pages::{Pages, SIZE, pages_of, populate};
+use pages::{Pages, SIZE, pages_of};
+use populated::populate;
 use std::sync::LazyLock;
 
 mod pages;
+mod populated;
 
 static IMAGES: LazyLock<[Pages; 3]> =
     LazyLock::new(|| [Features::Default, Features::Plain, Features::Rmapbt].map(populated));

@@ -193,10 +193,7 @@ impl Space {
 
 fn run_at(tree: &Tree<ByLength>, cursor: &Cursor) -> ByStart {
     let record = tree.get(cursor).expect("the cursor stands on a record");
-    ByStart {
-        start: record.start,
-        blocks: record.blocks,
-    }
+    (*record).into()
 }
 
 /// A search for blocks near a place.
@@ -233,7 +230,7 @@ struct Walker<'a, R: Record> {
     through: Through,
 }
 
-impl<R: Record + Into<ByLength>> Walker<'_, R> {
+impl<R: Record + Into<ByStart>> Walker<'_, R> {
     /// Goes one record on or back.
     fn step(&mut self, on: bool) {
         let moved = if on {
@@ -249,12 +246,8 @@ impl<R: Record + Into<ByLength>> Walker<'_, R> {
         if !self.is_active {
             return false;
         }
-        let record: ByLength = (*self.tree.get(&self.cursor).expect("an active cursor")).into();
-        let run = ByStart {
-            start: record.start,
-            blocks: record.blocks,
-        };
-        let checked = near.check(run, self.through);
+        let record = *self.tree.get(&self.cursor).expect("an active cursor");
+        let checked = near.check(record.into(), self.through);
         self.is_active &= !checked.stops;
         if !checked.is_best && self.is_active {
             self.step(on);
@@ -334,11 +327,7 @@ impl Near<'_> {
             if self.is_worse(*record) {
                 continue;
             }
-            let run = ByStart {
-                start: record.start,
-                blocks: record.blocks,
-            };
-            if self.check(run, Through::Lengths).stops {
+            if self.check((*record).into(), Through::Lengths).stops {
                 return;
             }
         }

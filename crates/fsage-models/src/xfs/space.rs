@@ -565,6 +565,15 @@ impl From<ByStart> for ByLength {
     }
 }
 
+impl From<ByLength> for ByStart {
+    fn from(run: ByLength) -> ByStart {
+        ByStart {
+            start: run.start,
+            blocks: run.blocks,
+        }
+    }
+}
+
 /// An AG as `mkfs.xfs` leaves it.
 fn fresh_ag(g: &Geometry, ag: u32) -> Ag {
     let list = g.behind_metadata(ag)..g.behind_metadata(ag) + g.fresh_list(ag);

@@ -4,7 +4,7 @@
 use crate::ext4_snapshot;
 use crate::ext4_vectors::state_of;
 use crate::images::{
-    Bytes, Image, MADE_S, data_blocks, first_difference, goes_on, has, live, text, write,
+    self, Bytes, Image, MADE_S, damage, data_blocks, half_kept, has, live, text, write,
 };
 use crate::steps::{any_op, cases};
 use fsage_core::{DirId, FileId, FileSystem, Op};
@@ -16,30 +16,14 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::process::Command;
 
-/// What is read from an image is what was written, to the byte, and goes on in the same way.
+/// What is read from an image is what was written, and goes on in the same way.
 fn comes_back(fs: &mut Ext4, what: &str) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let [first, second, third, fourth] = ["1", "2", "3", "4"].map(|name| folder.path().join(name));
-    write(fs, &first);
     let how = Params {
         size_bytes: 0,
         ..fs.params().clone()
     };
-    let from = Image(File::open(&first).expect("it is there"));
-    let mut again = Ext4::read_image(&how, &from).unwrap_or_else(|error| panic!("{what}: {error}"));
-    write(&mut again, &second);
     let bytes = fs.sizes().block_bytes;
-    assert_eq!(first_difference(&first, &second, bytes), None, "{what}");
-    for fs in [&mut *fs, &mut again] {
-        goes_on(fs);
-    }
-    write(fs, &third);
-    write(&mut again, &fourth);
-    assert_eq!(
-        first_difference(&third, &fourth, bytes),
-        None,
-        "{what}, gone on"
-    );
+    images::comes_back(fs, bytes, |from| Ext4::read_image(&how, from), what);
 }
 
 /// If there is an `e2fsck`, it finds nothing.
@@ -288,42 +272,12 @@ fn damage_is_refused_and_never_believed() {
         ..Params::default()
     })
     .expect("mkfs takes it");
-    let dir = DirId(1);
-    fs.apply(&Op::Mkdir { dir, parent: None }).expect("it fits");
-    for file in 0..90 {
-        let (file, bytes) = (FileId(file), file * 700);
-        fs.apply(&Op::Create { file, dir, bytes }).expect("it fits");
-        if file.0 % 2 == 1 {
-            fs.apply(&Op::Append { file, bytes }).expect("it fits");
-            fs.apply(&Op::Delete {
-                file: FileId(file.0 - 1),
-            })
-            .expect("it fits");
-        }
-    }
+    half_kept(&mut fs);
     write(&mut fs, &path);
-    let bytes = std::fs::read(&path).expect("an image");
     let how = fs.params().clone();
-    let mut refused = 0;
-    let blocks = data_blocks(&[&path, &path], 1024);
-    let places = blocks
-        .iter()
-        .flat_map(|block| (0..1024).map(move |at| block * 1024 + at));
-    let places: Vec<u64> = places.filter(|&at| bytes[at as usize] != 0).collect();
-    let some = || places.iter().step_by(7);
-    for &at in some() {
-        let mut damaged = bytes.clone();
-        damaged[at as usize] ^= 0x55;
-        match Ext4::read_image(&how, &Bytes(&damaged)) {
-            Ok(fs) => assert_eq!(fs.check(), Ok(()), "byte {at}"),
-            Err(error) => {
-                refused += 1;
-                assert!(!error.to_string().contains('\n'), "byte {at}: {error}");
-            }
-        }
-    }
+    let (refused, tried) = damage(&path, 1024, 7, |from| Ext4::read_image(&how, from));
     // The rest lies in copies, in bits behind the last inode, in blocks kept for descriptors.
-    assert!(refused * 2 > some().len(), "{refused} of {}", some().len());
+    assert!(refused * 2 > tried, "{refused} of {tried}");
     let nothing = Ext4::read_image(&how, &Bytes(&[0; 4096]));
     assert!(matches!(nothing, Err(ReadError::NoSuch("ext4"))));
 }

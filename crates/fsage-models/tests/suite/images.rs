@@ -1,7 +1,7 @@
 //! What tests of images share: a sparse file, and facts of files that are always the same.
 
 use fsage_core::{DirId, FileId, FileKind, FileSystem, Op};
-use fsage_models::image::{Attributes, Facts, Mountable, Options, ReadAt, WriteAt};
+use fsage_models::image::{Attributes, Facts, Mountable, Options, ReadAt, ReadError, WriteAt};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -79,6 +79,75 @@ impl ReadAt for Bytes<'_> {
         to.copy_from_slice(from);
         Ok(())
     }
+}
+
+/// What is read from an image is what was written, to the byte, and goes on in the same way.
+pub fn comes_back<F: Mountable>(
+    fs: &mut F,
+    block_bytes: u64,
+    read: impl FnOnce(&Image) -> Result<F, ReadError>,
+    what: &str,
+) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [first, second, third, fourth] = ["1", "2", "3", "4"].map(|name| folder.path().join(name));
+    write(fs, &first);
+    let from = Image(File::open(&first).expect("it is there"));
+    let mut again = read(&from).unwrap_or_else(|error| panic!("{what}: {error}"));
+    write(&mut again, &second);
+    let differs = first_difference(&first, &second, block_bytes);
+    assert_eq!(differs, None, "{what}");
+    for fs in [&mut *fs, &mut again] {
+        goes_on(fs);
+    }
+    write(fs, &third);
+    write(&mut again, &fourth);
+    let differs = first_difference(&third, &fourth, block_bytes);
+    assert_eq!(differs, None, "{what}, gone on");
+}
+
+/// Files, and places of some that are gone.
+pub fn half_kept(fs: &mut dyn FileSystem) {
+    let dir = DirId(1);
+    fs.apply(&Op::Mkdir { dir, parent: None }).expect("it fits");
+    for file in 0..90 {
+        let (file, bytes) = (FileId(file), file * 700);
+        fs.apply(&Op::Create { file, dir, bytes }).expect("it fits");
+        if file.0 % 2 == 1 {
+            fs.apply(&Op::Append { file, bytes }).expect("it fits");
+            let file = FileId(file.0 - 1);
+            fs.apply(&Op::Delete { file }).expect("it fits");
+        }
+    }
+}
+
+/// Changes a byte of an image that is not zero, each `step` of them: what is read is sound, or refused in one line.
+/// How many were refused, and of how many.
+pub fn damage<F: Mountable>(
+    path: &Path,
+    block_bytes: u64,
+    step: usize,
+    read: impl Fn(&Bytes<'_>) -> Result<F, ReadError>,
+) -> (usize, usize) {
+    let mut bytes = std::fs::read(path).expect("an image");
+    let blocks = data_blocks(&[path, path], block_bytes);
+    let places = blocks
+        .iter()
+        .flat_map(|block| block * block_bytes..(block + 1) * block_bytes);
+    let places: Vec<u64> = places.filter(|&at| bytes[at as usize] != 0).collect();
+    let some: Vec<u64> = places.into_iter().step_by(step).collect();
+    let mut refused = 0;
+    for &at in &some {
+        bytes[at as usize] ^= 0x55;
+        match read(&Bytes(&bytes)) {
+            Ok(fs) => assert_eq!(fs.check(), Ok(()), "byte {at}"),
+            Err(error) => {
+                refused += 1;
+                assert!(!error.to_string().contains('\n'), "byte {at}: {error}");
+            }
+        }
+        bytes[at as usize] ^= 0x55;
+    }
+    (refused, some.len())
 }
 
 /// The first block in which two images differ.

@@ -1,13 +1,12 @@
 //! Images of the XFS model: what `xfs_repair` has nothing to say about, after anything that happened.
 
-use crate::images::{Bytes, data_blocks, first_difference, goes_on, has, live, text, write};
+use crate::images::{self, Bytes, Image, damage, half_kept, has, live, text, write};
 use crate::steps::{any_op, cases};
 use crate::xfs_vectors::state_of;
 use fsage_core::{DirId, FileId, FileSystem, Op};
 use fsage_models::image::ReadError;
 use fsage_models::xfs::{Features, Params, Regime, Xfs};
 use proptest::prelude::*;
-use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 
@@ -25,26 +24,15 @@ fn clean_or_skipped(fs: &mut Xfs, what: &str) {
     }
 }
 
-/// What is read from an image is what was written, to the byte, and goes on in the same way.
+/// What is read from an image is what was written, and goes on in the same way.
 fn comes_back(fs: &Xfs, what: &str) {
-    let mut fs = fs.clone();
-    let folder = tempfile::tempdir().expect("a folder");
-    let [first, second, third, fourth] = ["1", "2", "3", "4"].map(|name| folder.path().join(name));
-    write(&mut fs, &first);
-    let from = File::open(&first).expect("it is there");
     let regime = Some(fs.params().regime);
-    let again = Xfs::read_image(regime, &from);
-    let mut again = again.unwrap_or_else(|error| panic!("{what}: {error}"));
-    assert_eq!(again.free_blocks(), fs.free_blocks(), "{what}");
-    write(&mut again, &second);
-    assert_eq!(first_difference(&first, &second, 4096), None, "{what}");
-    for fs in [&mut fs, &mut again] {
-        goes_on(fs);
-    }
-    write(&mut fs, &third);
-    write(&mut again, &fourth);
-    let differs = first_difference(&third, &fourth, 4096);
-    assert_eq!(differs, None, "{what}, gone on");
+    let read = |from: &Image| {
+        let again = Xfs::read_image(regime, from)?;
+        assert_eq!(again.free_blocks(), fs.free_blocks(), "{what}");
+        Ok(again)
+    };
+    images::comes_back(&mut fs.clone(), 4096, read, what);
 }
 
 /// `xfs_repair` finds nothing, and says nothing but what it does.
@@ -221,48 +209,19 @@ fn damage_is_refused_and_never_believed() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("image");
     let mut fs = Xfs::new(params_of(Features::Rmapbt, 24)).expect("mkfs takes it");
-    let dir = DirId(1);
-    fs.apply(&Op::Mkdir { dir, parent: None }).expect("it fits");
-    for file in 0..90 {
-        let (file, bytes) = (FileId(file), file * 700);
-        fs.apply(&Op::Create { file, dir, bytes }).expect("it fits");
-        if file.0 % 2 == 1 {
-            fs.apply(&Op::Append { file, bytes }).expect("it fits");
-            let file = FileId(file.0 - 1);
-            fs.apply(&Op::Delete { file }).expect("it fits");
-        }
-    }
+    half_kept(&mut fs);
     write(&mut fs, &path);
-    let bytes = std::fs::read(&path).expect("an image");
-    let blocks = data_blocks(&[&path, &path], 4096);
-    let places = blocks
-        .iter()
-        .flat_map(|block| block * 4096..(block + 1) * 4096);
-    let places: Vec<u64> = places.filter(|&at| bytes[at as usize] != 0).collect();
-    let some = || {
-        places.iter().step_by(if cfg!(feature = "any-checksum") {
-            7
-        } else {
-            31
-        })
+    let step = if cfg!(feature = "any-checksum") {
+        7
+    } else {
+        31
     };
-    let mut refused = 0;
-    let mut damaged = bytes.clone();
-    for &at in some() {
-        damaged[at as usize] ^= 0x55;
-        match Xfs::read_image(None, &Bytes(&damaged)) {
-            Ok(fs) => assert_eq!(fs.check(), Ok(()), "byte {at}"),
-            Err(error) => {
-                refused += 1;
-                assert!(!error.to_string().contains('\n'), "byte {at}: {error}");
-            }
-        }
-        damaged[at as usize] ^= 0x55;
-    }
+    let (refused, tried) = damage(&path, 4096, step, |from| Xfs::read_image(None, from));
     // The rest lies in copies of the superblock, and in inodes that are free.
-    assert!(refused * 3 > some().len(), "{refused} of {}", some().len());
+    assert!(refused * 3 > tried, "{refused} of {tried}");
     let nothing = Xfs::read_image(None, &Bytes(&[0; 4096]));
     assert!(matches!(nothing, Err(ReadError::NoSuch("xfs"))));
+    let bytes = std::fs::read(&path).expect("an image");
     let cut = Xfs::read_image(None, &Bytes(&bytes[..bytes.len() - 1]));
     let why = cut.map(drop).expect_err("it is too short").to_string();
     assert!(why.contains("larger than what it lies on"), "{why}");

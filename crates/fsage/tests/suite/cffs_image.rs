@@ -1,36 +1,14 @@
 //! Images of C-FFS through the program: from a run and from a workload, what is in them, damage and repair.
 
+use crate::images::{command, fsage};
 use serde_json::Value as Json;
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::process::{Command, Output};
-
-fn command(at: &Path, args: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_fsage"))
-        .args(args.split_whitespace())
-        .current_dir(at)
-        .output()
-        .expect("fsage runs")
-}
-
-/// It must end with this status; gives what it printed, errors last.
-fn fsage(at: &Path, args: &str, status: i32) -> String {
-    let run = command(at, args);
-    let message = String::from_utf8_lossy(&run.stderr);
-    let text = String::from_utf8_lossy(&run.stdout);
-    assert_eq!(
-        run.status.code(),
-        Some(status),
-        "fsage {args}: {message}{text}"
-    );
-    assert!(!message.contains("panicked"), "{args}: {message}");
-    format!("{text}{message}")
-}
 
 fn json(at: &Path, args: &str, status: i32) -> Json {
-    let run = command(at, args);
+    let run = command(at, env!("CARGO_BIN_EXE_fsage"), args);
     assert_eq!(run.status.code(), Some(status), "fsage {args}");
     serde_json::from_slice(&run.stdout).expect("JSON")
 }

@@ -1,7 +1,7 @@
 //! Images of the Ext4 model through the program: what the kernel, `e2fsck` and our own reader of images find in them is
 //! what the model says.
 
-use crate::images::{Mounted, attributes, command, extents, free_runs, fsage, system, workload};
+use crate::images::{Imaged, Mounted, command, extents, free_runs, fsage, system, workload};
 use crate::real::{RealFs, skip, target_folder};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
@@ -15,6 +15,12 @@ fn is_clean(at: &Path, image: &str) {
     let said = system(at, "e2fsck", &format!("-f -n {image}"));
     assert!(!said.contains("? no"), "{image}: {said}");
 }
+
+const EXT4: Imaged = Imaged {
+    model: "ext4",
+    options: ["ro", "rw"],
+    is_clean,
+};
 
 /// Small blocks, large ones, flex groups and regimes.
 const SPECS: [&str; 4] = [
@@ -38,26 +44,7 @@ fn our_reader_and_e2fsck_find_the_layout_of_the_model_in_its_image() {
             &format!("age {workload} --on {spec} -o run --force --image"),
             0,
         );
-        fsage(at, "export run disk.img --force", 0);
-        fsage(at, "export run control.img --force --control", 0);
-        let target = target_folder(at, "run");
-        for (image, of) in [("disk.img", "final"), ("control.img", "control")] {
-            is_clean(at, image);
-            fsage(at, &format!("snapshot {image} -o s.parquet --force"), 0);
-            let parquet = target.join(format!("{of}.parquet"));
-            assert_eq!(
-                extents(at, "s.parquet"),
-                extents(at, &parquet.to_string_lossy()),
-                "{spec} {of}"
-            );
-        }
-        for (of_export, of_age) in [("disk.img", "ext4.img"), ("control.img", "control.img")] {
-            system(
-                at,
-                "cmp",
-                &format!("{of_export} {}", target.join(of_age).display()),
-            );
-        }
+        EXT4.exports_as_aged(at, &format!("{spec} {workload}"));
     }
     let foreign = fsage(at, "age named.ops --on ext4:from=named.ops -o no", 2);
     assert!(
@@ -175,39 +162,7 @@ fn the_kernel_mounts_an_image_and_goes_on_with_it() {
     for spec in SPECS {
         for workload in ["named.ops", "home.parquet"] {
             fsage(at, &format!("age {workload} --on {spec} -o run --force"), 0);
-            fsage(at, "export run disk.img --data noise --force", 0);
-            let mounted = Mounted::new(at, "disk.img", "ro");
-            fsage(at, "snapshot mnt -o m.parquet --force", 0);
-            let parquet = target_folder(at, "run").join("final.parquet");
-            assert_eq!(
-                extents(at, "m.parquet"),
-                extents(at, &parquet.to_string_lossy()),
-                "{spec} {workload}"
-            );
-            if workload == "named.ops" {
-                attributes(&mounted.0);
-            }
-            drop(mounted);
-            let sound = fsage(at, "verify disk.img", 0);
-            assert!(sound.contains("disk.img"), "{sound}");
-            // The kernel writes and deletes.
-            let mounted = Mounted::new(at, "disk.img", "rw");
-            mounted.write_and_delete();
-            drop(mounted);
-            is_clean(at, "disk.img");
-            let more = fsage(at, "verify disk.img", 1);
-            assert!(more.contains("new 1"), "{more}");
-            // And a model goes on from there.
-            fs::write(at.join("nothing.ops"), "day 1\n").expect("a file");
-            let age = "age nothing.ops --on ext4:from=disk.img -o from --force --check";
-            fsage(at, age, 0);
-            fsage(at, "snapshot disk.img -o s.parquet --force", 0);
-            let parquet = target_folder(at, "from").join("final.parquet");
-            assert_eq!(
-                extents(at, "s.parquet"),
-                extents(at, &parquet.to_string_lossy()),
-                "{spec} {workload}, from there"
-            );
+            EXT4.goes_on_mounted(at, workload, &format!("{spec} {workload}"));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What tests of images through the program share.
 
+use crate::real::target_folder;
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -25,6 +26,7 @@ pub fn fsage(at: &Path, args: &str, status: i32) -> String {
         Some(status),
         "fsage {args}: {message}{text}"
     );
+    assert!(!message.contains("panicked"), "{args}: {message}");
     format!("{text}{message}")
 }
 
@@ -69,6 +71,70 @@ pub fn workload(at: &Path) {
 pub fn free_runs(at: &Path, snapshot: &str) -> Vec<fsage_core::Run> {
     let map = at.join(snapshot.replace(".parquet", ".free.parquet"));
     fsage_data::snapshot::read_free_map(map, 0).expect("a free map")
+}
+
+/// A model whose images the kernel mounts.
+pub struct Imaged {
+    pub model: &'static str,
+    /// Of a mount to read, and to write.
+    pub options: [&'static str; 2],
+    /// The system's checker finds nothing in an image.
+    pub is_clean: fn(&Path, &str),
+}
+
+impl Imaged {
+    /// Of `run` and its control, both exported: the checker finds nothing, our reader of images finds the extents of the
+    /// run, and `age --image` has written the same bytes.
+    pub fn exports_as_aged(&self, at: &Path, what: &str) {
+        fsage(at, "export run disk.img --force", 0);
+        fsage(at, "export run control.img --force --control", 0);
+        let target = target_folder(at, "run");
+        for (image, of) in [("disk.img", "final"), ("control.img", "control")] {
+            (self.is_clean)(at, image);
+            fsage(at, &format!("snapshot {image} -o s.parquet --force"), 0);
+            let told = target.join(format!("{of}.parquet"));
+            let told = told.to_string_lossy();
+            assert_eq!(extents(at, "s.parquet"), extents(at, &told), "{what} {of}");
+        }
+        let image = format!("{}.img", self.model);
+        for (of_export, of_age) in [("disk.img", &image[..]), ("control.img", "control.img")] {
+            let of_age = target.join(of_age);
+            system(at, "cmp", &format!("{of_export} {}", of_age.display()));
+        }
+    }
+
+    /// `run` of a workload, exported and mounted: the kernel finds the extents of the run and the attributes of
+    /// `named.ops`, writes and deletes, the checker finds nothing, and a model that begins there has its extents.
+    pub fn goes_on_mounted(&self, at: &Path, workload: &str, what: &str) {
+        fsage(at, "export run disk.img --data noise --force", 0);
+        let mounted = Mounted::new(at, "disk.img", self.options[0]);
+        fsage(at, "snapshot mnt -o m.parquet --force", 0);
+        let told = target_folder(at, "run").join("final.parquet");
+        let told = extents(at, &told.to_string_lossy());
+        assert_eq!(extents(at, "m.parquet"), told, "{what}");
+        if workload == "named.ops" {
+            attributes(&mounted.0);
+        }
+        drop(mounted);
+        let sound = fsage(at, "verify disk.img", 0);
+        assert!(sound.contains("disk.img"), "{sound}");
+        let mounted = Mounted::new(at, "disk.img", self.options[1]);
+        mounted.write_and_delete();
+        drop(mounted);
+        (self.is_clean)(at, "disk.img");
+        let more = fsage(at, "verify disk.img", 1);
+        assert!(more.contains("new 1"), "{more}");
+        fs::write(at.join("nothing.ops"), "day 1\n").expect("a file");
+        let age = format!(
+            "age nothing.ops --on {}:from=disk.img -o from --force --check",
+            self.model
+        );
+        fsage(at, &age, 0);
+        fsage(at, "snapshot disk.img -o s.parquet --force", 0);
+        let told = target_folder(at, "from").join("final.parquet");
+        let told = extents(at, &told.to_string_lossy());
+        assert_eq!(extents(at, "s.parquet"), told, "{what}, from there");
+    }
 }
 
 /// A mounted image, unmounted in the end.

@@ -58,49 +58,41 @@ fn run(b: &[u8], length: u32) -> Option<(u32, u32)> {
     (blocks > 0 && end <= length).then_some((start, blocks))
 }
 
-impl Stored for ByStart {
-    const MAGIC: [u8; 4] = *b"AB3B";
-    const RECORD: usize = 8;
-    const KEY: usize = 8;
-
-    fn put(&self, b: &mut [u8], _: bool) {
-        put_run(b, self.start, self.blocks);
-    }
-
-    fn put_key(b: &mut [u8], first: &Self, _: &Self) {
-        put_run(b, first.start, first.blocks);
-    }
-
-    fn get(b: &[u8], _: bool, length: u32) -> Option<Self> {
-        let (start, blocks) = run(b, length)?;
-        Some(ByStart { start, blocks })
-    }
-
-    fn get_key(b: &[u8]) -> u32 {
-        u32_at(b, 0)
-    }
+/// A run of free space: both trees store it in the same way, and as a key too.
+trait FreeRun: Record<Block = u32> + From<ByStart> + Into<ByStart> {
+    const MAGIC: [u8; 4];
 }
 
-impl Stored for ByLength {
+impl FreeRun for ByStart {
+    const MAGIC: [u8; 4] = *b"AB3B";
+}
+
+impl FreeRun for ByLength {
     const MAGIC: [u8; 4] = *b"AB3C";
+}
+
+impl<R: FreeRun> Stored for R {
+    const MAGIC: [u8; 4] = R::MAGIC;
     const RECORD: usize = 8;
     const KEY: usize = 8;
 
     fn put(&self, b: &mut [u8], _: bool) {
-        put_run(b, self.start, self.blocks);
+        let ByStart { start, blocks } = (*self).into();
+        put_run(b, start, blocks);
     }
 
     fn put_key(b: &mut [u8], first: &Self, _: &Self) {
-        put_run(b, first.start, first.blocks);
+        first.put(b, false);
     }
 
     fn get(b: &[u8], _: bool, length: u32) -> Option<Self> {
         let (start, blocks) = run(b, length)?;
-        Some(ByLength { start, blocks })
+        Some(ByStart { start, blocks }.into())
     }
 
-    fn get_key(b: &[u8]) -> (u32, u32) {
-        (u32_at(b, 4), u32_at(b, 0))
+    fn get_key(b: &[u8]) -> Self::Key {
+        let (start, blocks) = (u32_at(b, 0), u32_at(b, 4));
+        R::from(ByStart { start, blocks }).key()
     }
 }
 
