@@ -141,47 +141,59 @@ impl EventSource for WorkloadReader {
     }
 }
 
-/// The columns of a batch.
+/// The columns of a batch; what a workload need not say, where it says it anywhere in these rows.
 struct Rows {
     seq: UInt64Array,
-    t_ns: Int64Array,
+    t_ns: Option<Int64Array>,
     op: StringArray,
-    file_id: UInt64Array,
-    dir_id: UInt64Array,
-    id2: UInt64Array,
-    offset: UInt64Array,
-    length: UInt64Array,
-    name: StringArray,
-    origin: StringArray,
-    t_quality: StringArray,
-    hint_group: UInt32Array,
-    src_ino: UInt64Array,
-    src_gen: UInt32Array,
-    profile_id: UInt32Array,
+    file_id: Option<UInt64Array>,
+    dir_id: Option<UInt64Array>,
+    id2: Option<UInt64Array>,
+    offset: Option<UInt64Array>,
+    length: Option<UInt64Array>,
+    name: Option<StringArray>,
+    origin: Option<StringArray>,
+    t_quality: Option<StringArray>,
+    hint_group: Option<UInt32Array>,
+    src_ino: Option<UInt64Array>,
+    src_gen: Option<UInt32Array>,
+    profile_id: Option<UInt32Array>,
     mode: Option<UInt32Array>,
     extra: Option<StringArray>,
+}
+
+/// Leaves a column of nothing out.
+fn told<A: Array>(column: A) -> Option<A> {
+    (column.null_count() < column.len()).then_some(column)
+}
+
+/// The value of such a column in a row.
+macro_rules! told_at {
+    ($column:expr, $row:expr) => {
+        $column.as_ref().and_then(|column| value_at!(column, $row))
+    };
 }
 
 impl Rows {
     fn of(batch: &RecordBatch, path: &Path) -> Result<Rows, DataError> {
         Ok(Rows {
             seq: required(batch, "seq", path)?,
-            t_ns: required(batch, "t_ns", path)?,
+            t_ns: told(required(batch, "t_ns", path)?),
             op: required(batch, "op", path)?,
-            file_id: required(batch, "file_id", path)?,
-            dir_id: required(batch, "dir_id", path)?,
-            id2: required(batch, "id2", path)?,
-            offset: required(batch, "offset_bytes", path)?,
-            length: required(batch, "length_bytes", path)?,
-            name: required(batch, "name", path)?,
-            origin: required(batch, "origin", path)?,
-            t_quality: required(batch, "t_quality", path)?,
-            hint_group: required(batch, "hint_group", path)?,
-            src_ino: required(batch, "src_ino", path)?,
-            src_gen: required(batch, "src_gen", path)?,
-            profile_id: required(batch, "profile_id", path)?,
-            mode: column(batch, "mode"),
-            extra: column(batch, "extra"),
+            file_id: told(required(batch, "file_id", path)?),
+            dir_id: told(required(batch, "dir_id", path)?),
+            id2: told(required(batch, "id2", path)?),
+            offset: told(required(batch, "offset_bytes", path)?),
+            length: told(required(batch, "length_bytes", path)?),
+            name: told(required(batch, "name", path)?),
+            origin: told(required(batch, "origin", path)?),
+            t_quality: told(required(batch, "t_quality", path)?),
+            hint_group: told(required(batch, "hint_group", path)?),
+            src_ino: told(required(batch, "src_ino", path)?),
+            src_gen: told(required(batch, "src_gen", path)?),
+            profile_id: told(required(batch, "profile_id", path)?),
+            mode: column(batch, "mode").and_then(told),
+            extra: column(batch, "extra").and_then(told),
         })
     }
 
@@ -197,11 +209,11 @@ impl Rows {
         let verb =
             Verb::parse(word).ok_or_else(|| format!("unknown operation {word:?} in `op`"))?;
         let columns = Columns {
-            file: value_at!(self.file_id, at),
-            dir: value_at!(self.dir_id, at),
-            id2: value_at!(self.id2, at),
-            offset: value_at!(self.offset, at),
-            length: value_at!(self.length, at),
+            file: told_at!(self.file_id, at),
+            dir: told_at!(self.dir_id, at),
+            id2: told_at!(self.id2, at),
+            offset: told_at!(self.offset, at),
+            length: told_at!(self.length, at),
         };
         let op = columns
             .operation(verb)
@@ -209,22 +221,18 @@ impl Rows {
             .ok_or_else(|| format!("`{verb}` is a probe, which only text may have"))?;
         let mut event = Event::new(op);
         event.line = row;
-        event.t_ns = value_at!(self.t_ns, at);
-        event.name = value_at!(self.name, at)
+        event.t_ns = told_at!(self.t_ns, at);
+        event.name = told_at!(self.name, at)
             .map(|text| name(text, verb))
             .transpose()?;
-        event.origin = parsed(value_at!(self.origin, at), "origin", Origin::parse)?;
-        event.t_quality = parsed(value_at!(self.t_quality, at), "t_quality", TQuality::parse)?;
-        event.hint_group = value_at!(self.hint_group, at);
-        event.src_ino = value_at!(self.src_ino, at);
-        event.src_gen = value_at!(self.src_gen, at);
-        event.profile_id = value_at!(self.profile_id, at);
-        event.mode = self.mode.as_ref().and_then(|mode| value_at!(mode, at));
-        event.extra = self
-            .extra
-            .as_ref()
-            .and_then(|extra| value_at!(extra, at))
-            .map(Box::from);
+        event.origin = parsed(told_at!(self.origin, at), "origin", Origin::parse)?;
+        event.t_quality = parsed(told_at!(self.t_quality, at), "t_quality", TQuality::parse)?;
+        event.hint_group = told_at!(self.hint_group, at);
+        event.src_ino = told_at!(self.src_ino, at);
+        event.src_gen = told_at!(self.src_gen, at);
+        event.profile_id = told_at!(self.profile_id, at);
+        event.mode = told_at!(self.mode, at);
+        event.extra = told_at!(self.extra, at).map(Box::from);
         Ok(event)
     }
 }

@@ -1,5 +1,7 @@
 //! The median of numbers that come and go.
 
+use std::collections::BTreeMap;
+
 /// A multiset of which only the neighborhood of the median is kept, as a window; of the numbers on both sides of it the
 /// count is enough. Where the median has left the window, all numbers are looked at again.
 #[derive(Clone, Debug, Default)]
@@ -7,15 +9,17 @@ pub(super) struct Median {
     /// Numbers below the window, and in all.
     below: u64,
     count: u64,
-    /// Ascending, with how many of each there are, which may be none.
-    window: Vec<(u64, u64)>,
+    /// How many there are of each number from the first to the last, which may be none.
+    window: BTreeMap<u64, u32>,
+    range: Option<(u64, u64)>,
+    /// Different numbers from which on the window is made anew.
+    most: usize,
 }
 
 impl Median {
-    /// Numbers in the window on each side of the median.
-    const REACH: usize = 256;
-    /// Different numbers from which on the window is made anew: putting one in costs a move of those behind it.
-    const MOST: usize = 16 * Self::REACH;
+    /// Of all numbers, the part that the window has on each side of the median; and of few numbers, how many.
+    const PART: usize = 16;
+    const LEAST: usize = 256;
 
     pub fn add(&mut self, n: u64) {
         self.count += 1;
@@ -25,27 +29,25 @@ impl Median {
     /// Takes back a number that was added.
     pub fn take_back(&mut self, n: u64) {
         self.count -= 1;
-        self.change(n, u64::MAX);
+        self.change(n, -1);
     }
 
-    fn change(&mut self, n: u64, by: u64) {
-        let (Some(first), Some(last)) = (self.window.first(), self.window.last()) else {
+    fn change(&mut self, n: u64, by: i32) {
+        let Some((first, last)) = self.range else {
             return;
         };
-        if n < first.0 {
-            self.below = self.below.wrapping_add(by);
-        } else if n <= last.0 {
-            match self.window.binary_search_by_key(&n, |entry| entry.0) {
-                Ok(at) => self.window[at].1 = self.window[at].1.wrapping_add(by),
-                Err(at) => self.window.insert(at, (n, by)),
-            }
+        if n < first {
+            self.below = self.below.wrapping_add_signed(by.into());
+        } else if n <= last {
+            let count = self.window.entry(n).or_default();
+            *count = count.wrapping_add_signed(by);
         }
     }
 
     /// The median, of an even number the lower of the two in the middle; `all` gives every number.
     pub fn get<I: Iterator<Item = u64>>(&mut self, all: impl FnOnce() -> I) -> Option<u64> {
         let middle = self.count.checked_sub(1)? / 2;
-        if self.window.len() <= Self::MOST
+        if self.window.len() <= self.most
             && let Some(median) = self.in_window(middle)
         {
             return Some(median);
@@ -56,8 +58,8 @@ impl Median {
 
     fn in_window(&self, rank: u64) -> Option<u64> {
         let mut rank = rank.checked_sub(self.below)?;
-        for &(n, count) in &self.window {
-            match rank.checked_sub(count) {
+        for (&n, &count) in &self.window {
+            match rank.checked_sub(count.into()) {
                 Some(rest) => rank = rest,
                 None => return Some(n),
             }
@@ -67,19 +69,19 @@ impl Median {
 
     fn look_again(&mut self, middle: usize, mut all: Vec<u64>) {
         let last = all.len() - 1;
-        let (from, to) = (
-            middle.saturating_sub(Self::REACH),
-            (middle + Self::REACH).min(last),
-        );
+        let reach = (all.len() / Self::PART).max(Self::LEAST);
+        let (from, to) = (middle.saturating_sub(reach), (middle + reach).min(last));
         let low = *all.select_nth_unstable(from).1;
         let high = *all[from..].select_nth_unstable(to - from).1;
         self.below = all.iter().filter(|&&n| n < low).count() as u64;
         all.retain(|n| (low..=high).contains(n));
         all.sort_unstable();
-        self.window.clear();
         let equal = all.chunk_by(|a, b| a == b);
-        self.window
-            .extend(equal.map(|equal| (equal[0], equal.len() as u64)));
+        self.window = equal
+            .map(|equal| (equal[0], equal.len() as u32))
+            .collect();
+        self.range = Some((low, high));
+        self.most = 4 * reach;
     }
 }
 
