@@ -16,10 +16,9 @@ use fsage_real::{DayIs, RealError};
 use std::os::fd::BorrowedFd;
 use thiserror::Error;
 
-/// Events that are read ahead while targets work on those before.
-const BATCH: usize = 8192;
-/// The same where a target is real: such a batch may take a second.
-const REAL_BATCH: usize = 1024;
+/// Events that are read ahead while targets work on those before: few enough to stay in the processor's cache, and for
+/// real targets to be done with in a second.
+const BATCH: usize = 1024;
 
 /// A target at the end of a day.
 #[derive(Clone, Debug, PartialEq)]
@@ -616,16 +615,12 @@ fn replay_all(
     mut progress: impl FnMut(Progress) -> bool,
 ) -> Result<(), ReplayError> {
     let share = agings.len().div_ceil(threads.max(1)).max(1);
-    let any_real = agings
-        .iter()
-        .any(|aging| matches!(aging.target, Target::Real(_)));
-    let size = if any_real { REAL_BATCH } else { BATCH };
-    let mut batch = Vec::with_capacity(size);
-    let mut next = Vec::with_capacity(size);
+    let mut batch = Vec::with_capacity(BATCH);
+    let mut next = Vec::with_capacity(BATCH);
     let mut events = 0;
-    let mut read = fill(source, size, &mut batch);
+    let mut read = fill(source, &mut batch);
     loop {
-        let more = read.is_ok() && batch.len() == size;
+        let more = read.is_ok() && batch.len() == BATCH;
         if threads > 1 {
             let events = &batch;
             std::thread::scope(|scope| {
@@ -633,7 +628,7 @@ fn replay_all(
                     scope.spawn(move || share.iter_mut().for_each(|aging| aging.apply(events)));
                 }
                 if more {
-                    read = fill(source, size, &mut next);
+                    read = fill(source, &mut next);
                 }
             });
         } else {
@@ -641,7 +636,7 @@ fn replay_all(
                 aging.apply(&batch);
             }
             if more {
-                read = fill(source, size, &mut next);
+                read = fill(source, &mut next);
             }
         }
         if let Some(failure) = agings.iter_mut().find_map(|aging| aging.failure.take()) {
@@ -664,13 +659,9 @@ fn replay_all(
     Ok(())
 }
 
-fn fill(
-    source: &mut dyn EventSource,
-    size: usize,
-    batch: &mut Vec<Event>,
-) -> Result<(), SinkError> {
+fn fill(source: &mut dyn EventSource, batch: &mut Vec<Event>) -> Result<(), SinkError> {
     batch.clear();
-    while batch.len() < size {
+    while batch.len() < BATCH {
         match source.next_event()? {
             Some(event) => batch.push(event),
             None => break,
