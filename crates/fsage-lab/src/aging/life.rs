@@ -5,6 +5,7 @@
 //! host does so. What comes of it is the device as it is when the workload ends, and what was to be seen of it every
 //! day.
 
+use crate::benching::flash::FlashDay;
 use fsage_bench::FlashFacts;
 use fsage_core::Op;
 use fsage_core::io::Hosted;
@@ -21,12 +22,14 @@ pub struct Lived {
     /// The device at the end, with everything written that was in memory.
     pub device: FlashDevice,
     /// Where pages of files lay at the end of every day with files.
-    pub days: Vec<FlashFacts>,
+    pub days: Vec<FlashDay>,
 }
 
 struct Living {
     host: Host<FlashDevice>,
-    days: Vec<FlashFacts>,
+    days: Vec<FlashDay>,
+    /// Days that are over.
+    day: u32,
     first_ns: Option<i64>,
     trim_interval_ns: u64,
     next_trim_ns: u64,
@@ -62,7 +65,12 @@ impl Living {
             fs.visit_free(&mut |run| free.push((run.start_bytes, run.length_bytes)));
             self.host.trim(free);
         }
-        self.days.extend(FlashFacts::of(fs, self.host.device(), 0));
+        self.day += 1;
+        let facts = FlashFacts::of(fs, self.host.device(), 0);
+        self.days.extend(facts.map(|facts| FlashDay {
+            day: self.day,
+            facts,
+        }));
     }
 }
 
@@ -77,6 +85,7 @@ impl Life {
             let living = Living {
                 host: Host::new(params, FlashDevice::new(drive), 0, fs.block_bytes()),
                 days: Vec::new(),
+                day: 0,
                 first_ns: None,
                 trim_interval_ns: params.trim_interval_ns,
                 next_trim_ns: params.trim_interval_ns,

@@ -1,5 +1,6 @@
 //! A target of a run with the states that are measured, and how a suite runs on it.
 
+use super::flash::FlashDay;
 use super::grounds::{self, Files, Ground, RunFiles};
 use super::results::{Row, State};
 use super::{Machine, Plan};
@@ -65,7 +66,7 @@ pub struct Suited {
     /// Where the pages of files lie on a flash device.
     pub flash: BTreeMap<State, FlashFacts>,
     /// The same of the aged file system at the end of every day of its life.
-    pub flash_days: Vec<FlashFacts>,
+    pub flash_days: Vec<FlashDay>,
 }
 
 /// The same in one state.
@@ -78,7 +79,7 @@ pub(super) struct Outcome {
     pub free_map_off_percent: Option<f64>,
     pub flash: Option<FlashFacts>,
     /// The same at the end of every day of its life.
-    pub flash_days: Vec<FlashFacts>,
+    pub flash_days: Vec<FlashDay>,
 }
 
 impl Lane {

@@ -1,5 +1,6 @@
 //! Benchmarking targets: those of a run, aged and beside their unaged controls, or empty ones.
 
+pub(crate) mod flash;
 mod grounds;
 mod in_turn;
 mod lane;

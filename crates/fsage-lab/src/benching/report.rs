@@ -1,11 +1,13 @@
 //! What the measurements of a suite on a target say: a table, charts, and JSON.
 
+use super::flash::{self, FlashDay, FlashRow};
 use super::grounds::Files;
 use super::lane::{Lane, NotRun, Suited};
 use super::results::{self, Row, State};
 use super::{HOT_FILES, Plan, Suite};
 use crate::error::Context;
 use crate::table;
+use fsage_bench::benchmarks::free_space::FREE_SPACE;
 use fsage_bench::{Better, FlashFacts, Measurement, Ratio, Repeated, Summary};
 use fsage_durable::PartialFile;
 use fsage_report::chart::{self, Series, size_text};
@@ -35,7 +37,7 @@ pub struct Report {
     /// Where the pages of files lie on a flash device.
     flash: BTreeMap<State, FlashFacts>,
     /// The same of the aged file system at the end of every day of its life.
-    flash_days: Vec<FlashFacts>,
+    flash_days: Vec<FlashDay>,
     /// Of hot files, all files among which they are.
     all_files: Option<Files>,
     /// Of each case, at least and at most so many.
@@ -94,7 +96,7 @@ pub struct TargetJson {
     flash: BTreeMap<State, FlashFacts>,
     /// The same of the aged file system at the end of every day of its life.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    flash_days: Vec<FlashFacts>,
+    flash_days: Vec<FlashDay>,
     all_files: Option<Files>,
     repetitions: usize,
     most_repetitions: usize,
@@ -175,7 +177,31 @@ impl Report {
             return Ok(());
         }
         results::write(folder, &*self.suite, seed, &self.rows, force)?;
+        flash::write(folder, self.flash_rows())?;
         self.write_chart(folder, force)
+    }
+
+    /// What flash made of the layout; nothing of a free map that lies on a device of its own.
+    fn flash_rows(&self) -> Vec<FlashRow> {
+        let (Some(device), Some(host)) = (&self.device, &self.host) else {
+            return Vec::new();
+        };
+        if self.suite() == FREE_SPACE.name {
+            return Vec::new();
+        }
+        let row = |state, day, facts| FlashRow {
+            target: self.target.clone(),
+            state,
+            device: device.clone(),
+            host: host.clone(),
+            day,
+            facts,
+        };
+        let days = self.flash_days.iter();
+        let days = days.map(|of| row(State::Aged, Some(of.day), of.facts));
+        let begins = self.flash.iter();
+        let begins = begins.map(|(&state, &facts)| row(state, None, facts));
+        days.chain(begins).collect()
     }
 
     /// Prints a table, and a chart of each phase that has several sizes.

@@ -29,7 +29,7 @@ pub enum State {
 
 impl State {
     /// The state of that word.
-    fn named(word: &str) -> Option<State> {
+    pub fn named(word: &str) -> Option<State> {
         let mut states = State::value_variants().iter().copied();
         states.find(|state| state.as_str() == word)
     }

@@ -4,6 +4,7 @@ use super::outcome::{Failure, Verdict};
 use super::results::{Case, TargetResults};
 use super::rules::{Bound, Of, Rule, Subject, When};
 use super::{counted, number};
+use crate::benching::flash::FLASH;
 use crate::days::DayRow;
 
 /// A target, and the one of the baseline that it is set beside. None where there is no baseline, or no such target.
@@ -188,8 +189,8 @@ fn bench(verdict: &mut Verdict, rule: &Rule, pattern: &str, of: Of, pair: &Pair<
         let old = pair.old.and_then(|old| old.same_case(case));
         if compares && pair.old.is_some() && old.is_none() {
             if !rule.optional {
-                let (name, suite) = (case.to_string(), case.suite());
-                let next = format!("`fsage bench --suite {suite}` on the baseline measures it");
+                let (name, options) = (case.to_string(), measured_by(case.suite()));
+                let next = format!("`fsage bench {options}` on the baseline measures it");
                 verdict.fail(format!("the baseline has no measurement of {name}; {next}"));
             }
             continue;
@@ -211,14 +212,23 @@ fn bench(verdict: &mut Verdict, rule: &Rule, pattern: &str, of: Of, pair: &Pair<
     if verdict.checked == 0 && verdict.failures.is_empty() && !rule.optional {
         let suite = pattern.split('/').next().unwrap_or(pattern);
         return verdict.fail(format!(
-            "no measurement of {pattern}, {}; `fsage bench RUN --suite {suite}` makes them",
-            of.as_str()
+            "no measurement of {pattern}, {}; `fsage bench RUN {}` makes them",
+            of.as_str(),
+            measured_by(suite)
         ));
     }
     verdict.found = counted(verdict.checked as u64, "median");
     if within_noise > 0 {
         let noise = format!(", {within_noise} of them differ by no more than they scatter");
         verdict.found.push_str(&noise);
+    }
+}
+
+/// Options of `bench` with which a suite is run.
+fn measured_by(suite: &str) -> String {
+    match suite {
+        FLASH => "--device DEVICE".to_owned(),
+        _ => format!("--suite {suite}"),
     }
 }
 

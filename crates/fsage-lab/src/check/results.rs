@@ -2,6 +2,7 @@
 
 use super::rules::Of;
 use super::words::matches;
+use crate::benching::flash::{self, FLASH, FlashRow, VALUES};
 use crate::benching::{self, Line, State, results, spread};
 use crate::days::{self, DayRow};
 use crate::error::Context;
@@ -187,7 +188,45 @@ fn cases(folder: &Path) -> crate::Result<Vec<Case>> {
             cases.extend(of_line(&suite, &line));
         }
     }
+    cases.extend(of_flash(&flash::read(folder)?));
     Ok(cases)
+}
+
+/// Where pages lay when the benchmarks began, as flash/VALUE/DEVICE. As of all benchmarks, more is better.
+fn of_flash(rows: &[FlashRow]) -> Vec<Case> {
+    let began = || rows.iter().filter(|row| row.day.is_none());
+    let mut cases = Vec::new();
+    for value in VALUES.iter().filter(|value| value.is_more_better) {
+        for row in began() {
+            let case = |of, median: f64, unit: &str| Case {
+                of,
+                name: format!("{FLASH}/{}/{}", value.id, row.device),
+                median,
+                ends: (median, median),
+                unit: unit.to_owned(),
+            };
+            cases.push(case(of_state(row.state), (value.of)(&row.facts), "of 1"));
+            let is_control = |other: &&FlashRow| {
+                other.state == State::Control
+                    && (&other.device, &other.host) == (&row.device, &row.host)
+            };
+            if row.state == State::Aged
+                && let Some(control) = began().find(is_control)
+            {
+                let ratio = (value.of)(&row.facts) / (value.of)(&control.facts);
+                cases.push(case(Of::Ratio, ratio, "of control"));
+            }
+        }
+    }
+    cases
+}
+
+fn of_state(state: State) -> Of {
+    match state {
+        State::Aged => Of::Aged,
+        State::Control => Of::Control,
+        State::Empty => Of::Empty,
+    }
 }
 
 fn of_line(suite: &str, line: &Line) -> Vec<Case> {
@@ -196,13 +235,8 @@ fn of_line(suite: &str, line: &Line) -> Vec<Case> {
         .map_or_else(String::new, |bytes| format!("/{}", short_size(bytes)));
     let name = format!("{suite}/{}{size}", line.phase);
     let in_states = line.speeds().map(|(state, summary)| {
-        let of = match state {
-            State::Aged => Of::Aged,
-            State::Control => Of::Control,
-            State::Empty => Of::Empty,
-        };
         (
-            of,
+            of_state(state),
             summary.median,
             spread(summary),
             line.unit_name().to_owned(),

@@ -2,6 +2,7 @@
 
 use super::number;
 use super::words::matches;
+use crate::benching::flash::FLASH;
 use crate::days::{DayRow, metric_of};
 use crate::error::{Context, bail};
 use crate::experiment::Text;
@@ -484,12 +485,13 @@ fn case(source: &Text<'_>, bench: &Spanned<String>) -> crate::Result<String> {
         );
         return Err(source.wrong(&bench.span(), what));
     }
-    let suites = benchmarks::ALL.map(Benchmark::name);
+    let mut suites = benchmarks::ALL.map(Benchmark::name).to_vec();
+    suites.push(FLASH);
     if !suites.iter().any(|suite| matches(parts[0], suite)) {
         let what = format!(
             "no suite is called `{}`{}; known: {}",
             parts[0],
-            did_you_mean(parts[0], suites),
+            did_you_mean(parts[0], suites.iter().copied()),
             suites.join(", ")
         );
         return Err(source.wrong(&bench.span(), what));

@@ -9,6 +9,7 @@ mod bench;
 mod by_size;
 mod decay;
 mod experiment;
+mod flash;
 mod free_space;
 mod fullness;
 mod log;
@@ -163,6 +164,7 @@ fn page(material: Material, beside: Option<&dyn Beside>) -> Report {
             pieces::section(group),
             fullness::section(group),
             bench::section(group),
+            flash::section(group),
             beside.and_then(|beside| beside.section(group)),
             all_metrics::section(group),
             outcomes::section(group),

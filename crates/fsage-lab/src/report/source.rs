@@ -3,7 +3,7 @@
 use super::subject::{Life, Subject};
 use super::{again, names};
 use crate::aging::real;
-use crate::benching::results;
+use crate::benching::{flash, results};
 use crate::days::{self, DayRow};
 use crate::error::Context;
 use crate::run_folder::{Manifest, State, TargetFacts};
@@ -119,6 +119,10 @@ fn life(
         ));
     }
     life.bench = benchmarks(&folder, name, missing);
+    let flash = noted(flash::read(&folder), missing, || {
+        format!("{name}: where its pages lay on flash cannot be read")
+    });
+    life.flash = flash.unwrap_or_default();
     life
 }
 

@@ -1,5 +1,6 @@
 //! What is compared on a page.
 
+use crate::benching::flash::FlashRow;
 use crate::benching::results::Row;
 use crate::days::DayRow;
 use crate::run_folder::WorkloadFacts;
@@ -46,6 +47,8 @@ pub struct Life {
     pub control: Option<DayRow>,
     /// Measurements of benchmarks.
     pub bench: Vec<Row>,
+    /// Where its pages lay on flash devices.
+    pub flash: Vec<FlashRow>,
     /// Only its end is known, as its one day.
     pub only_end: bool,
 }

@@ -1,6 +1,7 @@
 //! The words of the page, each in a sentence: what it is, its unit, and what is good. Those of metrics come from their
 //! list.
 
+use crate::benching::flash::VALUES;
 use fsage_metrics::{Better, METRICS, Metric};
 use fsage_report::Term;
 
@@ -53,9 +54,10 @@ const TERMS: [(&str, &str); 9] = [
 /// All terms.
 pub fn terms() -> Vec<Term> {
     let metrics = METRICS.iter().map(|metric| term(metric));
-    let others = TERMS.iter().map(|(name, meaning)| Term {
-        name: (*name).to_owned(),
-        meaning: (*meaning).to_owned(),
+    let flash = VALUES.iter().map(|value| (value.title, value.doc));
+    let others = TERMS.into_iter().chain(flash).map(|(name, meaning)| Term {
+        name: name.to_owned(),
+        meaning: meaning.to_owned(),
     });
     metrics.chain(others).collect()
 }

@@ -446,3 +446,60 @@ fn an_interrupt_leaves_nothing_half_written() {
     assert!(message.contains("interrupted"), "{message}");
     assert_eq!(names(at), ["whole"]);
 }
+
+/// What flash made of a layout is kept by day, shown on the page, and judged by rules.
+#[test]
+fn flash_is_kept_by_day_and_shown_and_judged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    home_run(at);
+    let measured = fsage_json(
+        at,
+        "bench run --device nvme_mlc_p1 --suite hot-files --repetitions 1 --json",
+    );
+    let target = &measured["suites"][0]["targets"][0];
+    let days = target["flash_days"].as_array().expect("days");
+    let table = read_table(at.join(FOLDER).join("flash.parquet")).expect("a table");
+    let column = |name: &str| table.column(name).expect("a column");
+    let (day, state, balance) = (column("day"), column("state"), column("die_balance"));
+    let of_days = table.rows.iter().filter(|row| row[day] != Value::Null);
+    let kept: Vec<_> = of_days.map(|row| (&row[day], &row[balance])).collect();
+    assert_eq!(kept.len(), days.len());
+    assert_eq!(days.len(), 6);
+    for ((number, kept), told) in kept.iter().zip(days) {
+        assert_eq!(**number, Value::U64(told["day"].as_u64().expect("a day")));
+        assert_eq!(
+            **kept,
+            Value::F64(told["die_balance"].as_f64().expect("a share"))
+        );
+    }
+    let began = table.rows.iter().filter(|row| row[day] == Value::Null);
+    let began: Vec<_> = began.map(|row| &row[state]).collect();
+    assert_eq!(began, [&Value::from("aged"), &Value::from("control")]);
+    // Another device stands beside it; the same one again, in its own place.
+    let rows = table.rows.len();
+    fsage(
+        at,
+        "bench run --device sata_tlc --suite hot-files --repetitions 1 --force",
+    );
+    fsage(
+        at,
+        "bench run --device nvme_mlc_p1 --suite hot-files --repetitions 1 --force",
+    );
+    let both = read_table(at.join(FOLDER).join("flash.parquet")).expect("a table");
+    assert_eq!(both.rows.len(), 2 * rows);
+
+    fsage(at, "report run -o page.html");
+    let page = fs::read_to_string(at.join("page.html")).expect("a page");
+    assert!(page.contains("nvme_mlc_p1: die balance by day"));
+    let rules = "[[rule]]\nbench = 'flash/page_use'\nmin = 0.01\n[[rule]]\nbench = 'flash/die_balance/nvme_mlc_p1'\nmin = 2\n";
+    fs::write(at.join("rules.toml"), rules).expect("rules");
+    let judged = command(at, "check run --rules rules.toml");
+    let text = String::from_utf8_lossy(&judged.stdout).into_owned();
+    assert_eq!(judged.status.code(), Some(1), "{text}");
+    assert!(text.contains("ok    flash/page_use"), "{text}");
+    assert!(
+        text.contains("flash/die_balance/nvme_mlc_p1, aged: "),
+        "{text}"
+    );
+}

@@ -1,0 +1,129 @@
+//! Flash: where the pages of files lie on dies and in flash pages, and what the life of the device cost.
+
+use super::subject::{Group, Over, Subject};
+use crate::benching::State;
+use crate::benching::flash::{FlashRow, VALUES, Value};
+use fsage_bench::FlashFacts;
+use fsage_report::charts::{Point, Series};
+use fsage_report::{Axis, Cell, DataTable, Exhibit, Lines, Section, Sheet};
+use std::collections::BTreeSet;
+
+/// The section; none where nothing was benchmarked on flash.
+pub fn section(group: &Group) -> Option<Section> {
+    let devices: BTreeSet<String> = rows(&group.subjects)
+        .map(|row| row.device.clone())
+        .collect();
+    let mut exhibits = Vec::new();
+    for (at, device) in devices.iter().enumerate() {
+        exhibits.extend(
+            VALUES
+                .iter()
+                .filter_map(|value| by_day(group, (at, device), value)),
+        );
+    }
+    (!devices.is_empty()).then(|| {
+        exhibits.push(table(group, &devices));
+        Section {
+            id: format!("flash{}", group.suffix),
+            title: group.titled("Flash"),
+            lead: "A flash device deals pages to dies in the order in which they are written, and reads that meet on \
+                   one die wait for each other. The device of the aged file system has lived its life too; that of the \
+                   control was written once, in the order of addresses."
+                .to_owned(),
+            exhibits,
+        }
+    })
+}
+
+fn rows(subjects: &[Subject]) -> impl Iterator<Item = &FlashRow> {
+    let lives = subjects.iter().flat_map(|subject| &subject.lives);
+    lives.flat_map(|life| &life.flash)
+}
+
+/// A value by day, a curve each target; none where only the end is known.
+fn by_day(group: &Group, (at, device): (usize, &str), value: &Value) -> Option<Exhibit> {
+    let series = group.subjects.iter().map(|subject| Series {
+        name: subject.name.clone(),
+        target: subject.place,
+        dashed: false,
+        points: points(subject, device, value.of),
+    });
+    let series: Vec<Series> = series.filter(|series| !series.points.is_empty()).collect();
+    let lines = Lines {
+        id: format!("{}-{}{}", value.id.replace('_', "-"), at + 1, group.suffix),
+        title: format!("{device}: {} by day", value.title),
+        description: value.doc.to_owned(),
+        x: Axis {
+            label: "day".to_owned(),
+            ..Axis::default()
+        },
+        y: Axis {
+            label: value.title.to_owned(),
+            // Write amplification is 1 for long; balance and use are shares whose differences count.
+            from_zero: !value.is_more_better,
+            ..Axis::default()
+        },
+        series,
+        ..Lines::default()
+    };
+    (!lines.series.is_empty()).then(|| Exhibit::Chart(lines.into_chart()))
+}
+
+fn points(subject: &Subject, device: &str, value: fn(&FlashFacts) -> f64) -> Vec<Point> {
+    let rows = || {
+        rows(std::slice::from_ref(subject))
+            .filter(|row| row.state == State::Aged && row.device == device)
+    };
+    let days: BTreeSet<u32> = rows().filter_map(|row| row.day).collect();
+    let points = days.into_iter().map(|day| {
+        let of_day = rows().filter(|row| row.day == Some(day));
+        let over = Over::of(of_day.map(|row| value(&row.facts)));
+        Point {
+            x: day.into(),
+            y: over.map(|over| over.mean),
+            interval: over.and_then(|over| over.interval()),
+        }
+    });
+    points.collect()
+}
+
+/// How it stood when benchmarks began: the mean over lives.
+fn table(group: &Group, devices: &BTreeSet<String>) -> Exhibit {
+    let mut data = DataTable::new(&[
+        "device",
+        "target",
+        "state",
+        "die balance",
+        "page use",
+        "write amplification",
+    ]);
+    for device in devices {
+        for subject in &group.subjects {
+            for state in [State::Aged, State::Control, State::Empty] {
+                let of_state = rows(std::slice::from_ref(subject))
+                    .filter(|row| row.day.is_none() && row.state == state && row.device == *device);
+                let facts: Vec<FlashFacts> = of_state.map(|row| row.facts).collect();
+                if facts.is_empty() {
+                    continue;
+                }
+                let mut row: Vec<Cell> = vec![
+                    device.as_str().into(),
+                    subject.name.as_str().into(),
+                    state.as_str().into(),
+                ];
+                row.extend(VALUES.iter().map(|value| {
+                    let over = Over::of(facts.iter().map(value.of));
+                    Cell::from(over.map(|over| over.mean))
+                }));
+                data.rows.push(row);
+            }
+        }
+    }
+    Exhibit::Table(Sheet {
+        id: format!("flash-table{}", group.suffix),
+        title: "Flash, when the benchmarks began".to_owned(),
+        description: "From the page map of the device alone, without time; over windows of 1 MB in the order of files."
+            .to_owned(),
+        data,
+    })
+}
