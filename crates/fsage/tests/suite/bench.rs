@@ -492,7 +492,8 @@ fn flash_is_kept_by_day_and_shown_and_judged() {
     fsage(at, "report run -o page.html");
     let page = fs::read_to_string(at.join("page.html")).expect("a page");
     assert!(page.contains("nvme_mlc_p1: die balance by day"));
-    let rules = "[[rule]]\nbench = 'flash/page_use'\nmin = 0.01\n[[rule]]\nbench = 'flash/die_balance/nvme_mlc_p1'\nmin = 2\n";
+    let rules = "[[rule]]\nbench = 'flash/page_use'\nmin = 0.01\n[[rule]]\n\
+                 bench = 'flash/die_balance/nvme_mlc_p1'\nmin = 2\n";
     fs::write(at.join("rules.toml"), rules).expect("rules");
     let judged = command(at, "check run --rules rules.toml");
     let text = String::from_utf8_lossy(&judged.stdout).into_owned();

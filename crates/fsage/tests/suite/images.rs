@@ -83,8 +83,8 @@ pub struct Imaged {
 }
 
 impl Imaged {
-    /// Of `run` and its control, both exported: the checker finds nothing, our reader of images finds the extents of the
-    /// run, and `age --image` has written the same bytes.
+    /// Of `run` and its control, both exported: the checker finds nothing, our reader of images finds the extents of
+    /// the run, and `age --image` has written the same bytes.
     pub fn exports_as_aged(&self, at: &Path, what: &str) {
         fsage(at, "export run disk.img --force", 0);
         fsage(at, "export run control.img --force --control", 0);
