@@ -65,17 +65,7 @@ impl SnapshotFile {
     /// There is no such snapshot; or as for [`SnapshotFile::open`].
     pub fn open_snapshot(path: impl AsRef<Path>, snap_id: u32) -> Result<SnapshotFile, DataError> {
         let path = path.as_ref();
-        let mut snapshot = SnapshotFile {
-            snap_id,
-            info: None,
-            geometry: SnapshotInfo::default().geometry(),
-            space: None,
-            files: Vec::new(),
-            extents: Vec::new(),
-            paths: String::new(),
-            names: Vec::new(),
-            free: None,
-        };
+        let mut snapshot = SnapshotFile::empty(snap_id);
         snapshot.read_inodes(path)?;
         if let Some(table) = beside(path, ".snapshots.parquet") {
             let rows = read_snapshot_table(&table)?;
@@ -89,6 +79,36 @@ impl SnapshotFile {
         }
         snapshot.set_sizes();
         Ok(snapshot)
+    }
+
+    fn empty(snap_id: u32) -> SnapshotFile {
+        SnapshotFile {
+            snap_id,
+            info: None,
+            geometry: SnapshotInfo::default().geometry(),
+            space: None,
+            files: Vec::new(),
+            extents: Vec::new(),
+            paths: String::new(),
+            names: Vec::new(),
+            free: None,
+        }
+    }
+
+    /// One of these inodes, ascending, which were read already.
+    pub(super) fn of_inodes<'a>(
+        info: SnapshotInfo,
+        inodes: impl Iterator<Item = &'a Inode>,
+        names: Vec<FurtherName>,
+        free: Option<Vec<Run>>,
+    ) -> SnapshotFile {
+        let mut snapshot = SnapshotFile::empty(info.snap_id);
+        inodes.for_each(|inode| snapshot.push(inode));
+        snapshot.info = Some(info);
+        snapshot.names = names;
+        snapshot.free = free;
+        snapshot.set_sizes();
+        snapshot
     }
 
     /// Number of the snapshot.

@@ -3,13 +3,13 @@
 use super::form::Form;
 use super::inode_reader::{InodeReader, snapshot_range};
 use super::names::NamesReader;
-use super::{INODES, beside, read_snapshot_table};
+use super::{INODES, beside, read_free_map, read_snapshot_table};
 use crate::error::DataError;
 use crate::parquet_file::TableFile;
-use fsage_core::SinkError;
 use fsage_core::snapshot::{
     FurtherName, Inode, SnapshotChanges, SnapshotInfo, SnapshotRow, SnapshotSource,
 };
+use fsage_core::{Run, SinkError};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -59,6 +59,8 @@ pub struct SnapshotSeries {
     /// Whether snapshots are counted from 0 instead of keeping their numbers.
     renumber: bool,
     nights: u32,
+    /// Number of the last one in its file.
+    own_number: u32,
     last_time_ns: Option<i64>,
     notes: Vec<String>,
     rows_done: u64,
@@ -128,6 +130,7 @@ impl SnapshotSeries {
             inodes: BTreeMap::new(),
             renumber: true,
             nights: 0,
+            own_number: 0,
             last_time_ns: None,
             notes,
             rows_done: 0,
@@ -155,6 +158,17 @@ impl SnapshotSeries {
     /// The same, by value.
     pub(super) fn into_inodes(self) -> BTreeMap<InodeKey, Inode> {
         self.inodes
+    }
+
+    /// The free space of that snapshot run by run; `None` where its file has no free map beside it.
+    ///
+    /// # Errors
+    /// As for [`read_free_map`].
+    pub fn free_map(&self) -> Result<Option<Vec<Run>>, DataError> {
+        let open = self.open.as_ref();
+        let map = open.and_then(|open| beside(&open.path, ".free.parquet"));
+        map.map(|map| read_free_map(map, self.own_number))
+            .transpose()
     }
 
     /// Rows read of how many.
@@ -218,6 +232,7 @@ impl SnapshotSeries {
             ..SnapshotInfo::default()
         });
         self.last_time_ns = Some(night.info.taken_at_ns);
+        self.own_number = snap_id;
         if self.renumber {
             night.info.snap_id = self.nights;
         }

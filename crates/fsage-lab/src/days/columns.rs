@@ -274,6 +274,11 @@ fn columns() -> Vec<DayColumn> {
     columns
 }
 
+fn of_layout() -> impl Iterator<Item = &'static DayColumn> {
+    let columns = COLUMNS.iter();
+    columns.filter(|column| matches!(column.of, Of::Aged(_)) || !column.kind.is_plain())
+}
+
 fn kind(metric: &Metric) -> ColumnKind {
     match metric.value {
         Found::Count(_) => ColumnKind::U64,
@@ -314,6 +319,16 @@ impl DayRow {
 
     pub(crate) fn values(&self) -> Vec<Value> {
         COLUMNS.iter().map(|column| self.at(column.of)).collect()
+    }
+
+    /// The columns that say how files lie, without those of the replay and of the control.
+    pub(crate) fn layout_columns() -> Vec<Column> {
+        let columns = of_layout();
+        columns.map(|c| Column::new(&c.name, c.kind)).collect()
+    }
+
+    pub(crate) fn layout_values(&self) -> Vec<Value> {
+        of_layout().map(|column| self.at(column.of)).collect()
     }
 
     fn at(&self, of: Of) -> Value {

@@ -11,6 +11,7 @@ mod device;
 mod diff;
 mod doctor;
 mod export;
+mod fleet;
 mod fsck;
 mod generate;
 mod inspect;
@@ -42,7 +43,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Look",
         &[
-            "measure", "results", "inspect", "diff", "report", "mount", "umount",
+            "measure", "results", "inspect", "diff", "fleet", "report", "mount", "umount",
         ],
     ),
     ("Compare", &["compare", "bench", "check"]),
@@ -95,6 +96,7 @@ enum Command {
     Umount(umount::Args),
     Fsck(fsck::Args),
     Diff(diff::Args),
+    Fleet(fleet::Args),
     VerifyMethod(verify_method::Args),
     VerifyModel(verify_model::Args),
     Targets(targets::Args),
@@ -160,6 +162,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Umount(args) => umount::run(args, ui),
         Command::Fsck(args) => fsck::run(args, ui),
         Command::Diff(args) => diff::run(args, ui),
+        Command::Fleet(args) => fleet::run(args, ui),
         Command::VerifyMethod(args) => verify_method::run(args, ui),
         Command::VerifyModel(args) => verify_model::run(args, ui),
         Command::Targets(args) => targets::run(args),

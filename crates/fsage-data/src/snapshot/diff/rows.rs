@@ -4,10 +4,11 @@ use super::identity::{Facts, Rules, pair_up};
 use super::report::DiffReport;
 use super::tally::{FoundChange, Side, Tally};
 use crate::error::DataError;
+use crate::snapshot::SnapshotFile;
 use crate::snapshot::series::{Changed, InodeKey, SnapshotSeries};
 use fsage_core::FileKind;
 use fsage_core::identity::Identity;
-use fsage_core::snapshot::{Inode, SnapshotInfo};
+use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo};
 use std::collections::BTreeMap;
 
 fn side(inode: &Inode) -> Side<'_> {
@@ -77,6 +78,8 @@ pub struct SeriesDiff {
     series: SnapshotSeries,
     identity: Identity,
     last: Option<SnapshotInfo>,
+    /// Its further names.
+    names: Vec<FurtherName>,
     /// Inodes and regular files of the last snapshot.
     inodes: (u64, u64),
 }
@@ -87,7 +90,8 @@ impl SeriesDiff {
     /// # Errors
     /// As for [`SnapshotSeries::next_night`].
     pub fn new(mut series: SnapshotSeries, identity: Identity) -> Result<SeriesDiff, DataError> {
-        let last = series.next_night()?.map(|night| night.info);
+        let first = series.next_night()?;
+        let (last, names) = first.map(|night| (night.info, night.names)).unzip();
         let inodes = series.inodes();
         let regular = inodes
             .values()
@@ -95,6 +99,7 @@ impl SeriesDiff {
         Ok(SeriesDiff {
             identity,
             last,
+            names: names.flatten().unwrap_or_default(),
             inodes: (inodes.len() as u64, regular.count() as u64),
             series,
         })
@@ -103,6 +108,21 @@ impl SeriesDiff {
     /// The series itself.
     pub fn series(&self) -> &SnapshotSeries {
         &self.series
+    }
+
+    /// The later snapshot of the pair that was compared last, as a layout; at the start the first one, `None` where
+    /// there is none.
+    ///
+    /// # Errors
+    /// Its free map cannot be read.
+    pub fn snapshot(&self) -> Result<Option<SnapshotFile>, DataError> {
+        let Some(info) = self.last.clone() else {
+            return Ok(None);
+        };
+        let inodes = self.series.inodes().values();
+        let free = self.series.free_map()?;
+        let names = self.names.clone();
+        Ok(Some(SnapshotFile::of_inodes(info, inodes, names, free)))
     }
 
     /// Compares the next pair, and gives every change to `list`; `None` at the end.
@@ -139,6 +159,7 @@ impl SeriesDiff {
         self.inodes = (report.all.after, report.regular.after);
         report.after_snap_id = night.info.snap_id;
         report.after_taken_at_ns = Some(night.info.taken_at_ns);
+        self.names = night.names.unwrap_or_default();
         if let Some(last) = self.last.replace(night.info) {
             report.before_snap_id = last.snap_id;
             report.before_taken_at_ns = Some(last.taken_at_ns);
