@@ -153,11 +153,11 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tables::Value;
+    use super::super::tables::Known;
     use super::*;
 
     fn host(name: &str, score: f64, files: f64) -> Facts {
-        let value = |metric: &str, value| Value {
+        let value = |metric: &str, value| Known {
             metric: metric.to_owned(),
             value,
             unit: String::new(),

@@ -4,7 +4,7 @@ use super::alike::TRAITS;
 use super::{Facts, Fleet};
 use crate::report::words::counted;
 use fsage_report::charts::{Point, Series};
-use fsage_report::{Axis, Cell, DataTable, Exhibit, Lines, Report, Section, Sheet};
+use fsage_report::{Axis, Cell, DataTable, Exhibit, Finding, Lines, Report, Section, Sheet, Tone};
 
 /// Curves that one can still tell apart.
 const MOST_CURVES: usize = 10;
@@ -38,9 +38,71 @@ pub(super) fn of(fleet: &Fleet) -> Report {
         missing: left_out
             .map(|out| format!("{} is left out: {}.", out.host, out.why))
             .collect(),
+        verdict: verdict(fleet, &hosts),
         sections: vec![decay(&hosts), all(&hosts), groups(fleet)],
         ..Report::default()
     }
+}
+
+/// Slopes of the layout score nearer to none say nothing: a point in a year.
+const LEAST_SLOPE: f64 = 0.01 / 365.0;
+
+/// Who decays fastest, who runs full first, and how many kinds of hosts there are.
+fn verdict(fleet: &Fleet, hosts: &[&Facts]) -> Vec<Finding> {
+    let finding = |text, tone, section: &str| Finding {
+        text,
+        tone,
+        section: Some(section.to_owned()),
+    };
+    let mut found = Vec::new();
+    let slope = |host: &Facts| host.value("layout_score_per_day");
+    match hosts.first().and_then(|host| Some((host, slope(host)?))) {
+        Some((host, falls)) if falls < -LEAST_SLOPE => found.push(finding(
+            format!(
+                "{} decays fastest: its layout score falls by {:.2} points in 30 days{}.",
+                host.host,
+                -3000.0 * falls,
+                host.value("layout_score")
+                    .map_or_else(String::new, |score| format!(", and is {score:.3}"))
+            ),
+            Tone::Bad,
+            "decay",
+        )),
+        Some(_) => found.push(finding(
+            "No host decays by a point of the layout score in a year.".to_owned(),
+            Tone::Good,
+            "decay",
+        )),
+        None => {}
+    }
+    let days_left = hosts.iter().filter_map(|host| {
+        let (free, slope) = (host.value("free_bytes")?, host.value("free_bytes_per_day")?);
+        (slope < 0.0).then(|| (host, free / -slope))
+    });
+    if let Some((host, days)) = days_left.min_by(|a, b| a.1.total_cmp(&b.1)) {
+        let (text, tone) = (
+            format!(
+                "{} is full first: in {days:.0} days, if it goes on filling as it did.",
+                host.host
+            ),
+            if days < 90.0 {
+                Tone::Bad
+            } else {
+                Tone::Neutral
+            },
+        );
+        found.push(finding(text, tone, "hosts"));
+    }
+    if let Some(group) = fleet.groups.first().filter(|group| group.hosts.len() > 1) {
+        let text = format!(
+            "{} of {} are alike; there are {}.",
+            group.hosts.len(),
+            counted(hosts.len() as u64, "host"),
+            counted(fleet.groups.len() as u64, "group")
+        );
+        found.push(finding(text, Tone::Neutral, "groups"));
+    }
+    found
 }
 
 fn decay(hosts: &[&Facts]) -> Section {

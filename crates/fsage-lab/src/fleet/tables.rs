@@ -29,7 +29,7 @@ const DAY_NS: f64 = 86_400e9;
 
 /// A value of a host.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Value {
+pub struct Known {
     /// A metric at its last snapshot, or a rate, `..._per_day`.
     pub metric: String,
     /// Its value.
@@ -52,7 +52,7 @@ pub struct Facts {
     /// Days from the first to the last.
     pub days: f64,
     /// All that is known, in the order of metrics and rates.
-    pub values: Vec<Value>,
+    pub values: Vec<Known>,
     /// Layout scores by days since the first snapshot.
     #[serde(skip)]
     pub scores: Vec<(f64, f64)>,
@@ -82,7 +82,7 @@ impl Facts {
         let free = known(free_bytes);
         let mut values = Vec::new();
         let mut push = |metric: &str, value: Option<f64>, unit: &str| {
-            values.extend(value.map(|value| Value {
+            values.extend(value.map(|value| Known {
                 metric: metric.to_owned(),
                 value,
                 unit: unit.to_owned(),

@@ -20,6 +20,7 @@ mod faults;
 mod ffs_sensitivities;
 mod ffs_sequential;
 mod ffs_vectors;
+mod fleet;
 mod from_snapshots;
 mod images;
 mod limits;

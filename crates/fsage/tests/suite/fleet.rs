@@ -1,0 +1,108 @@
+//! `fsage fleet` through the public commands: which hosts it finds, what it prints and leaves, what it refuses.
+
+use crate::images::{command, fsage};
+use fsage_data::table::{Value, read_table};
+use serde_json::Value as Json;
+use std::fs;
+use std::path::Path;
+
+/// Three hosts: two of home directories, and one with a mail spool.
+fn hosts(at: &Path) {
+    for (host, preset, seed) in [
+        ("a", "home-1996", 1),
+        ("b", "home-1996", 2),
+        ("m", "mail-spool", 1),
+    ] {
+        let generate =
+            format!("generate profile {preset} --days 4 --seed {seed} -o w.parquet --force");
+        fsage(at, &generate, 0);
+        fsage(
+            at,
+            "age w.parquet --on ext4:size=1G -o run --snapshots 1 --no-control --force",
+            0,
+        );
+        let folder = at.join("hosts").join(host);
+        fs::create_dir_all(&folder).expect("a folder");
+        for name in ["snapshots.parquet", "snapshots.snapshots.parquet"] {
+            let from = at.join("run/ext4_size-1G").join(name);
+            fs::copy(from, folder.join(name)).expect("a snapshot");
+        }
+    }
+}
+
+#[test]
+fn hosts_are_compared_and_what_cannot_be_read_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    hosts(at);
+    let shown = fsage(at, "fleet hosts -o fleet", 0);
+    assert!(shown.contains("3 hosts, 12 snapshots"), "{shown}");
+    let json: Json =
+        serde_json::from_str(&fs::read_to_string(at.join("fleet/fleet.json")).expect("JSON"))
+            .expect("JSON");
+    assert_eq!(json["groups"][0]["hosts"], serde_json::json!(["a", "b"]));
+    let page = fs::read_to_string(at.join("fleet/fleet.html")).expect("a page");
+    assert!(page.contains("2 of 3 hosts are alike"), "the verdict");
+    // What a host says is what `inspect` and `diff` say of its snapshots: files that came and went.
+    let days = read_table(at.join("fleet/days.parquet")).expect("days");
+    let column = |name: &str| days.column(name).expect("a column");
+    let number = |row: &[Value], name: &str| match row[column(name)] {
+        Value::U64(number) => number,
+        ref other => panic!("{name}: {other:?}"),
+    };
+    for pair in days
+        .rows
+        .windows(2)
+        .filter(|pair| pair[0][column("host")] == pair[1][column("host")])
+    {
+        let more = number(&pair[1], "created_files") + number(&pair[0], "files");
+        assert_eq!(
+            more - number(&pair[1], "deleted_files"),
+            number(&pair[1], "files")
+        );
+    }
+
+    let bytes = |name: &str| fs::read(at.join(name)).expect("a file");
+    fsage(
+        at,
+        "fleet hosts/{host}/snapshots.parquet --threads 2 -o again",
+        0,
+    );
+    for name in ["hosts.parquet", "days.parquet", "fleet.json", "fleet.html"] {
+        let (first, again) = (format!("fleet/{name}"), format!("again/{name}"));
+        assert!(bytes(&first) == bytes(&again), "{name}");
+    }
+
+    // A host whose copy was cut off is told, and left out.
+    let whole = bytes("hosts/a/snapshots.parquet");
+    fs::create_dir_all(at.join("hosts/cut")).expect("a folder");
+    fs::write(at.join("hosts/cut/1.parquet"), &whole[..1000]).expect("a file");
+    let told = fsage(at, "fleet hosts", 0);
+    assert!(
+        told.contains("cut is left out: ") && told.contains("cut/1.parquet"),
+        "{told}"
+    );
+    assert!(told.contains("3 hosts, 12 snapshots"), "{told}");
+}
+
+#[test]
+fn what_is_no_fleet_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::create_dir_all(at.join("empty")).expect("a folder");
+    fs::write(at.join("mine"), "mine").expect("a file");
+    for (args, why) in [
+        ("fleet nowhere", "nowhere"),
+        ("fleet empty", "empty: no snapshot fits it"),
+        ("fleet no-*.parquet", "no-*.parquet"),
+        ("fleet empty --alike=-1", "expected a number from 0"),
+        ("fleet empty --force", "--output"),
+        ("fleet", "FOLDER|PATTERN"),
+    ] {
+        let refused = fsage(at, args, 2);
+        assert!(refused.contains(why), "{args}: {refused}");
+    }
+    let run = command(at, env!("CARGO_BIN_EXE_fsage"), "fleet empty -o mine");
+    assert_eq!(run.status.code(), Some(2));
+    assert_eq!(fs::read_to_string(at.join("mine")).expect("a file"), "mine");
+}
