@@ -25,6 +25,7 @@ from . import _native, generate
 from ._chart import Chart
 from ._errors import AtWork, CheckFailed, Error, InputError, SystemRefused, Warning
 from ._experiment import Experiment, experiment, sweep
+from ._fleet import Fleet, fleet
 from ._listen import Listener, Progress
 from ._run import Run
 from ._table import Table
@@ -37,6 +38,7 @@ __all__ = [
     "CheckFailed",
     "Error",
     "Experiment",
+    "Fleet",
     "InputError",
     "Run",
     "SystemRefused",
@@ -47,6 +49,7 @@ __all__ = [
     "check",
     "compare",
     "experiment",
+    "fleet",
     "generate",
     "measure",
     "metrics",

@@ -102,8 +102,8 @@ def run(
         import distributed
     except ImportError:
         raise InputError("a sweep needs Dask: pip install 'fsage[sweep]'") from None
-    if client is not None and client.status != "running":
-        raise InputError(f"the client is {client.status}; a sweep needs one that is connected to its cluster")
+    if client is not None:
+        connected(client)
     planned.begin()
     try:
         if client is not None:
@@ -133,7 +133,7 @@ def _run_on(
     submit: dict[str, Any] = {"pure": False, "retries": retries}
     made: dict[str, Future] = {}
     futures: list[Future] = []
-    with _patience(client):
+    with patience(client):
         for cell in missing:
             key = f"fsage-{stem}-{cell['id']}"
             if not shared:
@@ -169,7 +169,13 @@ def _run_on(
         raise Error(f"{len(failed)} of {len(cells)} cells were not run; the same call tries them again: {shown}")
 
 
-class _patience:
+def connected(client: Client) -> None:
+    """A client that is closed is refused before anything is written."""
+    if client.status != "running":
+        raise InputError(f"the client is {client.status}; what runs on a cluster needs one that is connected to it")
+
+
+class patience:
     """The scheduler takes a task for guilty of the death of its worker after a few; here workers die for reasons of
     their own, and may do so as long as others come."""
 

@@ -10,6 +10,7 @@
 
 mod calls;
 mod experiment;
+mod fleet;
 mod operations;
 mod table;
 mod work;
@@ -28,6 +29,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::experiment::{Experiment, experiment_facts};
+    #[pymodule_export]
+    use crate::fleet::{FleetTally, fleet_hosts, fleet_life, fleet_of};
     #[pymodule_export]
     use crate::table::Table;
 
