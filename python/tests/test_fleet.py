@@ -10,10 +10,10 @@ FILES = ["hosts.parquet", "days.parquet", "fleet.json", "fleet.html"]
 
 @pytest.fixture(scope="module")
 def snapshots(tmp_path_factory):
-    """Three hosts: two that lived alike, and one with larger files on a smaller disk."""
+    """Three hosts: two that lived the same life, and one with larger files on a smaller disk."""
     folder = tmp_path_factory.mktemp("hosts")
     for host, preset, on in [("a", "home-1996", "ffs"), ("b", "home-1996", "ffs"), ("c", "database-files", "ffs:size=9G")]:
-        life = fsage.generate.profile(preset, days=3, seed=ord(host), output=folder / "w.parquet", force=True)
+        life = fsage.generate.profile(preset, days=3, seed=1, output=folder / "w.parquet", force=True)
         run = fsage.age(life, on=on, output=folder / "run", snapshots=1, control=False, force=True)
         (folder / "fleet" / host).mkdir(parents=True)
         for table in run.path.glob("*/snapshots*.parquet"):
