@@ -1,8 +1,9 @@
 //! Which hosts are alike: no two hosts of a group differ by more than a step in any trait.
 //!
-//! Hosts are taken in order of their names. Each joins the group whose farthest member is nearest, if no member is farther
-//! than asked for; otherwise it begins a new one. The distance of two hosts is the largest of their differences, each in
-//! steps of its trait. So a group says something that can be checked, and the same hosts give the same groups.
+//! Hosts are taken in order of their names. Each joins the group whose farthest member is nearest, if no member is
+//! farther than asked for; otherwise it begins a new one. The distance of two hosts is the largest of their
+//! differences, each in steps of its trait. So a group says something that can be checked, and the same hosts give the
+//! same groups.
 
 use super::tables::Facts;
 use serde::Serialize;
