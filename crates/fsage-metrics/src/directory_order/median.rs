@@ -77,9 +77,7 @@ impl Median {
         all.retain(|n| (low..=high).contains(n));
         all.sort_unstable();
         let equal = all.chunk_by(|a, b| a == b);
-        self.window = equal
-            .map(|equal| (equal[0], equal.len() as u32))
-            .collect();
+        self.window = equal.map(|equal| (equal[0], equal.len() as u32)).collect();
         self.range = Some((low, high));
         self.most = 4 * reach;
     }
