@@ -183,7 +183,7 @@ pub fn walk(
         warnings.add(what, shared.name.clone());
     }
     if shared.files.is_missing() {
-        let what = "file system does not tell where files lie (neither FIEMAP nor FIBMAP)";
+        let what = "file system does not report where files lie (neither FIEMAP nor FIBMAP)";
         warnings.add(what, facts.fs_type);
     }
     report.unreadable = unreadable;

@@ -565,7 +565,7 @@ fn own(path: &Path) -> crate::Result<()> {
     let meta = path.symlink_metadata()?;
     if meta.uid() != rustix::process::geteuid().as_raw() {
         bail!(
-            "{}: belongs to another user, and is in the way: remove it",
+            "{}: belongs to another user; remove it, or choose another folder",
             path.display()
         );
     }

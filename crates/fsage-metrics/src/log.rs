@@ -141,7 +141,7 @@ pub static WRITE_COST: Metric = Metric {
         "write cost",
         Unit::Mean("bytes a new byte", 2),
         Section::Log,
-        "Bytes that log and cleaner wrote, and those that the cleaner read, for a byte written anew on this day: 1 is \
+        "Bytes that log and cleaner wrote, and those that the cleaner read, for a byte rewritten on this day: 1 is \
          a log that never cleans (Rosenblum and Ousterhout 1992).",
         |m| m.log.as_ref()?.write_cost(),
     )

@@ -88,7 +88,7 @@ pub enum RealError {
     Repair(RepairError),
     /// The workload is not the one that the run was begun with.
     #[error(
-        "cannot go on: the journal of the run knows {known} events, and the workload has {events}"
+        "cannot resume: the journal of the run knows {known} events, and the workload has {events}"
     )]
     Resume {
         /// Events that were done.

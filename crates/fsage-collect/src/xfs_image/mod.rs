@@ -136,7 +136,7 @@ pub(crate) fn read(
 
 fn refuse_unclean(device: &Device<'_>) -> Result<(), CollectError> {
     let problem = if device.superblock.log_start == 0 {
-        "its log lies on another device, so that nobody can tell here whether it is to be replayed: mount it and take \
+        "its log lies on another device, so that whether it must be replayed is unknown here: mount it and take \
          the snapshot of the mount point, or read it all the same as a stale image"
     } else if log::is_clean(device)? {
         return Ok(());
@@ -215,12 +215,12 @@ fn add_row(
         return Ok(());
     };
     if raw.is_realtime() {
-        let kind = "files lie in the realtime section; where is not told";
+        let kind = "files lie in the realtime section; where is not reported";
         rows.warn(kind, format!("inode {}", raw.ino));
         return rows.add(inode, None);
     }
     if raw.may_share() {
-        let kind = "files may share blocks with others; which is not told";
+        let kind = "files may share blocks with others; which is not reported";
         rows.warn(kind, format!("inode {}", raw.ino));
     }
     let fault = match mapper.extents(raw) {

@@ -104,7 +104,7 @@ impl Header {
             1..=3 => {
                 return Err(place.unusable(format!(
                     "is of version {version} of fs-hasher, which has no inode numbers: files of two \
-                     snapshots cannot be told apart; versions 4 to 7 can be read"
+                     snapshots cannot be distinguished; versions 4 to 7 can be read"
                 )));
             }
             _ => {

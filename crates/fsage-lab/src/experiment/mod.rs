@@ -212,7 +212,7 @@ pub fn run_cell(
         Outcome::Skipped => "skipped",
         Outcome::Done => "done",
         Outcome::Failed(_) => "failed",
-        Outcome::Interrupted => bail!("{id}: stopped; it goes on when it is run again"),
+        Outcome::Interrupted => bail!("{id}: stopped; run it again to resume"),
     })
 }
 

@@ -443,7 +443,7 @@ fn targets(source: &Text<'_>, file: &File, axes: &Axes) -> crate::Result<Vec<Tar
     if targets.is_empty() {
         return Err(source.wrong(
             &file.targets.span(),
-            "targets: expected at least one; `fsage age --help` tells what a target is",
+            "targets: expected at least one; `fsage age --help` says what a target is",
         ));
     }
     Ok(targets)

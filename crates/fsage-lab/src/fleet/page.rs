@@ -82,7 +82,7 @@ fn verdict(fleet: &Fleet, hosts: &[&Facts]) -> Vec<Finding> {
     if let Some((host, days)) = days_left.min_by(|a, b| a.1.total_cmp(&b.1)) {
         let (text, tone) = (
             format!(
-                "{} is full first: in {days:.0} days, if it goes on filling as it did.",
+                "{} is full first: in {days:.0} days, at its present rate.",
                 host.host
             ),
             if days < 90.0 {

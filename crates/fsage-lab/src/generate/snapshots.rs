@@ -492,7 +492,7 @@ fn warnings(args: &Snapshots, s: &FromSnapshotsSummary) -> Vec<String> {
     }
     if s.guessed_same > 0 {
         warnings.push(format!(
-            "{} changed files may be replacements: without generation numbers or birth times nobody can tell",
+            "{} changed files may be replacements: only generation numbers or birth times would show it",
             s.guessed_same
         ));
     }

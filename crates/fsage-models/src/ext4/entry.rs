@@ -96,7 +96,7 @@ fn params_with(options: &Options<'_>, found: &LayoutInMemory) -> Result<Params, 
                 value: None,
             };
             return Err(
-                setting.bad("the size of the partition, which a mounted file system did not tell")
+                setting.bad("the size of the partition, which the snapshot of a mounted file system lacks")
             );
         }
     }

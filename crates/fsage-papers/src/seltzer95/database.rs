@@ -189,7 +189,7 @@ impl TpcB {
                 Clock::Disk,
                 "tpc-b-on-disk",
                 "TPC-B by utilization, on the simulated disk and host (figure 7)",
-                "Here seeks are as long as the arm has to move, and writes go on while transactions read.",
+                "Here seeks are as long as the arm has to move, and writes continue while transactions read.",
             )),
             self.table(),
         ]

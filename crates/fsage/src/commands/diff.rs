@@ -201,7 +201,7 @@ fn print(out: &mut impl Write, report: &DiffReport) -> io::Result<()> {
         ("  appended to", |c| c.modified.append),
         ("  truncated", |c| c.modified.truncate),
         ("  rewritten", |c| c.modified.rewrite),
-        ("  cannot be told", |c| c.modified.unknown),
+        ("  unknown", |c| c.modified.unknown),
         ("  guessed: may be replaced", |c| c.maybe_replaced),
         ("    of these, may be renamed", |c| c.maybe_renamed),
         ("renamed", |c| c.rename),

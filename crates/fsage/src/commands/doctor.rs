@@ -14,7 +14,7 @@ use std::io::Write;
 /// Says what works on this machine, what it allows, and what to do about the rest.
 ///
 /// Everything is really tried: images are made in the temporary folder, mounted where nobody else sees them, and
-/// removed again. Nothing is left behind. Without root the rest is still told.
+/// removed again. Nothing is left behind. Without root the rest is still reported.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage doctor\n  sudo fsage doctor --need loop --need ext4 --need xfs\n  fsage \

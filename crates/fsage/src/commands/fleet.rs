@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 /// Compares hosts by their snapshots: what changes a day, how layout and free space decay, and which are alike.
 ///
-/// A host is a folder with snapshots, or what a pattern says. A file that is damaged or empty is told and passed over;
-/// a host that cannot be read is told and left out. The others go on.
+/// A host is a folder with snapshots, or what a pattern says. A file that is damaged or empty is reported and skipped;
+/// a host that cannot be read is reported and left out. The others continue.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage fleet snapshots/ -o fleet\n  fsage fleet rack1/* rack2/*\n  \

@@ -19,7 +19,7 @@ use std::time::Duration;
 ///
 /// Every workload with every seed on every target is a cell, an ordinary run below EXP/cells. Cells that are done are
 /// not run again, so the same command resumes after an interruption, after an error, or with a file that was changed.
-/// Paths in the file are meant from its folder.
+/// Paths in the file are relative to its folder.
 #[derive(Debug, clap::Args)]
 // Each is a switch of the command line.
 #[allow(clippy::struct_excessive_bools)]

@@ -39,7 +39,7 @@ pub struct Args {
     /// Seed of what is guessed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// So many seeds, one after another; differences are means over them.
+    /// Number of seeds, one after another; differences are means over them.
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
     /// Also write the layout scores of every day as a table.

@@ -415,7 +415,7 @@ fn a_file_system_without_block_lists_says_so_once() {
     assert_eq!((report.unreadable, report.free), (0, None));
     assert_eq!(
         report.warnings,
-        ["1 file system does not tell where files lie (neither FIEMAP nor FIBMAP): tmpfs"]
+        ["1 file system does not report where files lie (neither FIEMAP nor FIBMAP): tmpfs"]
     );
 }
 

@@ -171,7 +171,7 @@ fn ranked(compared: &Compared) -> String {
         }
         Says::Slower | Says::Same => format!("{name} and {next} are as fast"),
         Says::Inconclusive => {
-            format!("{name} and {next} cannot be told apart ({low:.2} to {high:.2})")
+            format!("{name} and {next} cannot be separated ({low:.2} to {high:.2})")
         }
     };
     format!(" Aged: {speeds}; {claim}.")

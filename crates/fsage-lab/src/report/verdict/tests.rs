@@ -235,7 +235,7 @@ fn a_fuller_file_system_that_decayed_less_has_no_excuse_to_make() {
     let warned = |a: f64, b: f64| said(vec![with("a", 0.9, a), with("b", 0.7, b)])[2].clone();
     assert_eq!(
         warned(0.8, 0.6),
-        "a is 80 % full at the end, b 60 %, and decayed less all the same; equally full, they would differ more."
+        "a is 80 % full at the end, b 60 %, and decayed less even so; equally full, they would differ more."
     );
     assert_eq!(
         warned(0.6, 0.8),

@@ -89,7 +89,7 @@ fn utilization(ranking: &Ranking<'_>) -> Option<Finding> {
         let less = lost.is_some_and(|(a, b)| a.mean < b.mean && !alike(a, b));
         let (consequence, tone) = if less {
             (
-                "decayed less all the same; equally full, they would differ more",
+                "decayed less even so; equally full, they would differ more",
                 Tone::Neutral,
             )
         } else {

@@ -125,7 +125,7 @@ pub enum ImageError {
     )]
     NoSuperblock,
     /// A file that is too short to be worth the memory that the file system takes.
-    #[error("{blocks} blocks of {of} that its superblock tells of: too few are left")]
+    #[error("{blocks} blocks of {of} that its superblock names: too few are left")]
     Cut {
         /// What is there.
         blocks: u64,

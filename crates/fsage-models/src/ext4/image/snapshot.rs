@@ -402,7 +402,7 @@ impl<'a> Builder<'a> {
             behind.or_else(|| bits::next_clear(used, 0, goal))
         };
         let Some(at) = found else {
-            return contradiction("no block is free for what the snapshot does not tell");
+            return contradiction("no block is free for what the snapshot leaves out");
         };
         bits::fill(used, at, at + 1, true);
         if !nobodys.is_empty() {

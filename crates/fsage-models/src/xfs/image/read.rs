@@ -156,7 +156,7 @@ fn found_in(from: &dyn ReadAt) -> Result<(Params, Geometry, [u8; 16])> {
         }
     }
     foreign(
-        "a geometry, stripes, quotas or a realtime section that `mkfs.xfs` does not make without being told",
+        "a geometry, stripes, quotas or a realtime section that `mkfs.xfs` does not make by default",
     )
 }
 

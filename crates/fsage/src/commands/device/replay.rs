@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// Says how long the requests of a file take on a drive, and where the time goes.
 ///
 /// Prints a line for each request: issue, completion, and the time by component, in milliseconds. Where the file has
-/// times of its own, how the two compare is told on stderr.
+/// times of its own, how the two compare is printed to stderr.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A drive or flash device that comes with fsage (see `fsage device list`), a TOML file, or `null`, which takes no

@@ -33,7 +33,7 @@ fn of_folder(prefix: &str, folder: &Path) -> Vec<Check> {
     };
     let generations = named(
         "generations",
-        "snapshots that tell a file from its successor",
+        "snapshots that know a file from its successor",
     );
     let generations = match generation(folder) {
         Ok(Some(generation)) => generations.yes(format!("{place}: generation {generation}")),

@@ -121,7 +121,7 @@ fn memory() -> Check {
             format!("{} available", size::human(bytes)),
             "close other programs",
         ),
-        None => check.no("/proc/meminfo does not tell", "mount /proc"),
+        None => check.no("/proc/meminfo does not say", "mount /proc"),
     }
 }
 

@@ -103,7 +103,7 @@ pub fn run(path: &Path, extents: bool, as_json: bool) -> anyhow::Result<()> {
     if findings > 0 {
         writeln!(
             out,
-            "  {:18} {findings}: `fsage fsck cffs` tells them",
+            "  {:18} {findings}: `fsage fsck cffs` lists them",
             "findings"
         )?;
     }

@@ -14,7 +14,7 @@ const SCRIPT: &str =
 pub fn print(args: &Args) -> anyhow::Result<()> {
     let path = absolute(&args.path)?;
     let folder = absolute(&args.output)?;
-    let program = std::env::current_exe().context("cannot tell where fsage is installed")?;
+    let program = std::env::current_exe().context("cannot find out where fsage is installed")?;
     let name = unit_name(&path);
     // In a command line, `$` means something too.
     let words = [word(&program)?, word(&path)?, word(&folder)?].join(" ");
