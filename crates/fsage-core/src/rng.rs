@@ -105,6 +105,14 @@ impl Rng {
     pub fn log_normal(&mut self, median: f64, sigma: f64) -> f64 {
         median * libm::exp(sigma * self.normal())
     }
+
+    /// Puts items into an order that is drawn, every one as likely (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            let at = self.below(last as u64 + 1) as usize;
+            items.swap(last, at);
+        }
+    }
 }
 
 /// Draws an index with a probability proportional to its weight, in constant time (Walker's alias method).

@@ -8,12 +8,13 @@ macro_rules! embedded {
 }
 
 /// Name and TOML of every preset.
-pub const PRESETS: [(&str, &str); 7] = embedded!(
+pub const PRESETS: [(&str, &str); 8] = embedded!(
     "pentium-120",
     "pentium-120-cffs",
     "pentium-pro-200",
     "sparcstation-2",
     "sparcstation-1",
+    "sun-4-260",
     "pentium-4-1600",
     "linux-nvme",
 );

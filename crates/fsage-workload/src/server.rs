@@ -316,10 +316,7 @@ impl<'a> Load<'a> {
             let within = u128::from(DAY_NS) * u128::from(n) / u128::from(operations);
             self.t_ns = day * DAY_NS + within as u64;
             if self.turn == 0 {
-                for i in (1..self.order.len()).rev() {
-                    let other = self.rng.below(i as u64 + 1) as usize;
-                    self.order.swap(i, other);
-                }
+                self.rng.shuffle(&mut self.order);
             }
             let stream = self.order[self.turn] as usize;
             self.turn = (self.turn + 1) % self.order.len();

@@ -26,7 +26,7 @@ pub use applications::Applications;
 pub use bbs::Bbs;
 pub use hot_files::HotFiles;
 pub use large_file::LargeFile;
-pub use sequential::{Directories, FileCount, Forced, Sequential, Step};
+pub use sequential::{Directories, FileCount, Forced, Order, Sequential, Step};
 pub use sqlite_scan::SqliteScan;
 pub use tpcb::TpcB;
 

@@ -20,6 +20,7 @@ use crate::benchmark::{Benchmark, Case, Site, Unsuited};
 use crate::measurement::Measurement;
 use crate::phase::{Done, Phases, Until};
 use crate::subject::{BenchError, DirKey, FileKey, Part, Subject};
+use fsage_core::Rng;
 use std::borrow::Cow;
 
 /// How many files there are of a size.
@@ -54,11 +55,11 @@ impl FileCount {
 pub enum Step {
     /// Makes and writes it.
     Create,
-    /// Reads it, in the order of creation.
+    /// Reads it.
     Read,
-    /// Writes over it in place, in the order of creation.
+    /// Writes over it in place.
     Overwrite,
-    /// Removes it, in the order of creation.
+    /// Removes it.
     Delete,
 }
 
@@ -81,6 +82,16 @@ pub enum Directories {
     AsFilesCome,
     /// All of them before the first phase.
     First,
+}
+
+/// In which order files are read, written over and removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// That of creation.
+    OfCreation,
+    /// Another one at random for each of these steps: names say nothing of use, as in the cache of a browser. What is
+    /// drawn depends on the repetition alone.
+    AtRandom,
 }
 
 /// What the clock of a phase waits for.
@@ -115,6 +126,8 @@ pub struct Sequential {
     pub call_bytes: u64,
     /// The phases in order; the first one creates.
     pub steps: &'static [Step],
+    /// In which order files are read, written over and removed.
+    pub order: Order,
     /// Caches are emptied between phases.
     pub empty_caches: bool,
     /// What the clock of a phase waits for.
@@ -167,6 +180,7 @@ pub const SEQUENTIAL: Sequential = Sequential {
     directories: Directories::AsFilesCome,
     call_bytes: CALL_BYTES,
     steps: &[Step::Create, Step::Read],
+    order: Order::OfCreation,
     empty_caches: true,
     forced: Forced::Writes,
 };
@@ -237,11 +251,15 @@ impl Benchmark for Sequential {
         let file_bytes = case.file_bytes.unwrap_or_default();
         let mut phases = Phases::new(self.name, case.file_bytes, repetition, subject);
         let mut files = Vec::new();
+        let mut rng = Rng::new(u64::from(repetition));
         let mut directories = match self.directories {
             Directories::AsFilesCome => Vec::new(),
             Directories::First => self.make_directories(file_bytes, phases.subject)?,
         };
         for &step in self.steps {
+            if self.order == Order::AtRandom {
+                rng.shuffle(&mut files);
+            }
             if self.empty_caches {
                 phases.subject.drop_caches()?;
             }

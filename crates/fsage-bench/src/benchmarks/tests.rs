@@ -437,6 +437,34 @@ fn articles_in_the_middle_are_counted_and_old_ones_are_read_unless_they_are_not(
     assert_eq!(measured[1].files, 0);
 }
 
+/// Every step has an order of its own, and each repetition others.
+#[test]
+fn files_are_used_at_random_where_names_say_nothing() {
+    let benchmark = Sequential {
+        files: FileCount::Exactly(20),
+        order: Order::AtRandom,
+        ..small_file::SMALL_FILE_1997
+    };
+    let orders = |repetition| -> [Vec<String>; 3] {
+        let mut subject = TestSubject::new(MB, &[]);
+        benchmark
+            .run(Case::of_size(1024), repetition, &site(MB), &mut subject)
+            .expect("room for 20 KB");
+        ["read", "overwrite", "delete"].map(|step| {
+            let calls = subject.log.iter().filter(|call| call.starts_with(step));
+            let files = calls.filter_map(|call| call.split_whitespace().nth(1));
+            files.map(str::to_owned).collect()
+        })
+    };
+    let first = orders(0);
+    for (at, order) in first.iter().enumerate() {
+        assert_eq!(order.iter().collect::<BTreeSet<_>>().len(), 20, "each once");
+        assert_ne!(order, &first[(at + 1) % 3]);
+    }
+    assert_eq!(first, orders(0));
+    assert_ne!(first, orders(1));
+}
+
 /// By hand, with four files in directories of two: a call is a second, a sync ten.
 #[test]
 fn the_benchmark_of_1997_makes_directories_first_and_syncs_every_phase() {

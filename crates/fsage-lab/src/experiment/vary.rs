@@ -313,9 +313,7 @@ impl Sample {
             let ends = range.ends().map_err(wrong)?;
             let mut rng = seeded.stream(name, 0);
             let mut parts: Vec<u64> = (0..self.points).collect();
-            for at in (1..parts.len()).rev() {
-                parts.swap(at, rng.below(at as u64 + 1) as usize);
-            }
+            rng.shuffle(&mut parts);
             for (point, part) in points.iter_mut().zip(parts) {
                 let share = (part as f64 + rng.unit()) / self.points as f64;
                 point.insert(name.clone(), ends.value(ends.at(share, range.log)));

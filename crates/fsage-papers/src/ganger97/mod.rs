@@ -5,6 +5,7 @@ mod fullness;
 mod large_file;
 mod phases;
 pub mod plan;
+mod random_names;
 mod request_cost;
 mod small_files;
 
@@ -16,7 +17,7 @@ use super::paper::Paper;
 use anyhow::{Context, bail};
 use applications::Programs;
 use fsage_bench::benchmarks::small_file::SMALL_FILE_1997;
-use fsage_bench::benchmarks::{FileCount, Sequential};
+use fsage_bench::benchmarks::{FileCount, Order, Sequential};
 use fsage_lab::Watch;
 use fsage_models::cffs::Cffs;
 use fsage_target::{Target, TargetSpec};
@@ -24,6 +25,7 @@ use fullness::Fullness;
 use large_file::LargeFile;
 use phases::Phases;
 use plan::Grouping;
+use random_names::RandomNames;
 use small_files::SmallFiles;
 use std::borrow::Cow;
 use std::path::Path;
@@ -62,6 +64,10 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     let small = SmallFiles::run(bench)?;
     small.measure(&mut measured);
     exhibits.extend(small.exhibits(bench));
+
+    let random = RandomNames::run(bench)?;
+    random.measure(&mut measured);
+    exhibits.push(random.exhibit());
 
     let fullness = Fullness::run(bench)?;
     fullness.measure(&mut measured);
@@ -133,10 +139,21 @@ impl Bench<'_> {
 
     /// The small-file benchmark in so many directories.
     fn small_files(&self, state: &State<Cffs>, directories: u64) -> anyhow::Result<Phases> {
+        self.small_files_in(Order::OfCreation, state, directories)
+    }
+
+    /// The same, with files used in one order or the other.
+    fn small_files_in(
+        &self,
+        order: Order,
+        state: &State<Cffs>,
+        directories: u64,
+    ) -> anyhow::Result<Phases> {
         let benchmark = Sequential {
             sizes: Cow::Owned(vec![self.plan.small_files.size.0]),
             files: FileCount::Exactly(directories * FILES_OF_A_DIRECTORY),
             files_per_directory: FILES_OF_A_DIRECTORY,
+            order,
             ..SMALL_FILE_1997
         };
         let repetitions = self.paper.run.repetitions;

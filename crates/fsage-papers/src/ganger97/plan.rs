@@ -27,6 +27,8 @@ pub struct SmallFiles {
     pub size: Bytes,
     /// Directories where throughput is measured.
     pub directories: u64,
+    /// Directories whose files are used at random.
+    pub random_directories: u64,
     /// Directories where requests are counted beside those of the independent model.
     pub counted_directories: u64,
 }

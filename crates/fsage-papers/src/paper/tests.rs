@@ -18,6 +18,10 @@ fn every_paper_is_read_and_its_presets_are_known() {
             }
             Experiments::Logging(plan) => {
                 assert!(plan.by_size.sizes.is_sorted());
+                assert!(fsage_disk::Drive::preset(&plan.sprite.device).is_some());
+                for host in [&plan.sprite.lfs_host, &plan.sprite.ffs_host] {
+                    fsage_lab::benching::host_params(host).unwrap();
+                }
                 let fragmentation = &plan.fragmentation;
                 assert!(fsage_disk::Drive::preset(&fragmentation.device).is_some());
                 assert!(fsage_host::HostParams::preset(&fragmentation.host).is_some());

@@ -54,7 +54,7 @@ impl BySize {
             Disk::Flash(_) | Disk::Null => None,
         };
         Ok(BySize {
-            with_cpc: bench.on(&of_one_block, WITH_CPC)?,
+            with_cpc: bench.on(&bench.lab, &of_one_block, WITH_CPC)?,
             rotation_ms,
             systems: bench.on_all(&benchmark, LOG_8K)?,
             bandwidth: bench.plan.bandwidth_mb_per_s,

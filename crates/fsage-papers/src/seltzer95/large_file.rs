@@ -13,7 +13,8 @@ pub struct FivePasses {
     bytes: u64,
 }
 
-const PASSES: [(&str, &str); 5] = [
+/// Phases of the benchmark, and what they are.
+pub const PASSES: [(&str, &str); 5] = [
     ("create", "write in order"),
     ("read", "read in order"),
     ("random-write", "write at random"),
@@ -27,16 +28,25 @@ impl FivePasses {
     /// # Errors
     /// It fails; an interrupt.
     pub fn run(bench: &Bench<'_>) -> anyhow::Result<FivePasses> {
+        Ok(FivePasses {
+            systems: bench.on_all(&FivePasses::benchmark(bench), LOG_4K)?,
+            bytes: bench.plan.large_file.size.0,
+        })
+    }
+
+    /// What is run.
+    pub fn benchmark(bench: &Bench<'_>) -> LargeFile {
         let plan = bench.plan.large_file;
-        let benchmark = LargeFile {
+        LargeFile {
             file_bytes: plan.size.0,
             unit_bytes: plan.unit.0,
             ..LARGE_FILE
-        };
-        Ok(FivePasses {
-            systems: bench.on_all(&benchmark, LOG_4K)?,
-            bytes: plan.size.0,
-        })
+        }
+    }
+
+    /// The log.
+    pub fn log(&self) -> &Rates {
+        &self.systems.lfs
     }
 
     fn rate(&self, rates: &Rates, pass: &str) -> Option<f64> {

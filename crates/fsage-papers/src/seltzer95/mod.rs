@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | [`small_files`] | 10,000 files of 1 KB | 2 |
 //! | [`large_file`] | a file of 100 MB in five passes | 2 |
+//! | [`sprite`] | both on the machine and the disk of Sprite, scaled | 2 |
 //! | [`by_size`] | create, read, overwrite, delete by size of file | 3 |
 //! | [`database`] | TPC-B by utilization | 4 |
 //! | [`study`], [`fragmentation`] | aged free maps, and what they cost | 5 |
@@ -18,6 +19,7 @@ pub mod plan;
 mod rates;
 mod share;
 mod small_files;
+mod sprite;
 mod study;
 
 use super::Reproduction;
@@ -39,6 +41,7 @@ use large_file::FivePasses;
 use plan::Logging;
 use rates::Rates;
 use small_files::SmallFiles;
+use sprite::Sprite;
 
 /// The log of section 2, with blocks of 4 KB.
 const LOG_4K: &str = "lfs";
@@ -99,6 +102,9 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     let large = FivePasses::run(bench)?;
     large.measure(bench.plan.bandwidth_mb_per_s, &mut measured);
     exhibits.push(large.exhibit());
+    let sprite = Sprite::run(bench)?;
+    sprite.measure(small.log(), large.log(), &mut measured);
+    exhibits.push(sprite.exhibit(small.log(), large.log()));
     let by_size = BySize::run(bench)?;
     by_size.measure(&mut measured);
     exhibits.extend(by_size.exhibits(paper));
@@ -122,14 +128,18 @@ impl Bench<'_> {
     /// A benchmark fails; a target is of another kind; an interrupt.
     pub fn on_all(&self, benchmark: &dyn Benchmark, log: &str) -> anyhow::Result<Systems> {
         Ok(Systems {
-            lfs: self.on(benchmark, log)?,
-            m1r2: self.on(benchmark, "m1r2")?,
-            m8r0: self.on(benchmark, "m8r0")?,
-            m8r2: self.on(benchmark, "m8r2")?,
+            lfs: self.on(&self.lab, benchmark, log)?,
+            m1r2: self.on(&self.lab, benchmark, "m1r2")?,
+            m8r0: self.on(&self.lab, benchmark, "m8r0")?,
+            m8r2: self.on(&self.lab, benchmark, "m8r2")?,
         })
     }
 
-    fn on(&self, benchmark: &dyn Benchmark, name: &str) -> anyhow::Result<Rates> {
+    /// A benchmark on a target, empty, over the disk and the host of a laboratory.
+    ///
+    /// # Errors
+    /// As [`Bench::on_all`].
+    fn on(&self, lab: &Lab<'_>, benchmark: &dyn Benchmark, name: &str) -> anyhow::Result<Rates> {
         let spec = self.spec(name)?;
         let repetitions = self.paper.run.repetitions;
         let name = name.to_owned();
@@ -137,10 +147,10 @@ impl Bench<'_> {
         let made = || Target::make(&spec);
         let measured = if let Some(fs) = made()?.into_model::<Ffs>() {
             let state = State { name, fs: *fs, hot };
-            self.lab.run(benchmark, &state, repetitions)?
+            lab.run(benchmark, &state, repetitions)?
         } else if let Some(fs) = made()?.into_model::<Lfs>() {
             let state = State { name, fs: *fs, hot };
-            self.lab.run(benchmark, &state, repetitions)?
+            lab.run(benchmark, &state, repetitions)?
         } else {
             bail!(
                 "papers/{}/run.toml: targets: `{name}`: expected an ffs or lfs target",

@@ -14,6 +14,8 @@ pub struct Logging {
     pub small_files: SmallFiles,
     /// One large file in five passes.
     pub large_file: OneFile,
+    /// The system that the log is validated against.
+    pub sprite: Sprite,
     /// Files of one size each.
     pub by_size: Sequential,
     /// The database.
@@ -40,6 +42,26 @@ pub struct OneFile {
     pub size: Bytes,
     /// Bytes of a call.
     pub unit: Bytes,
+}
+
+/// Sprite's log and the FFS of SunOS, on a machine and a disk of their own, and what their speeds are scaled by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sprite {
+    /// The disk of both.
+    pub device: String,
+    /// The host of the log.
+    pub lfs_host: String,
+    /// The host of the FFS.
+    pub ffs_host: String,
+    /// What the disk moves, in MB/s (10^6 bytes).
+    pub bandwidth_mb_per_s: f64,
+    /// Scale of what the processor limits.
+    pub processor: f64,
+    /// Scale of what the bandwidth limits.
+    pub bandwidth: f64,
+    /// Scale of what accesses limit.
+    pub accesses: f64,
 }
 
 /// The database.

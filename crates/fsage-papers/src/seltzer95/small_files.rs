@@ -23,16 +23,25 @@ impl SmallFiles {
     /// # Errors
     /// It fails; an interrupt.
     pub fn run(bench: &Bench<'_>) -> anyhow::Result<SmallFiles> {
+        Ok(SmallFiles {
+            systems: bench.on_all(&SmallFiles::benchmark(bench), LOG_4K)?,
+            bytes: bench.plan.small_files.size.0,
+        })
+    }
+
+    /// What is run.
+    pub fn benchmark(bench: &Bench<'_>) -> Sequential {
         let plan = bench.plan.small_files;
-        let benchmark = Sequential {
+        Sequential {
             sizes: Cow::Owned(vec![plan.size.0]),
             files: FileCount::Exactly(plan.files),
             ..SMALL_FILE
-        };
-        Ok(SmallFiles {
-            systems: bench.on_all(&benchmark, LOG_4K)?,
-            bytes: plan.size.0,
-        })
+        }
+    }
+
+    /// The log.
+    pub fn log(&self) -> &Rates {
+        &self.systems.lfs
     }
 
     fn files(&self, rates: &Rates, phase: &str) -> Option<f64> {

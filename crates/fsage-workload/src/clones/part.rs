@@ -30,9 +30,7 @@ impl Part {
         };
         let mut order: Vec<usize> = (0..weights.len()).collect();
         let mut rng = Rng::new(clones.seed).stream("clone part", 0);
-        for at in (1..order.len()).rev() {
-            order.swap(at, rng.below(at as u64 + 1) as usize);
-        }
+        rng.shuffle(&mut order);
         let goal = weights.iter().sum::<u128>() as f64 * clones.last_share;
         let mut chosen = vec![false; weights.len()];
         let mut taken = 0.0;
