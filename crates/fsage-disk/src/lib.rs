@@ -43,7 +43,7 @@ pub use drive::{
     Buffer, Bus, Drive, DriveError, OPTIONS, OptionError, Overheads, Partition, Seek, Sparing, Zone,
 };
 pub use flash::{
-    Collection, Extensions, FlashCounters, FlashDevice, FlashDrive, Precondition, Spread,
+    Collection, Extensions, FlashCounters, FlashDevice, FlashDrive, Precondition, Spared, Spread,
 };
 pub use null::Null;
 pub use queue::{Queue, Served};

@@ -15,12 +15,14 @@ mod map;
 mod mapping_cache;
 mod precondition;
 mod read_ahead;
+mod spared;
 mod spread;
 mod victims;
 
 pub use counters::FlashCounters;
 pub use drive::{Extensions, FlashDrive};
 pub use precondition::Precondition;
+pub use spared::Spared;
 pub use spread::Spread;
 
 use crate::counters::Counters;
@@ -32,6 +34,7 @@ use hardware::{Hardware, Operation, Run};
 use map::{Map, Writer};
 use mapping_cache::MappingCache;
 use read_ahead::ReadAhead;
+use spared::InOrder;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -73,6 +76,9 @@ pub struct FlashDevice {
     collected_ns: Vec<u64>,
     counters: Counters,
     collections: Option<Vec<Collection>>,
+    spared: Spared,
+    /// Where pages lie as far as reading goes, if that is not where they are.
+    in_order: Option<InOrder>,
 }
 
 /// What a command takes behind the wait for the controller.
@@ -110,6 +116,8 @@ impl FlashDevice {
             collected_ns: vec![0; geometry.pools as usize],
             counters: Counters::default(),
             collections: None,
+            spared: Spared::default(),
+            in_order: None,
             map: Map::new(geometry),
         }
     }
@@ -234,10 +242,17 @@ impl FlashDevice {
                     taken.add(self.send_buffered(at_ns, ready_ns, 1));
                     continue;
                 }
-                let Some(physical) = self.map.find(page) else {
+                let Some(mut physical) = self.map.find(page) else {
                     unmapped += 1;
                     continue;
                 };
+                if self.in_order.is_some() && self.is_buffered(physical) {
+                    taken.add(self.read_buffered(at_ns, 1));
+                    continue;
+                }
+                if let Some(in_order) = &mut self.in_order {
+                    physical = in_order.place(&self.map.geometry, self.spared, page, physical);
+                }
                 let flash_page = self.map.geometry.flash_page;
                 match &mut run {
                     Some(run) if run.first / flash_page == physical / flash_page => run.pages += 1,
@@ -265,11 +280,16 @@ impl FlashDevice {
 
     /// Pages of one flash page go to the host, from the die or from the write buffer.
     fn read_run(&mut self, at_ns: u64, run: Run) -> Operation {
-        if self.is_buffered(run.first) {
-            self.hardware.counters.buffer_hit_pages += u64::from(run.pages);
-            return self.send_buffered(at_ns, at_ns, run.pages);
+        if self.in_order.is_none() && self.is_buffered(run.first) {
+            return self.read_buffered(at_ns, run.pages);
         }
         self.hardware.sense(&self.map.geometry, at_ns, run, true)
+    }
+
+    /// Pages go to the host from the write buffer.
+    fn read_buffered(&mut self, at_ns: u64, pages: u32) -> Operation {
+        self.hardware.counters.buffer_hit_pages += u64::from(pages);
+        self.send_buffered(at_ns, at_ns, pages)
     }
 
     /// A page is read from the write buffer: it is not on flash yet.
@@ -566,14 +586,19 @@ impl FlashDevice {
                 let pages = self.map.valid_in(first, flash_page);
                 if pages > 0 {
                     let run = Run { first, pages };
-                    let sensed = self.hardware.sense(&self.map.geometry, at_ns, run, false);
+                    let sensed_ns = if self.spared.collection {
+                        at_ns
+                    } else {
+                        let geometry = &self.map.geometry;
+                        self.hardware.sense(geometry, at_ns, run, false).done_ns
+                    };
                     for from in first..first + flash_page {
                         if let Some(page) = self.map.logical(from) {
-                            self.collect_page(pool, sensed.done_ns, Some((from, page)));
+                            self.collect_page(pool, sensed_ns, Some((from, page)));
                         }
                     }
                 }
-                if offset + flash_page == block {
+                if offset + flash_page == block && !self.spared.collection {
                     let number = self.map.geometry.die_of(first);
                     self.hardware.erase(at_ns, number);
                 }
@@ -609,7 +634,9 @@ impl FlashDevice {
             } else {
                 self.now_ns
             };
-            self.hardware.program(&self.map.geometry, at_ns, physical);
+            if !self.spared.collection {
+                self.hardware.program(&self.map.geometry, at_ns, physical);
+            }
             self.hardware.counters.collected_programs += 1;
         }
     }

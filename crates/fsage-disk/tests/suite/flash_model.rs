@@ -4,7 +4,8 @@
 use crate::common::shared_vectors;
 use fsage_disk::replay::keep_in_flight;
 use fsage_disk::{
-    Access, Device, FlashDevice, FlashDrive, Hint, Precondition, Request, Service, Spread, presets,
+    Access, Device, FlashDevice, FlashDrive, Hint, Precondition, Request, Service, Spared, Spread,
+    presets,
 };
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -761,4 +762,97 @@ proptest! {
         device.rest();
         prop_assert_eq!(device.check(), Ok(()));
     }
+}
+
+fn spared(mut device: FlashDevice, spared: Spared) -> FlashDevice {
+    device.spare(spared);
+    device
+}
+
+/// Eight pieces all lie on die 0, since others got the rest of each stripe. Without collisions they take as long as the
+/// same requests for what was written in order.
+#[test]
+fn without_collisions_pieces_on_one_die_are_read_as_if_written_in_order() {
+    for options in ["core", "core,page_register=true"] {
+        let device = filled("emu24", options, 32_768);
+        let in_order: Vec<Request> = (0..8).map(|i| read(64 * i, 64)).collect();
+        let on_one_die: Vec<Request> = (0..8).map(|i| read(512 * i, 64)).collect();
+        let no_collisions = Spared {
+            collisions: true,
+            ..Spared::default()
+        };
+        let expected = done(&device, &in_order);
+        assert!(done(&device, &on_one_die) > expected);
+        let device = spared(device, no_collisions);
+        assert_eq!(done(&device, &on_one_die), expected);
+    }
+}
+
+/// Eight pages of eight flash pages on die 0 take as long as the eight pages of one flash page.
+#[test]
+fn without_shared_pages_scattered_pages_are_read_from_one_flash_page() {
+    let device = filled("emu24", "core,page_register=true", 32_768);
+    let together: Vec<Request> = (0..8).map(|i| read(8 * i, 8)).collect();
+    let apart: Vec<Request> = (0..8).map(|i| read(512 * i, 8)).collect();
+    let expected = done(&device, &together);
+    assert!(done(&device, &apart) > expected);
+    let no_sharing = Spared {
+        shared_pages: true,
+        ..Spared::default()
+    };
+    let device = spared(device, no_sharing);
+    assert_eq!(done(&device, &apart), expected);
+    // The ninth page is where it is: on another die it waits for nobody.
+    let ninth = |lba| {
+        let requests: Vec<Request> = apart.iter().copied().chain([read(lba, 8)]).collect();
+        *done(&device, &requests).last().expect("nine requests")
+    };
+    assert!(ninth(64) < ninth(4096));
+}
+
+/// By hand: sensing a lower page, 32 units on a channel, 32 on the link; and the data of a write alone.
+#[test]
+fn without_commands_the_controller_takes_no_time() {
+    let no_commands = Spared {
+        commands: true,
+        ..Spared::default()
+    };
+    let device = spared(filled("emu24", "core", 32_768), no_commands);
+    assert_eq!(
+        done(&device, &[read(0, 8)]),
+        [29_760 + 32 * 152 + 32 * 36]
+    );
+    assert_eq!(done(&device, &[write(0, 8)]), [460 + 32 * 36]);
+}
+
+#[test]
+fn collection_in_no_time_moves_the_same_pages() {
+    let used = 200 << 11;
+    let full = filled("nvme_mlc_p1", "core,size=256M", used);
+    let mut ends = Vec::new();
+    for collection in [false, true] {
+        let none = Spared {
+            collection,
+            ..Spared::default()
+        };
+        let mut device = spared(full.clone(), none);
+        let mut at_ns = 0;
+        for i in 0..100_000 {
+            at_ns = device
+                .submit(at_ns, write(i * 7919 * 8 % used, 8))
+                .done_ns
+                .max(at_ns);
+        }
+        device.check().expect("a sound map");
+        let counters = device.flash_counters();
+        assert!(counters.collections > 0);
+        ends.push((
+            at_ns,
+            counters.collections,
+            counters.collected_pages,
+            counters.collected_programs,
+        ));
+    }
+    assert!(ends[1].0 < ends[0].0, "{ends:?}");
+    assert_eq!((ends[0].1, ends[0].2, ends[0].3), (ends[1].1, ends[1].2, ends[1].3));
 }
