@@ -1,16 +1,21 @@
 #!/usr/bin/env bash
-# Makes the runs of docs/studies/flash.md again: workloads on file systems, each read aged and unaged on disks and on flash.
+# Makes the runs of docs/studies/flash.md again: workloads on file systems, each read aged and unaged on disks and on flash,
+# losses on flash split into causes, and what rewriting files mends.
 #
 # usage: scripts/flash-study.sh FOLDER [FSAGE]
 #
-# FOLDER gets the workloads, the runs, and a text of every benchmark, FOLDER/WORKLOAD.DEVICE.txt. FSAGE is the program,
-# fsage without it. What is there already is not made again.
+# FOLDER gets the workloads, the runs with their pages, the JSON of every benchmark, FOLDER/RUN.DEVICE.json, and its tables as
+# text, FOLDER/tables.txt. FSAGE is the program, fsage without it. What is there already is not made again.
 set -eu
 folder=${1:?usage: scripts/flash-study.sh FOLDER [FSAGE]}
 fsage=${2:-fsage}
+case $fsage in
+*/*) fsage=$(realpath "$fsage") ;;
+esac
 file_systems="ext4:size=540M ffs:size=540M,policy=realloc lfs:size=700M"
 disks="st32430n st340016a"
-flash="nvme_mlc_p1 nvme_tlc sata_tlc ufs31 emmc51 nvme_a"
+flash="nvme_mlc_p1 nvme_tlc nvme_a sata_tlc ufs31 emmc51"
+repository=$(dirname "$(dirname "$(realpath "$0")")")
 
 mkdir -p "$folder"
 cd "$folder"
@@ -26,18 +31,68 @@ workload mail mail-spool --capacity 500M --days 30
 workload build build-cache --capacity 500M --days 20
 workload images container-images --capacity 500M --days 20
 
-for name in home mail build images; do
-    if [ ! -e "$name" ]; then
+# NAME: the workload `home`, and then every file that is left, directory by directory, written over in place (`overwritten`),
+# or cut and written anew (`rewritten`).
+mended() {
+    [ -e "$1.ops" ] && return
+    [ -e home.ops ] || "$fsage" -q convert home.parquet home.ops
+    awk -v how="$1" -f "$repository/scripts/flash-study.awk" home.ops > "$1.ops.new"
+    mv "$1.ops.new" "$1.ops"
+}
+mended overwritten
+mended rewritten
+
+# RUN WORKLOAD DEVICES: ages on all file systems, and measures on each device.
+study() {
+    if [ ! -e "$1/run.json" ]; then
         on=()
         for file_system in $file_systems; do
             on+=(--on "$file_system")
         done
-        "$fsage" -q age "$name.parquet" "${on[@]}" -o "$name"
+        "$fsage" -q age "$2" "${on[@]}" -o "$1"
     fi
-    for device in $disks $flash; do
-        text="$name.$device.txt"
-        [ -e "$text" ] && continue
-        "$fsage" -q bench "$name" --device "$device" --suite hot-files --repetitions 1 --force > "$text.new"
-        mv "$text.new" "$text"
+    for device in $3; do
+        json="$1.$device.json"
+        [ -e "$json" ] && continue
+        causes=--causes
+        case " $disks " in
+        *" $device "*) causes= ;;
+        esac
+        # shellcheck disable=SC2086 # no option where there is none
+        "$fsage" -q bench "$1" --device "$device" --suite hot-files --repetitions 1 $causes --force --json > "$json.new"
+        mv "$json.new" "$json"
     done
+    "$fsage" -q report "$1" -o "$1.html"
+}
+for name in home mail build images; do
+    study "$name" "$name.parquet" "$disks $flash"
 done
+for name in overwritten rewritten; do
+    study "$name" "$name.ops" "$disks nvme_mlc_p1 ufs31"
+done
+
+# What the study prints: a line a run, device and file system.
+{
+    printf 'run device target aged_MB_s control_MB_s ratio score_aged score_control balance use wa loss_%% gc_%% sharing_%% '
+    printf 'collisions_%% commands_%% splitting_%% rest_%%\n'
+    for json in *.json; do
+        base=${json%.json}
+        jq -r --arg run "${base%%.*}" --arg device "${base#*.}" '
+            def r2: . * 100 | round / 100;
+            .suites[].targets[] | . as $t | .phases[] | select(.phase == "read")
+            | [$run, $device, ($t.target | split(":")[0]),
+               (.states.aged.mb_per_s.median | r2), (.states.control.mb_per_s.median | r2),
+               (.states.aged.mb_per_s.median / .states.control.mb_per_s.median | r2),
+               (.states.aged.layout_score * 1000 | round / 1000),
+               (.states.control.layout_score * 1000 | round / 1000),
+               ($t.flash.aged.die_balance // "-" | if type == "number" then r2 else . end),
+               ($t.flash.aged.page_use // "-" | if type == "number" then r2 else . end),
+               ($t.flash.aged.write_amplification // "-" | if type == "number" then r2 else . end)]
+              + ([($t.losses // [])[] | select(.phase == "read")
+                  | .control_ns as $c
+                  | ((.aged_ns - .control_ns) / $c * 1000 | round / 10),
+                    (.causes_ns | to_entries[].value / $c * 1000 | round / 10)])
+            | @tsv' "$json"
+    done
+} > tables.txt.new
+mv tables.txt.new tables.txt

@@ -194,7 +194,7 @@ def bench(
 ) -> list[dict[str, Any]]:
     """Benchmarks the targets of a run, aged and beside their unaged controls; without a run new targets, ``on`` and
     ``output``. Options are those of ``[bench]`` in an experiment: ``suites``, ``sizes``, ``repetitions``, ``minutes``,
-    ``device``, ``host``, ``states``, ``hot_days``, ``drop_caches``.
+    ``device``, ``host``, ``states``, ``hot_days``, ``drop_caches``, ``causes``.
 
     Gives medians with their intervals, and ratios; every measurement is in ``run.bench``.
     """

@@ -11,6 +11,19 @@ pub struct Site {
     pub free_bytes: u64,
     /// Files that were modified in the last month and are there still, in the order in which they are read.
     pub hot_files: Vec<FileKey>,
+    /// All files that data were ever written to, directory by directory, where a benchmark asks for them.
+    pub tree: Vec<FileKey>,
+}
+
+/// Files that are there and that a benchmark goes over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum GoesOver {
+    /// Its own only.
+    Own,
+    /// The hot ones.
+    HotFiles,
+    /// All of them.
+    Tree,
 }
 
 /// One run of a benchmark on a fresh state: a size of files, most often.
@@ -43,6 +56,11 @@ pub trait Benchmark: Sync {
     /// The options of the command line that ask for it, with their values.
     fn asked_by(&self) -> Vec<(&'static str, String)> {
         vec![("suite", self.name().to_owned())]
+    }
+
+    /// Which files it goes over.
+    fn goes_over(&self) -> GoesOver {
+        GoesOver::Own
     }
 
     /// Whether it runs programs of this machine, which see real file systems only.
@@ -104,6 +122,8 @@ pub enum Unsuited {
     RanOutOfInodes,
     /// No file was modified in the last month.
     NoHotFiles,
+    /// No file has data.
+    NoFiles,
     /// The case names no size of files, or 0, and the benchmark needs one.
     NoSize,
 }
@@ -135,6 +155,7 @@ impl fmt::Display for Unsuited {
             Unsuited::RanOutOfSpace => f.write_str("ran out of space"),
             Unsuited::RanOutOfInodes => f.write_str("ran out of inodes"),
             Unsuited::NoHotFiles => f.write_str("no file was modified in the last month"),
+            Unsuited::NoFiles => f.write_str("no file has data"),
             Unsuited::NoSize => f.write_str("needs a size of files, at least 1 byte"),
         }
     }

@@ -12,6 +12,7 @@
 
 mod benchmark;
 pub mod benchmarks;
+mod causes;
 mod command;
 mod measurement;
 mod phase;
@@ -24,7 +25,8 @@ mod subject;
 #[cfg(test)]
 mod test_subject;
 
-pub use benchmark::{Benchmark, Case, LeftOut, Site, Unsuited};
+pub use benchmark::{Benchmark, Case, GoesOver, LeftOut, Site, Unsuited};
+pub use causes::Cause;
 pub use command::{Command, Wanted};
 pub use measurement::{Better, Measurement, Reading, Requests};
 pub use ratio::{Ratio, Repeated, Says};

@@ -372,6 +372,7 @@ mod tests {
         let site = Site {
             free_bytes: 100 * MB,
             hot_files: Vec::new(),
+            ..Site::default()
         };
         let cases = [2 * MB, 4 * MB, 8 * MB].map(Case::of_size);
         let results = run(&SEQUENTIAL, &cases, &site, &mut stands, 3, go_on);
@@ -429,6 +430,7 @@ mod tests {
         let site = Site {
             free_bytes: 100 * MB,
             hot_files: Vec::new(),
+            ..Site::default()
         };
         let cases = [2 * MB, 4 * MB].map(Case::of_size);
         let mut entrants: Vec<Entrant> = stands

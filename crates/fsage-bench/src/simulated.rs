@@ -5,6 +5,7 @@
 //! of the operation; reads go block by block through the host's read-ahead.
 
 use crate::benchmark::Case;
+use crate::causes::Cause;
 use crate::measurement::Requests;
 use crate::run::Stand;
 use crate::subject::{BenchError, DirKey, FileKey, Part, Subject};
@@ -451,6 +452,8 @@ pub struct SimulatedStand<'a> {
     disk: &'a Disk,
     /// A flash device with the file system on it, which every measurement gets a copy of.
     filled: Arc<OnceLock<FlashDevice>>,
+    /// So many of [`Cause::ALL`] are taken away.
+    spared: usize,
     seed: u64,
 }
 
@@ -492,6 +495,7 @@ impl<'a> SimulatedStand<'a> {
             host,
             disk,
             filled: Arc::default(),
+            spared: 0,
             seed,
         })
     }
@@ -514,10 +518,20 @@ impl<'a> SimulatedStand<'a> {
             >> 32;
         let start_sector = self.disk.partition().first_sector;
         let device: Box<dyn Device + Send> = match self.disk {
-            Disk::Flash(drive) => Box::new(self.filled(drive, start_sector).clone()),
+            Disk::Flash(drive) => {
+                let mut flash = self.filled(drive, start_sector).clone();
+                if self.spared > 0 {
+                    flash.spare(Cause::spared(self.spared));
+                }
+                Box::new(flash)
+            }
             Disk::Rotating(_) | Disk::Null => self.disk.device(angle as u32),
         };
         let mut params = self.host.clone();
+        if Cause::Splitting.is_spared(self.spared) {
+            params.cpu.request_ns = 0;
+            params.cpu.further_request_ns = 0;
+        }
         params.tail_alone &= self.fs.reads_tail_alone();
         let host = Host::new(&params, device, start_sector, self.fs.block_bytes());
         Simulated::over(self.fs.copy(), host, self.first_own_id)
@@ -577,6 +591,15 @@ impl SimulatedStand<'_> {
         fill(&mut device, self.disk.partition().first_sector, self.fs);
         SimulatedStand {
             filled: Arc::new(OnceLock::from(device)),
+            ..self
+        }
+    }
+
+    /// The same without the first so many of [`Cause::ALL`], as far as the disk is flash.
+    #[must_use]
+    pub fn without(self, causes: usize) -> Self {
+        SimulatedStand {
+            spared: causes,
             ..self
         }
     }

@@ -102,6 +102,7 @@ impl<'a> Lab<'a> {
         let site = Site {
             free_bytes: stand.free_bytes(),
             hot_files: state.hot.iter().map(|file| FileKey(file.0)).collect(),
+            ..Site::default()
         };
         let cases: Vec<Case> = benchmark.cases(&site);
         for left_out in benchmark.left_out(&site) {

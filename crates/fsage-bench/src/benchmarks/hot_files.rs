@@ -10,7 +10,7 @@
 //! all is on disk.
 
 use super::CALL_BYTES;
-use crate::benchmark::{Benchmark, Case, Site, Unsuited};
+use crate::benchmark::{Benchmark, Case, GoesOver, Site, Unsuited};
 use crate::measurement::Measurement;
 use crate::phase::{Done, Phases, Until};
 use crate::subject::{BenchError, Part, Subject};
@@ -41,6 +41,10 @@ impl Benchmark for HotFiles {
 
     fn default_cases(&self) -> Vec<Case> {
         vec![Case::default()]
+    }
+
+    fn goes_over(&self) -> GoesOver {
+        GoesOver::HotFiles
     }
 
     fn suits(&self, _case: Case, site: &Site) -> Result<(), Unsuited> {

@@ -10,13 +10,19 @@
 //! | [`bbs`] | articles of a bulletin board: read, written, removed | Cheng et al. |
 //! | [`free_space`] | create and read where only the free map is aged | Seltzer et al. 1995 |
 //! | [`sqlite_scan`] | a database that grew beside another file, read from end to end | Jun and others 2024 |
+//! | [`queue_depths`] | hot files in order, and pages of them at random, with 1 to 32 reads at work | data sheets of flash |
+//! | [`read_tree`] | all files, directory by directory | Conway et al. 2017 |
+//! | [`cold_start`] | an application that is installed and then started | Ji and others 2016 |
 //! | [`applications`] | unpack and remove sources, compile, clean | Ganger, Kaashoek 1997 |
 
 pub mod applications;
 pub mod bbs;
+pub mod cold_start;
 pub mod free_space;
 pub mod hot_files;
 pub mod large_file;
+pub mod queue_depths;
+pub mod read_tree;
 pub mod sequential;
 pub mod small_file;
 pub mod sqlite_scan;
@@ -24,16 +30,19 @@ pub mod tpcb;
 
 pub use applications::Applications;
 pub use bbs::Bbs;
+pub use cold_start::ColdStart;
 pub use hot_files::HotFiles;
 pub use large_file::LargeFile;
 pub use sequential::{Directories, FileCount, Forced, Order, Sequential, Step};
+pub use queue_depths::QueueDepths;
+pub use read_tree::ReadTree;
 pub use sqlite_scan::SqliteScan;
 pub use tpcb::TpcB;
 
 use crate::benchmark::Benchmark;
 
 /// Every benchmark, in the order in which they are listed and run.
-pub const ALL: [&dyn Benchmark; 13] = [
+pub const ALL: [&dyn Benchmark; 16] = [
     &sequential::SEQUENTIAL,
     &sequential::SEQUENTIAL_1995,
     &hot_files::HOT_FILES,
@@ -47,6 +56,9 @@ pub const ALL: [&dyn Benchmark; 13] = [
     &large_file::LARGE_FILE_1997,
     &applications::APPLICATIONS,
     &sqlite_scan::SQLITE_SCAN,
+    &queue_depths::QUEUE_DEPTHS,
+    &read_tree::READ_TREE,
+    &cold_start::COLD_START,
 ];
 
 /// The benchmark of that name.

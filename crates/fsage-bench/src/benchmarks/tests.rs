@@ -13,6 +13,7 @@ fn site(free_bytes: u64) -> Site {
     Site {
         free_bytes,
         hot_files: Vec::new(),
+        ..Site::default()
     }
 }
 
@@ -136,6 +137,7 @@ fn hot_files_are_read_then_overwritten_in_the_order_given() {
     let site = Site {
         free_bytes: 0,
         hot_files: vec![FileKey(8), FileKey(3), FileKey(5)],
+        ..Site::default()
     };
     let measured = hot_files::HOT_FILES
         .run(Case::default(), 0, &site, &mut subject)
@@ -169,6 +171,7 @@ fn a_file_that_is_gone_is_an_error() {
     let site = Site {
         free_bytes: 0,
         hot_files: vec![FileKey(8)],
+        ..Site::default()
     };
     let mut subject = TestSubject::new(0, &[]);
     let result = hot_files::HOT_FILES.run(Case::default(), 0, &site, &mut subject);

@@ -522,6 +522,7 @@ fn the_benchmarks_of_the_papers_run_on_a_copy_of_an_image() {
         let site = Site {
             free_bytes: 64 * MB,
             hot_files: vec![FileKey(0), FileKey(1)],
+            ..Site::default()
         };
         let stand = || RealStand::new(place.clone(), options.clone(), false);
         // 32 MB in files of 256 KB: 128 files of 64 blocks.

@@ -133,6 +133,7 @@ fn a_benchmark_runs_over_a_layer_and_repeats() {
         let site = Site {
             free_bytes: stand.free_bytes(),
             hot_files: (0..20).map(FileKey).collect(),
+            ..Site::default()
         };
         let small = fsage_bench::benchmarks::Sequential {
             files: fsage_bench::benchmarks::sequential::FileCount::Exactly(60),

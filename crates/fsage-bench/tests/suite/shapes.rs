@@ -45,6 +45,7 @@ impl Bench {
         let site = Site {
             free_bytes: stand.free_bytes(),
             hot_files: Vec::new(),
+            ..Site::default()
         };
         let cases: Vec<Case> = sizes.iter().map(|&bytes| Case::of_size(bytes)).collect();
         let results = run(

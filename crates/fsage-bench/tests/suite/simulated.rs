@@ -177,6 +177,7 @@ fn every_benchmark_runs_on_an_aged_model_and_gives_the_same_on_any_number_of_thr
     let site = Site {
         free_bytes: stand.free_bytes(),
         hot_files: (0..40).step_by(2).map(FileKey).collect(),
+        ..Site::default()
     };
     let sequential = Sequential {
         files: sequential::FileCount::Holding {

@@ -108,7 +108,18 @@ impl FlashDrive {
         for (key, ns) in times {
             within(key, ns, 0, 1_000_000_000)?;
         }
-        Ok(())
+        let longest_idle = 1_000_000_000_000;
+        within(
+            "extensions.gc_idle_ns",
+            extensions.gc_idle_ns,
+            0,
+            longest_idle,
+        )?;
+        let candidates = extensions.gc_candidates.into();
+        within("extensions.gc_candidates", candidates, 0, 1024)?;
+        let enough = extensions.gc_idle_free_superblocks.into();
+        let key = "extensions.gc_idle_free_superblocks";
+        within(key, enough, 0, self.blocks_per_die.into())
     }
 
     fn check_bytes(&self) -> Result<(), Wrong> {

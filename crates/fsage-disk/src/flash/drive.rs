@@ -120,6 +120,12 @@ pub struct Extensions {
     pub read_ahead_bytes: u32,
     /// The collector programs a page only when it has read it.
     pub gc_waits_for_reads: bool,
+    /// Victims of collection are the best of so many superblocks that are drawn at random; 0: of all.
+    pub gc_candidates: u32,
+    /// A drive collects when it has been idle for so long; 0: only when it must.
+    pub gc_idle_ns: u64,
+    /// Free superblocks of each partition at which an idle drive stops collecting.
+    pub gc_idle_free_superblocks: u32,
     /// A flush, or a write with FUA, pads open program units and waits until all is on flash.
     pub flush_pads: bool,
     /// The buffer survives a loss of power: a flush takes so long, and FUA ends in the buffer; 0: it does not.
@@ -148,6 +154,9 @@ impl Default for Extensions {
             suspend_erase_ns: 0,
             read_ahead_bytes: 0,
             gc_waits_for_reads: false,
+            gc_candidates: 0,
+            gc_idle_ns: 0,
+            gc_idle_free_superblocks: 0,
             flush_pads: false,
             flush_ns: 0,
             trim_ns: 0,

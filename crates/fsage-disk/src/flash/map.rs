@@ -3,6 +3,7 @@
 //! Where a page lies is decided when it is written, by the order of writing alone. Nothing here knows of time.
 
 use super::geometry::Geometry;
+use super::precondition::SplitMix;
 use super::victims::Victims;
 use std::collections::VecDeque;
 
@@ -129,11 +130,35 @@ impl Map {
         physical
     }
 
-    /// Takes the superblock with the fewest valid pages, and says how many were dead.
-    pub fn take_victim(&mut self, pool: u32) -> Option<(u32, u32)> {
+    /// Takes the superblock with the fewest valid pages, of all or of so many that are drawn, and says how many of its
+    /// pages were dead.
+    pub fn take_victim(
+        &mut self,
+        pool: u32,
+        drawn: u32,
+        random: &mut SplitMix,
+    ) -> Option<(u32, u32)> {
         let pool = &mut self.pools[pool as usize];
-        let superblock = pool.victims.pop(&pool.valid)?;
+        let Pool { victims, valid, .. } = pool;
+        let superblock = if drawn == 0 {
+            victims.pop(valid)?
+        } else {
+            let candidates = (0..drawn).filter_map(|_| {
+                let place = random.next().checked_rem(victims.len() as u64)?;
+                Some(victims.at(place as usize))
+            });
+            let fewest = candidates.min_by_key(|&superblock| valid[superblock as usize])?;
+            victims.remove(fewest, valid);
+            fewest
+        };
         Some((superblock, pool.dead[superblock as usize]))
+    }
+
+    /// Whether collecting in a pool would make room: the superblock with the fewest valid pages has dead ones.
+    pub fn may_collect(&self, pool: u32) -> bool {
+        let pool = &self.pools[pool as usize];
+        let top = (!pool.victims.is_empty()).then(|| pool.victims.at(0));
+        top.is_some_and(|top| pool.dead[top as usize] > 0)
     }
 
     /// Valid pages of a superblock.

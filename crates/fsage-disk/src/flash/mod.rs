@@ -33,6 +33,7 @@ use geometry::Geometry;
 use hardware::{Hardware, Operation, Run};
 use map::{Map, Writer};
 use mapping_cache::MappingCache;
+use precondition::SplitMix;
 use read_ahead::ReadAhead;
 use spared::InOrder;
 use std::cmp::Reverse;
@@ -76,6 +77,8 @@ pub struct FlashDevice {
     collected_ns: Vec<u64>,
     counters: Counters,
     collections: Option<Vec<Collection>>,
+    /// What chooses superblocks that may be collected, where they are drawn.
+    random: SplitMix,
     spared: Spared,
     /// Where pages lie as far as reading goes, if that is not where they are.
     in_order: Option<InOrder>,
@@ -116,6 +119,7 @@ impl FlashDevice {
             collected_ns: vec![0; geometry.pools as usize],
             counters: Counters::default(),
             collections: None,
+            random: SplitMix(0),
             spared: Spared::default(),
             in_order: None,
             map: Map::new(geometry),
@@ -561,11 +565,37 @@ impl FlashDevice {
         }
     }
 
+    /// What an idle drive does until a command comes: it collects, one superblock after the other, until enough are free.
+    fn collect_until(&mut self, at_ns: u64) {
+        let Extensions {
+            gc_idle_ns,
+            gc_idle_free_superblocks: enough,
+            ..
+        } = self.drive.extensions;
+        let idle_from_ns = self.now_ns.max(self.hardware.all_free_ns());
+        let mut begin_ns = idle_from_ns.saturating_add(gc_idle_ns);
+        for pool in 0..self.map.geometry.pools {
+            while begin_ns < at_ns
+                && self.map.pools[pool as usize].free.len() < enough as usize
+                && self.map.may_collect(pool)
+            {
+                self.now_ns = begin_ns;
+                self.hardware.now_ns = begin_ns;
+                self.apply_releases();
+                let refill = self.map.pools[pool as usize].refill;
+                self.collect(pool);
+                self.map.pools[pool as usize].refill = refill;
+                begin_ns = begin_ns.max(self.hardware.all_free_ns());
+            }
+        }
+    }
+
     /// Moves the valid pages of the superblock that has the fewest, and erases it. All of it is requested now: the way
     /// through the controller takes no time, and a die keeps the order.
     fn collect(&mut self, pool: u32) {
         let free_superblocks = self.map.pools[pool as usize].free.len() as u32;
-        let Some((victim, dead)) = self.map.take_victim(pool) else {
+        let drawn = self.drive.extensions.gc_candidates;
+        let Some((victim, dead)) = self.map.take_victim(pool, drawn, &mut self.random) else {
             return;
         };
         self.map.pools[pool as usize].refill = dead;
@@ -658,6 +688,9 @@ impl Device for FlashDevice {
 
     fn submit(&mut self, at_ns: u64, request: Request) -> Service {
         assert!(self.takes(request), "a request on the device: {request:?}");
+        if self.drive.extensions.gc_idle_ns > 0 {
+            self.collect_until(at_ns);
+        }
         self.now_ns = self.now_ns.max(at_ns).max(self.next_command_ns);
         self.hardware.now_ns = self.now_ns;
         self.apply_releases();

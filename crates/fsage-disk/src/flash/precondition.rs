@@ -122,10 +122,11 @@ impl FlashDevice {
 }
 
 /// The generator of the test vectors.
-struct SplitMix(u64);
+#[derive(Clone, Debug)]
+pub(super) struct SplitMix(pub u64);
 
 impl SplitMix {
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

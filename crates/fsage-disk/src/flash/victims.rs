@@ -37,6 +37,28 @@ impl Victims {
         self.up(self.place[superblock as usize] as usize, valid);
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.heap.len() - 1
+    }
+
+    /// The one at a place from 0 on; which it is depends on the history of the heap.
+    pub fn at(&self, place: usize) -> u32 {
+        self.heap[place + 1]
+    }
+
+    /// Takes one out, wherever it is.
+    pub fn remove(&mut self, superblock: u32, valid: &[u32]) {
+        let at = self.place[superblock as usize] as usize;
+        self.heap.swap_remove(at);
+        self.place[superblock as usize] = 0;
+        if let Some(&moved) = self.heap.get(at) {
+            self.place[moved as usize] = at as u32;
+            self.down(at, valid);
+            self.up(self.place[moved as usize] as usize, valid);
+        }
+    }
+
     /// Takes the top.
     pub fn pop(&mut self, valid: &[u32]) -> Option<u32> {
         if self.is_empty() {
@@ -45,7 +67,7 @@ impl Victims {
         let top = self.heap.swap_remove(1);
         self.place[top as usize] = 0;
         if !self.is_empty() {
-            self.down(valid);
+            self.down(1, valid);
         }
         Some(top)
     }
@@ -59,10 +81,9 @@ impl Victims {
         self.put(at, moving);
     }
 
-    fn down(&mut self, valid: &[u32]) {
+    fn down(&mut self, mut at: usize, valid: &[u32]) {
         let key = |superblock: u32| valid[superblock as usize];
-        let moving = self.heap[1];
-        let mut at = 1;
+        let moving = self.heap[at];
         while let Some(&left) = self.heap.get(2 * at) {
             let right = self.heap.get(2 * at + 1);
             let (child, superblock) = match right {

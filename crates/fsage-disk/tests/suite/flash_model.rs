@@ -635,6 +635,7 @@ fn drives() -> impl Strategy<Value = FlashDrive> {
              command_read_ns = {}\npage_register = {}\nbuffer_hits = {}\nunmapped_reads_cost = {}\n\
              partial_page_reads = {}\nmapping_cache_segments = {segments}\ndeal_bytes = {deal}\n\
              suspend_program_ns = {}\nsuspend_erase_ns = {}\nread_ahead_bytes = {}\ngc_waits_for_reads = {}\n\
+             gc_candidates = {segments}\ngc_idle_ns = {}\ngc_idle_free_superblocks = {}\n\
              flush_pads = {flush_pads}\nflush_ns = {flush_ns}\ndies_first = {}\n",
             (pages - all_dies) * 8,
             on[8],
@@ -647,6 +648,8 @@ fn drives() -> impl Strategy<Value = FlashDrive> {
             70_000 * suspend,
             ahead * 65_536,
             on[6],
+            1_000_000 * suspend,
+            blocks / 2,
             on[7],
         );
         FlashDrive::parse("any", &text).unwrap_or_else(|e| panic!("{e}\n{text}"))
@@ -754,6 +757,12 @@ proptest! {
         for step in &steps {
             prop_assert_eq!(device.precondition(step), Ok(()));
         }
+        // A device that rests now and then collects on its own, if it does so.
+        for i in 0..100 {
+            let at_ns = 3_000_000 * i;
+            device.submit(at_ns, write((i * 104_729) % sectors / 8 * 8, 8));
+        }
+        prop_assert_eq!(device.check(), Ok(()));
         for i in 0..sectors / 16 {
             device.submit(0, fua((i * 8 * 7919) % sectors / 8 * 8, 8));
             device.submit(0, Request::new(Access::Flush, 0, 0));
@@ -818,10 +827,7 @@ fn without_commands_the_controller_takes_no_time() {
         ..Spared::default()
     };
     let device = spared(filled("emu24", "core", 32_768), no_commands);
-    assert_eq!(
-        done(&device, &[read(0, 8)]),
-        [29_760 + 32 * 152 + 32 * 36]
-    );
+    assert_eq!(done(&device, &[read(0, 8)]), [29_760 + 32 * 152 + 32 * 36]);
     assert_eq!(done(&device, &[write(0, 8)]), [460 + 32 * 36]);
 }
 
@@ -854,5 +860,78 @@ fn collection_in_no_time_moves_the_same_pages() {
         ));
     }
     assert!(ends[1].0 < ends[0].0, "{ends:?}");
-    assert_eq!((ends[0].1, ends[0].2, ends[0].3), (ends[1].1, ends[1].2, ends[1].3));
+    assert_eq!(
+        (ends[0].1, ends[0].2, ends[0].3),
+        (ends[1].1, ends[1].2, ends[1].3)
+    );
+}
+
+/// Full of data and overwritten at random until it must collect, at rest.
+fn worn(options: &str) -> FlashDevice {
+    let mut device = filled(
+        "nvme_mlc_p1",
+        &format!("core,size=256M,{options}"),
+        200 << 11,
+    );
+    let more = Precondition::Random {
+        first: 0,
+        sectors: 200 << 11,
+        each: 8,
+        writes: 60_000,
+        seed: 1,
+    };
+    device.precondition(&more).expect("on the device");
+    device.rest();
+    device
+}
+
+/// The fewer superblocks a victim is the best of, the more pages are moved; one that is drawn blindly is the worst.
+#[test]
+fn victims_that_are_drawn_are_worse_than_the_best() {
+    let amplification = |options: &str| {
+        let device = worn(options);
+        device.check().expect("a sound map");
+        let counters = device.flash_counters();
+        counters.write_amplification().expect("writes")
+    };
+    let [best, of_four, blind] =
+        ["gc_candidates=0", "gc_candidates=4", "gc_candidates=1"].map(amplification);
+    assert!(
+        best < of_four && of_four < blind,
+        "{best} {of_four} {blind}"
+    );
+}
+
+/// After a rest of ten seconds there is room for a burst, and none of it waits for collection.
+#[test]
+fn an_idle_device_collects_so_that_a_burst_need_not() {
+    let mut bursts = Vec::new();
+    for options in [
+        "gc_idle_ns=0",
+        "gc_idle_ns=100000000,gc_idle_free_superblocks=8",
+    ] {
+        let mut device = worn(options);
+        let mut burst = |begin_ns: u64| {
+            let before = device.flash_counters().collections;
+            let mut at_ns = begin_ns;
+            // 4 MB, less than a superblock.
+            for i in 0..1024 {
+                let place = i * 7919 % 51_200 * 8;
+                at_ns = device.submit(at_ns, write(place, 8)).done_ns;
+            }
+            device.check().expect("a sound map");
+            (
+                device.flash_counters().collections - before,
+                at_ns - begin_ns,
+            )
+        };
+        burst(0);
+        bursts.push(burst(10_000_000_000));
+    }
+    let [without, with] = bursts[..] else {
+        panic!("{bursts:?}");
+    };
+    // What was collected in the rest is counted with the burst behind it.
+    assert!(with.0 > without.0, "{bursts:?}");
+    assert!(with.1 <= without.1, "{bursts:?}");
 }

@@ -20,8 +20,36 @@ use std::path::Path;
 pub struct Again {
     /// The models, in the order of their targets.
     pub models: Vec<AgedModel>,
-    /// The hot files of the workload, wherever it is replayed.
-    pub hot_files: Vec<HotFile>,
+    /// The files of the workload that were asked for, wherever it is replayed.
+    pub files: WorkloadFiles,
+}
+
+/// Files of a workload that benchmarks go over.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// Hot files are those that were changed so many days before it ends, or later.
+    pub hot_days: u32,
+    /// All files are asked for too.
+    pub tree: bool,
+}
+
+/// Files that are alive when a workload ends.
+#[derive(Clone, Debug, Default)]
+pub struct WorkloadFiles {
+    /// The hot ones.
+    pub hot: Vec<HotFile>,
+    /// All to which data were ever written, if they were asked for.
+    pub tree: Vec<HotFile>,
+}
+
+impl WorkloadFiles {
+    fn of(watched: &HotFiles, asked: Asked) -> WorkloadFiles {
+        let all = asked.tree.then(|| watched.of_last_days(u32::MAX));
+        WorkloadFiles {
+            hot: watched.of_last_days(asked.hot_days),
+            tree: all.unwrap_or_default(),
+        }
+    }
 }
 
 /// A model of a run.
@@ -30,26 +58,34 @@ pub struct AgedModel {
     pub aged: Box<dyn AnyHosted>,
     /// Its live files, copied to a fresh file system of the same kind.
     pub control: Box<dyn AnyHosted>,
-    /// The hot files of the aged one, in the order in which they are read.
-    pub hot_files: Vec<FileId>,
+    /// The files of the aged one that benchmarks go over, in the order in which they are read.
+    pub files: ModelFiles,
     /// The same files on the control, in the order in which they are read there.
-    pub control_hot_files: Vec<FileId>,
+    pub control_files: ModelFiles,
     /// The flash device that the aged one lived on.
     pub lived: Option<Box<Lived>>,
     /// No file or directory of either ever had this number, or a higher one.
     pub first_free_id: u64,
 }
 
-/// Ages targets of a run again, all of which are models, and makes their controls. `hot_days` is how many days before
-/// the end of the workload a file must have been changed to be hot. With `flash` each of them lives on such a device,
-/// below such a host.
+/// Files of a model that benchmarks go over.
+#[derive(Clone, Debug, Default)]
+pub struct ModelFiles {
+    /// The hot ones.
+    pub hot: Vec<FileId>,
+    /// All of them, if they were asked for.
+    pub tree: Vec<FileId>,
+}
+
+/// Ages targets of a run again, all of which are models, and makes their controls. With `flash` each of them lives on
+/// such a device, below such a host.
 #[expect(clippy::too_many_arguments, reason = "each is a thing of its own")]
 pub fn models(
     run: &Path,
     manifest: &Manifest,
     targets: &[&TargetFacts],
     workload: &Path,
-    hot_days: u32,
+    asked: Asked,
     flash: Option<(&FlashDrive, &HostParams)>,
     threads: Option<usize>,
     ui: &dyn Watch,
@@ -71,7 +107,7 @@ pub fn models(
         highest_id: 0,
     };
     replay_all(workload, &mut watched, &mut agings, threads, ui)?;
-    let hot_files = watched.hot.of_last_days(hot_days);
+    let files = WorkloadFiles::of(&watched.hot, asked);
     let highest_id = watched.highest_id;
     let mut models = Vec::new();
     let aged = agings.into_iter().zip(lives);
@@ -80,11 +116,11 @@ pub fn models(
         is_as_it_was(&aging, &days, &facts.spec)?;
         interrupt::go_on()?;
         let target = aging.into_target();
-        let mut model = with_control(spec, target, &hot_files, highest_id, ui)?;
+        let mut model = with_control(spec, target, &files, highest_id, ui)?;
         model.lived = life.and_then(Life::end).map(Box::new);
         models.push(model);
     }
-    Ok(Again { models, hot_files })
+    Ok(Again { models, files })
 }
 
 /// One model of a run, as it stands at the end of its workload, with times and names beside it.
@@ -129,15 +165,27 @@ pub fn aged(
 /// # Errors
 /// The workload cannot be read; an interrupt.
 pub fn hot_files(workload: &Path, days: u32, ui: &dyn Watch) -> crate::Result<Vec<HotFile>> {
-    let mut hot = HotFiles::new();
-    each_event(workload, "hot files", ui, |event| hot.observe(event))?;
-    Ok(hot.of_last_days(days))
+    let asked = Asked {
+        hot_days: days,
+        tree: false,
+    };
+    Ok(files_of(workload, asked, ui)?.hot)
+}
+
+/// The files of a workload that are asked for.
+///
+/// # Errors
+/// The workload cannot be read; an interrupt.
+pub fn files_of(workload: &Path, asked: Asked, ui: &dyn Watch) -> crate::Result<WorkloadFiles> {
+    let mut watched = HotFiles::new();
+    each_event(workload, "hot files", ui, |event| watched.observe(event))?;
+    Ok(WorkloadFiles::of(&watched, asked))
 }
 
 fn with_control(
     spec: &TargetSpec,
     aged: Target,
-    hot: &[HotFile],
+    files: &WorkloadFiles,
     highest_id: u64,
     ui: &dyn Watch,
 ) -> crate::Result<AgedModel> {
@@ -146,11 +194,16 @@ fn with_control(
     let (Some(aged), Some(control)) = (aged.into_hosted(), control.into_hosted()) else {
         bail!("`{spec}`: there is nothing to benchmark; expected a model or a real file system");
     };
-    let hot_files = in_directory_order(&*aged, hot.iter().map(|hot| hot.file));
-    let copies = hot_files
-        .iter()
-        .filter_map(|&file| copied.get(&aged.inode(file)?).copied());
-    let control_hot_files = in_directory_order(&*control, copies);
+    let on_both = |of_workload: &[HotFile]| {
+        let files = in_directory_order(&*aged, of_workload.iter().map(|file| file.file));
+        let copies = files
+            .iter()
+            .filter_map(|&file| copied.get(&aged.inode(file)?).copied());
+        let copies = in_directory_order(&*control, copies);
+        (files, copies)
+    };
+    let (hot, control_hot) = on_both(&files.hot);
+    let (tree, control_tree) = on_both(&files.tree);
     // The control is numbered from 1, without gaps, and has no more files than the workload made.
     let first_free_id = highest_id.checked_add(2).filter(|&id| id < 1 << 63);
     let first_free_id = first_free_id.with_context(|| {
@@ -161,8 +214,11 @@ fn with_control(
     Ok(AgedModel {
         aged,
         control,
-        hot_files,
-        control_hot_files,
+        files: ModelFiles { hot, tree },
+        control_files: ModelFiles {
+            hot: control_hot,
+            tree: control_tree,
+        },
         lived: None,
         first_free_id,
     })

@@ -140,6 +140,14 @@ impl FlashRow {
     }
 }
 
+/// The text of a cell.
+pub(super) fn text_of(cell: &Cell) -> Option<String> {
+    match cell {
+        Cell::Text(text) => Some(text.clone()),
+        _ => None,
+    }
+}
+
 fn path(folder: &Path) -> PathBuf {
     folder.join("flash.parquet")
 }

@@ -1,10 +1,12 @@
 //! What a suite runs on: a model, or a place of a real file system, and its hot files.
 
 use super::results::State;
+use crate::aging::again::{ModelFiles, WorkloadFiles};
 use crate::aging::control::control_image;
 use crate::aging::life::Lived;
 use crate::error::Context;
 use crate::tree_table;
+use fsage_bench::FileKey;
 use fsage_bench::real::{ExistingFile, RealPlace};
 use fsage_core::io::AnyHosted;
 use fsage_core::{FileId, FileKind, Layout, names};
@@ -12,19 +14,39 @@ use fsage_data::SnapshotFile;
 use fsage_real::directory::{Content, What};
 use fsage_real::loop_image::LoopOptions;
 use fsage_real::{Place, RealSpec};
-use fsage_target::{HotFile, control_workload};
+use fsage_target::control_workload;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 /// A state of a target, before any benchmark.
 pub enum Ground {
-    /// A model, with its hot files in the order in which they are read, and the flash device that it lived on.
-    Model(Box<dyn AnyHosted>, Vec<FileId>, Option<Box<Lived>>),
+    /// A model, with its files in the order in which they are read, and the flash device that it lived on.
+    Model(Box<dyn AnyHosted>, Known, Option<Box<Lived>>),
     /// A real file system, with the same.
-    Real(RealPlace, Vec<ExistingFile>),
+    Real(RealPlace, Vec<ExistingFile>, Known),
+}
+
+/// Files that benchmarks go over, and that are there before.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// The hot ones.
+    pub hot: Vec<FileKey>,
+    /// All of them, where they are asked for.
+    pub tree: Vec<FileKey>,
+}
+
+impl Known {
+    /// Those of a model.
+    pub fn of(files: &ModelFiles) -> Known {
+        let keys = |files: &[FileId]| files.iter().map(|&FileId(id)| FileKey(id)).collect();
+        Known {
+            hot: keys(&files.hot),
+            tree: keys(&files.tree),
+        }
+    }
 }
 
 /// Regular files.
@@ -54,8 +76,8 @@ impl Files {
 pub struct RunFiles<'a> {
     /// The folder of its results.
     pub folder: &'a Path,
-    /// The hot files of the workload, where somebody needs them.
-    pub hot: Option<&'a [HotFile]>,
+    /// The files of the workload that somebody needs.
+    pub files: Option<&'a WorkloadFiles>,
 }
 
 /// A state of a real target; `run` is none where no run made it. What there is not has a reason.
@@ -93,11 +115,11 @@ pub fn real(
         Ok(place) => place,
         Err(why) => return Ok(Err(why)),
     };
-    let hot_files = match run {
+    let (existing, known) = match run {
         Some(run) if state != State::Empty => existing(run, state)?,
-        _ => Vec::new(),
+        _ => (Vec::new(), Known::default()),
     };
-    Ok(Ok(Ground::Real(place, hot_files)))
+    Ok(Ok(Ground::Real(place, existing, known)))
 }
 
 fn copy_of(options: LoopOptions, image: PathBuf) -> Result<RealPlace, String> {
@@ -110,29 +132,51 @@ fn copy_of(options: LoopOptions, image: PathBuf) -> Result<RealPlace, String> {
     Ok(RealPlace::CopyOf { image, options })
 }
 
-/// The hot files in the tree of a target or of its control, by the inode of their directory, then by their own.
-fn existing(run: &RunFiles<'_>, state: State) -> crate::Result<Vec<ExistingFile>> {
-    let Some(hot) = run.hot else {
-        return Ok(Vec::new());
+/// The files that are needed in the tree of a target or of its control, by the inode of their directory, then by their
+/// own. Those of the tree come with the hot ones among them.
+fn existing(run: &RunFiles<'_>, state: State) -> crate::Result<(Vec<ExistingFile>, Known)> {
+    let Some(WorkloadFiles { hot, tree: all }) = run.files else {
+        return Ok((Vec::new(), Known::default()));
     };
+    let needed = if all.is_empty() { hot } else { all };
     let tree = tree_table::read(&run.folder.join("tree.parquet"))?;
     let mut contents: BTreeMap<u64, Content> = BTreeMap::new();
     contents.extend(
-        hot.iter()
-            .map(|hot| (hot.made_as.0, Content::of(hot.made_as))),
+        needed
+            .iter()
+            .map(|file| (file.made_as.0, Content::of(file.made_as))),
     );
+    let is_hot: BTreeSet<u64> = hot.iter().map(|file| file.made_as.0).collect();
+    let mut hot_paths: BTreeSet<String> = BTreeSet::new();
     let mut paths: BTreeMap<String, Content> = BTreeMap::new();
     for file in &tree.files {
         if let What::File { content, .. } = file.what
             && contents.contains_key(&content.0)
         {
             // Whichever of its names a snapshot knows a file by.
-            paths.insert(names::escape(&file.path).into_owned(), content);
+            let path = names::escape(&file.path).into_owned();
+            if is_hot.contains(&content.0) {
+                hot_paths.insert(path.clone());
+            }
+            paths.insert(path, content);
         }
     }
+    let known = |files: Vec<(String, ExistingFile)>| {
+        let keys = || (0..).map(FileKey).zip(&files);
+        let hot = keys().filter(|(_, (path, _))| hot_paths.contains(path));
+        let known = Known {
+            hot: hot.map(|(key, _)| key).collect(),
+            tree: if all.is_empty() {
+                Vec::new()
+            } else {
+                keys().map(|(key, _)| key).collect()
+            },
+        };
+        (files.into_iter().map(|(_, file)| file).collect(), known)
+    };
     let aged = SnapshotFile::open(run.folder.join("final.parquet"))?;
     if state == State::Aged {
-        return in_order(&aged, &paths);
+        return Ok(known(in_order(&aged, &paths)?));
     }
     // The copies were written under numbers of their own.
     let copied = control_workload(&aged).files;
@@ -142,17 +186,15 @@ fn existing(run: &RunFiles<'_>, state: State) -> crate::Result<Vec<ExistingFile>
             *path = Content::of(copy);
         }
     });
-    in_order(
-        &SnapshotFile::open(run.folder.join("control.parquet"))?,
-        &paths,
-    )
+    let control = SnapshotFile::open(run.folder.join("control.parquet"))?;
+    Ok(known(in_order(&control, &paths)?))
 }
 
-/// Files of a snapshot by the inode of their directory, then by their own.
+/// Files of a snapshot by the inode of their directory, then by their own, each with its path as the snapshot has it.
 fn in_order(
     snapshot: &SnapshotFile,
     paths: &BTreeMap<String, Content>,
-) -> crate::Result<Vec<ExistingFile>> {
+) -> crate::Result<Vec<(String, ExistingFile)>> {
     let mut found = Vec::new();
     snapshot.visit_files(&mut |view| {
         let named = view.path.and_then(|path| paths.get_key_value(path));
@@ -163,10 +205,11 @@ fn in_order(
     found.sort_unstable();
     let files = found.into_iter().map(|(_, _, path, content)| {
         let bytes = names::unescape(path).with_context(|| format!("`{path}` is no path"))?;
-        Ok(ExistingFile {
+        let file = ExistingFile {
             path: OsString::from_vec(bytes.into_vec()).into(),
             content,
-        })
+        };
+        Ok((path.clone(), file))
     });
     files.collect()
 }

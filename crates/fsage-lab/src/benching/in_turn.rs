@@ -2,6 +2,7 @@
 //! next.
 
 use super::Plan;
+use super::grounds::Known;
 use super::lane::{Lane, Outcome, Suited, failed};
 use super::others::Others;
 use super::results::State;
@@ -10,7 +11,7 @@ use crate::interrupt;
 use crate::watch::Watch;
 use fsage_bench::benchmarks::free_space::FREE_SPACE;
 use fsage_bench::real::{ExistingFile, RealOptions, RealPlace, RealStand, WRITTEN_BYTES};
-use fsage_bench::{Benchmark, Case, Entrant, FileKey, LeftOut, Progress, Results, Site, Subject};
+use fsage_bench::{Benchmark, Case, Entrant, LeftOut, Progress, Results, Site, Subject};
 use fsage_durable::make_folders;
 use rustix::fs::statvfs;
 use std::fs;
@@ -25,6 +26,7 @@ struct Participant<'a> {
     state: State,
     place: RealPlace,
     existing: &'a [ExistingFile],
+    known: Known,
 }
 
 /// A participant that is mounted.
@@ -53,12 +55,17 @@ pub fn run(
     let mut suited: Vec<Suited> = lanes.iter().map(|_| Suited::default()).collect();
     let mut participants = Vec::new();
     for (at, lane) in lanes.iter().enumerate() {
-        for (state, place, existing) in lane.places() {
+        for (state, place, existing, known) in lane.places() {
             match suited_place(place, existing, suite) {
                 Ok((place, existing)) => participants.push(Participant {
                     lane: at,
                     state,
                     place,
+                    known: if existing.is_empty() {
+                        Known::default()
+                    } else {
+                        known.clone()
+                    },
                     existing,
                 }),
                 Err(why) => suited[at].take(lane, state, Err(why), plan),
@@ -239,9 +246,8 @@ impl Ready {
         let subject = stand.ready().map_err(failed)?;
         let site = Site {
             free_bytes: subject.free_bytes().map_err(failed)?,
-            hot_files: (0..participant.existing.len() as u64)
-                .map(FileKey)
-                .collect(),
+            hot_files: participant.known.hot.clone(),
+            tree: participant.known.tree.clone(),
         };
         let caches = subject.cache_method();
         let deviation = subject.deviation();

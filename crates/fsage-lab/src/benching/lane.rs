@@ -1,7 +1,8 @@
 //! A target of a run with the states that are measured, and how a suite runs on it.
 
+use super::causes::CauseTime;
 use super::flash::FlashDay;
-use super::grounds::{self, Files, Ground, RunFiles};
+use super::grounds::{self, Files, Ground, Known, RunFiles};
 use super::results::{Row, State};
 use super::{Machine, Plan};
 use crate::aging::again::AgedModel;
@@ -12,9 +13,8 @@ use crate::watch::Watch;
 use fsage_bench::benchmarks::free_space::FREE_SPACE;
 use fsage_bench::real::{ExistingFile, RealPlace};
 use fsage_bench::{
-    BenchError, Benchmark, FileKey, FlashFacts, LeftOut, Progress, Results, SimulatedStand, Site,
+    BenchError, Benchmark, Cause, FlashFacts, LeftOut, Progress, Results, SimulatedStand, Site,
 };
-use fsage_core::FileId;
 use fsage_core::io::AnyHosted;
 use fsage_data::SnapshotFile;
 use fsage_models::MODELS;
@@ -67,6 +67,8 @@ pub struct Suited {
     pub flash: BTreeMap<State, FlashFacts>,
     /// The same of the aged file system at the end of every day of its life.
     pub flash_days: Vec<FlashDay>,
+    /// How long phases take without some causes of their time, where that is asked for.
+    pub causes: Vec<CauseTime>,
 }
 
 /// The same in one state.
@@ -80,6 +82,8 @@ pub(super) struct Outcome {
     pub flash: Option<FlashFacts>,
     /// The same at the end of every day of its life.
     pub flash_days: Vec<FlashDay>,
+    /// How long phases take without some causes of their time, where that is asked for.
+    pub causes: Vec<CauseTime>,
 }
 
 impl Lane {
@@ -106,10 +110,12 @@ impl Lane {
         };
         let (mut aged, mut control) = (None, None);
         if let Some(model) = lived {
-            aged = Some(Ground::Model(model.aged, model.hot_files, model.lived));
-            control = Some(Ground::Model(model.control, model.control_hot_files, None));
+            let known = Known::of(&model.files);
+            aged = Some(Ground::Model(model.aged, known, model.lived));
+            let known = Known::of(&model.control_files);
+            control = Some(Ground::Model(model.control, known, None));
         }
-        let mut empty = Some(Ground::Model(empty, Vec::new(), None));
+        let mut empty = Some(Ground::Model(empty, Known::default(), None));
         for &state in states {
             let ground = match state {
                 State::Aged => aged.take(),
@@ -141,7 +147,7 @@ impl Lane {
             grounds: Vec::new(),
             first_own_id: FIRST_ID,
         };
-        if let Some(run) = run.filter(|run| run.hot.is_some()) {
+        if let Some(run) = run.filter(|run| run.files.is_some()) {
             let aged = SnapshotFile::open(run.folder.join("final.parquet"))?;
             lane.all_files = Some(Files::of(&aged));
         }
@@ -170,7 +176,7 @@ impl Lane {
     /// Whether the files of a directory are measured.
     pub fn measures_directory(&self) -> bool {
         let mut grounds = self.grounds.iter();
-        grounds.any(|(_, ground)| matches!(ground, Ground::Real(RealPlace::Directory(_), _)))
+        grounds.any(|(_, ground)| matches!(ground, Ground::Real(RealPlace::Directory(_), ..)))
     }
 
     /// That a model fits the drive.
@@ -197,10 +203,10 @@ impl Lane {
     pub fn run(&self, suite: &dyn Benchmark, plan: &Plan, ui: &dyn Watch) -> crate::Result<Suited> {
         let mut suited = Suited::default();
         for (state, ground) in &self.grounds {
-            let Ground::Model(fs, hot_files, lived_on) = ground else {
+            let Ground::Model(fs, known, lived_on) = ground else {
                 continue;
             };
-            let model = (&**fs, &hot_files[..], lived_on.as_deref());
+            let model = (&**fs, known, lived_on.as_deref());
             let outcome = self.run_on(*state, model, suite, plan, ui)?;
             suited.take(self, *state, outcome, plan);
         }
@@ -208,11 +214,13 @@ impl Lane {
     }
 
     /// The places of a real file system, by state, with the files that are there.
-    pub(super) fn places(&self) -> impl Iterator<Item = (State, &RealPlace, &[ExistingFile])> {
+    pub(super) fn places(
+        &self,
+    ) -> impl Iterator<Item = (State, &RealPlace, &[ExistingFile], &Known)> {
         self.grounds
             .iter()
             .filter_map(|(state, ground)| match ground {
-                Ground::Real(place, existing) => Some((*state, place, &existing[..])),
+                Ground::Real(place, existing, known) => Some((*state, place, &existing[..], known)),
                 Ground::Model(..) => None,
             })
     }
@@ -221,7 +229,7 @@ impl Lane {
     fn run_on(
         &self,
         state: State,
-        (fs, hot_files, lived_on): (&dyn AnyHosted, &[FileId], Option<&Lived>),
+        (fs, known, lived_on): (&dyn AnyHosted, &Known, Option<&Lived>),
         suite: &dyn Benchmark,
         plan: &Plan,
         ui: &dyn Watch,
@@ -245,10 +253,12 @@ impl Lane {
             flash_days.clone_from(&lived.days);
         }
         let flash = stand.flash_facts();
-        let hot_files = if only_free_map { &[][..] } else { hot_files };
+        let none = Known::default();
+        let known = if only_free_map { &none } else { known };
         let site = Site {
             free_bytes: stand.free_bytes(),
-            hot_files: hot_files.iter().map(|&FileId(id)| FileKey(id)).collect(),
+            hot_files: known.hot.clone(),
+            tree: known.tree.clone(),
         };
         let (cases, left_out) = plan.cases(suite, &site);
         let repetitions = plan.simulated_repetitions();
@@ -259,11 +269,29 @@ impl Lane {
             bar.set_position(progress.done as u64);
             interrupt::go_on().is_ok()
         };
-        let mut stands = vec![stand; plan.threads];
+        let mut stands = vec![stand.clone(); plan.threads];
         let results = fsage_bench::run(suite, &cases, &site, &mut stands, repetitions, &go_on);
         drop(bar);
+        let results = results.map_err(failed)?;
+        let mut causes = Vec::new();
+        if plan.causes && plan.machine.flash().is_some() {
+            causes.extend(CauseTime::all(state, 0, &results));
+            for spared in 1..=Cause::ALL.len() {
+                let what = Cause::ALL[spared - 1].as_str();
+                let what = format!("{} {} without {what}", suite.name(), state.as_str());
+                let bar = ui.bar_count(Some(cases.len() as u64), &what);
+                let go_on = |progress: Progress| {
+                    bar.set_position(progress.done as u64);
+                    interrupt::go_on().is_ok()
+                };
+                let mut stands = vec![stand.clone().without(spared); plan.threads];
+                let results = fsage_bench::run(suite, &cases, &site, &mut stands, 1, &go_on);
+                causes.extend(CauseTime::all(state, spared, &results.map_err(failed)?));
+            }
+        }
         Ok(Ok(Outcome {
-            results: results.map_err(failed)?,
+            results,
+            causes,
             left_out,
             flash,
             flash_days,
@@ -296,6 +324,7 @@ impl Suited {
             self.free_map_off_percent.insert(state, off);
         }
         self.flash.extend(outcome.flash.map(|facts| (state, facts)));
+        self.causes.extend(outcome.causes);
         if !outcome.flash_days.is_empty() {
             self.flash_days = outcome.flash_days;
         }

@@ -1,5 +1,6 @@
 //! Benchmarking targets: those of a run, aged and beside their unaged controls, or empty ones.
 
+pub(crate) mod causes;
 pub(crate) mod flash;
 mod grounds;
 mod in_turn;
@@ -17,7 +18,7 @@ pub use report::{
 };
 pub use results::State;
 
-use crate::aging::again::{self, AgedModel};
+use crate::aging::again::{self, AgedModel, Asked, WorkloadFiles};
 use crate::device::disk;
 use crate::error::{Context, bail};
 use crate::interrupt;
@@ -25,7 +26,7 @@ use crate::run_folder::{Manifest, State as RunState, TargetFacts};
 use crate::watch::Watch;
 use clap::ValueEnum;
 use fsage_bench::real::may_drop_all;
-use fsage_bench::{Benchmark, Case, Command, LeftOut, Repetitions, Site, benchmarks};
+use fsage_bench::{Benchmark, Case, Command, GoesOver, LeftOut, Repetitions, Site, benchmarks};
 use fsage_core::size;
 use fsage_disk::{Disk, FlashDrive};
 use fsage_durable::{FolderLock, make_folders};
@@ -134,6 +135,8 @@ pub struct Plan {
     pub threads: usize,
     /// Drop all caches of this machine where a directory is measured.
     pub drop_caches: bool,
+    /// Split what aged file systems lose on flash into causes.
+    pub causes: bool,
     /// What becomes of results of these suites.
     pub existing: Existing,
 }
@@ -163,6 +166,7 @@ impl Plan {
 
     fn of(suites: Vec<Suite>, options: &Options) -> crate::Result<Plan> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        options.may_split()?;
         Ok(Plan {
             suites,
             machine: options.machine()?,
@@ -175,6 +179,7 @@ impl Plan {
             workload: None,
             threads: cores,
             drop_caches: options.drop_caches,
+            causes: options.causes,
             existing: Existing::Refused,
         })
     }
@@ -453,14 +458,19 @@ fn aged_lanes(
     }
     // Nothing runs on models, and none is aged for it.
     let lived = states.iter().any(|&state| state != State::Empty) && !programs_alone;
-    let hot_is_asked = plan.suites.iter().any(|suite| suite.name() == HOT_FILES);
+    let goes_over = plan.suites.iter().map(|suite| suite.goes_over()).max();
+    let files_are_asked = goes_over > Some(GoesOver::Own);
+    let asked = Asked {
+        hot_days: plan.hot_days,
+        tree: goes_over == Some(GoesOver::Tree),
+    };
     let any_model = specs.iter().any(|(_, is_real)| !is_real);
-    let needs_workload = lived && (any_model || hot_is_asked);
+    let needs_workload = lived && (any_model || files_are_asked);
     let workload = needs_workload
         .then(|| manifest.workload.find(run, plan.workload.as_deref()))
         .transpose()?;
     let mut models = Vec::new();
-    let mut hot = Vec::new();
+    let mut files = WorkloadFiles::default();
     if let Some(workload) = &workload {
         let facts: Vec<&TargetFacts> = chosen
             .iter()
@@ -469,20 +479,20 @@ fn aged_lanes(
             .map(|(facts, _)| *facts)
             .collect();
         if facts.is_empty() {
-            hot = again::hot_files(workload, plan.hot_days, ui)?;
+            files = again::files_of(workload, asked, ui)?;
         } else {
             let again = again::models(
                 run,
                 &manifest,
                 &facts,
                 workload,
-                plan.hot_days,
+                asked,
                 plan.machine.flash(),
                 Some(plan.threads),
                 ui,
             )?;
             models = again.models;
-            hot = again.hot_files;
+            files = again.files;
         }
     }
     let mut models = models.into_iter();
@@ -494,11 +504,11 @@ fn aged_lanes(
         }
         let folder = run.join(&facts.folder);
         lanes.push(if is_real {
-            let files = RunFiles {
+            let of_run = RunFiles {
                 folder: &folder,
-                hot: hot_is_asked.then_some(&*hot),
+                files: files_are_asked.then_some(&files),
             };
-            Lane::real(&spec, &folder, &states, Some(&files), ui)?
+            Lane::real(&spec, &folder, &states, Some(&of_run), ui)?
         } else {
             let model: Option<AgedModel> = if lived { models.next() } else { None };
             Lane::model(&spec, &folder, &states, model)?
@@ -507,7 +517,7 @@ fn aged_lanes(
     Ok(lanes)
 }
 
-/// The suite that needs to know which files are hot.
+/// The suite whose files are counted among all of them.
 const HOT_FILES: &str = "hot-files";
 
 /// Whether benchmarks run on a target.
@@ -555,6 +565,12 @@ fn empty_lanes(specs: &[TargetSpec], output: &Path, plan: &Plan) -> crate::Resul
     if plan.states.iter().any(|&state| state != State::Empty) {
         bail!(
             "without a run there is neither an aged file system nor its control; leave --state out"
+        );
+    }
+    if plan.causes {
+        bail!(
+            "--causes: without a run there is no aged file system that could lose anything; name the folder of a run, \
+             or leave it out"
         );
     }
     let states = [State::Empty];

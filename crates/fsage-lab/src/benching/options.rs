@@ -64,6 +64,9 @@ pub struct Options {
     /// Where a directory is measured, drop all caches of this machine, those of other file systems too (root).
     #[arg(long)]
     pub drop_caches: bool,
+    /// Split what aged file systems lose on a flash device into its causes: every suite runs once more without each.
+    #[arg(long)]
+    pub causes: bool,
 }
 
 impl Default for Options {
@@ -78,6 +81,7 @@ impl Default for Options {
             states: Vec::new(),
             hot_days: HOT_DAYS,
             drop_caches: false,
+            causes: false,
         }
     }
 }
@@ -131,6 +135,30 @@ impl Options {
         Ok(usual.to_owned())
     }
 
+    /// That losses can be split into causes, where that is asked for.
+    ///
+    /// # Errors
+    /// The device is no flash, or aged and control are not both measured.
+    pub fn may_split(&self) -> crate::Result<()> {
+        if !self.causes {
+            return Ok(());
+        }
+        if !matches!(disk(&self.device)?, Disk::Flash(_)) {
+            bail!(
+                "--causes: losses are split on flash only, and {} is none; expected a flash device of `fsage device \
+                 list`, as in --device nvme_mlc_p1",
+                self.device
+            );
+        }
+        let both = [State::Aged, State::Control];
+        if !self.states.is_empty() && !both.iter().all(|state| self.states.contains(state)) {
+            bail!(
+                "--causes: a loss is that of aged against control; name both with --state, or none"
+            );
+        }
+        Ok(())
+    }
+
     /// That all of it makes sense; for before long work.
     ///
     /// # Errors
@@ -139,6 +167,7 @@ impl Options {
         self.suites().context("suites")?;
         self.sizes().context("sizes")?;
         self.machine()?;
+        self.may_split()?;
         match self.repetitions {
             Some(n) if n == 0 || n > MAX_REPETITIONS => {
                 bail!("repetitions: expected 1 to {MAX_REPETITIONS}")
@@ -187,6 +216,11 @@ mod tests {
             ("sizes = [\"0\"]", "sizes: a file of 0 bytes"),
             ("repetitions = 0", "repetitions: expected 1 to"),
             ("host = \"cray\"", "no host is called cray"),
+            ("causes = true", "--causes: losses are split on flash only"),
+            (
+                "causes = true\ndevice = \"emu24\"\nstates = [\"aged\"]",
+                "--causes: a loss is that of aged against control",
+            ),
         ] {
             let why = refused(table);
             assert!(why.contains(expected), "{why}");

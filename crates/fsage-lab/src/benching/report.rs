@@ -1,5 +1,6 @@
 //! What the measurements of a suite on a target say: a table, charts, and JSON.
 
+use super::causes::{self, CauseRow, CauseTime, Split};
 use super::flash::{self, FlashDay, FlashRow};
 use super::grounds::Files;
 use super::lane::{Lane, NotRun, Suited};
@@ -38,6 +39,8 @@ pub struct Report {
     flash: BTreeMap<State, FlashFacts>,
     /// The same of the aged file system at the end of every day of its life.
     flash_days: Vec<FlashDay>,
+    /// How long phases take without some causes of their time.
+    causes: Vec<CauseTime>,
     /// Of hot files, all files among which they are.
     all_files: Option<Files>,
     /// Of each case, at least and at most so many.
@@ -97,6 +100,9 @@ pub struct TargetJson {
     /// The same of the aged file system at the end of every day of its life.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     flash_days: Vec<FlashDay>,
+    /// What the aged file system loses on a flash device, by causes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    losses: Vec<Split>,
     all_files: Option<Files>,
     repetitions: usize,
     most_repetitions: usize,
@@ -126,6 +132,7 @@ impl Report {
             free_map_off_percent: suited.free_map_off_percent,
             flash: suited.flash,
             flash_days: suited.flash_days,
+            causes: suited.causes,
             left_out: suited.left_out,
             lines,
             rows: suited.rows,
@@ -178,6 +185,7 @@ impl Report {
         }
         results::write(folder, &*self.suite, seed, &self.rows, force)?;
         flash::write(folder, self.flash_rows())?;
+        causes::write(folder, self.cause_rows())?;
         self.write_chart(folder, force)
     }
 
@@ -202,6 +210,21 @@ impl Report {
         let begins = self.flash.iter();
         let begins = begins.map(|(&state, &facts)| row(state, None, facts));
         days.chain(begins).collect()
+    }
+
+    fn cause_rows(&self) -> Vec<CauseRow> {
+        let (Some(device), Some(host)) = (&self.device, &self.host) else {
+            return Vec::new();
+        };
+        let times = self.causes.iter().cloned();
+        let rows = times.map(|time| CauseRow {
+            target: self.target.clone(),
+            device: device.clone(),
+            host: host.clone(),
+            suite: self.suite().to_owned(),
+            time,
+        });
+        rows.collect()
     }
 
     /// Prints a table, and a chart of each phase that has several sizes.
@@ -249,6 +272,14 @@ impl Report {
         }
         writeln!(out, "{}\n", self.what_is_shown())?;
         writeln!(out, "{}", self.table())?;
+        let losses = causes::splits(&self.causes);
+        if !losses.is_empty() {
+            writeln!(
+                out,
+                "\nWhat aged takes longer than control and why, in % of the time of control; first repetition.\n"
+            )?;
+            writeln!(out, "{}", causes::in_percent(&losses))?;
+        }
         for (phase, series) in self.curves() {
             let sizes = series.iter().flat_map(|s| s.points.iter().map(|p| p.0));
             let (least, most) = sizes.fold((f64::INFINITY, 0.0), |(least, most), x| {
@@ -448,6 +479,7 @@ impl Report {
             free_map_off_percent: self.free_map_off_percent,
             flash: self.flash,
             flash_days: self.flash_days,
+            losses: causes::splits(&self.causes),
             all_files: self.all_files,
             repetitions: self.repetitions.0,
             most_repetitions: self.repetitions.1,

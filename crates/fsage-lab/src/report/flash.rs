@@ -2,8 +2,10 @@
 
 use super::subject::{Group, Over, Subject};
 use crate::benching::State;
+use crate::benching::causes::{self, CauseRow, CauseTime, SHARES, Split};
 use crate::benching::flash::{FlashRow, VALUES, Value};
 use fsage_bench::FlashFacts;
+use fsage_report::chart::size_text;
 use fsage_report::charts::{Point, Series};
 use fsage_report::{Axis, Cell, DataTable, Exhibit, Lines, Section, Sheet};
 use std::collections::BTreeSet;
@@ -23,6 +25,7 @@ pub fn section(group: &Group) -> Option<Section> {
     }
     (!devices.is_empty()).then(|| {
         exhibits.push(table(group, &devices));
+        exhibits.extend(losses(group));
         Section {
             id: format!("flash{}", group.suffix),
             title: group.titled("Flash"),
@@ -126,4 +129,88 @@ fn table(group: &Group, devices: &BTreeSet<String>) -> Exhibit {
             .to_owned(),
         data,
     })
+}
+
+/// What a loss is known by.
+type Phase<'a> = (&'a str, &'a str, &'a str, Option<u64>);
+
+/// What aged file systems lose, by causes; none where no loss was split. The mean over lives.
+fn losses(group: &Group) -> Option<Exhibit> {
+    let mut columns = vec![
+        "device",
+        "benchmark",
+        "phase",
+        "size",
+        "target",
+        "control s",
+        "loss %",
+    ];
+    let names: Vec<String> = causes::names().map(|name| format!("{name} %")).collect();
+    columns.extend(names.iter().map(String::as_str));
+    let mut data = DataTable::new(&columns);
+    let lives = || group.subjects.iter().flat_map(|subject| &subject.lives);
+    let mut phases: Vec<Phase> = Vec::new();
+    for row in lives().flat_map(|life| &life.causes) {
+        let phase = phase_of(row);
+        if !phases.contains(&phase) {
+            phases.push(phase);
+        }
+    }
+    for phase in phases {
+        for subject in &group.subjects {
+            let split = |life: &super::subject::Life| {
+                let rows = life.causes.iter().filter(|row| phase_of(row) == phase);
+                let times: Vec<CauseTime> = rows.map(|row| row.time.clone()).collect();
+                causes::splits(&times).pop()
+            };
+            let splits: Vec<Split> = subject.lives.iter().filter_map(split).collect();
+            let mean = |of: &dyn Fn(&Split) -> f64| {
+                let over = Over::of(splits.iter().map(of));
+                Cell::from(over.map(|over| over.mean))
+            };
+            if splits.is_empty() {
+                continue;
+            }
+            let (device, suite, name, file_bytes) = phase;
+            let mut row: Vec<Cell> = vec![
+                device.into(),
+                suite.into(),
+                name.into(),
+                file_bytes.map_or(Cell::Null, |bytes| size_text(bytes).into()),
+                subject.name.as_str().into(),
+                mean(&|split| split.control_ns as f64 / 1e9),
+                mean(&|split| split.percent(split.loss_ns())),
+            ];
+            for share in 0..SHARES {
+                row.push(mean(&|split| split.percent(split.shares_ns[share])));
+            }
+            data.rows.push(row);
+        }
+    }
+    if data.rows.iter().all(|row| row[3] == Cell::Null) {
+        data.columns.remove(3);
+        for row in &mut data.rows {
+            row.remove(3);
+        }
+    }
+    let sheet = Sheet {
+        id: format!("flash-causes{}", group.suffix),
+        title: "What aged file systems lose on flash, and why".to_owned(),
+        description: "How much longer the aged file system takes, and what of it goes when a cause is taken away from \
+                      device and host, one after the other from left to right; all in % of the time of the control. \
+                      What is left without all of them is the rest: other requests, for more or other data. A share is \
+                      below 0 where the control owes more to the cause."
+            .to_owned(),
+        data,
+    };
+    (!sheet.data.rows.is_empty()).then_some(Exhibit::Table(sheet))
+}
+
+fn phase_of(row: &CauseRow) -> Phase<'_> {
+    (
+        &row.device,
+        &row.suite,
+        &row.time.phase,
+        row.time.file_bytes,
+    )
 }

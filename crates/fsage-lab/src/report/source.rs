@@ -3,7 +3,7 @@
 use super::subject::{Life, Subject};
 use super::{again, names};
 use crate::aging::real;
-use crate::benching::{flash, results};
+use crate::benching::{causes, flash, results};
 use crate::days::{self, DayRow};
 use crate::error::Context;
 use crate::run_folder::{Manifest, State, TargetFacts};
@@ -123,6 +123,10 @@ fn life(
         format!("{name}: where its pages lay on flash cannot be read")
     });
     life.flash = flash.unwrap_or_default();
+    let causes = noted(causes::read(&folder), missing, || {
+        format!("{name}: what its losses on flash are due to cannot be read")
+    });
+    life.causes = causes.unwrap_or_default();
     life
 }
 

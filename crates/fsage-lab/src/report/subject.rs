@@ -1,5 +1,6 @@
 //! What is compared on a page.
 
+use crate::benching::causes::CauseRow;
 use crate::benching::flash::FlashRow;
 use crate::benching::results::Row;
 use crate::days::DayRow;
@@ -49,6 +50,8 @@ pub struct Life {
     pub bench: Vec<Row>,
     /// Where its pages lay on flash devices.
     pub flash: Vec<FlashRow>,
+    /// How long phases took there without some causes of their time.
+    pub causes: Vec<CauseRow>,
     /// Only its end is known, as its one day.
     pub only_end: bool,
 }

@@ -504,3 +504,163 @@ fn flash_is_kept_by_day_and_shown_and_judged() {
         "{text}"
     );
 }
+
+/// Losses of a suite on the first target, each with its causes; their sum is the loss.
+fn losses(measured: &Json, suite: usize) -> Vec<Json> {
+    let target = &measured["suites"][suite]["targets"][0];
+    let losses = target["losses"].as_array().expect("losses").clone();
+    for loss in &losses {
+        let ns = |key: &str| loss[key].as_i64().expect("a time");
+        let causes = loss["causes_ns"].as_object().expect("causes");
+        let names = [
+            "collection",
+            "page_sharing",
+            "collisions",
+            "commands",
+            "splitting",
+            "rest",
+        ];
+        assert!(causes.keys().eq(names), "{causes:?}");
+        let sum: i64 = causes.values().map(|ns| ns.as_i64().expect("a time")).sum();
+        assert_eq!(sum, ns("aged_ns") - ns("control_ns"), "{loss}");
+        // The first repetition is the one that is split.
+        for state in ["aged", "control"] {
+            let measurements = target["measurements"].as_array().expect("measurements");
+            let first = measurements.iter().find(|m| {
+                (&m["state"], &m["phase"], &m["file_bytes"], &m["repetition"])
+                    == (
+                        &Json::from(state),
+                        &loss["phase"],
+                        &loss["file_bytes"],
+                        &Json::from(0),
+                    )
+            });
+            let measured_ns = &first.expect("the first repetition")["elapsed_ns"];
+            assert_eq!(*measured_ns, loss[format!("{state}_ns")], "{loss}");
+        }
+    }
+    losses
+}
+
+/// Each loss on flash is split into causes, which are kept, shown and refused where they make no sense.
+#[test]
+fn losses_on_flash_are_split_into_causes_that_sum_up() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    home_run(at);
+    let args = "bench run --suite hot-files,read-tree --device emu24 --repetitions 2 --causes";
+    let measured = fsage_json(at, &format!("{args} --json"));
+    let (hot, tree) = (losses(&measured, 0), losses(&measured, 1));
+    assert_eq!((hot.len(), tree.len()), (2, 1));
+    assert!(hot[0]["aged_ns"].as_u64() > hot[0]["control_ns"].as_u64());
+    let table = read_table(at.join(FOLDER).join("causes.parquet")).expect("a table");
+    // Three phases of two states, with all causes and without one, two, ... five.
+    assert_eq!(table.rows.len(), 3 * 2 * 6);
+    let again = fsage_json(at, &format!("{args} --json --force --threads 1"));
+    assert_eq!(losses(&again, 0), hot);
+    let again = read_table(at.join(FOLDER).join("causes.parquet")).expect("a table");
+    assert_eq!(again.rows, table.rows);
+    let printed = fsage(at, &format!("{args} --force"));
+    assert!(
+        printed.contains("What aged takes longer than control and why"),
+        "{printed}"
+    );
+    fsage(at, "report run -o page.html");
+    let page = fs::read_to_string(at.join("page.html")).expect("a page");
+    assert!(page.contains("What aged file systems lose on flash, and why"));
+
+    refuses(
+        at,
+        "bench run --causes",
+        &["--causes", "flash only", "--device nvme_mlc_p1"],
+    );
+    refuses(
+        at,
+        "bench run --causes --device emu24 --state aged",
+        &["--causes", "name both"],
+    );
+    refuses(
+        at,
+        "bench --on ffs --causes --device emu24 -o empty",
+        &["--causes", "without a run"],
+    );
+}
+
+/// A file of 8 MB whose pieces of 32 KB came each before 224 KB of others, which is the rest of a stripe of this device:
+/// nearly all pieces lie on few dies, and that is what the loss is due to (Jun and others, FAST 2024).
+#[test]
+fn pieces_that_were_dealt_to_few_dies_lose_by_collisions() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let mut ops = "create 1 0 0\n".to_owned();
+    for i in 0..256 {
+        let other = 2 + i;
+        write!(
+            ops,
+            "append 1 32768\nfsync 1\ncreate {other} 0 229376\nfsync {other}\n"
+        )
+        .expect("text");
+    }
+    for other in 2..258 {
+        writeln!(ops, "delete {other}").expect("text");
+    }
+    fs::write(at.join("w.ops"), ops).expect("operations");
+    fsage(at, "age w.ops --on ext4:size=256M,stream_req=4096 -o run");
+    let measured = fsage_json(
+        at,
+        "bench run --suite hot-files --device emu24 --repetitions 1 --causes --json",
+    );
+    let losses = losses(&measured, 0);
+    let read = &losses[0];
+    assert_eq!(read["phase"], "read");
+    let ns = |value: &Json| value.as_i64().expect("a time") as f64;
+    let loss = ns(&read["aged_ns"]) - ns(&read["control_ns"]);
+    let collisions = ns(&read["causes_ns"]["collisions"]);
+    assert!(loss > 0.5 * ns(&read["control_ns"]), "{read}");
+    assert!(collisions > 0.7 * loss, "{read}");
+}
+
+/// The suites of reads that need more than their own files: what they read, and on a disk with an arm too.
+#[test]
+fn depths_trees_and_starts_are_measured_on_disks_and_flash() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    home_run(at);
+    for device in ["st340016a", "nvme_mlc_p1"] {
+        let measured = fsage_json(
+            at,
+            &format!(
+                "bench run --suite queue-depths,read-tree,cold-start --device {device} --repetitions 1 \
+                 --hot-days 1 --json --force"
+            ),
+        );
+        let of = |suite: usize| &measured["suites"][suite]["targets"][0];
+        let speed = |suite: usize, phase: &str, state: &str| {
+            let phases = of(suite)["phases"].as_array().expect("phases");
+            let found = phases.iter().find(|line| line["phase"] == phase);
+            let found = found.unwrap_or_else(|| panic!("{phase}: {phases:?}"));
+            found["states"][state]["mb_per_s"]["median"]
+                .as_f64()
+                .expect("a speed")
+        };
+        for state in ["aged", "control"] {
+            for pattern in ["sequential", "random"] {
+                let (alone, many) = (
+                    speed(0, &format!("{pattern}-1"), state),
+                    speed(0, &format!("{pattern}-32"), state),
+                );
+                // A disk serves one request at a time, and flash many.
+                let gain = if device == "nvme_mlc_p1" { 2.0 } else { 0.9 };
+                assert!(
+                    many > gain * alone,
+                    "{device} {pattern} {state}: {alone} {many}"
+                );
+            }
+        }
+        // Every file of the tree is read once: as many as there are with data.
+        let tree = &of(1)["measurements"][0];
+        assert_eq!(tree["phase"], "read");
+        assert!(tree["files"].as_u64() > of(0)["measurements"][0]["files"].as_u64());
+        assert!(speed(2, "start", "aged") > 0.0 && speed(2, "install", "control") > 0.0);
+    }
+}
