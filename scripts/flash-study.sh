@@ -27,6 +27,7 @@ workload() {
     [ -e "$name.parquet" ] || "$fsage" -q generate profile "$@" -o "$name.parquet"
 }
 workload home home-1996 --days 30
+workload months home-1996
 workload mail mail-spool --capacity 500M --days 30
 workload build build-cache --capacity 500M --days 20
 workload images container-images --capacity 500M --days 20
@@ -67,14 +68,15 @@ study() {
 for name in home mail build images; do
     study "$name" "$name.parquet" "$disks $flash"
 done
+study months months.parquet "st340016a nvme_mlc_p1 ufs31"
 for name in overwritten rewritten; do
     study "$name" "$name.ops" "$disks nvme_mlc_p1 ufs31"
 done
 
 # What the study prints: a line a run, device and file system.
 {
-    printf 'run device target aged_MB_s control_MB_s ratio score_aged score_control balance use wa loss_%% gc_%% sharing_%% '
-    printf 'collisions_%% commands_%% splitting_%% rest_%%\n'
+    printf 'run device target aged_MB_s control_MB_s ratio score_aged score_control balance use wa loss_%% gc_%% collisions_%% '
+    printf 'sharing_%% commands_%% splitting_%% rest_%%\n'
     for json in *.json; do
         base=${json%.json}
         jq -r --arg run "${base%%.*}" --arg device "${base#*.}" '

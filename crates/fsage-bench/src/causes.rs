@@ -11,10 +11,10 @@ use serde::Serialize;
 pub enum Cause {
     /// The device moves pages to make room.
     Collection,
+    /// Requests wait for dies because of where pages lie.
+    Collisions,
     /// Flash pages hold what is not wanted, so that more of them are sensed.
     PageSharing,
-    /// Dies wait for each other because of where their pages lie.
-    Collisions,
     /// The controller takes time for each command.
     Commands,
     /// The host takes time for each request, and splits what does not lie together into several.
@@ -25,8 +25,8 @@ impl Cause {
     /// All of them, in the order in which they are taken away.
     pub const ALL: [Cause; 5] = [
         Cause::Collection,
-        Cause::PageSharing,
         Cause::Collisions,
+        Cause::PageSharing,
         Cause::Commands,
         Cause::Splitting,
     ];

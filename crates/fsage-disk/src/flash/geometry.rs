@@ -108,10 +108,15 @@ impl Geometry {
 
     /// The page that is dealt as number `k` of a superblock of a pool.
     pub fn dealt(&self, pool: u32, superblock: u32, k: u32) -> u32 {
-        let stripe = self.deal * self.dies;
+        self.dealt_by(self.deal, pool, superblock, k)
+    }
+
+    /// The same if so many pages went to one die before the next.
+    pub fn dealt_by(&self, deal: u32, pool: u32, superblock: u32, k: u32) -> u32 {
+        let stripe = deal * self.dies;
         let (round, within) = (k / stripe, k % stripe);
-        let block = (pool * self.superblocks + superblock) * self.dies + within / self.deal;
-        block * self.block + round * self.deal + within % self.deal
+        let block = (pool * self.superblocks + superblock) * self.dies + within / deal;
+        block * self.block + round * deal + within % deal
     }
 
     /// Pages that a die of a superblock has when `k` have been dealt.

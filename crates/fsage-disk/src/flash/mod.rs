@@ -241,6 +241,11 @@ impl FlashDevice {
         let mut unmapped = 0;
         for begin in first..first + partitions.min(pages) {
             let mut run: Option<Run> = None;
+            if let Some(in_order) = &mut self.in_order {
+                let together = (last - begin) / partitions + 1;
+                let geometry = &self.map.geometry;
+                in_order.begin(geometry, self.spared, begin % partitions, together);
+            }
             for page in (begin..=last).step_by(partitions as usize) {
                 if let Some(ready_ns) = self.read_ahead.ready_ns(page) {
                     taken.add(self.send_buffered(at_ns, ready_ns, 1));

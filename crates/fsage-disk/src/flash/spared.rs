@@ -13,23 +13,25 @@ use super::geometry::Geometry;
 pub struct Spared {
     /// Collection moves and erases in no time; what lies where changes as ever.
     pub collection: bool,
-    /// Flash pages hold nothing but what is read one after the other. A flash page is where the first page of it really
-    /// is, so that dies have as much to wait for each other as their data lie unevenly.
-    pub shared_pages: bool,
-    /// What is read one after the other lies on the dies as if it had been written in this order. Flash pages are not
-    /// shared then either.
+    /// Flash pages that are read one after the other lie on the dies as if they had been written in this order, with
+    /// whatever else is on them.
     pub collisions: bool,
+    /// Flash pages hold nothing but what is read one after the other. Each is where the first page of it really is, or,
+    /// without collisions, where it would be if all had been written in this order.
+    pub shared_pages: bool,
     /// A command takes the controller no time, whatever it moves.
     pub commands: bool,
 }
 
-/// Pages as they would lie if they had been written in the order in which they are read.
+/// Where pages would lie if what is spared were not.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InOrder {
-    /// Pages read so far, by partition.
+    /// Pages read so far, or flash pages where these stay as they are; by partition.
     read: Vec<u64>,
-    /// The flash page on which the last ones lie, by partition.
+    /// The flash page on which the last pages lie, by partition.
     homes: Vec<u32>,
+    /// The flash page that a die sensed last, and the one that stands for it; by die.
+    sensed: Vec<Option<(u32, u32)>>,
 }
 
 impl InOrder {
@@ -37,30 +39,67 @@ impl InOrder {
         InOrder {
             read: vec![0; geometry.partitions as usize],
             homes: vec![0; geometry.partitions as usize],
+            sensed: vec![None; geometry.all_dies() as usize],
         }
     }
 
     /// Where a page lies that is read next and is really at `physical`.
     pub fn place(&mut self, geometry: &Geometry, spared: Spared, page: u32, physical: u32) -> u32 {
         let partition = page % geometry.partitions;
-        let read = &mut self.read[partition as usize];
-        let k = *read;
-        *read += 1;
-        if !spared.collisions {
-            let within = (k % u64::from(geometry.flash_page)) as u32;
-            let home = &mut self.homes[partition as usize];
-            if within == 0 {
-                *home = physical / geometry.flash_page;
-            }
-            return *home * geometry.flash_page + within;
+        let of_flash_page = u64::from(geometry.flash_page);
+        let flash_page = physical / geometry.flash_page;
+        if !spared.shared_pages {
+            let die = geometry.die_of(physical) as usize;
+            let home = match self.sensed[die] {
+                Some((sensed, home)) if sensed == flash_page => home,
+                _ => {
+                    let k = self.next(partition) * of_flash_page;
+                    // A flash page is on one die, whatever is dealt.
+                    let deal = geometry.deal.max(geometry.flash_page);
+                    dealt(geometry, deal, partition, k) / geometry.flash_page
+                }
+            };
+            self.sensed[die] = Some((flash_page, home));
+            return home * geometry.flash_page + physical % geometry.flash_page;
         }
-        // With die affinity every die is a pool of its own, and the units go round them.
-        let around = u64::from(geometry.pools / geometry.partitions);
-        let (unit, within) = (k / u64::from(geometry.unit), k % u64::from(geometry.unit));
-        let pool = partition + (unit % around) as u32;
-        let k = unit / around * u64::from(geometry.unit) + within;
-        geometry.dealt(pool, 0, (k % u64::from(geometry.superblock)) as u32)
+        let k = self.next(partition);
+        if spared.collisions {
+            return dealt(geometry, geometry.deal, partition, k);
+        }
+        let within = (k % of_flash_page) as u32;
+        let home = &mut self.homes[partition as usize];
+        if within == 0 {
+            *home = flash_page;
+        }
+        *home * geometry.flash_page + within
     }
+
+    /// So many pages of a partition are read together. They begin a flash page unless this one has room for all of them.
+    pub fn begin(&mut self, geometry: &Geometry, spared: Spared, partition: u32, pages: u32) {
+        let of_flash_page = u64::from(geometry.flash_page);
+        let read = &mut self.read[partition as usize];
+        if spared.shared_pages && *read % of_flash_page + u64::from(pages) > of_flash_page {
+            *read = read.next_multiple_of(of_flash_page);
+        }
+    }
+
+    /// What has been read of a partition before this.
+    fn next(&mut self, partition: u32) -> u64 {
+        let read = &mut self.read[partition as usize];
+        *read += 1;
+        *read - 1
+    }
+}
+
+/// The page that a drive deals as number `k` of all that it ever writes to a partition, if it were never full and `deal`
+/// pages went to one die before the next.
+fn dealt(geometry: &Geometry, deal: u32, partition: u32, k: u64) -> u32 {
+    // With die affinity every die is a pool of its own, and the units go round them.
+    let around = u64::from(geometry.pools / geometry.partitions);
+    let (unit, within) = (k / u64::from(geometry.unit), k % u64::from(geometry.unit));
+    let pool = partition + (unit % around) as u32;
+    let k = unit / around * u64::from(geometry.unit) + within;
+    geometry.dealt_by(deal, pool, 0, (k % u64::from(geometry.superblock)) as u32)
 }
 
 impl FlashDevice {

@@ -794,6 +794,14 @@ fn without_collisions_pieces_on_one_die_are_read_as_if_written_in_order() {
         assert!(done(&device, &on_one_die) > expected);
         let device = spared(device, no_collisions);
         assert_eq!(done(&device, &on_one_die), expected);
+        // Flash pages that are shared stay so: half of each, on eight dies.
+        let halves = |stride: u64| {
+            (0..8)
+                .map(move |i| read(stride * i, 32))
+                .collect::<Vec<_>>()
+        };
+        let plain = filled("emu24", options, 32_768);
+        assert_eq!(done(&device, &halves(512)), done(&plain, &halves(64)));
     }
 }
 
@@ -811,6 +819,18 @@ fn without_shared_pages_scattered_pages_are_read_from_one_flash_page() {
     };
     let device = spared(device, no_sharing);
     assert_eq!(done(&device, &apart), expected);
+    // Four flash pages at once begin a new one, whatever was read before.
+    let alone = done(&filled("emu24", "core", 32_768), &[read(0, 256)]);
+    let neither = Spared {
+        collisions: true,
+        shared_pages: true,
+        ..Spared::default()
+    };
+    let mut behind = spared(filled("emu24", "core", 32_768), neither);
+    behind.submit(0, read(4096, 8));
+    let later_ns = 4_000_000;
+    let done_ns = behind.submit(later_ns, read(0, 256)).done_ns;
+    assert_eq!(done_ns - later_ns, alone[0]);
     // The ninth page is where it is: on another die it waits for nobody.
     let ninth = |lba| {
         let requests: Vec<Request> = apart.iter().copied().chain([read(lba, 8)]).collect();

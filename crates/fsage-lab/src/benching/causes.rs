@@ -174,7 +174,7 @@ pub fn in_percent(splits: &[Split]) -> comfy_table::Table {
             let percent = split.percent(ns);
             // No minus before what rounds to nothing.
             let percent = if percent.abs() < 0.05 { 0.0 } else { percent };
-            format!("{percent:.1} %")
+            format!("{percent:.1}")
         }));
         table.add_row(row);
     }
@@ -336,13 +336,10 @@ mod tests {
         assert_eq!(split.shares_ns, [10, 25, 40, 2, 0, 23]);
         assert_eq!((split.loss_ns(), split.percent(25).round()), (100, 25.0));
         let json = serde_json::to_value(split).expect("JSON");
-        assert_eq!(json["causes_ns"]["page_sharing"], 25);
+        assert_eq!(json["causes_ns"]["collisions"], 25);
         assert_eq!(json["causes_ns"]["rest"], 23);
         let text = in_percent(&splits).to_string();
-        assert!(
-            text.contains("100.0 %") && text.contains("40.0 %"),
-            "{text}"
-        );
+        assert!(text.contains("100.0") && text.contains("40.0"), "{text}");
     }
 
     #[test]

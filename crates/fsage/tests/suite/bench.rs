@@ -514,8 +514,8 @@ fn losses(measured: &Json, suite: usize) -> Vec<Json> {
         let causes = loss["causes_ns"].as_object().expect("causes");
         let names = [
             "collection",
-            "page_sharing",
             "collisions",
+            "page_sharing",
             "commands",
             "splitting",
             "rest",
