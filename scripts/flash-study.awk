@@ -5,6 +5,8 @@
 # usage: awk -v how=overwritten -f scripts/flash-study.awk WORKLOAD.ops
 
 { print }
+# The time of an operation stands before it.
+/^@/ { sub(/^@[^ ]+ /, "") }
 $1 == "create" { dir[$2] = $3; size[$2] = $4; order[++made] = $2 }
 $1 == "append" { size[$2] += $3 }
 $1 == "write" && $3 + $4 > size[$2] { size[$2] = $3 + $4 }

@@ -10,7 +10,7 @@
 //! | [`bbs`] | articles of a bulletin board: read, written, removed | Cheng et al. |
 //! | [`free_space`] | create and read where only the free map is aged | Seltzer et al. 1995 |
 //! | [`sqlite_scan`] | a database that grew beside another file, read from end to end | Jun and others 2024 |
-//! | [`queue_depths`] | hot files in order, and pages of them at random, with 1 to 32 reads at work | data sheets of flash |
+//! | [`queue_depths`] | hot files in order, pages of them at random, 1 to 32 reads at work | data sheets of flash |
 //! | [`read_tree`] | all files, directory by directory | Conway et al. 2017 |
 //! | [`cold_start`] | an application that is installed and then started | Ji and others 2016 |
 //! | [`applications`] | unpack and remove sources, compile, clean | Ganger, Kaashoek 1997 |

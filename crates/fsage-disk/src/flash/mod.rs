@@ -570,7 +570,7 @@ impl FlashDevice {
         }
     }
 
-    /// What an idle drive does until a command comes: it collects, one superblock after the other, until enough are free.
+    /// What an idle drive does until a command comes: it collects, one superblock after another, until enough are free.
     fn collect_until(&mut self, at_ns: u64) {
         let Extensions {
             gc_idle_ns,

@@ -1,5 +1,5 @@
-//! What a device would do without one of the things that slow an aged file system down. Not a drive that could be built:
-//! an experiment, in which one cause after the other is taken away and the time that goes with it is its share.
+//! What a device would do without one of the things that slow an aged file system down. Not a drive that could be
+//! built: an experiment, in which one cause after the other is taken away and the time that goes with it is its share.
 
 use super::FlashDevice;
 use super::geometry::Geometry;
@@ -74,7 +74,7 @@ impl InOrder {
         *home * geometry.flash_page + within
     }
 
-    /// So many pages of a partition are read together. They begin a flash page unless this one has room for all of them.
+    /// So many pages of a partition are read together. They begin a flash page unless the last has room for all.
     pub fn begin(&mut self, geometry: &Geometry, spared: Spared, partition: u32, pages: u32) {
         let of_flash_page = u64::from(geometry.flash_page);
         let read = &mut self.read[partition as usize];
@@ -91,8 +91,8 @@ impl InOrder {
     }
 }
 
-/// The page that a drive deals as number `k` of all that it ever writes to a partition, if it were never full and `deal`
-/// pages went to one die before the next.
+/// The page that a drive deals as number `k` of all that it ever writes to a partition, if it were never full and
+/// `deal` pages went to one die before the next.
 fn dealt(geometry: &Geometry, deal: u32, partition: u32, k: u64) -> u32 {
     // With die affinity every die is a pool of its own, and the units go round them.
     let around = u64::from(geometry.pools / geometry.partitions);

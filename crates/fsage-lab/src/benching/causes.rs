@@ -1,5 +1,5 @@
-//! What a loss of the aged file system on flash is due to, cause by cause: `causes.parquet` in the folder of the target,
-//! a row each time that a phase took, with all causes at work and then without one more each time.
+//! What a loss of the aged file system on flash is due to, cause by cause: `causes.parquet` in the folder of the
+//! target, a row each time that a phase took, with all causes at work and then without one more each time.
 //!
 //! The share of a cause is the time that goes when it is taken away, of the aged file system, less that of the control.
 //! What differs when all are taken away is the rest, so that the shares sum up to the loss.

@@ -291,10 +291,10 @@ impl Lane {
         }
         Ok(Ok(Outcome {
             results,
-            causes,
             left_out,
             flash,
             flash_days,
+            causes,
             ..Outcome::default()
         }))
     }

@@ -586,8 +586,8 @@ fn losses_on_flash_are_split_into_causes_that_sum_up() {
     );
 }
 
-/// A file of 8 MB whose pieces of 32 KB came each before 224 KB of others, which is the rest of a stripe of this device:
-/// nearly all pieces lie on few dies, and that is what the loss is due to (Jun and others, FAST 2024).
+/// A file of 8 MB whose pieces of 32 KB came each before 224 KB of others, which is the rest of a stripe of this
+/// device; nearly all pieces lie on few dies, and that is what the loss is due to (Jun and others, FAST 2024).
 #[test]
 fn pieces_that_were_dealt_to_few_dies_lose_by_collisions() {
     let folder = tempfile::tempdir().expect("a folder");
