@@ -7,7 +7,8 @@
 //! **The start.** Program and libraries are mapped. The loader reads the first 4 KB of each, first of the program. Then
 //! pages are touched that are not there, and the kernel reads 128 KB around each: every 128 KB of a file is touched
 //! with a chance of 60 %, in an order drawn at random, file by file. After each file four resources are read as a
-//! whole, so that two thirds of them are. What is drawn depends on the repetition alone, and is the same on every file system.
+//! whole, so that two thirds of them are. What is drawn depends on the repetition alone, and is the same on every file
+//! system.
 //!
 //! **Phases.** `install`; `start` with empty caches, until the last byte is read. **Source.** None for the numbers;
 //! Ji and others (`HotStorage` 2016 and later) found that applications start slower on aged phones. **Limits.** Nothing
