@@ -560,6 +560,12 @@ pub trait EventSink {
     fn event(&mut self, event: Event) -> Result<(), SinkError>;
 }
 
+impl<S: EventSink + ?Sized> EventSink for &mut S {
+    fn event(&mut self, event: Event) -> Result<(), SinkError> {
+        (**self).event(event)
+    }
+}
+
 impl EventSink for Vec<Event> {
     fn event(&mut self, event: Event) -> Result<(), SinkError> {
         self.push(event);

@@ -8,6 +8,7 @@
 //! | benchmark what was aged against what was not | [`bench_run`], [`bench_empty`] | measurements with their spread |
 //! | do the three of these for several targets | [`compare()`] | a verdict on each |
 //! | do all of that over a matrix of targets, workloads and seeds | [`experiment`] | its cells and verdicts |
+//! | ask when a file system breaks | [`forecast()`] | days with their interval, and what would help |
 //! | look at the snapshots of many hosts | [`fleet()`] | rates, decay, and which are alike |
 //! | judge a run by rules, or against another | [`check()`] | pass or fail, rule by rule |
 //! | ask how well snapshots stand for the truth | [`verify_method`] | differences, day by day |
@@ -50,6 +51,7 @@ pub mod device;
 pub mod error;
 pub mod experiment;
 pub mod fleet;
+pub mod forecast;
 pub mod fullness;
 pub mod generate;
 pub mod interrupt;
@@ -71,6 +73,7 @@ pub use check::check;
 pub use compare::{Request as CompareRequest, compare};
 pub use error::{Error, Result};
 pub use fleet::{Request as FleetRequest, fleet};
+pub use forecast::{Request as ForecastRequest, forecast};
 pub use fsage_target::TargetSpec;
 pub use generate::generate;
 pub use report::write as write_report;

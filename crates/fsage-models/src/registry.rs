@@ -18,8 +18,20 @@ use thiserror::Error;
 /// Keys with their values, flags without one, in the order given.
 pub type Options<'a> = [(&'a str, Option<&'a str>)];
 
+/// What can be copied as it stands, so that several futures begin with one past.
+pub trait Copied {
+    /// A copy in the same state.
+    fn copied(&self) -> Box<dyn AnyModel>;
+}
+
+impl<M: AnyModel + Clone> Copied for M {
+    fn copied(&self) -> Box<dyn AnyModel> {
+        Box::new(self.clone())
+    }
+}
+
 /// A simulated file system of any kind, as it is aged and measured.
-pub trait AnyModel: FileSystem + Sync + Debug + Any {
+pub trait AnyModel: FileSystem + Copied + Sync + Debug + Any {
     /// A day of the workload ends: what is synced then, where that matters to the layout.
     fn end_day(&mut self) {}
 

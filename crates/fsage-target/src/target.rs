@@ -52,6 +52,14 @@ impl Target {
         checked.ok_or_else(|| is_real(spec))
     }
 
+    /// A copy in the same state; `None` of a real file system, of which there is only one.
+    pub fn copied(&self) -> Option<Target> {
+        match self {
+            Target::Model(fs) => Some(Target::Model(fs.copied())),
+            Target::Real(_) => None,
+        }
+    }
+
     /// A day ends for a model, which syncs where that matters to its layout. A real target has its own policy.
     pub fn end_day(&mut self) {
         if let Target::Model(fs) = self {

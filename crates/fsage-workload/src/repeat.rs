@@ -31,12 +31,15 @@
 //! Memory: 40 bytes an operation, about 100 a live file.
 
 mod again;
+mod course;
+mod future;
 mod past;
 
-use crate::world::World;
+pub use course::Instead;
+pub use future::{Future, Learned, SeenDay};
+
 use again::Again;
 use fsage_core::{Event, EventSink, Op, SinkError, WorkloadHeader};
-use past::{Level, Past};
 use rustc_hash::FxHashSet;
 use thiserror::Error;
 
@@ -48,6 +51,12 @@ pub enum RepeatError {
         "the workload has no `day` with operations of its own before it: there is no day to repeat"
     )]
     NoDays,
+    /// One day tells of no growth.
+    #[error(
+        "the workload has one day: a future is drawn from days after the first one, so give it two or more; from 14 on \
+         it may be trusted"
+    )]
+    OneDay,
     /// Times of the day are not known.
     #[error(
         "{}the operation has no time and none before it has: days are repeated by weekday and time of day, so \
@@ -127,9 +136,7 @@ pub fn days_of_years(years: f64) -> Option<u64> {
 pub struct Repeat<'a> {
     sink: &'a mut dyn EventSink,
     seed: u64,
-    world: World,
-    past: Past,
-    ids: NewIds,
+    learned: Learned,
 }
 
 impl<'a> Repeat<'a> {
@@ -139,9 +146,7 @@ impl<'a> Repeat<'a> {
         Repeat {
             sink,
             seed,
-            world: World::new(header.block_bytes.unwrap_or(1)),
-            past: Past::new(header.epoch_unix_s.unwrap_or(0)),
-            ids: NewIds::default(),
+            learned: Learned::new(header),
         }
     }
 
@@ -155,13 +160,11 @@ impl<'a> Repeat<'a> {
         days: u64,
         progress: &mut dyn FnMut(u64),
     ) -> Result<RepeatSummary, RepeatError> {
-        if self.past.days.is_empty() {
-            return Err(RepeatError::NoDays);
-        }
-        if let Some(day) = self.past.close_open_day(Level::of(&self.world)) {
+        if let Some(day) = self.learned.end()? {
             self.sink.event(day).map_err(RepeatError::Sink)?;
         }
-        let mut again = Again::new(self.seed, &self.past, self.world, self.ids, self.sink)?;
+        let Learned { past, world, ids } = self.learned;
+        let mut again = Again::new(self.seed, &past, world, ids, self.sink)?;
         for day in 0..days {
             again.day(day)?;
             progress(day + 1);
@@ -170,17 +173,7 @@ impl<'a> Repeat<'a> {
     }
 
     fn take(&mut self, event: Event) -> Result<(), RepeatError> {
-        self.ids.see(&event);
-        let t_ns = self.past.time(&event)?;
-        match event.op {
-            Op::Day => self.past.end_day(t_ns, Level::of(&self.world)),
-            ref op => {
-                self.past.learn(&event, t_ns, &self.world)?;
-                if !self.world.apply(op) {
-                    self.past.forget_last();
-                }
-            }
-        }
+        self.learned.take(&event)?;
         self.sink.event(event).map_err(RepeatError::Sink)
     }
 }
@@ -195,7 +188,7 @@ impl EventSink for Repeat<'_> {
 }
 
 /// Numbers for what is new: files and directories share them, so that their names differ.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct NewIds {
     next: u64,
     /// Names like those of the repetition that the workload has already.

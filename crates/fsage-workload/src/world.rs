@@ -52,7 +52,7 @@ struct Shared {
 }
 
 /// The file system that a workload makes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct World {
     /// Every directory that ever was; the root is the first.
     pub dirs: Vec<Dir>,

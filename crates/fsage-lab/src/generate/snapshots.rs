@@ -196,6 +196,27 @@ pub fn check(args: &Snapshots) -> crate::Result<()> {
 }
 
 impl Snapshots {
+    /// These, with the usual rules.
+    pub fn of(snapshots: Vec<PathBuf>) -> Snapshots {
+        Snapshots {
+            snapshots,
+            delete_times: DeleteTimesName::default(),
+            growth: GrowthName::default(),
+            identity: IdentityName::default(),
+            modifications: ModificationsName::default(),
+            placement: None,
+            profiles: Vec::new(),
+            short_lived: DrawsName::default(),
+            profiles_a_day: None,
+            allocation_delay: 0.0,
+            block_reuse: None,
+            single_removals: false,
+            scale: None,
+            repeat: None,
+            seed: None,
+        }
+    }
+
     fn options(&self) -> Options {
         Options {
             seed: self.seed.unwrap_or(1),

@@ -1,11 +1,12 @@
 //! Does past days again.
 
+use super::course::{Course, Instead};
 use super::past::{Kin, Past, PastDay, PastOp};
 use super::{NewIds, RepeatError, RepeatSummary};
 use crate::date::{DAY_NS, date_of_day, weekday};
 use crate::world::{Entry, World};
 use fsage_core::{DirId, Event, EventSink, FileId, Op, Origin, Rng, TQuality};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
 /// Files that are looked at for the one that is most like the past one.
@@ -16,6 +17,13 @@ const EXTRA_DELETES: usize = 4;
 const TRIES: usize = 64;
 /// Days whose mean is the level.
 const LEVEL_DAYS: usize = 30;
+
+/// A course is met within this part of what it has.
+const SETTLED_PART: u128 = 2000;
+/// Operations that are looked at, at the end of a day, to meet the course.
+const SETTLING_TRIES: usize = 4096;
+/// Files under this size are small.
+pub(super) const SMALL_BYTES: u64 = 64 << 10;
 
 /// What a file of a past day is today.
 #[derive(Clone, Copy, Debug)]
@@ -50,13 +58,13 @@ impl Band {
 }
 
 /// The repetition.
-pub(super) struct Again<'a> {
+pub(super) struct Again<'a, S> {
     past: &'a Past,
     by_weekday: [Vec<usize>; 7],
     all_days: Vec<usize>,
     world: World,
     ids: NewIds,
-    sink: &'a mut dyn EventSink,
+    pub sink: S,
     seed: Rng,
     rng: Rng,
     first_date: i64,
@@ -70,17 +78,21 @@ pub(super) struct Again<'a> {
     files_today: FxHashMap<u32, Today>,
     dirs_today: FxHashMap<usize, usize>,
     t_ns: i64,
+    /// Where the repetition does not hold what is in use, but follows a course.
+    course: Option<Course>,
+    /// Files that the course leaves out today, by their birth.
+    left_out: FxHashSet<u32>,
     summary: RepeatSummary,
 }
 
-impl<'a> Again<'a> {
+impl<'a, S: EventSink> Again<'a, S> {
     pub fn new(
         seed: u64,
         past: &'a Past,
         world: World,
         ids: NewIds,
-        sink: &'a mut dyn EventSink,
-    ) -> Result<Again<'a>, RepeatError> {
+        sink: S,
+    ) -> Result<Again<'a, S>, RepeatError> {
         let by_weekday = past.by_weekday();
         let mut all_days = by_weekday.concat();
         all_days.sort_unstable();
@@ -121,8 +133,15 @@ impl<'a> Again<'a> {
             files_today: FxHashMap::default(),
             dirs_today: FxHashMap::default(),
             t_ns: last.end_ns,
+            course: None,
+            left_out: FxHashSet::default(),
             summary,
         })
+    }
+
+    /// Lets it follow a course instead of holding what is in use.
+    pub fn follow(&mut self, course: Course) {
+        self.course = Some(course);
     }
 
     /// Adds a day.
@@ -132,29 +151,136 @@ impl<'a> Again<'a> {
         let date = i64::try_from(number).ok();
         let date = date.and_then(|n| self.first_date.checked_add(n)?.checked_add(1));
         let date = date.ok_or_else(too_late)?;
-        let mut days = &self.by_weekday[weekday(date)];
-        if days.is_empty() {
-            days = &self.all_days;
-            self.summary.other_weekdays += 1;
-        }
-        let drawn = days[self.rng.below(days.len() as u64) as usize];
+        let drawn = match self.on_course(number) {
+            Some(drawn) => drawn,
+            None => self.draw(date),
+        };
         let past = self.past;
         let day = &past.days[drawn];
         let moved = (date - day.date).checked_mul(DAY_NS);
         let moved = moved.ok_or_else(too_late)?;
         self.files_today.clear();
         self.dirs_today.clear();
+        self.leave_out(&past.ops[day.ops.clone()]);
         for op in &past.ops[day.ops.clone()] {
             self.t_ns = op.t_ns.checked_add(moved).ok_or_else(too_late)?;
             self.again(op)?;
         }
         let end_ns = day.end_ns.checked_add(moved).ok_or_else(too_late)?;
+        if self.course.is_some() {
+            self.t_ns = end_ns;
+            self.settle(day)?;
+        }
         let event = Event::day(&date_of_day(date)).at(end_ns);
         self.write(event)?;
         let used = u64::try_from(self.world.used_bytes).unwrap_or(u64::MAX);
         let (low, high) = self.summary.level_range_bytes.unwrap_or((used, used));
         self.summary.level_range_bytes = Some((low.min(used), high.max(used)));
         self.summary.days += 1;
+        Ok(())
+    }
+
+    /// A past day of that weekday; where there is none, any.
+    fn draw(&mut self, date: i64) -> usize {
+        let mut days = &self.by_weekday[weekday(date)];
+        if days.is_empty() {
+            days = &self.all_days;
+            self.summary.other_weekdays += 1;
+        }
+        days[self.rng.below(days.len() as u64) as usize]
+    }
+
+    /// The past day that the course has for this one, whose end is where it leads.
+    fn on_course(&mut self, number: u64) -> Option<usize> {
+        let course = self.course.as_ref()?;
+        let step = course.steps.get(usize::try_from(number).ok()?)?;
+        self.bytes = Band::around(step.used_bytes, 1);
+        self.files = Band::around(step.names, 2);
+        self.directories = Band::around(step.dirs, 10);
+        Some(step.day)
+    }
+
+    /// Chooses the files of a day that the course leaves out.
+    fn leave_out(&mut self, ops: &[PastOp]) {
+        self.left_out.clear();
+        match self.course.as_ref().map(|course| course.instead) {
+            None | Some(Instead::Nothing | Instead::NoGrowth) => {}
+            Some(Instead::HalfChurn) => {
+                let births = ops.iter().filter(|op| op.kin.is_of_file());
+                let mut births: Vec<u32> = births.map(|op| op.birth).collect();
+                births.sort_unstable();
+                births.dedup();
+                births.retain(|_| self.rng.chance(0.5));
+                self.left_out.extend(births);
+            }
+            Some(Instead::NoSmallFiles) => {
+                let mut written: FxHashMap<u32, u64> = FxHashMap::default();
+                for op in ops {
+                    if op.kin == Kin::Create {
+                        written.insert(op.birth, op.bytes);
+                    } else if let Kin::Append | Kin::Write = op.kin
+                        && let Some(bytes) = written.get_mut(&op.birth)
+                    {
+                        *bytes = bytes.saturating_add(op.bytes);
+                    }
+                }
+                let small = written.into_iter();
+                let small = small.filter(|&(_, bytes)| bytes < SMALL_BYTES);
+                self.left_out.extend(small.map(|(birth, _)| birth));
+            }
+        }
+    }
+
+    /// Leads what is in use to where the course has it at the end of the day: what the past makes is made once more,
+    /// or what it deletes is.
+    fn settle(&mut self, day: &PastDay) -> Result<(), RepeatError> {
+        let near = self.bytes.level / SETTLED_PART;
+        let past = self.past;
+        for _ in 0..SETTLING_TRIES {
+            let (used, level) = (self.world.used_bytes, self.bytes.level);
+            if used.abs_diff(level) <= near {
+                break;
+            }
+            let is_low = used < level;
+            let Some(course) = &self.course else {
+                break;
+            };
+            let Some(op) = course.drawn(is_low, day, &mut self.rng) else {
+                break;
+            };
+            let op = PastOp {
+                dies: false,
+                ..past.ops[op]
+            };
+            if is_low && self.world.blocks(op.bytes) > 2 * (level - used) {
+                continue;
+            }
+            if is_low {
+                match op.kin {
+                    Kin::Create => self.create(&op)?,
+                    _ => self.change(&op)?,
+                }
+                continue;
+            }
+            let found = match self.like(&op, false) {
+                Some(found) if self.world.blocks(found.size_bytes) <= 2 * (used - level) => found,
+                _ => {
+                    let over = u64::try_from(used - level).unwrap_or(u64::MAX);
+                    match self.victim(op.dir as usize, over, None) {
+                        Some(found)
+                            if self.world.blocks(found.size_bytes) <= 2 * (used - level) =>
+                        {
+                            found
+                        }
+                        _ => continue,
+                    }
+                }
+            };
+            self.summary.deletes += 1;
+            self.summary.extra_deletes += 1;
+            let file = FileId(found.id);
+            self.act(Op::Delete { file }, None)?;
+        }
         Ok(())
     }
 
@@ -165,6 +291,9 @@ impl<'a> Again<'a> {
     }
 
     fn again(&mut self, op: &PastOp) -> Result<(), RepeatError> {
+        if op.kin.is_of_file() && self.left_out.contains(&op.birth) {
+            return Ok(());
+        }
         match op.kin {
             Kin::Sync => self.put(Op::Sync, None),
             Kin::Remount => self.put(Op::Remount, None),

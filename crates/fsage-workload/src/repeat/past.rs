@@ -32,6 +32,13 @@ pub(super) enum Kin {
     Remount,
 }
 
+impl Kin {
+    /// Whether its birth is that of a file or a symbolic link.
+    pub fn is_of_file(self) -> bool {
+        !matches!(self, Kin::Mkdir | Kin::Rmdir | Kin::Sync | Kin::Remount)
+    }
+}
+
 /// A past operation: 40 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PastOp {

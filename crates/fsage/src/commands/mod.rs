@@ -12,6 +12,7 @@ mod diff;
 mod doctor;
 mod export;
 mod fleet;
+mod forecast;
 mod fsck;
 mod generate;
 mod inspect;
@@ -46,7 +47,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "measure", "results", "inspect", "diff", "fleet", "report", "mount", "umount",
         ],
     ),
-    ("Compare", &["compare", "bench", "check"]),
+    ("Compare", &["compare", "bench", "forecast", "check"]),
     (
         "Reproduce",
         &["demo", "reproduce", "verify-method", "verify-model"],
@@ -97,6 +98,7 @@ enum Command {
     Fsck(fsck::Args),
     Diff(diff::Args),
     Fleet(fleet::Args),
+    Forecast(forecast::Args),
     VerifyMethod(verify_method::Args),
     VerifyModel(verify_model::Args),
     Targets(targets::Args),
@@ -163,6 +165,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Fsck(args) => fsck::run(args, ui),
         Command::Diff(args) => diff::run(args, ui),
         Command::Fleet(args) => fleet::run(args, ui),
+        Command::Forecast(args) => forecast::run(args, ui),
         Command::VerifyMethod(args) => verify_method::run(args, ui),
         Command::VerifyModel(args) => verify_model::run(args, ui),
         Command::Targets(args) => targets::run(args),

@@ -21,6 +21,7 @@ mod ffs_sensitivities;
 mod ffs_sequential;
 mod ffs_vectors;
 mod fleet;
+mod forecast;
 mod from_snapshots;
 mod images;
 mod limits;

@@ -1,0 +1,203 @@
+//! When a limit is crossed: what many lives say of it.
+
+use super::limits::Limit;
+use serde::Serialize;
+
+/// Share of lives that lie in an interval.
+pub const INTERVAL: f64 = 0.90;
+/// Lives with which the earliest and the latest one bound such an interval.
+pub const LEAST_LIVES: usize = 19;
+
+/// What lives say of one limit. Days are counted from the last one of the past.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// The limit.
+    pub limit: Limit,
+    /// Its value on the last day of the past; `None` where it is not known.
+    pub now: Option<f64>,
+    /// It is crossed on that day already.
+    pub already: bool,
+    /// Lives, and those that crossed it within the time that was looked at.
+    pub lives: usize,
+    /// Of these, those that crossed it.
+    pub reached: usize,
+    /// The day on which half of the lives have crossed it; `None` if not within the time.
+    pub median_day: Option<u64>,
+    /// Where 90 % of the lives cross it; an end that is `None` is not within the time.
+    pub low_day: Option<u64>,
+    /// The other end.
+    pub high_day: Option<u64>,
+    /// The dates of these.
+    pub median_date: Option<String>,
+    /// The date of the low end.
+    pub low_date: Option<String>,
+    /// The date of the high end.
+    pub high_date: Option<String>,
+    /// In a sentence.
+    pub sentence: String,
+}
+
+/// Days at which lives cross a limit: the median, and the two between which a further life would with a probability of
+/// 90 % at least. `None` is later than was looked at.
+///
+/// A further life falls with equal probability between any two neighbors of n that are drawn as it is. So the
+/// interval from the k-th to the k-th last of them has it with (n + 1 - 2 k) / (n + 1).
+pub fn quantiles(days: &[Option<u64>]) -> (Option<u64>, Option<u64>, Option<u64>) {
+    let mut sorted: Vec<u64> = days.iter().map(|day| day.unwrap_or(u64::MAX)).collect();
+    sorted.sort_unstable();
+    let n = sorted.len();
+    if n == 0 {
+        return (None, None, None);
+    }
+    // In twentieths, so that no rounding decides: k = (n + 1) / 20.
+    let k = ((n + 1) / 20).max(1);
+    let day = |at: usize| Some(sorted[at]).filter(|&day| day < u64::MAX);
+    (day((n - 1) / 2), day(k - 1), day(n - k))
+}
+
+impl Answer {
+    /// Sums up the days on which lives crossed a limit, of which so many days were looked at.
+    pub(super) fn new(
+        limit: &Limit,
+        now: Option<f64>,
+        days: &[Option<u64>],
+        horizon: u64,
+        date: impl Fn(u64) -> String,
+    ) -> Answer {
+        let already = now.is_some_and(|now| limit.has_course() && limit.is_crossed(now));
+        let (median_day, low_day, high_day) = quantiles(days);
+        let mut answer = Answer {
+            limit: limit.clone(),
+            now,
+            already,
+            lives: days.len(),
+            reached: days.iter().flatten().count(),
+            median_day,
+            low_day,
+            high_day,
+            median_date: median_day.map(&date),
+            low_date: low_day.map(&date),
+            high_date: high_day.map(&date),
+            sentence: String::new(),
+        };
+        answer.sentence = answer.said(horizon);
+        answer
+    }
+
+    /// Whether a day on which it really was crossed lies in the interval; `None` is not within the time.
+    pub fn holds(&self, true_day: Option<u64>) -> bool {
+        let late = |day: Option<u64>| day.unwrap_or(u64::MAX);
+        (late(self.low_day)..=late(self.high_day)).contains(&late(true_day))
+    }
+
+    /// The median in a table.
+    pub fn median_shown(&self, horizon: u64) -> String {
+        if self.already {
+            return "already".to_owned();
+        }
+        if self.now.is_none() {
+            return "not known".to_owned();
+        }
+        self.median_day
+            .map_or_else(|| format!("> {horizon}"), |day| day.to_string())
+    }
+
+    /// The interval in a table.
+    pub fn interval_shown(&self, horizon: u64) -> String {
+        if self.already || self.now.is_none() {
+            return "-".to_owned();
+        }
+        match (self.low_day, self.high_day) {
+            (None, _) => format!("> {horizon}"),
+            (Some(low), None) => format!("{low} to > {horizon}"),
+            (Some(low), Some(high)) => format!("{low} to {high}"),
+        }
+    }
+
+    fn said(&self, horizon: u64) -> String {
+        let what = capitalized(&self.limit.text);
+        let Some(now) = self.now else {
+            return format!("{what}: this file system does not tell.");
+        };
+        if self.already {
+            return format!("{what}: already, at {}.", self.limit.shown(now));
+        }
+        let of = format!("{} of {} lives", self.reached, self.lives);
+        match (self.median_day, self.low_day) {
+            (Some(median), _) => format!(
+                "{what}: in {median} days (90 % interval: {}), about {}.",
+                self.interval_shown(horizon),
+                self.median_date.as_deref().unwrap_or_default()
+            ),
+            (None, Some(low)) => format!(
+                "{what}: not within {horizon} days in most lives, but in {of}; from day {low} on it can happen."
+            ),
+            (None, None) if self.reached > 0 => {
+                format!("{what}: hardly within {horizon} days, only in {of}.")
+            }
+            (None, None) => format!(
+                "{what}: not within {horizon} days, in none of {} lives.",
+                self.lives
+            ),
+        }
+    }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(days: &[Option<u64>]) -> Answer {
+        let limit = "free=5%".parse().expect("a limit");
+        Answer::new(&limit, Some(0.2), days, 100, |day| format!("day {day}"))
+    }
+
+    /// Of 19 lives the interval is all of them: (19 + 1 - 2) / 20. Of 39 it leaves one out on each side, (40 - 4) / 40.
+    #[test]
+    fn the_interval_has_a_further_life_in_nine_of_ten() {
+        let days: Vec<Option<u64>> = (1..=19).map(Some).collect();
+        assert_eq!(quantiles(&days), (Some(10), Some(1), Some(19)));
+        let days: Vec<Option<u64>> = (1..=39).rev().map(Some).collect();
+        assert_eq!(quantiles(&days), (Some(20), Some(2), Some(38)));
+        assert_eq!(quantiles(&[]), (None, None, None));
+    }
+
+    /// Lives that did not get there are later than all that did, and the truth may be so too.
+    #[test]
+    fn what_is_not_within_the_time_is_later() {
+        let few: Vec<Option<u64>> = (0..19).map(|n| (n < 3).then_some(50 + n)).collect();
+        let answer = self::answer(&few);
+        assert_eq!(
+            (answer.reached, answer.median_day, answer.low_day),
+            (3, None, Some(50))
+        );
+        assert!(answer.holds(None) && answer.holds(Some(99)) && !answer.holds(Some(49)));
+        assert_eq!(
+            answer.sentence,
+            "Free space under 5.0 %: not within 100 days in most lives, but in 3 of 19 lives; from day 50 on it can \
+             happen."
+        );
+        let none = self::answer(&[None; 19]);
+        assert!(none.holds(None) && !none.holds(Some(100)));
+        assert!(
+            none.sentence.contains("in none of 19 lives"),
+            "{}",
+            none.sentence
+        );
+        let all = self::answer(&(0..19).map(|n| Some(40 + n)).collect::<Vec<_>>());
+        assert!(
+            all.holds(Some(40)) && all.holds(Some(58)) && !all.holds(Some(59)) && !all.holds(None)
+        );
+        assert_eq!(
+            all.sentence,
+            "Free space under 5.0 %: in 49 days (90 % interval: 40 to 58), about day 49."
+        );
+    }
+}

@@ -1,0 +1,237 @@
+//! Limits: when something counts as broken.
+
+use crate::days::{self, DayRow};
+use crate::error::bail;
+use crate::table::{number, percent};
+use fsage_core::size;
+use fsage_metrics::{Metric, Unit, files, free_space, layout_score};
+use serde::Serialize;
+use std::str::FromStr;
+
+/// What is looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum What {
+    /// Share of the data space that is free.
+    FreeShare,
+    /// Operations of the day that failed for lack of space or inodes.
+    Failed,
+    /// A column of `days.parquet`.
+    Column(String),
+}
+
+/// Something that must not happen.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Limit {
+    /// Its name on the command line: `free`, or `placeable_1m`.
+    pub name: String,
+    /// In words: `free space under 5 %`.
+    pub text: String,
+    /// The value that it has to fall below, or rise above.
+    pub value: f64,
+    /// Whether falling below it is bad.
+    pub below: bool,
+    #[serde(skip)]
+    what: What,
+}
+
+/// Limits with names of their own: name, metric, and what stands in words for its value.
+const NAMED: [(&str, &Metric, &str); 6] = [
+    ("64k", &free_space::PLACEABLE_64K, "room for 64 KiB extents"),
+    ("1m", &free_space::PLACEABLE_1M, "room for 1 MiB extents"),
+    ("64m", &free_space::PLACEABLE_64M, "room for 64 MiB extents"),
+    ("inodes", &free_space::INODE_ROOM, "room for inodes"),
+    ("layout", &layout_score::SCORE, "layout score"),
+    ("used", &files::UTILIZATION, "used space"),
+];
+
+/// What `--limit` takes, for messages.
+const EXPECTED: &str = "expected free=5%, free=10G, 64k=1, 1m=1, 64m=1, inodes=1, layout=0.7, enospc, or a column of \
+                        days.parquet with < or > and a number, as in free_runs>100000";
+
+impl Limit {
+    /// Those that hold where nobody names any.
+    pub fn usual() -> Vec<Limit> {
+        [
+            "free=5%",
+            "64k=1",
+            "1m=1",
+            "inodes=1",
+            "layout=0.7",
+            "enospc",
+        ]
+        .iter()
+        .map(|text| text.parse().expect("limits of our own"))
+        .collect()
+    }
+
+    /// The same limit at another value.
+    pub(super) fn at(&self, value: f64) -> Limit {
+        let mut moved = self.clone();
+        moved.value = value;
+        moved.text = moved.words();
+        moved
+    }
+
+    /// The value that counts; `None` where it is not known.
+    pub fn value_of(&self, row: &DayRow) -> Option<f64> {
+        match &self.what {
+            What::FreeShare => Some(1.0 - row.value(&files::UTILIZATION)?),
+            What::Failed => Some((row.no_space + row.no_inode) as f64),
+            What::Column(name) => row.number(name),
+        }
+    }
+
+    /// Whether a value is beyond it.
+    pub fn is_crossed(&self, value: f64) -> bool {
+        if self.below {
+            value < self.value
+        } else {
+            value > self.value
+        }
+    }
+
+    /// The name of its column in tables of lives.
+    pub fn column(&self) -> String {
+        match &self.what {
+            What::FreeShare => "free_share".to_owned(),
+            What::Failed => "failed_for_space".to_owned(),
+            What::Column(name) => name.clone(),
+        }
+    }
+
+    /// Whether days can be told apart by it: a count of failures has no course.
+    pub(super) fn has_course(&self) -> bool {
+        self.what != What::Failed
+    }
+
+    /// A value as people read it.
+    pub fn shown(&self, value: f64) -> String {
+        match &self.what {
+            What::FreeShare => percent(Some(value)),
+            What::Failed => format!("{value:.0}"),
+            What::Column(name) => match days::metric_of(name).map(|metric| metric.unit) {
+                Some(Unit::Score) => format!("{value:.3}"),
+                Some(unit) => number(unit, value),
+                None => format!("{value}"),
+            },
+        }
+    }
+
+    fn words(&self) -> String {
+        let shown = self.shown(self.value);
+        let named = NAMED.iter().find(|(name, ..)| *name == self.name);
+        let under = if self.below { "under" } else { "over" };
+        match (&self.what, named) {
+            (What::FreeShare, _) => format!("free space {under} {shown}"),
+            (What::Failed, _) => "a write fails for lack of space".to_owned(),
+            (_, Some((_, metric, words))) => {
+                if self.below && self.value == 1.0 && matches!(metric.unit, Unit::Number(_)) {
+                    format!("no {words}")
+                } else {
+                    format!("{words} {under} {shown}")
+                }
+            }
+            (What::Column(name), None) => format!("{name} {under} {shown}"),
+        }
+    }
+}
+
+impl FromStr for Limit {
+    type Err = crate::Error;
+
+    fn from_str(text: &str) -> crate::Result<Limit> {
+        let made = |name: &str, what: What, value: f64, below: bool| {
+            let limit = Limit {
+                name: name.to_owned(),
+                text: String::new(),
+                value,
+                below,
+                what,
+            };
+            limit.at(value)
+        };
+        if text == "enospc" {
+            return Ok(made(text, What::Failed, 0.0, false));
+        }
+        let Some(at) = text.find(['=', '<', '>']) else {
+            bail!("--limit {text}: {EXPECTED}");
+        };
+        let (name, value) = (&text[..at], &text[at + 1..]);
+        let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite());
+        let sign = text.as_bytes()[at];
+        if sign == b'=' {
+            if name == "free" {
+                if let Some(percent) = value.strip_suffix('%').and_then(number)
+                    && (0.0..=100.0).contains(&percent)
+                {
+                    return Ok(made(name, What::FreeShare, percent / 100.0, true));
+                }
+                if let Ok(bytes) = size::parse(value) {
+                    let what = What::Column(free_space::BYTES.id.to_owned());
+                    return Ok(made("free_bytes", what, bytes as f64, true));
+                }
+            }
+            let named = NAMED.iter().find(|(known, ..)| *known == name);
+            if let (Some((_, metric, _)), Some(value)) = (named, number(value)) {
+                let below = name != "used";
+                return Ok(made(name, What::Column(metric.id.to_owned()), value, below));
+            }
+        } else if let Some(value) = number(value)
+            && DayRow::numbers().contains(&name)
+        {
+            return Ok(made(
+                name,
+                What::Column(name.to_owned()),
+                value,
+                sign == b'<',
+            ));
+        }
+        bail!("--limit {text}: {EXPECTED}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_read_and_said_in_words() {
+        let words = |text: &str| text.parse::<Limit>().expect(text).text;
+        assert_eq!(words("free=5%"), "free space under 5.0 %");
+        assert_eq!(words("free=1G"), "free_bytes under 1.0 GiB");
+        assert_eq!(words("1m=1"), "no room for 1 MiB extents");
+        assert_eq!(words("64k=100"), "room for 64 KiB extents under 100");
+        assert_eq!(words("layout=0.7"), "layout score under 0.700");
+        assert_eq!(words("free_runs>100000"), "free_runs over 100000");
+        assert_eq!(words("enospc"), "a write fails for lack of space");
+        for wrong in [
+            "free",
+            "free=200%",
+            "polcy=1",
+            "free_runs>many",
+            "nothing<1",
+        ] {
+            let error = wrong.parse::<Limit>().expect_err(wrong).to_string();
+            assert!(
+                error.contains(wrong) && error.contains("free=5%"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_limit_is_crossed_on_its_own_side() {
+        let limit = |text: &str| text.parse::<Limit>().expect(text);
+        let row = DayRow {
+            no_space: 2,
+            no_inode: 1,
+            ..DayRow::default()
+        };
+        let row = row.with(&free_space::RUNS, 7_u64);
+        assert!(limit("free_runs>6").is_crossed(7.0) && !limit("free_runs>7").is_crossed(7.0));
+        assert!(limit("free_runs<8").is_crossed(7.0) && !limit("free_runs<7").is_crossed(7.0));
+        assert_eq!(limit("free_runs<8").value_of(&row), Some(7.0));
+        assert_eq!(limit("enospc").value_of(&row), Some(3.0));
+        assert_eq!(limit("1m=1").value_of(&row), None);
+    }
+}

@@ -1,0 +1,482 @@
+//! Forecasts: when does a file system break, if it goes on living as it did?
+//!
+//! What was observed is learned (`past.rs`): nights of a file system, or any workload. Many futures are drawn from it
+//! ([`fsage_workload::repeat::Learned::future`] says how), and each is lived on a target that has lived the past
+//! (`lives.rs`). When these lives cross a limit ([`Limit`]) is the answer ([`Answer`]). What drives it is asked of
+//! futures that are otherwise, and what would help of other targets; all of them are lived as well. With a part of the
+//! days held out, the answers are compared with what really came.
+
+mod answer;
+mod limits;
+mod lives;
+mod page;
+mod past;
+mod state;
+mod tables;
+
+pub use answer::{Answer, INTERVAL, LEAST_LIVES, quantiles};
+pub use limits::Limit;
+pub use past::Observed;
+pub use tables::{PAGE, is_forecast};
+
+use crate::aging;
+use crate::compare::Workload;
+use crate::error::{Context, bail};
+use crate::generate::{Output, generate};
+use crate::watch::Watch;
+use fsage_core::size::{self, human};
+use fsage_durable::{TemporaryFolder, refuse_existing};
+use fsage_target::{Target, TargetSpec};
+use fsage_workload::repeat::{Instead, days_of_years};
+use lives::{Ground, Values, Wanted};
+use past::Past;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// What is asked for.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// The past.
+    pub workload: Workload<'a>,
+    /// The target; without a size it takes the workload's.
+    pub target: &'a TargetSpec,
+    /// What counts as broken.
+    pub limits: &'a [Limit],
+    /// How far to look ahead.
+    pub years: f64,
+    /// Futures.
+    pub lives: usize,
+    /// Seed of the first future; the others follow.
+    pub seed: u64,
+    /// Whether to ask what drives it, and what would help.
+    pub why: bool,
+    /// Targets that might help, besides the usual ones.
+    pub tries: &'a [TargetSpec],
+    /// Share of the days at the end that is not learned from, but compared with.
+    pub hold_out: Option<f64>,
+    /// Lives at the same time.
+    pub threads: usize,
+    /// The folder for the page and tables; none are written without one.
+    pub output: Option<&'a Path>,
+    /// Whether the folder of another forecast may be replaced.
+    pub force: bool,
+}
+
+impl<'a> Request<'a> {
+    /// A year ahead, in 39 futures, with nothing written.
+    pub fn new(workload: Workload<'a>, target: &'a TargetSpec, limits: &'a [Limit]) -> Request<'a> {
+        Request {
+            workload,
+            target,
+            limits,
+            years: 1.0,
+            lives: 39,
+            seed: 1,
+            why: true,
+            tries: &[],
+            hold_out: None,
+            threads: 1,
+            output: None,
+            force: false,
+        }
+    }
+}
+
+/// What lives under other conditions say.
+#[derive(Clone, Debug, Serialize)]
+pub struct Variant {
+    /// What is otherwise: `half the churn`, or a target.
+    pub name: String,
+    /// The target.
+    pub target: String,
+    /// What they say, in the order of the limits.
+    pub answers: Vec<Answer>,
+}
+
+/// A limit beside what really came.
+#[derive(Clone, Debug, Serialize)]
+pub struct Case {
+    /// The limit; where none was named, what the truth had come to in the middle of the days held out.
+    pub answer: Answer,
+    /// The day on which the truth crossed it; `None` if not within the days held out.
+    pub true_day: Option<u64>,
+    /// Whether that lies in the interval.
+    pub holds: bool,
+}
+
+/// A forecast.
+#[derive(Clone, Debug, Serialize)]
+pub struct Forecast {
+    /// Version of fsage.
+    pub fsage: String,
+    /// The target.
+    pub target: String,
+    /// What was observed.
+    pub observed: Observed,
+    /// Days looked ahead.
+    pub horizon_days: u64,
+    /// Futures.
+    pub lives: usize,
+    /// Seed of the first one.
+    pub seed: u64,
+    /// When each limit is crossed.
+    pub answers: Vec<Answer>,
+    /// The same in futures that are otherwise.
+    pub drivers: Vec<Variant>,
+    /// The same on other targets.
+    pub helps: Vec<Variant>,
+    /// The answers beside the truth, where days were held out.
+    pub held_out: Vec<Case>,
+    /// Why it is not to be trusted, or less so.
+    pub doubts: Vec<String>,
+}
+
+/// Forecasts a target.
+///
+/// # Errors
+/// A request that makes no sense; a workload that cannot be read or has no times; a target that cannot be made; an
+/// output that is there or cannot be written; an interrupt.
+pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forecast> {
+    check(request)?;
+    if let Some(output) = request.output {
+        refuse_existing(output, request.force)?;
+        if output.exists() && !is_forecast(output) {
+            bail!(
+                "{}: exists and is no forecast, so it is left alone; name another folder",
+                output.display()
+            );
+        }
+    }
+    let made = Made::begin(request.workload, watch)?;
+    let workload = made.path();
+    let past = Past::learn(workload, request.hold_out, watch)?;
+    let target = aging::sized(workload, std::slice::from_ref(request.target), watch)?;
+    let target = target.into_iter().next().context("one target is sized")?;
+    let with_truth = request.hold_out.is_some();
+    let named: &[Limit] = if request.limits.is_empty() {
+        &Limit::usual()
+    } else {
+        request.limits
+    };
+    let mut ground = Ground::begin(&target, &past, workload, named, with_truth, watch)?;
+    let horizon = if with_truth {
+        let last = ground.rows.last().map_or(0, |row| row.day);
+        u64::try_from(last).unwrap_or(0)
+    } else {
+        days_of_years(request.years).unwrap_or(0)
+    };
+    if horizon == 0 {
+        bail!("nothing is looked ahead: expected a day or more");
+    }
+    let moved: Vec<Limit>;
+    let limits = if with_truth && request.limits.is_empty() {
+        moved = limits_of_truth(named, &ground.rows);
+        ground = ground.with_limits(&moved, named)?;
+        &moved[..]
+    } else {
+        named
+    };
+    let wanted = Wanted {
+        lives: request.lives,
+        first_seed: request.seed,
+        days: horizon,
+        threads: request.threads,
+        instead: Instead::Nothing,
+        ends_early: false,
+    };
+    let others = if request.why && !with_truth {
+        others(&target, request.tries)
+    } else {
+        Vec::new()
+    };
+    let bar = watch.bar_count(
+        Some((request.lives * (1 + others.len())) as u64),
+        "living on",
+    );
+    let lives = ground.live(&wanted, watch, &*bar)?;
+    let sum =
+        |ground: &Ground<'_>, lives: &[Vec<Values>]| summed(ground, limits, lives, horizon, &past);
+    let answers = sum(&ground, &lives);
+    let observed = past.observed();
+    let mut doubts = observed.doubts(horizon);
+    if ground.skipped > 0 {
+        doubts.push(format!(
+            "{} operations of the past did not fit on {target}: it is smaller than what was observed",
+            ground.skipped
+        ));
+    }
+    if ground.missing() > 0 {
+        doubts.push(format!(
+            "{} files of the past are not in the snapshot that {target} begins with: what is done to them is left out",
+            ground.missing()
+        ));
+    }
+    let (mut drivers, mut helps) = (Vec::new(), Vec::new());
+    let mut all = vec![(String::new(), target.to_string(), lives)];
+    for other in others {
+        let wanted = Wanted {
+            instead: other.instead,
+            ends_early: true,
+            ..wanted
+        };
+        let (answers, lives) = if other.spec == target {
+            let lives = ground.live(&wanted, watch, &*bar)?;
+            (sum(&ground, &lives), lives)
+        } else {
+            let ground = Ground::begin(&other.spec, &past, workload, limits, false, watch)?;
+            let lives = ground.live(&wanted, watch, &*bar)?;
+            (sum(&ground, &lives), lives)
+        };
+        let variant = Variant {
+            name: other.name.clone(),
+            target: other.spec.to_string(),
+            answers,
+        };
+        if other.instead == Instead::Nothing {
+            helps.push(variant);
+        } else {
+            drivers.push(variant);
+        }
+        all.push((other.name, other.spec.to_string(), lives));
+    }
+    drop(bar);
+    let held_out = if with_truth {
+        cases(&answers, &ground.rows, limits)
+    } else {
+        Vec::new()
+    };
+    let found = Forecast {
+        fsage: env!("CARGO_PKG_VERSION").to_owned(),
+        target: target.to_string(),
+        observed,
+        horizon_days: horizon,
+        lives: request.lives,
+        seed: request.seed,
+        answers,
+        drivers,
+        helps,
+        held_out,
+        doubts,
+    };
+    if let Some(output) = request.output {
+        tables::write(output, request.force, &found, limits, &ground.rows, &all)?;
+    }
+    Ok(found)
+}
+
+/// That the numbers make sense.
+fn check(request: &Request<'_>) -> crate::Result<()> {
+    if request.lives < LEAST_LIVES {
+        bail!(
+            "lives: expected {LEAST_LIVES} or more: the interval of fewer lives holds less than 90 % of them"
+        );
+    }
+    if days_of_years(request.years).is_none_or(|days| days == 0) {
+        bail!("years: expected a number of years, a day (0.003) or more");
+    }
+    if request
+        .hold_out
+        .is_some_and(|share| !(share > 0.0 && share < 1.0))
+    {
+        bail!("hold-out: expected a share between 0 and 1, as in 1/3");
+    }
+    Ok(())
+}
+
+/// The workload: one that is there, or one that is made for the time of the forecast.
+struct Made {
+    path: PathBuf,
+    _folder: Option<TemporaryFolder>,
+}
+
+impl Made {
+    fn begin(workload: Workload<'_>, watch: &dyn Watch) -> crate::Result<Made> {
+        match workload {
+            Workload::File(path) if path == Path::new("-") => {
+                bail!("the past is read more than once, and a pipe is gone after once; name a file")
+            }
+            Workload::File(path) => Ok(Made {
+                path: path.to_owned(),
+                _folder: None,
+            }),
+            Workload::Made(source) => {
+                let folder =
+                    TemporaryFolder::private(&std::env::temp_dir().join("fsage-forecast"))?;
+                let path = folder.path().join("past.parquet");
+                generate(source, &Output::replacing(&path), watch)?;
+                Ok(Made {
+                    path,
+                    _folder: Some(folder),
+                })
+            }
+        }
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Lives under other conditions.
+struct Other {
+    name: String,
+    spec: TargetSpec,
+    instead: Instead,
+}
+
+/// Futures that are otherwise, and targets that might help: 10 % more space, the other one of ext4 and XFS, and what the
+/// user names.
+fn others(target: &TargetSpec, tries: &[TargetSpec]) -> Vec<Other> {
+    let driver = |name: &str, instead| Other {
+        name: name.to_owned(),
+        spec: target.clone(),
+        instead,
+    };
+    let mut others = vec![
+        driver("no growth", Instead::NoGrowth),
+        driver("half the churn", Instead::HalfChurn),
+        driver("no new small files", Instead::NoSmallFiles),
+    ];
+    let mut help = |name: &str, spec: TargetSpec| {
+        if !others
+            .iter()
+            .any(|other: &Other| other.instead == Instead::Nothing && other.spec == spec)
+        {
+            others.push(Other {
+                name: name.to_owned(),
+                spec,
+                instead: Instead::Nothing,
+            });
+        }
+    };
+    if let Some(larger) = larger(target) {
+        help("10 % more space", larger);
+    }
+    let rival = match target.kind.as_str() {
+        "ext4" => Some("xfs"),
+        "xfs" => Some("ext4"),
+        _ => None,
+    };
+    if let (Some(rival), Some(size)) = (rival, value_of(target, "size"))
+        && let Ok(spec) = TargetSpec::parse(&format!("{rival}:size={size}"))
+        && Target::can_be_made(&spec).is_ok()
+    {
+        help(rival, spec);
+    }
+    for spec in tries {
+        help(&spec.to_string(), spec.clone());
+    }
+    others
+}
+
+fn value_of<'a>(spec: &'a TargetSpec, key: &str) -> Option<&'a str> {
+    let mut options = spec.options.iter();
+    options.find_map(|(known, value)| value.as_deref().filter(|_| known == key))
+}
+
+/// The target with 10 % more space, in whole mebibytes; where it names no size, with 10 % more than it has.
+fn larger(target: &TargetSpec) -> Option<TargetSpec> {
+    const MIB: u64 = 1 << 20;
+    let bytes = match value_of(target, "size") {
+        Some(size) => size::parse(size).ok()?,
+        None => Target::make(target).ok()?.layout().geometry().size_bytes,
+    };
+    let more = (bytes.saturating_mul(11) / 10).div_ceil(MIB);
+    let mut spec = target.clone();
+    spec.options.retain(|(key, _)| key != "size");
+    spec.options
+        .insert(0, ("size".to_owned(), Some(format!("{more}M"))));
+    let makes_sense = match spec.real() {
+        Ok(Some(_)) => true,
+        Ok(None) => Target::can_be_made(&spec).is_ok(),
+        Err(_) => false,
+    };
+    makes_sense.then_some(spec)
+}
+
+/// The day on which days of a life first cross a limit.
+fn crossing(rows: &[Values], place: usize, limit: &Limit) -> Option<u64> {
+    let mut future = rows.iter().filter(|row| row.day > 0);
+    let crossed =
+        future.find(|row| row.values[place].is_some_and(|value| limit.is_crossed(value)))?;
+    u64::try_from(crossed.day).ok()
+}
+
+fn summed(
+    ground: &Ground<'_>,
+    limits: &[Limit],
+    lives: &[Vec<Values>],
+    horizon: u64,
+    past: &Past,
+) -> Vec<Answer> {
+    let date = |day: u64| {
+        past.learned
+            .date_after(i64::try_from(day).unwrap_or(i64::MAX))
+    };
+    let limits = limits.iter().enumerate();
+    limits
+        .map(|(place, limit)| {
+            let days: Vec<Option<u64>> = lives
+                .iter()
+                .map(|life| crossing(life, place, limit))
+                .collect();
+            let now = ground.now().and_then(|row| row.values[place]);
+            Answer::new(limit, now, &days, horizon, date)
+        })
+        .collect()
+}
+
+/// Limits at what the truth had come to in the middle of the days held out, where it had got worse than it ever was
+/// before. So each of them is crossed, and none is chosen by hand.
+fn limits_of_truth(named: &[Limit], rows: &[Values]) -> Vec<Limit> {
+    let last = rows.last().map_or(0, |row| row.day);
+    let mut limits: Vec<Limit> = Vec::new();
+    for (place, limit) in named
+        .iter()
+        .enumerate()
+        .filter(|(_, limit)| limit.has_course())
+    {
+        let worst = |days: &dyn Fn(i64) -> bool| {
+            let days = rows.iter().filter(|row| days(row.day));
+            let values = days.filter_map(|row| row.values[place]);
+            values.reduce(|a, b| if (a < b) == limit.below { a } else { b })
+        };
+        let (Some(before), Some(middle)) = (
+            worst(&|day| (-last..=0).contains(&day)),
+            worst(&|day| day > 0 && day <= (last + 1) / 2),
+        ) else {
+            continue;
+        };
+        let has_got_worse = if limit.below {
+            middle < before
+        } else {
+            middle > before
+        };
+        if has_got_worse {
+            // Halfway to what is next worse, so that reaching this value is crossing it.
+            let step = (before - middle) * 1e-9;
+            limits.push(limit.at(middle + step));
+        }
+    }
+    limits
+}
+
+fn cases(answers: &[Answer], rows: &[Values], limits: &[Limit]) -> Vec<Case> {
+    let limits = limits.iter().enumerate().zip(answers);
+    let open = limits.filter(|(_, answer)| !answer.already && answer.now.is_some());
+    open.map(|((place, limit), answer)| {
+        let true_day = crossing(rows, place, limit);
+        Case {
+            answer: answer.clone(),
+            true_day,
+            holds: answer.holds(true_day),
+        }
+    })
+    .collect()
+}
+
+/// Bytes that come or go a day.
+fn a_day(bytes: f64) -> String {
+    let sign = if bytes < 0.0 { "-" } else { "+" };
+    format!("{sign}{} a day", human(bytes.abs() as u64))
+}

@@ -1,0 +1,339 @@
+//! The page of a forecast.
+
+use super::lives::Values;
+use super::{Answer, Forecast, Limit, Variant, a_day};
+use crate::report::words::counted;
+use fsage_report::charts::{Point, Series};
+use fsage_report::{
+    Axis, Cell, DataTable, Exhibit, Fact, Finding, Lines, Report, Section, Sheet, Target, Tone,
+};
+use std::collections::BTreeMap;
+
+/// Days of a chart, at most; of more every second, third, ... is shown.
+const MOST_POINTS: usize = 400;
+/// A limit that is crossed sooner is bad news.
+const SOON_DAYS: u64 = 90;
+
+/// What stands on the page.
+pub(super) fn of(
+    found: &Forecast,
+    limits: &[Limit],
+    past: &[Values],
+    lives: &[Vec<Values>],
+) -> Report {
+    let mut sections: Vec<Section> = vec![answers(found)];
+    let fans = limits
+        .iter()
+        .enumerate()
+        .filter(|(_, limit)| limit.has_course());
+    let fans: Vec<Exhibit> = fans
+        .filter_map(|(place, limit)| fan(place, limit, past, lives))
+        .collect();
+    if !fans.is_empty() {
+        sections.push(Section {
+            id: "fans".to_owned(),
+            title: "The past, and what may come".to_owned(),
+            lead: "The line is the median of all lives; nine of ten lives lie in the light band, half of them in the \
+                   dark one."
+                .to_owned(),
+            exhibits: fans,
+        });
+    }
+    if !found.drivers.is_empty() {
+        sections.push(variants(
+            "drivers",
+            "What drives it",
+            "The median day on which each limit is crossed, in futures that are otherwise. Each was lived on the same \
+             file system.",
+            found,
+            &found.drivers,
+        ));
+    }
+    if !found.helps.is_empty() {
+        sections.push(variants(
+            "helps",
+            "What would help",
+            "The same futures on other file systems, each of which has lived the past as well.",
+            found,
+            &found.helps,
+        ));
+    }
+    if !found.held_out.is_empty() {
+        sections.push(held_out(found));
+    }
+    Report {
+        title: "Forecast".to_owned(),
+        subtitle: format!(
+            "{}: {} ahead, {}; fsage {}",
+            found.target,
+            counted(found.horizon_days, "day"),
+            counted(found.lives as u64, "life").replace("lifes", "lives"),
+            found.fsage
+        ),
+        missing: found
+            .doubts
+            .iter()
+            .map(|doubt| format!("{doubt}."))
+            .collect(),
+        verdict: found.answers.iter().map(finding).collect(),
+        targets: vec![Target {
+            name: found.target.clone(),
+            spec: found.target.clone(),
+            facts: Vec::new(),
+        }],
+        facts: facts(found),
+        sections,
+        ..Report::default()
+    }
+}
+
+fn finding(answer: &Answer) -> Finding {
+    let soon = |day: Option<u64>| day.is_some_and(|day| day <= SOON_DAYS);
+    let tone = if answer.now.is_none() {
+        Tone::Neutral
+    } else if answer.already || soon(answer.median_day) {
+        Tone::Bad
+    } else if answer.reached == 0 {
+        Tone::Good
+    } else {
+        Tone::Neutral
+    };
+    Finding {
+        text: answer.sentence.clone(),
+        tone,
+        section: Some("fans".to_owned()),
+    }
+}
+
+fn facts(found: &Forecast) -> Vec<Fact> {
+    let fact = |label: &str, value: String| Fact {
+        label: label.to_owned(),
+        value,
+    };
+    let observed = &found.observed;
+    vec![
+        fact(
+            "Observed",
+            format!(
+                "{}, {} to {}",
+                counted(observed.days, "day"),
+                observed.first,
+                observed.last
+            ),
+        ),
+        fact("Growth", a_day(observed.growth_bytes_per_day)),
+        fact("Operations", observed.operations.to_string()),
+        fact("Seed of the first life", found.seed.to_string()),
+    ]
+}
+
+fn answers(found: &Forecast) -> Section {
+    let mut data = DataTable::new(&[
+        "limit",
+        "now",
+        "median day",
+        "90 % of lives",
+        "lives that cross it",
+    ]);
+    data.rows.extend(found.answers.iter().map(|answer| {
+        let now = answer.now.map(|now| answer.limit.shown(now));
+        vec![
+            Cell::Text(answer.limit.text.clone()),
+            now.map_or(Cell::Null, Cell::Text),
+            Cell::Text(answer.median_shown(found.horizon_days)),
+            Cell::Text(answer.interval_shown(found.horizon_days)),
+            Cell::Text(format!("{} of {}", answer.reached, answer.lives)),
+        ]
+    }));
+    sheet(
+        "limits",
+        "When each limit is crossed",
+        "Days from the last one observed.",
+        data,
+    )
+}
+
+fn sheet(id: &str, title: &str, lead: &str, data: DataTable) -> Section {
+    Section {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        lead: lead.to_owned(),
+        exhibits: vec![Exhibit::Table(Sheet {
+            id: format!("{id}-table"),
+            title: title.to_owned(),
+            description: String::new(),
+            data,
+        })],
+    }
+}
+
+fn variants(id: &str, title: &str, lead: &str, found: &Forecast, variants: &[Variant]) -> Section {
+    let mut columns = vec!["", "target"];
+    columns.extend(
+        found
+            .answers
+            .iter()
+            .map(|answer| answer.limit.text.as_str()),
+    );
+    let mut data = DataTable::new(&columns);
+    let row = |name: &str, target: &str, answers: &[Answer]| {
+        let mut row = vec![Cell::Text(name.to_owned()), Cell::Text(target.to_owned())];
+        row.extend(
+            answers
+                .iter()
+                .map(|answer| Cell::Text(answer.median_shown(found.horizon_days))),
+        );
+        row
+    };
+    data.rows
+        .push(row("as it is", &found.target, &found.answers));
+    data.rows.extend(
+        variants
+            .iter()
+            .map(|variant| row(&variant.name, &variant.target, &variant.answers)),
+    );
+    sheet(id, title, lead, data)
+}
+
+fn held_out(found: &Forecast) -> Section {
+    let mut data = DataTable::new(&["limit", "true day", "median day", "90 % of lives", "holds"]);
+    data.rows.extend(found.held_out.iter().map(|case| {
+        let horizon = found.horizon_days;
+        let true_day = case
+            .true_day
+            .map_or_else(|| format!("> {horizon}"), |day| day.to_string());
+        vec![
+            Cell::Text(case.answer.limit.text.clone()),
+            Cell::Text(true_day),
+            Cell::Text(case.answer.median_shown(horizon)),
+            Cell::Text(case.answer.interval_shown(horizon)),
+            Cell::Text(if case.holds { "yes" } else { "no" }.to_owned()),
+        ]
+    }));
+    sheet(
+        "held-out",
+        "What really came",
+        "The last days were held out: nothing was learned from them.",
+        data,
+    )
+}
+
+/// The chart of a metric: its past, the median of lives, the bands in which nine of ten and half of them lie, and the
+/// limit.
+fn fan(place: usize, limit: &Limit, past: &[Values], lives: &[Vec<Values>]) -> Option<Exhibit> {
+    let known = |rows: &[Values]| -> Vec<(i64, f64)> {
+        let rows = rows.iter();
+        rows.filter_map(|row| Some((row.day, row.values[place]?)))
+            .collect()
+    };
+    let observed = known(past);
+    let mut by_day: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
+    for (day, value) in lives.iter().flat_map(|life| known(life)) {
+        by_day.entry(day).or_default().push(value);
+    }
+    if by_day.is_empty() {
+        return None;
+    }
+    for values in by_day.values_mut() {
+        values.sort_by(f64::total_cmp);
+    }
+    let step = by_day.len().div_ceil(MOST_POINTS);
+    let band = |name: &str, tails: usize| {
+        let points = by_day.iter().step_by(step).map(|(&day, values)| {
+            let n = values.len();
+            let k = ((n + 1) / tails).clamp(1, n);
+            Point {
+                x: day as f64,
+                y: Some(values[(n - 1) / 2]),
+                interval: Some((values[k - 1], values[n - k])),
+            }
+        });
+        Series {
+            name: name.to_owned(),
+            target: 0,
+            dashed: false,
+            points: points.collect(),
+        }
+    };
+    let line = |name: &str, target: usize, dashed: bool, points: Vec<(i64, f64)>| Series {
+        name: name.to_owned(),
+        target,
+        dashed,
+        points: points
+            .into_iter()
+            .map(|(day, value)| Point {
+                x: day as f64,
+                y: Some(value),
+                interval: None,
+            })
+            .collect(),
+    };
+    let every = observed.len().div_ceil(MOST_POINTS).max(1);
+    let first = observed.first().map_or(0, |&(day, _)| day);
+    let last = by_day.keys().next_back().copied().unwrap_or(0);
+    let thinned = observed.into_iter().step_by(every).collect();
+    let series = vec![
+        line("observed", 1, false, thinned),
+        band("90 % of lives", 20),
+        band("half of lives", 4),
+        line(
+            "limit",
+            3,
+            true,
+            vec![(first, limit.value), (last, limit.value)],
+        ),
+    ];
+    let lines = Lines {
+        id: format!("fan-{}-{place}", limit.name.replace('_', "-")),
+        title: limit.text.clone(),
+        description: format!("{} by days since the last one observed.", limit.column()),
+        x: Axis {
+            label: "days since the last one observed".to_owned(),
+            ..Axis::default()
+        },
+        y: Axis {
+            label: limit.column(),
+            ..Axis::default()
+        },
+        series,
+        published: Vec::new(),
+    };
+    Some(Exhibit::Chart(lines.into_chart()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forecast::quantiles;
+
+    /// Of 19 lives the light band has all, and the dark one leaves out 4 on each side: (19 + 1) / 4 = 5.
+    #[test]
+    fn bands_are_those_of_the_sorted_lives() {
+        let rows = |day, value: f64| Values {
+            day,
+            date: String::new(),
+            values: vec![Some(value)],
+        };
+        let lives: Vec<Vec<Values>> = (1..=19).map(|n| vec![rows(1, f64::from(n))]).collect();
+        let limit = "free=5%".parse().expect("a limit");
+        let Some(Exhibit::Chart(chart)) = fan(0, &limit, &[rows(0, 0.5)], &lives) else {
+            panic!("no chart");
+        };
+        let bands: Vec<&Vec<Cell>> = chart
+            .data
+            .rows
+            .iter()
+            .filter(|row| row[3] != Cell::Null)
+            .collect();
+        let number = |cell: &Cell| match cell {
+            Cell::Number(number) => *number,
+            other => panic!("{other:?}"),
+        };
+        let shown: Vec<[f64; 3]> = bands
+            .iter()
+            .map(|row| [2, 3, 4].map(|at| number(&row[at])))
+            .collect();
+        assert_eq!(shown, [[10.0, 1.0, 19.0], [10.0, 5.0, 15.0]]);
+        assert_eq!(quantiles(&[Some(1)]), (Some(1), Some(1), Some(1)));
+    }
+}

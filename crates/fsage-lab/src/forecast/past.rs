@@ -1,0 +1,250 @@
+//! The past of a forecast: a workload up to the day on which the future begins.
+
+use crate::error::{self, Context, bail};
+use crate::interrupt;
+use crate::watch::Watch;
+use fsage_core::{Event, EventSource, Op, SinkError, WorkloadHeader};
+use fsage_workload::repeat::{Learned, SeenDay};
+use serde::Serialize;
+use std::path::Path;
+
+/// What was observed.
+pub(super) struct Past {
+    pub learned: Learned,
+    pub days: Vec<SeenDay>,
+    /// `day`s of the workload that belong to it; all where none are held out.
+    pub marks: u64,
+    /// Seconds since 1970 of the workload's 0.
+    pub epoch_s: i64,
+}
+
+/// What was observed, in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Observed {
+    /// Days of the calendar, those without operations included.
+    pub days: u64,
+    /// The first and the last date.
+    pub first: String,
+    /// The last one.
+    pub last: String,
+    /// Operations.
+    pub operations: u64,
+    /// Mean growth a day since the first day ended.
+    pub growth_bytes_per_day: f64,
+    /// The same of the first half of the days, and of the second.
+    pub growth_by_half: [f64; 2],
+    /// By how many standard errors the two differ.
+    pub growth_changed: f64,
+}
+
+/// Days under which a forecast is not to be trusted.
+const FEW_DAYS: u64 = 14;
+/// Standard errors from which growth has changed.
+const CHANGED: f64 = 3.0;
+
+impl Past {
+    /// Learns a workload, or what comes before the share of its days that is held out.
+    pub fn learn(workload: &Path, hold_out: Option<f64>, watch: &dyn Watch) -> crate::Result<Past> {
+        let marks = match hold_out {
+            None => u64::MAX,
+            Some(share) => {
+                let all = marks_of(workload)?;
+                let held_out = (all as f64 * share).round() as u64;
+                if held_out == 0 || all < held_out + 2 {
+                    bail!(
+                        "{}: of {all} days {held_out} are to be held out; expected at least 1, and 2 before them",
+                        workload.display()
+                    );
+                }
+                all - held_out
+            }
+        };
+        let mut source = fsage_data::open_workload(workload)?;
+        let mut learned = Learned::new(source.header());
+        let epoch_s = source.header().epoch_unix_s.unwrap_or(0);
+        let bar = watch.bar_bytes(source.progress().map(|(_, of)| of), "learning");
+        let mut until = UntilMark::new(&mut *source, marks);
+        let mut read = 0_u64;
+        while let Some(event) = until.next_event().map_err(error::boxed)? {
+            learned.take(&event)?;
+            read += 1;
+            if read.is_multiple_of(4096) {
+                interrupt::go_on()?;
+                bar.set_position(until.progress().map_or(0, |(at, _)| at));
+            }
+        }
+        drop(bar);
+        learned
+            .end()
+            .with_context(|| workload.display().to_string())?;
+        Ok(Past {
+            days: learned.days(),
+            learned,
+            marks,
+            epoch_s,
+        })
+    }
+
+    /// It in numbers.
+    pub fn observed(&self) -> Observed {
+        let date = |day: Option<&SeenDay>| day.map(|day| day.date.clone()).unwrap_or_default();
+        let growth: Vec<f64> = self
+            .days
+            .windows(2)
+            .map(|pair| pair[1].used_bytes as f64 - pair[0].used_bytes as f64)
+            .collect();
+        let (first, second) = growth.split_at(growth.len() / 2);
+        Observed {
+            days: self.days.len() as u64,
+            first: date(self.days.first()),
+            last: date(self.days.last()),
+            operations: self.days.iter().map(|day| day.operations).sum(),
+            growth_bytes_per_day: mean(&growth),
+            growth_by_half: [mean(first), mean(second)],
+            growth_changed: difference(first, second),
+        }
+    }
+}
+
+impl Observed {
+    /// Why a forecast from it is not to be trusted, and where it is less so.
+    pub fn doubts(&self, horizon: u64) -> Vec<String> {
+        let mut doubts = Vec::new();
+        if self.days < FEW_DAYS {
+            doubts.push(format!(
+                "{} days were observed: under {FEW_DAYS} there are not two weeks to tell growth from chance, so the \
+                 intervals are guesses; take snapshots for longer",
+                self.days
+            ));
+        }
+        if self.growth_changed.abs() > CHANGED && self.days >= FEW_DAYS {
+            let [first, second] = self.growth_by_half.map(super::a_day);
+            doubts.push(format!(
+                "growth has changed: {first} in the first half of the days, {second} in the second; if it changes \
+                 again, no interval holds"
+            ));
+        }
+        if horizon > 5 * self.days {
+            doubts.push(format!(
+                "{horizon} days are looked ahead and {} were observed: what comes once a year is not in them",
+                self.days
+            ));
+        }
+        doubts
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// The difference of two means in standard errors (Welch), by sums over weeks, whose neighbors hang together less than
+/// days do.
+fn difference(first: &[f64], second: &[f64]) -> f64 {
+    let weeks = |days: &[f64]| days.chunks_exact(7).map(mean).collect::<Vec<f64>>();
+    let (first, second) = (weeks(first), weeks(second));
+    let spread = |weeks: &[f64]| {
+        let n = weeks.len() as f64;
+        let center = mean(weeks);
+        weeks
+            .iter()
+            .map(|week| (week - center).powi(2))
+            .sum::<f64>()
+            / (n - 1.0)
+            / n
+    };
+    if first.len() < 2 || second.len() < 2 {
+        return 0.0;
+    }
+    let error = (spread(&first) + spread(&second)).sqrt();
+    let difference = mean(&second) - mean(&first);
+    // Growth to the byte, every week: any difference is one.
+    if error > 0.0 {
+        difference / error
+    } else if difference == 0.0 {
+        0.0
+    } else {
+        f64::MAX.copysign(difference)
+    }
+}
+
+/// Counts the `day`s of a workload.
+fn marks_of(workload: &Path) -> crate::Result<u64> {
+    let mut source = fsage_data::open_workload(workload)?;
+    let mut marks = 0;
+    while let Some(event) = source.next_event().map_err(error::boxed)? {
+        marks += u64::from(event.op == Op::Day);
+        if event.op == Op::Day {
+            interrupt::go_on()?;
+        }
+    }
+    Ok(marks)
+}
+
+/// A workload up to a `day`.
+pub(super) struct UntilMark<'a> {
+    source: &'a mut dyn EventSource,
+    left: u64,
+}
+
+impl UntilMark<'_> {
+    pub fn new(source: &mut dyn EventSource, marks: u64) -> UntilMark<'_> {
+        UntilMark {
+            source,
+            left: marks,
+        }
+    }
+}
+
+impl EventSource for UntilMark<'_> {
+    fn header(&self) -> &WorkloadHeader {
+        self.source.header()
+    }
+
+    fn next_event(&mut self) -> Result<Option<Event>, SinkError> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        let event = self.source.next_event()?;
+        if event.as_ref().is_some_and(|event| event.op == Op::Day) {
+            self.left -= 1;
+        }
+        Ok(event)
+    }
+
+    fn progress(&self) -> Option<(u64, u64)> {
+        self.source.progress()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Weeks of 1, 2, 3 and of 11, 12, 13 a day: means 2 and 12, and a standard error of sqrt(1/3 + 1/3).
+    #[test]
+    fn a_change_of_growth_is_told_in_standard_errors() {
+        let weeks = |means: [f64; 3]| {
+            means
+                .iter()
+                .flat_map(|&mean| [mean; 7])
+                .collect::<Vec<f64>>()
+        };
+        let (first, second) = (weeks([1.0, 2.0, 3.0]), weeks([11.0, 12.0, 13.0]));
+        let found = difference(&first, &second);
+        assert!(
+            (found - 10.0 / (2.0_f64 / 3.0).sqrt()).abs() < 1e-9,
+            "{found}"
+        );
+        assert_eq!(difference(&first[..13], &second), 0.0);
+        let observed = |days, growth_changed| Observed {
+            days,
+            growth_changed,
+            ..Observed::default()
+        };
+        assert_eq!(observed(100, 1.0).doubts(100), Vec::<String>::new());
+        assert!(observed(13, 1.0).doubts(50)[0].contains("under 14"));
+        assert!(observed(100, -4.0).doubts(100)[0].starts_with("growth has changed"));
+        assert!(observed(20, 0.0).doubts(101)[0].contains("once a year"));
+    }
+}

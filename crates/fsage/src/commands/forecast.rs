@@ -1,0 +1,306 @@
+//! `fsage forecast`: when a file system breaks.
+
+use crate::summary::{print_json, table};
+use crate::ui::{self, Ui};
+use fsage_core::size::human;
+use fsage_lab::compare::Workload;
+use fsage_lab::forecast::{Answer, Forecast, Limit, PAGE, Request, Variant, forecast};
+use fsage_lab::generate::{Profile, Snapshots, Source};
+use fsage_target::{SpecError, TargetSpec};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Forecasts when a file system breaks: when space runs out, or room for large extents, or its layout is gone.
+///
+/// The past is lived on the target, and then many futures that are drawn from it, each with its own growth. What counts
+/// as broken says --limit. What drives it, and what would help, is asked of more futures, each of which is lived too.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  fsage forecast nights/ --on ext4:size=100G -o forecast\n  \
+                  fsage forecast --preset mail-spool --on xfs --years 2 --limit free=10% --limit 1m=100\n  \
+                  fsage forecast history.parquet --on ext4 --try ext4:size=2G --try xfs\n  \
+                  fsage forecast history.parquet --on ext4 --hold-out 1/3\n\n\
+                  `fsage age --help` shows what a SPEC may say."
+)]
+pub struct Args {
+    /// The past: a workload (Parquet or .ops text), or snapshots of a file system: folders, or files and series.
+    #[arg(
+        required_unless_present = "preset",
+        conflicts_with = "preset",
+        value_name = "PAST"
+    )]
+    past: Vec<PathBuf>,
+    /// A synthetic past instead, by the name of a preset of `fsage generate profile` or a TOML file.
+    #[arg(long, value_name = "NAME")]
+    preset: Option<String>,
+    /// Days of the preset [default: as it says].
+    #[arg(long, value_name = "DAYS", requires = "preset")]
+    days: Option<u64>,
+    /// The target, KIND[:KEY=VALUE|FLAG,...]: a model, or loop:TYPE as root.
+    #[arg(long = "on", value_name = "SPEC")]
+    on: String,
+    /// How far to look ahead.
+    #[arg(long, value_name = "YEARS", default_value_t = 1.0)]
+    years: f64,
+    /// What counts as broken, several times: free=5%, free=10G, 64k=1, 1m=1, 64m=1, inodes=1 (less room than for so
+    /// many), layout=0.7, used=0.9, enospc (a write fails), or a metric with < or >, as in 'free_runs>100000' [default:
+    /// free=5%, 64k=1, 1m=1, inodes=1, layout=0.7, enospc].
+    #[arg(long = "limit", value_name = "LIMIT")]
+    limits: Vec<String>,
+    /// Futures to live: 19 or more.
+    #[arg(long, value_name = "N", default_value_t = 39)]
+    lives: usize,
+    /// Seed of the preset and of the first future; the others follow.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Also ask whether this target would help; give it several times.
+    #[arg(long = "try", value_name = "SPEC")]
+    tries: Vec<String>,
+    /// Do not ask what drives it and what would help: a sixth of the time.
+    #[arg(long, conflicts_with = "tries")]
+    no_why: bool,
+    /// Learn from all days but this share at the end, as in 1/3, and compare with what came then. Without --limit the
+    /// limits are what it had come to in the middle of that time.
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with_all = ["years", "tries"])]
+    hold_out: Option<f64>,
+    /// Folder for forecast.html, forecast.json, limits.parquet and lives.parquet.
+    #[arg(short, long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+    /// Replace the folder of another forecast.
+    #[arg(long, requires = "output")]
+    force: bool,
+    /// Lives at the same time; each takes the memory of a model [default: one a core].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// Print everything as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A share as 1/3 or 0.33.
+fn share(text: &str) -> Result<f64, String> {
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    let share = match text.split_once('/') {
+        Some((part, of)) => number(part).zip(number(of)).map(|(part, of)| part / of),
+        None => number(text),
+    };
+    let share = share.filter(|share| *share > 0.0 && *share < 1.0);
+    share.ok_or_else(|| "expected a share between 0 and 1, as in 1/3 or 0.25".to_owned())
+}
+
+/// Runs the command.
+pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
+    let target = TargetSpec::parse(&args.on)?;
+    let tries = args.tries.iter().map(|text| TargetSpec::parse(text));
+    let tries = tries.collect::<Result<Vec<_>, SpecError>>()?;
+    let limits = args.limits.iter().map(|text| text.parse());
+    let limits = limits.collect::<Result<Vec<Limit>, fsage_lab::Error>>()?;
+    let source = source(args)?;
+    let workload = match (&source, &args.past[..]) {
+        (Some(source), _) => Workload::Made(source),
+        (None, [file, ..]) => Workload::File(file),
+        (None, []) => anyhow::bail!("a past is needed: a workload, snapshots, or --preset NAME"),
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let request = Request {
+        years: args.years,
+        lives: args.lives,
+        seed: args.seed,
+        why: !args.no_why,
+        tries: &tries,
+        hold_out: args.hold_out,
+        threads: args.threads.map_or(cores, usize::from),
+        output: args.output.as_deref(),
+        force: args.force,
+        ..Request::new(workload, &target, &limits)
+    };
+    let found = forecast(&request, &ui)?;
+    let mut out = ui::stdout();
+    if args.json {
+        print_json(&mut out, &found)?;
+    } else {
+        print(&mut out, &found)?;
+    }
+    out.flush()?;
+    for doubt in &found.doubts {
+        ui.warn(doubt);
+    }
+    if let Some(output) = &args.output {
+        ui.note(&format!(
+            "\nResults are in {}. Next: open {} in a browser.",
+            output.display(),
+            output.join(PAGE).display()
+        ));
+    }
+    Ok(())
+}
+
+/// What the past is made of, where it is no workload.
+fn source(args: &Args) -> anyhow::Result<Option<Source>> {
+    if let Some(preset) = &args.preset {
+        return Ok(Some(Source::Profile(Profile {
+            profile: preset.clone(),
+            seed: Some(args.seed),
+            days: args.days,
+            ..Profile::default()
+        })));
+    }
+    let of_snapshots = match &args.past[..] {
+        [one] => is_of_snapshots(one)?,
+        _ => true,
+    };
+    Ok(of_snapshots.then(|| Source::Snapshots(Box::new(Snapshots::of(args.past.clone())))))
+}
+
+fn is_of_snapshots(path: &Path) -> anyhow::Result<bool> {
+    if path.is_dir() {
+        return Ok(true);
+    }
+    Ok(path.is_file() && fsage_data::is_parquet(path)? && fsage_data::snapshot::is_snapshot(path)?)
+}
+
+fn print(out: &mut impl Write, found: &Forecast) -> io::Result<()> {
+    let observed = &found.observed;
+    let growth = observed.growth_bytes_per_day;
+    writeln!(
+        out,
+        "{}: {} days observed, {} to {}, growth {}{} a day",
+        found.target,
+        observed.days,
+        observed.first,
+        observed.last,
+        if growth < 0.0 { "-" } else { "+" },
+        human(growth.abs() as u64)
+    )?;
+    writeln!(
+        out,
+        "{} days ahead in {} lives; days from the last one observed\n",
+        found.horizon_days, found.lives
+    )?;
+    let horizon = found.horizon_days;
+    let mut answers = table(&["limit", "now", "median", "90 % of lives", "cross it"]);
+    for answer in &found.answers {
+        answers.add_row([
+            answer.limit.text.clone(),
+            answer
+                .now
+                .map_or_else(|| "-".to_owned(), |now| answer.limit.shown(now)),
+            answer.median_shown(horizon),
+            answer.interval_shown(horizon),
+            format!("{} of {}", answer.reached, answer.lives),
+        ]);
+    }
+    writeln!(out, "{answers}\n")?;
+    for answer in found
+        .answers
+        .iter()
+        .filter(|answer| answer.reached > 0 && !answer.already)
+    {
+        writeln!(out, "{}", answer.sentence)?;
+    }
+    if let Some(place) = first_crossed(&found.answers) {
+        why(out, found, place, "What drives it", &found.drivers)?;
+        why(out, found, place, "What would help", &found.helps)?;
+    }
+    if !found.held_out.is_empty() {
+        held_out(out, found)?;
+    }
+    Ok(())
+}
+
+/// The limit that is crossed first and not crossed yet.
+fn first_crossed(answers: &[Answer]) -> Option<usize> {
+    let open = answers.iter().enumerate();
+    let open = open.filter(|(_, answer)| !answer.already && answer.reached > 0);
+    let first = open.min_by_key(|(_, answer)| {
+        (
+            answer.median_day.unwrap_or(u64::MAX),
+            answer.low_day.unwrap_or(u64::MAX),
+        )
+    });
+    first.map(|(place, _)| place)
+}
+
+fn why(
+    out: &mut impl Write,
+    found: &Forecast,
+    place: usize,
+    title: &str,
+    variants: &[Variant],
+) -> io::Result<()> {
+    if variants.is_empty() {
+        return Ok(());
+    }
+    let horizon = found.horizon_days;
+    let base = &found.answers[place];
+    writeln!(out, "\n{title}: {}\n", base.limit.text)?;
+    let mut rows = table(&["", "median", "90 % of lives", "days won"]);
+    rows.add_row([
+        "as it is".to_owned(),
+        base.median_shown(horizon),
+        base.interval_shown(horizon),
+        String::new(),
+    ]);
+    for variant in variants {
+        let answer = &variant.answers[place];
+        rows.add_row([
+            variant.name.clone(),
+            answer.median_shown(horizon),
+            answer.interval_shown(horizon),
+            won(base, answer, horizon),
+        ]);
+    }
+    writeln!(out, "{rows}")
+}
+
+/// Days by which the median is later.
+fn won(base: &Answer, other: &Answer, horizon: u64) -> String {
+    let signed = |day: u64| i64::try_from(day).unwrap_or(i64::MAX);
+    match (base.median_day, other.median_day) {
+        _ if other.already || other.now.is_none() => "-".to_owned(),
+        (Some(base), Some(other)) => format!("{:+}", signed(other) - signed(base)),
+        (Some(base), None) => format!("> {:+}", signed(horizon) - signed(base)),
+        (None, Some(other)) => format!("< {:+}", signed(other) - signed(horizon)),
+        (None, None) => "-".to_owned(),
+    }
+}
+
+fn held_out(out: &mut impl Write, found: &Forecast) -> io::Result<()> {
+    let horizon = found.horizon_days;
+    writeln!(
+        out,
+        "\nThe last {horizon} days were held out. What came in them:\n"
+    )?;
+    let mut rows = table(&["limit", "true day", "median", "90 % of lives", "holds"]);
+    for case in &found.held_out {
+        rows.add_row([
+            case.answer.limit.text.clone(),
+            case.true_day
+                .map_or_else(|| format!("> {horizon}"), |day| day.to_string()),
+            case.answer.median_shown(horizon),
+            case.answer.interval_shown(horizon),
+            if case.holds { "yes" } else { "no" }.to_owned(),
+        ]);
+    }
+    writeln!(out, "{rows}\n")?;
+    let hold = found.held_out.iter().filter(|case| case.holds).count();
+    writeln!(
+        out,
+        "The true day lies in the interval in {hold} of {} cases.",
+        found.held_out.len()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn shares_are_fractions_or_numbers() {
+        assert_eq!(share("1/4"), Ok(0.25));
+        assert_eq!(share("0.25"), Ok(0.25));
+        for wrong in ["0", "1", "3/2", "1/0", "a third"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! `fsage forecast` through the public command: answers that follow by hand, what is held out, what it leaves and refuses.
+
+use crate::images::{command, fsage};
+use fsage_data::table::{Value, read_table};
+use serde_json::Value as Json;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+const MIB: u64 = 1 << 20;
+/// Files of a megabyte that are made on a working day; all but one are those of the day before, which go.
+const A_DAY: u64 = 4;
+
+/// Weeks of five working days. On each a file of 1 MiB stays, and three go the next working day. It begins on a
+/// Monday, 2001-09-10.
+fn steady(weeks: u64) -> String {
+    let mut text = String::from("#! epoch 1000080000\nmkdir 1\n");
+    let mut made = Vec::new();
+    for day in 0..weeks * 7 {
+        let at = day * 86_400;
+        if day % 7 < 5 {
+            for (n, file) in made.drain(..).enumerate() {
+                let _ = writeln!(text, "@{} delete {file}", at + 60 + n as u64);
+            }
+            for n in 0..A_DAY {
+                let file = 100 + day * A_DAY + n;
+                let _ = writeln!(text, "@{} create {file} 1 {MIB}", at + 3600 + n);
+                if n > 0 {
+                    made.push(file);
+                }
+            }
+        }
+        let _ = writeln!(text, "@{} day \"{day}\"", at + 40_000);
+    }
+    text
+}
+
+fn json(at: &Path, args: &str) -> Json {
+    let run = command(
+        at,
+        env!("CARGO_BIN_EXE_fsage"),
+        &format!("-q forecast {args} --json"),
+    );
+    assert!(
+        run.status.success(),
+        "{args}: {}",
+        String::from_utf8_lossy(&run.stderr)
+    );
+    serde_json::from_slice(&run.stdout).expect("JSON")
+}
+
+/// Five megabytes a week, every week: no future differs. Days are counted from a Sunday, so that the n-th file that stays
+/// is made on day n + 2 * ((n - 1) / 5).
+#[test]
+fn steady_growth_is_carried_on_to_the_day() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("w.ops"), steady(8)).expect("a workload");
+    let found = json(
+        at,
+        "w.ops --on ext4:size=256M --years 0.3 --lives 19 --no-why --limit free_bytes<1 --limit live_bytes>56000000",
+    );
+    let observed = &found["observed"];
+    assert_eq!(observed["days"], 56);
+    let growth = observed["growth_bytes_per_day"].as_f64().expect("a number");
+    // 8 weeks of 5 days, without the first day.
+    let wanted = (8.0 * 5.0 - 1.0) * MIB as f64 / 55.0;
+    assert!((growth - wanted).abs() < 1.0, "{growth} and not {wanted}");
+    let [full, bytes] = [&found["answers"][0], &found["answers"][1]];
+    assert_eq!(
+        (&full["reached"], &full["median_day"]),
+        (&0.into(), &Json::Null)
+    );
+    // 40 MiB that stay and 3 that come and go: 43 MiB. Over 53.4 MiB is 54 - 43 = 11 files more, on day 11 + 4.
+    let median = bytes["median_day"].as_u64().expect("a day");
+    assert!((14..=16).contains(&median), "{bytes}");
+    assert_eq!(bytes["reached"], 19);
+    let ends = [&bytes["low_day"], &bytes["high_day"]].map(|day| day.as_u64().expect("a day"));
+    assert!(ends[1] - ends[0] <= 1, "no future differs: {ends:?}");
+}
+
+/// What the last third really did lies where the first two thirds say, and growth that stops is found to help.
+#[test]
+fn what_was_held_out_is_compared_and_causes_are_lived() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("w.ops"), steady(12)).expect("a workload");
+    let found = json(
+        at,
+        "w.ops --on ext4:size=256M --lives 19 --hold-out 1/3 --limit live_bytes>56000000 --limit free=1%",
+    );
+    assert_eq!(found["horizon_days"], 28);
+    let cases = found["held_out"].as_array().expect("cases");
+    assert_eq!(cases.len(), 2);
+    assert!(cases[0]["true_day"].is_u64() && cases[1]["true_day"].is_null());
+    assert!(cases.iter().all(|case| case["holds"] == true), "{cases:?}");
+
+    let args = "w.ops --on ext4:size=128M --years 0.5 --lives 19 --limit free=20%";
+    let found = json(at, args);
+    let day = |variant: &Json| variant["answers"][0]["median_day"].as_u64();
+    let base = found["answers"][0]["median_day"].as_u64().expect("a day");
+    let named = |list: &str, name: &str| {
+        let list = found[list].as_array().expect("variants");
+        let found = list.iter().find(|variant| variant["name"] == name);
+        found.unwrap_or_else(|| panic!("no {name}")).clone()
+    };
+    assert_eq!(day(&named("drivers", "no growth")), None);
+    let larger = named("helps", "10 % more space");
+    assert_eq!(larger["target"], "ext4:size=141M");
+    // 13 MiB more, of which 80 % are used: 10 files more, two weeks.
+    let won = day(&larger).expect("a day") - base;
+    assert!((10..=18).contains(&won), "{won}");
+    let shown = fsage(at, &format!("forecast {args}"), 0);
+    assert!(
+        shown.contains("What drives it") && shown.contains("What would help"),
+        "{shown}"
+    );
+    for line in shown.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+}
+
+#[test]
+fn threads_leave_the_same_bytes_and_a_folder_of_somebody_else_is_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let args = "forecast --preset mail-spool --days 15 --on ext4 --years 0.03 --lives 19 --no-why --limit layout=0.99";
+    fsage(at, &format!("{args} --threads 1 -o one"), 0);
+    fsage(at, &format!("{args} --threads 3 -o three"), 0);
+    for file in [
+        "forecast.json",
+        "forecast.html",
+        "limits.parquet",
+        "lives.parquet",
+    ] {
+        let bytes = |name: &str| fs::read(at.join(name).join(file)).expect("a file");
+        assert!(bytes("one") == bytes("three"), "{file}");
+    }
+    let page = fs::read_to_string(at.join("one/forecast.html")).expect("a page");
+    assert!(page.contains("90 % of lives") && page.contains("Layout score under 0.990"));
+    let lives = read_table(at.join("one/lives.parquet")).expect("lives");
+    let life = lives.column("life").expect("a column");
+    let of = |n: u64| {
+        lives
+            .rows
+            .iter()
+            .filter(|row| row[life] == Value::U64(n))
+            .count()
+    };
+    assert_eq!((of(0), of(1), of(19), of(20)), (15, 11, 11, 0));
+    let limits = read_table(at.join("one/limits.parquet")).expect("limits");
+    assert_eq!(limits.rows.len(), 1);
+    let told = fsage(at, &format!("{args} -o one"), 2);
+    assert!(told.contains("one"), "{told}");
+    fs::create_dir(at.join("mine")).expect("a folder");
+    let told = fsage(at, &format!("{args} -o mine --force"), 2);
+    assert!(told.contains("is no forecast"), "{told}");
+}
+
+/// Nights of a file system: their workload, and a model that begins with the last one.
+#[test]
+fn nights_are_carried_on_from_where_the_last_one_left_every_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("w.ops"), steady(4)).expect("a workload");
+    fsage(
+        at,
+        "age w.ops --on ext4:size=256M -o run --snapshots 1 --no-control",
+        0,
+    );
+    fs::create_dir(at.join("nights")).expect("a folder");
+    for name in ["snapshots.parquet", "snapshots.snapshots.parquet"] {
+        fs::copy(
+            at.join("run/ext4_size-256M").join(name),
+            at.join("nights").join(name),
+        )
+        .expect("a snapshot");
+    }
+    fs::copy(
+        at.join("run/ext4_size-256M/final.parquet"),
+        at.join("last.parquet"),
+    )
+    .expect("a snapshot");
+    let args = "nights --years 0.1 --lives 19 --no-why --limit live_bytes>30000000";
+    let replayed = json(at, &format!("{args} --on ext4:size=256M"));
+    let begun = json(at, &format!("{args} --on ext4:from=last.parquet"));
+    // 20 MiB stay and 3 come and go. The past is not lived again, and its files are deleted all the same.
+    for found in [&replayed, &begun] {
+        let answer = &found["answers"][0];
+        assert_eq!(answer["now"], 23.0 * MIB as f64, "{answer}");
+        let median = answer["median_day"].as_u64().expect("a day");
+        assert!((6..=10).contains(&median), "{answer}");
+    }
+    let told = fsage(
+        at,
+        "forecast w.ops --on ext4:from=last.parquet --hold-out 1/3",
+        2,
+    );
+    assert!(told.contains("came before that snapshot"), "{told}");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("w.ops"), steady(1)).expect("a workload");
+    fs::write(at.join("one.ops"), "@0 create 1 0 9000\n@9 day \"a\"\n").expect("a workload");
+    for (args, why) in [
+        ("w.ops --on ext4 --lives 5", "expected 19 or more"),
+        ("w.ops --on ext4 --years 0", "a day (0.003) or more"),
+        ("w.ops --on ext4 --limit polcy=1", "expected free=5%"),
+        ("w.ops --on ext4 --hold-out 2", "as in 1/3"),
+        (
+            "w.ops --on dir:somewhere",
+            "every life needs a fresh file system",
+        ),
+        ("one.ops --on ext4", "one day"),
+        ("none.ops --on ext4", "none.ops"),
+        ("--on ext4", "PAST"),
+        ("- --on ext4", "a pipe"),
+    ] {
+        let told = fsage(at, &format!("forecast {args}"), 2);
+        assert!(told.contains(why), "{args}: {told}");
+    }
+    // 7 days are few: told, not refused.
+    let told = fsage(
+        at,
+        "forecast w.ops --on ext4 --years 0.01 --lives 19 --no-why",
+        0,
+    );
+    assert!(told.contains("under 14"), "{told}");
+}
