@@ -33,9 +33,9 @@ pub use bbs::Bbs;
 pub use cold_start::ColdStart;
 pub use hot_files::HotFiles;
 pub use large_file::LargeFile;
-pub use sequential::{Directories, FileCount, Forced, Order, Sequential, Step};
 pub use queue_depths::QueueDepths;
 pub use read_tree::ReadTree;
+pub use sequential::{Directories, FileCount, Forced, Order, Sequential, Step};
 pub use sqlite_scan::SqliteScan;
 pub use tpcb::TpcB;
 

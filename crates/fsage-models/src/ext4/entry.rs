@@ -95,9 +95,9 @@ fn params_with(options: &Options<'_>, found: &LayoutInMemory) -> Result<Params, 
                 key: "size",
                 value: None,
             };
-            return Err(
-                setting.bad("the size of the partition, which the snapshot of a mounted file system lacks")
-            );
+            return Err(setting.bad(
+                "the size of the partition, which the snapshot of a mounted file system lacks",
+            ));
         }
     }
     params_of(options)
