@@ -95,22 +95,6 @@ impl SnapshotFile {
         }
     }
 
-    /// One of these inodes, ascending, which were read already.
-    pub(super) fn of_inodes<'a>(
-        info: SnapshotInfo,
-        inodes: impl Iterator<Item = &'a Inode>,
-        names: Vec<FurtherName>,
-        free: Option<Vec<Run>>,
-    ) -> SnapshotFile {
-        let mut snapshot = SnapshotFile::empty(info.snap_id);
-        inodes.for_each(|inode| snapshot.push(inode));
-        snapshot.info = Some(info);
-        snapshot.names = names;
-        snapshot.free = free;
-        snapshot.set_sizes();
-        snapshot
-    }
-
     /// Number of the snapshot.
     pub fn snap_id(&self) -> u32 {
         self.snap_id
@@ -161,24 +145,39 @@ impl SnapshotFile {
     }
 
     fn set_sizes(&mut self) {
-        let info = self.info.clone().unwrap_or_default();
-        self.geometry = info.geometry();
-        self.space = info.space();
-        if self.geometry.block_bytes == 0 {
-            let all = self.extents.iter().fold(4096, |bits, extent| {
-                bits | extent.physical_bytes | extent.length_bytes
-            });
-            self.geometry.block_bytes = 1 << all.trailing_zeros();
-            self.geometry.frag_bytes = self.geometry.block_bytes;
-        }
-        if self.geometry.size_bytes == 0 {
-            let ends = self.extents.iter();
-            let ends = ends.map(|e| e.physical_bytes.saturating_add(e.length_bytes));
-            let free = self.free.iter().flatten();
-            let free = free.map(|run| run.start_bytes.saturating_add(run.length_bytes));
-            self.geometry.size_bytes = ends.chain(free).max().unwrap_or(0);
-        }
+        let sizes = sizes(
+            self.info.as_ref(),
+            &|visit| self.extents.iter().for_each(visit),
+            self.free.as_deref(),
+        );
+        (self.geometry, self.space) = sizes;
     }
+}
+
+/// Sizes of a file system, as far as its snapshot tells them; what its row of the snapshot table does not say follows
+/// from its extents and free runs. `extents` visits all of them.
+pub(super) fn sizes(
+    info: Option<&SnapshotInfo>,
+    extents: &dyn Fn(&mut dyn FnMut(&Extent)),
+    free: Option<&[Run]>,
+) -> (Geometry, Option<Space>) {
+    let unknown = SnapshotInfo::default();
+    let info = info.unwrap_or(&unknown);
+    let (mut geometry, space) = (info.geometry(), info.space());
+    if geometry.block_bytes == 0 {
+        let mut all = 4096;
+        extents(&mut |extent| all |= extent.physical_bytes | extent.length_bytes);
+        geometry.block_bytes = 1 << all.trailing_zeros();
+        geometry.frag_bytes = geometry.block_bytes;
+    }
+    if geometry.size_bytes == 0 {
+        let free = free.unwrap_or_default().iter();
+        let free = free.map(|run| run.start_bytes.saturating_add(run.length_bytes));
+        let mut end = free.max().unwrap_or(0);
+        extents(&mut |e| end = end.max(e.physical_bytes.saturating_add(e.length_bytes)));
+        geometry.size_bytes = end;
+    }
+    (geometry, space)
 }
 
 /// Gives the inodes of one snapshot of a table in either form, ascending.

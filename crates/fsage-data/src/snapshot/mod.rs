@@ -29,6 +29,7 @@ mod series_output;
 mod series_writer;
 mod sort;
 mod table;
+mod view;
 mod whole;
 mod write;
 
@@ -45,6 +46,7 @@ pub use series::{Changed, InodeKey, NightChanges, SnapshotSeries, open_snapshots
 pub use series_output::SeriesOutput;
 pub use series_writer::{RegularFiles, SnapshotCounts};
 pub use table::{read_snapshot_table, write_snapshot_table};
+pub use view::SnapshotView;
 pub use whole::{is_snapshot, read_sizes, read_snapshot};
 pub use write::{SnapshotMeta, write_snapshot};
 

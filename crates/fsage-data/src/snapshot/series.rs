@@ -12,7 +12,11 @@ use fsage_core::snapshot::{
 use fsage_core::{Run, SinkError};
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
+
+/// Changed rows that are in memory at once, while a snapshot is compared with the one before.
+const AT_ONCE: usize = 1 << 13;
 
 /// Number and generation of an inode.
 pub type InodeKey = (u64, Option<u32>);
@@ -65,6 +69,14 @@ pub struct SnapshotSeries {
     notes: Vec<String>,
     rows_done: u64,
     rows_total: u64,
+}
+
+/// A snapshot whose rows are still to be read.
+pub(super) struct Begun {
+    /// Its number in its file.
+    snap_id: u32,
+    /// Its row of the snapshot table, where there is one.
+    pub info: Option<SnapshotInfo>,
 }
 
 /// A file of a series that was looked at.
@@ -182,6 +194,40 @@ impl SnapshotSeries {
     /// # Errors
     /// A file is damaged, or a row cannot be right.
     pub fn next_night(&mut self) -> Result<Option<NightChanges>, DataError> {
+        let Some(begun) = self.begin_night()? else {
+            return Ok(None);
+        };
+        let mut changed = Vec::new();
+        let latest_ns = self.read_night(&begun, &mut |change| {
+            changed.push(change);
+            Ok(())
+        })?;
+        let mut night = self.end_night(begun, latest_ns)?;
+        night.changed = changed;
+        Ok(Some(night))
+    }
+
+    /// The next snapshot, which is the first, without its changes: with so many inodes these take more than the inodes.
+    pub(super) fn first_night(&mut self) -> Result<Option<NightChanges>, DataError> {
+        let Some(begun) = self.begin_night()? else {
+            return Ok(None);
+        };
+        let (mut latest_ns, mut inodes) = (i64::MIN, Vec::new());
+        if let Some(open) = &mut self.open {
+            while let Some(row) = open.next_row(begun.snap_id)? {
+                let (key, inode) = open.present(row)?;
+                latest_ns = latest_ns.max(inode.ctime_ns.unwrap_or(i64::MIN));
+                inodes.push((key, inode));
+            }
+            open.whole = false;
+        }
+        // All at once: the tree is dense then.
+        self.inodes = inodes.into_iter().collect();
+        self.end_night(begun, latest_ns).map(Some)
+    }
+
+    /// Finds the next snapshot, in whose rows nothing is known of it but what the table beside it says.
+    pub(super) fn begin_night(&mut self) -> Result<Option<Begun>, DataError> {
         loop {
             if self.open.is_none() {
                 let Some(file) = self.files.pop() else {
@@ -193,38 +239,66 @@ impl SnapshotSeries {
                 return Ok(None);
             };
             if let Some((snap_id, info)) = open.next_snapshot()? {
-                return self.read_night(snap_id, info).map(Some);
+                return Ok(Some(Begun { snap_id, info }));
             }
             self.rows_done += open.reader.rows_read();
             self.open = None;
         }
     }
 
-    fn read_night(
+    /// Reads the rows of the snapshot that was begun, applies them to the inodes, and gives what they
+    /// changed, ascending by key and a little at a time. Returns the latest change time in them.
+    pub(super) fn read_night(
         &mut self,
-        snap_id: u32,
-        info: Option<SnapshotInfo>,
+        begun: &Begun,
+        give: &mut dyn FnMut(Changed) -> Result<(), DataError>,
+    ) -> Result<i64, DataError> {
+        let mut latest_ns = i64::MIN;
+        let Some(open) = &mut self.open else {
+            return Ok(latest_ns);
+        };
+        let is_whole = open.whole || open.reader.form() == Form::Full;
+        let mut seen = None;
+        loop {
+            let rows = if is_whole {
+                open.rows_of_whole(begun.snap_id, &self.inodes, &mut seen, &mut latest_ns)?
+            } else {
+                open.rows_of_delta(begun.snap_id, &self.inodes, &mut latest_ns)?
+            };
+            if rows.is_empty() {
+                break;
+            }
+            for row in rows {
+                let key = row.key();
+                let after = present(row);
+                let before = match &after {
+                    Some(inode) => self.inodes.insert(key, inode.clone()),
+                    None => self.inodes.remove(&key),
+                };
+                give(Changed { key, before, after })?;
+            }
+        }
+        open.whole = false;
+        Ok(latest_ns)
+    }
+
+    /// What else there is of the snapshot that was read; its changes are to be added.
+    pub(super) fn end_night(
+        &mut self,
+        begun: Begun,
+        mut latest_ns: i64,
     ) -> Result<NightChanges, DataError> {
         let mut night = NightChanges::default();
-        let Some(open) = &mut self.open else {
-            return Ok(night);
-        };
-        let mut latest_ns = i64::MIN;
-        let rows = if open.whole || open.reader.form() == Form::Full {
-            open.whole_night(snap_id, &self.inodes, &mut latest_ns)?
-        } else {
-            open.delta_night(snap_id, &self.inodes, &mut latest_ns)?
-        };
-        open.whole = false;
-        if let Some(names) = &mut open.names {
-            night.names = Some(names.names_of(snap_id)?);
+        let names = self.open.as_mut().and_then(|open| open.names.as_mut());
+        if let Some(names) = names {
+            night.names = Some(names.names_of(begun.snap_id)?);
         }
         if latest_ns == i64::MIN {
             // No row says any time.
             latest_ns = self.last_time_ns.unwrap_or(0);
         }
-        night.info = info.unwrap_or_else(|| SnapshotInfo {
-            snap_id,
+        night.info = begun.info.unwrap_or_else(|| SnapshotInfo {
+            snap_id: begun.snap_id,
             taken_at_ns: self
                 .last_time_ns
                 .map_or(latest_ns, |last| latest_ns.max(last.saturating_add(1))),
@@ -232,39 +306,12 @@ impl SnapshotSeries {
             ..SnapshotInfo::default()
         });
         self.last_time_ns = Some(night.info.taken_at_ns);
-        self.own_number = snap_id;
+        self.own_number = begun.snap_id;
         if self.renumber {
             night.info.snap_id = self.nights;
         }
         self.nights += 1;
-        night.changed = self.apply(rows);
         Ok(night)
-    }
-
-    fn apply(&mut self, rows: Vec<SnapshotRow>) -> Vec<Changed> {
-        if self.inodes.is_empty() {
-            let inodes = rows.iter().filter_map(|row| match row {
-                SnapshotRow::Present(inode) => Some((row.key(), inode.clone())),
-                SnapshotRow::Gone { .. } => None,
-            });
-            self.inodes = inodes.collect();
-            let added = rows.into_iter().map(|row| Changed {
-                key: row.key(),
-                before: None,
-                after: present(row),
-            });
-            return added.collect();
-        }
-        let changed = rows.into_iter().map(|row| {
-            let key = row.key();
-            let after = present(row);
-            let before = match &after {
-                Some(inode) => self.inodes.insert(key, inode.clone()),
-                None => self.inodes.remove(&key),
-            };
-            Changed { key, before, after }
-        });
-        changed.collect()
     }
 }
 
@@ -468,11 +515,25 @@ impl OpenFile {
         }
     }
 
-    /// Rows of a whole snapshot that differ from the inodes before, and tombstones of those that it has not.
-    fn whole_night(
+    /// The inode of a row of a first snapshot.
+    fn present(&self, row: SnapshotRow) -> Result<(InodeKey, Inode), DataError> {
+        let key = row.key();
+        match row {
+            SnapshotRow::Present(inode) => Ok((key, inode)),
+            SnapshotRow::Gone { .. } => {
+                let problem = format!("inode {} is gone in the first snapshot", key.0);
+                Err(self.bad(problem))
+            }
+        }
+    }
+
+    /// The next rows of a whole snapshot that differ from the inodes before, and tombstones of those that it has not;
+    /// none at its end. `seen` is the key up to which inodes were compared.
+    fn rows_of_whole(
         &mut self,
         snap_id: u32,
         before: &BTreeMap<InodeKey, Inode>,
+        seen: &mut Option<InodeKey>,
         latest_ns: &mut i64,
     ) -> Result<Vec<SnapshotRow>, DataError> {
         let gone = |key: &InodeKey| SnapshotRow::Gone {
@@ -480,35 +541,41 @@ impl OpenFile {
             generation: key.1,
         };
         let mut rows = Vec::new();
-        let mut before = before.iter().peekable();
-        while let Some(row) = self.next_row(snap_id)? {
-            let key = row.key();
+        let behind = seen.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut before = before.range((behind, Bound::Unbounded)).peekable();
+        while rows.len() < AT_ONCE {
+            let Some(row) = self.next_row(snap_id)? else {
+                for (old, _) in before.take(AT_ONCE - rows.len()) {
+                    rows.push(gone(old));
+                    *seen = Some(*old);
+                }
+                break;
+            };
+            let (key, inode) = self.present(row)?;
             while let Some((old, _)) = before.next_if(|(old, _)| **old < key) {
                 rows.push(gone(old));
             }
-            let SnapshotRow::Present(inode) = &row else {
-                let problem = format!("inode {} is gone in the first snapshot", key.0);
-                return Err(self.bad(problem));
-            };
             *latest_ns = (*latest_ns).max(inode.ctime_ns.unwrap_or(i64::MIN));
+            *seen = Some(key);
             let old = before.next_if(|(old, _)| **old == key);
-            if old.is_none_or(|(_, old)| old != inode) {
-                rows.push(row);
+            if old.is_none_or(|(_, old)| *old != inode) {
+                rows.push(SnapshotRow::Present(inode));
             }
         }
-        rows.extend(before.map(|(old, _)| gone(old)));
         Ok(rows)
     }
 
-    /// Rows of a delta, without those that change nothing.
-    fn delta_night(
+    /// The next rows of a delta, without those that change nothing; none at its end.
+    fn rows_of_delta(
         &mut self,
         snap_id: u32,
         before: &BTreeMap<InodeKey, Inode>,
         latest_ns: &mut i64,
     ) -> Result<Vec<SnapshotRow>, DataError> {
         let mut rows = Vec::new();
-        while let Some(row) = self.next_row(snap_id)? {
+        while rows.len() < AT_ONCE
+            && let Some(row) = self.next_row(snap_id)?
+        {
             let old = before.get(&row.key());
             match &row {
                 SnapshotRow::Gone { ino, .. } if old.is_none() => {

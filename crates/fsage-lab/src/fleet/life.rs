@@ -87,7 +87,7 @@ pub fn read(host: &Host) -> crate::Result<Life> {
     let mut uuid = None;
     let mut changes = None;
     while let Some(snapshot) = diff.snapshot()? {
-        let info = snapshot.info().cloned().unwrap_or_default();
+        let info = snapshot.info();
         if snapshot.inode_count() == 0 {
             bail!(
                 "snapshot {} of {} is empty",
@@ -95,7 +95,7 @@ pub fn read(host: &Host) -> crate::Result<Life> {
                 tables[0].display()
             );
         }
-        one_file_system(&mut uuid, &info)?;
+        one_file_system(&mut uuid, info)?;
         let mut row = DayRow::of_layout(&fsage_metrics::measure(&snapshot));
         row.day = u64::from(info.snap_id);
         // Known of every mounted file system, even where its runs are not.

@@ -1,10 +1,15 @@
 //! `fsage fleet` through the public commands: which hosts it finds, what it prints and leaves, what it refuses.
 
 use crate::images::{command, fsage};
+use fsage_core::snapshot::Inode;
+use fsage_core::{Extent, FileKind};
+use fsage_data::snapshot::{Form, InodeWriter};
 use fsage_data::table::{Value, read_table};
 use serde_json::Value as Json;
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// Three hosts: two of home directories, and one with a mail spool.
 fn hosts(at: &Path) {
@@ -105,4 +110,60 @@ fn what_is_no_fleet_is_refused() {
     let run = command(at, env!("CARGO_BIN_EXE_fsage"), "fleet empty -o mine");
     assert_eq!(run.status.code(), Some(2));
     assert_eq!(fs::read_to_string(at.join("mine")).expect("a file"), "mine");
+}
+
+/// A host all of whose files change every night, which is the most that a comparison can be asked to look at: memory is
+/// that of the inodes once, as the page on fleets says.
+#[test]
+fn memory_is_that_of_one_snapshot() {
+    const INODES: u64 = 200_000;
+    const BLOCK: u64 = 4096;
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::create_dir_all(at.join("hosts/h")).expect("a folder");
+    let mut table =
+        InodeWriter::create(at.join("hosts/h/nights.parquet"), Form::Full, false).expect("a table");
+    for night in 0..3_u32 {
+        for n in 0..INODES {
+            let mut inode = Inode::new(2 + n, Some(1), FileKind::Regular, BLOCK);
+            inode.parent_ino = Some(2);
+            inode.path = Some(format!("home/user/project/file-{n}").into());
+            let extent = Extent {
+                logical_bytes: 0,
+                physical_bytes: (n + 1) * BLOCK,
+                length_bytes: BLOCK,
+                flags: 0,
+            };
+            inode.extents = Some([extent].into());
+            inode.ctime_ns = Some(i64::from(night) * 86_400_000_000_000);
+            table.write(night, &inode).expect("a row");
+        }
+    }
+    table.finish().expect("a table");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fsage"))
+        .args(["-q", "fleet", "hosts", "-o", "fleet"])
+        .current_dir(at)
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the program");
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak_kb = 0;
+    let ended = loop {
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kb = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+        peak_kb = peak_kb.max(kb.unwrap_or(0));
+        if let Some(ended) = child.try_wait().expect("a child") {
+            break ended;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    assert!(ended.success());
+    let days = read_table(at.join("fleet/days.parquet")).expect("days");
+    let modified = days.column("modified_files").expect("a column");
+    assert_eq!(days.rows[2][modified], Value::U64(INODES));
+    // The program itself, and 600 bytes an inode.
+    let allowed_kb = (40 << 10) + INODES * 600 / 1024;
+    assert!(peak_kb > 10 << 10, "nothing was measured");
+    assert!(peak_kb < allowed_kb, "{peak_kb} kB, allowed {allowed_kb}");
 }

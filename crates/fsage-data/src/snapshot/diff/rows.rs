@@ -4,8 +4,8 @@ use super::identity::{Facts, Rules, pair_up};
 use super::report::DiffReport;
 use super::tally::{FoundChange, Side, Tally};
 use crate::error::DataError;
-use crate::snapshot::SnapshotFile;
 use crate::snapshot::series::{Changed, InodeKey, SnapshotSeries};
+use crate::snapshot::view::SnapshotView;
 use fsage_core::FileKind;
 use fsage_core::identity::Identity;
 use fsage_core::snapshot::{FurtherName, Inode, SnapshotInfo};
@@ -49,7 +49,14 @@ struct Group<'a> {
     after: Vec<&'a Inode>,
 }
 
-impl Group<'_> {
+impl<'a> Group<'a> {
+    fn of(changes: &'a [Changed]) -> Group<'a> {
+        Group {
+            before: changes.iter().filter_map(|c| c.before.as_ref()).collect(),
+            after: changes.iter().filter_map(|c| c.after.as_ref()).collect(),
+        }
+    }
+
     fn count(&mut self, tally: &mut Tally<'_>) -> Result<(), DataError> {
         let (before, after) = (
             std::mem::take(&mut self.before),
@@ -90,7 +97,7 @@ impl SeriesDiff {
     /// # Errors
     /// As for [`SnapshotSeries::next_night`].
     pub fn new(mut series: SnapshotSeries, identity: Identity) -> Result<SeriesDiff, DataError> {
-        let first = series.next_night()?;
+        let first = series.first_night()?;
         let (last, names) = first.map(|night| (night.info, night.names)).unzip();
         let inodes = series.inodes();
         let regular = inodes
@@ -115,17 +122,17 @@ impl SeriesDiff {
     ///
     /// # Errors
     /// Its free map cannot be read.
-    pub fn snapshot(&self) -> Result<Option<SnapshotFile>, DataError> {
-        let Some(info) = self.last.clone() else {
+    pub fn snapshot(&self) -> Result<Option<SnapshotView<'_>>, DataError> {
+        let Some(info) = &self.last else {
             return Ok(None);
         };
-        let inodes = self.series.inodes().values();
         let free = self.series.free_map()?;
-        let names = self.names.clone();
-        Ok(Some(SnapshotFile::of_inodes(info, inodes, names, free)))
+        let inodes = self.series.inodes();
+        Ok(Some(SnapshotView::new(info, inodes, &self.names, free)))
     }
 
-    /// Compares the next pair, and gives every change to `list`; `None` at the end.
+    /// Compares the next pair, and gives every change to `list`; `None` at the end. Changes are compared as they are
+    /// read, so that it makes no difference for memory how many there are.
     ///
     /// # Errors
     /// As for [`SnapshotSeries::next_night`]; or what `list` fails with.
@@ -133,29 +140,30 @@ impl SeriesDiff {
         &mut self,
         list: &mut dyn FnMut(&FoundChange<'_>) -> Result<(), DataError>,
     ) -> Result<Option<DiffReport>, DataError> {
-        let Some(night) = self.series.next_night()? else {
+        let Some(begun) = self.series.begin_night()? else {
             return Ok(None);
         };
-        let rules = Rules::new(self.identity, self.last.as_ref(), Some(&night.info));
-        let mut tally = Tally::new(rules, Some(&night.info), list);
+        let rules = Rules::new(self.identity, self.last.as_ref(), begun.info.as_ref());
+        let mut tally = Tally::new(rules, begun.info.as_ref(), list);
         let (mut all, mut regular) = self.inodes;
-        let mut group = Group::default();
-        let mut ino = None;
-        for Changed { key, before, after } in &night.changed {
-            if ino != Some(key.0) {
-                group.count(&mut tally)?;
-                ino = Some(key.0);
+        // Those of one number.
+        let mut same: Vec<Changed> = Vec::new();
+        let latest_ns = self.series.read_night(&begun, &mut |change| {
+            if same.last().is_some_and(|last| last.key.0 != change.key.0) {
+                Group::of(&same).count(&mut tally)?;
+                same.clear();
             }
-            if let Some(inode) = before {
-                group.before.push(inode);
+            if let Some(inode) = &change.before {
                 all -= 1;
                 regular -= u64::from(inode.kind == FileKind::Regular);
             }
-            group.after.extend(after);
-        }
-        group.count(&mut tally)?;
+            same.push(change);
+            Ok(())
+        })?;
+        Group::of(&same).count(&mut tally)?;
         tally.unchanged(all, regular);
         let mut report = tally.finish();
+        let night = self.series.end_night(begun, latest_ns)?;
         self.inodes = (report.all.after, report.regular.after);
         report.after_snap_id = night.info.snap_id;
         report.after_taken_at_ns = Some(night.info.taken_at_ns);
