@@ -359,7 +359,7 @@ fn overwrite<N: Namespace>(
     }
 }
 
-/// Nothing lies behind the end of a file: there is no range that is too much.
+/// Nothing lies behind the end of a file: there is no range that is too much, and none reaches beyond it.
 fn punch<N: Namespace>(
     ns: &N,
     id: FileId,

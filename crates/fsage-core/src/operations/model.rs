@@ -33,7 +33,8 @@ pub trait Model: Namespace<File = u32> {
     /// Writes to a file, which may become longer.
     fn write_at(&mut self, file: u32, offset: u64, bytes: u64) -> Outcome;
 
-    /// Deallocates a range of a file, whose length stays. Most models do not know that.
+    /// Deallocates a range of a file, whose length stays. The range lies within the file: what is behind its end was
+    /// cut off when it was decided what the operation means. Most models do not know that.
     #[inline]
     fn punch(&mut self, _file: u32, _offset: u64, _bytes: u64) -> Outcome {
         Outcome::Ignored

@@ -418,15 +418,8 @@ impl Ext4 {
         offset: u64,
         bytes: u64,
     ) -> Result<(), NoSpace> {
-        let size = self.inodes[inode as usize].size;
         self.make_dirty(inode);
-        if offset >= size {
-            return Ok(());
-        }
-        let mut end = offset + bytes;
-        if end > size {
-            end = size.next_multiple_of(1 << PAGE_BITS);
-        }
+        let end = offset + bytes;
         self.cache_mut(inode).punch(offset, end);
         let bits = self.geometry.block_bits;
         let (first_partial, last_partial) = ((offset >> bits) as u32, ((end - 1) >> bits) as u32);

@@ -316,9 +316,6 @@ impl Model for Xfs {
 
     fn punch(&mut self, file: u32, offset: u64, bytes: u64) -> Outcome {
         let slot = self.inode_of(file);
-        let size = self.inodes[slot as usize].size;
-        let offset = offset.min(size);
-        let bytes = bytes.min(size - offset);
         if bytes == 0 {
             return self.while_open(slot, |_| Ok(()));
         }
