@@ -24,7 +24,7 @@ from typing import Any
 from . import _native, generate
 from ._chart import Chart
 from ._errors import AtWork, CheckFailed, Error, InputError, SystemRefused, Warning
-from ._experiment import Experiment, experiment, sweep
+from ._experiment import Experiment, estimate, experiment, sweep
 from ._fleet import Fleet, fleet
 from ._listen import Listener, Progress
 from ._run import Run
@@ -48,6 +48,7 @@ __all__ = [
     "bench",
     "check",
     "compare",
+    "estimate",
     "experiment",
     "fleet",
     "generate",
@@ -190,15 +191,27 @@ def bench(
     threads: int | None = None,
     force: bool = False,
     progress: Progress = False,
-    **options: Any,
+    suites: Sequence[str] | None = None,
+    sizes: Sequence[str] | None = None,
+    repetitions: int | None = None,
+    minutes: int | None = None,
+    device: Path | None = None,
+    host: Path | None = None,
+    states: Sequence[str] | None = None,
+    hot_days: int | None = None,
+    drop_caches: bool | None = None,
+    causes: bool | None = None,
 ) -> list[dict[str, Any]]:
     """Benchmarks the targets of a run, aged and beside their unaged controls; without a run new targets, ``on`` and
-    ``output``. Options are those of ``[bench]`` in an experiment: ``suites``, ``sizes``, ``repetitions``, ``minutes``,
-    ``device``, ``host``, ``states``, ``hot_days``, ``drop_caches``, ``causes``.
+    ``output``. Options from ``suites`` on are those of ``[bench]`` in an experiment, and mean the same.
 
     Gives medians with their intervals, and ratios; every measurement is in ``run.bench``.
     """
     path = run.path if isinstance(run, Run) else run
+    options = {
+        "suites": suites, "sizes": sizes, "repetitions": repetitions, "minutes": minutes, "device": device,
+        "host": host, "states": states, "hot_days": hot_days, "drop_caches": drop_caches,
+    }
     with Listener(progress) as listener:
         return json.loads(
             _native.bench(

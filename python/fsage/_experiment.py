@@ -101,6 +101,25 @@ def experiment(
     return Experiment(planned.folder)
 
 
+def estimate(
+    file: Path,
+    output: Path | None = None,
+    *,
+    threads: int | None = None,
+    budget_seconds: float = 30,
+    progress: Progress = False,
+) -> dict[str, Any]:
+    """What an experiment takes: runs a few cells, drawn from all, and judges the others by them.
+
+    Gives ``cells``, ``tried``, ``failed``, ``left``, ``threads``, ``free_bytes``, and, each ``expected``, ``low``
+    and ``high``: ``seconds`` of processor time, ``wall_seconds`` with so many threads, and ``bytes`` on disk. What was
+    tried is done: :func:`experiment` and :func:`sweep` go on behind it.
+    """
+    planned = _native.Experiment(os.fspath(file), None if output is None else os.fspath(output))
+    with Listener(progress) as listener:
+        return json.loads(planned.estimate(threads, budget_seconds, listener))
+
+
 def sweep(
     file: Path,
     output: Path | None = None,

@@ -7,7 +7,7 @@ use fsage_data::OpsReader;
 use fsage_data::columnar::BatchWorkload;
 use fsage_data::schema::header_from_metadata;
 use fsage_lab::aging::{self, Start};
-use fsage_lab::benching::{self, Existing, Plan};
+use fsage_lab::benching::{self, Existing, Plan, What};
 use fsage_lab::check::{Matching, Outcome, Rules};
 use fsage_lab::compare::Workload;
 use fsage_lab::days::DayRow;
@@ -240,34 +240,34 @@ pub fn bench(
             plan.existing = Existing::Replaced;
         }
         let targets = specs(&on)?;
-        let mut suites: Vec<(String, Value)> = Vec::new();
-        let mut reported = |report: benching::Report| {
-            let suite = report.suite().to_owned();
-            suites.push((suite, serde_json::to_value(report.into_json())?));
-            Ok(())
-        };
-        let measured = match (&run_path, &output) {
-            (Some(run), _) => benching::measure_run(run, &targets, &plan, ui, &mut reported)?,
-            (None, Some(output)) => {
-                benching::measure_empty(&targets, output, &plan, ui, &mut reported)?
-            }
+        let what = match (&run_path, &output) {
+            (Some(run), _) => What::Run(run),
+            (None, Some(output)) => What::Empty(output),
             (None, None) => {
                 return Err(fsage_lab::Error::new(
                     "a run, or targets and an output, are needed",
                 ));
             }
         };
+        let request = benching::Request {
+            what,
+            targets: &targets,
+            plan: &plan,
+        };
+        let (reports, measured) = fsage_lab::bench(&request, ui)?;
         if measured.folders.is_empty() {
             let why = measured.left_out.join("; ");
             return Err(fsage_lab::Error::new(format!(
                 "nothing was measured: {why}"
             )));
         }
-        let suites = suites.into_iter().map(|(suite, mut target)| {
+        let suites = reports.into_iter().map(|report| {
+            let suite = report.suite().to_owned();
+            let mut target = serde_json::to_value(report.into_json())?;
             target["suite"] = suite.into();
-            target
+            Ok(target)
         });
-        to_json(&suites.collect::<Vec<Value>>())
+        to_json(&suites.collect::<fsage_lab::Result<Vec<Value>>>()?)
     })
 }
 
@@ -364,7 +364,7 @@ pub fn report(
     listener: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     run(py, listener, move |ui| {
-        page::write(&of, &to, Some(&Papers), ui)
+        page::report(&page::Request::new(&of, &to).beside(&Papers), ui)
     })
 }
 

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// The process works in one folder at a time: whose turn it is.
 static FOLDER: Mutex<()> = Mutex::new(());
@@ -189,6 +190,32 @@ impl Experiment {
         })
     }
 
+    /// Runs a few cells, and judges by them what the others take, as JSON.
+    #[pyo3(signature = (threads, budget_seconds, listener=None))]
+    fn estimate(
+        &self,
+        py: Python<'_>,
+        threads: Option<usize>,
+        budget_seconds: f64,
+        listener: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<String> {
+        run(py, listener, |ui| {
+            let budget = Duration::try_from_secs_f64(budget_seconds).map_err(|_| {
+                fsage_lab::Error::new(format!(
+                    "budget_seconds: expected seconds from 0, found {budget_seconds}"
+                ))
+            })?;
+            self.at_home(|plan, folder| {
+                let options = Options {
+                    threads,
+                    ..Options::default()
+                };
+                let estimate = experiment::estimate(plan, folder, &options, budget, ui)?;
+                crate::calls::to_json(&estimate)
+            })
+        })
+    }
+
     /// Writes the manifest, the tables and the report of what is there.
     #[pyo3(signature = (listener=None))]
     fn finish(&self, py: Python<'_>, listener: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
@@ -203,7 +230,8 @@ impl Experiment {
 
 fn report_of(plan: &Plan, folder: &Path, ui: &dyn fsage_lab::Watch) -> fsage_lab::Result<()> {
     if plan.writes_report {
-        report::write(folder, &folder.join(report::PAGE), Some(&Papers), ui)?;
+        let page = folder.join(report::PAGE);
+        report::report(&report::Request::new(folder, &page).beside(&Papers), ui)?;
     }
     Ok(())
 }

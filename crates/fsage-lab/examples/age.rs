@@ -2,7 +2,7 @@
 
 use fsage_lab::days::DayRow;
 use fsage_lab::generate::{Output, Profile, Source};
-use fsage_lab::{AgeRequest, Result, TargetSpec, Unwatched, age, generate, write_report};
+use fsage_lab::{AgeRequest, ReportRequest, Result, TargetSpec, Unwatched, age, generate, report};
 use std::io::Write as _;
 use std::path::Path;
 
@@ -27,5 +27,8 @@ pub(crate) fn age_both(folder: &Path) -> Result<()> {
         let last = aged.rows.last().and_then(DayRow::score).unwrap_or_default();
         writeln!(std::io::stdout(), "{}: layout score {last:.3}", aged.spec)?;
     }
-    write_report(&run, &run.join("report.html"), None, &Unwatched)
+    report(
+        &ReportRequest::new(&run, &run.join("report.html")),
+        &Unwatched,
+    )
 }

@@ -76,7 +76,7 @@ pub struct Compared {
 /// goes on is given the same request again; what is done is not done twice.
 ///
 /// # Errors
-/// As [`age`](crate::age), [`bench_run`](crate::bench_run) and [`write_report`](crate::write_report); a run or a
+/// As [`age`](crate::age), [`bench`](crate::bench()) and [`report`](crate::report()); a run or a
 /// workload of that name is there.
 pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared> {
     let Request { output, start, .. } = *request;
@@ -119,7 +119,11 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
     step(3, "report");
     let verdicts = Verdict::of_run(output, &suites)?;
     let page = output.join(report::PAGE);
-    report::write(output, &page, request.beside, ui)?;
+    let request = report::Request {
+        beside: request.beside,
+        ..report::Request::new(output, &page)
+    };
+    report::report(&request, ui)?;
     Ok(Compared {
         verdicts,
         page,

@@ -5,7 +5,7 @@
 //! | make a workload | [`generate()`] | what it consists of |
 //! | age targets by it | [`age`] | their days, and a run: a folder with everything |
 //! | measure a run, a snapshot, a directory or an image | [`measure`] | metrics |
-//! | benchmark what was aged against what was not | [`bench_run`], [`bench_empty`] | measurements with their spread |
+//! | benchmark what was aged against what was not | [`bench()`] | measurements with their spread |
 //! | do the three of these for several targets | [`compare()`] | a verdict on each |
 //! | do all of that over a matrix of targets, workloads and seeds | [`experiment`] | its cells and verdicts |
 //! | ask when a file system breaks | [`forecast()`] | days with their interval, and what would help |
@@ -13,7 +13,7 @@
 //! | judge a run by rules, or against another | [`check()`] | pass or fail, rule by rule |
 //! | ask how well snapshots stand for the truth | [`verify_method`] | differences, day by day |
 //! | ask whether a model does what this kernel does | [`verify_model()`] | equal, or the first operation that differs |
-//! | look at it | [`write_report`] | one HTML page |
+//! | look at it | [`report()`] | one HTML page |
 //!
 //! Nothing here prints. Whoever wants to see how work goes on hands in a [`Watch`]; [`Unwatched`] sees nothing. Long
 //! work ends in order after [`interrupt::stop`]. An [`Error`] names the file and what was expected, and tells bad
@@ -68,7 +68,7 @@ pub mod verify_model;
 pub mod watch;
 
 pub use aging::{Aged, Options as AgeOptions, Request as AgeRequest, age};
-pub use benching::{measure_empty as bench_empty, measure_run as bench_run};
+pub use benching::{Request as BenchRequest, bench};
 pub use check::check;
 pub use compare::{Request as CompareRequest, compare};
 pub use error::{Error, Result};
@@ -76,7 +76,7 @@ pub use fleet::{Request as FleetRequest, fleet};
 pub use forecast::{Request as ForecastRequest, forecast};
 pub use fsage_target::TargetSpec;
 pub use generate::generate;
-pub use report::write as write_report;
+pub use report::{Request as ReportRequest, report};
 pub use verify::verify_method;
 pub use verify_model::{Request as VerifyModelRequest, verify_model};
 pub use watch::{Progress, Unit, Unwatched, Watch};

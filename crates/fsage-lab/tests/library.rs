@@ -47,7 +47,7 @@ fn an_error_says_whose_matter_it_is_and_leaves_nothing() {
 #[test]
 fn a_metric_is_one_file_and_one_line() {
     use fsage_lab::check::{Rules, check};
-    use fsage_lab::write_report;
+    use fsage_lab::{ReportRequest, report};
     use fsage_metrics::one_piece;
 
     let folder = tempfile::tempdir().expect("a folder");
@@ -85,7 +85,7 @@ fn a_metric_is_one_file_and_one_line() {
     assert!(error.to_string().contains(meant), "{error}");
 
     let page = run.join("report.html");
-    write_report(&run, &page, None, &Unwatched).expect("a page");
+    report(&ReportRequest::new(&run, &page), &Unwatched).expect("a page");
     let page = std::fs::read_to_string(page).expect("a page");
     let row = format!(
         "<td class=\"short\">{} (share)</td>",

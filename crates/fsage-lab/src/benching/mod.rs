@@ -271,11 +271,62 @@ impl Measured {
 /// Takes the report of a suite on a target as soon as it is written.
 pub type Reported<'a> = dyn FnMut(Report) -> crate::Result<()> + 'a;
 
-/// Runs every suite on targets of a run, on all that can be measured if `only` names none.
+/// What is benchmarked.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// Aged targets, or new ones.
+    pub what: What<'a>,
+    /// Of a run, these alone, or all that can be measured where none is named; without a run, what is made.
+    pub targets: &'a [TargetSpec],
+    /// Which suites, and how.
+    pub plan: &'a Plan,
+}
+
+/// What is there to be benchmarked.
+#[derive(Clone, Copy, Debug)]
+pub enum What<'a> {
+    /// The targets of this run, and their controls.
+    Run(&'a Path),
+    /// Targets that are made for it, and are empty; the folder is for the results.
+    Empty(&'a Path),
+}
+
+/// Benchmarks targets: the report of each suite on each of them, what was left out, and where results lie.
 ///
 /// # Errors
-/// The run is not complete, or at work; a target of it cannot be made again; a benchmark cannot run; an interrupt.
-pub fn measure_run(
+/// As for [`bench_and`].
+pub fn bench(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<(Vec<Report>, Measured)> {
+    let mut reports = Vec::new();
+    let measured = bench_and(request, ui, &mut |report| {
+        reports.push(report);
+        Ok(())
+    })?;
+    Ok((reports, measured))
+}
+
+/// Benchmarks targets, and gives each report to `reported` as soon as its results are written.
+///
+/// # Errors
+/// The run is not complete, or at work; a target cannot be made; a benchmark cannot run; the results cannot be written;
+/// an interrupt.
+pub fn bench_and(
+    request: &Request<'_>,
+    ui: &dyn Watch,
+    reported: &mut Reported<'_>,
+) -> crate::Result<Measured> {
+    let Request {
+        what,
+        targets,
+        plan,
+    } = *request;
+    match what {
+        What::Run(run) => measure_run(run, targets, plan, ui, reported),
+        What::Empty(output) => measure_empty(targets, output, plan, ui, reported),
+    }
+}
+
+/// Runs every suite on targets of a run, on all that can be measured if `only` names none.
+fn measure_run(
     run: &Path,
     only: &[TargetSpec],
     plan: &Plan,
@@ -289,10 +340,7 @@ pub fn measure_run(
 }
 
 /// Makes targets and runs every suite on them, empty as they are.
-///
-/// # Errors
-/// A target cannot be made; a benchmark cannot run; the results cannot be written; an interrupt.
-pub fn measure_empty(
+fn measure_empty(
     specs: &[TargetSpec],
     output: &Path,
     plan: &Plan,

@@ -5,6 +5,7 @@
 
 mod at_work;
 mod cells;
+mod estimate;
 mod file;
 mod home;
 pub mod job_array;
@@ -20,6 +21,7 @@ mod verdict;
 mod workloads;
 
 pub use at_work::AtWork;
+pub use estimate::{Amount, Estimate, estimate};
 pub use file::Text;
 pub use home::{Home, text};
 pub use plan::Plan;

@@ -200,7 +200,7 @@ impl Steps<'_> {
     /// Benchmarks what is not benchmarked yet; gives what was left out, and why.
     ///
     /// # Errors
-    /// As [`measure_run`](crate::benching::measure_run).
+    /// As [`bench`](crate::bench).
     pub fn measure(&self, ui: &dyn Watch) -> crate::Result<Vec<String>> {
         let Some(bench) = &self.made_of.bench else {
             return Ok(Vec::new());
@@ -233,7 +233,12 @@ impl Steps<'_> {
         if plan.all_are_there(self.run, &fit) {
             return Ok(left_out);
         }
-        let measured = benching::measure_run(self.run, &fit, &plan, ui, &mut |_| Ok(()))?;
+        let request = benching::Request {
+            what: benching::What::Run(self.run),
+            targets: &fit,
+            plan: &plan,
+        };
+        let measured = benching::bench_and(&request, ui, &mut |_| Ok(()))?;
         left_out.extend(measured.left_out);
         Ok(left_out)
     }

@@ -54,16 +54,40 @@ pub trait Beside {
     fn layout_by_day(&self, group: &Group) -> Vec<Published>;
 }
 
-/// Writes the page of a run or of an experiment. A page that fsage made is replaced, another file is not.
+/// Which page is written.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// The run, or the experiment.
+    pub of: &'a Path,
+    /// Where the page goes. One that fsage made is replaced, another file is not.
+    pub to: &'a Path,
+    /// What others published of the same targets.
+    pub beside: Option<&'a dyn Beside>,
+}
+
+impl<'a> Request<'a> {
+    /// A page with nothing beside it.
+    pub fn new(of: &'a Path, to: &'a Path) -> Request<'a> {
+        let beside = None;
+        Request { of, to, beside }
+    }
+
+    /// The page with this beside what was found.
+    #[must_use]
+    pub fn beside(self, beside: &'a dyn Beside) -> Request<'a> {
+        Request {
+            beside: Some(beside),
+            ..self
+        }
+    }
+}
+
+/// Writes the page of a run or of an experiment.
 ///
 /// # Errors
 /// It is no run and no experiment; another file is in the place of the page; it cannot be written.
-pub fn write(
-    of: &Path,
-    to: &Path,
-    beside: Option<&dyn Beside>,
-    ui: &dyn Watch,
-) -> crate::Result<()> {
+pub fn report(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<()> {
+    let Request { of, to, beside } = *request;
     may_be_replaced(to)?;
     let material = material(of)?;
     for line in &material.missing {

@@ -5,7 +5,7 @@ use crate::ui::{self, Ui};
 use anyhow::{anyhow, bail};
 use clap::builder::ArgPredicate;
 use fsage_bench::{Command, Wanted, benchmarks};
-use fsage_lab::benching::{self, Existing, Plan};
+use fsage_lab::benching::{self, Existing, Plan, What};
 use fsage_target::TargetSpec;
 use serde::Serialize;
 use std::io::Write;
@@ -111,13 +111,19 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         }
         Ok(())
     };
-    let measured = match (&args.run, &args.output) {
-        (Some(run), _) => benching::measure_run(run, &specs, &plan, &ui, &mut reported)?,
-        (None, Some(output)) => benching::measure_empty(&specs, output, &plan, &ui, &mut reported)?,
+    let what = match (&args.run, &args.output) {
+        (Some(run), _) => What::Run(run),
+        (None, Some(output)) => What::Empty(output),
         (None, None) => {
             bail!("-o FOLDER is needed where there is no run: the folder for the results")
         }
     };
+    let request = benching::Request {
+        what,
+        targets: &specs,
+        plan: &plan,
+    };
+    let measured = benching::bench_and(&request, &ui, &mut reported)?;
     if measured.folders.is_empty() {
         bail!("nothing was measured: {}", measured.left_out.join("; "));
     }

@@ -136,7 +136,8 @@ fn compare(
     ui.note("  writing the report\n");
     let page = run.join(report::PAGE);
     // What is missing stands on the page.
-    report::write(run, &page, Some(&Papers), &Ui { quiet: true })?;
+    let request = report::Request::new(run, &page).beside(&Papers);
+    report::report(&request, &Ui { quiet: true })?;
     let suites = made_of
         .bench
         .map(|bench| bench.options.suites)

@@ -31,7 +31,8 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     }
     let default = || args.folder.join(report::PAGE);
     let to = args.output.clone().unwrap_or_else(default);
-    report::write(&args.folder, &to, Some(&Papers), &ui)?;
+    let request = report::Request::new(&args.folder, &to).beside(&Papers);
+    report::report(&request, &ui)?;
     ui.note(&format!(
         "The report is {}; open it with a browser.",
         to.display()

@@ -4,10 +4,11 @@ use crate::exit::No;
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::{Context, anyhow};
+use fsage_core::size;
 use fsage_lab::check::{self, Outcome};
 use fsage_lab::experiment::job_array::{JobArray, Scheduler};
 use fsage_lab::experiment::manifest::{self, Cell, Manifest, State};
-use fsage_lab::experiment::{self, Home, Options, Plan, Shard, Status};
+use fsage_lab::experiment::{self, Estimate, Home, Options, Plan, Shard, Status};
 use fsage_lab::report;
 use fsage_papers::Papers;
 use serde::Serialize;
@@ -46,16 +47,20 @@ pub struct Args {
     /// Begin no cell after so long, as in 2h or 30m; the same command resumes later.
     #[arg(long, value_name = "TIME", value_parser = time)]
     budget: Option<Duration>,
+    /// Run a few cells, drawn from all, and say how long the others take, and how much space; with --budget, as many
+    /// as that allows [default: 30s].
+    #[arg(long, conflicts_with_all = ["dry_run", "shard", "status"])]
+    estimate: bool,
     /// Say how far it is, and how long the rest takes; run nothing.
     #[arg(long, conflicts_with_all = ["dry_run", "shard", "threads", "budget"])]
     status: bool,
     /// Write a script for Slurm, EXP/slurm.sh: an array of N jobs, each with a share of the cells.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..),
-          conflicts_with_all = ["dry_run", "shard", "threads", "budget", "status"])]
+          conflicts_with_all = ["dry_run", "shard", "threads", "budget", "status", "estimate"])]
     slurm: Option<u16>,
     /// Write one for any scheduler with arrays of jobs, EXP/array.sh.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..),
-          conflicts_with_all = ["dry_run", "shard", "threads", "budget", "status", "slurm"])]
+          conflicts_with_all = ["dry_run", "shard", "threads", "budget", "status", "estimate", "slurm"])]
     array: Option<u16>,
     /// Print the results, the cells, or the status as JSON.
     #[arg(long)]
@@ -67,6 +72,9 @@ pub struct Args {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["file", "output", "dry_run", "shard", "json"])]
     show: Option<String>,
 }
+
+/// How long cells are tried for an estimate.
+const TRIAL: Duration = Duration::from_secs(30);
 
 /// A time, as in `2h`, `30m` or `90s`.
 fn time(text: &str) -> Result<Duration, String> {
@@ -168,6 +176,16 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         }
         return Ok(out.flush()?);
     }
+    if args.estimate {
+        let budget = args.budget.unwrap_or(TRIAL);
+        let estimate = experiment::estimate(&plan, &folder, &options, budget, &ui)?;
+        if args.json {
+            summary::print_json(&mut out, &estimate)?;
+        } else {
+            print_estimate(&mut out, &estimate)?;
+        }
+        return Ok(out.flush()?);
+    }
     drop(out);
     run_cells(args, &plan, &options, (&folder, &shown, &start), ui)
 }
@@ -199,7 +217,8 @@ fn run_cells(
         // The page and its warnings name the folder as the user does.
         std::env::set_current_dir(start)?;
         let path = shown.join(report::PAGE);
-        report::write(shown, &path, Some(&Papers), &ui)?;
+        let request = report::Request::new(shown, &path).beside(&Papers);
+        report::report(&request, &ui)?;
         page = Some(path.display().to_string());
     }
     if args.json {
@@ -272,6 +291,53 @@ fn print_status(out: &mut impl Write, status: &Status) -> io::Result<()> {
             "the rest takes {}, as fast as the last ones",
             words_of(seconds)
         ),
+    }
+}
+
+fn print_estimate(out: &mut impl Write, estimate: &Estimate) -> io::Result<()> {
+    let Estimate {
+        cells,
+        tried,
+        failed,
+        left,
+        seconds,
+        wall_seconds,
+        threads,
+        bytes,
+        ..
+    } = estimate;
+    let time = |seconds: f64| words_of(seconds.round() as u64);
+    let space = |bytes: f64| size::human(bytes as u64);
+    writeln!(
+        out,
+        "{tried} of {cells} cells were tried in {}, and are done; {left} are left",
+        time(estimate.seconds_tried)
+    )?;
+    for (cell, why) in failed {
+        writeln!(out, "{cell} failed: {why}")?;
+    }
+    if *left == 0 {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "processor time  {} ({} to {})\nwith {threads:<9}  {}\nspace on disk   {} ({} to {})",
+        time(seconds.expected),
+        time(seconds.low),
+        time(seconds.high),
+        time(wall_seconds.expected),
+        space(bytes.expected),
+        space(bytes.low),
+        space(bytes.high),
+    )?;
+    match estimate.free_bytes {
+        Some(free) if (free as f64) < bytes.high => writeln!(
+            out,
+            "only {} are free there: name another folder with -o",
+            size::human(free)
+        ),
+        Some(free) => writeln!(out, "free there      {}", size::human(free)),
+        None => Ok(()),
     }
 }
 
