@@ -46,7 +46,7 @@ mkdir -p target/python
 rm -rf target/python/tests
 cp -r python/tests target/python/tests
 mkdir -p target/python/tests/docs
-cp docs/python/*.ipynb target/python/tests/docs/
+cp docs/python/*.ipynb docs/python/*.py target/python/tests/docs/
 
 echo "$found" | while read -r version python; do
     environment=target/python/$version

@@ -4,10 +4,7 @@ import pathlib
 import sys
 
 import fsage
-import matplotlib
-
-matplotlib.use("svg")
-import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
 
 EXPERIMENT = """
 name = "layout-over-utilization"
@@ -32,10 +29,9 @@ if __name__ == "__main__":
     file.write_text(EXPERIMENT)
     swept = fsage.sweep(file, folder / "results", progress=True)
     means = swept.means.to_pandas().query("metric == 'layout_score'")
-    figure, axes = plt.subplots(figsize=(7, 4))
+    axes = (figure := Figure(figsize=(7, 4))).subplots()
     for target, of in means.groupby("target", sort=False):
-        # Days have a metric of that name, so that the parameter has this one.
-        utilization = of["parameter_utilization"]
+        utilization = of["parameter_utilization"]  # days have a metric that is called as the parameter is
         axes.plot(utilization, of["mean"], marker="o", markersize=3, label=target)
         axes.fill_between(utilization, of["low"], of["high"], alpha=0.2)
     axes.set(xlabel="utilization at the end, percent", ylabel="layout score at the end", ylim=(None, 1))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import _native
 from ._errors import InputError
 from ._listen import Listener, Progress
-from ._sweep import connected, patience
+from ._sweep import connected, outcome, patience
 from ._table import Table
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _on_cluster(
                 client.submit(_native.fleet_life, name, tables, pure=False, retries=retries) for name, tables in hosts
             ]
             for done, ((name, _), future) in enumerate(zip(hosts, futures), 1):
-                tally.add(name, future.result(), listener)
+                tally.add(name, outcome(future, lambda future: future.result()), listener)
                 # The cluster need not keep what is tallied.
                 future.release()
                 listener.progress("hosts", done, len(hosts))

@@ -12,7 +12,8 @@ from typing import Optional, Union
 from ._errors import Warning
 
 Progress = Union[bool, Callable[[str, int, Optional[int]], object]]
-"""``True`` shows a line on stderr; a function is called with what is done, how much, and of how much."""
+"""``True`` shows a line on stderr, with the time that is left; a function is called with what is done, how much, and of
+how much."""
 
 _log = logging.getLogger("fsage")
 
@@ -24,6 +25,8 @@ class Listener:
         self._progress = progress
         self._shown = 0.0
         self._line = False
+        # What was begun, when, and how much of it was done then.
+        self._begun: tuple[str, float, int] | None = None
 
     def __enter__(self) -> Listener:
         return self
@@ -48,9 +51,26 @@ class Listener:
     def progress(self, what: str, done: int, total: int | None) -> None:
         if callable(self._progress):
             self._progress(what, done, total)
-        elif self._progress and (now := time.monotonic()) - self._shown > 0.2:
-            self._shown = now
-            self._line = True
-            share = f"{100 * done / total:5.1f} %" if total else f"{done}"
-            sys.stderr.write(f"\r\x1b[K{what}: {share}")
-            sys.stderr.flush()
+        elif self._progress:
+            now = time.monotonic()
+            if self._begun is None or self._begun[0] != what or done < self._begun[2]:
+                self._begun = (what, now, done)
+            if now - self._shown > 0.2 or done == total:
+                self._shown = now
+                self._line = True
+                share = f"{100 * done / total:5.1f} %" if total else f"{done}"
+                sys.stderr.write(f"\r\x1b[K{what}: {share}{self._left(now, done, total)}")
+                sys.stderr.flush()
+
+    def _left(self, now: float, done: int, total: int | None) -> str:
+        """How long the rest takes, if it goes on as since the beginning; nothing in the first second."""
+        if self._begun is None or not total:
+            return ""
+        _, began, before = self._begun
+        if now - began < 1 or done <= before or done >= total:
+            return ""
+        seconds = (now - began) * (total - done) / (done - before)
+        for unit, size in ("days", 86_400), ("h", 3600), ("min", 60):
+            if seconds >= 2 * size:
+                return f", about {seconds / size:.0f} {unit} left"
+        return f", about {max(seconds, 1):.0f} s left"

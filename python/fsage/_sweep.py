@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import contextlib
 import hashlib
 import json
@@ -10,10 +12,11 @@ import pathlib
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from ._errors import AtWork, Error, InputError
+from ._errors import AtWork, Error, InputError, SystemRefused
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -110,10 +113,14 @@ def run(
             _run_on(planned, file, client, shared, retries, listener)
             return
         # One thread a process: a cell uses one core, and works in the folder of the experiment.
-        with (
-            distributed.LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster,
-            distributed.Client(cluster) as own,
-        ):
+        try:
+            cluster = distributed.LocalCluster(threads_per_worker=1, dashboard_address=None)
+        except RuntimeError as error:
+            raise SystemRefused(
+                f"no workers could be started on this machine: {error}; they read the script that starts them, so that "
+                "its calls must stand below `if __name__ == '__main__':`"
+            ) from error
+        with cluster, distributed.Client(cluster) as own:
             _run_on(planned, file, own, shared, retries, listener)
     finally:
         planned.end()
@@ -149,7 +156,7 @@ def _run_on(
         listener.progress("cells", done, len(cells))
         try:
             for future in as_completed(futures):
-                error = future.exception()
+                error = outcome(future, lambda future: future.exception())
                 if error is not None:
                     failed.append(f"{future.key.removeprefix(f'fsage-{stem}-')}: {error}")
                     continue
@@ -167,6 +174,17 @@ def _run_on(
     if failed:
         shown = "; ".join(failed[:5]) + ("; ..." if len(failed) > 5 else "")
         raise Error(f"{len(failed)} of {len(cells)} cells were not run; the same call tries them again: {shown}")
+
+
+def outcome(future: Future, ask: Callable[[Future], Any]) -> Any:
+    """What a task ended with. One of which nobody hears any more is an error that says what can be done."""
+    try:
+        return ask(future)
+    except (asyncio.CancelledError, concurrent.futures.CancelledError) as lost:
+        raise SystemRefused(
+            "the scheduler was lost, or the tasks were cancelled; what is done stays, and the same call goes on: "
+            f"{lost}"
+        ) from lost
 
 
 def connected(client: Client) -> None:

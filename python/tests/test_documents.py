@@ -3,7 +3,10 @@
 import os
 import pathlib
 import shutil
+import subprocess
+import sys
 
+import fsage
 import pytest
 
 nbclient = pytest.importorskip("nbclient")
@@ -25,3 +28,22 @@ def test_the_notebook_runs_from_top_to_bottom(tmp_path):
     mimes = {mime for output in outputs for mime in output.get("data", {})}
     assert "application/vnd.vegalite.v5+json" in mimes, "the chart shows itself"
     assert not [output for output in outputs if output.output_type == "error"]
+
+
+def test_the_example_sweep_draws_its_picture(tmp_path):
+    """The script as it stands, but for shorter lives and fewer of them."""
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("distributed")
+    text = (documents() / "layout_over_utilization.py").read_text()
+    assert len(text.splitlines()) <= 40
+    for whole, part in [("days = 60", "days = 3"), ("to = 3,", "to = 2,"), ("from = 50", "from = 90")]:
+        assert whole in text
+        text = text.replace(whole, part)
+    (tmp_path / "script.py").write_text(text)
+    subprocess.run([sys.executable, "script.py", "u"], cwd=tmp_path, check=True, capture_output=True)
+    picture = (tmp_path / "u" / "layout-over-utilization.svg").read_text()
+    assert all(target in picture for target in ["ffs:preset=g502,policy=realloc", "ext4:size=502M"])
+    swept = fsage.Experiment(tmp_path / "u" / "results")
+    assert len(swept.cells) == 2 * 2 * 4
+    means = swept.means.to_pandas().query("metric == 'layout_score'")
+    assert (means["low"] <= means["mean"]).all() and (means["mean"] <= means["high"]).all()

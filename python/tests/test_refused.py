@@ -23,7 +23,7 @@ import pytest
         (lambda at: fsage.generate.profile("home-2096", output=at / "new.parquet"), "no preset"),
         (lambda at: fsage.generate.profile("home-1996", days="x", output=at / "new.parquet"), "generate: "),
         (lambda at: fsage.generate.profile("home-1996", output=at / "w.parquet"), "exists"),
-        (lambda at: fsage.bench(at / "policies", suits=["sequential"]), "unknown field `suits`"),
+        (lambda at: fsage.compare(at / "w.parquet", ["ffs"], at / "run", bench={"suits": []}), "unknown field `suits`"),
         (lambda at: fsage.bench(at / "policies", suites=["fast"]), "no suite is called `fast`"),
         (lambda at: fsage.Run(at / "none"), "not a run"),
         (lambda at: fsage.Experiment(at / "policies"), "not an experiment"),
@@ -50,6 +50,8 @@ def test_wrong_types_are_type_errors(runs):
         fsage.generate.git(runs, clnes=2, output=runs / "new.parquet")  # typos: ignore
     with pytest.raises(TypeError):
         fsage.age(3, "ffs", runs / "run")
+    with pytest.raises(TypeError, match="suits"):
+        fsage.bench(runs / "policies", suits=["sequential"])
 
 
 def test_what_a_generator_raises_comes_through(tmp_path):

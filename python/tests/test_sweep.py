@@ -3,6 +3,8 @@
 import os
 import pathlib
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -127,6 +129,85 @@ def test_workers_that_are_killed_lose_nothing(alone, tmp_path):
     for table in ("results", "days", "bench", "means"):
         name = f"{table}.parquet"
         assert (swept.path / name).read_bytes() == (alone.path / name).read_bytes()
+
+
+def test_a_scheduler_that_is_lost_loses_nothing(alone, tmp_path):
+    """The scheduler is killed in the middle; the same call with another one goes on."""
+    file, folder = experiment_file(tmp_path, 2), tmp_path / "exp"
+    begun = [False]
+
+    def scheduler(number):
+        where = tmp_path / f"scheduler-{number}.json"
+        module = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--scheduler-file", where, "--port", "0"]
+        worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--scheduler-file", where, "--nthreads", "1"]
+        processes = [
+            subprocess.Popen([*words, "--no-dashboard"], stderr=subprocess.DEVNULL, cwd=tmp_path)
+            for words in (module, [*worker, "--no-nanny"])
+        ]
+        return processes, distributed.Client(scheduler_file=os.fspath(where))
+
+    processes, client = scheduler(1)
+
+    def heard(what, done, total):
+        if what == "cells" and done >= 2 and not begun[0]:
+            begun[0] = True
+            processes[0].kill()
+
+    try:
+        with pytest.raises(fsage.SystemRefused, match="the scheduler was lost, .* the same call goes on"):
+            fsage.sweep(file, folder, client=client, progress=heard)
+    finally:
+        client.close(timeout=1)
+        for process in processes:
+            process.kill()
+    marks = [mark for mark in (folder / "cells").glob("*.json") if '"complete"' in mark.read_text()]
+    done = {mark: mark.stat().st_mtime_ns for mark in marks}
+    assert 2 <= len(done) < 16
+    processes, client = scheduler(2)
+    try:
+        swept = fsage.sweep(file, folder, client=client)
+    finally:
+        client.close(timeout=1)
+        for process in processes:
+            process.kill()
+    assert {cell["state"] for cell in swept.cells} == {"complete"}
+    assert {mark: mark.stat().st_mtime_ns for mark in done} == done, "nothing is done twice"
+    for table in ("results", "days", "means"):
+        name = f"{table}.parquet"
+        assert (swept.path / name).read_bytes() == (alone.path / name).read_bytes()
+
+
+def test_an_estimate_runs_a_few_cells_and_judges_the_others(alone, tmp_path):
+    file = experiment_file(tmp_path, 10)
+    said = fsage.estimate(file, tmp_path / "exp", threads=2, budget_seconds=0)
+    assert said["cells"] == 80 and said["tried"] == 3 and said["left"] == 77 and said["failed"] == {}
+    for of in ("seconds", "wall_seconds", "bytes"):
+        assert 0 <= said[of]["low"] <= said[of]["expected"] <= said[of]["high"]
+    assert said["wall_seconds"]["expected"] < said["seconds"]["expected"]
+    states = [cell["state"] for cell in fsage.Experiment(tmp_path / "exp").cells]
+    assert states.count("complete") == 3
+    # Three cells of 80 tell the space of all but for a third.
+    exp = fsage.experiment(file, tmp_path / "exp")
+    sizes = [512 * path.stat().st_blocks for part in ("cells", "workloads") for path in (exp.path / part).rglob("*")]
+    assert 0.66 < said["bytes"]["expected"] / sum(sizes) < 1.5
+    with pytest.raises(fsage.InputError, match="budget_seconds: expected seconds from 0, found -1"):
+        fsage.estimate(file, tmp_path / "exp", budget_seconds=-1)
+
+
+def test_progress_says_how_long_the_rest_takes(capsys, monkeypatch):
+    from fsage import _listen
+
+    now = [0.0]
+    monkeypatch.setattr(_listen.time, "monotonic", lambda: now[0])
+    with _listen.Listener(True) as listener:
+        for at, done in [(1, 10), (11, 20), (71, 90), (80, 100)]:
+            now[0] = at
+            listener.progress("cells", done, 100)
+    shown = capsys.readouterr().err.split("\r\x1b[K")
+    # 10 cells in 10 seconds, 80 are left; then 80 in 70, and 10 are.
+    assert shown[1:5] == [
+        "cells:  10.0 %", "cells:  20.0 %, about 80 s left", "cells:  90.0 %, about 9 s left", "cells: 100.0 %"
+    ]
 
 
 def test_a_folder_of_another_sweep_is_refused(alone, tmp_path):
