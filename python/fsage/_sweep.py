@@ -160,7 +160,7 @@ def _run_on(
                 if error is not None:
                     failed.append(f"{future.key.removeprefix(f'fsage-{stem}-')}: {error}")
                     continue
-                result = future.result()
+                result = outcome(future, lambda future: future.result())
                 if not shared:
                     _keep(pathlib.Path(folder), result[2])
                 done += 1

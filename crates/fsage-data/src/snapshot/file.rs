@@ -154,11 +154,14 @@ impl SnapshotFile {
     }
 }
 
+/// Visits all extents of a snapshot.
+pub(super) type Visited<'a> = dyn Fn(&mut dyn FnMut(&Extent)) + 'a;
+
 /// Sizes of a file system, as far as its snapshot tells them; what its row of the snapshot table does not say follows
-/// from its extents and free runs. `extents` visits all of them.
+/// from its extents and free runs.
 pub(super) fn sizes(
     info: Option<&SnapshotInfo>,
-    extents: &dyn Fn(&mut dyn FnMut(&Extent)),
+    extents: &Visited<'_>,
     free: Option<&[Run]>,
 ) -> (Geometry, Option<Space>) {
     let unknown = SnapshotInfo::default();

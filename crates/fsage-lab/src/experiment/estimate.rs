@@ -278,6 +278,6 @@ mod tests {
         fsage_durable::write(&dir.path().join("a/b"), vec![1_u8; 100_000], false).expect("a file");
         let more = bytes(dir.path()) - before;
         assert!((100_000.0..140_000.0).contains(&more), "{more}");
-        assert_eq!(bytes(&dir.path().join("none")), 0.0);
+        assert!(bytes(&dir.path().join("none")) < 1.0);
     }
 }
