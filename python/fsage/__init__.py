@@ -211,6 +211,7 @@ def bench(
     options = {
         "suites": suites, "sizes": sizes, "repetitions": repetitions, "minutes": minutes, "device": device,
         "host": host, "states": states, "hot_days": hot_days, "drop_caches": drop_caches,
+        "causes": causes,
     }
     with Listener(progress) as listener:
         return json.loads(
