@@ -125,7 +125,10 @@ impl Limit {
             (What::FreeShare, _) => format!("free space {under} {shown}"),
             (What::Failed, _) => "a write fails for lack of space".to_owned(),
             (_, Some((_, metric, words))) => {
-                if self.below && self.value == 1.0 && matches!(metric.unit, Unit::Number(_)) {
+                if self.below
+                    && (self.value - 1.0).abs() < 1e-9
+                    && matches!(metric.unit, Unit::Number(_))
+                {
                     format!("no {words}")
                 } else {
                     format!("{words} {under} {shown}")

@@ -24,7 +24,7 @@ const DAY_S: f64 = 86_400.0;
 
 /// The values of all limits at the end of a day.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Values {
+pub(super) struct LifeDay {
     /// Days since the last one of the past; 0 and below are the past.
     pub day: i64,
     /// As `2009-03-22`.
@@ -44,7 +44,7 @@ pub(super) struct Ground<'a> {
     /// Where it begins with a snapshot: its names of what the past has.
     same: Option<Same>,
     /// Days of the past, and of what was held out.
-    pub rows: Vec<Values>,
+    pub rows: Vec<LifeDay>,
     /// Operations of the past that were not done.
     pub skipped: u64,
 }
@@ -128,11 +128,11 @@ impl<'a> Ground<'a> {
     }
 
     /// The values of a day.
-    fn values(&self, row: &DayRow) -> Values {
+    fn values(&self, row: &DayRow) -> LifeDay {
         let date = |seconds: f64| (seconds / DAY_S).floor() as i64;
         let last = self.past.learned.last_date();
         let on = row.t_s.map_or(last, |t| date(self.past.epoch_s as f64 + t));
-        Values {
+        LifeDay {
             day: on - last,
             date: self.past.learned.date_after(on - last),
             values: self
@@ -151,7 +151,7 @@ impl<'a> Ground<'a> {
         });
         let places = places.collect::<Option<Vec<usize>>>();
         let places = places.context("limits are some of those before")?;
-        let rows = self.rows.into_iter().map(|row| Values {
+        let rows = self.rows.into_iter().map(|row| LifeDay {
             values: places.iter().map(|&place| row.values[place]).collect(),
             ..row
         });
@@ -174,7 +174,7 @@ impl<'a> Ground<'a> {
     }
 
     /// The values on the last day of the past.
-    pub fn now(&self) -> Option<&Values> {
+    pub fn now(&self) -> Option<&LifeDay> {
         self.rows.iter().rev().find(|row| row.day <= 0)
     }
 
@@ -184,9 +184,9 @@ impl<'a> Ground<'a> {
         wanted: &Wanted,
         watch: &dyn Watch,
         bar: &dyn Progress,
-    ) -> crate::Result<Vec<Vec<Values>>> {
+    ) -> crate::Result<Vec<Vec<LifeDay>>> {
         let next = AtomicUsize::new(0);
-        let done: Vec<Mutex<Option<crate::Result<Vec<Values>>>>> =
+        let done: Vec<Mutex<Option<crate::Result<Vec<LifeDay>>>>> =
             (0..wanted.lives).map(|_| Mutex::new(None)).collect();
         // Real file systems take turns.
         let threads = if self.state.is_some() {
@@ -217,7 +217,7 @@ impl<'a> Ground<'a> {
         done.collect()
     }
 
-    fn life(&self, wanted: &Wanted, seed: u64, watch: &dyn Watch) -> crate::Result<Vec<Values>> {
+    fn life(&self, wanted: &Wanted, seed: u64, watch: &dyn Watch) -> crate::Result<Vec<LifeDay>> {
         let days = usize::try_from(wanted.days).unwrap_or(usize::MAX);
         let mut future = self.past.learned.future(seed, days, wanted.instead)?;
         let Some(state) = &self.state else {
@@ -259,7 +259,7 @@ impl<'a> Ground<'a> {
         &self,
         future: &mut Future<'_>,
         watch: &dyn Watch,
-    ) -> crate::Result<Vec<Values>> {
+    ) -> crate::Result<Vec<LifeDay>> {
         let rows = self.on_image(Some(self.past.marks), Some(future), watch)?;
         Ok(rows.into_iter().filter(|row| row.day > 0).collect())
     }
@@ -280,7 +280,7 @@ impl<'a> Ground<'a> {
         marks: Option<u64>,
         future: Option<&mut Future<'_>>,
         watch: &dyn Watch,
-    ) -> crate::Result<Vec<Values>> {
+    ) -> crate::Result<Vec<LifeDay>> {
         let folder = TemporaryFolder::private(&std::env::temp_dir().join("fsage-forecast"))?;
         let life = folder.path().join("life.parquet");
         let mut source = fsage_data::open_workload(self.workload)?;

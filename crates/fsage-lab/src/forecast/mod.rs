@@ -25,10 +25,10 @@ use crate::error::{Context, bail};
 use crate::generate::{Output, generate};
 use crate::watch::Watch;
 use fsage_core::size::{self, human};
-use fsage_durable::{TemporaryFolder, refuse_existing};
+use fsage_durable::TemporaryFolder;
 use fsage_target::{Target, TargetSpec};
 use fsage_workload::repeat::{Instead, days_of_years};
-use lives::{Ground, Values, Wanted};
+use lives::{Ground, LifeDay, Wanted};
 use past::Past;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -138,15 +138,6 @@ pub struct Forecast {
 /// output that is there or cannot be written; an interrupt.
 pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forecast> {
     check(request)?;
-    if let Some(output) = request.output {
-        refuse_existing(output, request.force)?;
-        if output.exists() && !is_forecast(output) {
-            bail!(
-                "{}: exists and is no forecast, so it is left alone; name another folder",
-                output.display()
-            );
-        }
-    }
     let made = Made::begin(request.workload, watch)?;
     let workload = made.path();
     let past = Past::learn(workload, request.hold_out, watch)?;
@@ -159,15 +150,7 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         request.limits
     };
     let mut ground = Ground::begin(&target, &past, workload, named, with_truth, watch)?;
-    let horizon = if with_truth {
-        let last = ground.rows.last().map_or(0, |row| row.day);
-        u64::try_from(last).unwrap_or(0)
-    } else {
-        days_of_years(request.years).unwrap_or(0)
-    };
-    if horizon == 0 {
-        bail!("nothing is looked ahead: expected a day or more");
-    }
+    let horizon = horizon(request, &ground)?;
     let moved: Vec<Limit>;
     let limits = if with_truth && request.limits.is_empty() {
         moved = limits_of_truth(named, &ground.rows);
@@ -194,23 +177,9 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         "living on",
     );
     let lives = ground.live(&wanted, watch, &*bar)?;
-    let sum =
-        |ground: &Ground<'_>, lives: &[Vec<Values>]| summed(ground, limits, lives, horizon, &past);
-    let answers = sum(&ground, &lives);
+    let answers = summed(&ground, limits, &lives, horizon, &past);
     let observed = past.observed();
-    let mut doubts = observed.doubts(horizon);
-    if ground.skipped > 0 {
-        doubts.push(format!(
-            "{} operations of the past did not fit on {target}: it is smaller than what was observed",
-            ground.skipped
-        ));
-    }
-    if ground.missing() > 0 {
-        doubts.push(format!(
-            "{} files of the past are not in the snapshot that {target} begins with: what is done to them is left out",
-            ground.missing()
-        ));
-    }
+    let doubts = doubts(&observed, &ground, horizon, &target);
     let (mut drivers, mut helps) = (Vec::new(), Vec::new());
     let mut all = vec![(String::new(), target.to_string(), lives)];
     for other in others {
@@ -219,18 +188,24 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
             ends_early: true,
             ..wanted
         };
-        let (answers, lives) = if other.spec == target {
-            let lives = ground.live(&wanted, watch, &*bar)?;
-            (sum(&ground, &lives), lives)
+        let another = if other.spec == target {
+            None
         } else {
-            let ground = Ground::begin(&other.spec, &past, workload, limits, false, watch)?;
-            let lives = ground.live(&wanted, watch, &*bar)?;
-            (sum(&ground, &lives), lives)
+            Some(Ground::begin(
+                &other.spec,
+                &past,
+                workload,
+                limits,
+                false,
+                watch,
+            )?)
         };
+        let ground = another.as_ref().unwrap_or(&ground);
+        let lives = ground.live(&wanted, watch, &*bar)?;
         let variant = Variant {
             name: other.name.clone(),
             target: other.spec.to_string(),
-            answers,
+            answers: summed(ground, limits, &lives, horizon, &past),
         };
         if other.instead == Instead::Nothing {
             helps.push(variant);
@@ -264,8 +239,21 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
     Ok(found)
 }
 
-/// That the numbers make sense.
+/// That the numbers make sense, and that the output may be written.
 fn check(request: &Request<'_>) -> crate::Result<()> {
+    if let Some(output) = request.output
+        && output.symlink_metadata().is_ok()
+    {
+        if !is_forecast(output) {
+            bail!(
+                "{}: exists and is no forecast, so it is left alone; name another folder",
+                output.display()
+            );
+        }
+        if !request.force {
+            bail!("{} exists: --force replaces it", output.display());
+        }
+    }
     if request.lives < LEAST_LIVES {
         bail!(
             "lives: expected {LEAST_LIVES} or more: the interval of fewer lives holds less than 90 % of them"
@@ -281,6 +269,43 @@ fn check(request: &Request<'_>) -> crate::Result<()> {
         bail!("hold-out: expected a share between 0 and 1, as in 1/3");
     }
     Ok(())
+}
+
+/// Days that are looked ahead: those held out, or those asked for.
+fn horizon(request: &Request<'_>, ground: &Ground<'_>) -> crate::Result<u64> {
+    let days = if request.hold_out.is_some() {
+        let last = ground.rows.last().map_or(0, |row| row.day);
+        u64::try_from(last).unwrap_or(0)
+    } else {
+        days_of_years(request.years).unwrap_or(0)
+    };
+    if days == 0 {
+        bail!("nothing is looked ahead: expected a day or more");
+    }
+    Ok(days)
+}
+
+/// Why the forecast is not to be trusted, or less so.
+fn doubts(
+    observed: &Observed,
+    ground: &Ground<'_>,
+    horizon: u64,
+    target: &TargetSpec,
+) -> Vec<String> {
+    let mut doubts = observed.doubts(horizon);
+    if ground.skipped > 0 {
+        doubts.push(format!(
+            "{} operations of the past did not fit on {target}: it is smaller than what was observed",
+            ground.skipped
+        ));
+    }
+    if ground.missing() > 0 {
+        doubts.push(format!(
+            "{} files of the past are not in the snapshot that {target} begins with: what is done to them is left out",
+            ground.missing()
+        ));
+    }
+    doubts
 }
 
 /// The workload: one that is there, or one that is made for the time of the forecast.
@@ -324,8 +349,8 @@ struct Other {
     instead: Instead,
 }
 
-/// Futures that are otherwise, and targets that might help: 10 % more space, the other one of ext4 and XFS, and what the
-/// user names.
+/// Futures that are otherwise, and targets that might help: 10 % more space, the other one of ext4 and XFS, and what
+/// the user names.
 fn others(target: &TargetSpec, tries: &[TargetSpec]) -> Vec<Other> {
     let driver = |name: &str, instead| Other {
         name: name.to_owned(),
@@ -395,7 +420,7 @@ fn larger(target: &TargetSpec) -> Option<TargetSpec> {
 }
 
 /// The day on which days of a life first cross a limit.
-fn crossing(rows: &[Values], place: usize, limit: &Limit) -> Option<u64> {
+fn crossing(rows: &[LifeDay], place: usize, limit: &Limit) -> Option<u64> {
     let mut future = rows.iter().filter(|row| row.day > 0);
     let crossed =
         future.find(|row| row.values[place].is_some_and(|value| limit.is_crossed(value)))?;
@@ -405,7 +430,7 @@ fn crossing(rows: &[Values], place: usize, limit: &Limit) -> Option<u64> {
 fn summed(
     ground: &Ground<'_>,
     limits: &[Limit],
-    lives: &[Vec<Values>],
+    lives: &[Vec<LifeDay>],
     horizon: u64,
     past: &Past,
 ) -> Vec<Answer> {
@@ -428,7 +453,7 @@ fn summed(
 
 /// Limits at what the truth had come to in the middle of the days held out, where it had got worse than it ever was
 /// before. So each of them is crossed, and none is chosen by hand.
-fn limits_of_truth(named: &[Limit], rows: &[Values]) -> Vec<Limit> {
+fn limits_of_truth(named: &[Limit], rows: &[LifeDay]) -> Vec<Limit> {
     let last = rows.last().map_or(0, |row| row.day);
     let mut limits: Vec<Limit> = Vec::new();
     for (place, limit) in named
@@ -461,7 +486,7 @@ fn limits_of_truth(named: &[Limit], rows: &[Values]) -> Vec<Limit> {
     limits
 }
 
-fn cases(answers: &[Answer], rows: &[Values], limits: &[Limit]) -> Vec<Case> {
+fn cases(answers: &[Answer], rows: &[LifeDay], limits: &[Limit]) -> Vec<Case> {
     let limits = limits.iter().enumerate().zip(answers);
     let open = limits.filter(|(_, answer)| !answer.already && answer.now.is_some());
     open.map(|((place, limit), answer)| {

@@ -1,6 +1,6 @@
 //! The page of a forecast.
 
-use super::lives::Values;
+use super::lives::LifeDay;
 use super::{Answer, Forecast, Limit, Variant, a_day};
 use crate::report::words::counted;
 use fsage_report::charts::{Point, Series};
@@ -18,8 +18,8 @@ const SOON_DAYS: u64 = 90;
 pub(super) fn of(
     found: &Forecast,
     limits: &[Limit],
-    past: &[Values],
-    lives: &[Vec<Values>],
+    past: &[LifeDay],
+    lives: &[Vec<LifeDay>],
 ) -> Report {
     let mut sections: Vec<Section> = vec![answers(found)];
     let fans = limits
@@ -220,8 +220,8 @@ fn held_out(found: &Forecast) -> Section {
 
 /// The chart of a metric: its past, the median of lives, the bands in which nine of ten and half of them lie, and the
 /// limit.
-fn fan(place: usize, limit: &Limit, past: &[Values], lives: &[Vec<Values>]) -> Option<Exhibit> {
-    let known = |rows: &[Values]| -> Vec<(i64, f64)> {
+fn fan(place: usize, limit: &Limit, past: &[LifeDay], lives: &[Vec<LifeDay>]) -> Option<Exhibit> {
+    let known = |rows: &[LifeDay]| -> Vec<(i64, f64)> {
         let rows = rows.iter();
         rows.filter_map(|row| Some((row.day, row.values[place]?)))
             .collect()
@@ -309,12 +309,12 @@ mod tests {
     /// Of 19 lives the light band has all, and the dark one leaves out 4 on each side: (19 + 1) / 4 = 5.
     #[test]
     fn bands_are_those_of_the_sorted_lives() {
-        let rows = |day, value: f64| Values {
+        let rows = |day, value: f64| LifeDay {
             day,
             date: String::new(),
             values: vec![Some(value)],
         };
-        let lives: Vec<Vec<Values>> = (1..=19).map(|n| vec![rows(1, f64::from(n))]).collect();
+        let lives: Vec<Vec<LifeDay>> = (1..=19).map(|n| vec![rows(1, f64::from(n))]).collect();
         let limit = "free=5%".parse().expect("a limit");
         let Some(Exhibit::Chart(chart)) = fan(0, &limit, &[rows(0, 0.5)], &lives) else {
             panic!("no chart");

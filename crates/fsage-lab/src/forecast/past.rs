@@ -236,7 +236,7 @@ mod tests {
             (found - 10.0 / (2.0_f64 / 3.0).sqrt()).abs() < 1e-9,
             "{found}"
         );
-        assert_eq!(difference(&first[..13], &second), 0.0);
+        assert!(difference(&first[..13], &second).abs() < 1e-9);
         let observed = |days, growth_changed| Observed {
             days,
             growth_changed,

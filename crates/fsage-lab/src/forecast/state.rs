@@ -1,8 +1,8 @@
 //! Futures on what a snapshot tells: `--on ext4:from=SNAPSHOT`.
 //!
-//! A model that begins with a snapshot has the files of that night where they lay, under ids of its own. The past is not
-//! lived on it, and its files are known by other ids. So both are found by their paths, and the operations of a future
-//! name what the model knows.
+//! A model that begins with a snapshot has the files of that night where they lay, under ids of its own. The past is
+//! not lived on it, and its files are known by other ids. So both are found by their paths, and the operations of a
+//! future name what the model knows.
 
 use super::past::UntilMark;
 use crate::error::{self, Context, bail};

@@ -7,7 +7,7 @@
 //! | `forecast.json` | the forecast |
 //! | `forecast.html` | a page |
 
-use super::lives::Values;
+use super::lives::LifeDay;
 use super::{Answer, Forecast, Limit, page};
 use crate::error::Context;
 use crate::table::print_json;
@@ -22,7 +22,7 @@ const LIMITS: &str = "limits.parquet";
 const LIVES: &str = "lives.parquet";
 
 /// Lives under some conditions: what is otherwise, the target, and their days.
-pub(super) type Lived = (String, String, Vec<Vec<Values>>);
+pub(super) type Lived = (String, String, Vec<Vec<LifeDay>>);
 
 /// Whether a folder is one that a forecast left.
 pub fn is_forecast(folder: &Path) -> bool {
@@ -35,7 +35,7 @@ pub(super) fn write(
     force: bool,
     found: &Forecast,
     limits: &[Limit],
-    past: &[Values],
+    past: &[LifeDay],
     all: &[Lived],
 ) -> crate::Result<()> {
     make_folders(fsage_durable::parent_of(output))?;
@@ -110,7 +110,7 @@ fn write_lives(
     path: &Path,
     target: &str,
     limits: &[Limit],
-    past: &[Values],
+    past: &[LifeDay],
     all: &[Lived],
 ) -> crate::Result<()> {
     let mut columns = vec![
@@ -132,10 +132,10 @@ fn write_lives(
     }
     let metrics = places
         .iter()
-        .map(|&place| Column::new(&limits[place].column(), ColumnKind::F64));
+        .map(|&place| Column::new(limits[place].column(), ColumnKind::F64));
     columns.extend(metrics);
     let mut table = TableWriter::create(path, "forecast_lives", columns, &[], true)?;
-    let mut push = |variant: &str, target: &str, life: usize, row: &Values| {
+    let mut push = |variant: &str, target: &str, life: usize, row: &LifeDay| {
         let mut cells: Vec<Cell> = vec![
             variant.into(),
             target.into(),

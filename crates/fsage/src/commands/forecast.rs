@@ -43,7 +43,7 @@ pub struct Args {
     #[arg(long, value_name = "YEARS", default_value_t = 1.0)]
     years: f64,
     /// What counts as broken, several times: free=5%, free=10G, 64k=1, 1m=1, 64m=1, inodes=1 (less room than for so
-    /// many), layout=0.7, used=0.9, enospc (a write fails), or a metric with < or >, as in 'free_runs>100000' [default:
+    /// many), layout=0.7, used=0.9, enospc (a write fails), or a metric with < or >, as in `free_runs>100000` [default:
     /// free=5%, 64k=1, 1m=1, inodes=1, layout=0.7, enospc].
     #[arg(long = "limit", value_name = "LIMIT")]
     limits: Vec<String>,

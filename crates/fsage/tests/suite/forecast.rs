@@ -1,4 +1,5 @@
-//! `fsage forecast` through the public command: answers that follow by hand, what is held out, what it leaves and refuses.
+//! `fsage forecast` through the public command: answers that follow by hand, what is held out, what it leaves and
+//! refuses.
 
 use crate::images::{command, fsage};
 use fsage_data::table::{Value, read_table};
@@ -14,7 +15,7 @@ const A_DAY: u64 = 4;
 /// Weeks of five working days. On each a file of 1 MiB stays, and three go the next working day. It begins on a
 /// Monday, 2001-09-10.
 fn steady(weeks: u64) -> String {
-    let mut text = String::from("#! epoch 1000080000\nmkdir 1\n");
+    let mut text = String::from("#! epoch 1000080000\n@0 mkdir 1\n");
     let mut made = Vec::new();
     for day in 0..weeks * 7 {
         let at = day * 86_400;
@@ -30,7 +31,7 @@ fn steady(weeks: u64) -> String {
                 }
             }
         }
-        let _ = writeln!(text, "@{} day \"{day}\"", at + 40_000);
+        let _ = writeln!(text, "@{} day {day}", at + 40_000);
     }
     text
 }
@@ -49,8 +50,8 @@ fn json(at: &Path, args: &str) -> Json {
     serde_json::from_slice(&run.stdout).expect("JSON")
 }
 
-/// Five megabytes a week, every week: no future differs. Days are counted from a Sunday, so that the n-th file that stays
-/// is made on day n + 2 * ((n - 1) / 5).
+/// Five megabytes a week, every week: no future differs. Days are counted from a Sunday, so that the n-th file that
+/// stays is made on day n + 2 * ((n - 1) / 5).
 #[test]
 fn steady_growth_is_carried_on_to_the_day() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -176,11 +177,8 @@ fn nights_are_carried_on_from_where_the_last_one_left_every_file() {
         )
         .expect("a snapshot");
     }
-    fs::copy(
-        at.join("run/ext4_size-256M/final.parquet"),
-        at.join("last.parquet"),
-    )
-    .expect("a snapshot");
+    fsage(at, "export run/ext4_size-256M disk.img", 0);
+    fsage(at, "snapshot disk.img -o last.parquet", 0);
     let args = "nights --years 0.1 --lives 19 --no-why --limit live_bytes>30000000";
     let replayed = json(at, &format!("{args} --on ext4:size=256M"));
     let begun = json(at, &format!("{args} --on ext4:from=last.parquet"));
@@ -204,7 +202,7 @@ fn what_makes_no_sense_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     fs::write(at.join("w.ops"), steady(1)).expect("a workload");
-    fs::write(at.join("one.ops"), "@0 create 1 0 9000\n@9 day \"a\"\n").expect("a workload");
+    fs::write(at.join("one.ops"), "@0 create 1 0 9000\n@9 day a\n").expect("a workload");
     for (args, why) in [
         ("w.ops --on ext4 --lives 5", "expected 19 or more"),
         ("w.ops --on ext4 --years 0", "a day (0.003) or more"),
