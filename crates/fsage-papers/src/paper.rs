@@ -181,7 +181,7 @@ pub enum Experiments {
     /// Allocators of FFS, aged with one workload: Smith and Seltzer.
     Allocators(Allocators),
     /// A log beside an FFS, and what age does to an FFS: Seltzer and others.
-    Logging(Logging),
+    Logging(Box<Logging>),
     /// Embedded inodes and explicit grouping, each alone and together: Ganger and Kaashoek.
     Grouping(Grouping),
     /// A bulletin board on a disk that is rearranged, and on one that is not: Cheng et al.

@@ -44,7 +44,7 @@ pub struct OneFile {
     pub unit: Bytes,
 }
 
-/// Sprite's log and the FFS of SunOS, on a machine and a disk of their own, and what their speeds are scaled by.
+/// Sprite's log and the FFS of `SunOS`, on a machine and a disk of their own, and what their speeds are scaled by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sprite {
