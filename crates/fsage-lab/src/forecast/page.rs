@@ -67,7 +67,10 @@ pub(super) fn of(
             "{}: {} ahead, {}; fsage {}",
             found.target,
             counted(found.horizon_days, "day"),
-            counted(found.lives as u64, "life").replace("lifes", "lives"),
+            match found.lives {
+                1 => "1 life".to_owned(),
+                lives => format!("{lives} lives"),
+            },
             found.fsage
         ),
         missing: found

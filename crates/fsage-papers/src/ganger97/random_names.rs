@@ -62,7 +62,7 @@ impl RandomNames {
         Exhibit::Sheet(Sheet {
             slug: "random-names",
             title: "Small files used at random (section 4.5)".to_owned(),
-            text: "Directory after directory is filled; then files of all directories are read, written over and deleted \
+            text: "Directory after directory is filled; then files of all of them are read, written over and deleted \
                    at random. MB are 10^6 bytes."
                 .to_owned(),
             header: header.map(str::to_owned).to_vec(),

@@ -1,9 +1,9 @@
 //! Sprite's log and the FFS of `SunOS` on the machine and the disk of Rosenblum and Ousterhout, whose speeds the paper
 //! scales to its own machine (section 2, figures 1 and 2).
 //!
-//! Both systems are run here on a simulated disk and host of theirs, and what comes out is scaled by the paper's factors
-//! of table 2: by which of them says the caption of each figure. Nothing of what Rosenblum and Ousterhout measured is
-//! used.
+//! Both systems are run here on a simulated disk and host of theirs, and what comes out is scaled by the paper's
+//! factors of table 2: by which of them says the caption of each figure. Nothing of what Rosenblum and Ousterhout
+//! measured is used.
 
 use super::Bench;
 use super::large_file::{FivePasses, PASSES};
