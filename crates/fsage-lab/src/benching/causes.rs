@@ -4,18 +4,19 @@
 //! The share of a cause is the time that goes when it is taken away, of the aged file system, less that of the control.
 //! What differs when all are taken away is the rest, so that the shares sum up to the loss.
 
-use super::flash::text_of;
 use super::results::State;
-use crate::error::{Context, bail};
+use super::rows::{self, text_of};
 use crate::table;
 use fsage_bench::{Cause, Results};
-use fsage_data::table::{Column, ColumnKind, TableWriter, Value as Cell, read_table};
+use fsage_data::table::{ColumnKind, Value as Cell};
 use fsage_report::chart::size_text;
 use serde::{Serialize, Serializer};
 use std::path::{Path, PathBuf};
 
 /// Name of the table in the file's metadata.
 const SCHEMA: &str = "causes";
+/// What measures anew.
+const AGAIN: &str = "fsage bench --causes --force";
 
 const COLUMNS: [(&str, ColumnKind); 9] = [
     ("target", ColumnKind::Text),
@@ -46,7 +47,7 @@ pub struct CauseTime {
     pub phase: String,
     /// Size of its files, where all have the same.
     pub file_bytes: Option<u64>,
-    /// So many of [`Cause::ALL`] were taken away.
+    /// How many of [`Cause::ALL`] were taken away.
     pub without: usize,
     /// How long it took.
     pub elapsed_ns: u64,
@@ -255,27 +256,8 @@ fn path(folder: &Path) -> PathBuf {
 /// # Errors
 /// The table is damaged.
 pub fn read(folder: &Path) -> crate::Result<Vec<CauseRow>> {
-    let path = path(folder);
-    if !path.is_file() {
-        return Ok(Vec::new());
-    }
-    let table = read_table(&path)?;
-    let expected = COLUMNS.map(|(name, _)| name);
-    let found = table.columns.iter().map(|column| column.name.as_str());
-    if !found.eq(expected) {
-        bail!(
-            "{}: expected the columns {}; measure again with `fsage bench --causes --force`",
-            path.display(),
-            expected.join(", ")
-        );
-    }
-    let rows = table.rows.iter().map(|row| CauseRow::of(row));
-    rows.collect::<Option<_>>().with_context(|| {
-        format!(
-            "{}: a row without state or time; measure again with `fsage bench --causes --force`",
-            path.display()
-        )
-    })
+    let of = CauseRow::of;
+    rows::read(&path(folder), &COLUMNS, of, "state or time", AGAIN)
 }
 
 /// Puts the times of a suite on one device below one host in, instead of those that were known of them.
@@ -292,12 +274,8 @@ pub fn write(folder: &Path, rows: Vec<CauseRow>) -> crate::Result<()> {
     all.retain(|row| key(row) != of_first);
     all.extend(rows);
     all.sort_by_key(key);
-    let columns = COLUMNS.map(|(name, kind)| Column::new(name, kind)).to_vec();
-    let mut table = TableWriter::create(path(folder), SCHEMA, columns, &[], true)?;
-    for row in &all {
-        table.push_row(&row.values())?;
-    }
-    Ok(table.finish()?)
+    let rows = all.iter().map(|row| row.values().to_vec());
+    rows::write(&path(folder), SCHEMA, &COLUMNS, rows)
 }
 
 #[cfg(test)]

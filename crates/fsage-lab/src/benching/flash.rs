@@ -2,9 +2,9 @@
 //! the target, a row each state, and for the aged one each day of its life too.
 
 use super::results::State;
-use crate::error::{Context, bail};
+use super::rows;
 use fsage_bench::FlashFacts;
-use fsage_data::table::{Column, ColumnKind, TableWriter, Value as Cell, read_table};
+use fsage_data::table::{ColumnKind, Value as Cell};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 pub const FLASH: &str = "flash";
 /// Name of the table in the file's metadata.
 const SCHEMA: &str = "flash";
+/// What measures anew.
+const AGAIN: &str = "fsage bench --force";
 
 const COLUMNS: [(&str, ColumnKind); 8] = [
     ("target", ColumnKind::Text),
@@ -140,14 +142,6 @@ impl FlashRow {
     }
 }
 
-/// The text of a cell.
-pub(super) fn text_of(cell: &Cell) -> Option<String> {
-    match cell {
-        Cell::Text(text) => Some(text.clone()),
-        _ => None,
-    }
-}
-
 fn path(folder: &Path) -> PathBuf {
     folder.join("flash.parquet")
 }
@@ -157,27 +151,8 @@ fn path(folder: &Path) -> PathBuf {
 /// # Errors
 /// The table is damaged.
 pub fn read(folder: &Path) -> crate::Result<Vec<FlashRow>> {
-    let path = path(folder);
-    if !path.is_file() {
-        return Ok(Vec::new());
-    }
-    let table = read_table(&path)?;
-    let expected = COLUMNS.map(|(name, _)| name);
-    let found = table.columns.iter().map(|column| column.name.as_str());
-    if !found.eq(expected) {
-        bail!(
-            "{}: expected the columns {}; measure again with `fsage bench --force`",
-            path.display(),
-            expected.join(", ")
-        );
-    }
-    let rows = table.rows.iter().map(|row| FlashRow::of(row));
-    rows.collect::<Option<_>>().with_context(|| {
-        format!(
-            "{}: a row without state or values; measure again with `fsage bench --force`",
-            path.display()
-        )
-    })
+    let of = FlashRow::of;
+    rows::read(&path(folder), &COLUMNS, of, "state or values", AGAIN)
 }
 
 /// Puts rows of one device below one host in, instead of those that were known of them.
@@ -196,12 +171,8 @@ pub fn write(folder: &Path, rows: Vec<FlashRow>) -> crate::Result<()> {
         let days = a.day.unwrap_or(u32::MAX).cmp(&b.day.unwrap_or(u32::MAX));
         key(a).cmp(&key(b)).then(days)
     });
-    let columns = COLUMNS.map(|(name, kind)| Column::new(name, kind)).to_vec();
-    let mut table = TableWriter::create(path(folder), SCHEMA, columns, &[], true)?;
-    for row in &all {
-        table.push_row(&row.values())?;
-    }
-    Ok(table.finish()?)
+    let rows = all.iter().map(|row| row.values().to_vec());
+    rows::write(&path(folder), SCHEMA, &COLUMNS, rows)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod others;
 mod ratios;
 mod report;
 pub(crate) mod results;
+mod rows;
 
 pub use options::Options;
 pub use ratios::{PhaseRatio, ratios, speed};

@@ -144,7 +144,7 @@ pub struct Future<'a> {
 }
 
 impl Future<'_> {
-    /// Lets it go on for so many days more, and end there for now. `false` if none is left.
+    /// Continues it by `days` more, and ends it there until the next call. `false` if none is left.
     pub fn go_on(&mut self, days: u64) -> bool {
         self.until = self.until.saturating_add(days).min(self.days);
         self.next_day < self.until
