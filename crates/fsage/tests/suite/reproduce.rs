@@ -258,7 +258,11 @@ fn a_log_stands_beside_an_ffs_and_aged_free_maps_beside_empty_ones() {
     assert_eq!(line("S95.2.lfs")["verdict"], "not-measured", "4 MB");
     assert_eq!(line("T95.2")["verdict"], "by-construction");
     assert_eq!(line("T95.5")["verdict"], "not-measured", "80 %");
-    assert_eq!(line("R95.2.create")["verdict"], "not-measurable");
+    assert_eq!(line("T95.8")["verdict"], "not-measurable");
+    // Sprite's log is as much faster than the FFS of SunOS, and ours slower than it by a quarter.
+    for id in ["R95.1.sprite.create", "R95.1.sprite.delete", "R95.2.create"] {
+        assert_eq!(line(id)["verdict"], "met", "{id}");
+    }
     let worst = line("F95.2")["ours"].as_f64();
     assert!(worst.is_some_and(|share| share < 1.0));
     // Four systems at six sizes.
@@ -270,6 +274,7 @@ fn a_log_stands_beside_an_ffs_and_aged_free_maps_beside_empty_ones() {
     for name in [
         "small-files.csv",
         "large-file.csv",
+        "sprite.csv",
         "tpc-b.csv",
         "fragmentation.svg",
     ] {
