@@ -175,7 +175,7 @@ pub const KEYS: &[Key] = &[
     Key::flag(
         "lite2_inode_leak",
         false,
-        "summaries and inode blocks count as live until their segment is written anew, as in 4.4BSD",
+        "summaries and inode blocks count as live until their segment is rewritten, as in 4.4BSD",
     ),
     Key::flag(
         "doifile_sticky",

@@ -123,7 +123,7 @@ pub const KEYS: &[Key] = &[
         "period",
         "accesses",
         "day",
-        "after which blocks are placed anew; `day`: at the end of each",
+        "after which blocks are placed again; `day`: at the end of each",
     )
     .or_words(&["day"]),
     Key::word(
