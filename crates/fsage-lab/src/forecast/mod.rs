@@ -382,8 +382,8 @@ fn others(target: &TargetSpec, tries: &[TargetSpec]) -> Vec<Other> {
         "xfs" => Some("ext4"),
         _ => None,
     };
-    if let (Some(rival), Some(size)) = (rival, value_of(target, "size"))
-        && let Ok(spec) = TargetSpec::parse(&format!("{rival}:size={size}"))
+    if let (Some(rival), Some(bytes)) = (rival, bytes_of(target))
+        && let Ok(spec) = TargetSpec::parse(&format!("{rival}:size={}M", bytes.div_ceil(MIB)))
         && Target::can_be_made(&spec).is_ok()
     {
         help(rival, spec);
@@ -399,13 +399,19 @@ fn value_of<'a>(spec: &'a TargetSpec, key: &str) -> Option<&'a str> {
     options.find_map(|(known, value)| value.as_deref().filter(|_| known == key))
 }
 
+const MIB: u64 = 1 << 20;
+
+/// How large a target is.
+fn bytes_of(target: &TargetSpec) -> Option<u64> {
+    match value_of(target, "size") {
+        Some(size) => size::parse(size).ok(),
+        None => Some(Target::make(target).ok()?.layout().geometry().size_bytes),
+    }
+}
+
 /// The target with 10 % more space, in whole mebibytes; where it names no size, with 10 % more than it has.
 fn larger(target: &TargetSpec) -> Option<TargetSpec> {
-    const MIB: u64 = 1 << 20;
-    let bytes = match value_of(target, "size") {
-        Some(size) => size::parse(size).ok()?,
-        None => Target::make(target).ok()?.layout().geometry().size_bytes,
-    };
+    let bytes = bytes_of(target)?;
     let more = (bytes.saturating_mul(11) / 10).div_ceil(MIB);
     let mut spec = target.clone();
     spec.options.retain(|(key, _)| key != "size");
