@@ -359,6 +359,10 @@ impl Strace<'_> {
             drop(known);
             return Ok(Some(file));
         }
+        if let Some(file) = self.of_a_thread(call.pid, number, inode) {
+            self.set_file(call.pid, number, Rc::clone(&file));
+            return Ok(Some(file));
+        }
         let file = Rc::new(RefCell::new(Description {
             inode,
             offset: 0,
@@ -370,6 +374,26 @@ impl Strace<'_> {
         }));
         self.set_file(call.pid, number, Rc::clone(&file));
         Ok(Some(file))
+    }
+
+    /// The same file open under the same number elsewhere, where the log lacks the calls that made the one process or the
+    /// other: threads of a process share their open files, and the offset in each.
+    fn of_a_thread(&self, pid: u64, number: i64, inode: InodeKey) -> Option<Shared> {
+        let is_orphan = self
+            .processes
+            .get(&pid)
+            .is_some_and(|process| process.is_orphan);
+        let others = self
+            .processes
+            .iter()
+            .filter(|(other, process)| **other != pid && (is_orphan || process.is_orphan));
+        let same = others.filter_map(|(other, process)| {
+            let file = process.file(number)?;
+            let is_same = file.borrow().inode == inode;
+            is_same.then_some((*other, file))
+        });
+        // Of several any is a guess: the process with the lowest number is the one that was there first.
+        same.min_by_key(|(other, _)| *other).map(|(_, file)| file)
     }
 
     /// The file that has the printed path now.

@@ -238,7 +238,7 @@ impl<'s> Strace<'s> {
                 .max_by_key(|(line, _, _)| *line);
             let process = match parent {
                 Some((_, parent, half)) => parent.child(&half.args),
-                None => Process::default(),
+                None => Process::orphan(),
             };
             self.processes.insert(pid, process);
         }

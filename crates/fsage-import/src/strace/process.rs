@@ -30,6 +30,8 @@ pub(super) struct Process {
     cwd: Rc<RefCell<Vec<u8>>>,
     /// The first half of an interrupted call, up to its last known argument.
     pub unfinished: Option<Unfinished>,
+    /// The log has no call that made it: it may be a thread of any other, with the same open files.
+    pub is_orphan: bool,
 }
 
 /// The first half of an interrupted call.
@@ -43,6 +45,14 @@ pub(super) struct Unfinished {
 }
 
 impl Process {
+    /// One that shows up, and nobody made.
+    pub fn orphan() -> Process {
+        Process {
+            is_orphan: true,
+            ..Process::default()
+        }
+    }
+
     /// A child: shares what its flags say, and has copies of the rest.
     pub fn child(&self, flags: &[u8]) -> Process {
         let has = |flag| memchr::memmem::find(flags, flag).is_some();
@@ -58,6 +68,7 @@ impl Process {
                 Rc::new(RefCell::new(self.cwd.borrow().clone()))
             },
             unfinished: None,
+            is_orphan: false,
         }
     }
 

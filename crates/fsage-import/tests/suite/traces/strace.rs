@@ -86,6 +86,20 @@ fn a_child_may_show_up_before_its_parents_call_returns() {
     assert_eq!(made, []);
 }
 
+/// `npm install`, followed without `-f` from its start: two threads write in turn through a descriptor that a third one
+/// opened, and no clone is in the log. The file has what all three wrote, one behind the other.
+#[test]
+fn threads_whose_clones_were_not_recorded_share_offsets() {
+    let made = files(&[
+        r#"8: openat(AT_FDCWD</w>, "a", O_WRONLY|O_CREAT|O_EXCL, 0666) = 20</w/a>"#,
+        r#"8: write(20</w/a>, ""..., 10) = 10"#,
+        r#"9: write(20</w/a>, ""..., 10) = 10"#,
+        r#"8: write(20</w/a>, ""..., 10) = 10"#,
+        r#"10: write(20</w/a>, ""..., 10) = 10"#,
+    ]);
+    assert_eq!(made, [file("/w/a", 40)]);
+}
+
 #[test]
 fn threads_share_the_current_directory() {
     let made = files(&[
