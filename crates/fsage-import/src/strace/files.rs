@@ -376,9 +376,13 @@ impl Strace<'_> {
         Ok(Some(file))
     }
 
-    /// The same file open under the same number elsewhere, where the log lacks the calls that made the one process or the
-    /// other: threads of a process share their open files, and the offset in each.
+    /// The same file open under the same number elsewhere, where the log lacks the calls that made the one process or
+    /// the other: threads of a process share their open files, and the offset in each.
     fn of_a_thread(&self, pid: u64, number: i64, inode: InodeKey) -> Option<Shared> {
+        // A file behind stdin, stdout or stderr is that of a child more often than of a thread.
+        if number <= 2 {
+            return None;
+        }
         let is_orphan = self
             .processes
             .get(&pid)
