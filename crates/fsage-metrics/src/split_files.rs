@@ -3,6 +3,7 @@
 //! A split file costs a long seek between its inode and its data. The distance is the difference of the two
 //! group numbers. Source: Smith and Seltzer 1997, section 6.
 
+use crate::measures::Measures;
 use crate::metric::{Better, Metric, Section, Summed, Unit};
 use crate::sign::Sign;
 use fsage_core::{FileKind, FileView, Geometry};
@@ -22,7 +23,7 @@ pub static SPLIT: Metric = Metric {
         Section::Layout,
         "Files whose first block lies in another cylinder or block group than their inode, which none does where a \
          file system has no groups.",
-        |m| Some(m.sums.split_files.split),
+        |m| known(m, m.sums.split_files.split),
     )
 };
 
@@ -35,7 +36,7 @@ pub static DISTANCE_1: Metric = Metric {
         Unit::Number("files"),
         Section::Layout,
         "Split files that begin in a group next to that of their inode.",
-        |m| Some(m.sums.split_files.distance_1),
+        |m| known(m, m.sums.split_files.distance_1),
     )
 };
 
@@ -48,9 +49,15 @@ pub static DISTANCE_BELOW_10: Metric = Metric {
         Unit::Number("files"),
         Section::Layout,
         "Split files that begin less than ten groups away from their inode.",
-        |m| Some(m.sums.split_files.distance_below_10),
+        |m| known(m, m.sums.split_files.distance_below_10),
     )
 };
+
+/// A count, unless the file system has groups and nobody said where they lie, as of a mounted ext4 without its image.
+fn known(m: &Measures, count: u64) -> Option<u64> {
+    let is_hidden = m.geometry.group_bytes == 0 && m.geometry.fs_type.starts_with("ext");
+    (!is_hidden).then_some(count)
+}
 
 /// How many files are split, and how far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
