@@ -294,12 +294,15 @@ impl Profile {
         self
     }
 
-    /// The same on another size, with operations in proportion.
+    /// The same on another size, with operations in proportion. No file is larger than an eighth of a smaller one.
     #[must_use]
     pub fn with_capacity(mut self, bytes: u64) -> Profile {
         let scale = bytes as f64 / self.capacity_bytes.max(1) as f64;
         let scaled = |n: u64| ((n as f64 * scale).round() as u64).max(1);
         self.operations_per_day = self.operations_per_day.map(scaled);
+        self.largest_bytes = self
+            .largest_bytes
+            .map(|largest| largest.min((bytes / 8).max(1)));
         self.capacity_bytes = bytes;
         self
     }
