@@ -29,7 +29,7 @@ use std::time::Instant;
 /// (real). Benchmarks the first, and ends in a report of each to look at with a browser.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Repository whose history is replayed [default: the clone that fsage was built from].
+    /// Repository whose history is replayed [default: the one that the current directory is in].
     #[arg(long, value_name = "REPO")]
     git: Option<PathBuf>,
     /// Folder for the workloads and the runs; a demo that is there is replaced.
@@ -89,14 +89,14 @@ fn prepare(folder: &Path) -> anyhow::Result<FolderLock> {
     Ok(alone)
 }
 
-/// The repository to replay: the one given, else the clone that the program was built from.
+/// The repository to replay: the one given, else the one that the current directory is in.
 fn repository(given: Option<&Path>) -> Option<PathBuf> {
     if let Some(given) = given {
         return Some(given.to_owned());
     }
-    let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let built_from = built_from.canonicalize().ok()?;
-    built_from.join(".git").exists().then_some(built_from)
+    let here = std::env::current_dir().ok()?;
+    let found = here.ancestors().find(|above| above.join(".git").exists());
+    found.map(Path::to_owned)
 }
 
 const POLICIES: [&str; 2] = ["orig", "realloc"];
