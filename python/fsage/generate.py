@@ -246,7 +246,7 @@ def profile(
     ``seed``: Seed [default: 1]
     ``days``: The same curves over so many days, with the same activity a day [default: as the profile says]
     ``capacity``: Another size of the file system, as in 512M, with as many more operations and files
-    ``utilization``: Utilization at the end, in percent; a curve keeps its shape
+    ``utilization``: Utilization at the end, in percent of the capacity; a curve keeps its shape
     """
     options = {
         "profile": profile,

@@ -100,7 +100,7 @@ struct ProfileCall {
     /// Another size of the file system, as in 512M, with as many more operations and files.
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     capacity: Option<u64>,
-    /// Utilization at the end, in percent; a curve keeps its shape.
+    /// Utilization at the end, in percent of the capacity; a curve keeps its shape.
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_PERCENT)))]
     utilization: Option<u8>,
     /// The workload to write.

@@ -27,12 +27,10 @@ pub struct Profile {
     /// The same curves over so many days, with the same activity a day [default: as the profile says].
     #[serde(default)]
     pub days: Option<u64>,
-    /// Another size of the file system, as in 512M, with as many more operations and files; no file is larger than an
-    /// eighth of it.
+    /// Another size of the file system, as in 512M, with as many more operations and files.
     #[serde(default, deserialize_with = "bytes")]
     pub capacity: Option<u64>,
-    /// Utilization at the end, in percent of the capacity; a curve keeps its shape. What a file system keeps for itself
-    /// is no part of what `df` counts: 80 % of an ext4 image are 84 % there.
+    /// Utilization at the end, in percent of the capacity; a curve keeps its shape.
     #[serde(default)]
     pub utilization: Option<u8>,
 }
