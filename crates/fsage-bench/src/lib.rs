@@ -31,6 +31,8 @@ pub use command::{Command, Wanted};
 pub use measurement::{Better, Measurement, Reading, Requests};
 pub use ratio::{Ratio, Repeated, Says};
 pub use run::{Entrant, Progress, Repetitions, Results, Stand, run, run_in_turn, turns};
-pub use simulated::{DriveTooSmall, FlashFacts, Simulated, SimulatedStand, direct_read};
+pub use simulated::{
+    DriveTooSmall, FlashFacts, Simulated, SimulatedStand, device_below, direct_read,
+};
 pub use statistics::{Interval, Summary, median_ranks};
 pub use subject::{BenchError, DirKey, FileKey, Part, Subject};

@@ -2,7 +2,7 @@
 
 use crate::statistics::median_of;
 use fsage_core::rng::Rng;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How often repetitions are drawn anew.
 const RESAMPLES: usize = 4000;
@@ -46,7 +46,7 @@ pub struct Ratio {
 }
 
 /// What a ratio says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Says {
     /// The first is faster than the second.
@@ -141,7 +141,10 @@ impl Ratio {
     pub fn says(&self) -> Says {
         let is_around_1 = self.low <= 1.0 && 1.0 <= self.high;
         let is_near_1 = self.low >= 1.0 - NEAR && self.high <= 1.0 + NEAR;
-        if !self.is_enough {
+        if self.low.total_cmp(&1.0).is_eq() && self.high.total_cmp(&1.0).is_eq() {
+            // Every repetition gave the same value on both sides: a count, or a size, which no chance disturbs.
+            Says::Same
+        } else if !self.is_enough {
             Says::Inconclusive
         } else if is_around_1 {
             if is_near_1 {
@@ -240,6 +243,17 @@ mod tests {
         assert!(says(100.0, 0.03) <= 2);
         assert!(says(100.0, 0.15) <= 2);
         assert!(says(80.0, 0.03) >= 90);
+    }
+
+    /// As a command's count of files is: no repetition differs from any other.
+    #[test]
+    fn what_is_equal_in_every_repetition_is_the_same_however_few_there_are() {
+        for count in [1, 2, 8] {
+            let equal = ratio(Repeated::Apart(vec![7.0; count], vec![7.0; count]));
+            assert_eq!(equal.says(), Says::Same, "{count}");
+        }
+        let differ = ratio(Repeated::Apart(vec![7.0, 7.0], vec![7.0, 7.5]));
+        assert_eq!(differ.says(), Says::Inconclusive);
     }
 
     #[test]

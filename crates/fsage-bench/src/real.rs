@@ -14,13 +14,13 @@
 mod extents;
 pub mod free_map;
 mod place;
-mod program;
+pub mod program;
 mod scratch;
 mod stand;
 
 pub use place::RealPlace;
 pub use program::Ran;
-pub use scratch::WRITTEN_BYTES;
+pub use scratch::{WRITTEN_BYTES, copy_image};
 pub use stand::RealStand;
 
 use crate::subject::{BenchError, DirKey, FileKey, Part, Subject};

@@ -417,6 +417,16 @@ impl<F: Hosted + ?Sized, D: Device> Subject for Simulated<F, D> {
     }
 }
 
+/// A disk below a file system as it stands: on flash all that is in use is there already.
+pub fn device_below(disk: &Disk, fs: &(impl Hosted + ?Sized)) -> Box<dyn Device + Send> {
+    let Disk::Flash(drive) = disk else {
+        return disk.device(0);
+    };
+    let mut flash = FlashDevice::new(drive);
+    fill(&mut flash, disk.partition().first_sector, fs);
+    Box::new(flash)
+}
+
 /// Puts a file system on a flash device, as an image that is copied to it: all space that is in use, in the order of
 /// addresses, where there is nothing yet.
 fn fill(flash: &mut FlashDevice, start_sector: u64, fs: &(impl Hosted + ?Sized)) {

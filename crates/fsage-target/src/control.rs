@@ -25,6 +25,8 @@ pub struct Control {
     pub events: Vec<Event>,
     /// The regular files and symbolic links that are copied: their inode numbers in the layout, and their ids here.
     pub files: BTreeMap<u64, FileId>,
+    /// The same of directories.
+    pub directories: BTreeMap<u64, DirId>,
     /// Inodes that are not copied, ascending.
     pub left_out: Vec<u64>,
 }
@@ -180,6 +182,7 @@ impl Copy {
         Control {
             events: self.events,
             files: self.files,
+            directories: self.directories,
             left_out: self.left_out,
         }
     }

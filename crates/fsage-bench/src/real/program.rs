@@ -43,7 +43,7 @@ pub struct Ran {
 ///
 /// # Errors
 /// It cannot be started, or fails; `stop` said so.
-pub(super) fn run(
+pub fn run(
     line: &str,
     source: Option<&Source>,
     root: &Path,
@@ -189,7 +189,7 @@ fn last_lines(stderr: ChildStderr) -> Vec<String> {
 }
 
 /// A path as the shell reads it.
-pub(super) fn quoted(path: &Path) -> String {
+pub fn quoted(path: &Path) -> String {
     let path = path.to_string_lossy();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
     if path.chars().all(is_plain) {

@@ -3,7 +3,7 @@
 use super::{StopAsked, go_on, io_failed};
 use crate::subject::BenchError;
 use fsage_core::size;
-use fsage_durable::TemporaryFolder;
+use fsage_durable::{TemporaryFolder, parent_of};
 use fsage_linux::loop_device;
 use rustix::fs::{SeekFrom, ioctl_ficlone, seek, statvfs};
 use rustix::io::Errno;
@@ -70,51 +70,57 @@ impl Scratch {
         }
     }
 
-    /// Copies an image here that nobody writes to: shares its blocks where the file system can do that, and copies what
-    /// is no hole elsewhere.
+    /// The [`copy_image`] of an image here.
     ///
     /// # Errors
-    /// The image is in use or cannot be read; no room below it; `stop` said so.
+    /// As [`copy_image`].
     pub fn copy(&self, image: &Path, stop: Option<&StopAsked>) -> Result<(), BenchError> {
-        loop_device::wait_unattached(image, TIMEOUT)
-            .map_err(|error| io_failed(image, "copy")(error.into()))?;
-        let from = File::open(image).map_err(io_failed(image, "open"))?;
-        let meta = from.metadata().map_err(io_failed(image, "stat"))?;
-        let path = self.image();
-        let to = File::create_new(&path).map_err(io_failed(&path, "create"))?;
-        let shared = ioctl_ficlone(&to, &from).is_ok();
-        let copied_bytes = if shared { 0 } else { meta.blocks() * 512 };
-        self.check_room(copied_bytes, meta.len())?;
-        if shared {
-            return Ok(());
-        }
-        to.set_len(meta.len())
-            .map_err(io_failed(&path, "truncate"))?;
-        let mut at = 0;
-        while at < meta.len() {
-            go_on(stop)?;
-            at = copy_piece(&from, &to, at..meta.len()).map_err(io_failed(&path, "copy"))?;
-        }
-        Ok(())
+        copy_image(image, &self.image(), stop)
     }
+}
 
-    /// Whether there is room for so many bytes, and for what benchmarks write, but never for more than the whole image.
-    fn check_room(&self, copied_bytes: u64, image_bytes: u64) -> Result<(), BenchError> {
-        let folder = self.folder.path();
-        let stat = statvfs(folder).map_err(|errno| io_failed(folder, "statvfs")(errno.into()))?;
-        let free_bytes = stat.f_bavail.saturating_mul(stat.f_frsize);
-        let needed_bytes = copied_bytes.saturating_add(WRITTEN_BYTES).min(image_bytes);
-        if needed_bytes <= free_bytes {
-            return Ok(());
-        }
-        let reason = format!(
-            "the benchmark works on a copy of the image: {} are needed and {} are free; make room there",
-            size::human(needed_bytes),
-            size::human(free_bytes)
-        );
-        let why = io::Error::new(io::ErrorKind::StorageFull, reason);
-        Err(io_failed(folder, "copy")(why))
+/// Copies an image that nobody writes to: shares its blocks where the file system can do that, and copies what is no
+/// hole elsewhere.
+///
+/// # Errors
+/// The image is in use or cannot be read; something has the name of the copy; no room there; `stop` said so.
+pub fn copy_image(image: &Path, path: &Path, stop: Option<&StopAsked>) -> Result<(), BenchError> {
+    loop_device::wait_unattached(image, TIMEOUT)
+        .map_err(|error| io_failed(image, "copy")(error.into()))?;
+    let from = File::open(image).map_err(io_failed(image, "open"))?;
+    let meta = from.metadata().map_err(io_failed(image, "stat"))?;
+    let to = File::create_new(path).map_err(io_failed(path, "create"))?;
+    let shared = ioctl_ficlone(&to, &from).is_ok();
+    let copied_bytes = if shared { 0 } else { meta.blocks() * 512 };
+    check_room(parent_of(path), copied_bytes, meta.len())?;
+    if shared {
+        return Ok(());
     }
+    to.set_len(meta.len())
+        .map_err(io_failed(path, "truncate"))?;
+    let mut at = 0;
+    while at < meta.len() {
+        go_on(stop)?;
+        at = copy_piece(&from, &to, at..meta.len()).map_err(io_failed(path, "copy"))?;
+    }
+    Ok(())
+}
+
+/// Whether there is room for so many bytes, and for what benchmarks write, but never for more than the whole image.
+fn check_room(folder: &Path, copied_bytes: u64, image_bytes: u64) -> Result<(), BenchError> {
+    let stat = statvfs(folder).map_err(|errno| io_failed(folder, "statvfs")(errno.into()))?;
+    let free_bytes = stat.f_bavail.saturating_mul(stat.f_frsize);
+    let needed_bytes = copied_bytes.saturating_add(WRITTEN_BYTES).min(image_bytes);
+    if needed_bytes <= free_bytes {
+        return Ok(());
+    }
+    let reason = format!(
+        "the work is done on a copy of the image: {} are needed and {} are free; make room there",
+        size::human(needed_bytes),
+        size::human(free_bytes)
+    );
+    let why = io::Error::new(io::ErrorKind::StorageFull, reason);
+    Err(io_failed(folder, "copy")(why))
 }
 
 /// Copies the first data in a range, a piece at most, and says where to go on.
@@ -163,15 +169,14 @@ mod tests {
     #[test]
     fn an_image_that_does_not_fit_is_refused_before_it_is_copied() {
         let folder = tempfile::tempdir().unwrap();
-        let scratch = Scratch::new(folder.path()).unwrap();
-        let error = scratch.check_room(1 << 60, 1 << 61).unwrap_err();
+        let error = check_room(folder.path(), 1 << 60, 1 << 61).unwrap_err();
         let BenchError::Io { source, .. } = error else {
             panic!("{error}");
         };
         assert_eq!(source.kind(), io::ErrorKind::StorageFull);
         assert!(source.to_string().contains("1.0 EiB"), "{source}");
         // Never more than the whole image.
-        scratch.check_room(1 << 60, 4096).unwrap();
+        check_room(folder.path(), 1 << 60, 4096).unwrap();
     }
 
     #[test]
