@@ -6,6 +6,7 @@ use super::rules::{Bound, Of, Rule, Subject, When};
 use super::{counted, number};
 use crate::benching::flash::FLASH;
 use crate::days::DayRow;
+use fsage_bench::benchmarks;
 
 /// A target, and the one of the baseline that it is set beside. None where there is no baseline, or no such target.
 pub struct Pair<'a> {
@@ -196,7 +197,12 @@ fn bench(verdict: &mut Verdict, rule: &Rule, pattern: &str, of: Of, pair: &Pair<
             continue;
         }
         verdict.checked += 1;
-        for bound in &rule.bounds {
+        for bound in rule
+            .bounds
+            .iter()
+            .map(|bound| bound.of_values(case.is_more_better))
+        {
+            let bound = &bound;
             let (value, baseline) = (case.median, old.map(|old| old.median));
             if excess(bound, value, baseline).is_none() {
                 continue;
@@ -228,6 +234,9 @@ fn bench(verdict: &mut Verdict, rule: &Rule, pattern: &str, of: Of, pair: &Pair<
 fn measured_by(suite: &str) -> String {
     match suite {
         FLASH => "--device DEVICE".to_owned(),
+        _ if benchmarks::by_name(suite).is_none() && !suite.contains(['*', '?']) => {
+            format!("--exec COMMAND --exec-name {suite}")
+        }
         _ => format!("--suite {suite}"),
     }
 }
@@ -326,6 +335,7 @@ mod tests {
             median: summary.median,
             ends: spread(&summary),
             unit: "MB/s".to_owned(),
+            is_more_better: true,
         };
         TargetResults {
             cases: vec![case],
@@ -380,6 +390,27 @@ mod tests {
         let found = verdict(&format!("{rule}max_drop_percent = 10"), &new, Some(&old));
         assert_eq!(found.failures[0].days_beyond, Some(1));
         assert!(messages(&format!("{rule}max_rise = 0"), &new, Some(&old)).is_empty());
+    }
+
+    /// Latency of a command: 100 to 112 is 12 % worse, 112 to 100 is none; a rate the other way round.
+    #[test]
+    fn what_is_worse_of_a_command_depends_on_its_value() {
+        let of_command = |value: f64, is_more_better| {
+            let mut target = measured(&[value; 6]);
+            let case = &mut target.cases[0];
+            (case.name, case.is_more_better) = ("fio/lat".to_owned(), is_more_better);
+            target
+        };
+        let holds = |old: f64, new: f64, is_more_better| {
+            let (old, new) = (
+                of_command(old, is_more_better),
+                of_command(new, is_more_better),
+            );
+            let rule = "exec = 'fio'\nmax_worse_percent = 10\nstrict = true";
+            messages(rule, &new, Some(&old)).is_empty()
+        };
+        assert!(!holds(100.0, 112.0, false) && holds(112.0, 100.0, false));
+        assert!(holds(100.0, 112.0, true) && !holds(112.0, 100.0, true));
     }
 
     #[test]

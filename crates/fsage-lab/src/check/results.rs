@@ -9,6 +9,7 @@ use crate::error::Context;
 use crate::experiment::manifest as experiment;
 use crate::report::names;
 use crate::run_folder::{Manifest, State as RunState};
+use fsage_bench::Better;
 use std::fmt;
 use std::fs;
 use std::path::Path;
@@ -43,6 +44,8 @@ pub struct Case {
     pub ends: (f64, f64),
     /// What they are counted in.
     pub unit: String,
+    /// Whether more of it is better, as of all but some values of commands.
+    pub is_more_better: bool,
 }
 
 impl TargetResults {
@@ -204,6 +207,7 @@ fn of_flash(rows: &[FlashRow]) -> Vec<Case> {
                 median,
                 ends: (median, median),
                 unit: unit.to_owned(),
+                is_more_better: true,
             };
             cases.push(case(of_state(row.state), (value.of)(&row.facts), "of 1"));
             let is_control = |other: &&FlashRow| {
@@ -253,6 +257,8 @@ fn of_line(suite: &str, line: &Line) -> Vec<Case> {
         median,
         ends,
         unit,
+        // A ratio is one of speeds.
+        is_more_better: of == Of::Ratio || line.better() == Better::Higher,
     };
     all.map(case).collect()
 }

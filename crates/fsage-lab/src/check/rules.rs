@@ -181,6 +181,10 @@ pub enum BoundKind {
     MaxRise,
     /// The same in percent of the baseline's.
     MaxRisePercent,
+    /// How much worse it is than the baseline's, in a command's value, of which the results say what is worse.
+    MaxWorse,
+    /// The same in percent of the baseline's.
+    MaxWorsePercent,
 }
 
 impl BoundKind {
@@ -193,6 +197,8 @@ impl BoundKind {
             BoundKind::MaxDropPercent => "max_drop_percent",
             BoundKind::MaxRise => "max_rise",
             BoundKind::MaxRisePercent => "max_rise_percent",
+            BoundKind::MaxWorse => "max_worse",
+            BoundKind::MaxWorsePercent => "max_worse_percent",
         }
     }
 
@@ -203,14 +209,28 @@ impl BoundKind {
 }
 
 impl Bound {
+    /// As a limit of values of which more is better, or less.
+    #[must_use]
+    pub fn of_values(self, is_more_better: bool) -> Bound {
+        let kind = match (self.kind, is_more_better) {
+            (BoundKind::MaxWorse, true) => BoundKind::MaxDrop,
+            (BoundKind::MaxWorse, false) => BoundKind::MaxRise,
+            (BoundKind::MaxWorsePercent, true) => BoundKind::MaxDropPercent,
+            (BoundKind::MaxWorsePercent, false) => BoundKind::MaxRisePercent,
+            (kind, _) => kind,
+        };
+        Bound { kind, ..self }
+    }
+
     /// How far a value lies beyond the limit, in units of the metric; 0 or less where it holds.
     pub fn excess(&self, value: f64, baseline: f64) -> f64 {
         let percent = self.limit / 100.0 * baseline.abs();
         match self.kind {
             BoundKind::Min => self.limit - value,
             BoundKind::Max => value - self.limit,
-            BoundKind::MaxDrop => baseline - value - self.limit,
-            BoundKind::MaxDropPercent => baseline - value - percent,
+            // Nothing says otherwise: more is better.
+            BoundKind::MaxDrop | BoundKind::MaxWorse => baseline - value - self.limit,
+            BoundKind::MaxDropPercent | BoundKind::MaxWorsePercent => baseline - value - percent,
             BoundKind::MaxRise => value - baseline - self.limit,
             BoundKind::MaxRisePercent => value - baseline - percent,
         }
@@ -245,6 +265,7 @@ struct Entry {
     metric: Option<Spanned<String>>,
     day: Option<Spanned<toml::Value>>,
     bench: Option<Spanned<String>>,
+    exec: Option<Spanned<String>>,
     of: Option<Spanned<Of>>,
     target: Option<String>,
     min: Option<Spanned<f64>>,
@@ -332,14 +353,19 @@ impl Entry {
                  max_worse or max_worse_percent",
             ));
         }
-        let subject = match (&self.metric, &self.bench) {
+        let subject = match (&self.metric, self.bench.as_ref().or(self.exec.as_ref())) {
+            _ if self.bench.is_some() && self.exec.is_some() => {
+                return Err(source.wrong(span, "expected one of `bench` and `exec` in a rule"));
+            }
             (Some(metric), None) => {
                 for (key, at) in [
                     ("of", self.of.as_ref().map(Spanned::span)),
                     ("strict", self.strict.as_ref().map(Spanned::span)),
                 ] {
                     if let Some(at) = at {
-                        let what = format!("`{key}` belongs to rules with `bench`; leave it out");
+                        let what = format!(
+                            "`{key}` belongs to rules with `bench` or `exec`; leave it out"
+                        );
                         return Err(source.wrong(&at, what));
                     }
                 }
@@ -354,14 +380,15 @@ impl Entry {
                     return Err(source.wrong(&day.span(), what));
                 }
                 Subject::Bench {
-                    case: case(source, bench)?,
+                    case: case(source, bench, self.exec.is_some())?,
                     of: self.of.map(Spanned::into_inner).unwrap_or_default(),
                 }
             }
             _ => {
                 return Err(source.wrong(
                     span,
-                    "expected one of `metric = \"layout_score\"` and `bench = \"sequential/read\"` in a rule",
+                    "expected one of `metric = \"layout_score\"`, `bench = \"sequential/read\"` and `exec = \"fio\"` \
+                     in a rule",
                 ));
             }
         };
@@ -418,6 +445,10 @@ impl Entry {
         let better = match &self.metric {
             Some(metric) => {
                 metric_of(&column(source, metric)?).map_or(Better::Neither, |m| m.better)
+            }
+            None if self.exec.is_some() => {
+                let kinds = (BoundKind::MaxWorse, BoundKind::MaxWorsePercent);
+                return Ok(vec![(kinds.0, limit), (kinds.1, percent)]);
             }
             None => Better::Higher,
         };
@@ -476,9 +507,17 @@ fn when(source: &Text<'_>, day: Option<&Spanned<toml::Value>>) -> crate::Result<
 }
 
 /// A pattern of benchmarks whose suite there is.
-fn case(source: &Text<'_>, bench: &Spanned<String>) -> crate::Result<String> {
+/// SUITE/PHASE/SIZE; of a command NAME/VALUE, whose names nobody knows before.
+fn case(source: &Text<'_>, bench: &Spanned<String>, is_command: bool) -> crate::Result<String> {
     let pattern = bench.get_ref();
     let parts: Vec<&str> = pattern.split('/').collect();
+    if is_command {
+        if parts.iter().any(|part| part.is_empty()) {
+            let what = format!("exec: expected NAME/VALUE as in fio/read.bw, found `{pattern}`");
+            return Err(source.wrong(&bench.span(), what));
+        }
+        return Ok(pattern.clone());
+    }
     if parts.len() > 3 || parts.iter().any(|part| part.is_empty()) {
         let what = format!(
             "bench: expected SUITE/PHASE/SIZE as in sequential/read/64K, found `{pattern}`"
@@ -489,7 +528,7 @@ fn case(source: &Text<'_>, bench: &Spanned<String>) -> crate::Result<String> {
     suites.push(FLASH);
     if !suites.iter().any(|suite| matches(parts[0], suite)) {
         let what = format!(
-            "no suite is called `{}`{}; known: {}",
+            "no suite is called `{}`{}; known: {}; results of a command are named by `exec`",
             parts[0],
             did_you_mean(parts[0], suites.iter().copied()),
             suites.join(", ")
