@@ -1,5 +1,6 @@
 //! Comparing targets: one workload aged on each, benchmarks of them aged and unaged, and a report.
 
+use crate::after;
 use crate::error::bail;
 use crate::experiment::{Bench, MadeOf, Steps, Verdict};
 use crate::generate::{Output, Source, generate};
@@ -36,6 +37,8 @@ pub struct Request<'a> {
     pub age: aging::Options,
     /// What is benchmarked; nothing if none.
     pub bench: Option<&'a benching::Options>,
+    /// What is done to the aged file systems; nothing if none is named.
+    pub after: Option<&'a after::Options>,
     /// Seed of where the spindle of a simulated disk stands.
     pub seed: u64,
     /// Anew, instead of another, or going on.
@@ -54,6 +57,7 @@ impl<'a> Request<'a> {
             output,
             age: aging::Options::default(),
             bench: None,
+            after: None,
             seed: 1,
             start: aging::Start::default(),
             beside: None,
@@ -66,6 +70,8 @@ impl<'a> Request<'a> {
 pub struct Compared {
     /// What the run says of each target.
     pub verdicts: Vec<Verdict>,
+    /// What treatments made of the targets.
+    pub after: Vec<after::Outcome>,
     /// The report.
     pub page: PathBuf,
     /// What was not benchmarked, and why.
@@ -83,10 +89,18 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
     if let Some(bench) = request.bench {
         bench.check()?;
     }
+    let treated = request.after.filter(|options| !options.after.is_empty());
+    if let Some(options) = treated {
+        after::check(options, request.targets)?;
+    }
     if output.exists() && !start.force && !start.resume {
         bail!("{}", how_to_go_on(output));
     }
     let workload = workload(request, ui)?;
+    if treated.is_some_and(|options| options.after_again) {
+        // A workload that nothing can live on with is refused before long work.
+        after::can_live_on(&workload, request.seed, ui)?;
+    }
     let bench = request.bench.map(|bench| Bench::new(bench, request.seed));
     let specs = &if request.fill.is_empty() {
         aging::sized(&workload, request.targets, ui)?
@@ -101,7 +115,8 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
         made_of: &made_of,
         start,
     };
-    let step = |number: u32, what: &str| ui.note(&format!("Step {number} of 3: {what}"));
+    let of = if treated.is_some() { 4 } else { 3 };
+    let step = |number: u32, what: &str| ui.note(&format!("Step {number} of {of}: {what}"));
     step(1, "aging");
     steps.age(ui)?;
     made_of.keep(output)?;
@@ -112,11 +127,30 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
             Err(_) => error.context("stopped; add --resume to the same command to resume"),
             Ok(()) => error,
         })?;
+    let after = match treated {
+        Some(options) => {
+            step(3, "treatments");
+            let plan = made_of.bench.as_ref().map(|bench| steps.plan(bench));
+            let mut plan = plan.transpose()?;
+            if let Some(plan) = &mut plan {
+                plan.existing = benching::Existing::Replaced;
+            }
+            after::after(
+                output,
+                options,
+                plan.as_ref(),
+                request.seed,
+                start.resume,
+                ui,
+            )?
+        }
+        None => Vec::new(),
+    };
     let suites = made_of
         .bench
         .map(|bench| bench.options.suites)
         .unwrap_or_default();
-    step(3, "report");
+    step(of, "report");
     let verdicts = Verdict::of_run(output, &suites)?;
     let page = output.join(report::PAGE);
     let request = report::Request {
@@ -126,6 +160,7 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
     report::report(&request, ui)?;
     Ok(Compared {
         verdicts,
+        after,
         page,
         left_out,
     })

@@ -7,6 +7,7 @@
 //! | measure a run, a snapshot, a directory or an image | [`measure`] | metrics |
 //! | benchmark what was aged against what was not | [`bench()`] | measurements with their spread |
 //! | do the three of these for several targets | [`compare()`] | a verdict on each |
+//! | defragment what was aged, and see what is left of it later | [`after::after`] | stages, with speeds and cost |
 //! | do all of that over a matrix of targets, workloads and seeds | [`experiment`] | its cells and verdicts |
 //! | ask when a file system breaks | [`forecast()`] | days with their interval, and what would help |
 //! | look at the snapshots of many hosts | [`fleet()`] | rates, decay, and which are alike |
@@ -39,6 +40,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod after;
 pub mod aging;
 pub mod benching;
 pub mod cffs_image;

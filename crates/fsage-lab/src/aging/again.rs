@@ -182,7 +182,8 @@ pub fn files_of(workload: &Path, asked: Asked, ui: &dyn Watch) -> crate::Result<
     Ok(WorkloadFiles::of(&watched, asked))
 }
 
-fn with_control(
+/// A model with its control beside it.
+pub(crate) fn with_control(
     spec: &TargetSpec,
     aged: Target,
     files: &WorkloadFiles,

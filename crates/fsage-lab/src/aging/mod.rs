@@ -9,7 +9,7 @@ mod origins;
 pub(crate) mod real;
 mod sizes;
 mod snapshots;
-mod walked;
+pub(crate) mod walked;
 
 pub use again::{aged, hot_files, model_of};
 pub use filled::filled;
@@ -663,7 +663,8 @@ fn folders(specs: &[TargetSpec]) -> crate::Result<Vec<String>> {
     Ok(folders)
 }
 
-fn replay_all(
+/// Replays a workload on targets, as somebody watches.
+pub(crate) fn replay_all(
     workload: &Path,
     source: &mut dyn EventSource,
     agings: &mut [Aging],

@@ -242,7 +242,7 @@ pub(crate) fn know_sizes(directory: &mut Directory, real: &RealSpec, image: Opti
 }
 
 /// The sizes of a file system as far as they can be known: its groups from the superblock of an image or from XFS.
-pub(super) fn sizes(root: BorrowedFd<'_>, place: &Place, image: Option<&Path>) -> SnapshotInfo {
+pub(crate) fn sizes(root: BorrowedFd<'_>, place: &Place, image: Option<&Path>) -> SnapshotInfo {
     let mut info = facts(root).map_or_else(
         |_| SnapshotInfo::default(),
         |facts| fsage_collect::sizes(&facts),

@@ -12,12 +12,16 @@ mod report;
 pub(crate) mod results;
 mod rows;
 
+pub(crate) use grounds::RunFiles;
+pub(crate) use lane::Lane;
 pub use options::Options;
-pub use ratios::{PhaseRatio, ratios, speed};
+pub use ratios::{PhaseRatio, between, between_rows, ratios, speed};
 pub use report::{
     Line, Report, TargetJson, aged_over, digits, lines, ratio_over, spread, with_ends,
 };
 pub use results::State;
+// What a command as a benchmark is made of.
+pub use fsage_bench::{Command, Wanted};
 
 use crate::aging::again::{self, AgedModel, Asked, WorkloadFiles};
 use crate::device::disk;
@@ -27,14 +31,14 @@ use crate::run_folder::{Manifest, State as RunState, TargetFacts};
 use crate::watch::Watch;
 use clap::ValueEnum;
 use fsage_bench::real::may_drop_all;
-use fsage_bench::{Benchmark, Case, Command, GoesOver, LeftOut, Repetitions, Site, benchmarks};
+use fsage_bench::{Benchmark, Case, GoesOver, LeftOut, Repetitions, Site, benchmarks, device_below};
+use fsage_core::io::Hosted;
 use fsage_core::size;
-use fsage_disk::{Disk, FlashDrive};
+use fsage_disk::{Device, Disk, FlashDrive, SECTOR_BYTES};
 use fsage_durable::{FolderLock, make_folders};
-use fsage_host::{HostParams, presets};
+use fsage_host::{Host, HostParams, presets};
 use fsage_target::TargetSpec;
-use grounds::RunFiles;
-use lane::{Lane, Suited};
+use lane::Suited;
 use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Deref;
@@ -70,6 +74,27 @@ impl Machine {
             host: host.to_owned(),
             params: host_params(host)?,
         })
+    }
+
+    /// The name of the disk.
+    pub(crate) fn device_name(&self) -> &str {
+        &self.device
+    }
+
+    /// A machine with the disk, and a file system as it stands on that; nothing if it does not fit.
+    pub(crate) fn host_below(&self, fs: &dyn Hosted) -> Option<Host<Box<dyn Device + Send>>> {
+        let partition = self.disk.partition();
+        if fs.geometry().size_bytes > partition.sectors.saturating_mul(SECTOR_BYTES) {
+            return None;
+        }
+        let mut params = self.params.clone();
+        params.tail_alone &= fs.reads_tail_alone();
+        let device = device_below(&self.disk, fs);
+        let mut host = Host::new(&params, device, partition.first_sector, fs.block_bytes());
+        let mut superblock = Vec::new();
+        fs.superblock(&mut superblock);
+        host.set_superblock(superblock);
+        Some(host)
     }
 
     /// The flash device, if the disk is one, and the host above it.
@@ -362,7 +387,8 @@ fn measure_empty(
     measured
 }
 
-fn measure(
+/// Runs every suite on these.
+pub(crate) fn measure(
     lanes: &[Lane],
     plan: &Plan,
     ui: &dyn Watch,

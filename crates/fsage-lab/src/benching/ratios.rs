@@ -1,7 +1,7 @@
 //! Aged against control in one figure a phase: what a comparison says of a benchmark.
 
 use super::report::{self, Line};
-use super::results;
+use super::results::{self, Row, State};
 use fsage_bench::{Better, Says};
 use serde::Serialize;
 use std::path::Path;
@@ -45,32 +45,72 @@ impl PhaseRatio {
 pub fn ratios(folder: &Path, suites: &[String]) -> crate::Result<Vec<PhaseRatio>> {
     let mut ratios: Vec<PhaseRatio> = Vec::new();
     for suite in suites {
-        let lines = report::lines(&results::read(folder, suite)?);
-        for of_phase in lines.chunk_by(|a, b| a.phase == b.phase) {
-            let both: Vec<&Line> = of_phase.iter().filter(|line| line.has_ratio()).collect();
-            let (Some(first), Some(ratio)) =
-                (both.first(), report::ratio_over(both.iter().copied()))
-            else {
-                continue;
-            };
-            ratios.push(PhaseRatio {
-                suite: suite.clone(),
-                phase: first.phase.clone(),
-                unit: first.unit_name().to_owned(),
-                better: first.better(),
-                aged: speed(&both, results::State::Aged),
-                control: speed(&both, results::State::Control),
-                aged_by_control: ratio.median,
-                interval: [ratio.low, ratio.high],
-                says: ratio.says(),
-            });
-        }
+        ratios.extend(of_lines(
+            suite,
+            &report::lines(&results::read(folder, suite)?),
+        ));
     }
     Ok(ratios)
 }
 
+/// One aged file system beside another, each by what benchmarks left in its folder: of a [`PhaseRatio`] the first is
+/// the aged one, the second the control. A phase that only one of them has is not there.
+///
+/// # Errors
+/// Results are there, and cannot be read.
+pub fn between(suite: &str, one: &Path, other: &Path) -> crate::Result<Vec<PhaseRatio>> {
+    let aged = |folder: &Path| -> crate::Result<Vec<Row>> {
+        let mut rows = results::read(folder, suite)?;
+        rows.retain(|row| row.state == State::Aged);
+        Ok(rows)
+    };
+    Ok(between_rows(suite, aged(one)?, aged(other)?))
+}
+
+/// The same of measurements, whatever state each side is in.
+pub fn between_rows(suite: &str, one: Vec<Row>, other: Vec<Row>) -> Vec<PhaseRatio> {
+    let below = |rows: &[Row]| {
+        let of = |row: &Row| (row.device.clone(), row.host.clone());
+        rows.first().map(of)
+    };
+    // Repetitions are pairs where they begin under the same conditions, and only there.
+    let are_alike = below(&one) == below(&other);
+    let as_state = |rows: Vec<Row>, state| {
+        rows.into_iter().map(move |row| Row {
+            device: row.device.filter(|_| are_alike),
+            state,
+            ..row
+        })
+    };
+    let rows: Vec<Row> = as_state(one, State::Aged)
+        .chain(as_state(other, State::Control))
+        .collect();
+    of_lines(suite, &report::lines(&rows))
+}
+
+fn of_lines(suite: &str, lines: &[Line]) -> Vec<PhaseRatio> {
+    let of_phases = lines.chunk_by(|a, b| a.phase == b.phase);
+    let ratios = of_phases.filter_map(|of_phase| {
+        let both: Vec<&Line> = of_phase.iter().filter(|line| line.has_ratio()).collect();
+        let ratio = report::ratio_over(both.iter().copied())?;
+        let first = both.first()?;
+        Some(PhaseRatio {
+            suite: suite.to_owned(),
+            phase: first.phase.clone(),
+            unit: first.unit_name().to_owned(),
+            better: first.better(),
+            aged: speed(&both, State::Aged),
+            control: speed(&both, State::Control),
+            aged_by_control: ratio.median,
+            interval: [ratio.low, ratio.high],
+            says: ratio.says(),
+        })
+    });
+    ratios.collect()
+}
+
 /// The geometric mean of the medians of a state over sizes of files.
-pub fn speed(lines: &[&Line], state: results::State) -> f64 {
+pub fn speed(lines: &[&Line], state: State) -> f64 {
     let speeds = lines.iter().flat_map(|line| line.speeds());
     let medians = speeds
         .filter(|(of, _)| *of == state)

@@ -208,6 +208,20 @@ impl Steps<'_> {
         self.measure_by(bench, ui)
     }
 
+    /// How it is benchmarked.
+    ///
+    /// # Errors
+    /// There is no such suite, disk or machine.
+    pub fn plan(&self, bench: &Bench) -> crate::Result<benching::Plan> {
+        let mut plan = benching::Plan::new(&bench.options)?;
+        plan.seed = bench.seed;
+        plan.threads = self.start.threads.unwrap_or(plan.threads);
+        if self.start.resume {
+            plan.existing = Existing::Kept;
+        }
+        Ok(plan)
+    }
+
     fn measure_by(&self, bench: &Bench, ui: &dyn Watch) -> crate::Result<Vec<String>> {
         let (fit, unfit): (Vec<TargetSpec>, Vec<TargetSpec>) = self
             .specs
@@ -224,12 +238,7 @@ impl Steps<'_> {
         if fit.is_empty() {
             return Ok(left_out);
         }
-        let mut plan = benching::Plan::new(&bench.options)?;
-        plan.seed = bench.seed;
-        plan.threads = self.start.threads.unwrap_or(plan.threads);
-        if self.start.resume {
-            plan.existing = Existing::Kept;
-        }
+        let plan = self.plan(bench)?;
         if plan.all_are_there(self.run, &fit) {
             return Ok(left_out);
         }

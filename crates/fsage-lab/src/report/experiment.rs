@@ -80,6 +80,7 @@ pub fn read(path: &Path) -> crate::Result<Material> {
         own_sections: vec![cells(&manifest.cells, &specs, &subjects)],
         groups,
         missing,
+        findings: None,
     })
 }
 

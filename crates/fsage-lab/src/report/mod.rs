@@ -3,6 +3,7 @@
 //! A page compares [`Subject`]s: a target with everything that is known of its lives, one in a run, several in an
 //! experiment. Every section is a file here, which makes charts and tables of subjects and knows nothing of files.
 
+mod after;
 mod again;
 mod all_metrics;
 mod bench;
@@ -15,9 +16,11 @@ mod fullness;
 mod log;
 mod map;
 pub(crate) mod names;
+mod nights;
 mod origin;
 mod outcomes;
 mod pieces;
+mod sides;
 mod source;
 mod split_files;
 mod subject;
@@ -25,6 +28,7 @@ mod terms;
 mod verdict;
 pub(crate) mod words;
 
+pub use sides::{Side, print as print_sides};
 pub use subject::{Group, Life, Subject};
 
 use words::list;
@@ -35,9 +39,9 @@ use crate::run_folder::WorkloadFacts;
 use crate::watch::Watch;
 use fsage_durable::PartialFile;
 use fsage_report::charts::Published;
-use fsage_report::{Chart, Command, Exhibit, Fact, Report, Section, Target};
+use fsage_report::{Chart, Command, Exhibit, Fact, Finding, Report, Section, Target};
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Name of the page in the folder that it is of.
 pub const PAGE: &str = "report.html";
@@ -89,12 +93,60 @@ impl<'a> Request<'a> {
 pub fn report(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<()> {
     let Request { of, to, beside } = *request;
     may_be_replaced(to)?;
-    let material = material(of)?;
+    write_page(material(of)?, &of.display().to_string(), to, beside, ui)
+}
+
+/// Writes one page of several runs, each beside the first, or of snapshots; says what of the runs differs. A page that
+/// fsage made is replaced, another file is not.
+///
+/// # Errors
+/// Neither all are runs nor all are snapshots; one cannot be read; as [`write`].
+pub fn write_several(
+    of: &[PathBuf],
+    to: &Path,
+    beside: Option<&dyn Beside>,
+    ui: &dyn Watch,
+) -> crate::Result<Vec<Side>> {
+    may_be_replaced(to)?;
+    let names: Vec<String> = of.iter().map(|path| path.display().to_string()).collect();
+    let (material, sides) = if of.iter().all(|path| sides::is_run(path)) {
+        sides::read(of)?
+    } else if of.iter().all(|path| is_of_snapshots(path)) {
+        (nights::read(of)?, Vec::new())
+    } else {
+        let odd = |path: &&PathBuf| !sides::is_run(path) && !nights::is_there(path);
+        match of.iter().find(odd) {
+            Some(odd) => bail!(
+                "{}: neither a run, which `fsage age ... -o RUN` makes, nor a snapshot, which `fsage snapshot` makes",
+                odd.display()
+            ),
+            None => bail!(
+                "{}: runs and snapshots do not stand on one page; name either runs or snapshots",
+                list(&names)
+            ),
+        }
+    };
+    write_page(material, &list(&names), to, beside, ui)?;
+    Ok(sides)
+}
+
+/// Whether a path is a snapshot, or a folder with some, and no run.
+pub fn is_of_snapshots(path: &Path) -> bool {
+    !Experiment::is_experiment(path) && !sides::is_run(path) && nights::is_there(path)
+}
+
+fn write_page(
+    material: Material,
+    of: &str,
+    to: &Path,
+    beside: Option<&dyn Beside>,
+    ui: &dyn Watch,
+) -> crate::Result<()> {
     for line in &material.missing {
         ui.warn(line);
     }
     let page = fsage_report::render(&page(material, beside))
-        .with_context(|| format!("{}: its report cannot be made", of.display()))?;
+        .with_context(|| format!("{of}: its report cannot be made"))?;
     let mut file = PartialFile::create(to, true)?;
     file.write_all(page.as_bytes())
         .with_context(|| format!("{}: cannot write the report", to.display()))?;
@@ -135,6 +187,8 @@ struct Material {
     commands: Vec<Command>,
     /// Sections of its own, behind all others.
     own_sections: Vec<Section>,
+    /// The verdict, where nothing was run that has one, and nothing lacks that a run would have.
+    findings: Option<Vec<Finding>>,
 }
 
 /// A run compares its targets under one workload.
@@ -149,6 +203,7 @@ fn run(of: &Path) -> crate::Result<Material> {
         facts: Vec::new(),
         commands: Vec::new(),
         own_sections: Vec::new(),
+        findings: None,
     };
     let mut group = Group {
         subjects: run.subjects,
@@ -178,7 +233,9 @@ fn page(material: Material, beside: Option<&dyn Beside>) -> Report {
     let mut verdict = Vec::new();
     let mut missing = material.missing;
     for group in &material.groups {
-        verdict.extend(verdict::findings(group));
+        if material.findings.is_none() {
+            verdict.extend(verdict::findings(group));
+        }
         let of_group = [
             decay::section(group, beside),
             by_size::section(group),
@@ -187,6 +244,7 @@ fn page(material: Material, beside: Option<&dyn Beside>) -> Report {
             log::section(group),
             pieces::section(group),
             fullness::section(group),
+            after::section(group),
             bench::section(group),
             flash::section(group),
             beside.and_then(|beside| beside.section(group)),
@@ -195,10 +253,17 @@ fn page(material: Material, beside: Option<&dyn Beside>) -> Report {
             origin::section(group),
         ];
         sections.extend(of_group.into_iter().flatten());
-        missing.extend(lacking(group));
+        if material.findings.is_none() {
+            missing.extend(lacking(group));
+        }
     }
-    let maps = map::maps(&material.groups, &mut missing);
+    let maps = if material.findings.is_none() {
+        map::maps(&material.groups, &mut missing)
+    } else {
+        Vec::new()
+    };
     sections.extend(material.own_sections);
+    verdict.extend(material.findings.into_iter().flatten());
     for finding in &mut verdict {
         // A link leads to what stands on the page only.
         let leads = |id: &String| sections.iter().any(|section| section.id == *id);

@@ -3,6 +3,7 @@
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::bail;
+use fsage_lab::after;
 use fsage_lab::aging::{Options, Start};
 use fsage_lab::benching;
 use fsage_lab::compare::{Request, Workload, compare};
@@ -22,7 +23,8 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  fsage compare w.parquet --on ffs --on ffs:policy=realloc -o run\n  \
                   fsage compare --preset fileserver --on loop:ext4,size=4G --on loop:xfs,size=4G -o run\n  \
-                  fsage compare w.parquet --on ext4 --on xfs --fill 60,80,90,95 -o run\n\n\
+                  fsage compare w.parquet --on ext4 --on xfs --fill 60,80,90,95 -o run\n  \
+                  fsage compare w.parquet --on ext4 --after defrag:file --after-again -o run\n\n\
                   `fsage age --help` shows what a SPEC may say.",
     // Two sizes say what a comparison wants to know, in a fraction of the time of all of them.
     mut_arg("sizes", |sizes| sizes.default_value("16K,1M"))
@@ -58,6 +60,8 @@ pub struct Args {
     #[arg(long)]
     no_bench: bool,
     #[command(flatten)]
+    after: after::Options,
+    #[command(flatten)]
     options: Options,
     /// Print the verdict as JSON.
     #[arg(long)]
@@ -73,6 +77,8 @@ struct Json<'a> {
     targets: &'a [Verdict],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fullness: Vec<Fullness>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    after: Vec<after::Outcome>,
     left_out: Vec<String>,
 }
 
@@ -104,6 +110,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         fill: &fill,
         age: args.options,
         bench: (!args.no_bench).then_some(&args.bench),
+        after: Some(&args.after),
         seed: args.seed,
         start: args.start,
         beside: Some(&Papers),
@@ -117,12 +124,14 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             report: compared.page.display().to_string(),
             targets: &compared.verdicts,
             fullness: fullness::of_verdicts(&compared.verdicts),
+            after: compared.after,
             left_out: compared.left_out,
         };
         summary::print_json(&mut out, &json)?;
     } else {
         print_verdict(&mut out, &compared.verdicts)?;
         fullness::print(&mut out, &fullness::of_verdicts(&compared.verdicts))?;
+        after::print(&mut out, &compared.after)?;
     }
     out.flush()?;
     ui.note(&format!(

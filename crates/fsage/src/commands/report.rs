@@ -1,41 +1,80 @@
-//! `fsage report`: the page of a run or an experiment.
+//! `fsage report`: the page of a run or an experiment, of several runs, or of snapshots.
 
-use crate::ui::Ui;
+use crate::summary;
+use crate::ui::{self, Ui};
 use anyhow::bail;
 use fsage_lab::report;
 use fsage_papers::Papers;
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 /// Writes the report of a run or an experiment: one HTML file that needs no network and no other file.
 ///
+/// Several runs stand on one page, each beside the first: what differs is printed too, with the 99 % interval of each
+/// ratio. Snapshots alone, a folder or files of one file system, have a page of their own: decay night by night, sizes,
+/// layout, free space.
+///
 /// A run that failed or was interrupted has a report too: it shows what there is and says what is missing.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  fsage report run")]
+#[command(
+    after_help = "Examples:\n  fsage report run\n  fsage report before after -o page.html\n  \
+                  fsage report nights/ -o nights.html"
+)]
 pub struct Args {
-    /// The folder that `fsage age`, `fsage compare` or `fsage run` made.
-    #[arg(value_name = "RUN|EXP")]
-    folder: PathBuf,
-    /// The file to write [default: report.html in the folder]. A report that fsage made is replaced, another file is
-    /// not.
+    /// Folders that `fsage age`, `fsage compare` or `fsage run` made; or snapshots, and folders with snapshots.
+    #[arg(value_name = "RUN|EXP|NIGHTS", required = true)]
+    paths: Vec<PathBuf>,
+    /// The file to write [default: report.html in the folder; of several, and of files, it has to be said]. A report
+    /// that fsage made is replaced, another file is not.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Print what differs between runs as JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
-    if args.folder.is_file() {
-        bail!(
-            "{}: a file; name the folder of a run, which `fsage age ... -o RUN` makes",
-            args.folder.display()
-        );
+    let several = args.paths.len() > 1;
+    let to = match (&args.output, &args.paths[..]) {
+        (Some(output), _) => output.clone(),
+        (None, [one]) if one.is_dir() => one.join(report::PAGE),
+        (None, [one]) if !report::is_of_snapshots(one) => of_a_file(one)?,
+        (None, _) => bail!("-o FILE is needed: where the page goes"),
+    };
+    if args.json && !several {
+        bail!("--json says what differs between runs; name two of them");
     }
-    let default = || args.folder.join(report::PAGE);
-    let to = args.output.clone().unwrap_or_else(default);
-    let request = report::Request::new(&args.folder, &to).beside(&Papers);
-    report::report(&request, &ui)?;
+    if several || report::is_of_snapshots(&args.paths[0]) {
+        let sides = report::write_several(&args.paths, &to, Some(&Papers), &ui)?;
+        let mut out = ui::stdout();
+        if args.json {
+            summary::print_json(&mut out, &sides)?;
+        } else {
+            report::print_sides(&mut out, &sides)?;
+        }
+        out.flush()?;
+    } else {
+        if args.paths[0].is_file() {
+            of_a_file(&args.paths[0])?;
+        }
+        let request = report::Request::new(&args.paths[0], &to).beside(&Papers);
+        report::report(&request, &ui)?;
+    }
     ui.note(&format!(
         "The report is {}; open it with a browser.",
         to.display()
     ));
     Ok(())
+}
+
+fn of_a_file(path: &Path) -> anyhow::Result<PathBuf> {
+    if path.is_file() {
+        bail!(
+            "{}: a file, and no snapshot; name the folder of a run, which `fsage age ... -o RUN` makes",
+            path.display()
+        );
+    }
+    // What is not there is told by who reads it.
+    Ok(path.join(report::PAGE))
 }

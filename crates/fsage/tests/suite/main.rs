@@ -1,5 +1,6 @@
 //! Tests of the whole crate, in one program: what it is linked with is linked once.
 
+mod after;
 mod bad_input;
 mod bench;
 mod bench_real;
@@ -35,6 +36,7 @@ mod real_edges;
 mod real_file_systems;
 mod real_resume;
 mod report;
+mod report_several;
 mod reproduce;
 mod shell;
 mod smoke;

@@ -4,15 +4,24 @@ use super::finding;
 use crate::benching::digits;
 use crate::fullness::Fullness;
 use crate::report::bench::{self, Compared, Fastest, Ratio};
-use crate::report::fullness;
 use crate::report::subject::{Group, Subject};
 use crate::report::words::{list, percent, thousands};
+use crate::report::{after, fullness};
 use fsage_bench::Says;
 use fsage_metrics::free_space;
 use fsage_report::{Finding, Tone};
 
 /// Targets that a sentence names, at most.
 const NAMED: usize = 4;
+
+/// What was done to targets, and whether it pays.
+pub fn after(group: &Group) -> Vec<Finding> {
+    let outcomes = after::outcomes(group).into_iter();
+    let sentences = outcomes.flat_map(|(_, outcome)| crate::after::sentences(&outcome));
+    sentences
+        .map(|sentence| finding(sentence, Tone::Neutral, "after"))
+        .collect()
+}
 
 /// Whether an extent of 1 MiB can still be placed.
 pub fn room(group: &Group) -> Option<Finding> {
@@ -114,6 +123,7 @@ fn sentence(compared: &Compared) -> Finding {
         let change = percent((ratio.mean - 1.0).abs());
         let (low, high) = ratio.ends;
         let text = match ratio.says {
+            Says::Same if low.total_cmp(&high).is_eq() => "the same".to_owned(),
             Says::Same => "as fast".to_owned(),
             Says::Slower => format!("{change} slower"),
             Says::Faster => format!("{change} faster"),

@@ -31,6 +31,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
     findings.extend(warnings::findings(group, &ranking));
     findings.extend(consequences::room(group));
     findings.extend(consequences::fullness(group));
+    findings.extend(consequences::after(group));
     findings.extend(consequences::benchmarks(group));
     for finding in &mut findings {
         if let Some(section) = &mut finding.section {

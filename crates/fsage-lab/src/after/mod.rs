@@ -1,0 +1,424 @@
+//! Does defragmenting pay? An aged file system as it is, after it was defragmented, and after both have lived on.
+//!
+//! ```text
+//! W, the life of the run ---+--------------------> W+, the same for as long again     lived on
+//!                           |
+//!                           +--> treatment ------> W+                                 treated, lived on
+//! ```
+//!
+//! What is treated is a copy of an image, or a model that is aged again: the run stays as it is. W+ is made of the days
+//! of W ([`fsage_workload::Repeat`]). All of it stands in `RUN/TARGET/after.json`, measurements of benchmarks in
+//! `RUN/TARGET/after/STAGE/bench`.
+
+mod defrag;
+mod later;
+mod model;
+mod real;
+mod text;
+
+pub use defrag::Way;
+pub(crate) use text::name;
+pub use text::{print, sentences};
+
+use crate::benching::{self, PhaseRatio, Plan};
+use crate::days::DayRow;
+use crate::error::{Context, bail};
+use crate::experiment::manifest::write_json;
+use crate::run_folder::{Manifest, TargetFacts};
+use crate::watch::Watch;
+use fsage_bench::Says;
+use fsage_core::Event;
+use fsage_durable::{FolderLock, make_folders};
+use fsage_metrics::{free_space, pieces};
+use fsage_real::Place;
+use fsage_target::TargetSpec;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// The file in the folder of a target.
+const FILE: &str = "after.json";
+/// The folder of its stages.
+const FOLDER: &str = "after";
+
+/// What is done to aged file systems. The same are options of `fsage compare`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
+#[group(skip)]
+pub struct Options {
+    /// Treat what was aged, and measure it before and after: models by `defrag:ideal`, `defrag:file` or
+    /// `defrag:free-space`, images by a command of the shell, where {mnt} stands for the root of the file system and
+    /// {dev} for its device. May be given several times.
+    #[arg(long, value_name = "DO")]
+    pub after: Vec<Treatment>,
+    /// Also let what was treated, and what was not, live on for as long again.
+    #[arg(long, requires = "after")]
+    pub after_again: bool,
+}
+
+/// Something that is done to an aged file system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Treatment {
+    /// To a model.
+    Defrag(Way),
+    /// To a real one: a line of the shell.
+    Command(String),
+}
+
+impl FromStr for Treatment {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Treatment, String> {
+        if let Some(way) = text.strip_prefix("defrag:") {
+            return way.parse().map(Treatment::Defrag);
+        }
+        match text.trim() {
+            "" => Err(
+                "expected a command, or defrag:ideal, defrag:file, defrag:free-space".to_owned(),
+            ),
+            "defrag" => Err("expected defrag:ideal, defrag:file or defrag:free-space".to_owned()),
+            _ => Ok(Treatment::Command(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Treatment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Treatment::Defrag(way) => write!(f, "defrag:{}", way.as_str()),
+            Treatment::Command(line) => f.write_str(line),
+        }
+    }
+}
+
+/// What treatments made of a target.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Outcome {
+    /// Its specification.
+    pub target: String,
+    /// Days that it lived on; 0 where it did not.
+    pub days_more: u64,
+    /// As it was, then as it lived on, then the same of each treatment.
+    pub stages: Vec<Stage>,
+}
+
+/// A target before or after a treatment.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Stage {
+    /// What was done to it; none if nothing was.
+    pub treatment: Option<String>,
+    /// Whether it lived on since.
+    pub lived_on: bool,
+    /// Layout score; none where no block is scored.
+    pub layout_score: Option<f64>,
+    /// Pieces of a file, in the mean.
+    pub pieces_per_file: Option<f64>,
+    /// Files in several pieces.
+    pub fragmented_files: Option<f64>,
+    /// Free space in runs of 1 MiB or more, in bytes.
+    pub free_in_1m_runs_bytes: Option<f64>,
+    /// Operations that were not done while it lived on.
+    pub skipped: u64,
+    /// What the treatment took.
+    pub cost: Option<Cost>,
+    /// How fast it is.
+    pub speeds: Vec<Speed>,
+    /// Layout scores of the days that it lived on.
+    pub layout_by_day: Vec<Option<f64>>,
+}
+
+/// What a treatment took.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+pub struct Cost {
+    /// Files that were written anew, and stay so; of commands this is not known.
+    pub moved_files: Option<u64>,
+    /// Files that were written anew to see whether they lie better.
+    pub tried_files: Option<u64>,
+    /// Files that were left alone though in question: with holes or several names, or for lack of space.
+    pub left_files: Option<u64>,
+    /// Bytes read: by the device, or of files where there is none.
+    pub read_bytes: u64,
+    /// Bytes written, in the same way.
+    pub written_bytes: u64,
+    /// How long it took: on the simulated disk, or by the machine's clock.
+    pub seconds: Option<f64>,
+    /// The simulated disk.
+    pub device: Option<String>,
+}
+
+/// How fast a stage is in a phase of a benchmark.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Speed {
+    /// The suite.
+    pub suite: String,
+    /// The phase.
+    pub phase: String,
+    /// What it is counted in.
+    pub unit: String,
+    /// Median; over several sizes of files their geometric mean.
+    pub speed: f64,
+    /// Beside the aged file system before any treatment.
+    pub by_before: Option<Beside>,
+    /// Beside the one that was not treated and lived on as long.
+    pub by_untreated: Option<Beside>,
+}
+
+/// A speed as a multiple of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Beside {
+    /// The ratio of medians.
+    pub ratio: f64,
+    /// Where it lies with a confidence of 0.99.
+    pub interval: [f64; 2],
+    /// What it says.
+    pub says: Says,
+}
+
+impl Outcome {
+    /// As it was before anything was done.
+    pub fn before(&self) -> Option<&Stage> {
+        self.stage(None, false)
+    }
+
+    /// A stage.
+    pub fn stage(&self, treatment: Option<&str>, lived_on: bool) -> Option<&Stage> {
+        let mut stages = self.stages.iter();
+        stages.find(|stage| stage.treatment.as_deref() == treatment && stage.lived_on == lived_on)
+    }
+
+    /// The treatments, in their order.
+    pub fn treatments(&self) -> impl Iterator<Item = &str> {
+        let after = self.stages.iter().filter(|stage| !stage.lived_on);
+        after.filter_map(|stage| stage.treatment.as_deref())
+    }
+}
+
+impl Stage {
+    fn new(treatment: Option<&Treatment>, layout: &DayRow) -> Stage {
+        Stage {
+            treatment: treatment.map(ToString::to_string),
+            lived_on: false,
+            layout_score: layout.score(),
+            pieces_per_file: layout.value(&pieces::PER_FILE),
+            fragmented_files: layout.value(&pieces::FRAGMENTED_FILES),
+            free_in_1m_runs_bytes: layout.value(&free_space::BYTES_IN_1M_RUNS),
+            skipped: 0,
+            cost: None,
+            speeds: Vec::new(),
+            layout_by_day: Vec::new(),
+        }
+    }
+
+    /// After days more.
+    fn lived_on(treatment: Option<&Treatment>, rows: &[DayRow]) -> Stage {
+        Stage {
+            lived_on: true,
+            skipped: rows.iter().map(|row| row.skipped).sum(),
+            layout_by_day: rows.iter().map(DayRow::score).collect(),
+            ..Stage::new(treatment, rows.last().unwrap_or(&DayRow::default()))
+        }
+    }
+}
+
+/// What is known of the run whose targets are treated.
+struct Life<'a> {
+    run: &'a Path,
+    manifest: &'a Manifest,
+    workload: &'a Path,
+    /// What it lives on with; nothing if it does not.
+    more: Option<&'a [Event]>,
+    plan: Option<&'a Plan>,
+    ui: &'a dyn Watch,
+}
+
+/// Treats the targets of a complete run, each in every way that suits it, and keeps what came of it. With `plan` all
+/// stages are benchmarked. With `kept` what is there already of the same treatments is not done again.
+///
+/// # Errors
+/// The run is not complete, or at work; a target cannot be made again or copied; a command fails; the workload has no
+/// times, so that nothing can live on; an interrupt.
+pub fn after(
+    run: &Path,
+    options: &Options,
+    plan: Option<&Plan>,
+    seed: u64,
+    kept: bool,
+    ui: &dyn Watch,
+) -> crate::Result<Vec<Outcome>> {
+    let _alone = FolderLock::alone(run)?;
+    let manifest = Manifest::read(run)?;
+    let workload = manifest.workload.find(run, None)?;
+    let mut more: Option<Vec<Event>> = None;
+    let mut outcomes = Vec::new();
+    for facts in &manifest.targets {
+        let spec = TargetSpec::parse(&facts.spec)?;
+        let suited = suited(&spec, &options.after)?;
+        if suited.is_empty() {
+            ui.warn(&format!("{spec}: --after: {}", what_suits(&spec)));
+            continue;
+        }
+        let days_more = if options.after_again { facts.days } else { 0 };
+        let path = run.join(&facts.folder).join(FILE);
+        if kept
+            && let Some(there) = read(&run.join(&facts.folder))?.filter(|outcome| {
+                let treatments: Vec<String> = suited.iter().map(ToString::to_string).collect();
+                outcome.days_more == days_more && outcome.treatments().eq(&treatments)
+            })
+        {
+            outcomes.push(there);
+            continue;
+        }
+        if options.after_again && more.is_none() {
+            more = Some(later::events(&workload, facts.days, seed, ui)?);
+        }
+        let life = Life {
+            run,
+            manifest: &manifest,
+            workload: &workload,
+            more: more.as_deref(),
+            plan,
+            ui,
+        };
+        let stages = if spec.real()?.is_some() {
+            real::stages(&life, facts, &spec, &suited)
+        } else {
+            model::stages(&life, facts, &spec, &suited)
+        };
+        let outcome = Outcome {
+            target: facts.spec.clone(),
+            days_more,
+            stages: stages.with_context(|| facts.spec.clone())?,
+        };
+        write_json(&path, &outcome)?;
+        outcomes.push(outcome);
+    }
+    Ok(outcomes)
+}
+
+/// That each treatment suits one of the targets; for before long work.
+///
+/// # Errors
+/// One suits none.
+pub fn check(options: &Options, specs: &[TargetSpec]) -> crate::Result<()> {
+    for treatment in &options.after {
+        let mut suits_one = false;
+        for spec in specs {
+            suits_one |= !suited(spec, std::slice::from_ref(treatment))?.is_empty();
+        }
+        if let (false, Some(spec)) = (suits_one, specs.first()) {
+            bail!(
+                "--after '{treatment}' suits none of the targets; {spec}: {}",
+                what_suits(spec)
+            );
+        }
+    }
+    Ok(())
+}
+
+/// That something can live on with a workload; for before long work.
+///
+/// # Errors
+/// It has no times, or no days; it cannot be read.
+pub fn can_live_on(workload: &Path, seed: u64, ui: &dyn Watch) -> crate::Result<()> {
+    later::events(workload, 1, seed, ui).map(drop)
+}
+
+/// Those that can be done to a target.
+fn suited<'a>(spec: &TargetSpec, all: &'a [Treatment]) -> crate::Result<Vec<&'a Treatment>> {
+    let place = spec.real()?.map(|real| real.place);
+    let suits = |treatment: &&Treatment| match (treatment, &place) {
+        (Treatment::Defrag(_), None) => spec.keeps_files(),
+        (Treatment::Command(_), Some(place)) => matches!(place, Place::Loop(_)),
+        _ => false,
+    };
+    Ok(all.iter().filter(suits).collect())
+}
+
+fn what_suits(spec: &TargetSpec) -> &'static str {
+    match spec.real() {
+        Ok(Some(real)) if matches!(real.place, Place::Loop(_)) => {
+            "an image is treated by a command, as in 'e4defrag {mnt}'"
+        }
+        Ok(Some(_)) => {
+            "a directory cannot be copied, and only copies are treated; age an image: --on loop:ext4"
+        }
+        _ if spec.keeps_files() => {
+            "a model is treated by defrag:ideal, defrag:file or defrag:free-space; commands run on images, as \
+             loop:ext4"
+        }
+        _ => "there are no files to move",
+    }
+}
+
+/// What stands in the folder of a target.
+///
+/// # Errors
+/// It cannot be read.
+pub fn read(folder: &Path) -> crate::Result<Option<Outcome>> {
+    let path = folder.join(FILE);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let failed = || format!("{}: cannot be read; give --after again", path.display());
+    let bytes = fsage_input::bytes(&path, fsage_input::TEXT_BYTES).with_context(failed)?;
+    serde_json::from_slice(&bytes)
+        .with_context(failed)
+        .map(Some)
+}
+
+/// A folder for a stage of a target, anew.
+fn stage_folder(life: &Life<'_>, facts: &TargetFacts, number: usize) -> crate::Result<PathBuf> {
+    let folder = life.run.join(&facts.folder).join(FOLDER);
+    if number == 0 && folder.exists() {
+        fs::remove_dir_all(&folder)
+            .with_context(|| format!("{}: cannot be made anew", folder.display()))?;
+    }
+    let folder = folder.join(number.to_string());
+    make_folders(&folder)?;
+    Ok(folder)
+}
+
+/// Sets speeds of stages beside each other, from what benchmarks left in their folders.
+fn set_speeds(stages: &mut [Stage], folders: &[PathBuf], plan: &Plan) -> crate::Result<()> {
+    let suites: Vec<String> = plan
+        .suites
+        .iter()
+        .map(|suite| suite.name().to_owned())
+        .collect();
+    let untreated = stages
+        .iter()
+        .position(|stage| stage.lived_on && stage.treatment.is_none());
+    let measured = |a: usize, b: usize| -> crate::Result<Vec<PhaseRatio>> {
+        let mut all = Vec::new();
+        for suite in &suites {
+            all.extend(benching::between(suite, &folders[a], &folders[b])?);
+        }
+        Ok(all)
+    };
+    for (at, stage) in stages.iter_mut().enumerate() {
+        let by_before = measured(at, 0)?;
+        let by_untreated = match untreated {
+            Some(untreated) if stage.lived_on && untreated != at => measured(at, untreated)?,
+            _ => Vec::new(),
+        };
+        let beside = |ratio: &PhaseRatio| Beside {
+            ratio: ratio.aged_by_control,
+            interval: ratio.interval,
+            says: ratio.says,
+        };
+        let speeds = by_before.iter().map(|ratio| Speed {
+            suite: ratio.suite.clone(),
+            phase: ratio.phase.clone(),
+            unit: ratio.unit.clone(),
+            speed: ratio.aged,
+            by_before: (at > 0).then(|| beside(ratio)),
+            by_untreated: by_untreated
+                .iter()
+                .find(|other| other.of() == ratio.of())
+                .map(beside),
+        });
+        stage.speeds = speeds.collect();
+    }
+    Ok(())
+}

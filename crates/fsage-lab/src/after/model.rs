@@ -1,0 +1,149 @@
+//! Models: each stage is a life of its own, from the first day on, so that it is the same whatever else is asked for.
+
+use super::defrag::{Known, defragment};
+use super::later::Ids;
+use super::{Cost, Life, Stage, Treatment, set_speeds, stage_folder};
+use crate::aging::again::with_control;
+use crate::aging::replay_all;
+use crate::benching::{self, Lane, State};
+use crate::days::{self, DayRow};
+use crate::error::Context;
+use crate::run_folder::TargetFacts;
+use fsage_core::{Event, EventSource, EventsInMemory, FileId, SinkError, WorkloadHeader};
+use fsage_target::{Aging, HotFile, Target, TargetSpec};
+
+/// The stages of a model.
+pub fn stages(
+    life: &Life<'_>,
+    facts: &TargetFacts,
+    spec: &TargetSpec,
+    treatments: &[&Treatment],
+) -> crate::Result<Vec<Stage>> {
+    let mut stages = Vec::new();
+    let mut lanes = Vec::new();
+    let mut folders = Vec::new();
+    let all = std::iter::once(None).chain(treatments.iter().copied().map(Some));
+    for treatment in all {
+        for lived_on in [false, true] {
+            if lived_on && life.more.is_none() {
+                continue;
+            }
+            let made = Made::new(life, spec, treatment, lived_on)?;
+            let folder = stage_folder(life, facts, stages.len())?;
+            if let Some(plan) = life.plan {
+                let hot = made.hot_files(plan.hot_days);
+                let highest = made.highest_id();
+                let model = with_control(spec, made.target, &hot, highest, life.ui)?;
+                lanes.push(Lane::model(spec, &folder, &[State::Aged], Some(model))?);
+            }
+            stages.push(made.stage);
+            folders.push(folder);
+        }
+    }
+    if let Some(plan) = life.plan {
+        benching::measure(&lanes, plan, life.ui, &mut |_| Ok(()))?;
+        set_speeds(&mut stages, &folders, plan)?;
+    }
+    Ok(stages)
+}
+
+/// A model in one of its stages.
+struct Made {
+    target: Target,
+    known: Known,
+    ids: Ids,
+    stage: Stage,
+}
+
+impl Made {
+    fn new(
+        life: &Life<'_>,
+        spec: &TargetSpec,
+        treatment: Option<&Treatment>,
+        lived_on: bool,
+    ) -> crate::Result<Made> {
+        let mut agings = vec![Aging::new(Target::make(spec)?, life.manifest.lenient)];
+        let mut source = fsage_data::open_workload(life.workload)?;
+        let mut watched = Watched {
+            source: &mut *source,
+            known: Known::default(),
+        };
+        replay_all(life.workload, &mut watched, &mut agings, Some(1), life.ui)?;
+        let mut known = watched.known;
+        let aging = agings.pop().context("one target was aged")?;
+        let machine = life.plan.map(|plan| &plan.machine);
+        let mut ids = Ids {
+            highest: known.highest,
+            ..Ids::default()
+        };
+        let mut cost: Option<Cost> = None;
+        let mut target = aging.into_target();
+        if let Some(Treatment::Defrag(way)) = treatment {
+            let (treated, now, took) = defragment(spec, target, &known, *way, machine)?;
+            (target, ids, cost) = (treated, now, Some(took));
+        }
+        let mut stage = Stage::new(
+            treatment,
+            &DayRow::of_layout(&fsage_metrics::measure(target.layout())),
+        );
+        if let (true, Some(more)) = (lived_on, life.more) {
+            let events: Vec<Event> = more.iter().map(|event| ids.event(event)).collect();
+            let mut agings = vec![Aging::new(target, true)];
+            let mut source = EventsInMemory::new(events);
+            replay_all(life.workload, &mut source, &mut agings, Some(1), life.ui)?;
+            let aging = agings.pop().context("one target lived on")?;
+            stage = Stage::lived_on(treatment, &days::rows(aging.days()));
+            target = aging.into_target();
+            for event in more {
+                known.observe(event);
+            }
+        }
+        stage.cost = cost.filter(|_| !lived_on);
+        Ok(Made {
+            target,
+            known,
+            ids,
+            stage,
+        })
+    }
+
+    /// The hot files, by the ids that they have here.
+    fn hot_files(&self, days: u32) -> Vec<HotFile> {
+        let hot = self.known.hot_files(days).into_iter();
+        hot.map(|hot| HotFile {
+            file: self.ids.file(hot.file),
+            ..hot
+        })
+        .collect()
+    }
+
+    /// The highest id that was in use here.
+    fn highest_id(&self) -> u64 {
+        let FileId(shifted) = self.ids.file(FileId(self.known.highest + 1));
+        shifted
+    }
+}
+
+/// A workload of which is noted what is alive, as it goes by.
+struct Watched<'a> {
+    source: &'a mut dyn EventSource,
+    known: Known,
+}
+
+impl EventSource for Watched<'_> {
+    fn header(&self) -> &WorkloadHeader {
+        self.source.header()
+    }
+
+    fn next_event(&mut self) -> Result<Option<Event>, SinkError> {
+        let event = self.source.next_event()?;
+        if let Some(event) = &event {
+            self.known.observe(event);
+        }
+        Ok(event)
+    }
+
+    fn progress(&self) -> Option<(u64, u64)> {
+        self.source.progress()
+    }
+}

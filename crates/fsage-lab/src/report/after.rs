@@ -1,0 +1,172 @@
+//! Does defragmenting pay: targets before and after what was done to them, where something was.
+
+use super::subject::{Group, Subject};
+use crate::after::{self, Outcome};
+use fsage_report::charts::{Point, Series};
+use fsage_report::{Axis, Cell, DataTable, Exhibit, Lines, Section, Sheet};
+
+/// What treatments made of the targets of a run; what cannot be read is not there.
+pub fn outcomes(group: &Group) -> Vec<(&Subject, Outcome)> {
+    let known = group.subjects.iter().filter_map(|subject| {
+        let [life] = &subject.lives[..] else {
+            return None;
+        };
+        if life.folder.as_os_str().is_empty() {
+            return None;
+        }
+        Some((subject, after::read(&life.folder).ok()??))
+    });
+    known.collect()
+}
+
+/// The section; none where nothing was done.
+pub fn section(group: &Group) -> Option<Section> {
+    let all = outcomes(group);
+    all.first()?;
+    let mut exhibits = vec![Exhibit::Table(table(group, &all))];
+    let days: Vec<Exhibit> = all
+        .iter()
+        .filter_map(|(subject, outcome)| days(group, subject, outcome))
+        .collect();
+    exhibits.extend(days);
+    let sentences: Vec<String> = all
+        .iter()
+        .flat_map(|(_, outcome)| after::sentences(outcome))
+        .collect();
+    Some(Section {
+        id: format!("after{}", group.suffix),
+        title: group.titled("Does defragmenting pay?"),
+        lead: sentences.join(" "),
+        exhibits,
+    })
+}
+
+fn table(group: &Group, all: &[(&Subject, Outcome)]) -> Sheet {
+    let mut data = DataTable::new(&[
+        "target",
+        "stage",
+        "layout score",
+        "pieces a file",
+        "fragmented files",
+        "free in runs of 1 MiB (bytes)",
+        "read (bytes)",
+        "written (bytes)",
+        "seconds",
+        "files moved",
+        "benchmark",
+        "speed",
+        "unit",
+        "by before",
+        "lowest",
+        "highest",
+    ]);
+    for (subject, outcome) in all {
+        for stage in &outcome.stages {
+            let cost = stage.cost.as_ref();
+            let bytes = |n: Option<u64>| Cell::from(n.map(|n| n as f64));
+            let facts = || {
+                vec![
+                    Cell::from(subject.name.as_str()),
+                    Cell::from(after::name(stage, outcome).as_str()),
+                    stage.layout_score.into(),
+                    stage.pieces_per_file.into(),
+                    stage.fragmented_files.into(),
+                    stage.free_in_1m_runs_bytes.into(),
+                    bytes(cost.map(|cost| cost.read_bytes)),
+                    bytes(cost.map(|cost| cost.written_bytes)),
+                    cost.and_then(|cost| cost.seconds).into(),
+                    bytes(cost.and_then(|cost| cost.moved_files)),
+                ]
+            };
+            if stage.speeds.is_empty() {
+                let mut row = facts();
+                row.resize(data.columns.len(), Cell::Null);
+                data.rows.push(row);
+            }
+            for speed in &stage.speeds {
+                let mut row = facts();
+                let beside = speed.by_before;
+                row.extend([
+                    Cell::from(format!("{} {}", speed.suite, speed.phase).as_str()),
+                    speed.speed.into(),
+                    speed.unit.as_str().into(),
+                    beside.map(|beside| beside.ratio).into(),
+                    beside.map(|beside| beside.interval[0]).into(),
+                    beside.map(|beside| beside.interval[1]).into(),
+                ]);
+                data.rows.push(row);
+            }
+        }
+    }
+    Sheet {
+        id: format!("after-table{}", group.suffix),
+        title: "Before, after, and later".to_owned(),
+        description: "What was read and written is what the treatment took. A speed as a multiple of that before any \
+                      treatment has its 99 % interval beside it."
+            .to_owned(),
+        data,
+    }
+}
+
+/// The layout from the first day to the last one more; none where it did not live on.
+fn days(group: &Group, subject: &Subject, outcome: &Outcome) -> Option<Exhibit> {
+    let life = subject.lives.first()?;
+    let mut place = subject.place;
+    let lived = Series {
+        name: "life".to_owned(),
+        target: place,
+        dashed: false,
+        points: points(0, life.days.iter().map(super::subject::score)),
+    };
+    let first = life.days.len();
+    let mut series = vec![lived];
+    for stage in outcome.stages.iter().filter(|stage| stage.lived_on) {
+        let start = outcome.stage(stage.treatment.as_deref(), false)?;
+        let scores = std::iter::once(start.layout_score).chain(stage.layout_by_day.iter().copied());
+        if stage.treatment.is_some() {
+            place += 1;
+        }
+        series.push(Series {
+            name: stage
+                .treatment
+                .clone()
+                .unwrap_or_else(|| "not treated".to_owned()),
+            target: place,
+            dashed: stage.treatment.is_none(),
+            points: points(first.saturating_sub(1), scores),
+        });
+    }
+    if series.len() < 2 {
+        return None;
+    }
+    let lines = Lines {
+        id: format!("after-by-day-{}{}", subject.place, group.suffix),
+        title: format!(
+            "{}: layout score by day, with what was done to it",
+            subject.name
+        ),
+        description:
+            "From the day on which it was treated, one line for each way; dashed: not treated."
+                .to_owned(),
+        x: Axis {
+            label: "day".to_owned(),
+            ..Axis::default()
+        },
+        y: Axis {
+            label: "layout score".to_owned(),
+            ..Axis::default()
+        },
+        series,
+        published: Vec::new(),
+    };
+    Some(Exhibit::Chart(lines.into_chart()))
+}
+
+fn points(first: usize, scores: impl Iterator<Item = Option<f64>>) -> Vec<Point> {
+    let points = scores.enumerate().map(|(at, y)| Point {
+        x: (first + at) as f64,
+        y,
+        interval: None,
+    });
+    points.collect()
+}

@@ -1,0 +1,226 @@
+//! A page of snapshots alone: how a file system decays night by night, its sizes, layout and free space. No workload
+//! was replayed, and no control stands beside it.
+
+use super::subject::{Group, Life, Subject};
+use super::words::{counted, list, shell, size};
+use super::{Material, again};
+use crate::error::bail;
+use crate::fleet::{self, Host, Night};
+use fsage_data::snapshot::is_snapshot;
+use fsage_metrics::{files, free_space};
+use fsage_report::{Cell, Command, DataTable, Exhibit, Finding, Section, Sheet, Tone};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// Nanoseconds of a day.
+const DAY_NS: f64 = 86_400e9;
+/// Layout scores that differ by less are alike.
+const ALIKE: f64 = 0.005;
+
+/// Whether a path is a snapshot, or a folder with some.
+pub fn is_there(path: &Path) -> bool {
+    let is_table = |path: &Path| is_snapshot(path).unwrap_or(false);
+    if path.is_file() {
+        return is_table(path);
+    }
+    let hosts = fleet::find(&[path.to_owned()]).unwrap_or_default();
+    let mut tables = hosts.iter().flat_map(|host| &host.tables);
+    tables.any(|table| is_table(table))
+}
+
+/// Reads snapshots: those of a folder are one file system; so are files that are named one by one.
+///
+/// # Errors
+/// One is damaged, or two are of different file systems under one name; an interrupt.
+pub fn read(paths: &[PathBuf]) -> crate::Result<Material> {
+    let (single, folders): (Vec<PathBuf>, Vec<PathBuf>) =
+        paths.iter().cloned().partition(|path| path.is_file());
+    let mut hosts: Vec<Host> = Vec::new();
+    if let Some(first) = single.first() {
+        let name = match &single[..] {
+            [_] => first.file_stem().unwrap_or(OsStr::new("snapshots")),
+            _ => OsStr::new("snapshots"),
+        };
+        hosts.push(Host {
+            name: name.to_string_lossy().into_owned(),
+            tables: single,
+        });
+    }
+    if !folders.is_empty() {
+        hosts.extend(fleet::find(&folders)?);
+    }
+    let mut group = Group::default();
+    let mut missing = Vec::new();
+    let mut findings = Vec::new();
+    let mut data = table();
+    for host in hosts {
+        let life = fleet::read(&host)?;
+        missing.extend(
+            life.notes
+                .iter()
+                .map(|note| format!("{}: {note}.", host.name)),
+        );
+        let Some(first) = life.nights.first() else {
+            bail!("{}: there is no snapshot of it", host.name);
+        };
+        findings.extend(found(&host.name, &life.nights));
+        for night in &life.nights {
+            data.rows.push(row(&host.name, night, first.taken_at_ns));
+        }
+        group.subjects.push(Subject {
+            place: group.subjects.len(),
+            facts: vec![
+                again::fact("snapshots", life.nights.len().to_string()),
+                again::fact(
+                    "size",
+                    first
+                        .size_bytes
+                        .map_or_else(|| "not known".to_owned(), size),
+                ),
+            ],
+            spec: format!("snapshots of {}", host.name),
+            name: host.name,
+            lives: vec![Life {
+                days: life.nights.into_iter().map(|night| night.row).collect(),
+                ..Life::default()
+            }],
+        });
+    }
+    let names: Vec<&str> = group
+        .subjects
+        .iter()
+        .map(|subject| subject.name.as_str())
+        .collect();
+    let nights: u64 = data.rows.len() as u64;
+    let line = paths.iter().map(|path| shell(&path.display().to_string()));
+    Ok(Material {
+        title: list(&names),
+        subtitle: format!("{}; fsage {}", counted(nights, "snapshot"), env!("CARGO_PKG_VERSION")),
+        targets: group.subjects.iter().map(Subject::target).collect(),
+        facts: Vec::new(),
+        commands: vec![Command {
+            what: "This page again:".to_owned(),
+            line: format!("fsage report {} -o page.html", line.collect::<Vec<_>>().join(" ")),
+        }],
+        own_sections: vec![Section {
+            id: "nights".to_owned(),
+            title: "Night by night".to_owned(),
+            lead: "Every snapshot, and what changed since the one before. Files that came and went between two of them \
+                   are in neither."
+                .to_owned(),
+            exhibits: vec![Exhibit::Table(Sheet {
+                id: "nights-table".to_owned(),
+                title: "Snapshots".to_owned(),
+                description: "Days are counted from the first snapshot; a cell is empty where snapshots do not tell."
+                    .to_owned(),
+                data,
+            })],
+        }],
+        findings: Some(findings),
+        groups: vec![group],
+        missing,
+    })
+}
+
+fn table() -> DataTable {
+    DataTable::new(&[
+        "file system",
+        "snapshot",
+        "day",
+        "files",
+        "bytes of files",
+        "used share",
+        "layout score",
+        "free bytes",
+        "free bytes in runs of 1 MiB",
+        "created files",
+        "deleted files",
+        "modified files",
+        "created bytes",
+        "deleted bytes",
+    ])
+}
+
+fn row(name: &str, night: &Night, first_ns: i64) -> Vec<Cell> {
+    let changes = night.changes.as_ref();
+    let count = |n: Option<u64>| Cell::from(n.map(|n| n as f64));
+    let days = (night.taken_at_ns - first_ns) as f64 / DAY_NS;
+    let row = &night.row;
+    vec![
+        name.into(),
+        (row.day as f64).into(),
+        ((days * 10.0).round() / 10.0).into(),
+        row.value(&files::FILES).into(),
+        row.value(&files::FILE_BYTES).into(),
+        row.value(&files::UTILIZATION).into(),
+        row.score().into(),
+        row.value(&free_space::BYTES).into(),
+        row.value(&free_space::BYTES_IN_1M_RUNS).into(),
+        count(changes.map(|changes| changes.created_files)),
+        count(changes.map(|changes| changes.deleted_files)),
+        count(changes.map(|changes| changes.modified_files)),
+        count(changes.map(|changes| changes.created_bytes)),
+        count(changes.map(|changes| changes.deleted_bytes)),
+    ]
+}
+
+/// What the first and the last night say.
+fn found(name: &str, nights: &[Night]) -> Vec<Finding> {
+    let (Some(first), Some(last)) = (nights.first(), nights.last()) else {
+        return Vec::new();
+    };
+    let finding = |text: String, tone, section: &str| Finding {
+        text,
+        tone,
+        section: Some(section.to_owned()),
+    };
+    let days = (last.taken_at_ns - first.taken_at_ns) as f64 / DAY_NS;
+    let over = format!(
+        "{name}, {} over {days:.1} days",
+        counted(nights.len() as u64, "snapshot")
+    );
+    let mut found = Vec::new();
+    found.push(match (first.row.score(), last.row.score()) {
+        (Some(was), Some(is)) if nights.len() > 1 && (is - was).abs() < ALIKE => finding(
+            format!("{over}: the layout score stays {is:.3}."),
+            Tone::Neutral,
+            "decay",
+        ),
+        (Some(was), Some(is)) if nights.len() > 1 => finding(
+            format!("{over}: the layout score goes from {was:.3} to {is:.3}."),
+            if is < was { Tone::Bad } else { Tone::Good },
+            "decay",
+        ),
+        (_, Some(is)) => finding(
+            format!("{over}: the layout score is {is:.3}."),
+            Tone::Neutral,
+            "nights",
+        ),
+        _ => finding(
+            format!(
+                "{over}: where blocks lie was not collected, so nothing is known of the layout."
+            ),
+            Tone::Neutral,
+            "nights",
+        ),
+    });
+    let files = |night: &Night| night.row.count(&files::FILES);
+    let bytes = |night: &Night| night.row.count(&files::FILE_BYTES);
+    if let (Some(was), Some(is), Some(held), Some(holds)) =
+        (files(first), files(last), bytes(first), bytes(last))
+        && nights.len() > 1
+    {
+        found.push(finding(
+            format!(
+                "{name}: from {} with {} to {} with {}.",
+                counted(was, "file"),
+                size(held),
+                counted(is, "file"),
+                size(holds)
+            ),
+            Tone::Neutral,
+            "nights",
+        ));
+    }
+    found
+}

@@ -1,0 +1,114 @@
+//! `fsage report` of several runs, and of snapshots alone, through the public command.
+
+use crate::images::{command, fsage};
+use serde_json::Value as Json;
+use std::fs;
+use std::path::Path;
+
+fn json(at: &Path, args: &str) -> Json {
+    let run = command(at, env!("CARGO_BIN_EXE_fsage"), args);
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(0), "{args}: {said}");
+    serde_json::from_slice(&run.stdout).expect("JSON")
+}
+
+#[test]
+fn two_runs_stand_side_by_side() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fsage(
+        at,
+        "generate profile home-1996 --days 3 --seed 4 -o w.ops",
+        0,
+    );
+    fsage(
+        at,
+        "age w.ops --on ffs --on ffs:policy=realloc -o old --no-map",
+        0,
+    );
+    fsage(at, "age w.ops --on ffs:policy=realloc -o new --no-map", 0);
+    for run in ["old", "new"] {
+        fsage(
+            at,
+            &format!("bench {run} --suite hot-files --repetitions 3"),
+            0,
+        );
+    }
+    let sides = json(at, "report old new -o page.html --json --quiet");
+    assert_eq!(sides.as_array().map(Vec::len), Some(1), "{sides:#}");
+    let side = &sides[0];
+    assert_eq!(side["runs"], serde_json::json!(["old", "new"]));
+    // The same target by the same workload is the same to the last digit, and so is its speed on a simulated disk.
+    let layout = side["layout"].as_array().expect("metrics");
+    assert!(
+        layout.iter().all(|line| line["first"] == line["other"]),
+        "{side:#}"
+    );
+    assert!(layout.iter().any(|line| line["metric"] == "layout_score"));
+    let benchmarks = side["benchmarks"].as_array().expect("benchmarks");
+    assert_eq!(benchmarks.len(), 2, "read and overwrite: {side:#}");
+    for line in benchmarks {
+        assert_eq!(
+            (&line["ratio"], &line["says"]),
+            (&Json::from(1.0), &Json::from("same"))
+        );
+        assert_eq!(line["interval"], serde_json::json!([1.0, 1.0]));
+    }
+    let page = fs::read_to_string(at.join("page.html")).expect("a page");
+    for text in ["Side by side", "old: ", "new: ", "2 runs side by side"] {
+        assert!(page.contains(text), "{text}");
+    }
+
+    // Runs of one target each are set beside each other, whatever these are; and the workload is another one.
+    fsage(
+        at,
+        "generate profile home-1996 --days 3 --seed 5 -o other.ops",
+        0,
+    );
+    fsage(at, "age other.ops --on ffs -o third --no-map", 0);
+    let shown = fsage(at, "report new third -o page.html", 0);
+    assert!(shown.contains("different workloads"), "{shown}");
+    assert!(
+        shown.contains("layout score") && shown.contains("third"),
+        "{shown}"
+    );
+    let refused = fsage(at, "report new third", 2);
+    assert!(refused.contains("-o FILE is needed"), "{refused}");
+    let refused = fsage(at, "report new w.ops -o page.html", 2);
+    assert!(refused.contains("w.ops: neither a run"), "{refused}");
+    let refused = fsage(at, "report new new -o page.html", 2);
+    assert!(refused.contains("named twice"), "{refused}");
+}
+
+#[test]
+fn snapshots_alone_have_a_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fsage(
+        at,
+        "generate profile home-1996 --days 4 --seed 1 -o w.ops",
+        0,
+    );
+    fsage(
+        at,
+        "age w.ops --on ffs -o run --snapshots 1 --no-control --no-map",
+        0,
+    );
+    fs::create_dir(at.join("nights")).expect("a folder");
+    for name in ["snapshots.parquet", "snapshots.snapshots.parquet"] {
+        fs::copy(at.join("run/ffs").join(name), at.join("nights").join(name)).expect("a snapshot");
+    }
+    fsage(at, "report nights", 0);
+    let page = fs::read_to_string(at.join("nights/report.html")).expect("a page");
+    for text in ["Night by night", "nights, 4 snapshots", "Free space"] {
+        assert!(page.contains(text), "{text}");
+    }
+    // No run, and so nothing that a run could have and this has not.
+    assert!(!page.contains("No benchmark was run"));
+    fsage(at, "report nights/snapshots.parquet -o file.html", 0);
+    assert!(at.join("file.html").is_file());
+    let refused = fsage(at, "report run nights -o page.html", 2);
+    assert!(refused.contains("do not stand on one page"), "{refused}");
+    let refused = fsage(at, "report w.ops", 2);
+    assert!(refused.contains("no snapshot"), "{refused}");
+}
