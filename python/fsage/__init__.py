@@ -54,6 +54,7 @@ __all__ = [
     "generate",
     "measure",
     "metrics",
+    "report",
     "sweep",
     "targets",
     "verify_method",
@@ -190,6 +191,9 @@ def bench(
     workload: Path | None = None,
     threads: int | None = None,
     force: bool = False,
+    exec: str | None = None,
+    exec_values: Sequence[str] = (),
+    exec_name: str | None = None,
     progress: Progress = False,
     suites: Sequence[str] | None = None,
     sizes: Sequence[str] | None = None,
@@ -205,8 +209,14 @@ def bench(
     """Benchmarks the targets of a run, aged and beside their unaged controls; without a run new targets, ``on`` and
     ``output``. Options from ``suites`` on are those of ``[bench]`` in an experiment, and mean the same.
 
+    ``exec`` is a command of the shell as a benchmark of real targets, ``"fio job.fio --directory={dir}"``; it is timed, or
+    gives the numbers that ``exec_values`` name in the JSON that it prints: ``["jobs.0.read.bw,KiB/s"]``. It runs alone
+    unless ``suites`` are named.
+
     Gives medians with their intervals, and ratios; every measurement is in ``run.bench``.
     """
+    if exec is not None:
+        options.setdefault("suites", [])
     path = run.path if isinstance(run, Run) else run
     options = {
         "suites": suites, "sizes": sizes, "repetitions": repetitions, "minutes": minutes, "device": device,
@@ -224,6 +234,7 @@ def bench(
                 None if workload is None else os.fspath(workload),
                 threads,
                 force,
+                None if exec is None else (exec, list(exec_values), exec_name),
                 listener,
             )
         )
@@ -236,6 +247,9 @@ def compare(
     *,
     age: Mapping[str, object] | None = None,
     bench: Mapping[str, object] | None = None,
+    fill: Sequence[int] = (),
+    after: Sequence[str] = (),
+    after_again: bool = False,
     seed: int = 1,
     threads: int | None = None,
     force: bool = False,
@@ -243,17 +257,32 @@ def compare(
     progress: Progress = False,
 ) -> Run:
     """Ages, benchmarks and reports in one. ``age`` and ``bench`` are options of these; without ``bench`` nothing is
-    benchmarked, ``bench={}`` is the usual choice. What the run says of each target is ``run.verdicts``."""
+    benchmarked, ``bench={}`` is the usual choice. What the run says of each target is ``run.verdicts``.
+
+    ``fill``, percentages, makes each target in the sizes that the workload fills so far: ``run.fullness``. ``after`` is
+    what is done to the aged targets, ``["defrag:file"]`` or ``["e4defrag {mnt}"]``, and ``after_again`` lets them live on
+    for as long again: ``run.after``."""
     with Listener(progress) as listener:
-        verdicts = json.loads(
+        compared = json.loads(
             _native.compare(
                 os.fspath(workload), _specs(on), os.fspath(output), _json(age),
-                None if bench is None else _json(bench), seed, threads, force, resume, listener,
+                None if bench is None else _json(bench), sorted(set(fill)), list(after), after_again, seed, threads,
+                force, resume, listener,
             )
         )
     run = Run(output)
-    run.verdicts = verdicts
+    run.verdicts = compared["verdicts"]
+    run.fullness = compared["fullness"]
+    run.after = compared["after"]
     return run
+
+
+def report(of: Sequence[Run | Path], output: Path) -> list[dict[str, Any]]:
+    """Writes one page of several runs, each beside the first, or of snapshots: files, or folders with some. Gives what of
+    the runs differs, ratios with their 99 % interval. ``Run.report`` writes the page of one run."""
+    paths = [os.fspath(item.path if isinstance(item, Run) else item) for item in of]
+    with Listener() as listener:
+        return json.loads(_native.report_several(paths, os.fspath(output), listener))
 
 
 def check(

@@ -49,6 +49,7 @@ def bench(
     workload: _Path | None,
     threads: int | None,
     force: bool,
+    command: tuple[str, list[str], str | None] | None,
     listener: _Listener | None = None,
 ) -> str: ...
 def compare(
@@ -57,6 +58,9 @@ def compare(
     output: _Path,
     age_json: str,
     bench_json: str | None,
+    fill: list[int],
+    treatments: list[str],
+    again: bool,
     seed: int,
     threads: int | None,
     force: bool,
@@ -74,6 +78,7 @@ def verify_method(
     listener: _Listener | None = None,
 ) -> str: ...
 def report(of: _Path, to: _Path, listener: _Listener | None = None) -> None: ...
+def report_several(of: Sequence[_Path], to: _Path, listener: _Listener | None = None) -> str: ...
 def charts(of: _Path) -> str: ...
 def fleet_hosts(paths: Sequence[_Path]) -> list[tuple[str, list[_Path]]]: ...
 def fleet_life(name: str, tables: Sequence[_Path]) -> str: ...

@@ -29,6 +29,10 @@ class Run:
 
     verdicts: list[dict[str, Any]] | None = None
     """What a comparison said of each target, where the run is one that :func:`fsage.compare` gave."""
+    fullness: list[dict[str, Any]] | None = None
+    """Of the same: how full targets may get, where they have several sizes."""
+    after: list[dict[str, Any]] | None = None
+    """Of the same: what was done to targets, what it took, and what they are then."""
 
     def __init__(self, path: Path) -> None:
         self.path = pathlib.Path(path)

@@ -6,12 +6,14 @@ use fsage_core::WorkloadHeader;
 use fsage_data::OpsReader;
 use fsage_data::columnar::BatchWorkload;
 use fsage_data::schema::header_from_metadata;
+use fsage_lab::after::{self, Treatment};
 use fsage_lab::aging::{self, Start};
-use fsage_lab::benching::{self, Existing, Plan, What};
+use fsage_lab::benching::{self, Command, Existing, Plan, Wanted, What};
 use fsage_lab::check::{Matching, Outcome, Rules};
 use fsage_lab::compare::Workload;
 use fsage_lab::days::DayRow;
 use fsage_lab::error::Context as _;
+use fsage_lab::fullness;
 use fsage_lab::generate::{
     Generated, Output, Source, described as described_sources, from_events, generate as made_of,
 };
@@ -217,7 +219,7 @@ pub fn measure(
 
 /// Benchmarks targets of a run, or with `output` new ones; gives medians and ratios as JSON.
 #[pyfunction]
-#[pyo3(signature = (run_path, on, output, options_json, seed, workload, threads, force, listener=None))]
+#[pyo3(signature = (run_path, on, output, options_json, seed, workload, threads, force, command, listener=None))]
 #[allow(clippy::too_many_arguments)]
 pub fn bench(
     py: Python<'_>,
@@ -229,10 +231,23 @@ pub fn bench(
     workload: Option<PathBuf>,
     threads: Option<usize>,
     force: bool,
+    command: Option<(String, Vec<String>, Option<String>)>,
     listener: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     run(py, listener, move |ui| {
-        let mut plan = Plan::new(&options("bench", &options_json)?)?;
+        let bench: benching::Options = options("bench", &options_json)?;
+        let mut plan = match &command {
+            None => Plan::new(&bench)?,
+            Some((line, values, name)) => {
+                let values = values.iter().map(|value| value.parse());
+                let values = values.collect::<Result<Vec<Wanted>, String>>();
+                let name = name.as_deref().unwrap_or_else(|| Command::program(line));
+                let command = values
+                    .and_then(|values| Command::new(name, line, values))
+                    .map_err(|why| fsage_lab::Error::new(format!("exec: {why}")))?;
+                Plan::with_command(command, &bench)?
+            }
+        };
         plan.seed = seed;
         plan.workload = workload;
         plan.threads = threads.unwrap_or(plan.threads);
@@ -271,9 +286,11 @@ pub fn bench(
     })
 }
 
-/// Ages, benchmarks and reports in one; gives a verdict for each target as JSON.
+/// Ages, benchmarks and reports in one; gives a verdict for each target as JSON, and what fullness and treatments made.
 #[pyfunction]
-#[pyo3(signature = (workload, on, output, age_json, bench_json, seed, threads, force, resume, listener=None))]
+#[pyo3(signature = (
+    workload, on, output, age_json, bench_json, fill, treatments, again, seed, threads, force, resume, listener=None
+))]
 #[allow(clippy::too_many_arguments)]
 pub fn compare(
     py: Python<'_>,
@@ -282,6 +299,9 @@ pub fn compare(
     output: PathBuf,
     age_json: String,
     bench_json: Option<String>,
+    fill: Vec<u8>,
+    treatments: Vec<String>,
+    again: bool,
     seed: u64,
     threads: Option<usize>,
     force: bool,
@@ -292,7 +312,21 @@ pub fn compare(
         let targets = specs(&on)?;
         let bench: Option<benching::Options> =
             bench_json.map(|json| options("bench", &json)).transpose()?;
+        if let Some(share) = fill.iter().find(|share| !(1..=99).contains(*share)) {
+            return Err(fsage_lab::Error::new(format!(
+                "fill: {share}: expected 1 to 99, in percent"
+            )));
+        }
+        let treatments = treatments.iter().map(|text| text.parse());
+        let treated = after::Options {
+            after: treatments
+                .collect::<Result<Vec<Treatment>, String>>()
+                .map_err(|why| fsage_lab::Error::new(format!("after: {why}")))?,
+            after_again: again,
+        };
         let request = CompareRequest {
+            fill: &fill,
+            after: Some(&treated),
             age: options("age", &age_json)?,
             bench: bench.as_ref(),
             seed,
@@ -300,7 +334,12 @@ pub fn compare(
             beside: Some(&Papers),
             ..CompareRequest::new(Workload::File(&workload), &targets, &output)
         };
-        to_json(&fsage_lab::compare(&request, ui)?.verdicts)
+        let compared = fsage_lab::compare(&request, ui)?;
+        to_json(&json!({
+            "verdicts": compared.verdicts,
+            "fullness": fullness::of_verdicts(&compared.verdicts),
+            "after": compared.after,
+        }))
     })
 }
 
@@ -351,6 +390,20 @@ pub fn verify_method(
             verify::verify_method(&request, ui)
         });
         to_json(&verdicts.collect::<fsage_lab::Result<Vec<_>>>()?)
+    })
+}
+
+/// Writes one page of several runs, or of snapshots; gives what of the runs differs, as JSON.
+#[pyfunction]
+#[pyo3(signature = (of, to, listener=None))]
+pub fn report_several(
+    py: Python<'_>,
+    of: Vec<PathBuf>,
+    to: PathBuf,
+    listener: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    run(py, listener, move |ui| {
+        to_json(&page::write_several(&of, &to, Some(&Papers), ui)?)
     })
 }
 

@@ -114,6 +114,21 @@ def test_compare_and_verify_method(made, tmp_path):
     assert verdict["target"] == "ffs" and verdict["attempts"]
 
 
+def test_fill_and_after_and_two_runs_on_one_page(made, tmp_path):
+    run = fsage.compare(
+        made / "w.parquet", ["ffs"], tmp_path / "filled", fill=[60, 80], after=["defrag:ideal"], after_again=True
+    )
+    [target] = run.fullness
+    assert [round(level["utilization"], 1) for level in target["levels"]] == [0.6, 0.8]
+    assert len(run.after) == 2 and all(outcome["days_more"] == 3 for outcome in run.after)
+    before, lived_on, after, later = run.after[0]["stages"]
+    assert after["layout_score"] >= before["layout_score"] and after["cost"]["read_bytes"] > 0
+    assert fsage.report([made / "policies", run], tmp_path / "page.html") == []
+    assert (tmp_path / "page.html").is_file()
+    with pytest.raises(fsage.Error, match="expected 1 to 99"):
+        fsage.compare(made / "w.parquet", ["ffs"], tmp_path / "none", fill=[100])
+
+
 def test_warnings_and_progress_are_heard(tmp_path):
     def life():
         for file in range(1, 4000):

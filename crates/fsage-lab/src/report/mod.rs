@@ -100,7 +100,7 @@ pub fn report(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<()> {
 /// fsage made is replaced, another file is not.
 ///
 /// # Errors
-/// Neither all are runs nor all are snapshots; one cannot be read; as [`write`].
+/// Neither all are runs nor all are snapshots; one cannot be read; as for [`report()`].
 pub fn write_several(
     of: &[PathBuf],
     to: &Path,
