@@ -15,6 +15,7 @@
 
 use super::Cost;
 use super::later::Ids;
+use crate::aging::again::{Asked, WorkloadFiles};
 use crate::benching::Machine;
 use crate::error::{Context, bail};
 use crate::interrupt;
@@ -22,7 +23,7 @@ use fsage_core::io::Hosted;
 use fsage_core::{DirId, Event, FileId, FileKind, FileView, Op, Outcome};
 use fsage_disk::Device;
 use fsage_host::Host;
-use fsage_target::{HotFile, HotFiles, Target, TargetSpec, control_workload, in_directory_order};
+use fsage_target::{HotFiles, Target, TargetSpec, control_workload, in_directory_order};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -114,9 +115,9 @@ impl Known {
         }
     }
 
-    /// The hot files so far.
-    pub fn hot_files(&self, days: u32) -> Vec<HotFile> {
-        self.hot.of_last_days(days)
+    /// The files that benchmarks go over, as they stand.
+    pub fn files_of(&self, asked: Asked) -> WorkloadFiles {
+        WorkloadFiles::of(&self.hot, asked)
     }
 }
 

@@ -3,14 +3,14 @@
 use super::defrag::{Known, defragment};
 use super::later::Ids;
 use super::{Cost, Life, Stage, Treatment, set_speeds, stage_folder};
-use crate::aging::again::with_control;
+use crate::aging::again::{Asked, WorkloadFiles, with_control};
 use crate::aging::replay_all;
 use crate::benching::{self, Lane, State};
 use crate::days::{self, DayRow};
 use crate::error::Context;
 use crate::run_folder::TargetFacts;
 use fsage_core::{Event, EventSource, EventsInMemory, FileId, SinkError, WorkloadHeader};
-use fsage_target::{Aging, HotFile, Target, TargetSpec};
+use fsage_target::{Aging, Target, TargetSpec};
 
 /// The stages of a model.
 pub fn stages(
@@ -31,9 +31,9 @@ pub fn stages(
             let made = Made::new(life, spec, treatment, lived_on)?;
             let folder = stage_folder(life, facts, stages.len())?;
             if let Some(plan) = life.plan {
-                let hot = made.hot_files(plan.hot_days);
+                let files = made.files_of(plan.asked());
                 let highest = made.highest_id();
-                let model = with_control(spec, made.target, &hot, highest, life.ui)?;
+                let model = with_control(spec, made.target, &files, highest, life.ui)?;
                 lanes.push(Lane::model(spec, &folder, &[State::Aged], Some(model))?);
             }
             stages.push(made.stage);
@@ -107,14 +107,13 @@ impl Made {
         })
     }
 
-    /// The hot files, by the ids that they have here.
-    fn hot_files(&self, days: u32) -> Vec<HotFile> {
-        let hot = self.known.hot_files(days).into_iter();
-        hot.map(|hot| HotFile {
-            file: self.ids.file(hot.file),
-            ..hot
-        })
-        .collect()
+    /// The files that benchmarks go over, by the ids that they have here.
+    fn files_of(&self, asked: Asked) -> WorkloadFiles {
+        let mut files = self.known.files_of(asked);
+        for known in files.hot.iter_mut().chain(&mut files.tree) {
+            known.file = self.ids.file(known.file);
+        }
+        files
     }
 
     /// The highest id that was in use here.

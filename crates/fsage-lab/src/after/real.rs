@@ -1,8 +1,9 @@
 //! Images: each stage is a copy of the aged one, and the command runs on that, mounted where only it sees it.
 
 use super::{Cost, Life, Stage, Treatment, set_speeds, stage_folder};
+use crate::aging::again::{Asked, WorkloadFiles, files_of};
 use crate::aging::real::{know_sizes, sizes, store_snapshot};
-use crate::aging::{hot_files, replay_all, walked};
+use crate::aging::{replay_all, walked};
 use crate::benching::{self, Lane, Plan, RunFiles, State};
 use crate::days::{self, DayRow};
 use crate::error::{self, Context, bail, ensure};
@@ -17,7 +18,7 @@ use fsage_metrics::{Measures, files};
 use fsage_real::directory::{Directory, Source, Volume};
 use fsage_real::loop_image::{Kind, LoopImage, LoopOptions};
 use fsage_real::{Place, Real, RealSpec};
-use fsage_target::{Aging, HotFile, HotFiles, Target, TargetSpec};
+use fsage_target::{Aging, HotFiles, Target, TargetSpec};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -236,17 +237,18 @@ impl<'a> Image<'a> {
     /// Benchmarks all stages, which take turns.
     fn measure(&self, stages: &[Stage], folders: &[PathBuf], plan: &Plan) -> crate::Result<()> {
         let ui = self.life.ui;
-        let hot = hot_files(self.life.workload, plan.hot_days, ui)?;
-        let hot_later = match self.life.more {
-            Some(more) => self.hot_later(more, plan)?,
-            None => Vec::new(),
+        let asked = plan.asked();
+        let files = files_of(self.life.workload, asked, ui)?;
+        let files_later = match self.life.more {
+            Some(more) => self.files_later(more, asked)?,
+            None => WorkloadFiles::default(),
         };
         let spec = without_places(self.target);
         let mut lanes = Vec::new();
         for (stage, folder) in stages.iter().zip(folders) {
             let files = RunFiles {
                 folder,
-                hot: Some(if stage.lived_on { &hot_later } else { &hot }),
+                files: Some(if stage.lived_on { &files_later } else { &files }),
             };
             lanes.push(Lane::real(&spec, folder, &[State::Aged], Some(&files), ui)?);
         }
@@ -263,8 +265,8 @@ impl<'a> Image<'a> {
         Ok(())
     }
 
-    /// The hot files of both lives together.
-    fn hot_later(&self, more: &[Event], plan: &Plan) -> crate::Result<Vec<HotFile>> {
+    /// The files of both lives together.
+    fn files_later(&self, more: &[Event], asked: Asked) -> crate::Result<WorkloadFiles> {
         let mut hot = HotFiles::new();
         let mut source = fsage_data::open_workload(self.life.workload)?;
         while let Some(event) = source.next_event().map_err(error::boxed)? {
@@ -273,7 +275,7 @@ impl<'a> Image<'a> {
         for event in more {
             hot.observe(event);
         }
-        Ok(hot.of_last_days(plan.hot_days))
+        Ok(WorkloadFiles::of(&hot, asked))
     }
 }
 

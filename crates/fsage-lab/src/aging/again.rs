@@ -43,7 +43,8 @@ pub struct WorkloadFiles {
 }
 
 impl WorkloadFiles {
-    fn of(watched: &HotFiles, asked: Asked) -> WorkloadFiles {
+    /// Those that are asked for, of what was watched.
+    pub(crate) fn of(watched: &HotFiles, asked: Asked) -> WorkloadFiles {
         let all = asked.tree.then(|| watched.of_last_days(u32::MAX));
         WorkloadFiles {
             hot: watched.of_last_days(asked.hot_days),

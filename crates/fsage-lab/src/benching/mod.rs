@@ -31,7 +31,9 @@ use crate::run_folder::{Manifest, State as RunState, TargetFacts};
 use crate::watch::Watch;
 use clap::ValueEnum;
 use fsage_bench::real::may_drop_all;
-use fsage_bench::{Benchmark, Case, GoesOver, LeftOut, Repetitions, Site, benchmarks, device_below};
+use fsage_bench::{
+    Benchmark, Case, GoesOver, LeftOut, Repetitions, Site, benchmarks, device_below,
+};
 use fsage_core::io::Hosted;
 use fsage_core::size;
 use fsage_disk::{Device, Disk, FlashDrive, SECTOR_BYTES};
@@ -175,6 +177,19 @@ impl Plan {
     pub fn new(options: &Options) -> crate::Result<Plan> {
         let suites = options.suites()?.into_iter();
         Plan::of(suites.map(Suite::Known).collect(), options)
+    }
+
+    /// The widest set of files that a suite goes over.
+    fn goes_over(&self) -> Option<GoesOver> {
+        self.suites.iter().map(|suite| suite.goes_over()).max()
+    }
+
+    /// The files of a workload that the suites go over.
+    pub(crate) fn asked(&self) -> Asked {
+        Asked {
+            hot_days: self.hot_days,
+            tree: self.goes_over() == Some(GoesOver::Tree),
+        }
     }
 
     /// The suites that were asked for, if any, and a command.
@@ -533,12 +548,8 @@ fn aged_lanes(
     }
     // Nothing runs on models, and none is aged for it.
     let lived = states.iter().any(|&state| state != State::Empty) && !programs_alone;
-    let goes_over = plan.suites.iter().map(|suite| suite.goes_over()).max();
-    let files_are_asked = goes_over > Some(GoesOver::Own);
-    let asked = Asked {
-        hot_days: plan.hot_days,
-        tree: goes_over == Some(GoesOver::Tree),
-    };
+    let files_are_asked = plan.goes_over() > Some(GoesOver::Own);
+    let asked = plan.asked();
     let any_model = specs.iter().any(|(_, is_real)| !is_real);
     let needs_workload = lived && (any_model || files_are_asked);
     let workload = needs_workload
