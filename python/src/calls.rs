@@ -403,7 +403,7 @@ pub fn report_several(
     listener: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     run(py, listener, move |ui| {
-        to_json(&page::write_several(&of, &to, Some(&Papers), ui)?)
+        to_json(&page::write_several(&of, &to, Some(&Papers), ui)?.sides)
     })
 }
 
@@ -417,7 +417,7 @@ pub fn report(
     listener: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<()> {
     run(py, listener, move |ui| {
-        page::report(&page::Request::new(&of, &to).beside(&Papers), ui)
+        page::report(&page::Request::new(&of, &to).beside(&Papers), ui).map(drop)
     })
 }
 

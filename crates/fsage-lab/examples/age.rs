@@ -27,8 +27,8 @@ pub(crate) fn age_both(folder: &Path) -> Result<()> {
         let last = aged.rows.last().and_then(DayRow::score).unwrap_or_default();
         writeln!(std::io::stdout(), "{}: layout score {last:.3}", aged.spec)?;
     }
-    report(
-        &ReportRequest::new(&run, &run.join("report.html")),
-        &Unwatched,
-    )
+    let page = run.join("report.html");
+    let request = ReportRequest::new(&run, &page);
+    report(&request, &Unwatched)?;
+    Ok(())
 }

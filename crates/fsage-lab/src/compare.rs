@@ -9,6 +9,7 @@ use crate::report::{self, Beside};
 use crate::run_folder::{Manifest, State};
 use crate::watch::Watch;
 use crate::{aging, benching};
+use fsage_report::Finding;
 use fsage_target::TargetSpec;
 use std::path::{Path, PathBuf};
 
@@ -74,6 +75,8 @@ pub struct Compared {
     pub after: Vec<after::Outcome>,
     /// The report.
     pub page: PathBuf,
+    /// What the report concludes.
+    pub findings: Vec<Finding>,
     /// What was not benchmarked, and why.
     pub left_out: Vec<String>,
 }
@@ -157,11 +160,12 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
         beside: request.beside,
         ..report::Request::new(output, &page)
     };
-    report::report(&request, ui)?;
+    let findings = report::report(&request, ui)?.verdict;
     Ok(Compared {
         verdicts,
         after,
         page,
+        findings,
         left_out,
     })
 }

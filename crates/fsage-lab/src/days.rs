@@ -261,6 +261,31 @@ pub(crate) fn write_final(
     Ok(fsage_data::write_snapshot(path, layout, &meta, true)?)
 }
 
+/// The day of each row by the calendar, from 1 on. A history has rows of days on which something happened; where their
+/// times do not span more days than there are rows, as in workloads that know no times, days are counted.
+pub fn calendar(rows: &[DayRow]) -> Vec<u64> {
+    const DAY_S: f64 = 86_400.0;
+    let counted = || (1..=rows.len() as u64).collect();
+    let dates: Option<Vec<f64>> = rows
+        .iter()
+        .map(|row| row.t_s.map(|t_s| (t_s / DAY_S).floor()))
+        .collect();
+    let Some(dates) = dates.filter(|dates| !dates.is_empty()) else {
+        return counted();
+    };
+    // A clock may go back.
+    let latest = dates.iter().scan(f64::NEG_INFINITY, |latest, &date| {
+        *latest = latest.max(date);
+        Some((*latest - dates[0]).max(0.0) as u64 + 1)
+    });
+    let calendar: Vec<u64> = latest.collect();
+    if calendar.last() > Some(&(rows.len() as u64)) {
+        calendar
+    } else {
+        counted()
+    }
+}
+
 /// Reads `days.parquet`.
 ///
 /// # Errors
@@ -313,6 +338,22 @@ mod tests {
     }
 
     /// A line a day is kept while a run goes on: what is read back is what was written, to the last bit.
+    #[test]
+    fn days_go_by_the_calendar_where_nothing_happened_on_some() {
+        let on = |days: &[f64]| -> Vec<DayRow> {
+            let row = |day: &f64| DayRow {
+                t_s: Some(day * 86_400.0 + 7.0),
+                ..DayRow::default()
+            };
+            days.iter().map(row).collect()
+        };
+        assert_eq!(calendar(&on(&[100.0, 103.0, 102.0, 110.0])), [1, 4, 4, 11]);
+        // Three rows of one day, and rows without times: they are counted.
+        assert_eq!(calendar(&on(&[5.0, 5.0, 5.0])), [1, 2, 3]);
+        assert_eq!(calendar(&[DayRow::default(), DayRow::default()]), [1, 2]);
+        assert!(calendar(&[]).is_empty());
+    }
+
     #[test]
     fn a_row_comes_back_from_json_as_it_was() {
         let mut rng = fsage_core::Rng::new(1);

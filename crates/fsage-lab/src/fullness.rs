@@ -250,11 +250,7 @@ pub fn print(out: &mut impl Write, all: &[Fullness]) -> io::Result<()> {
         "\nBy how full it was at most; aged / control is of {}.\n",
         first.what()
     )?;
-    writeln!(out, "{table}\n")?;
-    for sentence in all.iter().filter_map(Fullness::sentence) {
-        writeln!(out, "{sentence}")?;
-    }
-    Ok(())
+    writeln!(out, "{table}")
 }
 
 #[cfg(test)]

@@ -63,6 +63,7 @@ pub mod model_image;
 pub mod mounting;
 pub mod report;
 pub mod run_folder;
+mod seals;
 pub mod table;
 pub mod tree_table;
 pub mod verify;

@@ -110,7 +110,7 @@ pub fn unmount(at: &Path) -> crate::Result<PathBuf> {
 }
 
 /// The image of a target, and where that of its control lies if that was said.
-fn image_options(spec: &TargetSpec) -> Option<(LoopOptions, Option<PathBuf>)> {
+pub(crate) fn image_options(spec: &TargetSpec) -> Option<(LoopOptions, Option<PathBuf>)> {
     let real = spec.real().ok()??;
     match real.place {
         Place::Loop(options) => Some((options, real.control)),

@@ -5,11 +5,15 @@ use fsage_core::size::human;
 use fsage_metrics::Unit;
 use serde::Serialize;
 use std::io::{self, Write};
+use terminal_size::{Width, terminal_size_of};
 
 /// A table with a line below its header and nothing else; numbers stand right. On a terminal it is as wide as that at
 /// most.
 pub fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
+    if let Some(width) = terminal_width() {
+        table.set_width(width);
+    }
     table
         .load_preset(presets::NOTHING)
         .set_style(TableComponent::HeaderLines, '─')
@@ -20,6 +24,22 @@ pub fn table(header: &[&str]) -> Table {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table
+}
+
+/// How many columns the terminal has; `None` where the output is none.
+fn terminal_width() -> Option<u16> {
+    let (Width(width), _) = terminal_size_of(io::stdout())?;
+    Some(width)
+}
+
+/// A sentence in lines as wide as the terminal, or 80 columns where there is none, and 100 at most.
+pub fn wrapped(sentence: &str, first: &str, others: &str) -> String {
+    let width = terminal_width().map_or(80, usize::from).clamp(40, 100);
+    let options = textwrap::Options::new(width)
+        .initial_indent(first)
+        .subsequent_indent(others)
+        .break_words(false);
+    textwrap::fill(sentence, options)
 }
 
 /// Writes a value as JSON.

@@ -22,14 +22,20 @@
 //! with its size; a directory that moves out goes to the root of the copy as `.kept-N`, one that moves in
 //! stays out.
 //!
+//! A trace of an hour becomes that of a machine on which the same happens again and again ([`Clones::repeated`]): a
+//! nightly build, an installation. A copy then begins a fixed number of days after the one before it, and first
+//! removes the oldest one, so that as many stay as are to be kept.
+//!
 //! The merge reads every copy through a source of its own and holds one event of each, so memory does not
-//! grow with the history; for a fraction it holds the live files of one copy.
+//! grow with the history; for a fraction it holds the live files of one copy, and of copies that are removed
+//! those that are still there.
 //!
 //! Left out: starting a copy in the middle of its history, and removing the oldest copy when the disk is
 //! full.
 
 mod copied;
 mod days;
+mod left;
 mod part;
 
 use copied::Copied;
@@ -52,6 +58,13 @@ pub enum Shift {
     },
     /// Back by less than a day. The days are those of the first copy, labels and all.
     WithinDay,
+    /// Each by so many whole days more than the one before. Days are counted anew.
+    Every {
+        /// From one copy to the next.
+        days: u64,
+        /// Copies that are there at once; the oldest is removed when another begins.
+        keep: u64,
+    },
 }
 
 /// How many copies, and how far apart.
@@ -102,6 +115,14 @@ pub enum ClonesError {
         "the first operation of the workload has no time: clones are interleaved by time, so give it one (`@`)"
     )]
     NoTimes,
+    /// Nothing would be left, or no time pass.
+    #[error("copies that are repeated need a day at least between them, and one that is kept")]
+    BadRepetition,
+    /// A copy is to be removed before it is over.
+    #[error(
+        "the workload takes longer than the {0} days after which it is removed: take more days, or keep more copies"
+    )]
+    NotOver(u64),
     /// Ids or times of the copies do not fit 64 bits.
     #[error("{0} of the clones do not fit 64 bits: take fewer clones or a smaller stagger")]
     TooLarge(&'static str),
@@ -127,6 +148,14 @@ impl Clones {
             },
             groups: false,
             seed,
+        }
+    }
+
+    /// Copies in directories of their own, each so many days after the one before, of which the last `keep` stay.
+    pub fn repeated(count: u64, days: u64, keep: u64) -> Clones {
+        Clones {
+            shift: Shift::Every { days, keep },
+            ..Clones::new(count, 0, 0)
         }
     }
 
@@ -166,6 +195,14 @@ impl Clones {
                 )),
                 ..WorkloadHeader::default()
             },
+            Shift::Every { days, keep } => WorkloadHeader {
+                epoch_unix_s: single.epoch_unix_s,
+                source: Some(format!(
+                    "{source}, {} times, every {days} days, {keep} kept",
+                    self.count
+                )),
+                ..WorkloadHeader::default()
+            },
             Shift::WithinDay => {
                 let times = |n: u64| libm::round(n as f64 * self.factor()) as u64;
                 WorkloadHeader {
@@ -186,6 +223,7 @@ impl Clones {
                 .stream("clone shift", index)
                 .between(0, stagger),
             Shift::Days { .. } | Shift::WithinDay => 0,
+            Shift::Every { days, .. } => index.saturating_mul(days),
         }
     }
 
@@ -205,6 +243,9 @@ impl Clones {
         if !(self.last_share > 0.0 && self.last_share <= 1.0) {
             return Err(ClonesError::BadFactor(self.factor()));
         }
+        if let Shift::Every { days: 0, .. } | Shift::Every { keep: 0, .. } = self.shift {
+            return Err(ClonesError::BadRepetition);
+        }
         let mut groups = None;
         if self.groups {
             let mut source = open().map_err(ClonesError::Source)?;
@@ -222,7 +263,12 @@ impl Clones {
         let all_groups = all_groups.map(|n| n.ok_or(ClonesError::TooLarge("groups")));
         let all_groups = all_groups.transpose()?;
         let mut copies = Vec::new();
-        for index in 0..self.count {
+        // Of copies that follow each other, the next is opened when one begins.
+        let at_once = match self.shift {
+            Shift::Every { .. } => 1,
+            Shift::Days { .. } | Shift::WithinDay => self.count,
+        };
+        for index in 0..at_once {
             let source = open().map_err(ClonesError::Source)?;
             let part = part.take_if(|_| index + 1 == self.count);
             copies.push(Copied::new(self, index, groups, part, source)?);
@@ -242,10 +288,26 @@ impl Clones {
             }
         }
         while let Some(Reverse((t_ns, n))) = queue.pop() {
-            let copy = &mut copies[n];
-            if let Some(directory) = copy.take_directory() {
+            if let Some(directory) = copies[n].take_directory() {
+                if let Shift::Every { keep, .. } = self.shift {
+                    if let Some(oldest) = (n as u64).checked_sub(keep) {
+                        for event in copies[oldest as usize].removal()? {
+                            out.event(t_ns, event)?;
+                        }
+                    }
+                    let next = n as u64 + 1;
+                    if next < self.count {
+                        let source = open().map_err(ClonesError::Source)?;
+                        let mut copy = Copied::new(self, next, None, None, source)?;
+                        if let Some(t_ns) = copy.read()? {
+                            queue.push(Reverse((t_ns, n + 1)));
+                        }
+                        copies.push(copy);
+                    }
+                }
                 out.event(t_ns, directory)?;
             }
+            let copy = &mut copies[n];
             if let Some(event) = copy.take_event() {
                 out.event(t_ns, event)?;
             }

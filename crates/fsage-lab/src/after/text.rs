@@ -53,10 +53,7 @@ pub fn print(out: &mut impl Write, outcomes: &[Outcome]) -> io::Result<()> {
             }
             table.add_row(row);
         }
-        writeln!(out, "\n{}, before and after:\n\n{table}\n", outcome.target)?;
-        for sentence in sentences(outcome) {
-            writeln!(out, "{sentence}")?;
-        }
+        writeln!(out, "\n{}, before and after:\n\n{table}", outcome.target)?;
     }
     Ok(())
 }

@@ -22,6 +22,7 @@ use crate::interrupt;
 use crate::map_file;
 use crate::model_image::{Contents, Images};
 use crate::run_folder::{Manifest, Run, State, TargetFacts, WorkloadFacts, way};
+use crate::seals;
 use crate::watch::Watch;
 use clap::ArgAction;
 use fsage_core::size::human;
@@ -329,15 +330,18 @@ fn end(
     ui: &dyn Watch,
 ) -> crate::Result<(Aged, TargetFacts)> {
     let data_bytes = aging.target().layout().geometry().data_bytes;
-    let path = lane.path.clone();
+    let (path, spec) = (lane.path.clone(), lane.spec);
     let finished = lane.finish(aging, epoch_ns, options, ui);
     if finished.as_ref().is_err_and(writing_failed) {
         real::doubt(&path);
     }
-    let (done, facts) = finished?;
+    let (done, mut facts) = finished?;
     say_how_the_plan_was_held(&done, data_bytes, ui);
     warn_of_skipped(&done, ui);
     warn_of_large_target(&done, data_bytes, ui);
+    if let Some(seals) = seals::of(spec, &path) {
+        facts.insert(seals::SEALS.to_owned(), seals);
+    }
     let facts = TargetFacts {
         spec: done.spec.clone(),
         folder: folder.to_owned(),

@@ -28,6 +28,7 @@ use crate::device::disk;
 use crate::error::{Context, bail};
 use crate::interrupt;
 use crate::run_folder::{Manifest, State as RunState, TargetFacts};
+use crate::seals;
 use crate::watch::Watch;
 use clap::ValueEnum;
 use fsage_bench::real::may_drop_all;
@@ -589,6 +590,9 @@ fn aged_lanes(
             continue;
         }
         let folder = run.join(&facts.folder);
+        if lived {
+            seals::warn_of_changed(&spec, &folder, facts, ui);
+        }
         lanes.push(if is_real {
             let of_run = RunFiles {
                 folder: &folder,

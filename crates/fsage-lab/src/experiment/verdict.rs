@@ -52,7 +52,11 @@ impl Verdict {
             let shares = rows.iter().filter_map(|row| row.value(&files::UTILIZATION));
             Ok(Verdict {
                 target: target.spec.clone(),
-                days: target.days,
+                days: days::calendar(&rows)
+                    .last()
+                    .copied()
+                    .unwrap_or(0)
+                    .max(target.days),
                 operations: target.operations,
                 skipped: target.skipped,
                 utilization_most: shares.max_by(f64::total_cmp),
@@ -71,7 +75,8 @@ impl Verdict {
 /// How far the layout score moves in 100 days, from the end of the first day to the end of the last.
 fn change_per_100_days(rows: &[DayRow]) -> Option<f64> {
     let (first, last) = (rows.first()?, rows.last()?);
-    let days = rows.len() - 1;
+    let calendar = days::calendar(rows);
+    let days = calendar.last()? - calendar.first()?;
     let change = last.score()? - first.score()?;
     (days > 0).then(|| change / days as f64 * 100.0)
 }

@@ -118,7 +118,7 @@ struct ProfileCall {
 #[derive(Clone, Debug)]
 pub enum Request {
     /// A workload.
-    Make(Source, Output),
+    Make(Box<Source>, Output),
     /// Something about presets.
     Tell(Question),
 }
@@ -141,7 +141,7 @@ impl Args {
     /// # Errors
     /// A profile without its name or output.
     pub fn request(&self) -> crate::Result<Request> {
-        let make = |source, output: &Output| Ok(Request::Make(source, output.clone()));
+        let make = |source, output: &Output| Ok(Request::Make(Box::new(source), output.clone()));
         match &self.call {
             Call::Snapshots(call) => make(
                 Source::Snapshots(Box::new(call.source.clone())),
@@ -178,7 +178,7 @@ impl ProfileCall {
             force: self.force,
             json: self.json,
         };
-        Ok(Request::Make(Source::Profile(source), output))
+        Ok(Request::Make(Box::new(Source::Profile(source)), output))
     }
 }
 
@@ -188,7 +188,7 @@ pub(super) fn source(words: &[String]) -> Result<Source, clap::Error> {
     let command = command().no_binary_name(true);
     let matches = command.try_get_matches_from(words)?;
     match Args::from_arg_matches(&matches)?.request() {
-        Ok(Request::Make(source, _)) => Ok(source),
+        Ok(Request::Make(source, _)) => Ok(*source),
         Ok(Request::Tell(_)) | Err(_) => Err(clap::Error::new(ErrorKind::MissingSubcommand)),
     }
 }

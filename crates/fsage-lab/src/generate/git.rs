@@ -1,11 +1,11 @@
 //! `fsage generate git`: a workload from the history of a git repository.
 
-use super::output::{Generated, Output, Row, Temporary, row, write};
+use super::copies::write_copies;
+use super::output::{Generated, Output, Row, row, write};
 use crate::error::bail;
 use crate::watch::Watch;
 use clap::ValueEnum;
-use fsage_core::{EventSink, WorkloadHeader};
-use fsage_data::{WorkloadReader, create_workload};
+use fsage_core::EventSink;
 use fsage_import::git::{self, GitOptions, GitSummary, View};
 use fsage_workload::clones::{Clones, ClonesSummary};
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ pub enum ViewName {
 }
 
 /// Copies side by side, at most.
-const MOST_CLONES: u64 = 100_000;
+pub(super) const MOST_CLONES: u64 = 100_000;
 
 /// That the options make sense.
 pub fn check(args: &Git) -> crate::Result<()> {
@@ -111,20 +111,9 @@ pub fn run(args: &Git, output: &Output, ui: &dyn Watch) -> crate::Result<Generat
     generator["clones"] = args.clones.into();
     generator["stagger_days"] = args.stagger.into();
     let clones = Clones::new(args.clones, args.stagger, args.seed.unwrap_or(1));
-    let header = WorkloadHeader {
-        generator: Some(generator.to_string()),
-        ..clones.header(&single)
-    };
-    // Before the history is read, which may take long.
-    output.check([])?;
-    // The copies read the single history side by side, each at its own place: it must lie in a file.
-    let file = Temporary::beside(&output.path, "single.parquet")?;
-    let mut once = create_workload(file.path(), &single, true)?;
-    let summary = read(&mut once)?;
-    once.finish()?;
-    let total = (summary.operations() + 1) * args.clones;
-    let (copies, tally) = write(output, &header, ui, Some(total), |sink| {
-        Ok(clones.interleave(|| Ok(WorkloadReader::open(file.path())?), sink)?)
+    let generator = generator.to_string();
+    let (summary, copies, tally) = write_copies(output, &single, generator, &clones, ui, |sink| {
+        Ok(read(sink)?)
     })?;
     let rows = [git_rows(&summary), clones_rows(&summary, &copies)].concat();
     Ok(Generated::new(rows, tally))

@@ -1,6 +1,7 @@
 //! Making a workload: from snapshots, a git history, traces, playback text or published statistics.
 
 mod call;
+mod copies;
 mod described;
 mod git;
 mod nfsdump;

@@ -1,5 +1,7 @@
 //! What the subcommands for traces share: where logs come from, what is taken from them, the short-lived files.
 
+use super::copies::write_copies;
+use super::git::MOST_CLONES;
 use super::output::{Generated, Output, Row, Temporary, row, write};
 use super::profile_pool;
 use crate::error::{Context, bail, error};
@@ -10,6 +12,7 @@ use clap::ValueEnum;
 use fsage_core::{Event, EventSink, SinkError, WorkloadHeader};
 use fsage_data::stream::{self, ReadProgress};
 use fsage_import::trace::{Log, TraceOptions as ImportOptions, TraceSummary};
+use fsage_workload::clones::Clones;
 use fsage_workload::short_lived::{Extractor, ExtractorOptions, Window};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
@@ -48,6 +51,25 @@ pub struct TraceOptions {
     /// Keep the growth of short-lived files, instead of making them with their last size.
     #[arg(long, requires = "profiles")]
     pub keep_appends: bool,
+    /// So many copies side by side, each in its own directory [default: 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_CLONES))]
+    pub clones: Option<u64>,
+    /// Move each copy but the first by 0 to this many days, at random [default: 0].
+    #[arg(long, value_name = "DAYS", requires = "clones")]
+    pub stagger: Option<u64>,
+    /// Seed of the days by which copies are moved [default: 1].
+    #[arg(long, value_name = "SEED", requires = "clones")]
+    pub seed: Option<u64>,
+    /// The trace again and again, so many times, each in a directory of its own: a nightly build, an installation.
+    #[arg(long, value_name = "N", conflicts_with = "clones")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=MOST_CLONES))]
+    pub repeat: Option<u64>,
+    /// Days from one repetition to the next [default: 1].
+    #[arg(long, value_name = "DAYS", requires = "repeat", value_parser = clap::value_parser!(u64).range(1..))]
+    pub every: Option<u64>,
+    /// Repetitions that stay: the oldest is removed when another begins [default: 1].
+    #[arg(long, value_name = "N", requires = "repeat", value_parser = clap::value_parser!(u64).range(1..))]
+    pub keep: Option<u64>,
 }
 
 /// The longest time within which writes are merged: a day.
@@ -59,7 +81,30 @@ impl TraceOptions {
         if !(0..=MOST_MERGE_MS).contains(&self.merge_ms) {
             bail!("merge_ms: expected 0 to {MOST_MERGE_MS}");
         }
+        for (key, count) in [("clones", self.clones), ("repeat", self.repeat)] {
+            if count.is_some_and(|count| !(1..=MOST_CLONES).contains(&count)) {
+                bail!("{key}: expected 1 to {MOST_CLONES}");
+            }
+        }
+        if self.clones.is_some() && self.repeat.is_some() {
+            bail!("clones and repeat: expected one of them");
+        }
         Ok(())
+    }
+
+    /// The copies that are asked for, if any are.
+    fn copies(&self) -> Option<Clones> {
+        match (self.repeat, self.clones) {
+            (Some(count), _) => {
+                let (every, keep) = (self.every.unwrap_or(1), self.keep.unwrap_or(1));
+                Some(Clones::repeated(count, every, keep))
+            }
+            (None, Some(count)) => {
+                let (stagger, seed) = (self.stagger.unwrap_or(0), self.seed.unwrap_or(1));
+                Some(Clones::new(count, stagger, seed))
+            }
+            (None, None) => None,
+        }
     }
 
     /// The pool of profiles that is written beside the workload.
@@ -128,10 +173,8 @@ pub fn run(
     let names: Vec<String> = kind.logs.iter().map(|p| file_name(p)).collect();
     let inputs = Inputs::open(kind.logs, args, output, ui)?;
     let mut logs = inputs.logs();
-    let header = WorkloadHeader {
-        generator: Some(parameters(kind, &names, args).to_string()),
-        ..header(&names, &mut logs)?
-    };
+    let generator = parameters(kind, &names, args).to_string();
+    let mut header = header(&names, &mut logs)?;
     let source = args.profile_source.clone();
     let extractor = Extractor::new(ExtractorOptions {
         source: source.unwrap_or_else(|| stem(&names[0])),
@@ -143,7 +186,7 @@ pub fn run(
         },
         keep_appends: args.keep_appends,
     });
-    let ((trace, own_rows, mut extractor), tally) = write(output, &header, ui, None, |sink| {
+    let read = |sink: &mut dyn EventSink| {
         let mut both = Both { sink, extractor };
         let mut go_on = || inputs.go_on();
         let (trace, rows) = import(&mut logs, &options, &mut both, &mut go_on)?;
@@ -155,7 +198,15 @@ pub fn run(
             );
         }
         Ok((trace, rows, both.extractor))
-    })?;
+    };
+    let ((trace, own_rows, mut extractor), copies, tally) = if let Some(clones) = args.copies() {
+        let (read, copies, tally) = write_copies(output, &header, generator, &clones, ui, read)?;
+        (read, Some(copies), tally)
+    } else {
+        header.generator = Some(generator);
+        let (read, tally) = write(output, &header, ui, None, read)?;
+        (read, None, tally)
+    };
     drop(logs);
     drop(inputs);
     for bad in &trace.first_bad {
@@ -172,6 +223,10 @@ pub fn run(
     let bytes = profiles.iter().map(fsage_core::short_lived::Profile::bytes);
     let mut rows = trace_rows(&trace);
     rows.extend(own_rows);
+    if let Some(copies) = copies {
+        rows.push(row("copies", "copies", copies.shifts_days.len() as u64));
+        rows.push(row("days of all copies", "copies_days", copies.days));
+    }
     rows.extend(short_lived_rows(
         &trace,
         files.sum(),
@@ -192,6 +247,12 @@ fn parameters(kind: &Kind<'_>, names: &[String], args: &TraceOptions) -> Value {
         "merge_ms": args.merge_ms,
         "utc_offset_s": args.utc_offset,
         "guess": kind.guess,
+        "clones": args.clones,
+        "stagger_days": args.stagger,
+        "seed": args.seed,
+        "repeat": args.repeat,
+        "every_days": args.every,
+        "keep": args.keep,
     })
 }
 

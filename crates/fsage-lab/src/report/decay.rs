@@ -2,7 +2,7 @@
 
 use super::Beside;
 use super::subject::{Group, Life, Over, Subject, score};
-use crate::days::DayRow;
+use crate::days::{self, DayRow};
 use fsage_metrics::files;
 use fsage_report::charts::{Point, Published, Series};
 use fsage_report::{Axis, Exhibit, Format, Lines, Section};
@@ -127,17 +127,20 @@ fn curves(group: &Group, value: impl Fn(&DayRow) -> Option<f64>) -> Vec<Series> 
         .collect()
 }
 
-/// A value by day, counted from 1: the mean over the lives that have the day.
+/// A value by day, by the calendar and counted from 1: the mean over the lives that have the day.
 fn points(subject: &Subject, value: impl Fn(&DayRow) -> Option<f64>) -> Vec<Point> {
     // Of a life of which only the end is known nothing says which day that was.
     let lives = || subject.lives.iter().filter(|life| !life.only_end);
-    let days = lives().map(|life| life.days.len()).max().unwrap_or(0);
-    let points: Vec<Point> = (0..days)
-        .map(|day| {
-            let rows = lives().filter_map(|life| life.days.get(day));
+    let longest = lives().max_by_key(|life| life.days.len());
+    let calendar = longest.map_or_else(Vec::new, |life| days::calendar(&life.days));
+    let points: Vec<Point> = calendar
+        .iter()
+        .enumerate()
+        .map(|(at, &day)| {
+            let rows = lives().filter_map(|life| life.days.get(at));
             let over = Over::of(rows.filter_map(&value));
             Point {
-                x: (day + 1) as f64,
+                x: day as f64,
                 y: over.map(|over| over.mean),
                 interval: over.and_then(|over| over.interval()),
             }
@@ -177,8 +180,8 @@ fn thinned(points: &[Point], most: usize) -> Vec<Point> {
 fn control(subject: &Subject) -> Option<Series> {
     let control = subject.over(Life::control_score)?;
     let lives = subject.lives.iter().filter(|life| !life.only_end);
-    let last = lives.map(|life| life.days.len()).max()?;
-    let point = |x: usize| Point {
+    let last = lives.map(Life::last_day).max()?;
+    let point = |x: u64| Point {
         x: x as f64,
         y: Some(control.mean),
         interval: control.interval(),

@@ -36,6 +36,7 @@ use words::list;
 use crate::error::{Context, bail};
 use crate::experiment::manifest::Manifest as Experiment;
 use crate::run_folder::WorkloadFacts;
+use crate::table;
 use crate::watch::Watch;
 use fsage_durable::PartialFile;
 use fsage_report::charts::Published;
@@ -86,14 +87,25 @@ impl<'a> Request<'a> {
     }
 }
 
+/// What a page says that was written.
+#[derive(Clone, Debug, Default)]
+pub struct Written {
+    /// The sentences of its verdict.
+    pub verdict: Vec<Finding>,
+    /// What differs between runs, where it is of several.
+    pub sides: Vec<Side>,
+}
+
 /// Writes the page of a run or of an experiment.
 ///
 /// # Errors
 /// It is no run and no experiment; another file is in the place of the page; it cannot be written.
-pub fn report(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<()> {
+pub fn report(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Written> {
     let Request { of, to, beside } = *request;
     may_be_replaced(to)?;
-    write_page(material(of)?, &of.display().to_string(), to, beside, ui)
+    let verdict = write_page(material(of)?, &of.display().to_string(), to, beside, ui)?;
+    let sides = Vec::new();
+    Ok(Written { verdict, sides })
 }
 
 /// Writes one page of several runs, each beside the first, or of snapshots; says what of the runs differs. A page that
@@ -106,7 +118,7 @@ pub fn write_several(
     to: &Path,
     beside: Option<&dyn Beside>,
     ui: &dyn Watch,
-) -> crate::Result<Vec<Side>> {
+) -> crate::Result<Written> {
     may_be_replaced(to)?;
     let names: Vec<String> = of.iter().map(|path| path.display().to_string()).collect();
     let (material, sides) = if of.iter().all(|path| sides::is_run(path)) {
@@ -126,8 +138,8 @@ pub fn write_several(
             ),
         }
     };
-    write_page(material, &list(&names), to, beside, ui)?;
-    Ok(sides)
+    let verdict = write_page(material, &list(&names), to, beside, ui)?;
+    Ok(Written { verdict, sides })
 }
 
 /// Whether a path is a snapshot, or a folder with some, and no run.
@@ -141,16 +153,29 @@ fn write_page(
     to: &Path,
     beside: Option<&dyn Beside>,
     ui: &dyn Watch,
-) -> crate::Result<()> {
+) -> crate::Result<Vec<Finding>> {
     for line in &material.missing {
         ui.warn(line);
     }
-    let page = fsage_report::render(&page(material, beside))
+    let report = page(material, beside);
+    let page = fsage_report::render(&report)
         .with_context(|| format!("{of}: its report cannot be made"))?;
     let mut file = PartialFile::create(to, true)?;
     file.write_all(page.as_bytes())
         .with_context(|| format!("{}: cannot write the report", to.display()))?;
-    Ok(file.finish()?)
+    file.finish()?;
+    Ok(report.verdict)
+}
+
+/// Writes the sentences of a verdict, as wide as the terminal and 100 columns at most.
+///
+/// # Errors
+/// `out` fails.
+pub fn print_findings(out: &mut impl std::io::Write, findings: &[Finding]) -> std::io::Result<()> {
+    for finding in findings {
+        writeln!(out, "{}", table::wrapped(&finding.text, "- ", "  "))?;
+    }
+    Ok(())
 }
 
 /// The charts of the page of a run or an experiment, from top to bottom.

@@ -3,7 +3,7 @@
 use crate::benching::causes::CauseRow;
 use crate::benching::flash::FlashRow;
 use crate::benching::results::Row;
-use crate::days::DayRow;
+use crate::days::{self, DayRow};
 use crate::run_folder::WorkloadFacts;
 use fsage_metrics::layout_score;
 use fsage_report::{Fact, Target};
@@ -60,6 +60,11 @@ impl Life {
     /// How it ended.
     pub fn last(&self) -> Option<&DayRow> {
         self.days.last()
+    }
+
+    /// Which day by the calendar its last one is, counted from 1; 0 without days.
+    pub fn last_day(&self) -> u64 {
+        days::calendar(&self.days).last().copied().unwrap_or(0)
     }
 
     /// Of all days.
@@ -163,12 +168,12 @@ impl Subject {
         self.over(|life| value(life.control.as_ref()?))
     }
 
-    /// Days that all its lives have.
+    /// Days that all its lives have, by the calendar.
     pub fn days(&self) -> u64 {
         let known = self
             .lives
             .iter()
-            .map(|life| (life.days.len() as u64, life.only_end));
+            .map(|life| (life.last_day(), life.only_end));
         let days = known.map(|(days, only_end)| if only_end { 0 } else { days });
         days.min().unwrap_or(0)
     }

@@ -1,5 +1,6 @@
 //! One copy of a workload, under numbers and at times of its own.
 
+use super::left::Left;
 use super::part::Part;
 use super::{Clones, ClonesError, Shift, makes_group};
 use crate::date::DAY_NS;
@@ -7,7 +8,9 @@ use fsage_core::{DirId, Event, EventSource, FileId, Op, Origin, Rng, TQuality};
 
 /// One copy, an event ahead.
 pub(super) struct Copied<S> {
-    source: S,
+    /// Until it is over.
+    source: Option<S>,
+    epoch_unix_s: i64,
     count: u64,
     index: u64,
     shift_ns: i64,
@@ -21,6 +24,9 @@ pub(super) struct Copied<S> {
     next: Option<Event>,
     /// Time of the last event, moved; a clock that goes back does not change the order within a copy.
     t_ns: Option<i64>,
+    /// What is to be removed later, if anything is; and after how many days.
+    left: Option<Left>,
+    stays_days: u64,
     /// The workload has made a directory 0 of its own. Copies are renumbered as they are read, without a look at what
     /// fits: whoever replays them decides that, by the same rules as for the workload.
     zero_is_made: bool,
@@ -44,7 +50,7 @@ impl<S: EventSource> Copied<S> {
         source: S,
     ) -> Result<Copied<S>, ClonesError> {
         let shift_ns = match clones.shift {
-            Shift::Days { .. } => i64::try_from(clones.shift_days(index))
+            Shift::Days { .. } | Shift::Every { .. } => i64::try_from(clones.shift_days(index))
                 .ok()
                 .and_then(|days| days.checked_mul(DAY_NS))
                 .ok_or(ClonesError::TooLarge("times"))?,
@@ -58,12 +64,16 @@ impl<S: EventSource> Copied<S> {
             dir: DirId(1 + index),
             parent: Some(DirId::ROOT),
         };
-        let name = format!("clone-{}", index + 1);
+        let name = match clones.shift {
+            Shift::Every { .. } => format!("round-{}", index + 1),
+            Shift::Days { .. } | Shift::WithinDay => format!("clone-{}", index + 1),
+        };
         let directory = Event::new(op)
             .named(name.as_bytes())
             .from_source(Origin::Generated, TQuality::Inferred);
         Ok(Copied {
-            source,
+            epoch_unix_s: source.header().epoch_unix_s.unwrap_or(0),
+            source: Some(source),
             count: clones.count,
             index,
             shift_ns,
@@ -73,13 +83,18 @@ impl<S: EventSource> Copied<S> {
             directory: groups.is_none().then_some(directory),
             next: None,
             t_ns: None,
+            left: matches!(clones.shift, Shift::Every { .. }).then(Left::default),
+            stays_days: match clones.shift {
+                Shift::Every { days, keep } => days.saturating_mul(keep),
+                Shift::Days { .. } | Shift::WithinDay => 0,
+            },
             zero_is_made: false,
         })
     }
 
     /// Unix time of time 0 of the workload.
     pub fn epoch_unix_s(&self) -> i64 {
-        self.source.header().epoch_unix_s.unwrap_or(0)
+        self.epoch_unix_s
     }
 
     /// The copy's own directory, once.
@@ -90,6 +105,18 @@ impl<S: EventSource> Copied<S> {
     /// What was read.
     pub fn take_event(&mut self) -> Option<Event> {
         self.next.take()
+    }
+
+    /// What removes all that is left of the copy, its own directory last.
+    ///
+    /// # Errors
+    /// It is not over.
+    pub fn removal(&mut self) -> Result<Vec<Event>, ClonesError> {
+        if self.source.is_some() {
+            return Err(ClonesError::NotOver(self.stays_days));
+        }
+        let left = self.left.take().unwrap_or_default();
+        Ok(left.removal(DirId(1 + self.index)))
     }
 
     /// Moves over the border of what is made of the copy.
@@ -104,9 +131,13 @@ impl<S: EventSource> Copied<S> {
             let is_new = second.is_none();
             let read = match second {
                 Some(event) => Some(event),
-                None => self.source.next_event().map_err(ClonesError::Source)?,
+                None => match &mut self.source {
+                    Some(source) => source.next_event().map_err(ClonesError::Source)?,
+                    None => None,
+                },
             };
             let Some(mut event) = read else {
+                self.source = None;
                 return Ok(None);
             };
             let is_left_out = if event.op == Op::Day {
@@ -139,6 +170,9 @@ impl<S: EventSource> Copied<S> {
             }
             event.t_ns = Some(moved);
             event.op = self.renumber(event.op)?;
+            if let Some(left) = &mut self.left {
+                left.observe(&event.op);
+            }
             event.line = 0;
             if self.shift_ns != 0 {
                 event.t_quality = Some(TQuality::Shifted);

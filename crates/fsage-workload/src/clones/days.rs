@@ -20,7 +20,7 @@ impl<'a> Days<'a> {
     pub fn new(epoch_s: i64, shift: Shift, sink: &'a mut dyn EventSink) -> Days<'a> {
         Days {
             epoch_ns: i128::from(epoch_s) * 1_000_000_000,
-            anew: matches!(shift, Shift::Days { .. }),
+            anew: shift != Shift::WithinDay,
             sink,
             span: None,
             t_ns: 0,

@@ -197,3 +197,77 @@ fn what_cannot_be_copied_says_why() {
     let (events, summary) = clone(clones, &[]).unwrap();
     assert_eq!((events.len(), summary.days), (0, 0));
 }
+
+/// A trace that leaves a file, and a directory with a file and a directory in it.
+fn trace() -> Vec<Event> {
+    let mkdir = |dir, parent| {
+        Event::new(Op::Mkdir {
+            dir: DirId(dir),
+            parent: Some(DirId(parent)),
+        })
+    };
+    vec![
+        mkdir(1, 0).at(S),
+        mkdir(2, 1).at(S),
+        create(0, 1, 10).at(2 * S),
+        create(1, 2, 20).at(3 * S),
+        Event::new(Op::Delete { file: FileId(1) }).at(4 * S),
+        create(2, 0, 30).at(5 * S),
+    ]
+}
+
+#[test]
+fn a_repeated_trace_removes_its_oldest_round_before_another_begins() {
+    let (events, summary) = clone(Clones::repeated(3, 7, 2), &trace()).unwrap();
+    assert_eq!(summary.shifts_days, [0, 7, 14]);
+    assert_eq!(summary.days, 15);
+    // The third round, by hand: what the first left, files first, then directories from below; then its own.
+    let third: Vec<Op> = events
+        .iter()
+        .filter(|event| event.t_ns >= Some(14 * DAY) && event.op != Op::Day)
+        .map(|event| event.op)
+        .take(6)
+        .collect();
+    // Id i of round r of 3 is 3 i + r; directory d is 1 + 3 (d + 1) + r, that of the round 1 + r.
+    let (file, dir) = (|id: u64| FileId(3 * id), |id: u64| DirId(1 + 3 * (id + 1)));
+    assert_eq!(
+        third,
+        [
+            Op::Delete { file: file(0) },
+            Op::Delete { file: file(2) },
+            Op::Rmdir { dir: dir(2) },
+            Op::Rmdir { dir: dir(1) },
+            Op::Rmdir { dir: DirId(1) },
+            Op::Mkdir {
+                dir: DirId(3),
+                parent: Some(DirId::ROOT)
+            },
+        ]
+    );
+    let days: Vec<_> = events
+        .iter()
+        .filter(|event| event.op == Op::Day)
+        .map(|event| {
+            String::from_utf8_lossy(event.name.as_deref().unwrap_or_default()).into_owned()
+        })
+        .collect();
+    assert_eq!(days.len(), 3, "{days:?}");
+}
+
+#[test]
+fn a_round_that_is_not_over_is_not_removed() {
+    let mut long = trace();
+    long.push(create(3, 0, 1).at(2 * DAY));
+    let refused = clone(Clones::repeated(3, 1, 1), &long);
+    assert!(
+        matches!(refused, Err(ClonesError::NotOver(1))),
+        "{refused:?}"
+    );
+    assert!(clone(Clones::repeated(3, 3, 1), &long).is_ok());
+    for bad in [Clones::repeated(3, 0, 1), Clones::repeated(3, 1, 0)] {
+        assert!(matches!(
+            clone(bad, &trace()),
+            Err(ClonesError::BadRepetition)
+        ));
+    }
+}

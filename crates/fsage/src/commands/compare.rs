@@ -10,6 +10,7 @@ use fsage_lab::compare::{Request, Workload, compare};
 use fsage_lab::experiment::{Verdict, print_verdict};
 use fsage_lab::fullness::{self, Fullness};
 use fsage_lab::generate::{Profile, Source};
+use fsage_lab::report::print_findings;
 use fsage_papers::Papers;
 use fsage_target::{SpecError, TargetSpec};
 use serde::Serialize;
@@ -74,6 +75,7 @@ pub struct Args {
 struct Json<'a> {
     run: String,
     report: String,
+    verdict: Vec<&'a str>,
     targets: &'a [Verdict],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fullness: Vec<Fullness>,
@@ -122,6 +124,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         let json = Json {
             run: args.output.display().to_string(),
             report: compared.page.display().to_string(),
+            verdict: compared.findings.iter().map(|f| f.text.as_str()).collect(),
             targets: &compared.verdicts,
             fullness: fullness::of_verdicts(&compared.verdicts),
             after: compared.after,
@@ -132,6 +135,8 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         print_verdict(&mut out, &compared.verdicts)?;
         fullness::print(&mut out, &fullness::of_verdicts(&compared.verdicts))?;
         after::print(&mut out, &compared.after)?;
+        writeln!(out, "\nVerdict\n")?;
+        print_findings(&mut out, &compared.findings)?;
     }
     out.flush()?;
     ui.note(&format!(

@@ -5,7 +5,10 @@ use crate::ui;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
+use fsage_bench::{Benchmark, benchmarks};
+use fsage_disk::presets;
 use fsage_target::catalogue;
+use fsage_workload::preset;
 use std::io::Write;
 
 /// Prints completions for a shell.
@@ -35,28 +38,58 @@ fn completed(shell: Shell) -> Vec<&'static str> {
     chosen.map(|text| &*text.leak()).collect()
 }
 
-/// Gives every argument that is a target the words that may be completed; only the definitions for a shell have them,
-/// so that other targets are taken as well.
-fn with_targets(command: Command, words: &[&'static str]) -> Command {
-    let is_target = |arg: &Arg| {
-        let names = arg.get_value_names().unwrap_or_default();
-        names.iter().any(|name| *name == "SPEC")
-    };
-    let command = command.mut_args(|arg| {
-        if is_target(&arg) {
-            arg.value_parser(PossibleValuesParser::new(words.iter().copied()))
-        } else {
-            arg
+/// What may be completed where an argument takes any text: other targets and files are taken as well.
+struct Words {
+    targets: Vec<&'static str>,
+    presets: Vec<&'static str>,
+    drives: Vec<&'static str>,
+    hosts: Vec<&'static str>,
+    suites: Vec<&'static str>,
+}
+
+impl Words {
+    fn new(shell: Shell) -> Words {
+        let suites = benchmarks::ALL.into_iter().map(Benchmark::name);
+        Words {
+            targets: completed(shell),
+            presets: preset::PRESETS.iter().map(|(name, _)| *name).collect(),
+            drives: presets::PRESETS.iter().map(|(name, _)| *name).collect(),
+            hosts: fsage_host::presets::PRESETS
+                .iter()
+                .map(|(name, _)| *name)
+                .collect(),
+            suites: suites.chain(["all"]).collect(),
         }
+    }
+
+    /// The words of an argument.
+    fn of(&self, arg: &Arg) -> &[&'static str] {
+        let names = arg.get_value_names().unwrap_or_default();
+        match arg.get_id().as_str() {
+            _ if names.iter().any(|name| *name == "SPEC") => &self.targets,
+            "preset" | "profile" | "show" => &self.presets,
+            "device" | "drive" => &self.drives,
+            "host" => &self.hosts,
+            "suites" => &self.suites,
+            _ => &[],
+        }
+    }
+}
+
+/// Gives every argument the words that may be completed; only the definitions for a shell have them.
+fn with_words(command: Command, words: &Words) -> Command {
+    let command = command.mut_args(|arg| match words.of(&arg) {
+        [] => arg,
+        of_arg => arg.value_parser(PossibleValuesParser::new(of_arg.iter().copied())),
     });
-    command.mut_subcommands(|command| with_targets(command, words))
+    command.mut_subcommands(|command| with_words(command, words))
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     // The generator panics where it cannot write, so it writes to memory.
     let mut script = Vec::new();
-    let mut command = with_targets(Cli::command(), &completed(args.shell));
+    let mut command = with_words(Cli::command(), &Words::new(args.shell));
     clap_complete::generate(args.shell, &mut command, "fsage", &mut script);
     let mut out = ui::stdout();
     out.write_all(&script)?;

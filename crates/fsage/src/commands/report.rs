@@ -45,22 +45,22 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     if args.json && !several {
         bail!("--json says what differs between runs; name two of them");
     }
+    let mut out = ui::stdout();
     if several || report::is_of_snapshots(&args.paths[0]) {
-        let sides = report::write_several(&args.paths, &to, Some(&Papers), &ui)?;
-        let mut out = ui::stdout();
+        let written = report::write_several(&args.paths, &to, Some(&Papers), &ui)?;
         if args.json {
-            summary::print_json(&mut out, &sides)?;
+            summary::print_json(&mut out, &written.sides)?;
         } else {
-            report::print_sides(&mut out, &sides)?;
+            report::print_sides(&mut out, &written.sides)?;
         }
-        out.flush()?;
     } else {
         if args.paths[0].is_file() {
             of_a_file(&args.paths[0])?;
         }
         let request = report::Request::new(&args.paths[0], &to).beside(&Papers);
-        report::report(&request, &ui)?;
+        report::print_findings(&mut out, &report::report(&request, &ui)?.verdict)?;
     }
+    out.flush()?;
     ui.note(&format!(
         "The report is {}; open it with a browser.",
         to.display()

@@ -3,7 +3,7 @@
 use crate::summary;
 use crate::ui;
 use clap::builder::PossibleValuesParser;
-use comfy_table::{CellAlignment, ContentArrangement};
+use comfy_table::CellAlignment;
 use fsage_core::keys::{Choice, Key};
 use fsage_lab::described::{self, plain, target};
 use fsage_target::catalogue::{Described, Sort, catalogue};
@@ -47,14 +47,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// Columns of a table: what it says of a key may be long.
+/// Columns of a table where there is no terminal: what it says of a key may be long.
 const WIDTH: u16 = 120;
 
 fn left_table(header: &[&str]) -> comfy_table::Table {
     let mut table = summary::table(header);
-    table
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH);
+    if table.width().is_none() {
+        table.set_width(WIDTH);
+    }
     for column in table.column_iter_mut() {
         column.set_cell_alignment(CellAlignment::Left);
     }

@@ -195,6 +195,19 @@ fn bash_completes_verbs_options_and_values() {
         "text json junit markdown github"
     );
     assert_eq!(complete(&["fsage", "completions", "f"]), "fish");
+    // What an argument may name, though it takes files too.
+    assert_eq!(
+        complete(&["fsage", "compare", "--preset", "home-199"]),
+        "home-1996 home-1997"
+    );
+    assert_eq!(
+        complete(&["fsage", "bench", "--device", "nvme_t"]),
+        "nvme_tlc"
+    );
+    assert_eq!(
+        complete(&["fsage", "bench", "--suite", "seq"]),
+        "sequential sequential-1995"
+    );
 }
 
 #[test]

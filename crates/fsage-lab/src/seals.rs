@@ -1,0 +1,71 @@
+//! Whether the images of a run are as they were when it ended: somebody may have mounted one, and written to it.
+//!
+//! A checksum of the first 128 KiB says so. Superblocks lie there, and with them what every mount that writes leaves:
+//! its time on ext4, the log sequence number on XFS, the generation on btrfs.
+
+use crate::aging::control::control_image;
+use crate::mounting::image_options;
+use crate::run_folder::TargetFacts;
+use crate::watch::Watch;
+use fsage_target::TargetSpec;
+use serde_json::{Map, Value};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// Bytes that are sealed.
+const HEAD_BYTES: u64 = 128 << 10;
+
+/// The entry in the facts of a target.
+pub(crate) const SEALS: &str = "seals";
+
+/// What the images of a target are now, by what they are; none where it has none.
+pub(crate) fn of(spec: &TargetSpec, folder: &Path) -> Option<Value> {
+    let seals = images(spec, folder)
+        .into_iter()
+        .filter_map(|(what, image)| {
+            let seal = seal(&image).ok()?;
+            Some((what.to_owned(), Value::String(seal)))
+        });
+    let seals: Map<String, Value> = seals.collect();
+    (!seals.is_empty()).then_some(Value::Object(seals))
+}
+
+/// Warns of images that are not as the run left them. Of one that is gone whoever needs it speaks.
+pub(crate) fn warn_of_changed(
+    spec: &TargetSpec,
+    folder: &Path,
+    facts: &TargetFacts,
+    ui: &dyn Watch,
+) {
+    for (what, image) in images(spec, folder) {
+        let then = facts
+            .facts
+            .get(SEALS)
+            .and_then(|seals| seals.get(what)?.as_str());
+        let (Some(then), Ok(now)) = (then, seal(&image)) else {
+            continue;
+        };
+        if then != now {
+            ui.warn(&format!(
+                "{}: this image was changed since it was aged, as by a mount that writes: what is measured is not what \
+                 the workload made; `fsage age --force` makes it anew",
+                image.display()
+            ));
+        }
+    }
+}
+
+fn images(spec: &TargetSpec, folder: &Path) -> Vec<(&'static str, PathBuf)> {
+    let Some((options, control)) = image_options(spec) else {
+        return Vec::new();
+    };
+    let control = control.unwrap_or_else(|| control_image(folder));
+    vec![("aged", options.image_in(folder)), ("control", control)]
+}
+
+fn seal(image: &Path) -> io::Result<String> {
+    let mut head = Vec::new();
+    File::open(image)?.take(HEAD_BYTES).read_to_end(&mut head)?;
+    Ok(format!("{:08x}", crc32c::crc32c(&head)))
+}
