@@ -39,7 +39,9 @@ pub fn wrapped(sentence: &str, first: &str, others: &str) -> String {
         .initial_indent(first)
         .subsequent_indent(others)
         .break_words(false);
-    textwrap::fill(sentence, options)
+    // A number stays with its percent sign.
+    let joined = sentence.replace(" %", "\u{a0}%");
+    textwrap::fill(&joined, options).replace('\u{a0}', " ")
 }
 
 /// Writes a value as JSON.

@@ -120,6 +120,11 @@ impl Options {
         Machine::named(&self.device, &self.host_name()?)
     }
 
+    /// Whether the disk and the machine are the usual ones, which are those of the papers.
+    pub fn is_of_papers(&self) -> bool {
+        self.device == DEVICE && self.host.as_deref().is_none_or(|host| host == HOST)
+    }
+
     /// The machine that was asked for, or the usual one above such a device.
     ///
     /// # Errors

@@ -84,6 +84,25 @@ struct Json<'a> {
     left_out: Vec<String>,
 }
 
+/// What simulated targets were benchmarked on, if any were: a drive of 1996, unless another one is named.
+fn simulated_machine(args: &Args, specs: &[TargetSpec]) -> anyhow::Result<Option<String>> {
+    let simulated = specs.iter().any(|spec| matches!(spec.real(), Ok(None)));
+    if args.no_bench || !simulated {
+        return Ok(None);
+    }
+    let options = &args.bench;
+    let another = if options.is_of_papers() {
+        ": a drive and a machine of 1996. Flash of\ntoday: --device nvme_a; more: `fsage device list`"
+    } else {
+        ""
+    };
+    let host = options.host_name()?;
+    Ok(Some(format!(
+        "Simulated targets ran on --device {} --host {host}{another}.",
+        options.device
+    )))
+}
+
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let specs = args
@@ -133,6 +152,9 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         summary::print_json(&mut out, &json)?;
     } else {
         print_verdict(&mut out, &compared.verdicts)?;
+        if let Some(note) = simulated_machine(args, &specs)? {
+            writeln!(out, "{note}")?;
+        }
         fullness::print(&mut out, &fullness::of_verdicts(&compared.verdicts))?;
         after::print(&mut out, &compared.after)?;
         writeln!(out, "\nVerdict\n")?;

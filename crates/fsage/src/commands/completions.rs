@@ -49,11 +49,12 @@ struct Words {
 
 impl Words {
     fn new(shell: Shell) -> Words {
+        let drives = presets::PRESETS.iter().chain(&presets::FLASH_PRESETS);
         let suites = benchmarks::ALL.into_iter().map(Benchmark::name);
         Words {
             targets: completed(shell),
             presets: preset::PRESETS.iter().map(|(name, _)| *name).collect(),
-            drives: presets::PRESETS.iter().map(|(name, _)| *name).collect(),
+            drives: drives.map(|(name, _)| *name).collect(),
             hosts: fsage_host::presets::PRESETS
                 .iter()
                 .map(|(name, _)| *name)

@@ -177,7 +177,10 @@ fn ranked(compared: &Compared) -> String {
     } = fastest;
     let claim = match says {
         Says::Faster => {
-            format!("{name} is {times:.2} times as fast as {next} ({low:.2} to {high:.2})")
+            let (low, high) = (format!("{low:.2}"), format!("{high:.2}"));
+            let ends = (low != high).then(|| format!(" ({low} to {high})"));
+            let ends = ends.unwrap_or_default();
+            format!("{name} is {times:.2} times as fast as {next}{ends}")
         }
         Says::Slower | Says::Same => format!("{name} and {next} are as fast"),
         Says::Inconclusive => {
