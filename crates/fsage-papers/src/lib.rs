@@ -122,8 +122,19 @@ pub fn reproduce(
 /// What ours was run on, in a sentence or two.
 pub fn facts(paper: &Paper) -> String {
     let run = &paper.run;
+    let cut = paper.printed().ok().map(|printed| {
+        let experiments = &printed.run.experiments;
+        run.experiments.options_from(experiments)
+    });
+    let cut = cut.filter(|options| !options.is_empty());
+    let quick = cut.map_or_else(String::new, |options| {
+        format!(
+            " A quick look, by{options}: what that leaves out is not measured, and what it makes smaller may differ from \
+             the paper for that reason alone."
+        )
+    });
     format!(
-        "Simulated: disk {}, host {}, {} runs of every measurement with the spindle at a random angle. {}",
+        "Simulated: disk {}, host {}, {} runs of every measurement with the spindle at a random angle. {}{quick}",
         run.device,
         run.host,
         run.repetitions,

@@ -146,7 +146,12 @@ pub(crate) fn shown(axis: &Axis, values: impl Iterator<Item = f64>) -> (f64, f64
     }
     match (is_log, axis.format) {
         (true, _) => (low / 2.0, high * 2.0),
-        (false, Format::Percent) => (low - 0.05, high + 0.05),
+        // A share of nothing or of all has nothing beyond.
+        (false, Format::Percent) => {
+            let down = if low <= 0.0 { low } else { low - 0.05 };
+            let up = if high >= 1.0 { high } else { high + 0.05 };
+            (down, up)
+        }
         (false, _) if axis.from_zero => (low, high + 1.0),
         (false, _) => (low - 1.0, high + 1.0),
     }
@@ -232,6 +237,8 @@ mod tests {
             ..Axis::default()
         };
         assert_eq!(shown(&percent, [0.5].into_iter()), (0.45, 0.55));
+        assert_eq!(shown(&percent, [0.0, 0.0].into_iter()), (0.0, 0.05));
+        assert_eq!(shown(&percent, [1.0].into_iter()), (0.95, 1.0));
         assert_eq!(
             shown(&Axis::default(), [3.0, f64::NAN].into_iter()),
             (2.0, 4.0)
