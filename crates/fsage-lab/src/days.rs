@@ -279,7 +279,8 @@ pub fn calendar(rows: &[DayRow]) -> Vec<u64> {
         Some((*latest - dates[0]).max(0.0) as u64 + 1)
     });
     let calendar: Vec<u64> = latest.collect();
-    if calendar.last() > Some(&(rows.len() as u64)) {
+    // The mark at the end of a day may stand in the next one.
+    if calendar.last() > Some(&(rows.len() as u64 + 1)) {
         calendar
     } else {
         counted()

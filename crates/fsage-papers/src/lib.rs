@@ -129,8 +129,8 @@ pub fn facts(paper: &Paper) -> String {
     let cut = cut.filter(|options| !options.is_empty());
     let quick = cut.map_or_else(String::new, |options| {
         format!(
-            " A quick look, by{options}: what that leaves out is not measured, and what it makes smaller may differ from \
-             the paper for that reason alone."
+            " A quick look, by{options}: what that leaves out is not measured, and what it makes smaller may differ \
+             from the paper for that reason alone."
         )
     });
     format!(
