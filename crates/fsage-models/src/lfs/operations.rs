@@ -28,6 +28,11 @@ fn outcome(result: Result<(), NoSpace>) -> Outcome {
     }
 }
 
+/// Whether an operation that ended so was one to the file system: what is skipped moves no clock, and lets nobody work.
+fn takes_time(outcome: Outcome) -> bool {
+    !matches!(outcome, Outcome::Absent | Outcome::Ignored)
+}
+
 impl Lfs {
     /// The next name that is made is this one; others are as long as the parameters say.
     pub fn call_next(&mut self, name: &str) {
@@ -98,7 +103,7 @@ impl Lfs {
     pub fn step(&mut self, op: &Op) -> Result<Outcome, StateError> {
         let applied = operations::apply(self, op);
         self.next_entry = None;
-        if applied.is_ok_and(|outcome| outcome != Outcome::Absent) {
+        if applied.is_ok_and(takes_time) {
             self.now += 1;
         }
         applied
@@ -321,6 +326,9 @@ impl Model for Lfs {
 impl FileSystem for Lfs {
     fn apply(&mut self, op: &Op) -> Result<Outcome, StateError> {
         let outcome = self.step(op)?;
+        if !takes_time(outcome) {
+            return Ok(outcome);
+        }
         let sync_every = self.params.sync_every;
         if sync_every > 0 && self.now.is_multiple_of(sync_every) {
             self.checkpoint();

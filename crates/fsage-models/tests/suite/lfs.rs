@@ -536,6 +536,33 @@ fn the_leak_of_4_4bsd_makes_segments_look_fuller() {
     assert!(leaking.iter().any(|&leak| leak >= 4608));
 }
 
+/// A `punch` is nothing that this file system knows: the clock stands still, no day of `sync_every` comes, and no
+/// cleaner looks what there is to do.
+#[test]
+fn what_is_ignored_moves_nothing() {
+    for variant in [Variant::Lite2, Variant::NetBsd] {
+        let params = Params {
+            poll_operations: 3,
+            sync_every: 3,
+            ..small(variant)
+        };
+        let mut fs = with_file(params, 100, 0);
+        for block in 0..100 {
+            write_block(&mut fs, block * 7 % 100);
+        }
+        let punch = Op::Punch {
+            file: FILE,
+            offset: 0,
+            bytes: 4096,
+        };
+        let before = (looks(&fs), fs.operations());
+        for _ in 0..7 {
+            assert_eq!(fs.apply(&punch), Ok(Outcome::Ignored));
+            assert_eq!((looks(&fs), fs.operations()), before, "{variant:?}");
+        }
+    }
+}
+
 /// What can be seen of a state.
 fn looks(fs: &Lfs) -> String {
     let mut out = format!("{:?} {:?}\n", fs.free_sectors(), fs.segment_counts());
