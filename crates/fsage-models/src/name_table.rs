@@ -113,10 +113,11 @@ impl NameTable {
         by_id: Name,
         is_taken: impl Fn(&NameTable, &[u8]) -> bool,
     ) -> Option<Name> {
+        let is_called = |bytes: &[u8]| self.with_bytes(old, |old| old == bytes);
         let stays = is_same_directory
             && match &self.next {
-                Some(given) => self.with_bytes(old, |old| old == &**given),
-                None => old == by_id,
+                Some(given) => is_called(given),
+                None => old == by_id || self.with_bytes(by_id, is_called),
             };
         if stays {
             self.next = None;
@@ -159,6 +160,20 @@ impl NameTable {
         let name = self.name_of(from);
         self.called.remove(&from);
         self.call(to, name);
+    }
+
+    /// The same, for who finds names that are `f` and an id by that id: such a name is from now on one that was given,
+    /// and comes back.
+    pub fn hand_over_as_given(&mut self, from: u64, to: u64) -> Option<Name> {
+        let name = self.name_of(from);
+        if name.is_given() {
+            self.hand_over(from, to);
+            return None;
+        }
+        let bytes = self.with_bytes(name, |bytes| bytes.into());
+        let given = self.give(bytes);
+        self.call(to, given);
+        Some(given)
     }
 
     /// There is no file with an id any more.

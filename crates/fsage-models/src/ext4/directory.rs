@@ -220,10 +220,12 @@ impl Ext4 {
         let inode = self.inode_of(file);
         self.journal(inode);
         if let Some((other, gone)) = replaced {
-            // What replaces a file goes to disk first.
-            if self
-                .cache_of(inode)
-                .is_some_and(|cache| !cache.delayed.is_empty())
+            // What replaces a file goes to disk first. Of two names of one inode, which the kernel would both leave, a
+            // replay removes the old one.
+            if gone != file
+                && self
+                    .cache_of(inode)
+                    .is_some_and(|cache| !cache.delayed.is_empty())
             {
                 self.write_back(inode);
             }

@@ -678,11 +678,12 @@ impl FileSystem for Ext4 {
     }
 
     fn apply(&mut self, op: &Op) -> Result<Outcome, StateError> {
-        if matches!(op, Op::Day) && self.params.sync == SyncPolicy::Each {
-            return Ok(Outcome::Done);
-        }
-        self.pass_time();
-        let outcome = operations::apply(self, op);
+        let outcome = if matches!(op, Op::Day) && self.params.sync == SyncPolicy::Each {
+            Ok(Outcome::Done)
+        } else {
+            self.pass_time();
+            operations::apply(self, op)
+        };
         self.keys.names.end_operation();
         outcome
     }

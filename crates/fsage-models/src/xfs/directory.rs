@@ -313,6 +313,13 @@ impl Xfs {
         Ok(Transaction::begin(&mut self.space, reserved))
     }
 
+    /// Begins a transaction that lets an entry lead elsewhere and takes another one away, with blocks if there are any.
+    fn begin_replacement(&mut self) -> Transaction {
+        let blocks = i64::from(FOR_ENTRY + FOR_REMOVAL);
+        let reserved = self.reserve_or_trim(blocks);
+        Transaction::begin(&mut self.space, if reserved { blocks } else { 0 })
+    }
+
     /// Puts a further name into a directory. Gives where it stands.
     pub(super) fn enter_alone(&mut self, dir: u32, name: Name) -> Result<u32, NoSpace> {
         let mut tx = self.begin_entry(dir, name, FOR_ENTRY)?;
@@ -344,7 +351,8 @@ impl Xfs {
         tx.commit(&mut self.space);
     }
 
-    /// Moves a name, over another one if one is replaced: then it has that name, where it stands.
+    /// Moves a name, over another one if one is replaced: then it has that name, where it stands. Of two names of one
+    /// inode, which the kernel would both leave, a replay removes the old one.
     pub(super) fn move_name(
         &mut self,
         id: FileId,
@@ -357,15 +365,23 @@ impl Xfs {
         if let Some((other, gone)) = replaced {
             let (_, taken_over) = self.names.place(other, gone);
             let old = self.inode_of(gone);
-            let blocks = i64::from(FOR_ENTRY + FOR_REMOVAL);
-            let is_reserved = self.reserve_or_trim(blocks);
-            let mut tx = Transaction::begin(&mut self.space, if is_reserved { blocks } else { 0 });
+            let mut tx = if gone == file {
+                self.begin_removal()
+            } else {
+                self.begin_replacement()
+            };
             self.leave(&mut tx, from, name, address);
             tx.commit(&mut self.space);
-            for inode in [self.dirs[to as usize].inode, old, self.inode_of(file)] {
-                self.log_change(inode);
+            if gone != file {
+                self.log_change(self.dirs[to as usize].inode);
+                self.log_change(old);
             }
-            self.name_table.hand_over(other.0, id.0);
+            self.log_change(self.inode_of(file));
+            let its_name = self.name_table.hand_over_as_given(other.0, id.0);
+            if let Some(given) = its_name {
+                // It is not found by the id any more.
+                self.taken.add(&self.name_table, to, given);
+            }
             self.names.set_place(id, file, to, taken_over);
             if self.names.unlink(other, gone).is_some() {
                 self.release(old);

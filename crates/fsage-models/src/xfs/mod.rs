@@ -425,11 +425,12 @@ impl FileSystem for Xfs {
     }
 
     fn apply(&mut self, op: &Op) -> Result<Outcome, StateError> {
-        if matches!(op, Op::Day) {
+        let outcome = if matches!(op, Op::Day) {
             self.sync_day();
-            return Ok(Outcome::Done);
-        }
-        let outcome = operations::apply(self, op);
+            Ok(Outcome::Done)
+        } else {
+            operations::apply(self, op)
+        };
         self.name_table.end_operation();
         outcome
     }

@@ -4,7 +4,7 @@ use crate::images::{self, Bytes, Image, damage, half_kept, has, live, text, writ
 use crate::steps::{any_op, cases};
 use crate::xfs_vectors::state_of;
 use fsage_core::{DirId, FileId, FileSystem, Op};
-use fsage_models::image::ReadError;
+use fsage_models::image::{Mountable as _, ReadError};
 use fsage_models::xfs::{Features, Params, Regime, Xfs};
 use proptest::prelude::*;
 use std::path::Path;
@@ -192,7 +192,8 @@ proptest! {
         params in small(),
         ops in prop::collection::vec(any_op(), 1..200),
         names in prop::collection::vec(1_usize..256, 0..60),
-        few in prop::option::of(1_usize..5),
+        // Not `lost+found`, which to xfs_repair is its own, and a directory.
+        few in prop::option::of(1_usize..4),
     ) {
         {
             let mut fs = Xfs::new(params).expect("mkfs takes it");
@@ -201,6 +202,69 @@ proptest! {
             comes_back(&fs, "any state");
         }
     }
+}
+
+/// An id of a name that was replaced makes another, while its old one belongs to what replaced it; also where both were
+/// names of one inode, of which the replay removes the old one.
+#[test]
+fn a_name_that_was_handed_over_stays_taken() {
+    let dir = DirId(0);
+    let made = |file| Op::Create {
+        file: FileId(file),
+        dir,
+        bytes: 0,
+    };
+    let linked = |file, existing| Op::Link {
+        file: FileId(file),
+        existing: FileId(existing),
+        dir,
+    };
+    let over = |file, replaced| Op::Rename {
+        file: FileId(file),
+        dir,
+        replaced: Some(FileId(replaced)),
+    };
+    for (second, third) in [(made(2), made(2)), (linked(2, 1), linked(2, 1))] {
+        let mut fs = Xfs::new(params_of(Features::Default, 16)).expect("mkfs takes it");
+        for op in [made(1), second, over(1, 2), third] {
+            fs.apply(&op).expect("it fits the state");
+        }
+        let mut names = Vec::new();
+        fs.visit_names(&mut |named| names.push(named.name.to_vec()));
+        names.sort_unstable();
+        assert_eq!(names, [&b"f2"[..], b"f2~f2"], "{second:?}");
+        clean_or_skipped(&mut fs, "handed over");
+        comes_back(&fs, "handed over");
+        // A name that comes back to its id is not changed by a rename that asks for it.
+        for op in [over(2, 1), over(2, 2)] {
+            fs.apply(&op).expect("it fits the state");
+        }
+        fs.apply(&Op::Rename {
+            file: FileId(2),
+            dir,
+            replaced: None,
+        })
+        .expect("it fits the state");
+        fs.visit_names(&mut |named| assert_eq!(named.name, b"f2"));
+        clean_or_skipped(&mut fs, "handed back");
+    }
+}
+
+/// What the next operation is to call what it makes is forgotten with that operation, be it the end of a day.
+#[test]
+fn a_name_is_for_the_next_operation_alone() {
+    let mut fs = Xfs::new(params_of(Features::Default, 16)).expect("mkfs takes it");
+    fs.name_next(b"a");
+    for op in [
+        Op::Day,
+        Op::Mkdir {
+            dir: DirId(1),
+            parent: None,
+        },
+    ] {
+        fs.apply(&op).expect("it fits the state");
+    }
+    fs.visit_names(&mut |named| assert_eq!(named.name, b"d1"));
 }
 
 /// Bytes all over the metadata, changed: it is refused, or it was one that says nothing of the state.
