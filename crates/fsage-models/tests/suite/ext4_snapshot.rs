@@ -9,28 +9,49 @@ use fsage_models::ext4::{Ext4, Params};
 use fsage_models::image::{Mountable as _, ReadError};
 use std::collections::BTreeMap;
 
+/// Parent and name of every entry, by inode.
+type Names = BTreeMap<u64, Vec<(u64, String)>>;
+
+/// The path of an entry, from the root.
+fn path_of<'a>(names: &'a Names, (mut parent, name): (u64, &'a str)) -> String {
+    let mut parts = vec![name];
+    while let Some((above, name)) = names.get(&parent).and_then(|names| names.first()) {
+        parts.push(name);
+        parent = *above;
+    }
+    parts.reverse();
+    parts.join("/")
+}
+
 /// What a reader of the model's image would tell of it.
 pub fn snapshot_of(fs: &mut Ext4) -> LayoutInMemory {
     fs.remount();
-    let mut names: BTreeMap<u64, Vec<(u64, String)>> = BTreeMap::new();
+    let mut names = Names::new();
+    let mut kinds = BTreeMap::new();
     fs.visit_names(&mut |named| {
+        // A symbolic link that is none to a kernel is a file in the image.
+        kinds.insert(named.ino, named.kind);
         let name = fsage_core::names::escape(named.name).into_owned();
         let of = names.entry(named.ino).or_default();
         of.push((named.parent_ino, name));
     });
     let (mut inodes, mut further) = (Vec::new(), Vec::new());
     fs.visit_files(&mut |file| {
-        let mut names = names.remove(&file.ino).unwrap_or_default().into_iter();
-        let first = names.next().unwrap_or((2, ".".to_owned()));
+        let mut of = names.get(&file.ino).cloned().unwrap_or_default();
+        // Of several paths a reader keeps the smallest, wherever directories lie and whatever stands in them first.
+        of.sort_by_cached_key(|(parent, name)| path_of(&names, (*parent, name)));
+        let mut of = of.into_iter();
+        let kind = kinds.get(&file.ino).copied().unwrap_or(file.kind);
+        let first = of.next().unwrap_or((2, ".".to_owned()));
         inodes.push(Inode {
             alloc_bytes: file.alloc_bytes,
             links: Some(file.links),
             parent_ino: Some(first.0),
             path: Some(first.1.into()),
             extents: file.extents.map(Into::into),
-            ..Inode::new(file.ino, None, file.kind, file.size_bytes)
+            ..Inode::new(file.ino, None, kind, file.size_bytes)
         });
-        further.extend(names.map(|(parent_ino, name)| FurtherName {
+        further.extend(of.map(|(parent_ino, name)| FurtherName {
             ino: file.ino,
             generation: None,
             parent_ino,
@@ -172,6 +193,66 @@ fn made() -> Ext4 {
         fs.apply(&op).expect("it fits the state");
     }
     fs
+}
+
+/// Of two names of one file that stand in different directories, or in one, the same is the first one again, whichever
+/// was made first.
+#[test]
+fn files_with_two_names_come_back_under_the_same_one() {
+    let at = |file, dir| (FileId(file), DirId(dir));
+    for ((file, dir), (link, further)) in [
+        (at(1, 2), at(2, 1)),
+        (at(1, 1), at(2, 2)),
+        (at(2, 1), at(1, 1)),
+        (at(1, 0), at(2, 2)),
+    ] {
+        let mut fs = made();
+        let (second, parent) = (DirId(2), None);
+        let kept = [FileId(1), FileId(2)].map(|file| Op::Delete { file });
+        let ops = kept.into_iter().chain([
+            Op::Mkdir {
+                dir: second,
+                parent,
+            },
+            Op::RenameDir {
+                dir: DirId(1),
+                parent: second,
+            },
+            Op::Create {
+                file,
+                dir,
+                bytes: 5000,
+            },
+            Op::Link {
+                file: link,
+                existing: file,
+                dir: further,
+            },
+        ]);
+        for op in ops {
+            fs.apply(&op).expect("it fits the state");
+        }
+        comes_back(&mut fs, &format!("{file:?} {dir:?}, {link:?} {further:?}"));
+    }
+}
+
+/// A symbolic link that was given a length without data has no target in an image: it is a file there, and comes back
+/// as one.
+#[test]
+fn a_link_without_a_target_comes_back_as_the_file_that_it_is_in_the_image() {
+    let mut fs = made();
+    let file = FileId(200);
+    for op in [
+        Op::Symlink {
+            file,
+            dir: DirId(1),
+            bytes: 0,
+        },
+        Op::Truncate { file, bytes: 700 },
+    ] {
+        fs.apply(&op).expect("it fits the state");
+    }
+    comes_back(&mut fs, "a link without a target");
 }
 
 /// A change of a snapshot at the place of the large file.
