@@ -81,10 +81,22 @@ struct Found {
     blocks: u32,
 }
 
+/// What is searched for: more than is asked for, mostly. It is worked out once for a request, and tries that follow go
+/// on with what the one before left.
+#[derive(Clone, Copy, Debug)]
+struct Aim {
+    /// First block in the file.
+    start: u32,
+    wanted: u32,
+    goal: u32,
+    exactly: bool,
+}
+
 /// A search over groups.
 struct Search<'a> {
     fs: &'a Ext4,
     is_data: bool,
+    is_shared: bool,
     wanted: u32,
     asked: u32,
     best: Option<Found>,
@@ -334,9 +346,10 @@ impl Ext4 {
     }
 
     fn search_with_retries(&mut self, request: &Request, service: Service) -> Option<(u32, u32)> {
+        let mut aim = self.aim(request, service);
         let mut was_empty = false;
         for attempt in 1.. {
-            if let Some(found) = self.search(request, service) {
+            if let Some(found) = self.search(request, service, &mut aim) {
                 return Some(found);
             }
             if attempt == 3 {
@@ -352,45 +365,60 @@ impl Ext4 {
         None
     }
 
-    /// Normalizes a request, searches for it, and sets aside what was found beyond it.
-    fn search(&mut self, request: &Request, service: Service) -> Option<(u32, u32)> {
+    /// Normalizes a request.
+    fn aim(&self, request: &Request, service: Service) -> Aim {
         let (start, wanted) = match service {
             Service::Shared if !request.as_it_is => (request.logical, GROUP_PREALLOCATION),
             Service::Stream if !request.as_it_is => self.normalize(request),
             _ => (request.logical, request.blocks),
         };
-        let mut goal = request.goal;
-        let mut exactly = request.exactly;
+        let mut aim = Aim {
+            start,
+            wanted,
+            goal: request.goal,
+            exactly: request.exactly,
+        };
         if service == Service::Stream && !request.as_it_is {
             if let Some((logical, block)) = request.right
                 && logical == start + wanted
                 && block >= wanted
                 && block - wanted >= self.geometry.first_block
             {
-                (goal, exactly) = (block - wanted, true);
+                (aim.goal, aim.exactly) = (block - wanted, true);
             }
             if let Some((logical, block)) = request.left
                 && logical + 1 == start
                 && block + 1 < self.geometry.blocks
             {
-                (goal, exactly) = (block + 1, true);
+                (aim.goal, aim.exactly) = (block + 1, true);
             }
         }
+        aim
+    }
+
+    /// Searches, and sets aside what was found beyond what is asked for.
+    fn search(&mut self, request: &Request, service: Service, aim: &mut Aim) -> Option<(u32, u32)> {
         let ino = self.inodes[request.inode as usize].ino;
         let stream = ino as usize % self.stream_goals.len();
         let group = match service {
             Service::Stream => self.stream_goals[stream],
-            _ => self.geometry.group_of(goal),
+            _ => self.geometry.group_of(aim.goal),
         };
-        let found = Search {
+        let search = Search {
             fs: self,
             is_data: request.is_data,
-            wanted,
+            is_shared: service == Service::Shared,
+            wanted: aim.wanted,
             asked: request.blocks,
             best: None,
             measured: 0,
-        }
-        .run(exactly.then_some(goal), group)?;
+        };
+        let (found, wanted) = search.run(aim.exactly.then_some(aim.goal), group);
+        let Some(found) = found else {
+            aim.wanted = wanted;
+            aim.exactly &= service != Service::Stream;
+            return None;
+        };
         let block = self.geometry.start_of(found.group) + found.at;
         self.groups.take(block, found.blocks);
         if service == Service::Stream {
@@ -406,7 +434,7 @@ impl Ext4 {
             });
             return Some((block, request.blocks));
         }
-        let logical = place_of_own(request, start, wanted, found.blocks);
+        let logical = place_of_own(request, aim.start, aim.wanted, found.blocks);
         let own = Own {
             logical,
             block,
@@ -494,11 +522,12 @@ impl Search<'_> {
         self.fs.geometry.orders()
     }
 
-    fn run(mut self, exactly: Option<u32>, start: u32) -> Option<Found> {
+    /// What was found, and how much was wanted in the end.
+    fn run(mut self, exactly: Option<u32>, start: u32) -> (Option<Found>, u32) {
         if let Some(goal) = exactly
             && let Some(found) = self.at_goal(goal)
         {
-            return Some(found);
+            return (Some(found), self.wanted);
         }
         let order = order_of(self.wanted);
         let is_power = self.wanted.is_power_of_two() && order >= 1 && order < self.orders();
@@ -531,10 +560,11 @@ impl Search<'_> {
             }
         }
         let wanted = self.wanted;
-        self.best.map(|best| Found {
+        let found = self.best.map(|best| Found {
             blocks: best.blocks.min(wanted),
             ..best
-        })
+        });
+        (found, wanted)
     }
 
     fn at_goal(&self, goal: u32) -> Option<Found> {
@@ -593,7 +623,12 @@ impl Search<'_> {
                 }
             }
         }
-        self.wanted = full;
+        // For what small files share the driver forgets how much was wanted, and goes on with what is asked for.
+        self.wanted = if criterion == Criterion::BestAvailable && self.is_shared {
+            self.asked
+        } else {
+            full
+        };
         Ok(())
     }
 

@@ -14,6 +14,7 @@ mod ext2_vectors;
 mod ext3_conformance;
 mod ext3_io;
 mod ext4_clock;
+mod ext4_full;
 mod ext4_image;
 mod ext4_mkfs;
 mod ext4_snapshot;

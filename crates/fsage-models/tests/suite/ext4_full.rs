@@ -1,0 +1,57 @@
+//! Ext4 with little space left: what Linux 6.18.44 did with the same operations in the same regime, on an image of
+//! 256 MB, with blocks of 1 KB, on a device that rotates.
+
+use fsage_core::{DirId, FileId, FileSystem, Op, Outcome};
+use fsage_models::ext4::{Entry, Ext4, Params};
+
+/// A file system with a directory, 1.
+fn small() -> Ext4 {
+    let params = Params {
+        size_bytes: 256 << 20,
+        rotational: true,
+        ..Params::default()
+    };
+    let mut fs = Ext4::new(params).expect("mkfs takes it");
+    let dir = DirId(1);
+    done(&mut fs, &[Op::Mkdir { dir, parent: None }]);
+    fs
+}
+
+fn done(fs: &mut Ext4, ops: &[Op]) {
+    for op in ops {
+        assert_eq!(fs.apply(op), Ok(Outcome::Done), "{op:?}");
+    }
+}
+
+fn create(file: u64, bytes: u64) -> Op {
+    let (file, dir) = (FileId(file), DirId(1));
+    Op::Create { file, dir, bytes }
+}
+
+/// More than there is space for.
+fn fill(fs: &mut Ext4, file: u64) {
+    assert_eq!(fs.apply(&create(file, 300_000_000)), Ok(Outcome::NoSpace));
+    done(fs, &[Op::Day]);
+}
+
+/// No run is longer than 20 blocks, so that none of 64 is found for what small files are to share. Then 9 are searched
+/// for, which the file needs, and no longer the longest run.
+#[test]
+fn without_long_runs_a_small_file_takes_what_it_needs() {
+    let mut fs = small();
+    fill(&mut fs, 2);
+    for hole in 0..230 {
+        let punch = Op::Punch {
+            file: FileId(2),
+            offset: (1000 + hole * 40) << 10,
+            bytes: 20 << 10,
+        };
+        done(&mut fs, &[punch]);
+    }
+    let file = FileId(4);
+    let filled = create(3, 4 << 20);
+    done(&mut fs, &[Op::Day, filled, Op::Day, Op::Remount]);
+    done(&mut fs, &[create(4, 9000), Op::Day]);
+    let extents = fs.extents(file).expect("it is there");
+    assert_eq!(extents, [Entry::new(0, 8179, 9, false)]);
+}
