@@ -212,9 +212,11 @@ impl Ext4 {
             || 2 * free < 3 * delayed
             || free < delayed + self.watermark;
         let mut tries = 0;
+        let mut to = call_end;
         loop {
-            let folio = self.cache_mut(inode).folio_for(from, call_end - from);
-            let to = (u64::from(folio.end()) << PAGE_BITS).min(call_end);
+            // Another try makes a folio for what the one before would have held, which may be a smaller one.
+            let folio = self.cache_mut(inode).folio_for(from, to - from);
+            to = (u64::from(folio.end()) << PAGE_BITS).min(to);
             let reserved = self.reserve(inode, folio, from, to, is_direct);
             match reserved {
                 Ok(has_new) => {

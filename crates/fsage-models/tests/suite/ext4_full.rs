@@ -34,6 +34,28 @@ fn fill(fs: &mut Ext4, file: u64) {
     done(fs, &[Op::Day]);
 }
 
+/// Some 20 blocks may be taken. A write of 64 KiB needs 63 in its folio of 16 pages, then 31 in one of 8, then 15 in
+/// one of 4: the kernel tries again with what the folio before would have held.
+#[test]
+fn a_write_without_space_tries_again_with_smaller_folios() {
+    let mut fs = small();
+    done(&mut fs, &[create(2, 10_000), create(3, 0), Op::Sync]);
+    fill(&mut fs, 4);
+    let file = FileId(2);
+    done(&mut fs, &[Op::Delete { file }, Op::Sync]);
+    let file = FileId(3);
+    let write = Op::Write {
+        file,
+        offset: 1448,
+        bytes: 65_536,
+    };
+    assert_eq!(fs.apply(&write), Ok(Outcome::NoSpace));
+    done(&mut fs, &[Op::Day]);
+    assert_eq!(fs.file_size(file), Some(16_384));
+    let extents = fs.extents(file).expect("it is there");
+    assert_eq!(extents, [Entry::new(1, 139_787, 15, false)]);
+}
+
 /// No run is longer than 20 blocks, so that none of 64 is found for what small files are to share. Then 9 are searched
 /// for, which the file needs, and no longer the longest run.
 #[test]
