@@ -20,7 +20,8 @@ struct Case {
     operations: u64,
     /// Percent of the file system that files take, about.
     percent: u64,
-    /// Operations, days among them, after which both sides are known to differ with the first seed of the case.
+    /// Operations, days among them, after which both sides are known to differ with the first seed of the case, or the
+    /// kernel from itself.
     equal: usize,
 }
 
@@ -61,7 +62,7 @@ const EXT4: [Case; 10] = [
 const XFS: [Case; 10] = [
     case("xfs:size=128M", 128, 4000, 60),
     case("xfs:size=300M", 300, 8000, 100).equal_until(5000),
-    case("xfs:size=300M,features=plain", 300, 8000, 90).equal_until(4400),
+    case("xfs:size=300M,features=plain", 300, 8000, 90),
     case("xfs:size=512M,agcount=1", 512, 6000, 75),
     case("xfs:size=2G,agcount=16", 2048, 10_000, 50),
     case("xfs:size=1G", 1024, 20_000, 40),
@@ -438,7 +439,7 @@ fn is_kernel() -> bool {
 }
 
 /// Workloads that once showed a difference, reduced.
-const REDUCED: [(&str, &str); 4] = [
+const REDUCED: [(&str, &str); 5] = [
     // A file that is read from the disk while a transaction runs is part of it, and of no later one.
     (
         "ext4:size=256M,regime=a",
@@ -462,6 +463,12 @@ const REDUCED: [(&str, &str); 4] = [
         "mkdir 1\ncreate 2 1 10000\ncreate 3 1 0\nsync\ncreate 4 1 300000000\nday 1\ndelete 2\nsync\n\
          write 3 1448 65536\nday 2\n",
     ),
+    // A file that goes to disk while its content is replaced is no longer one that was truncated.
+    (
+        "xfs:size=300M",
+        "mkdir 1\ncreate 2 1 81000\ncreate 3 1 10000000\nday 1\ncreate 4 1 400000000\nrewrite 2 9000000\ndelete 3\n\
+         day 2\nappend 2 374617\nday 3\n",
+    ),
 ];
 
 /// What small files share is searched for no longer where free space is in small runs alone.
@@ -476,6 +483,7 @@ fn holes() -> (&'static str, String) {
 
 #[test]
 fn models_do_what_this_kernel_did_in_reduced_workloads() {
+    let _alone = alone();
     if !is_kernel() {
         return;
     }

@@ -64,8 +64,10 @@ impl Xfs {
         taken.map(drop).ok_or(NoSpace)
     }
 
-    /// The delayed extents that have dirty blocks in a range get their places.
+    /// The delayed extents that have dirty blocks in a range get their places. A file that goes to disk has not to be
+    /// written back at its close any more because it was truncated, and that close is none that lets it be trimmed.
     fn allocate(&mut self, slot: u32, range: Range<u32>) {
+        self.inodes[slot as usize].flags.was_truncated = false;
         let dirty = self
             .pages(slot)
             .map(|pages| pages.within(range))

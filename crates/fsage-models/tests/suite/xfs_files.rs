@@ -2,7 +2,7 @@
 //! from `docs/spec/xfs.md`; `verify-model` compares the same operations with a kernel.
 
 use fsage_core::{DirId, FileId, FileSystem, Layout, Op, Outcome};
-use fsage_models::xfs::{Params, State, Xfs};
+use fsage_models::xfs::{Features, Params, State, Xfs};
 
 const FILE: FileId = FileId(1);
 
@@ -140,4 +140,50 @@ fn a_name_that_is_taken_is_given_another_end() {
     apply(&mut fs, &[Op::Delete { file: FileId(1) }]);
     named(b"notes", create(FileId(5), 0), &mut fs);
     assert_eq!(root_bytes(&fs), 6 + 13 + 16 + 10 + 13);
+}
+
+/// What Linux 6.18.44 did on 300 MB, with both sets of features: a file whose content is being replaced goes to disk as
+/// space runs out, and is then no longer one that was truncated. So its next close trims it no more, as closes since
+/// its first one do not.
+#[test]
+fn a_file_that_was_written_back_while_its_content_was_replaced_keeps_what_is_behind_its_end() {
+    for (features, fsb) in [(Features::Default, 17_996), (Features::Plain, 16)] {
+        let params = Params {
+            size_bytes: 300 << 20,
+            features,
+            ..Params::default()
+        };
+        let mut fs = Xfs::new(params).expect("a file system");
+        let (dir, other, third) = (DirId(1), FileId(2), FileId(3));
+        let made = |file, bytes| Op::Create { file, dir, bytes };
+        let mkdir = Op::Mkdir { dir, parent: None };
+        let files = [made(FILE, 81_000), made(other, 10_000_000)];
+        apply(&mut fs, &[mkdir, files[0], files[1], Op::Day]);
+        let rewrite = Op::Rewrite {
+            file: FILE,
+            bytes: 9_000_000,
+        };
+        for op in [made(third, 400_000_000), rewrite] {
+            assert_eq!(fs.apply(&op), Ok(Outcome::NoSpace), "{op:?}");
+        }
+        assert_eq!(fs.file_size(FILE), Some(65_536));
+        let append = Op::Append {
+            file: FILE,
+            bytes: 374_617,
+        };
+        apply(
+            &mut fs,
+            &[Op::Delete { file: other }, Op::Day, append, Op::Day],
+        );
+        let kept = [(0, 108, State::Written), (108, 4, State::Unwritten)];
+        assert_eq!(extents(&fs), kept, "{features:?}");
+        let mut places = Vec::new();
+        fs.visit_files(&mut |file| {
+            if file.size_bytes == 440_153 {
+                let extents = file.extents.unwrap_or_default().iter();
+                places.extend(extents.map(|extent| extent.physical_bytes / 4096));
+            }
+        });
+        assert_eq!(places, [fsb, fsb + 108], "{features:?}");
+    }
 }
