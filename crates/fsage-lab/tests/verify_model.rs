@@ -439,7 +439,7 @@ fn is_kernel() -> bool {
 }
 
 /// Workloads that once showed a difference, reduced.
-const REDUCED: [(&str, &str); 5] = [
+const REDUCED: [(&str, &str); 6] = [
     // A file that is read from the disk while a transaction runs is part of it, and of no later one.
     (
         "ext4:size=256M,regime=a",
@@ -468,6 +468,11 @@ const REDUCED: [(&str, &str); 5] = [
         "xfs:size=300M",
         "mkdir 1\ncreate 2 1 81000\ncreate 3 1 10000000\nday 1\ncreate 4 1 400000000\nrewrite 2 9000000\ndelete 3\n\
          day 2\nappend 2 374617\nday 3\n",
+    ),
+    // Over another name of the same file: that name stays, and stays taken when its id makes another file.
+    (
+        "xfs:size=300M",
+        "mkdir 1\ncreate 2 1 5000\nlink 3 2 1\nrename 2 1 3\ncreate 3 1 100\nday 1\n",
     ),
 ];
 
