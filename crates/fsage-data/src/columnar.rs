@@ -15,11 +15,16 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use fsage_core::{Event, EventSource, SinkError, WorkloadHeader};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, available_parallelism};
 
 /// Rows that are decoded at once: many, as a table is mostly wanted as a whole.
 const BATCH_ROWS: usize = 1 << 16;
+/// Where a file has fewer values, its columns are decoded one after the other.
+const VALUES_SIDE_BY_SIDE: u64 = 1 << 20;
 
 /// One of several files that are one table, and what its rows have in common: names of columns with their texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,10 +36,22 @@ pub struct Part {
 }
 
 /// The rows of one table after another, as record batches. Columns are those of the first table.
+///
+/// Columns are decoded side by side where they are long. A column that is null in a whole batch takes the memory of one
+/// such batch, and so does a text that all rows of a file have in common.
 pub struct Tables {
     schema: SchemaRef,
     parts: std::vec::IntoIter<Part>,
-    current: Option<(Part, Batches)>,
+    current: Option<Open>,
+    nulls: Vec<ArrayRef>,
+}
+
+/// The file whose rows are being read.
+struct Open {
+    part: Part,
+    columns: Columns,
+    /// The texts that its rows have in common, as often as was needed.
+    common: Vec<(String, ArrayRef)>,
 }
 
 impl Tables {
@@ -74,47 +91,160 @@ impl Tables {
             schema: Arc::new(Schema::new(chosen)),
             parts: parts.into_iter(),
             current: None,
+            nulls: Vec::new(),
         })
     }
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>, DataError> {
         loop {
-            if let Some((part, batches)) = &mut self.current
-                && let Some(batch) = batches.next_batch()?
+            if let Some(open) = &mut self.current
+                && let Some((rows, columns)) = open.columns.next()?
             {
-                return completed(&self.schema, part, &batch).map(Some);
+                return self.completed(rows, &columns).map(Some);
             }
             let Some(part) = self.parts.next() else {
                 return Ok(None);
             };
-            let batches = TableFile::open(&part.path)?.batches(&self.schema, None, BATCH_ROWS)?;
-            self.current = Some((part, batches));
+            let file = TableFile::open(&part.path)?;
+            let columns = Columns::of(file, &self.schema)?;
+            let common = Vec::new();
+            self.current = Some(Open {
+                part,
+                columns,
+                common,
+            });
         }
+    }
+
+    /// A batch with all columns of the schema: those that its file lacks are what its part has in common, or null.
+    fn completed(&mut self, rows: usize, found: &[Decoded]) -> Result<RecordBatch, DataError> {
+        let open = self.current.as_mut().expect("a file is being read");
+        let schema = Arc::clone(&self.schema);
+        let columns = schema.fields().iter().map(|field| {
+            let common = &open.part.common;
+            match found.iter().find(|(name, _)| name == field.name()) {
+                Some((_, Some(column))) => Arc::clone(column),
+                None if let Some((name, text)) =
+                    common.iter().find(|(name, _)| name == field.name()) =>
+                {
+                    repeated(&mut open.common, name, text, rows)
+                }
+                _ => null(&mut self.nulls, field.data_type(), rows),
+            }
+        });
+        RecordBatch::try_new(Arc::clone(&schema), columns.collect())
+            .map_err(|error| DataError::unsuitable(&open.part.path, error.to_string()))
     }
 }
 
-/// A batch with all columns of a schema: those that its file lacks are what its part has in common, or null.
-fn completed(
-    schema: &SchemaRef,
-    part: &Part,
-    batch: &RecordBatch,
-) -> Result<RecordBatch, DataError> {
-    let rows = batch.num_rows();
-    let columns = schema.fields().iter().map(|field| {
-        if let Some(column) = batch.column_by_name(field.name()) {
-            return Arc::clone(column);
+/// Nulls of a type, which share their memory with those of other batches.
+fn null(known: &mut Vec<ArrayRef>, data_type: &DataType, rows: usize) -> ArrayRef {
+    let long_enough = known
+        .iter()
+        .find(|array| array.data_type() == data_type && array.len() >= rows);
+    if let Some(array) = long_enough {
+        return array.slice(0, rows);
+    }
+    known.retain(|array| array.data_type() != data_type);
+    let array = new_null_array(data_type, rows);
+    known.push(Arc::clone(&array));
+    array
+}
+
+/// A text again and again, which shares its memory with the same of other batches.
+fn repeated(known: &mut Vec<(String, ArrayRef)>, name: &str, text: &str, rows: usize) -> ArrayRef {
+    let long_enough = known
+        .iter()
+        .find(|(of, array)| of == name && array.len() >= rows);
+    if let Some((_, array)) = long_enough {
+        return array.slice(0, rows);
+    }
+    known.retain(|(of, _)| of != name);
+    let texts = std::iter::repeat_n(text, rows);
+    let array: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
+    known.push((name.to_owned(), Arc::clone(&array)));
+    array
+}
+
+/// A column of a batch with its name; none where all of it is null.
+type Decoded = (String, Option<ArrayRef>);
+
+/// The columns of a file, a batch of rows at a time.
+struct Columns {
+    /// Each with some of the columns. Where there are several they are long, and each has one.
+    readers: Vec<Mutex<Batches>>,
+    threads: usize,
+}
+
+impl Columns {
+    fn of(file: TableFile, schema: &Schema) -> Result<Columns, DataError> {
+        let own = file.columns().fields().iter();
+        let wanted = own.filter(|field| schema.field_with_name(field.name()).is_ok());
+        let wanted = wanted.count() as u64;
+        let threads = available_parallelism().map_or(1, NonZero::get);
+        let is_long = file.rows().saturating_mul(wanted) >= VALUES_SIDE_BY_SIDE;
+        // A reader without any column still knows how many rows there are.
+        let readers = if is_long && wanted > 1 && threads > 1 {
+            file.by_column(schema, BATCH_ROWS)?
+        } else {
+            vec![file.batches(schema, None, BATCH_ROWS)?]
+        };
+        Ok(Columns {
+            threads: threads.min(readers.len()),
+            readers: readers.into_iter().map(Mutex::new).collect(),
+        })
+    }
+
+    /// The next rows, and how many they are.
+    fn next(&mut self) -> Result<Option<(usize, Vec<Decoded>)>, DataError> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut done = Vec::new();
+            while let Some(reader) = self.readers.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
+                done.push(decoded(&mut reader));
+            }
+            done
+        };
+        let done: Vec<_> = std::thread::scope(|scope| {
+            // Where the system has no thread for us, the others do its work.
+            let others: Vec<_> = (1..self.threads)
+                .filter_map(|_| Builder::new().spawn_scoped(scope, work).ok())
+                .collect();
+            let mut done = work();
+            for other in others {
+                done.extend(other.join().expect("panics of the decoder are errors"));
+            }
+            done
+        });
+        let (mut rows, mut columns) = (None, Vec::new());
+        for batch in done {
+            let (found, some) = batch?;
+            if *rows.get_or_insert(found) != found {
+                let first = self.readers[0]
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner);
+                let problem = "columns that differ in their numbers of rows; make the file again";
+                return Err(DataError::unsuitable(&first.path, problem));
+            }
+            columns.extend(some);
         }
-        let common = part.common.iter().find(|(name, _)| name == field.name());
-        match common {
-            Some((_, text)) => Arc::new(StringArray::from_iter_values(std::iter::repeat_n(
-                text.as_str(),
-                rows,
-            ))),
-            None => new_null_array(field.data_type(), rows),
-        }
+        Ok(rows.filter(|rows| *rows > 0).map(|rows| (rows, columns)))
+    }
+}
+
+/// The next rows of a reader, none at its end.
+fn decoded(reader: &mut Batches) -> Result<(usize, Vec<Decoded>), DataError> {
+    let Some(batch) = reader.next_batch()? else {
+        return Ok((0, Vec::new()));
+    };
+    let schema = batch.schema();
+    let columns = schema.fields().iter().zip(batch.columns());
+    let columns = columns.map(|(field, column)| {
+        let is_null = column.null_count() == batch.num_rows();
+        (field.name().clone(), (!is_null).then(|| Arc::clone(column)))
     });
-    RecordBatch::try_new(Arc::clone(schema), columns.collect())
-        .map_err(|error| DataError::unsuitable(&part.path, error.to_string()))
+    Ok((batch.num_rows(), columns.collect()))
 }
 
 impl Iterator for Tables {
@@ -496,6 +626,66 @@ mod tests {
         ] {
             let error = workload(columns).expect_err(expected);
             assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    /// A file that is long enough to be decoded side by side says what one reader says, and what is null as a whole, or
+    /// common to all rows, shares its memory.
+    #[test]
+    fn long_columns_are_decoded_side_by_side() {
+        const ROWS: u64 = 180_000;
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("days.parquet");
+        let columns = [
+            ("day", ColumnKind::U64),
+            ("score", ColumnKind::F64),
+            ("word", ColumnKind::Text),
+            ("gone", ColumnKind::F64),
+            ("last", ColumnKind::U64),
+            ("more", ColumnKind::U64),
+        ];
+        let header = columns.map(|(name, kind)| Column::new(name, kind));
+        let mut table =
+            TableWriter::create(&path, "days", header.to_vec(), &[], false).expect("a table");
+        for row in 0..ROWS {
+            let score = (row % 3 > 0).then_some(1.0 / (row + 1) as f64);
+            let last = (row + 1 == ROWS).then_some(row);
+            let word = format!("word {}", row % 7);
+            let values: [Value; 6] = [
+                row.into(),
+                score.into(),
+                word.into(),
+                Value::Null,
+                last.into(),
+                (row * row).into(),
+            ];
+            table.push_row(&values).expect("a row");
+        }
+        table.finish().expect("a file");
+        let file = || TableFile::open(&path).expect("a file");
+        assert!(file().rows() * columns.len() as u64 >= VALUES_SIDE_BY_SIDE);
+        let common = vec![("target".to_owned(), "ffs".to_owned())];
+        let part = Part {
+            path: path.clone(),
+            common,
+        };
+        let tables = Tables::open(vec![part], None).expect("tables");
+        let found: Vec<RecordBatch> = tables.collect::<Result<_, _>>().expect("batches");
+        let schema = file().columns().clone();
+        let mut one = file().batches(&schema, None, BATCH_ROWS).expect("a reader");
+        for batch in &found {
+            let expected = one.next_batch().expect("a batch").expect("a batch");
+            assert_eq!(batch.column(0).as_string::<i32>().value(0), "ffs");
+            for (at, (name, _)) in columns.iter().enumerate() {
+                assert_eq!(batch.column(at + 1), expected.column(at), "{name}");
+            }
+        }
+        assert!(one.next_batch().expect("the end").is_none());
+        let buffer = |batch: usize, column: usize| found[batch].column(column).to_data();
+        for column in [0, 4] {
+            let (first, second) = (buffer(0, column), buffer(1, column));
+            let (first, second) = (first.buffers(), second.buffers());
+            assert_eq!(first[0].as_ptr(), second[0].as_ptr(), "column {column}");
         }
     }
 

@@ -15,6 +15,7 @@ mod open;
 pub mod ops_text;
 mod pages;
 mod parquet_file;
+mod placed_file;
 pub mod profiles;
 pub mod schema;
 pub mod snapshot;

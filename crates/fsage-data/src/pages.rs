@@ -9,13 +9,12 @@ mod header;
 
 use crate::decoder_panic::guard;
 use crate::error::DataError;
+use crate::placed_file::PlacedFile;
 use header::{DELTA_BYTE_ARRAY, DELTA_LENGTH_BYTE_ARRAY, PageHeader};
 use parquet::basic::Type;
 use parquet::column::page::{Page, PageReader};
 use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::serialized_reader::SerializedPageReader;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,7 +36,7 @@ pub struct Pages<'a> {
     /// Its path.
     pub path: &'a Path,
     /// The file itself.
-    pub file: &'a Arc<File>,
+    pub file: &'a PlacedFile,
 }
 
 impl Pages<'_> {
@@ -163,7 +162,7 @@ impl Pages<'_> {
     ) -> Result<u64, String> {
         let rows = usize::try_from(group.num_rows()).unwrap_or(0);
         let page = guard(|| {
-            SerializedPageReader::new(Arc::clone(self.file), chunk, rows, None)
+            SerializedPageReader::new(Arc::new(self.file.clone()), chunk, rows, None)
                 .and_then(|mut pages| pages.get_next_page())
         });
         match page?.map_err(|e| e.to_string())? {

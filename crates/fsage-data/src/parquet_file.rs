@@ -3,11 +3,13 @@
 use crate::decoder_panic::guard;
 use crate::error::DataError;
 use crate::pages::Pages;
+use crate::placed_file::PlacedFile;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Schema, SchemaRef};
 use fsage_durable::{CompleteFile, PartialFile};
 use parquet::arrow::arrow_reader::{
-    ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection,
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder, RowSelection,
 };
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::arrow::{ArrowWriter, ProjectionMask};
@@ -16,9 +18,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use std::fmt;
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Key of the schema's name.
 const SCHEMA_KEY: &str = "fsage.schema";
@@ -33,8 +33,9 @@ pub(crate) const MAGIC: &[u8] = b"PAR1";
 pub(crate) struct TableFile {
     path: PathBuf,
     /// The same file as that of the builder.
-    file: Arc<File>,
-    builder: ParquetRecordBatchReaderBuilder<File>,
+    file: PlacedFile,
+    known: ArrowReaderMetadata,
+    builder: ParquetRecordBatchReaderBuilder<PlacedFile>,
     metadata: Vec<(String, String)>,
 }
 
@@ -42,22 +43,22 @@ impl TableFile {
     /// Opens a file of any schema of ours.
     pub fn open(path: &Path) -> Result<TableFile, DataError> {
         let file = fsage_input::file(path).map_err(|e| DataError::io(path, "cannot open", e))?;
-        let same = file.try_clone();
-        let same = same.map_err(|e| DataError::io(path, "cannot open", e))?;
+        let file = PlacedFile::from(file);
         // The columns say enough: an Arrow schema beside them would only be one more thing to distrust.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        let known = guard(|| ArrowReaderMetadata::load(&file, options))
+            .map_err(ParquetError::General)
+            .and_then(|result| result)
+            .map_err(|e| {
+                DataError::unsuitable(
+                    path,
+                    format!(
+                        "not a Parquet file, damaged, or cut short ({e}); copy or make it again"
+                    ),
+                )
+            })?;
         let builder =
-            guard(|| ParquetRecordBatchReaderBuilder::try_new_with_options(file, options))
-                .map_err(ParquetError::General)
-                .and_then(|result| result)
-                .map_err(|e| {
-                    DataError::unsuitable(
-                        path,
-                        format!(
-                            "not a Parquet file, damaged, or cut short ({e}); copy or make it again"
-                        ),
-                    )
-                })?;
+            ParquetRecordBatchReaderBuilder::new_with_metadata(file.clone(), known.clone());
         let pairs = builder.metadata().file_metadata().key_value_metadata();
         let metadata = pairs
             .into_iter()
@@ -68,7 +69,8 @@ impl TableFile {
             .collect();
         let file = TableFile {
             path: path.to_owned(),
-            file: Arc::new(same),
+            file,
+            known,
             builder,
             metadata,
         };
@@ -144,7 +146,7 @@ impl TableFile {
     }
 
     /// The reader below, for what only it can say.
-    pub fn builder(&self) -> &ParquetRecordBatchReaderBuilder<File> {
+    pub fn builder(&self) -> &ParquetRecordBatchReaderBuilder<PlacedFile> {
         &self.builder
     }
 
@@ -198,13 +200,7 @@ impl TableFile {
         selection: Option<RowSelection>,
         batch_rows: usize,
     ) -> Result<Batches, DataError> {
-        let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
-        let roots = self.columns().fields().iter().enumerate();
-        let roots: Vec<usize> = roots
-            .filter(|(_, f)| names.contains(&f.name().as_str()))
-            .map(|(i, _)| i)
-            .collect();
-        let mask = ProjectionMask::roots(self.builder.parquet_schema(), roots);
+        let mask = ProjectionMask::roots(self.builder.parquet_schema(), self.roots(schema));
         let batch_rows = self.rows_at_a_time(&mask, row_groups.as_deref(), batch_rows)?;
         let mut builder = self
             .builder
@@ -216,19 +212,45 @@ impl TableFile {
         if let Some(selection) = selection {
             builder = builder.with_row_selection(selection);
         }
-        let reader = guard(|| builder.build())
-            .map_err(ParquetError::General)
-            .and_then(|result| result)
-            .map_err(|e| DataError::damaged(&self.path, 0, e))?;
-        Ok(Batches {
-            path: self.path,
-            reader: Some(reader),
-            rows: 0,
-        })
+        Batches::of(&self.path, builder)
     }
 }
 
 impl TableFile {
+    /// Readers of all rows, one for each column of `schema` that is there, so that columns can be decoded side by side; those
+    /// that take the longest come first. All give batches of the same numbers of rows.
+    pub fn by_column(self, schema: &Schema, batch_rows: usize) -> Result<Vec<Batches>, DataError> {
+        let parquet = self.builder.parquet_schema();
+        let mut bytes = vec![0_i64; self.columns().fields().len()];
+        for group in self.builder.metadata().row_groups() {
+            for (leaf, chunk) in group.columns().iter().enumerate() {
+                let root = &mut bytes[parquet.get_column_root_idx(leaf)];
+                *root = root.saturating_add(chunk.uncompressed_size());
+            }
+        }
+        let mut roots = self.roots(schema);
+        roots.sort_by_key(|&root| std::cmp::Reverse(bytes[root]));
+        let all = ProjectionMask::roots(parquet, roots.iter().copied());
+        let batch_rows = self.rows_at_a_time(&all, None, batch_rows)?;
+        let readers = roots.into_iter().map(|root| {
+            let (file, known) = (self.file.clone(), self.known.clone());
+            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, known)
+                .with_projection(ProjectionMask::roots(parquet, [root]))
+                .with_batch_size(batch_rows);
+            Batches::of(&self.path, builder)
+        });
+        readers.collect()
+    }
+
+    /// Where the columns of `schema` that are there stand in the file.
+    fn roots(&self, schema: &Schema) -> Vec<usize> {
+        let fields = self.columns().fields().iter().enumerate();
+        fields
+            .filter(|(_, field)| schema.field_with_name(field.name()).is_ok())
+            .map(|(at, _)| at)
+            .collect()
+    }
+
     /// How many rows may be decoded at a time, at most `batch_rows`.
     fn rows_at_a_time(
         &self,
@@ -280,6 +302,21 @@ pub(crate) struct Batches {
 }
 
 impl Batches {
+    fn of(
+        path: &Path,
+        builder: ParquetRecordBatchReaderBuilder<PlacedFile>,
+    ) -> Result<Batches, DataError> {
+        let reader = guard(|| builder.build())
+            .map_err(ParquetError::General)
+            .and_then(|result| result)
+            .map_err(|e| DataError::damaged(path, 0, e))?;
+        Ok(Batches {
+            path: path.to_owned(),
+            reader: Some(reader),
+            rows: 0,
+        })
+    }
+
     /// The next batch; never an empty one.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, DataError> {
         while let Some(reader) = &mut self.reader {
