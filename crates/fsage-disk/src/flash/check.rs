@@ -176,6 +176,16 @@ impl FlashDrive {
         if block * superblocks * self.dies() >= u64::from(u32::MAX) {
             return wrong("physical_bytes", "expected less than 16 TB of pages");
         }
+        let superblock = block * PAGE_BYTES * self.dies();
+        let shown = sectors * 512;
+        if shown < superblock {
+            let message = format!(
+                "expected a superblock at least, a block of each of the {} dies, which is {superblock} bytes; \
+                 {shown} are shown",
+                self.dies()
+            );
+            return wrong("physical_bytes", message);
+        }
         // Two superblocks are open, and what collection leaves free must last until it is called again.
         let kept = 2 + u64::from(self.gc_free_superblocks);
         let room = superblocks.saturating_sub(kept) * block * self.dies();

@@ -581,6 +581,16 @@ fn a_drive_that_cannot_be_is_refused_with_the_name_of_the_key() {
 }
 
 #[test]
+fn a_device_shows_a_superblock_at_least() {
+    // 32 dies, each of which programs 96 KB at once.
+    let drive = || FlashDrive::preset("nvme_tlc").expect("a preset");
+    assert!(drive().with_options("size=3M").is_ok());
+    let error = drive().with_options("size=3068K").expect_err("too small");
+    let words = "physical_bytes: expected a superblock at least, a block of each of the 32 dies, which is 3145728 bytes";
+    assert!(error.to_string().contains(words), "{error}");
+}
+
+#[test]
 fn requests_that_are_not_on_the_device_are_not_taken() {
     let device = device("nvme_mlc_p1", "core");
     let end = device.sectors();

@@ -111,10 +111,45 @@ fn bad_drives_and_requests_are_refused_with_what_is_wrong() {
         "# mode=open\nissue_ms op lba nsect\n1 R x 1\n",
     )
     .expect("a file");
+    let flash = "# mode=open\n# issue_ms op lba nsect\n";
+    for (name, text) in [
+        ("beyond.txt", format!("{flash}0 R 0 8\n1 W 7839812 8\n")),
+        ("trim.txt", format!("{flash}0 T 7839816 1\n")),
+        ("back.txt", format!("{flash}5 R 0 8\n4 R 0 8\n")),
+        (
+            "pre.txt",
+            format!(
+                "# mode=open\n#pre seq 7839000 1024 512\n{}0 R 0 8\n",
+                "# issue_ms op lba nsect\n"
+            ),
+        ),
+    ] {
+        fs::write(folder.path().join(name), text).expect("a file");
+    }
     for (args, words) in [
         (
             ["show", "bad.toml"].as_slice(),
             "bad.toml: partition.sectors: expected",
+        ),
+        (
+            &["show", "nvme_tlc:size=1M"],
+            "physical_bytes: expected a superblock at least, a block of each of the 32 dies",
+        ),
+        (
+            &["replay", "emu24", "beyond.txt"],
+            "beyond.txt: request 1: sectors 7839812 to 7839819 are not on this drive of 7839816 sectors",
+        ),
+        (
+            &["replay", "emu24", "trim.txt"],
+            "trim.txt: request 0: sectors 7839816 to 7839816 are not on this drive",
+        ),
+        (
+            &["replay", "emu24", "back.txt"],
+            "back.txt:4: issued before the request of the line before",
+        ),
+        (
+            &["replay", "emu24", "pre.txt"],
+            "pre.txt: preconditioning: 512 sectors from 7839512 on are not on this device",
         ),
         (&["show", "nothing"], "no drive is called nothing"),
         (&["show", "nothing.toml"], "nothing.toml"),
