@@ -21,7 +21,7 @@ use crate::error::{Context, bail};
 use crate::interrupt;
 use fsage_core::io::Hosted;
 use fsage_core::{DirId, Event, FileId, FileKind, FileView, Op, Outcome};
-use fsage_disk::Device;
+use fsage_disk::{Device, FlashDevice};
 use fsage_host::Host;
 use fsage_target::{HotFiles, Target, TargetSpec, control_workload, in_directory_order};
 use serde::{Deserialize, Serialize};
@@ -128,11 +128,15 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn on(target: &'a mut Target, machine: Option<&Machine>) -> crate::Result<Work<'a>> {
+    fn on(
+        target: &'a mut Target,
+        machine: Option<&Machine>,
+        lived: Option<FlashDevice>,
+    ) -> crate::Result<Work<'a>> {
         let Some(fs) = target.as_hosted() else {
             bail!("nothing can be moved on it");
         };
-        let host = machine.and_then(|machine| machine.host_below(fs));
+        let host = machine.and_then(|machine| machine.host_below(fs, lived));
         if host.is_some() {
             fs.tell_follower();
         }
@@ -187,8 +191,12 @@ impl<'a> Work<'a> {
         host.execute(&io);
     }
 
-    /// What has been done, once all of it is on the disk.
-    fn end(mut self, mut cost: Cost, machine: Option<&Machine>) -> crate::Result<Cost> {
+    /// What has been done, once all of it is on the disk, and the flash device then.
+    fn end(
+        mut self,
+        mut cost: Cost,
+        machine: Option<&Machine>,
+    ) -> crate::Result<(Cost, Option<FlashDevice>)> {
         self.call(&Op::Sync)?;
         self.fs.tell(false);
         if let Some(host) = &mut self.host {
@@ -200,7 +208,12 @@ impl<'a> Work<'a> {
             cost.seconds = Some(cost.seconds.unwrap_or(0.0) + host.now_ns() as f64 / 1e9);
             cost.device = machine.map(|machine| machine.device_name().to_owned());
         }
-        Ok(cost)
+        let device = self.host.map(Host::into_device);
+        let mut device = device.and_then(|device| device.flash().cloned());
+        if let Some(device) = &mut device {
+            device.rest();
+        }
+        Ok((cost, device))
     }
 
     /// Where the blocks of a file lie.
@@ -250,7 +263,19 @@ impl Place {
     }
 }
 
-/// Defragments a model; gives it back with the ids of what is on it, and what that took.
+/// A model that was defragmented.
+pub struct Defragmented {
+    /// As it is now.
+    pub target: Target,
+    /// The ids of what is on it.
+    pub ids: Ids,
+    /// What it took.
+    pub cost: Cost,
+    /// The flash device that it lies on, if the disk is one.
+    pub device: Option<FlashDevice>,
+}
+
+/// Defragments a model; `lived` is the flash device that it has lived on.
 ///
 /// # Errors
 /// It is no model that moves files; an operation does not fit, which is an error of the model; an interrupt.
@@ -260,9 +285,10 @@ pub fn defragment(
     known: &Known,
     way: Way,
     machine: Option<&Machine>,
-) -> crate::Result<(Target, Ids, Cost)> {
+    lived: Option<FlashDevice>,
+) -> crate::Result<Defragmented> {
     if way == Way::Ideal {
-        return restore(spec, target, known, machine);
+        return restore(spec, target, known, machine, lived);
     }
     let mut ids = Ids {
         highest: known.highest,
@@ -274,7 +300,7 @@ pub fn defragment(
         left_files: Some(0),
         ..Cost::default()
     };
-    let mut work = Work::on(&mut target, machine)?;
+    let mut work = Work::on(&mut target, machine, lived)?;
     let candidates = candidates(&work, known, way);
     let names = names_of_inodes(&work);
     for (file, place) in candidates {
@@ -299,8 +325,13 @@ pub fn defragment(
         // The device has counted.
         (cost.read_bytes, cost.written_bytes) = (0, 0);
     }
-    let cost = work.end(cost, machine)?;
-    Ok((target, ids, cost))
+    let (cost, device) = work.end(cost, machine)?;
+    Ok(Defragmented {
+        target,
+        ids,
+        cost,
+        device,
+    })
 }
 
 fn count(counter: &mut Option<u64>) {
@@ -400,7 +431,8 @@ fn restore(
     mut target: Target,
     known: &Known,
     machine: Option<&Machine>,
-) -> crate::Result<(Target, Ids, Cost)> {
+    lived: Option<FlashDevice>,
+) -> crate::Result<Defragmented> {
     let copy = control_workload(target.layout());
     let fresh = match &target {
         Target::Model(fs) => fs.emptied().map(Target::Model),
@@ -412,7 +444,7 @@ fn restore(
         ..Ids::default()
     };
     let mut directories = BTreeMap::new();
-    let mut work = Work::on(&mut target, machine)?;
+    let mut work = Work::on(&mut target, machine, lived)?;
     let alive: BTreeMap<u64, FileId> = known
         .files
         .keys()
@@ -446,8 +478,9 @@ fn restore(
     if is_timed {
         (cost.read_bytes, cost.written_bytes) = (0, 0);
     }
-    let cost = work.end(cost, machine)?;
-    let mut work = Work::on(&mut fresh, machine)?;
+    let (cost, _) = work.end(cost, machine)?;
+    // The device is fresh, too: making a file system trims all of it.
+    let mut work = Work::on(&mut fresh, machine, None)?;
     for event in &copy.events {
         interrupt::go_on()?;
         if let Some(name) = &event.name {
@@ -456,9 +489,14 @@ fn restore(
         work.call(&event.op)
             .with_context(|| format!("{spec}: its files do not fit a fresh one"))?;
     }
-    let cost = work.end(cost, machine)?;
+    let (cost, device) = work.end(cost, machine)?;
     ids.directories = Some(directories);
-    Ok((fresh, ids, cost))
+    Ok(Defragmented {
+        target: fresh,
+        ids,
+        cost,
+        device,
+    })
 }
 
 /// The inodes that were copied, in the order of the copy.

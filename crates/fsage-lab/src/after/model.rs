@@ -4,8 +4,9 @@ use super::defrag::{Known, defragment};
 use super::later::Ids;
 use super::{Cost, Life, Stage, Treatment, set_speeds, stage_folder};
 use crate::aging::again::{Asked, WorkloadFiles, with_control};
+use crate::aging::life::{Life as FlashLife, Lived};
 use crate::aging::replay_all;
-use crate::benching::{self, Lane, State};
+use crate::benching::{self, Lane, Machine, State};
 use crate::days::{self, DayRow};
 use crate::error::Context;
 use crate::run_folder::TargetFacts;
@@ -33,7 +34,8 @@ pub fn stages(
             if let Some(plan) = life.plan {
                 let files = made.files_of(plan.asked());
                 let highest = made.highest_id();
-                let model = with_control(spec, made.target, &files, highest, life.ui)?;
+                let mut model = with_control(spec, made.target, &files, highest, life.ui)?;
+                model.lived = made.lived.map(Box::new);
                 lanes.push(Lane::model(spec, &folder, &[State::Aged], Some(model))?);
             }
             stages.push(made.stage);
@@ -53,6 +55,8 @@ struct Made {
     known: Known,
     ids: Ids,
     stage: Stage,
+    /// The flash device that it lies on, if the disk is one.
+    lived: Option<Lived>,
 }
 
 impl Made {
@@ -62,7 +66,11 @@ impl Made {
         treatment: Option<&Treatment>,
         lived_on: bool,
     ) -> crate::Result<Made> {
+        let machine = life.plan.map(|plan| &plan.machine);
+        let flash = machine.and_then(Machine::flash);
         let mut agings = vec![Aging::new(Target::make(spec)?, life.manifest.lenient)];
+        let on_flash =
+            flash.and_then(|(drive, params)| FlashLife::begin(drive, params, &mut agings[0]));
         let mut source = fsage_data::open_workload(life.workload)?;
         let mut watched = Watched {
             source: &mut *source,
@@ -71,7 +79,7 @@ impl Made {
         replay_all(life.workload, &mut watched, &mut agings, Some(1), life.ui)?;
         let mut known = watched.known;
         let aging = agings.pop().context("one target was aged")?;
-        let machine = life.plan.map(|plan| &plan.machine);
+        let mut lived = on_flash.and_then(FlashLife::end);
         let mut ids = Ids {
             highest: known.highest,
             ..Ids::default()
@@ -79,8 +87,10 @@ impl Made {
         let mut cost: Option<Cost> = None;
         let mut target = aging.into_target();
         if let Some(Treatment::Defrag(way)) = treatment {
-            let (treated, now, took) = defragment(spec, target, &known, *way, machine)?;
-            (target, ids, cost) = (treated, now, Some(took));
+            let device = lived.map(|lived| lived.device);
+            let treated = defragment(spec, target, &known, *way, machine, device)?;
+            (target, ids, cost) = (treated.target, treated.ids, Some(treated.cost));
+            lived = treated.device.map(Lived::now);
         }
         let mut stage = Stage::new(
             treatment,
@@ -89,11 +99,15 @@ impl Made {
         if let (true, Some(more)) = (lived_on, life.more) {
             let events: Vec<Event> = more.iter().map(|event| ids.event(event)).collect();
             let mut agings = vec![Aging::new(target, true)];
+            let on_flash = flash.zip(lived).and_then(|((_, params), lived)| {
+                FlashLife::go_on(lived.device, params, &mut agings[0])
+            });
             let mut source = EventsInMemory::new(events);
             replay_all(life.workload, &mut source, &mut agings, Some(1), life.ui)?;
             let aging = agings.pop().context("one target lived on")?;
             stage = Stage::lived_on(treatment, &days::rows(aging.days()));
             target = aging.into_target();
+            lived = on_flash.and_then(FlashLife::end);
             for event in more {
                 known.observe(event);
             }
@@ -104,6 +118,7 @@ impl Made {
             known,
             ids,
             stage,
+            lived,
         })
     }
 

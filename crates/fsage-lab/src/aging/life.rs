@@ -9,7 +9,7 @@ use crate::benching::flash::FlashDay;
 use fsage_bench::FlashFacts;
 use fsage_core::Op;
 use fsage_core::io::Hosted;
-use fsage_disk::{FlashDevice, FlashDrive, SECTOR_BYTES};
+use fsage_disk::{Device as _, FlashDevice, FlashDrive, SECTOR_BYTES};
 use fsage_host::{Host, HostParams};
 use fsage_target::{Aging, Followed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,6 +23,14 @@ pub struct Lived {
     pub device: FlashDevice,
     /// Where pages of files lay at the end of every day with files.
     pub days: Vec<FlashDay>,
+}
+
+impl Lived {
+    /// A device as it is now.
+    pub fn now(device: FlashDevice) -> Lived {
+        let days = Vec::new();
+        Lived { device, days }
+    }
 }
 
 struct Living {
@@ -77,13 +85,18 @@ impl Living {
 impl Life {
     /// Follows a model from its beginning; nothing if it is larger than the device, or no host runs it.
     pub fn begin(drive: &FlashDrive, params: &HostParams, aging: &mut Aging) -> Option<Life> {
+        Life::go_on(FlashDevice::new(drive), params, aging)
+    }
+
+    /// Follows a model that has lived on this device, from here on.
+    pub fn go_on(device: FlashDevice, params: &HostParams, aging: &mut Aging) -> Option<Life> {
         let mut life = None;
         aging.follow_io(|fs| {
-            if fs.geometry().size_bytes > drive.sectors() * SECTOR_BYTES {
+            if fs.geometry().size_bytes > device.sectors() * SECTOR_BYTES {
                 return None;
             }
             let living = Living {
-                host: Host::new(params, FlashDevice::new(drive), 0, fs.block_bytes()),
+                host: Host::new(params, device, 0, fs.block_bytes()),
                 days: Vec::new(),
                 day: 0,
                 first_ns: None,

@@ -37,7 +37,7 @@ use fsage_bench::{
 };
 use fsage_core::io::Hosted;
 use fsage_core::size;
-use fsage_disk::{Device, Disk, FlashDrive, SECTOR_BYTES};
+use fsage_disk::{Device, Disk, FlashDevice, FlashDrive, SECTOR_BYTES};
 use fsage_durable::{FolderLock, make_folders};
 use fsage_host::{Host, HostParams, presets};
 use fsage_target::TargetSpec;
@@ -84,15 +84,23 @@ impl Machine {
         &self.device
     }
 
-    /// A machine with the disk, and a file system as it stands on that; nothing if it does not fit.
-    pub(crate) fn host_below(&self, fs: &dyn Hosted) -> Option<Host<Box<dyn Device + Send>>> {
+    /// A machine with the disk, and a file system as it stands on that, or on the flash device that it has `lived` on;
+    /// nothing if it does not fit.
+    pub(crate) fn host_below(
+        &self,
+        fs: &dyn Hosted,
+        lived: Option<FlashDevice>,
+    ) -> Option<Host<Box<dyn Device + Send>>> {
         let partition = self.disk.partition();
         if fs.geometry().size_bytes > partition.sectors.saturating_mul(SECTOR_BYTES) {
             return None;
         }
         let mut params = self.params.clone();
         params.tail_alone &= fs.reads_tail_alone();
-        let device = device_below(&self.disk, fs);
+        let device = match lived {
+            Some(device) => Box::new(device),
+            None => device_below(&self.disk, fs),
+        };
         let mut host = Host::new(&params, device, partition.first_sector, fs.block_bytes());
         let mut superblock = Vec::new();
         fs.superblock(&mut superblock);
@@ -101,7 +109,7 @@ impl Machine {
     }
 
     /// The flash device, if the disk is one, and the host above it.
-    fn flash(&self) -> Option<(&FlashDrive, &HostParams)> {
+    pub(crate) fn flash(&self) -> Option<(&FlashDrive, &HostParams)> {
         match &self.disk {
             Disk::Flash(drive) => Some((drive, &self.params)),
             Disk::Rotating(_) | Disk::Null => None,

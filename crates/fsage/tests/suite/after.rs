@@ -170,6 +170,47 @@ fn every_model_is_treated_lives_on_and_is_benchmarked_and_the_same_twice() {
     assert_eq!(alone("--resume"), again);
 }
 
+/// Times of reading what is aged, as a suite left them in a folder.
+fn read_times(folder: &Path) -> Vec<Value> {
+    let table = read_table(folder.join("bench/hot-files.parquet")).expect("measurements");
+    let at = |name: &str| table.column(name).expect("a column");
+    let (state, phase, elapsed) = (at("state"), at("phase"), at("elapsed_ns"));
+    let wanted = table
+        .rows
+        .iter()
+        .filter(|row| row[state] == Value::from("aged") && row[phase] == Value::from("read"));
+    wanted.map(|row| row[elapsed].clone()).collect()
+}
+
+/// The pages of a file system that was never treated lie on flash as the life of its run put them, and a treatment goes on
+/// with that device.
+#[test]
+fn on_flash_a_treatment_goes_on_with_the_device_that_was_lived_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    holes(at, 14_600_000);
+    let args = "--on ffs:preset=tiny --lenient --no-map --device emu24 --suite hot-files --repetitions 1 \
+                --after defrag:file --after-again";
+    let json = compared(at, args);
+    let target = at.join("run/ffs_preset-tiny");
+    let aged = read_times(&target);
+    assert_eq!(aged.len(), 1);
+    assert_eq!(read_times(&target.join("after/0")), aged, "untreated");
+    let outcome = &json["after"][0];
+    let file = stage(outcome, Some("defrag:file"), false);
+    assert_eq!(file["cost"]["device"], "emu24");
+    assert!(
+        number(&file["cost"]["written_bytes"]) >= 262_144,
+        "{file:#}"
+    );
+    // Of each stage it is known where its pages lie.
+    for number in 0..4 {
+        let flash = target.join(format!("after/{number}/flash.parquet"));
+        let rows = read_table(&flash).expect("what flash made of it").rows;
+        assert!(!rows.is_empty(), "{}", flash.display());
+    }
+}
+
 #[test]
 fn what_suits_no_target_is_refused_before_anything_is_made() {
     let folder = tempfile::tempdir().expect("a folder");
