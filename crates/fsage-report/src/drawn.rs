@@ -4,9 +4,12 @@
 //! could point at or choose is missing; the data of a chart can be shown and downloaded all the same.
 
 mod bars;
+mod file;
 mod lines;
 mod ruler;
 mod stacks;
+
+pub use file::PICTURE_MARK;
 
 use crate::charts::{Bars, Lines, Stacks};
 use crate::text;
@@ -22,13 +25,28 @@ pub(crate) enum Figure {
     Stacks(Stacks),
 }
 
-/// Two pieces of HTML, safe as they are.
+/// A chart that is drawn: `legend` and `plot` for templates, two pieces of HTML that are safe as they are.
 #[derive(Debug, Serialize)]
 pub(crate) struct Drawing {
     /// What the colors mean.
-    pub legend: String,
+    legend: String,
     /// The chart.
-    pub plot: String,
+    plot: String,
+    #[serde(skip)]
+    entries: Vec<Entry>,
+    #[serde(skip)]
+    picture: Picture,
+}
+
+impl Drawing {
+    fn new(entries: Vec<Entry>, picture: Picture) -> Drawing {
+        Drawing {
+            legend: entries.iter().map(Entry::html).collect(),
+            plot: picture.html(),
+            entries,
+            picture,
+        }
+    }
 }
 
 impl Figure {
@@ -56,6 +74,7 @@ const MAX_LETTERS: usize = 34;
 const SYMBOL: f64 = 3.4;
 
 /// A picture while it is drawn.
+#[derive(Debug)]
 struct Picture {
     body: String,
     height: f64,
@@ -114,8 +133,8 @@ impl Picture {
         self.text((0.0, 12.0), "start", &ruler.label);
     }
 
-    fn finish(self) -> String {
-        let (body, height) = (self.body, self.height);
+    fn html(&self) -> String {
+        let Picture { body, height } = self;
         format!(
             "<svg class=\"drawn\" viewBox=\"0 0 {WIDTH} {height:.0}\" aria-hidden=\"true\">{body}</svg>"
         )
@@ -123,12 +142,30 @@ impl Picture {
 }
 
 /// A sign of a legend, `width` wide and 12 high, and what it stands for.
-fn entry(width: u32, sign: &str, name: &str) -> String {
-    format!(
-        "<span><svg width=\"{width}\" height=\"12\" viewBox=\"0 0 {width} 12\" aria-hidden=\"true\">\
-         {sign}</svg>{}</span>",
-        text::escaped(name)
-    )
+#[derive(Debug)]
+struct Entry {
+    width: u32,
+    sign: String,
+    name: String,
+}
+
+impl Entry {
+    fn new(width: u32, sign: impl Into<String>, name: &str) -> Entry {
+        Entry {
+            width,
+            sign: sign.into(),
+            name: name.to_owned(),
+        }
+    }
+
+    fn html(&self) -> String {
+        let Entry { width, sign, name } = self;
+        format!(
+            "<span><svg width=\"{width}\" height=\"12\" viewBox=\"0 0 {width} 12\" aria-hidden=\"true\">\
+             {sign}</svg>{}</span>",
+            text::escaped(name)
+        )
+    }
 }
 
 /// The sign of an area of this color.

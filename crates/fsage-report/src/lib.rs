@@ -19,6 +19,7 @@ mod text;
 
 pub use charts::{Axis, Bars, Format, Lines, Scale, Stacks};
 pub use data::{Cell, Column, DataTable};
+pub use drawn::PICTURE_MARK;
 pub use map::BlockMap;
 pub use model::{
     Chart, Command, Exhibit, Fact, Finding, Report, Section, Sheet, Target, Term, Tone,

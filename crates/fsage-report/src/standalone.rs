@@ -117,7 +117,7 @@ fn paint(part: &mut Value) {
 }
 
 /// The color of a variable in the light theme, as the style of the page has it.
-fn light(variable: &str) -> Option<&'static str> {
+pub(crate) fn light(variable: &str) -> Option<&'static str> {
     let style = include_str!("../assets/page.css");
     let (_, value) = style.split_once(&format!("{variable}: light-dark("))?;
     value.split([',', ')']).next()

@@ -38,7 +38,7 @@ use crate::experiment::manifest::Manifest as Experiment;
 use crate::run_folder::WorkloadFacts;
 use crate::table;
 use crate::watch::Watch;
-use fsage_durable::PartialFile;
+use fsage_durable::{PartialFile, make_folders};
 use fsage_report::charts::Published;
 use fsage_report::{Chart, Command, Exhibit, Fact, Finding, Report, Section, Target};
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -119,6 +119,9 @@ pub fn write_several(
     beside: Option<&dyn Beside>,
     ui: &dyn Watch,
 ) -> crate::Result<Written> {
+    if of.is_empty() {
+        bail!("no run and no snapshot is named: there is nothing to report on");
+    }
     may_be_replaced(to)?;
     let names: Vec<String> = of.iter().map(|path| path.display().to_string()).collect();
     let (material, sides) = if of.iter().all(|path| sides::is_run(path)) {
@@ -190,6 +193,31 @@ pub fn charts(of: &Path, beside: Option<&dyn Beside>) -> crate::Result<Vec<Chart
         Exhibit::Table(_) => None,
     });
     Ok(charts.collect())
+}
+
+/// Writes these charts into a folder, each as `ID.svg`: a picture in the colors of the light page. One that fsage made is
+/// replaced, another file is not. Those with nothing to show are left out.
+///
+/// # Errors
+/// Another file is in the place of one, before any is written; they cannot be written.
+pub fn write_pictures(charts: &[Chart], folder: &Path) -> crate::Result<Vec<PathBuf>> {
+    let drawn = charts.iter().filter_map(|chart| {
+        let to = folder.join(format!("{}.svg", chart.id));
+        Some((to, chart.svg()?))
+    });
+    let drawn: Vec<(PathBuf, String)> = drawn.collect();
+    for (to, _) in &drawn {
+        is_ours(to, fsage_report::PICTURE_MARK, "picture", "folder")?;
+    }
+    make_folders(folder)?;
+    let written = drawn.into_iter().map(|(to, picture)| {
+        let mut file = PartialFile::create(&to, true)?;
+        file.write_all(picture.as_bytes())
+            .with_context(|| format!("{}: cannot write the picture", to.display()))?;
+        file.finish()?;
+        Ok(to)
+    });
+    written.collect()
 }
 
 fn material(of: &Path) -> crate::Result<Material> {
@@ -333,6 +361,11 @@ fn lacking(group: &Group) -> Vec<String> {
 
 /// That nothing of others is lost.
 fn may_be_replaced(to: &Path) -> crate::Result<()> {
+    is_ours(to, MARK, "report", "file with -o")
+}
+
+/// That what is in a place, if anything is, has a mark near its beginning.
+fn is_ours(to: &Path, mark: &str, what: &str, another: &str) -> crate::Result<()> {
     let file = match fsage_input::file(to) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         other => other.with_context(|| format!("{}: cannot be replaced", to.display()))?,
@@ -340,9 +373,9 @@ fn may_be_replaced(to: &Path) -> crate::Result<()> {
     let mut head = Vec::new();
     let read = file.take(4096).read_to_end(&mut head);
     read.with_context(|| format!("{}: cannot be replaced", to.display()))?;
-    if !String::from_utf8_lossy(&head).contains(MARK) {
+    if !String::from_utf8_lossy(&head).contains(mark) {
         bail!(
-            "{}: exists and is no report of fsage, so it is not replaced; name another file with -o",
+            "{}: exists and is no {what} of fsage, so it is not replaced; name another {another}",
             to.display()
         );
     }

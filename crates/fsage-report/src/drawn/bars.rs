@@ -1,6 +1,6 @@
 //! Groups of bars beside each other.
 
-use super::{BOTTOM, Drawing, Picture, RIGHT, Ruler, TOP, WIDTH, entry, room, short, square};
+use super::{BOTTOM, Drawing, Entry, Picture, RIGHT, Ruler, TOP, WIDTH, room, short, square};
 use crate::charts::{Axis, Bar, Bars, color_of_target};
 
 /// Height of a bar, and of the gap between two groups.
@@ -32,10 +32,7 @@ impl Bars {
                 self.draw_bar(&mut picture, &x, bar, top);
             }
         }
-        Some(Drawing {
-            legend: self.drawn_legend(),
-            plot: picture.finish(),
-        })
+        Some(Drawing::new(self.drawn_legend(), picture))
     }
 
     /// A bar begins at 0, or its length says nothing.
@@ -82,17 +79,17 @@ impl Bars {
         }
     }
 
-    fn drawn_legend(&self) -> String {
-        let mut legend = String::new();
+    fn drawn_legend(&self) -> Vec<Entry> {
+        let mut legend = Vec::new();
         for name in self.distinct(|bar| self.target(bar)) {
             let place = self.targets.iter().position(|target| target == name);
             let color = color_of_target(place.unwrap_or_default());
-            legend += &entry(12, &square(&color, 1.0), name);
+            legend.push(Entry::new(12, square(&color, 1.0), name));
         }
         let states = self.distinct(|bar| &bar.state);
         if states.len() > 1 {
             for (i, state) in states.into_iter().enumerate() {
-                legend += &entry(12, &square("--ink", Bars::shade(i)), state);
+                legend.push(Entry::new(12, square("--ink", Bars::shade(i)), state));
             }
         }
         legend

@@ -1,6 +1,6 @@
 //! Curves.
 
-use super::{BOTTOM, Drawing, LETTER, Picture, RIGHT, Ruler, SYMBOL, TOP, WIDTH, entry, square};
+use super::{BOTTOM, Drawing, Entry, LETTER, Picture, RIGHT, Ruler, SYMBOL, TOP, WIDTH, square};
 use crate::charts::{Lines, Point, Scale, Series, color_of_target, symbol_of_target};
 
 /// Height of the plot.
@@ -36,10 +36,7 @@ impl Lines {
             curve.draw_symbols(&mut picture, &x, &y);
         }
         self.draw_published(&mut picture, &x, &y);
-        Some(Drawing {
-            legend: self.drawn_legend(&curves),
-            plot: picture.finish(),
-        })
+        Some(Drawing::new(self.drawn_legend(&curves), picture))
     }
 
     fn x_ruler(&self, curves: &[Curve<'_>], left: f64) -> Ruler {
@@ -72,8 +69,8 @@ impl Lines {
         }
     }
 
-    fn drawn_legend(&self, curves: &[Curve<'_>]) -> String {
-        let mut legend = String::new();
+    fn drawn_legend(&self, curves: &[Curve<'_>]) -> Vec<Entry> {
+        let mut legend = Vec::new();
         for Curve { series, .. } in curves {
             let color = color_of_target(series.target);
             let sign = format!(
@@ -81,17 +78,18 @@ impl Lines {
                 dash(series),
                 symbol(series.target, 12.0, 6.0)
             );
-            legend += &entry(24, &sign, &series.name);
+            legend.push(Entry::new(24, sign, &series.name));
         }
         if curves.iter().any(Curve::has_interval) {
-            legend += &entry(12, &square("--line-strong", 0.25), "band: spread");
+            let band = square("--line-strong", 0.25);
+            legend.push(Entry::new(12, band, "band: spread"));
         }
         if !self.published.is_empty() {
             let sign = format!(
                 "<path class=\"ring\" d=\"{DIAMOND}\" transform=\"translate(12,6) scale(5)\" \
                  style=\"stroke: var(--ink)\"/>"
             );
-            legend += &entry(24, &sign, "published");
+            legend.push(Entry::new(24, sign, "published"));
         }
         legend
     }

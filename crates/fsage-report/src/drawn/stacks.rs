@@ -1,6 +1,6 @@
 //! Bars of parts that sum up to a whole.
 
-use super::{BOTTOM, Drawing, Picture, RIGHT, Ruler, TOP, WIDTH, entry, room, short, square};
+use super::{BOTTOM, Drawing, Entry, Picture, RIGHT, Ruler, TOP, WIDTH, room, short, square};
 use crate::charts::{Axis, Format, Stack, Stacks};
 
 /// Height of a bar, with the gap below it and without.
@@ -32,12 +32,9 @@ impl Stacks {
             stack.draw(&mut picture, &x, &parts, top);
         }
         let names = parts.iter().enumerate();
-        let legend =
-            names.map(|(i, name)| entry(12, &square(&Stacks::color(i, parts.len()), 1.0), name));
-        Some(Drawing {
-            legend: legend.collect(),
-            plot: picture.finish(),
-        })
+        let legend = names
+            .map(|(i, name)| Entry::new(12, square(&Stacks::color(i, parts.len()), 1.0), name));
+        Some(Drawing::new(legend.collect(), picture))
     }
 }
 

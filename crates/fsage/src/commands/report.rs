@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage report run\n  fsage report before after -o page.html\n  \
-                  fsage report nights/ -o nights.html"
+                  fsage report nights/ -o nights.html\n  fsage report run --svg pictures"
 )]
 pub struct Args {
     /// Folders that `fsage age`, `fsage compare` or `fsage run` made; or snapshots, and folders with snapshots.
@@ -28,6 +28,9 @@ pub struct Args {
     /// that fsage made is replaced, another file is not.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Also write every chart of a run or an experiment into this folder, as `ID.svg`.
+    #[arg(long, value_name = "FOLDER")]
+    svg: Option<PathBuf>,
     /// Print what differs between runs as JSON.
     #[arg(long)]
     json: bool,
@@ -45,6 +48,9 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     if args.json && !several {
         bail!("--json says what differs between runs; name two of them");
     }
+    if args.svg.is_some() && (several || report::is_of_snapshots(&args.paths[0])) {
+        bail!("--svg is for the charts of one run or experiment; name one");
+    }
     let mut out = ui::stdout();
     if several || report::is_of_snapshots(&args.paths[0]) {
         let written = report::write_several(&args.paths, &to, Some(&Papers), &ui)?;
@@ -61,6 +67,15 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         report::print_findings(&mut out, &report::report(&request, &ui)?.verdict)?;
     }
     out.flush()?;
+    if let Some(folder) = &args.svg {
+        let charts = report::charts(&args.paths[0], Some(&Papers))?;
+        let pictures = report::write_pictures(&charts, folder)?;
+        ui.note(&format!(
+            "{} charts are in {}.",
+            pictures.len(),
+            folder.display()
+        ));
+    }
     ui.note(&format!(
         "The report is {}; open it with a browser.",
         to.display()
