@@ -15,6 +15,7 @@ Whatever goes wrong is an :class:`fsage.Error` with the words of the program; Ct
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import pathlib
@@ -26,6 +27,7 @@ from ._chart import Chart
 from ._errors import AtWork, CheckFailed, Error, InputError, SystemRefused, Warning
 from ._experiment import Experiment, estimate, experiment, sweep
 from ._fleet import Fleet, fleet
+from ._given import some_specs, specs, whole
 from ._listen import Listener, Progress
 from ._run import Run
 from ._table import Table
@@ -82,10 +84,6 @@ def _json(options: Mapping[str, object] | None) -> str:
         raise InputError(f"options: {error}; expected texts, numbers, paths, and lists of these") from None
 
 
-def _specs(on: str | Sequence[str]) -> list[str]:
-    return [on] if isinstance(on, str) else list(on)
-
-
 def targets() -> list[dict[str, Any]]:
     """All that a workload can be replayed on, with the keys of each.
 
@@ -117,8 +115,8 @@ def workload(
     A table is anything with Arrow's PyCapsule interface: a ``pyarrow.Table``, a DataFrame of pandas 3 or of polars. Its
     columns are those of the workload format, of which only ``op`` must be there.
 
-    An iterator gives an operation at a time, as a line of the ``.ops`` form or as a tuple of its words; any number of
-    them passes without being kept:
+    An iterator gives an operation at a time, as a line of the ``.ops`` form or as a tuple of its words, or many at once as
+    tables or batches, which all have the same columns; any number of them passes without being kept:
 
     >>> def life():
     ...     for file in range(1, 1000):
@@ -128,12 +126,20 @@ def workload(
     ...     yield "day 1"
     >>> path = fsage.workload(life(), runs / "mine.parquet")
     """
+    if header is not None and not isinstance(header, Mapping):
+        raise TypeError(f"header: expected a dict, as in {{'seed': 7}}, found {header!r}")
     native_header = None if header is None else [(str(key), str(value)) for key, value in header.items()]
     with Listener(progress) as listener:
         if hasattr(source, "__arrow_c_stream__"):
             _native.workload_of_table(source, os.fspath(output), force, native_header, listener)
-        elif isinstance(source, Iterable) and not isinstance(source, (str, bytes)):
-            _native.workload_of_operations(iter(source), os.fspath(output), force, native_header, listener)
+        elif isinstance(source, Iterable) and not isinstance(source, (str, bytes, Mapping)):
+            items = iter(source)
+            first = next(items, None)
+            if hasattr(first, "__arrow_c_stream__") or hasattr(first, "__arrow_c_array__"):
+                _native.workload_of_batches(first, items, os.fspath(output), force, native_header, listener)
+            else:
+                items = itertools.chain(() if first is None else (first,), items)
+                _native.workload_of_operations(items, os.fspath(output), force, native_header, listener)
         else:
             raise TypeError(f"expected a table or an iterator of operations, found {type(source).__name__}")
     return pathlib.Path(output)
@@ -165,7 +171,8 @@ def age(
     }
     with Listener(progress) as listener:
         _native.age(
-            os.fspath(workload), _specs(on), os.fspath(output), _json(options), threads, force, resume, listener
+            os.fspath(workload), some_specs(on), os.fspath(output), _json(options), whole("threads", threads, 1), force,
+            resume, listener,
         )
     return Run(output)
 
@@ -179,7 +186,7 @@ def measure(path: Path, *, snap_id: int | None = None) -> dict[str, Any]:
     True
     """
     with Listener() as listener:
-        return json.loads(_native.measure(os.fspath(path), snap_id, listener))
+        return json.loads(_native.measure(os.fspath(path), whole("snap_id", snap_id, 0, 2**32 - 1), listener))
 
 
 def bench(
@@ -215,8 +222,13 @@ def bench(
 
     Gives medians with their intervals, and ratios; every measurement is in ``run.bench``.
     """
-    if exec is not None:
-        options.setdefault("suites", [])
+    on = specs(on)
+    if run is not None and (on or output is not None):
+        raise InputError("bench: expected either a run, or targets with `on` and `output`; found both")
+    if run is None and not (on and output is not None):
+        raise InputError("bench: expected a run, or targets with `on` and `output`")
+    if exec is not None and suites is None:
+        suites = []
     path = run.path if isinstance(run, Run) else run
     options = {
         "suites": suites, "sizes": sizes, "repetitions": repetitions, "minutes": minutes, "device": device,
@@ -227,12 +239,12 @@ def bench(
         return json.loads(
             _native.bench(
                 None if path is None else os.fspath(path),
-                _specs(on),
+                on,
                 None if output is None else os.fspath(output),
                 _json(options),
-                seed,
+                whole("seed", seed),
                 None if workload is None else os.fspath(workload),
-                threads,
+                whole("threads", threads, 1),
                 force,
                 None if exec is None else (exec, list(exec_values), exec_name),
                 listener,
@@ -265,9 +277,9 @@ def compare(
     with Listener(progress) as listener:
         compared = json.loads(
             _native.compare(
-                os.fspath(workload), _specs(on), os.fspath(output), _json(age),
-                None if bench is None else _json(bench), sorted(set(fill)), list(after), after_again, seed, threads,
-                force, resume, listener,
+                os.fspath(workload), some_specs(on), os.fspath(output), _json(age),
+                None if bench is None else _json(bench), sorted({whole("fill", share, 1, 99) for share in fill}),
+                list(after), after_again, whole("seed", seed), whole("threads", threads, 1), force, resume, listener,
             )
         )
     run = Run(output)
@@ -281,6 +293,8 @@ def report(of: Sequence[Run | Path], output: Path) -> list[dict[str, Any]]:
     """Writes one page of several runs, each beside the first, or of snapshots: files, or folders with some. Gives what of
     the runs differs, ratios with their 99 % interval. ``Run.report`` writes the page of one run."""
     paths = [os.fspath(item.path if isinstance(item, Run) else item) for item in of]
+    if not paths:
+        raise InputError("report: expected runs or snapshots, found none")
     with Listener() as listener:
         return json.loads(_native.report_several(paths, os.fspath(output), listener))
 
@@ -328,7 +342,7 @@ def verify_method(
     with Listener(progress) as listener:
         return json.loads(
             _native.verify_method(
-                os.fspath(workload), _specs(on), [os.fspath(pool) for pool in profiles], profiles_a_day, seed, seeds,
-                listener,
+                os.fspath(workload), some_specs(on), [os.fspath(pool) for pool in profiles],
+                whole("profiles_a_day", profiles_a_day, 1), whole("seed", seed), whole("seeds", seeds, 1, 1000), listener,
             )
         )

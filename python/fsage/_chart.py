@@ -11,12 +11,16 @@ from ._errors import InputError
 
 
 class Chart:
-    """A chart of a report. In Jupyter it shows itself; ``spec`` is Vega-Lite with the data inside."""
+    """A chart of a report. In Jupyter it shows itself; ``spec`` is Vega-Lite with the data inside, ``svg`` a picture, none
+    where there is nothing to show."""
 
-    def __init__(self, id: str, title: str, spec: dict[str, Any]) -> None:  # noqa: A002 - its name on the page
+    def __init__(
+        self, id: str, title: str, spec: dict[str, Any], svg: str | None = None  # noqa: A002 - its name on the page
+    ) -> None:
         self.id = id
         self.title = title
         self.spec = spec
+        self.svg = svg
 
     @classmethod
     def named(cls, of: str | os.PathLike[str], name: str) -> Chart:
@@ -29,7 +33,9 @@ class Chart:
         raise InputError(f"{os.fspath(of)}: no chart is called `{name}`; its report has {known or 'none'}")
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
-        return {"application/vnd.vegalite.v5+json": self.spec, "text/plain": repr(self)}
+        shown = {"application/vnd.vegalite.v5+json": self.spec, "text/plain": repr(self)}
+        # For what shows no Vega: it takes the richest form that it knows.
+        return shown if self.svg is None else {**shown, "image/svg+xml": self.svg}
 
     def __repr__(self) -> str:
         return f"<fsage.Chart {self.id}: {self.title}>"

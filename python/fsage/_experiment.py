@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native, _sweep
 from ._chart import Chart, charts
+from ._given import whole
 from ._listen import Listener, Progress
 from ._run import Run
 from ._table import Table
@@ -96,6 +97,7 @@ def experiment(
     ``file`` is what ``fsage run`` takes. A cell that fails stops nothing else: ``Experiment.cells`` says which and why.
     """
     planned = _native.Experiment(os.fspath(file), None if output is None else os.fspath(output))
+    threads = whole("threads", threads, 1)
     with Listener(progress) as listener:
         planned.run(threads, listener)
     return Experiment(planned.folder)
@@ -116,6 +118,7 @@ def estimate(
     tried is done: :func:`experiment` and :func:`sweep` go on behind it.
     """
     planned = _native.Experiment(os.fspath(file), None if output is None else os.fspath(output))
+    threads = whole("threads", threads, 1)
     with Listener(progress) as listener:
         return json.loads(planned.estimate(threads, budget_seconds, listener))
 
@@ -141,6 +144,7 @@ def sweep(
     Workers may die, and leave before their time is up: their cells are done by others, again from the start where they
     were models, and nothing is done twice. After an interruption, or where the scheduler was lost, the same call goes on.
     """
+    retries = whole("retries", retries)
     planned = _native.Experiment(os.fspath(file), None if output is None else os.fspath(output))
     with Listener(progress) as listener:
         _sweep.run(planned, os.path.abspath(file), client, shared, retries, listener)

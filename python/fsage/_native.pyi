@@ -20,6 +20,14 @@ def generate(source: str, output: _Path, force: bool, listener: _Listener | None
 def workload_of_table(
     table: Any, output: _Path, force: bool, header: list[tuple[str, str]] | None, listener: _Listener | None = None
 ) -> str: ...
+def workload_of_batches(
+    first: Any,
+    items: Iterator[Any],
+    output: _Path,
+    force: bool,
+    header: list[tuple[str, str]] | None,
+    listener: _Listener | None = None,
+) -> str: ...
 def workload_of_operations(
     operations: Iterator[Any],
     output: _Path,

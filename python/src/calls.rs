@@ -1,6 +1,6 @@
 //! A function each for what the laboratory does.
 
-use crate::operations::Lines;
+use crate::operations::{Lines, Many, Raised};
 use crate::work::{raised, run};
 use fsage_core::WorkloadHeader;
 use fsage_data::OpsReader;
@@ -26,10 +26,12 @@ use fsage_papers::Papers;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 use pyo3_arrow::PyRecordBatchReader;
+use pyo3_arrow::input::AnyRecordBatch;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::path::PathBuf;
+use std::sync::{Arc, PoisonError};
 
 /// A result as JSON.
 pub fn to_json(value: &impl Serialize) -> fsage_lab::Result<String> {
@@ -121,6 +123,31 @@ pub fn workload_of_table(
         let mut source = BatchWorkload::new(batches, WorkloadHeader::default(), "table")?;
         made(&mut source, header, output, force, ui)
     })
+}
+
+/// Makes a workload of tables or batches, which an iterator gives behind a first one; gives what it consists of.
+#[pyfunction]
+#[pyo3(signature = (first, items, output, force, header, listener=None))]
+pub fn workload_of_batches(
+    py: Python<'_>,
+    first: AnyRecordBatch,
+    items: Bound<'_, PyIterator>,
+    output: PathBuf,
+    force: bool,
+    header: Option<Vec<(String, String)>>,
+    listener: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let raised = Raised::default();
+    let batches = Many::new(first, items.unbind(), Arc::clone(&raised))?;
+    let done = run(py, listener, move |ui| {
+        let mut source = BatchWorkload::new(batches, WorkloadHeader::default(), "batches")?;
+        made(&mut source, header, output, force, ui)
+    });
+    let raised = raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match raised {
+        Some(raised) if done.is_err() => Err(raised),
+        _ => done,
+    }
 }
 
 /// Makes a workload of operations, one item each; gives what it consists of.
@@ -236,6 +263,15 @@ pub fn bench(
 ) -> PyResult<String> {
     run(py, listener, move |ui| {
         let bench: benching::Options = options("bench", &options_json)?;
+        // A command needs no suite beside it.
+        let checked = benching::Options {
+            suites: match &command {
+                Some(_) if bench.suites.is_empty() => benching::Options::default().suites,
+                _ => bench.suites.clone(),
+            },
+            ..bench.clone()
+        };
+        checked.check().context("bench")?;
         let mut plan = match &command {
             None => Plan::new(&bench)?,
             Some((line, values, name)) => {
@@ -421,14 +457,14 @@ pub fn report(
     })
 }
 
-/// The charts of that page: `[(id, title, Vega-Lite)]`, as JSON.
+/// The charts of that page: `[(id, title, Vega-Lite, SVG)]`, as JSON.
 #[pyfunction]
 pub fn charts(py: Python<'_>, of: PathBuf) -> PyResult<String> {
     run(py, None, move |_| {
         let charts = page::charts(&of, Some(&Papers)).context("no charts")?;
         let charts = charts
             .iter()
-            .map(|chart| (&chart.id, &chart.title, chart.vega_lite()));
+            .map(|chart| (&chart.id, &chart.title, chart.vega_lite(), chart.svg()));
         to_json(&charts.collect::<Vec<_>>())
     })
 }

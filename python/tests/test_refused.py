@@ -29,9 +29,19 @@ import pytest
         (lambda at: fsage.Experiment(at / "policies"), "not an experiment"),
         (lambda at: fsage.Run(at / "policies").days.select("speed"), "no column `speed`"),
         (lambda at: fsage.check(at / "policies"), "nothing to check by"),
+        (lambda at: fsage.age(at / "w.parquet", [], at / "run"), "on: expected a target at least"),
+        (lambda at: fsage.age(at / "w.parquet", "ffs", at / "run", threads=0), "threads: expected 1 or more, found 0"),
+        (lambda at: fsage.bench(at / "policies", seed=-1), "seed: expected 0 or more, found -1"),
+        (lambda at: fsage.bench(at / "policies", suites=["sequential"], repetitions=0), "repetitions: expected 1 to"),
+        (lambda at: fsage.bench(at / "policies", on="ffs", output=at / "run"), "either a run, or targets"),
+        (lambda at: fsage.bench(), "expected a run, or targets"),
+        (lambda at: fsage.compare(at / "w.parquet", ["ffs"], at / "run", fill=[300]), "fill: expected 1 to 99, found 300"),
+        (lambda at: fsage.verify_method(at / "w.parquet", seeds=0), "seeds: expected 1 to 1000, found 0"),
+        (lambda at: fsage.report([], at / "page.html"), "expected runs or snapshots"),
         (lambda at: fsage.workload(pyarrow.table({"file_id": [1]}), at / "new.parquet"), "column `op` is missing"),
         (lambda at: fsage.workload(pyarrow.table({"op": ["x"], "f": [1]}), at / "new.parquet"), "column `f` is none"),
         (lambda at: fsage.workload(["create 1 0 10", "create x"], at / "new.parquet"), "operations:2"),
+        (lambda at: fsage.workload(iter([pyarrow.table({"op": ["x"]})]), at / "new.parquet"), "batches: row 1: unknown"),
     ],
 )
 def test_bad_input_is_named(runs, call, words):
@@ -44,6 +54,17 @@ def test_bad_input_is_named(runs, call, words):
 
 
 def test_wrong_types_are_type_errors(runs):
+    for words, call in [
+        ("on: expected targets, .* found 3", lambda: fsage.age(runs / "w.parquet", 3, runs / "run")),
+        ("on: expected a target, .* found 3", lambda: fsage.age(runs / "w.parquet", [3], runs / "run")),
+        ("threads: expected a whole number, found 'all'", lambda: fsage.age(runs / "w", "ffs", runs / "r", threads="all")),
+        ("fill: expected a whole number, found 'a'", lambda: fsage.compare(runs / "w", ["ffs"], runs / "r", fill=["a"])),
+        ("header: expected a dict", lambda: fsage.workload(["day 1"], runs / "new.parquet", header="seed")),
+        ("operation 2: expected a line, or a tuple of its words, found 7", lambda: fsage.workload(
+            ["day 1", 7], runs / "new.parquet")),
+    ]:
+        with pytest.raises(TypeError, match=words):
+            call()
     with pytest.raises(TypeError):
         fsage.workload(7, runs / "new.parquet")
     with pytest.raises(TypeError):
@@ -61,6 +82,24 @@ def test_what_a_generator_raises_comes_through(tmp_path):
 
     with pytest.raises(RuntimeError, match="no more"):
         fsage.workload(life(), tmp_path / "new.parquet")
+    assert os.listdir(tmp_path) == []
+
+
+def test_batches_that_differ_are_named(tmp_path):
+    day = pyarrow.table({"op": ["day"], "name": ["1"]})
+    for other, words in [
+        (pyarrow.table({"op": ["day"]}), "batch 2: its columns are op Utf8; the first one has op Utf8, name Utf8"),
+        (7, "batch 2: expected a table or a batch, found 7"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match=words):
+            fsage.workload(iter([day, other]), tmp_path / "new.parquet")
+
+    def broken():
+        yield day
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        fsage.workload(broken(), tmp_path / "new.parquet")
     assert os.listdir(tmp_path) == []
 
 

@@ -1,0 +1,43 @@
+"""What callers give, checked before any work, with the name of the argument in every message."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+
+from ._errors import InputError
+
+
+def whole(name: str, value: int | None, low: int = 0, high: int = 2**63 - 1) -> int | None:
+    """A whole number, or none where none was given."""
+    if value is None:
+        return None
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: expected a whole number, found {value!r}") from None
+    if not low <= number <= high:
+        until = f"{low} or more" if high == 2**63 - 1 else f"{low} to {high}"
+        raise InputError(f"{name}: expected {until}, found {number}")
+    return number
+
+
+def specs(on: str | Sequence[str]) -> list[str]:
+    """Targets; one may come without a list around it."""
+    found = [on] if isinstance(on, str) else on
+    try:
+        found = list(found)
+    except TypeError:
+        raise TypeError(f"on: expected targets, as in ['ffs', 'ext4:size=64G'], found {on!r}") from None
+    for spec in found:
+        if not isinstance(spec, str):
+            raise TypeError(f"on: expected a target, as in 'ext4:size=64G', found {spec!r}")
+    return found
+
+
+def some_specs(on: str | Sequence[str]) -> list[str]:
+    """Targets, of which there must be one."""
+    found = specs(on)
+    if not found:
+        raise InputError("on: expected a target at least, as in 'ffs'; fsage.targets() lists what there is")
+    return found
