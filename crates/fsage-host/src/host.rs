@@ -208,14 +208,21 @@ impl<D: Device> Host<D> {
         }
     }
 
-    /// Writes all dirty buffers of a file and waits for them, then does `inode`, which writes its inode. With barriers
-    /// the device is flushed then.
-    pub fn fsync(&mut self, ino: u64, inode: &[Io]) {
+    /// Writes all dirty buffers of a file and waits for them, then does the rest of `told`, which writes its inode. What of
+    /// its data got a place only now is told there, and is written as well. With barriers the device is flushed then.
+    pub fn fsync(&mut self, ino: u64, told: &[Io]) {
         self.settle();
+        let is_placed = |io: &&Io| match io {
+            Io::Assign(buffer) | Io::Modify(buffer, Flush::Delayed) => buffer.id.ino() == Some(ino),
+            _ => false,
+        };
+        for &io in told.iter().filter(is_placed) {
+            self.perform(io);
+        }
         let file = self.cache.file_of(ino);
         self.flush_file(file);
         while self.cache.file(file).writing > 0 && self.wait_for_any() {}
-        for &io in inode {
+        for &io in told.iter().filter(|io| !is_placed(io)) {
             self.perform(io);
         }
         if self.params.barriers {

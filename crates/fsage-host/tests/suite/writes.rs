@@ -224,6 +224,37 @@ fn fsync_writes_one_file_and_then_its_inode() {
     assert_eq!(notation(host.recorded()), "A[0]");
 }
 
+/// With delayed allocation the blocks of a file get their places when it is synced, and not before.
+#[test]
+fn fsync_writes_what_gets_its_place_only_now() {
+    let mut host = null_host(&params());
+    let held = |lbn| Io::Fill(data(3, lbn), Flush::Held);
+    host.execute(&[held(0), held(1)]);
+    let placed = |lbn| {
+        let buffer = Buffer {
+            start_bytes: 1 << 20 | u64::from(lbn) << 13,
+            ..data(3, lbn)
+        };
+        [Io::Assign(buffer), Io::Modify(buffer, Flush::Delayed)]
+    };
+    let inode = [
+        Io::Need(device(65_536)),
+        Io::Modify(device(65_536), Flush::Sync),
+    ];
+    host.record(true);
+    host.fsync(3, &[placed(0), placed(1), inode].concat());
+    let written: Vec<u64> = host
+        .recorded()
+        .iter()
+        .map(|one| one.start_bytes)
+        .filter(|&start| start >= 1 << 20)
+        .collect();
+    assert_eq!(written.len(), 2, "{}", notation(host.recorded()));
+    host.record(true);
+    host.sync();
+    assert_eq!(notation(host.recorded()), "", "nothing is left");
+}
+
 #[test]
 fn soft_updates_delay_what_would_wait() {
     let soft = HostParams {
