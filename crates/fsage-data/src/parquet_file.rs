@@ -217,8 +217,8 @@ impl TableFile {
 }
 
 impl TableFile {
-    /// Readers of all rows, one for each column of `schema` that is there, so that columns can be decoded side by side; those
-    /// that take the longest come first. All give batches of the same numbers of rows.
+    /// Readers of all rows, one for each column of `schema` that is there, so that columns can be decoded side by
+    /// side; those that take the longest come first. All give batches of the same numbers of rows.
     pub fn by_column(self, schema: &Schema, batch_rows: usize) -> Result<Vec<Batches>, DataError> {
         let parquet = self.builder.parquet_schema();
         let mut bytes = vec![0_i64; self.columns().fields().len()];

@@ -586,7 +586,8 @@ fn a_device_shows_a_superblock_at_least() {
     let drive = || FlashDrive::preset("nvme_tlc").expect("a preset");
     assert!(drive().with_options("size=3M").is_ok());
     let error = drive().with_options("size=3068K").expect_err("too small");
-    let words = "physical_bytes: expected a superblock at least, a block of each of the 32 dies, which is 3145728 bytes";
+    let words = "physical_bytes: expected a superblock at least, a block of each of the 32 dies, \
+                 which is 3145728 bytes";
     assert!(error.to_string().contains(words), "{error}");
 }
 
