@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Makes the runs of docs/studies/flash.md again: workloads on file systems, each read aged and unaged on disks and on flash,
-# losses on flash split into causes, and what rewriting files mends.
+# losses on flash split into causes, what rewriting files mends, and what moving those in pieces alone does.
 #
 # usage: scripts/flash-study.sh FOLDER [FSAGE]
 #
-# FOLDER gets the workloads, the runs with their pages, the JSON of every benchmark, FOLDER/RUN.DEVICE.json, and its tables as
-# text, FOLDER/tables.txt. FSAGE is the program, fsage without it. What is there already is not made again.
+# FOLDER gets the workloads, the runs with their pages, the JSON of every benchmark, FOLDER/RUN.DEVICE.json, its tables as text,
+# FOLDER/tables.txt and FOLDER/moved.txt, and where cargo is there the pictures of the page, FOLDER/pictures. FSAGE is the
+# program, fsage without it. What is there already is not made again.
 set -eu
 folder=${1:?usage: scripts/flash-study.sh FOLDER [FSAGE]}
 fsage=${2:-fsage}
@@ -73,6 +74,22 @@ for name in overwritten rewritten; do
     study "$name" "$name.ops" "$disks nvme_mlc_p1 ufs31"
 done
 
+# DEVICE: what moving files in pieces alone mends: each is written anew where the file system's own allocator puts it, and the
+# copy kept where it is in fewer pieces.
+moved() {
+    [ -e "moved.$1.json" ] && return
+    on=()
+    for file_system in $file_systems; do
+        on+=(--on "$file_system")
+    done
+    "$fsage" -q compare mail.parquet "${on[@]}" --device "$1" --suite hot-files --repetitions 1 --after defrag:file --no-map \
+        --force --json -o "moved-$1" > "moved.$1.json.new"
+    mv "moved.$1.json.new" "moved.$1.json"
+}
+for device in $disks nvme_mlc_p1 ufs31; do
+    moved "$device"
+done
+
 # What the study prints: a line a run, device and file system.
 {
     printf 'run device target aged_MB_s control_MB_s ratio score_aged score_control balance use wa loss_%% gc_%% collisions_%% '
@@ -98,3 +115,22 @@ done
     done
 } > tables.txt.new
 mv tables.txt.new tables.txt
+{
+    printf 'device target score_before score_after tried moved written_MB before_MB_s after_MB_s ratio low high\n'
+    for device in $disks nvme_mlc_p1 ufs31; do
+        jq -r --arg device "$device" '
+            def r3: . * 1000 | round / 1000;
+            .after[] | (.target | split(":")[0]) as $target | .stages[0] as $before | .stages[1] as $after
+            | [.stages[].speeds[] | select(.phase == "read")] as $read
+            | [$device, $target, ($before.layout_score | r3), ($after.layout_score | r3), $after.cost.tried_files,
+               $after.cost.moved_files, ($after.cost.written_bytes / 1e6 | r3), ($read[0].speed | r3), ($read[1].speed | r3),
+               ($read[1].by_before.ratio | r3), ($read[1].by_before.interval[] | r3)]
+            | @tsv' "moved.$device.json"
+    done
+} > moved.txt.new
+mv moved.txt.new moved.txt
+
+if command -v cargo > /dev/null; then
+    here=$PWD
+    (cd "$repository" && cargo run --quiet --package fsage-report --example flash_study -- "$here/tables.txt" "$here/pictures")
+fi
