@@ -204,8 +204,8 @@ pub struct Geometry {
     pub inodes_per_group: u32,
     /// Number of the first inode: group of an inode = (ino - `first_ino`) / `inodes_per_group`.
     pub first_ino: u32,
-    /// Length of the run of free space that new inodes take, where inodes are made in chunks as XFS does; 0 where
-    /// they are not.
+    /// Length of the shortest run of free space that new inodes take, where inodes are made in chunks as XFS does, half
+    /// of one if that may be; 0 where they are not.
     pub inode_chunk_bytes: u32,
 }
 

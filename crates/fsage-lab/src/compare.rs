@@ -10,7 +10,7 @@ use crate::run_folder::{Manifest, State};
 use crate::watch::Watch;
 use crate::{aging, benching};
 use fsage_report::Finding;
-use fsage_target::TargetSpec;
+use fsage_target::{Target, TargetSpec};
 use std::path::{Path, PathBuf};
 
 /// The workload of a comparison.
@@ -98,6 +98,12 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
     }
     if output.exists() && !start.force && !start.resume {
         bail!("{}", how_to_go_on(output));
+    }
+    for spec in request.targets {
+        // A word that a target does not know is refused before a workload is made.
+        if spec.real()?.is_none() {
+            Target::make(spec)?;
+        }
     }
     let workload = workload(request, ui)?;
     if treated.is_some_and(|options| options.after_again) {

@@ -92,7 +92,12 @@ pub fn by_target(phase: Option<&Phase>, levels: impl IntoIterator<Item = Level>)
             }),
         }
     }
-    all.retain(|fullness| fullness.levels.len() > 1);
+    // Several lives at one size are not several sizes.
+    all.retain(|fullness| {
+        let mut levels = fullness.levels.iter();
+        let first = levels.next().map(|level| &level.target);
+        levels.any(|level| Some(&level.target) != first)
+    });
     for fullness in &mut all {
         let levels = &mut fullness.levels;
         levels.sort_by(|a, b| a.utilization.total_cmp(&b.utilization));

@@ -6,6 +6,9 @@ use std::os::fd::{AsFd, AsRawFd};
 /// `_IOR('X', 124, struct xfs_fsop_geom_v4)`: the form that every kernel knows.
 const XFS_IOC_FSGEOMETRY_V4: libc::c_ulong = 0x8070_587C;
 
+/// `XFS_FSOP_GEOM_FLAGS_SPINODES`.
+const SPARSE_INODES: u32 = 1 << 18;
+
 /// `struct xfs_fsop_geom_v4`.
 #[repr(C)]
 #[derive(Default)]
@@ -46,6 +49,8 @@ pub struct XfsGeometry {
     pub blocks_per_group: u32,
     /// Size of an inode.
     pub inode_bytes: u32,
+    /// Chunks of inodes may lack some.
+    pub sparse_inodes: bool,
     /// UUID.
     pub uuid: [u8; 16],
 }
@@ -60,9 +65,11 @@ impl XfsGeometry {
             .then(|| blocks.checked_mul(per_block))?
     }
 
-    /// Length of the run of free space that new inodes take: 64 inodes.
+    /// Length of the shortest run of free space that new inodes take: 64 inodes, or half of them where chunks may be
+    /// sparse.
     pub fn inode_chunk_bytes(&self) -> u32 {
-        self.inode_bytes.saturating_mul(64)
+        let inodes = if self.sparse_inodes { 32 } else { 64 };
+        self.inode_bytes.saturating_mul(inodes)
     }
 }
 
@@ -78,6 +85,7 @@ pub fn xfs_geometry(file: impl AsFd) -> io::Result<XfsGeometry> {
         group_count: raw.ag_count,
         blocks_per_group: raw.ag_blocks,
         inode_bytes: raw.inode_size,
+        sparse_inodes: raw.flags & SPARSE_INODES != 0,
         uuid: raw.uuid,
     })
 }
@@ -109,10 +117,16 @@ mod tests {
             group_count: 4,
             blocks_per_group: 19200,
             inode_bytes: 512,
+            sparse_inodes: false,
             uuid: [0; 16],
         };
         assert_eq!(geometry.inodes_per_group(), Some(1 << 18));
         assert_eq!(geometry.inode_chunk_bytes(), 32768);
+        let sparse = XfsGeometry {
+            sparse_inodes: true,
+            ..geometry
+        };
+        assert_eq!(sparse.inode_chunk_bytes(), 16384);
         let none = [(0, 512, 1), (4096, 0, 1), (4096, 512, u32::MAX)];
         for (block_bytes, inode_bytes, blocks_per_group) in none {
             let strange = XfsGeometry {

@@ -279,7 +279,11 @@ impl Superblock {
             group_bytes: u64::from(self.ag_blocks) * block,
             inodes_per_group: inodes_per_group.unwrap_or(u32::MAX),
             first_ino: 0,
-            inode_chunk_bytes: super::groups::CHUNK * self.inode_bytes,
+            inode_chunk_bytes: if self.is_sparse() {
+                super::groups::CHUNK / 2 * self.inode_bytes
+            } else {
+                super::groups::CHUNK * self.inode_bytes
+            },
         }
     }
 }

@@ -1,6 +1,7 @@
 //! When a limit is crossed: what many lives say of it.
 
 use super::limits::Limit;
+use crate::report::words::counted;
 use serde::Serialize;
 
 /// Share of lives that lie in an interval.
@@ -27,7 +28,7 @@ pub struct Answer {
     pub low_day: Option<u64>,
     /// The other end.
     pub high_day: Option<u64>,
-    /// The dates of these.
+    /// The dates of these, where the past has dates.
     pub median_date: Option<String>,
     /// The date of the low end.
     pub low_date: Option<String>,
@@ -62,7 +63,7 @@ impl Answer {
         now: Option<f64>,
         days: &[Option<u64>],
         horizon: u64,
-        date: impl Fn(u64) -> String,
+        date: impl Fn(u64) -> Option<String>,
     ) -> Answer {
         let already = now.is_some_and(|now| limit.has_course() && limit.is_crossed(now));
         let (median_day, low_day, high_day) = quantiles(days);
@@ -75,9 +76,9 @@ impl Answer {
             median_day,
             low_day,
             high_day,
-            median_date: median_day.map(&date),
-            low_date: low_day.map(&date),
-            high_date: high_day.map(&date),
+            median_date: median_day.and_then(&date),
+            low_date: low_day.and_then(&date),
+            high_date: high_day.and_then(&date),
             sentence: String::new(),
         };
         answer.sentence = answer.said(horizon);
@@ -124,11 +125,18 @@ impl Answer {
         }
         let of = format!("{} of {} lives", self.reached, self.lives);
         match (self.median_day, self.low_day) {
-            (Some(median), _) => format!(
-                "{what}: in {median} days (90 % interval: {}), about {}.",
-                self.interval_shown(horizon),
-                self.median_date.as_deref().unwrap_or_default()
-            ),
+            (Some(median), _) => {
+                let about = self
+                    .median_date
+                    .as_ref()
+                    .map(|date| format!(", about {date}"));
+                format!(
+                    "{what}: in {} (90 % interval: {}){}.",
+                    counted(median, "day"),
+                    self.interval_shown(horizon),
+                    about.unwrap_or_default()
+                )
+            }
             (None, Some(low)) => format!(
                 "{what}: not within {horizon} days in most lives, but in {of}; from day {low} on it can happen."
             ),
@@ -156,7 +164,9 @@ mod tests {
 
     fn answer(days: &[Option<u64>]) -> Answer {
         let limit = "free=5%".parse().expect("a limit");
-        Answer::new(&limit, Some(0.2), days, 100, |day| format!("day {day}"))
+        Answer::new(&limit, Some(0.2), days, 100, |day| {
+            Some(format!("day {day}"))
+        })
     }
 
     /// Of 19 lives the interval is all of them: (19 + 1 - 2) / 20. Of 39 it leaves one out on each side, (40 - 4) / 40.

@@ -5,6 +5,7 @@ use crate::error::bail;
 use crate::table::{number, percent};
 use fsage_core::size;
 use fsage_metrics::{Metric, Unit, files, free_space, layout_score};
+use fsage_report::Format;
 use serde::Serialize;
 use std::str::FromStr;
 
@@ -96,6 +97,28 @@ impl Limit {
             What::FreeShare => "free_share".to_owned(),
             What::Failed => "failed_for_space".to_owned(),
             What::Column(name) => name.clone(),
+        }
+    }
+
+    /// What it looks at, for people, and how that stands on an axis.
+    pub(super) fn axis(&self) -> (String, Format) {
+        match &self.what {
+            What::FreeShare => ("free space".to_owned(), Format::Percent),
+            What::Failed => (
+                "writes that failed for lack of space".to_owned(),
+                Format::Number,
+            ),
+            What::Column(name) => match days::metric_of(name) {
+                Some(metric) => {
+                    let format = match metric.unit {
+                        Unit::Bytes => Format::Bytes,
+                        Unit::Share => Format::Percent,
+                        _ => Format::Number,
+                    };
+                    (metric.title.to_owned(), format)
+                }
+                None => (name.clone(), Format::Number),
+            },
         }
     }
 

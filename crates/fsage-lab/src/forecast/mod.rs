@@ -441,8 +441,8 @@ fn summed(
     past: &Past,
 ) -> Vec<Answer> {
     let date = |day: u64| {
-        past.learned
-            .date_after(i64::try_from(day).unwrap_or(i64::MAX))
+        let day = i64::try_from(day).unwrap_or(i64::MAX);
+        past.has_dates().then(|| past.learned.date_after(day))
     };
     let limits = limits.iter().enumerate();
     limits

@@ -286,16 +286,18 @@ fn fan(place: usize, limit: &Limit, past: &[LifeDay], lives: &[Vec<LifeDay>]) ->
             vec![(first, limit.value), (last, limit.value)],
         ),
     ];
+    let (label, format) = limit.axis();
     let lines = Lines {
         id: format!("fan-{}-{place}", limit.name.replace('_', "-")),
         title: limit.text.clone(),
-        description: format!("{} by days since the last one observed.", limit.column()),
+        description: format!("{label}, by days since the last one observed."),
         x: Axis {
             label: "days since the last one observed".to_owned(),
             ..Axis::default()
         },
         y: Axis {
-            label: limit.column(),
+            label,
+            format,
             ..Axis::default()
         },
         series,

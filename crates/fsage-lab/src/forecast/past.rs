@@ -27,6 +27,8 @@ pub struct Observed {
     pub first: String,
     /// The last one.
     pub last: String,
+    /// Whether the past knows when it was: synthetic workloads begin with 1970, and do not.
+    pub has_dates: bool,
     /// Operations.
     pub operations: u64,
     /// Mean growth a day since the first day ended.
@@ -85,6 +87,12 @@ impl Past {
         })
     }
 
+    /// Whether it knows when it was.
+    pub fn has_dates(&self) -> bool {
+        let first = self.days.first();
+        first.is_some_and(|day| !day.date.starts_with("1970-"))
+    }
+
     /// It in numbers.
     pub fn observed(&self) -> Observed {
         let date = |day: Option<&SeenDay>| day.map(|day| day.date.clone()).unwrap_or_default();
@@ -98,6 +106,7 @@ impl Past {
             days: self.days.len() as u64,
             first: date(self.days.first()),
             last: date(self.days.last()),
+            has_dates: self.has_dates(),
             operations: self.days.iter().map(|day| day.operations).sum(),
             growth_bytes_per_day: mean(&growth),
             growth_by_half: [mean(first), mean(second)],

@@ -349,8 +349,9 @@ fn lacking(group: &Group) -> Vec<String> {
             "No benchmark was run. `fsage bench RUN` measures every target, aged and unaged.",
         ));
     }
-    let counted = |workload: &WorkloadFacts| !workload.origins.is_empty();
-    if lives().any(|life| life.last().is_some()) && !group.workload.as_ref().is_some_and(counted) {
+    let not_counted = |workload: &WorkloadFacts| workload.origins.is_empty();
+    let workload = group.workload.as_ref();
+    if lives().any(|life| life.last().is_some()) && workload.is_some_and(not_counted) {
         lacking.push(said(
             "Which share of the operations is exact and which is guessed was not counted: the run is not complete, or \
              was made by an older version. `fsage inspect WORKLOAD` tells.",

@@ -534,11 +534,7 @@ pub(super) fn take_inode(
     let is_low = space.counter.estimate() < space.percent(1);
     let mut may_make = !is_full && !is_low;
     let (parent_ag, parent_inode) = g.ag_of_inode(parent);
-    let chunk_blocks = if g.features.is_plain() {
-        CHUNK_BLOCKS
-    } else {
-        HALF
-    };
+    let chunk_blocks = g.least_chunk_blocks();
     for is_first_round in [true, false] {
         for ag in (first..g.ag_count).chain(0..first) {
             let inodes = &mut all[ag as usize];

@@ -224,6 +224,15 @@ impl Geometry {
         if left < blocks { 0 } else { blocks }
     }
 
+    /// Blocks of the smallest piece in which inodes are made: a chunk, or half of one that is sparse.
+    pub(super) fn least_chunk_blocks(&self) -> u32 {
+        if self.features.is_plain() {
+            CHUNK_BLOCKS
+        } else {
+            CHUNK_BLOCKS / 2
+        }
+    }
+
     /// First block of the first chunk of inodes, in AG 0.
     pub(super) fn root_chunk(&self) -> u32 {
         let free = self.behind_metadata(0) + self.fresh_list(0);

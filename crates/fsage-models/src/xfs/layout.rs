@@ -1,7 +1,7 @@
 //! The model as metrics see it: inodes with their extents, and runs of free space, in bytes.
 
 use super::btree::Wanted;
-use super::geometry::{BLOCK, CHUNK_BLOCKS, PER_BLOCK};
+use super::geometry::{BLOCK, PER_BLOCK};
 use super::inode::{Kind, State};
 use super::{Inodes, Xfs};
 use crate::changes::{Changes, Watched, take_changes};
@@ -27,7 +27,7 @@ impl Layout for Xfs {
             group_bytes: u64::from(g.ag_blocks) * BLOCK,
             inodes_per_group: u32::try_from(u64::from(PER_BLOCK) << g.ag_log).unwrap_or(u32::MAX),
             first_ino: 0,
-            inode_chunk_bytes: CHUNK_BLOCKS * BLOCK as u32,
+            inode_chunk_bytes: g.least_chunk_blocks() * BLOCK as u32,
         }
     }
 

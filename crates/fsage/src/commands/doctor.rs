@@ -11,7 +11,7 @@ use comfy_table::{ContentArrangement, Table, TableComponent, presets};
 use serde::Serialize;
 use std::io::Write;
 
-/// Says what works on this machine, what it allows, and what to do about the rest.
+/// Says what works on this machine and what to do about the rest.
 ///
 /// Everything is really tried: images are made in the temporary folder, mounted where nobody else sees them, and
 /// removed again. Nothing is left behind. Without root the rest is still reported.

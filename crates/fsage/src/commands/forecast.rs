@@ -164,11 +164,14 @@ fn print(out: &mut impl Write, found: &Forecast) -> io::Result<()> {
     let growth = observed.growth_bytes_per_day;
     writeln!(
         out,
-        "{}: {} days observed, {} to {}, growth {}{} a day",
+        "{}: {} days observed, {}growth {}{} a day",
         found.target,
         observed.days,
-        observed.first,
-        observed.last,
+        if observed.has_dates {
+            format!("{} to {}, ", observed.first, observed.last)
+        } else {
+            String::new()
+        },
         if growth < 0.0 { "-" } else { "+" },
         human(growth.abs() as u64)
     )?;

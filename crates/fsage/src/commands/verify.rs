@@ -19,8 +19,9 @@ use std::path::{Path, PathBuf};
 /// Problems that are printed of each target.
 const SHOWN: usize = 20;
 
-/// Verifies that the real file systems of a run, or the images of its models, hold what was written: every name, size,
-/// link and byte, and nothing else.
+/// Verifies that images and directories hold what was written: every name, size, link and byte, and nothing else.
+///
+/// They are the real file systems of a run, or the images of its models.
 ///
 /// Images are mounted read-only, where nobody else sees them. Exit status 1 if something is wrong.
 #[derive(Debug, clap::Args)]

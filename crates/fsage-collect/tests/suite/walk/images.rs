@@ -331,7 +331,7 @@ fn xfs_is_as_its_tools_say() {
         let geometry = report.info.geometry();
         assert_eq!(
             (geometry.group_count, geometry.inode_chunk_bytes),
-            (4, 64 * 512)
+            (4, 32 * 512)
         );
         let image = mounted.image();
         for inode in &layout.inodes {

@@ -4,7 +4,8 @@ use super::{Ranking, alike, finding};
 use crate::days::REASONS;
 use crate::report::subject::{Group, Life, Subject};
 use crate::report::words::{counted, list, percent, thousands};
-use fsage_metrics::{files, layout_score};
+use fsage_core::size::human;
+use fsage_metrics::{files, layout_score, pieces};
 use fsage_report::{Finding, Tone};
 
 /// Targets whose utilization differs by more do not hold the same.
@@ -13,10 +14,18 @@ const UNLIKE_UTILIZATION: f64 = 0.02;
 /// Targets that differ by a larger factor in the number of blocks for as many bytes have blocks of other sizes.
 const UNLIKE_BLOCKS: f64 = 1.4;
 
+/// What is kept behind the ends of files is worth a word from this share of their bytes on.
+const UNLIKE_BEHIND: f64 = 0.05;
+
+/// Where more is in use, a lack of inodes surprises nobody.
+const FULL: f64 = 0.95;
+
 /// All warnings.
 pub fn findings(group: &Group, ranking: &Ranking<'_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = group.subjects.iter().filter_map(skipped).collect();
     findings.extend(utilization(ranking));
+    findings.extend(group.subjects.iter().filter_map(behind_ends));
+    findings.extend(group.subjects.iter().filter_map(no_inodes));
     findings.extend(blocks(ranking));
     findings.extend(ages(ranking));
     findings.extend(unscored(group));
@@ -107,6 +116,40 @@ fn utilization(ranking: &Ranking<'_>) -> Option<Finding> {
             percent(least.1)
         );
         finding(text, tone, "decay")
+    })
+}
+
+/// That space is kept for files to grow which will be given back.
+fn behind_ends(subject: &Subject) -> Option<Finding> {
+    let behind = subject
+        .at_end(|day| day.value(&pieces::BEYOND_END_BYTES))?
+        .mean;
+    let files = subject.at_end(|day| day.value(&files::FILE_BYTES))?.mean;
+    (behind > UNLIKE_BEHIND * files).then(|| {
+        let text = format!(
+            "{} keeps {} allocated behind the ends of files, room for them to grow. A mounted file system gives it back \
+             minutes after the last write, which a replay does not wait for: {} is less full than it looks here.",
+            subject.name,
+            human(behind as u64),
+            subject.name
+        );
+        finding(text, Tone::Neutral, "all-metrics")
+    })
+}
+
+/// That no inode could be made though there was space.
+fn no_inodes(subject: &Subject) -> Option<Finding> {
+    let refused = subject.total(|day| day.no_inode);
+    let used = subject.at_end(|day| day.value(&files::UTILIZATION))?.mean;
+    (refused > 0 && used < FULL).then(|| {
+        let text = format!(
+            "{} made {} no more, with {} of its space in use: what is free has no place for new inodes. Room for inodes by \
+             day (`inode_room`) shows it coming.",
+            subject.name,
+            counted(refused, "inode"),
+            percent(used)
+        );
+        finding(text, Tone::Bad, "free-space")
     })
 }
 
