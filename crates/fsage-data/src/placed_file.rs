@@ -1,5 +1,5 @@
-//! A file that several readers read, each at a place of its own. What the Parquet library makes of a `File` moves the one
-//! place that all its handles share.
+//! A file that several readers read, each at a place of its own. What the Parquet library makes of a `File` moves the
+//! one place that all its handles share.
 
 use bytes::Bytes;
 use parquet::errors::Result;

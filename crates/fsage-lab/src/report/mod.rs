@@ -195,8 +195,8 @@ pub fn charts(of: &Path, beside: Option<&dyn Beside>) -> crate::Result<Vec<Chart
     Ok(charts.collect())
 }
 
-/// Writes these charts into a folder, each as `ID.svg`: a picture in the colors of the light page. One that fsage made is
-/// replaced, another file is not. Those with nothing to show are left out.
+/// Writes these charts into a folder, each as `ID.svg`: a picture in the colors of the light page. One that fsage made
+/// is replaced, another file is not. Those with nothing to show are left out.
 ///
 /// # Errors
 /// Another file is in the place of one, before any is written; they cannot be written.

@@ -182,8 +182,8 @@ fn read_times(folder: &Path) -> Vec<Value> {
     wanted.map(|row| row[elapsed].clone()).collect()
 }
 
-/// The pages of a file system that was never treated lie on flash as the life of its run put them, and a treatment goes on
-/// with that device.
+/// The pages of a file system that was never treated lie on flash as the life of its run put them, and a treatment goes
+/// on with that device.
 #[test]
 fn on_flash_a_treatment_goes_on_with_the_device_that_was_lived_on() {
     let folder = tempfile::tempdir().expect("a folder");

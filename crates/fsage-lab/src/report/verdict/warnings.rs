@@ -127,8 +127,8 @@ fn behind_ends(subject: &Subject) -> Option<Finding> {
     let files = subject.at_end(|day| day.value(&files::FILE_BYTES))?.mean;
     (behind > UNLIKE_BEHIND * files).then(|| {
         let text = format!(
-            "{} keeps {} allocated behind the ends of files, room for them to grow. A mounted file system gives it back \
-             minutes after the last write, which a replay does not wait for: {} is less full than it looks here.",
+            "{} keeps {} allocated behind the ends of files, room for them to grow. A mounted file system gives it \
+             back minutes after the last write, which a replay does not wait for: {} is less full than it looks here.",
             subject.name,
             human(behind as u64),
             subject.name
@@ -143,8 +143,8 @@ fn no_inodes(subject: &Subject) -> Option<Finding> {
     let used = subject.at_end(|day| day.value(&files::UTILIZATION))?.mean;
     (refused > 0 && used < FULL).then(|| {
         let text = format!(
-            "{} made {} no more, with {} of its space in use: what is free has no place for new inodes. Room for inodes by \
-             day (`inode_room`) shows it coming.",
+            "{} could not make {}, with {} of its space in use: what is free has no place for new inodes. Room for \
+             inodes by day (`inode_room`) shows it coming.",
             subject.name,
             counted(refused, "inode"),
             percent(used)
