@@ -208,8 +208,9 @@ impl<D: Device> Host<D> {
         }
     }
 
-    /// Writes all dirty buffers of a file and waits for them, then does the rest of `told`, which writes its inode. What
-    /// of its data got a place only now is told there, and is written as well. With barriers the device is flushed then.
+    /// Writes all dirty buffers of a file and waits for them, then does the rest of `told`, which writes its inode.
+    /// What of its data got a place only now is told there, and is written as well. With barriers the device is flushed
+    /// then.
     pub fn fsync(&mut self, ino: u64, told: &[Io]) {
         self.settle();
         let is_placed = |io: &&Io| match io {
