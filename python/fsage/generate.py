@@ -153,7 +153,8 @@ def strace(
 
     ``logs``: Logs, in the order of time; may be compressed with gzip or zstd; `-` is standard input
     ``roots``: Only files below this directory; may be given several times [default: all but /proc, /sys, /dev]
-    ``trace``: further options: only_new, merge_ms, utc_offset, profiles, profile_source, window, keep_appends
+    ``trace``: further options: only_new, merge_ms, utc_offset, profiles, profile_source, window, keep_appends,
+        clones, stagger, seed, repeat, every, keep
     """
     options = {
         "logs": logs,
@@ -176,7 +177,8 @@ def nfsdump(
 
     ``logs``: Traces, in the order of time; may be compressed with gzip or zstd; `-` is standard input
     ``guess``: Where a removed name is not known, take the file that had the name last
-    ``trace``: further options: only_new, merge_ms, utc_offset, profiles, profile_source, window, keep_appends
+    ``trace``: further options: only_new, merge_ms, utc_offset, profiles, profile_source, window, keep_appends,
+        clones, stagger, seed, repeat, every, keep
     """
     options = {
         "logs": logs,
@@ -199,7 +201,8 @@ def oplog(
 
     ``log``: The log; may be compressed with gzip or zstd; `-` is standard input
     ``roots``: Only files below this directory; may be given several times [default: all]
-    ``trace``: further options: only_new, merge_ms, utc_offset, profiles, profile_source, window, keep_appends
+    ``trace``: further options: only_new, merge_ms, utc_offset, profiles, profile_source, window, keep_appends,
+        clones, stagger, seed, repeat, every, keep
     """
     options = {
         "log": log,

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! What is treated is a copy of an image, or a model that is aged again: the run stays as it is. W+ is made of the days
-//! of W ([`fsage_workload::Repeat`]). All of it stands in `RUN/TARGET/after.json`, measurements of benchmarks in
-//! `RUN/TARGET/after/STAGE/bench`.
+//! of W ([`fsage_workload::repeat::Repeat`]). All of it stands in `RUN/TARGET/after.json`, measurements of benchmarks
+//! in `RUN/TARGET/after/STAGE/bench`.
 
 mod defrag;
 mod later;
