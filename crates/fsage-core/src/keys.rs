@@ -244,10 +244,14 @@ pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
     (near.0 <= letters.max(3) / 3).then_some(near.1)
 }
 
+/// A question and a blank where a known name was probably meant: "did you mean `x`? ".
+pub fn meant<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(given, names).map_or_else(String::new, |name| format!("did you mean `{name}`? "))
+}
+
 /// What a message says after a name that is unknown: which of the known ones was probably meant, and all of them.
 pub fn instead(given: &str, known: &[&str]) -> String {
-    let meant = nearest(given, known.iter().copied());
-    let meant = meant.map_or_else(String::new, |name| format!("did you mean `{name}`? "));
+    let meant = meant(given, known.iter().copied());
     format!("; {meant}known: {}", known.join(", "))
 }
 

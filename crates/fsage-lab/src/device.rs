@@ -1,6 +1,7 @@
 //! Devices by name.
 
 use crate::error::{Context, bail};
+use fsage_core::keys;
 use fsage_disk::{Disk, Drive, presets};
 use std::path::Path;
 
@@ -38,7 +39,8 @@ fn without_options(name: &str) -> crate::Result<Disk> {
         let all = presets::PRESETS.iter().chain(&presets::FLASH_PRESETS);
         let names: Vec<&str> = all.map(|(name, _)| *name).collect();
         bail!(
-            "no drive is called {name}; expected one of {}, {}, or a file that ends in .toml",
+            "no drive is called {name}; {}expected one of {}, {}, or a file that ends in .toml",
+            keys::meant(name, names.iter().copied()),
             names.join(", "),
             Disk::NULL
         );

@@ -36,6 +36,7 @@ use fsage_bench::{
     Benchmark, Case, GoesOver, LeftOut, Repetitions, Site, benchmarks, device_below,
 };
 use fsage_core::io::Hosted;
+use fsage_core::keys;
 use fsage_core::size;
 use fsage_disk::{Device, Disk, FlashDevice, FlashDrive, SECTOR_BYTES};
 use fsage_durable::{FolderLock, make_folders};
@@ -478,8 +479,9 @@ fn suites(names: &[String]) -> crate::Result<Vec<&'static dyn Benchmark>> {
             benchmarks::ALL.to_vec()
         } else {
             let suite = benchmarks::by_name(name).with_context(|| {
-                let known = benchmarks::ALL.map(Benchmark::name).join(", ");
-                format!("no suite is called `{name}`; expected all, or some of {known}")
+                let known = benchmarks::ALL.map(Benchmark::name);
+                let (meant, known) = (keys::meant(name, known), known.join(", "));
+                format!("no suite is called `{name}`; {meant}expected all, or some of {known}")
             })?;
             vec![suite]
         };
@@ -505,8 +507,11 @@ pub fn host_params(name: &str) -> crate::Result<HostParams> {
         return Ok(HostParams::parse_with(plain, text, options)?);
     }
     if Path::new(plain).extension().is_none_or(|e| e != "toml") {
-        let names = presets::PRESETS.map(|(name, _)| name).join(", ");
-        bail!("no host is called {plain}; expected one of {names}, or a file that ends in .toml");
+        let names = presets::PRESETS.map(|(name, _)| name);
+        let (meant, names) = (keys::meant(plain, names), names.join(", "));
+        bail!(
+            "no host is called {plain}; {meant}expected one of {names}, or a file that ends in .toml"
+        );
     }
     let text = fsage_input::text(Path::new(plain), fsage_input::TEXT_BYTES)
         .with_context(|| plain.to_owned())?;

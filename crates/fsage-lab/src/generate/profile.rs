@@ -3,7 +3,7 @@
 use super::output::{Beside, Generated, Output, Row, row, write};
 use crate::error::{self, Context, bail, error};
 use crate::watch::{Unwatched, Watch};
-use fsage_core::{EventSink, WorkloadHeader, size};
+use fsage_core::{EventSink, WorkloadHeader, keys, size};
 use fsage_workload::geriatrix::Triple;
 use fsage_workload::herrin::HerrinSummary;
 use fsage_workload::home::{DEFAULT_WANDER_PERMILLE, Home, HomeSummary};
@@ -92,7 +92,8 @@ pub fn text_of(name: &str) -> crate::Result<&'static str> {
 fn unknown(name: &str) -> crate::Error {
     let names: Vec<&str> = PRESETS.iter().map(|(name, _)| *name).collect();
     error!(
-        "{name}: no preset, no file and no folder of that name; presets: {}",
+        "{name}: no preset, no file and no folder of that name; {}presets: {}",
+        keys::meant(name, names.iter().copied()),
         names.join(", ")
     )
 }
