@@ -295,6 +295,15 @@ impl fmt::Display for Verb {
     }
 }
 
+/// An id that an operation names.
+#[derive(Debug)]
+pub enum IdMut<'a> {
+    /// Of a file, or of a name of one.
+    File(&'a mut FileId),
+    /// Of a directory.
+    Dir(&'a mut DirId),
+}
+
 impl Op {
     /// The verb of the operation.
     pub fn verb(&self) -> Verb {
@@ -339,6 +348,69 @@ impl Op {
             | Op::Fallocate { file, .. }
             | Op::Punch { file, .. } => Some(file),
             _ => None,
+        }
+    }
+
+    /// Shows each id that the operation names, which may be given another value. The range of `layout` is none.
+    ///
+    /// # Errors
+    /// The first one of `visit`; ids before it may have changed.
+    pub fn visit_ids<E>(
+        &mut self,
+        mut visit: impl FnMut(IdMut<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self {
+            Op::Mkdir { dir, parent } => {
+                visit(IdMut::Dir(dir))?;
+                parent.as_mut().map_or(Ok(()), |id| visit(IdMut::Dir(id)))
+            }
+            Op::Rmdir { dir } => visit(IdMut::Dir(dir)),
+            Op::RenameDir { dir, parent } => {
+                visit(IdMut::Dir(dir))?;
+                visit(IdMut::Dir(parent))
+            }
+            Op::Create { file, dir, .. } | Op::Symlink { file, dir, .. } => {
+                visit(IdMut::File(file))?;
+                visit(IdMut::Dir(dir))
+            }
+            Op::Link {
+                file,
+                existing,
+                dir,
+            } => {
+                visit(IdMut::File(file))?;
+                visit(IdMut::File(existing))?;
+                visit(IdMut::Dir(dir))
+            }
+            Op::Rename {
+                file,
+                dir,
+                replaced,
+            } => {
+                visit(IdMut::File(file))?;
+                visit(IdMut::Dir(dir))?;
+                replaced
+                    .as_mut()
+                    .map_or(Ok(()), |id| visit(IdMut::File(id)))
+            }
+            Op::Append { file, .. }
+            | Op::Write { file, .. }
+            | Op::Overwrite { file, .. }
+            | Op::Rewrite { file, .. }
+            | Op::Truncate { file, .. }
+            | Op::Fallocate { file, .. }
+            | Op::Punch { file, .. }
+            | Op::Delete { file }
+            | Op::Read { file, .. }
+            | Op::Fsync { file } => visit(IdMut::File(file)),
+            Op::Sync
+            | Op::Remount
+            | Op::Day
+            | Op::Dump
+            | Op::Cgs
+            | Op::Geom
+            | Op::Check
+            | Op::Layout { .. } => Ok(()),
         }
     }
 

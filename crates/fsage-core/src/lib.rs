@@ -27,8 +27,8 @@ pub mod tree_order;
 pub mod words;
 
 pub use event::{
-    DirId, Event, EventSink, EventSource, EventsInMemory, FileId, Op, Origin, SinkError, TQuality,
-    Verb, WorkloadHeader,
+    DirId, Event, EventSink, EventSource, EventsInMemory, FileId, IdMut, Op, Origin, SinkError,
+    TQuality, Verb, WorkloadHeader,
 };
 pub use file_system::{FileSystem, Inconsistency, Outcome, StateError};
 pub use io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io, Work};

@@ -4,10 +4,11 @@
 use crate::error::{self, Context};
 use crate::interrupt;
 use crate::watch::Watch;
-use fsage_core::{DirId, Event, EventSink, FileId, Op, SinkError};
+use fsage_core::{DirId, Event, EventSink, FileId, IdMut, Op, SinkError};
 use fsage_workload::repeat::{Repeat, RepeatError};
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::path::Path;
 
 /// Keeps what comes once the workload itself has passed.
@@ -103,117 +104,14 @@ impl Ids {
 
     /// An event of the workload, with these ids.
     pub fn event(&self, event: &Event) -> Event {
-        Event {
-            op: self.op(event.op),
-            ..event.clone()
-        }
-    }
-
-    // A line or two for each operation.
-    #[allow(clippy::too_many_lines)]
-    fn op(&self, op: Op) -> Op {
-        let file = |id| self.file(id);
-        let dir = |id| self.dir(id);
-        match op {
-            Op::Mkdir { dir: new, parent } => Op::Mkdir {
-                dir: dir(new),
-                parent: parent.map(dir),
-            },
-            Op::Rmdir { dir: gone } => Op::Rmdir { dir: dir(gone) },
-            Op::RenameDir { dir: moved, parent } => Op::RenameDir {
-                dir: dir(moved),
-                parent: dir(parent),
-            },
-            Op::Create {
-                file: new,
-                dir: at,
-                bytes,
-            } => Op::Create {
-                file: file(new),
-                dir: dir(at),
-                bytes,
-            },
-            Op::Append { file: of, bytes } => Op::Append {
-                file: file(of),
-                bytes,
-            },
-            Op::Write {
-                file: of,
-                offset,
-                bytes,
-            } => Op::Write {
-                file: file(of),
-                offset,
-                bytes,
-            },
-            Op::Overwrite { file: of, range } => Op::Overwrite {
-                file: file(of),
-                range,
-            },
-            Op::Rewrite { file: of, bytes } => Op::Rewrite {
-                file: file(of),
-                bytes,
-            },
-            Op::Truncate { file: of, bytes } => Op::Truncate {
-                file: file(of),
-                bytes,
-            },
-            Op::Fallocate {
-                file: of,
-                offset,
-                bytes,
-            } => Op::Fallocate {
-                file: file(of),
-                offset,
-                bytes,
-            },
-            Op::Punch {
-                file: of,
-                offset,
-                bytes,
-            } => Op::Punch {
-                file: file(of),
-                offset,
-                bytes,
-            },
-            Op::Delete { file: gone } => Op::Delete { file: file(gone) },
-            Op::Rename {
-                file: moved,
-                dir: to,
-                replaced,
-            } => Op::Rename {
-                file: file(moved),
-                dir: dir(to),
-                replaced: replaced.map(file),
-            },
-            Op::Link {
-                file: new,
-                existing,
-                dir: at,
-            } => Op::Link {
-                file: file(new),
-                existing: file(existing),
-                dir: dir(at),
-            },
-            Op::Symlink {
-                file: new,
-                dir: at,
-                bytes,
-            } => Op::Symlink {
-                file: file(new),
-                dir: dir(at),
-                bytes,
-            },
-            Op::Read { file: of, range } => Op::Read {
-                file: file(of),
-                range,
-            },
-            Op::Fsync { file: of } => Op::Fsync { file: file(of) },
-            Op::Layout { lo, hi } => Op::Layout {
-                lo: file(lo),
-                hi: file(hi),
-            },
-            Op::Sync | Op::Remount | Op::Day | Op::Dump | Op::Cgs | Op::Geom | Op::Check => op,
-        }
+        let mut event = event.clone();
+        let Ok(()) = event.op.visit_ids(|id| {
+            match id {
+                IdMut::File(file) => *file = self.file(*file),
+                IdMut::Dir(dir) => *dir = self.dir(*dir),
+            }
+            Ok::<(), Infallible>(())
+        });
+        event
     }
 }

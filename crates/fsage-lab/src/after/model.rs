@@ -6,11 +6,12 @@ use super::{Cost, Life, Stage, Treatment, set_speeds, stage_folder};
 use crate::aging::again::{Asked, WorkloadFiles, with_control};
 use crate::aging::life::{Life as FlashLife, Lived};
 use crate::aging::replay_all;
+use crate::aging::watched::Watched;
 use crate::benching::{self, Lane, Machine, State};
 use crate::days::{self, DayRow};
 use crate::error::Context;
 use crate::run_folder::TargetFacts;
-use fsage_core::{Event, EventSource, EventsInMemory, FileId, SinkError, WorkloadHeader};
+use fsage_core::{Event, EventsInMemory, FileId};
 use fsage_target::{Aging, Target, TargetSpec};
 
 /// The stages of a model.
@@ -72,12 +73,12 @@ impl Made {
         let on_flash =
             flash.and_then(|(drive, params)| FlashLife::begin(drive, params, &mut agings[0]));
         let mut source = fsage_data::open_workload(life.workload)?;
+        let mut known = Known::default();
         let mut watched = Watched {
             source: &mut *source,
-            known: Known::default(),
+            observe: |event: &Event| known.observe(event),
         };
         replay_all(life.workload, &mut watched, &mut agings, Some(1), life.ui)?;
-        let mut known = watched.known;
         let aging = agings.pop().context("one target was aged")?;
         let mut lived = on_flash.and_then(FlashLife::end);
         let mut ids = Ids {
@@ -135,29 +136,5 @@ impl Made {
     fn highest_id(&self) -> u64 {
         let FileId(shifted) = self.ids.file(FileId(self.known.highest + 1));
         shifted
-    }
-}
-
-/// A workload of which is noted what is alive, as it goes by.
-struct Watched<'a> {
-    source: &'a mut dyn EventSource,
-    known: Known,
-}
-
-impl EventSource for Watched<'_> {
-    fn header(&self) -> &WorkloadHeader {
-        self.source.header()
-    }
-
-    fn next_event(&mut self) -> Result<Option<Event>, SinkError> {
-        let event = self.source.next_event()?;
-        if let Some(event) = &event {
-            self.known.observe(event);
-        }
-        Ok(event)
-    }
-
-    fn progress(&self) -> Option<(u64, u64)> {
-        self.source.progress()
     }
 }

@@ -2,6 +2,7 @@
 //! same model to the last block.
 
 use super::life::{Life, Lived};
+use super::watched::Watched;
 use super::{each_event, model_control, replay_all};
 use crate::days::{self, DayRow};
 use crate::error::{Context, bail};
@@ -9,7 +10,7 @@ use crate::interrupt;
 use crate::run_folder::{Manifest, TargetFacts};
 use crate::watch::Watch;
 use fsage_core::io::AnyHosted;
-use fsage_core::{Event, EventSource, FileId, Op, SinkError, WorkloadHeader};
+use fsage_core::{Event, FileId, Op};
 use fsage_disk::FlashDrive;
 use fsage_host::HostParams;
 use fsage_metrics::{Metric, files, layout_score};
@@ -102,14 +103,16 @@ pub fn models(
     let live = |aging| flash.and_then(|(drive, params)| Life::begin(drive, params, aging));
     let lives: Vec<Option<Life>> = agings.iter_mut().map(live).collect();
     let mut source = fsage_data::open_workload(workload)?;
+    let (mut hot, mut highest_id) = (HotFiles::new(), 0);
     let mut watched = Watched {
         source: &mut *source,
-        hot: HotFiles::new(),
-        highest_id: 0,
+        observe: |event: &Event| {
+            hot.observe(event);
+            highest_id = highest_id.max(made_id(event));
+        },
     };
     replay_all(workload, &mut watched, &mut agings, threads, ui)?;
-    let files = WorkloadFiles::of(&watched.hot, asked);
-    let highest_id = watched.highest_id;
+    let files = WorkloadFiles::of(&hot, asked);
     let mut models = Vec::new();
     let aged = agings.into_iter().zip(lives);
     for ((facts, spec), (aging, life)) in targets.iter().zip(&specs).zip(aged) {
@@ -268,36 +271,11 @@ fn is_as_it_was(aging: &Aging, days: &Path, spec: &str) -> crate::Result<()> {
     )
 }
 
-/// A workload of which is noted what benchmarks need to know, as it goes by.
-struct Watched<'a> {
-    source: &'a mut dyn EventSource,
-    hot: HotFiles,
-    /// Of files and directories.
-    highest_id: u64,
-}
-
-impl EventSource for Watched<'_> {
-    fn header(&self) -> &WorkloadHeader {
-        self.source.header()
-    }
-
-    fn next_event(&mut self) -> Result<Option<Event>, SinkError> {
-        let event = self.source.next_event()?;
-        if let Some(event) = &event {
-            self.hot.observe(event);
-            let id = match event.op {
-                Op::Create { file, .. } | Op::Link { file, .. } | Op::Symlink { file, .. } => {
-                    file.0
-                }
-                Op::Mkdir { dir, .. } => dir.0,
-                _ => 0,
-            };
-            self.highest_id = self.highest_id.max(id);
-        }
-        Ok(event)
-    }
-
-    fn progress(&self) -> Option<(u64, u64)> {
-        self.source.progress()
+/// The id that an event gives to a file or directory; 0 where it makes none.
+fn made_id(event: &Event) -> u64 {
+    match event.op {
+        Op::Create { file, .. } | Op::Link { file, .. } | Op::Symlink { file, .. } => file.0,
+        Op::Mkdir { dir, .. } => dir.0,
+        _ => 0,
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod real;
 mod sizes;
 mod snapshots;
 pub(crate) mod walked;
+pub(crate) mod watched;
 
 pub use again::{aged, hot_files, model_of};
 pub use filled::filled;

@@ -7,9 +7,12 @@
 use super::past::UntilMark;
 use crate::error::{self, Context, bail};
 use fsage_core::names::escape;
-use fsage_core::{DirId, Event, EventSource, FileId, FileKind, Op, SinkError, WorkloadHeader};
+use fsage_core::{
+    DirId, Event, EventSource, FileId, FileKind, IdMut, Op, SinkError, WorkloadHeader,
+};
 use fsage_target::{Target, TargetSpec};
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::path::Path;
 
 /// Ids of what a model found in a snapshot: this and the inode number. [`Same::find`] asks the model whether it is so.
@@ -165,71 +168,16 @@ impl Same {
         Ok(same)
     }
 
-    fn file(&self, file: &mut FileId) {
-        file.0 = self.files.get(&file.0).copied().unwrap_or(file.0);
-    }
-
-    fn dir(&self, dir: &mut DirId) {
-        dir.0 = self.dirs.get(&dir.0).copied().unwrap_or(dir.0);
-    }
-
     /// The operation under the model's ids.
     fn op(&self, op: &mut Op) {
-        match op {
-            Op::Mkdir { dir, parent } => {
-                self.dir(dir);
-                if let Some(parent) = parent {
-                    self.dir(parent);
-                }
-            }
-            Op::Rmdir { dir } => self.dir(dir),
-            Op::RenameDir { dir, parent } => {
-                self.dir(dir);
-                self.dir(parent);
-            }
-            Op::Create { file, dir, .. } | Op::Symlink { file, dir, .. } => {
-                self.file(file);
-                self.dir(dir);
-            }
-            Op::Link {
-                file,
-                existing,
-                dir,
-            } => {
-                self.file(file);
-                self.file(existing);
-                self.dir(dir);
-            }
-            Op::Rename {
-                file,
-                dir,
-                replaced,
-            } => {
-                self.file(file);
-                self.dir(dir);
-                if let Some(replaced) = replaced {
-                    self.file(replaced);
-                }
-            }
-            Op::Append { file, .. }
-            | Op::Write { file, .. }
-            | Op::Overwrite { file, .. }
-            | Op::Rewrite { file, .. }
-            | Op::Truncate { file, .. }
-            | Op::Fallocate { file, .. }
-            | Op::Punch { file, .. }
-            | Op::Delete { file }
-            | Op::Read { file, .. }
-            | Op::Fsync { file } => self.file(file),
-            Op::Sync
-            | Op::Remount
-            | Op::Day
-            | Op::Dump
-            | Op::Cgs
-            | Op::Geom
-            | Op::Check
-            | Op::Layout { .. } => {}
-        }
+        let Ok(()) = op.visit_ids(|id| {
+            let (id, known) = match id {
+                IdMut::File(file) => (&mut file.0, &self.files),
+                IdMut::Dir(dir) => (&mut dir.0, &self.dirs),
+            };
+            *id = known.get(id).copied().unwrap_or(*id);
+            Ok::<(), Infallible>(())
+        });
     }
 }
 

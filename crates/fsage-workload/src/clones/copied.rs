@@ -4,7 +4,7 @@ use super::left::Left;
 use super::part::Part;
 use super::{Clones, ClonesError, Shift, makes_group};
 use crate::date::DAY_NS;
-use fsage_core::{DirId, Event, EventSource, FileId, Op, Origin, Rng, TQuality};
+use fsage_core::{DirId, Event, EventSource, FileId, IdMut, Op, Origin, Rng, TQuality};
 
 /// One copy, an event ahead.
 pub(super) struct Copied<S> {
@@ -253,56 +253,22 @@ impl<S: EventSource> Copied<S> {
     }
 
     fn renumber(&mut self, mut op: Op) -> Result<Op, ClonesError> {
-        match &mut op {
-            Op::Mkdir { dir, parent } => {
-                // `mkdir 0` in the root, before anything else names it, makes an ordinary directory.
-                let above = self.dir(parent.unwrap_or(DirId::ROOT))?;
-                self.zero_is_made |= *dir == DirId::ROOT;
-                *dir = self.dir(*dir)?;
-                *parent = Some(above);
-            }
-            Op::Rmdir { dir } => *dir = self.dir(*dir)?,
-            Op::RenameDir { dir, parent } => {
-                *dir = self.dir(*dir)?;
-                *parent = self.dir(*parent)?;
-            }
-            Op::Create { file, dir, .. } | Op::Symlink { file, dir, .. } => {
-                *file = self.file(*file)?;
-                *dir = self.dir(*dir)?;
-            }
-            Op::Rename {
-                file,
-                dir,
-                replaced,
-            } => {
-                *file = self.file(*file)?;
-                *dir = self.dir(*dir)?;
-                *replaced = replaced.map(|r| self.file(r)).transpose()?;
-            }
-            Op::Link {
-                file,
-                existing,
-                dir,
-            } => {
-                *file = self.file(*file)?;
-                *existing = self.file(*existing)?;
-                *dir = self.dir(*dir)?;
-            }
-            Op::Append { file, .. }
-            | Op::Write { file, .. }
-            | Op::Overwrite { file, .. }
-            | Op::Rewrite { file, .. }
-            | Op::Truncate { file, .. }
-            | Op::Fallocate { file, .. }
-            | Op::Punch { file, .. }
-            | Op::Delete { file }
-            | Op::Read { file, .. }
-            | Op::Fsync { file } => *file = self.file(*file)?,
-            Op::Sync | Op::Remount | Op::Day => {}
-            Op::Dump | Op::Cgs | Op::Geom | Op::Check | Op::Layout { .. } => {
-                unreachable!("probes are not copied")
-            }
+        assert!(!op.verb().is_probe(), "probes are not copied");
+        if let Op::Mkdir { dir, parent } = &mut op {
+            // `mkdir 0` in the root, before anything else names it, makes an ordinary directory.
+            let above = self.dir(parent.unwrap_or(DirId::ROOT))?;
+            self.zero_is_made |= *dir == DirId::ROOT;
+            *dir = self.dir(*dir)?;
+            *parent = Some(above);
+            return Ok(op);
         }
+        op.visit_ids(|id| {
+            match id {
+                IdMut::File(file) => *file = self.file(*file)?,
+                IdMut::Dir(dir) => *dir = self.dir(*dir)?,
+            }
+            Ok(())
+        })?;
         Ok(op)
     }
 }
