@@ -102,7 +102,7 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
     for spec in request.targets {
         // A word that a target does not know is refused before a workload is made.
         if spec.real()?.is_none() {
-            Target::make(spec)?;
+            Target::can_be_made(spec)?;
         }
     }
     let workload = workload(request, ui)?;

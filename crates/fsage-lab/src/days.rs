@@ -338,7 +338,6 @@ mod tests {
         .with_control(&layout_score::SCORE, 0.7)
     }
 
-    /// A line a day is kept while a run goes on: what is read back is what was written, to the last bit.
     #[test]
     fn days_go_by_the_calendar_where_nothing_happened_on_some() {
         let on = |days: &[f64]| -> Vec<DayRow> {
@@ -355,6 +354,7 @@ mod tests {
         assert!(calendar(&[]).is_empty());
     }
 
+    /// A line a day is kept while a run goes on: what is read back is what was written, to the last bit.
     #[test]
     fn a_row_comes_back_from_json_as_it_was() {
         let mut rng = fsage_core::Rng::new(1);

@@ -38,22 +38,26 @@ pub(crate) fn warn_of_changed(
     facts: &TargetFacts,
     ui: &dyn Watch,
 ) {
-    for (what, image) in images(spec, folder) {
-        let then = facts
-            .facts
-            .get(SEALS)
-            .and_then(|seals| seals.get(what)?.as_str());
-        let (Some(then), Ok(now)) = (then, seal(&image)) else {
-            continue;
-        };
-        if then != now {
-            ui.warn(&format!(
-                "{}: this image was changed since it was aged, as by a mount that writes: what is measured is not what \
-                 the workload made; `fsage age --force` makes it anew",
-                image.display()
-            ));
-        }
+    for image in changed(spec, folder, &facts.facts) {
+        ui.warn(&format!(
+            "{}: this image was changed since it was aged, as by a mount that writes: what is measured is not what the \
+             workload made; `fsage age --force` makes it anew",
+            image.display()
+        ));
     }
+}
+
+/// The images whose seals, among these facts, do not hold.
+fn changed(spec: &TargetSpec, folder: &Path, facts: &Map<String, Value>) -> Vec<PathBuf> {
+    let is_changed = |(what, image): (&str, PathBuf)| {
+        let then = facts.get(SEALS)?.get(what)?.as_str()?;
+        let now = seal(&image).ok()?;
+        (then != now).then_some(image)
+    };
+    images(spec, folder)
+        .into_iter()
+        .filter_map(is_changed)
+        .collect()
 }
 
 fn images(spec: &TargetSpec, folder: &Path) -> Vec<(&'static str, PathBuf)> {
@@ -68,4 +72,39 @@ fn seal(image: &Path) -> io::Result<String> {
     let mut head = Vec::new();
     File::open(image)?.take(HEAD_BYTES).read_to_end(&mut head)?;
     Ok(format!("{:08x}", crc32c::crc32c(&head)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn an_image_whose_superblock_changed_is_named_and_no_other() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (aged, control) = (folder.path().join("a.img"), folder.path().join("c.img"));
+        let text = format!(
+            "loop:ext4,size=1M,image={},control={}",
+            aged.display(),
+            control.display()
+        );
+        let spec = TargetSpec::parse(&text).expect("a target");
+        for image in [&aged, &control] {
+            fs::write(image, vec![7; 256 << 10]).expect("an image");
+        }
+        let seals = of(&spec, folder.path()).expect("two images");
+        let facts = Map::from_iter([(SEALS.to_owned(), seals)]);
+        assert!(changed(&spec, folder.path(), &facts).is_empty());
+        let mut other = vec![7; 256 << 10];
+        other[1024] = 8;
+        fs::write(&aged, other).expect("another image");
+        assert_eq!(
+            changed(&spec, folder.path(), &facts),
+            std::slice::from_ref(&aged)
+        );
+        // One that is gone is not changed, and neither is one of a run without seals.
+        fs::remove_file(&aged).expect("it was there");
+        assert!(changed(&spec, folder.path(), &facts).is_empty());
+        assert!(changed(&spec, folder.path(), &Map::new()).is_empty());
+    }
 }
