@@ -1,4 +1,4 @@
-//! The devices that come with fsage: the drives of the papers, ten that were measured, and flash devices. Each is a
+//! The devices that come with fsage: the drives of the papers, one of today, ten that were measured, and flash devices. Each is a
 //! TOML file that says where every value comes from.
 
 macro_rules! embedded {
@@ -7,8 +7,8 @@ macro_rules! embedded {
     };
 }
 
-/// Name and TOML of every drive with an arm: first the drives of the papers, then those with measured traces.
-pub const PRESETS: [(&str, &str); 23] = embedded!(
+/// Name and TOML of every drive with an arm: first the drives of the papers, then one of today, then those with measured traces.
+pub const PRESETS: [(&str, &str); 24] = embedded!(
     "st32430n",
     "m2694",
     "m2694_overhead",
@@ -22,6 +22,7 @@ pub const PRESETS: [(&str, &str); 23] = embedded!(
     "c2247",
     "st32171w",
     "st340016a",
+    "st4000nm0033",
     "hp_c2247a",
     "hp_c2490a",
     "hp_c3323a",

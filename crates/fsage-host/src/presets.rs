@@ -1,4 +1,4 @@
-//! The machines that come with fsage: those of the papers, and one for flash. Each is a TOML file that says where
+//! The machines that come with fsage: those of the papers, and two of today. Each is a TOML file that says where
 //! every value comes from.
 
 macro_rules! embedded {
@@ -8,7 +8,7 @@ macro_rules! embedded {
 }
 
 /// Name and TOML of every preset.
-pub const PRESETS: [(&str, &str); 8] = embedded!(
+pub const PRESETS: [(&str, &str); 9] = embedded!(
     "pentium-120",
     "pentium-120-cffs",
     "pentium-pro-200",
@@ -16,6 +16,7 @@ pub const PRESETS: [(&str, &str); 8] = embedded!(
     "sparcstation-1",
     "sun-4-260",
     "pentium-4-1600",
+    "linux-hdd",
     "linux-nvme",
 );
 

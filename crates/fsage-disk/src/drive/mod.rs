@@ -20,6 +20,9 @@ pub struct Drive {
     pub name: String,
     /// Where it was used or measured.
     pub used_in: String,
+    /// The preset of the machine that it is benchmarked under where none is named.
+    #[serde(default)]
+    pub host: Option<String>,
     /// Revolutions a minute.
     pub rpm: u32,
     /// Cylinders, spare ones included.

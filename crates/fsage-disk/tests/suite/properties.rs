@@ -34,6 +34,8 @@ fn drives() -> impl Strategy<Value = Drive> {
             drive.buffer.read_watermark,
             drive.buffer.write_watermark,
         ) = options;
+        // With it, a request may also wait for what the disk still writes: `write_cache.rs`.
+        drive.buffer.write_cache_sectors = 0;
         drive
     })
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// The disk of simulated targets where none is named.
 const DEVICE: &str = "st32430n";
-/// The machine of simulated targets where none is named.
+/// The machine of simulated targets where none is named, neither by the call nor by the device.
 const HOST: &str = "pentium-120";
 /// The same above flash.
 const FLASH_HOST: &str = "linux-nvme";
@@ -46,7 +46,8 @@ pub struct Options {
     #[arg(long, value_name = "DRIVE", default_value = DEVICE)]
     pub device: String,
     /// Machine of simulated targets: pentium-120, pentium-120-cffs, pentium-pro-200, sparcstation-1, sparcstation-2,
-    /// sun-4-260, pentium-4-1600 or linux-nvme, or a TOML file [default: linux-nvme above flash, else pentium-120].
+    /// sun-4-260, pentium-4-1600, linux-hdd or linux-nvme, or a TOML file [default: that of the device; linux-nvme above
+    /// flash].
     #[arg(long, value_name = "HOST")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
@@ -134,10 +135,11 @@ impl Options {
             return Ok(host.clone());
         }
         let usual = match disk(&self.device)? {
-            Disk::Flash(_) => FLASH_HOST,
-            Disk::Rotating(_) | Disk::Null => HOST,
+            Disk::Flash(_) => FLASH_HOST.to_owned(),
+            Disk::Rotating(drive) => drive.host.unwrap_or_else(|| HOST.to_owned()),
+            Disk::Null => HOST.to_owned(),
         };
-        Ok(usual.to_owned())
+        Ok(usual)
     }
 
     /// That losses can be split into causes, where that is asked for.
