@@ -152,6 +152,12 @@ impl Ext4 {
         free >= blocks + delayed + pool + kept
     }
 
+    /// Whether a block can be claimed without an exact look at the counters, and without one for each write.
+    pub(super) fn is_far_from_full(&self, free: i64, delayed: i64) -> bool {
+        let reserve = self.geometry.reserve_blocks as i64;
+        free - (1 + reserve + self.pool() + delayed) >= self.watermark
+    }
+
     /// Blocks that only trees of files may take whose data was written before.
     fn pool(&self) -> i64 {
         i64::from((self.geometry.blocks / 50).min(4096))

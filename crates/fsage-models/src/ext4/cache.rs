@@ -101,7 +101,15 @@ impl Cache {
     }
 
     /// Place of the first folio that ends behind a page.
+    #[inline]
     fn folio_at(&self, page: u32) -> usize {
+        // Most files are written from their beginning to their end.
+        let before_last = self.folios.len().saturating_sub(1);
+        match self.folios.last() {
+            Some(last) if last.end() <= page => return before_last + 1,
+            Some(last) if last.page <= page => return before_last,
+            _ => {}
+        }
         self.folios.partition_point(|folio| folio.end() <= page)
     }
 
@@ -132,6 +140,11 @@ impl Cache {
             }
         }
         clean(page, order as u8)
+    }
+
+    /// Whether there is nothing at or behind a page, but the folio that it is in.
+    pub fn ends_at(&self, page: u32) -> bool {
+        self.whole <= page && self.folios.last().is_none_or(|last| last.page <= page)
     }
 
     /// Puts a folio into the cache, or makes the one that is there dirty.

@@ -31,6 +31,24 @@ impl Counter {
         }
     }
 
+    /// Adds 1 that many times, which leaves another remainder than one addition.
+    pub fn add_ones(&mut self, times: u32) {
+        let times = i64::from(times);
+        let first = self.batch - self.remainder;
+        if times < first {
+            self.remainder += times;
+            return;
+        }
+        let further = times - first;
+        self.value += self.batch + further / self.batch * self.batch;
+        self.remainder = further % self.batch;
+    }
+
+    /// The most that is read, and that it is, while 1 is added that many times.
+    pub fn most(&self, times: u32) -> i64 {
+        self.exact() + i64::from(times) + self.batch
+    }
+
     /// What is read: without the remainder.
     #[inline]
     pub fn read(&self) -> i64 {
@@ -73,6 +91,25 @@ impl Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ones_are_added_as_if_one_by_one() {
+        for before in [-31, -7, 0, 1, 30, 31] {
+            for times in 0..200 {
+                let mut one_by_one = Counter::new(100, 2);
+                one_by_one.add(before);
+                let mut at_once = one_by_one;
+                let most = at_once.most(times);
+                for _ in 0..times {
+                    one_by_one.add(1);
+                    assert!(one_by_one.read().max(one_by_one.exact()) <= most);
+                }
+                at_once.add_ones(times);
+                let state = |c: &Counter| (c.read(), c.exact());
+                assert_eq!(state(&at_once), state(&one_by_one), "{before} {times}");
+            }
+        }
+    }
 
     #[test]
     fn what_is_read_lags_behind_by_less_than_a_batch() {

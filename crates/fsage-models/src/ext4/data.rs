@@ -195,8 +195,47 @@ impl Ext4 {
             while at < call_end {
                 at = self.write_folio(inode, at, call_end)?;
             }
+            at = self.write_behind(inode, at, end);
         }
         Ok(())
+    }
+
+    /// The calls of a write from `at` on, where the one before ended, all at once: what they write lies behind all that
+    /// the file has, and free space is so far above every limit that no block needs a look at it. Says up to where it
+    /// wrote, which is `at` where that is not so.
+    fn write_behind(&mut self, inode: u32, mut at: u64, end: u64) -> u64 {
+        let bits = self.geometry.block_bits;
+        let first = at.div_ceil(1 << bits) as u32;
+        let stop = end.div_ceil(1 << bits) as u32;
+        // A host is told of each block.
+        if first >= stop || self.params.regime == Regime::C || self.told.is_on() {
+            return at;
+        }
+        let blocks = stop - first;
+        let free = self.counters.free_blocks;
+        let (free, delayed) = (free.read().min(free.exact()), self.counters.delayed.most(blocks));
+        let tree = &self.inodes[inode as usize].tree;
+        let is_last = tree.find(first).is_none() && tree.first_above(first).is_none();
+        if free < 2 * delayed || !self.is_far_from_full(free, delayed) || !is_last {
+            return at;
+        }
+        let cache = self.cache_mut(inode);
+        if !cache.ends_at((at >> PAGE_BITS) as u32) || cache.delayed.next(first).is_some() {
+            return at;
+        }
+        while at < end {
+            let call_end = (at + CALL).min(end);
+            while at < call_end {
+                let folio = cache.folio_for(at, call_end - at);
+                cache.put(folio, true);
+                at = (u64::from(folio.end()) << PAGE_BITS).min(call_end);
+            }
+        }
+        cache.delayed.add(first, stop);
+        self.counters.delayed.add_ones(blocks);
+        let one = &mut self.inodes[inode as usize];
+        one.size = one.size.max(end);
+        end
     }
 
     /// Writes what lies in one folio; says where it ends.

@@ -1,7 +1,8 @@
 //! Ext4 with little space left: what Linux 6.18.44 did with the same operations in the same regime, on an image of
 //! 256 MB, with blocks of 1 KB, on a device that rotates.
 
-use fsage_core::{DirId, FileId, FileSystem, Op, Outcome};
+use fsage_core::io::Hosted;
+use fsage_core::{DirId, FileId, FileSystem, Op, Outcome, Rng};
 use fsage_models::ext4::{Entry, Ext4, Params};
 
 /// A file system with a directory, 1.
@@ -76,4 +77,83 @@ fn without_long_runs_a_small_file_takes_what_it_needs() {
     done(&mut fs, &[create(4, 9000), Op::Day]);
     let extents = fs.extents(file).expect("it is there");
     assert_eq!(extents, [Entry::new(0, 8179, 9, false)]);
+}
+
+/// A follower is told of every block, so the model looks at each; without one it writes what is behind all others at
+/// once. Both lead to the same outcomes and extents, from an empty file system to a full one.
+#[test]
+fn writes_at_once_are_writes_block_by_block() {
+    for (seed, block_bytes) in [(1, 1024), (2, 4096), (3, 2048)] {
+        let params = Params {
+            size_bytes: 64 << 20,
+            block_bytes: Some(block_bytes),
+            ..Params::default()
+        };
+        let new = || Ext4::new(params.clone()).expect("mkfs takes it");
+        let (mut at_once, mut by_blocks) = (new(), new());
+        by_blocks.tell_follower();
+        let mut rng = Rng::new(seed);
+        let mut full = 0;
+        for n in 0..3000 {
+            let file = FileId(1 + rng.below(40));
+            let size = at_once.file_size(file);
+            let bytes = match rng.below(4) {
+                0 => 4096 * rng.below(600),
+                1 => 65_536 * rng.below(40),
+                _ => rng.below(3_000_000),
+            };
+            let dir = DirId(0);
+            let op = match (size, rng.below(12)) {
+                (None, _) => Op::Create { file, dir, bytes },
+                (Some(_), 0..=1) => Op::Delete { file },
+                (Some(_), 2) => Op::Truncate { file, bytes },
+                (Some(_), 3) => Op::Rewrite { file, bytes },
+                (Some(_), 4) => Op::Fsync { file },
+                (Some(_), 5) if n % 7 == 0 => Op::Day,
+                (Some(size), 6..=7) => {
+                    let offset = rng.below(size + 200_000);
+                    Op::Write {
+                        file,
+                        offset,
+                        bytes,
+                    }
+                }
+                (Some(_), 8) => {
+                    let offset = 0;
+                    Op::Fallocate {
+                        file,
+                        offset,
+                        bytes: bytes.max(1),
+                    }
+                }
+                (Some(_), _) => Op::Append { file, bytes },
+            };
+            let outcome = at_once.apply(&op);
+            assert_eq!(outcome, by_blocks.apply(&op), "{seed} {n} {op:?}");
+            by_blocks.told().clear();
+            full += u32::from(outcome == Ok(Outcome::NoSpace));
+            assert_eq!(
+                at_once.file_size(file),
+                by_blocks.file_size(file),
+                "{seed} {n} {op:?}"
+            );
+            assert_eq!(
+                at_once.extents(file),
+                by_blocks.extents(file),
+                "{seed} {n} {op:?}"
+            );
+        }
+        for fs in [&mut at_once, &mut by_blocks] {
+            done(fs, &[Op::Day]);
+            fs.check().expect("a sound file system");
+        }
+        for file in (1..=40).map(FileId) {
+            assert_eq!(
+                at_once.extents(file),
+                by_blocks.extents(file),
+                "{seed} {file:?}"
+            );
+        }
+        assert!((20..2500).contains(&full), "{full} of 3000 without space");
+    }
 }
