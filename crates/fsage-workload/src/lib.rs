@@ -14,6 +14,7 @@
 //! Transformations of workloads:
 //!
 //! - [`clones`]: one history several times side by side, shifted by days or within a day.
+//! - [`larger`]: the same life with larger files, on a larger file system.
 //! - [`repeat`]: years more of a workload, from days of its past.
 //!
 //! Shared by them: [`distribution`] and [`space`].
@@ -27,6 +28,7 @@ pub mod from_snapshots;
 pub mod geriatrix;
 pub mod herrin;
 pub mod home;
+pub mod larger;
 pub mod preset;
 pub mod profile;
 pub mod repeat;

@@ -398,6 +398,7 @@ fn recipe(workload: &file::Workload) -> Result<(String, Recipe, bool), String> {
                 capacity: capacity
                     .transpose()
                     .map_err(|why| format!("capacity: {why}"))?,
+                file_scale: None,
                 utilization: workload.utilization,
             });
             let stem = Path::new(preset).file_stem().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! The words of `fsage generate`.
 
-use super::profile::{MOST_DAYS, MOST_PERCENT};
+use super::profile::{MOST_DAYS, MOST_PERCENT, MOST_TIMES};
 use super::{Git, Nfsdump, Oplog, Output, Playback, Profile, Snapshots, Source, Strace};
 use crate::error::Context;
 use clap::error::ErrorKind;
@@ -100,6 +100,10 @@ struct ProfileCall {
     /// Another size of the file system, as in 512M, with as many more operations and files.
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     capacity: Option<u64>,
+    /// Files N times larger, on a file system N times larger, with no more operations. `--capacity` is that of the
+    /// larger one.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MOST_TIMES))]
+    file_scale: u64,
     /// Utilization at the end, in percent of the capacity; a curve keeps its shape.
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_PERCENT)))]
     utilization: Option<u8>,
@@ -171,6 +175,7 @@ impl ProfileCall {
             seed: Some(self.seed),
             days: self.days,
             capacity: self.capacity,
+            file_scale: Some(self.file_scale),
             utilization: self.utilization,
         };
         let output = Output {

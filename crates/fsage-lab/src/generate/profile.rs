@@ -7,6 +7,7 @@ use fsage_core::{EventSink, WorkloadHeader, keys, size};
 use fsage_workload::geriatrix::Triple;
 use fsage_workload::herrin::HerrinSummary;
 use fsage_workload::home::{DEFAULT_WANDER_PERMILLE, Home, HomeSummary};
+use fsage_workload::larger::{self, Larger};
 use fsage_workload::preset::{Generator, PRESETS, Preset, toml_of};
 use fsage_workload::profile::{Deviation, ProfileSummary};
 use fsage_workload::server::ServerSummary;
@@ -30,6 +31,10 @@ pub struct Profile {
     /// Another size of the file system, as in 512M, with as many more operations and files.
     #[serde(default, deserialize_with = "bytes")]
     pub capacity: Option<u64>,
+    /// Files N times larger, on a file system N times larger, with no more operations; the capacity is that of the
+    /// larger one [default: 1].
+    #[serde(default)]
+    pub file_scale: Option<u64>,
     /// Utilization at the end, in percent of the capacity; a curve keeps its shape.
     #[serde(default)]
     pub utilization: Option<u8>,
@@ -37,8 +42,17 @@ pub struct Profile {
 
 /// The most days that a profile is stretched to.
 pub(super) const MOST_DAYS: u64 = 100_000;
+/// The most times larger that files are made.
+pub(super) const MOST_TIMES: u64 = 1_000_000;
 /// The fullest that a file system is made, in percent.
 pub(super) const MOST_PERCENT: u8 = 98;
+
+impl Profile {
+    /// How many times larger files are than the profile makes them.
+    fn times(&self) -> u64 {
+        self.file_scale.unwrap_or(1).max(1)
+    }
+}
 
 /// A size as a number of bytes or as in `512M`.
 fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
@@ -63,7 +77,7 @@ pub fn run(args: &Profile, output: &Output, ui: &dyn Watch) -> crate::Result<Gen
     let name = &args.profile;
     let preset = adapted(find(name, ui)?, args)?;
     output.check([&PathBuf::from(name)])?;
-    make(name, &preset, args.seed.unwrap_or(1), output, ui)
+    make(name, &preset, args, output, ui)
 }
 
 /// That there is such a profile, and that it can be adapted so.
@@ -77,6 +91,10 @@ pub fn check(args: &Profile) -> crate::Result<()> {
     let percent = args.utilization;
     if percent.is_some_and(|percent| !(1..=MOST_PERCENT).contains(&percent)) {
         bail!("utilization: expected 1 to {MOST_PERCENT} percent");
+    }
+    let times = args.file_scale;
+    if times.is_some_and(|times| !(1..=MOST_TIMES).contains(&times)) {
+        bail!("file_scale: expected 1 to {MOST_TIMES}");
     }
     adapted(find(&args.profile, &Unwatched)?, args).map(drop)
 }
@@ -128,8 +146,9 @@ fn find(name: &str, ui: &dyn Watch) -> crate::Result<Preset> {
     Ok(Preset::parse(name, &text)?)
 }
 
-/// With the days, capacity and utilization of the command line.
+/// With the days, capacity and utilization of the command line; of files that are made larger, as they are before.
 fn adapted(mut preset: Preset, args: &Profile) -> crate::Result<Preset> {
+    let capacity = args.capacity.map(|bytes| bytes / args.times());
     let share = args.utilization.map(|percent| f64::from(percent) / 100.0);
     preset.generator = match preset.generator {
         Generator::Home(mut home) => {
@@ -139,7 +158,7 @@ fn adapted(mut preset: Preset, args: &Profile) -> crate::Result<Preset> {
                      your own (fsage generate profile --show home-1996)"
                 );
             }
-            if let Some(bytes) = args.capacity {
+            if let Some(bytes) = capacity {
                 *home = home.with_capacity(bytes);
             }
             if let Some(days) = args.days {
@@ -148,7 +167,7 @@ fn adapted(mut preset: Preset, args: &Profile) -> crate::Result<Preset> {
             Generator::Home(home)
         }
         Generator::Profile(mut profile) => {
-            if let Some(bytes) = args.capacity {
+            if let Some(bytes) = capacity {
                 *profile = profile.with_capacity(bytes);
             }
             if let Some(share) = share {
@@ -165,7 +184,7 @@ fn adapted(mut preset: Preset, args: &Profile) -> crate::Result<Preset> {
                     "the chances to create belong to their utilization: take ganger50, ganger70 or ganger90"
                 );
             }
-            if let Some(bytes) = args.capacity {
+            if let Some(bytes) = capacity {
                 herrin = herrin.with_capacity(bytes);
             }
             if let Some(days) = args.days {
@@ -174,7 +193,7 @@ fn adapted(mut preset: Preset, args: &Profile) -> crate::Result<Preset> {
             Generator::Herrin(herrin)
         }
         Generator::Server(mut server) => {
-            if let Some(bytes) = args.capacity {
+            if let Some(bytes) = capacity {
                 server = server.with_capacity(bytes);
             }
             if let Some(share) = share {
@@ -193,10 +212,11 @@ fn adapted(mut preset: Preset, args: &Profile) -> crate::Result<Preset> {
 fn make(
     name: &str,
     preset: &Preset,
-    seed: u64,
+    args: &Profile,
     output: &Output,
     ui: &dyn Watch,
 ) -> crate::Result<Generated> {
+    let (seed, times) = (args.seed.unwrap_or(1), args.times());
     let (header, expected) = match &preset.generator {
         Generator::Home(g) => (g.header(seed), Some(g.operations)),
         Generator::Profile(g) => (g.header(seed), Some(g.expected_operations()?)),
@@ -207,15 +227,16 @@ fn make(
         ),
     };
     let header = WorkloadHeader {
-        generator: Some(parameters(name, &preset.generator)?.to_string()),
+        generator: Some(parameters(name, &preset.generator, times)?.to_string()),
         source: Some(preset.source.clone()),
-        ..header
+        ..larger::header(header, times).map_err(|why| error!("file_scale: {why}"))?
     };
     let generate = |sink: &mut dyn EventSink| -> crate::Result<(Vec<Row>, Vec<Beside>)> {
+        let sink = &mut Larger::new(sink, times);
         Ok(match &preset.generator {
             Generator::Home(g) => {
                 let made = g.generate(seed, sink).map_err(error::boxed)?;
-                (home_rows(g, &made), home_beside(g, &made))
+                (home_rows(g, &made, times), home_beside(g, &made, times))
             }
             Generator::Profile(g) => {
                 let made = g.generate(seed, sink).map_err(error::boxed)?;
@@ -223,7 +244,7 @@ fn make(
             }
             Generator::Herrin(g) => {
                 let made = g.generate(seed, sink).map_err(error::boxed)?;
-                (herrin_rows(&made), Vec::new())
+                (herrin_rows(&made, times), Vec::new())
             }
             Generator::Server(g) => {
                 let made = g.generate(seed, sink).map_err(error::boxed)?;
@@ -240,16 +261,21 @@ fn make(
 }
 
 /// Everything that makes this workload again, but the seed.
-fn parameters(name: &str, generator: &Generator) -> crate::Result<Value> {
-    if let Generator::Home(home) = generator {
-        return Ok(home_parameters(name, home));
+fn parameters(name: &str, generator: &Generator, times: u64) -> crate::Result<Value> {
+    let mut all = match generator {
+        Generator::Home(home) => home_parameters(name, home),
+        _ => json!({
+            "name": "profile",
+            "profile": name,
+            "version": env!("CARGO_PKG_VERSION"),
+            "parameters": serde_json::to_value(generator)?,
+        }),
+    };
+    // Workloads from before there was a choice do not name it.
+    if times != 1 {
+        all["file_scale"] = times.into();
     }
-    Ok(json!({
-        "name": "profile",
-        "profile": name,
-        "version": env!("CARGO_PKG_VERSION"),
-        "parameters": serde_json::to_value(generator)?,
-    }))
+    Ok(all)
 }
 
 /// The words of a command, without its output, that makes a workload again byte for byte; none where its generator is
@@ -266,7 +292,7 @@ pub fn again(generator: &Value, seed: u64) -> Option<Vec<String>> {
     let days = days.into_iter().find_map(|key| known.get(key)?.as_u64());
     [None, days].into_iter().find_map(|days| {
         let preset = adapted(Preset::named(name)?, &args(days)).ok()?;
-        let same = parameters(name, &preset.generator).ok()? == *generator;
+        let same = parameters(name, &preset.generator, 1).ok()? == *generator;
         let mut words = vec!["generate".to_owned(), "profile".to_owned(), name.to_owned()];
         let days = days.map(|days| ["--days".to_owned(), days.to_string()]);
         words.extend(days.into_iter().flatten());
@@ -306,10 +332,10 @@ fn home_parameters(name: &str, home: &Home) -> Value {
     all
 }
 
-fn home_rows(home: &Home, s: &HomeSummary) -> Vec<Row> {
+fn home_rows(home: &Home, s: &HomeSummary, times: u64) -> Vec<Row> {
     let percent = |text: &str, key, permille: u64| share(text, key, permille as f64 / 1000.0);
     let megabytes = |text: &str, key, kb: u64| {
-        let value = kb as f64 / 1024.0;
+        let value = (kb * times) as f64 / 1024.0;
         (text.to_owned(), format!("{value:.1} MB"), key, value.into())
     };
     let hot = format!("files modified in the last {} days", home.hot_days);
@@ -340,9 +366,12 @@ fn home_rows(home: &Home, s: &HomeSummary) -> Vec<Row> {
     ]
 }
 
-/// What was published beside what came out.
-fn home_beside(home: &Home, s: &HomeSummary) -> Vec<Beside> {
+/// What was published beside what came out, where files have the size that they had.
+fn home_beside(home: &Home, s: &HomeSummary, times: u64) -> Vec<Beside> {
     const KB_A_MB: f64 = 1024.0;
+    if times != 1 {
+        return Vec::new();
+    }
     let p = &home.published;
     let all = [
         ("operations", "operations", p.operations, s.operations, 1.0),
@@ -487,7 +516,7 @@ fn profile_rows(s: &ProfileSummary) -> Vec<Row> {
     rows
 }
 
-fn herrin_rows(s: &HerrinSummary) -> Vec<Row> {
+fn herrin_rows(s: &HerrinSummary, times: u64) -> Vec<Row> {
     let permille = |n: u64| n as f64 / 1000.0;
     vec![
         row(
@@ -504,7 +533,11 @@ fn herrin_rows(s: &HerrinSummary) -> Vec<Row> {
             s.nothing_to_delete,
         ),
         row("files at the end", "live_files", s.files),
-        row("blocks in use at the end", "used_blocks", s.used_blocks),
+        row(
+            "blocks in use at the end",
+            "used_blocks",
+            s.used_blocks * times,
+        ),
         share(
             "fullness at least",
             "least_percent",
@@ -554,7 +587,7 @@ mod tests {
             if let (Generator::Home(home), Some(days)) = (&mut preset.generator, days) {
                 **home = home.clone().with_days(days);
             }
-            parameters(name, &preset.generator).expect("parameters")
+            parameters(name, &preset.generator, 1).expect("parameters")
         };
         let words = |generator: &Value| again(generator, 7).map(|words| words.join(" "));
         for (name, _) in PRESETS {
