@@ -14,7 +14,8 @@ case $fsage in
 */*) fsage=$(realpath "$fsage") ;;
 esac
 file_systems="ext4:size=540M ffs:size=540M,policy=realloc lfs:size=700M"
-disks="st32430n st340016a"
+# The disk of today is so much smaller here that a file system takes half of it, and the arm as long over each share.
+disks="st32430n st4000nm0033:scale=4000"
 flash="nvme_mlc_p1 nvme_tlc nvme_a sata_tlc ufs31 emmc51"
 repository=$(dirname "$(dirname "$(realpath "$0")")")
 
@@ -69,7 +70,7 @@ study() {
 for name in home mail build images; do
     study "$name" "$name.parquet" "$disks $flash"
 done
-study months months.parquet "st340016a nvme_mlc_p1 ufs31"
+study months months.parquet "st4000nm0033:scale=4000 nvme_mlc_p1 ufs31"
 for name in overwritten rewritten; do
     study "$name" "$name.ops" "$disks nvme_mlc_p1 ufs31"
 done

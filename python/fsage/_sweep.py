@@ -11,6 +11,7 @@ import os
 import pathlib
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -140,7 +141,7 @@ def _run_on(
     submit: dict[str, Any] = {"pure": False, "retries": retries}
     made: dict[str, Future] = {}
     futures: list[Future] = []
-    with patience(client):
+    with patience(client), without_workers(client, listener):
         for cell in missing:
             key = f"fsage-{stem}-{cell['id']}"
             if not shared:
@@ -210,6 +211,39 @@ class patience:
     def __exit__(self, *_: object) -> None:
         if self._client.status == "running":
             self._client.run_on_scheduler(_set_allowed_failures, self._before)
+
+
+class without_workers:
+    """Warns once each time that a cluster has had no worker for a while: what is left waits until one comes."""
+
+    SECONDS = 30.0
+
+    def __init__(self, client: Client, listener: Listener) -> None:
+        self._client, self._listener = client, listener
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="fsage-workers", daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._thread.join(1.0)
+
+    def _watch(self) -> None:
+        was_empty = is_known = False
+        while not self._is_over.wait(self.SECONDS):
+            try:
+                is_empty = not self._client.nthreads()
+            except Exception:  # The tasks themselves say that the scheduler is lost.
+                return
+            if is_empty and was_empty and not is_known:
+                self._listener.warn(
+                    "the cluster has no worker: the sweep waits for one; start workers, or stop it: what is done stays, "
+                    "and the same call goes on"
+                )
+                is_known = True
+            was_empty, is_known = is_empty, is_known and is_empty
 
 
 def _set_allowed_failures(number: int, dask_scheduler: Any = None) -> int:

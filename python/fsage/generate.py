@@ -239,6 +239,7 @@ def profile(
     seed: int | None = None,
     days: int | float | str | os.PathLike[str] | None = None,
     capacity: int | float | str | os.PathLike[str] | None = None,
+    file_scale: int | None = None,
     utilization: int | float | str | os.PathLike[str] | None = None,
     force: bool = False,
     progress: Progress = False,
@@ -249,6 +250,8 @@ def profile(
     ``seed``: Seed [default: 1]
     ``days``: The same curves over so many days, with the same activity a day [default: as the profile says]
     ``capacity``: Another size of the file system, as in 512M, with as many more operations and files
+    ``file_scale``: Files N times larger, on a file system N times larger, with no more operations; a capacity is
+        that of the larger one [default: 1]
     ``utilization``: Utilization at the end, in percent of the capacity; a curve keeps its shape
     """
     options = {
@@ -256,6 +259,7 @@ def profile(
         "seed": seed,
         "days": days,
         "capacity": capacity,
+        "file_scale": file_scale,
         "utilization": utilization,
     }
     return _made("profile", options, output, force, progress)

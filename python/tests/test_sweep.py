@@ -131,6 +131,22 @@ def test_workers_that_are_killed_lose_nothing(alone, tmp_path):
         assert (swept.path / name).read_bytes() == (alone.path / name).read_bytes()
 
 
+def test_a_cluster_without_workers_is_named_and_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(fsage._sweep.without_workers, "SECONDS", 0.2)
+    with (
+        distributed.LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        # A worker comes when the warning must have been heard long since.
+        later = threading.Timer(2, cluster.scale, [1])
+        later.start()
+        with pytest.warns(fsage.Warning, match="the cluster has no worker") as heard:
+            swept = fsage.sweep(experiment_file(tmp_path, 1), tmp_path / "exp", client=client)
+        later.join()
+    assert len([one for one in heard if "no worker" in str(one.message)]) == 1
+    assert {cell["state"] for cell in swept.cells} == {"complete"}
+
+
 def test_a_scheduler_that_is_lost_loses_nothing(alone, tmp_path):
     """The scheduler is killed in the middle; the same call with another one goes on."""
     file, folder = experiment_file(tmp_path, 2), tmp_path / "exp"

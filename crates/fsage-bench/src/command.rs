@@ -67,6 +67,28 @@ impl Command {
         first.rsplit('/').next().unwrap_or(first)
     }
 
+    /// That a shell finds the program that a command line begins with; words that a shell may read otherwise, as
+    /// `A=1` or `(`, are not looked at.
+    ///
+    /// # Errors
+    /// Which program is missing.
+    pub fn is_found(line: &str) -> Result<(), String> {
+        let first = line.split_whitespace().next().unwrap_or_default();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.+/".contains(c);
+        if first.is_empty() || !first.chars().all(is_plain) {
+            return Ok(());
+        }
+        let asked = std::process::Command::new("sh")
+            .args(["-c", "command -v \"$1\" > /dev/null 2>&1", "sh", first])
+            .status();
+        match asked {
+            Ok(status) if !status.success() => Err(format!(
+                "`{line}`: there is no program `{first}`; install it, or name its path"
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// The command line.
     pub fn line(&self) -> &str {
         &self.line

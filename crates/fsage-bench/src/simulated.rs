@@ -10,6 +10,7 @@ use crate::measurement::Requests;
 use crate::run::Stand;
 use crate::subject::{BenchError, DirKey, FileKey, Part, Subject};
 use fsage_core::io::{AnyHosted, Hosted, Io};
+use fsage_core::size::human;
 use fsage_core::{DirId, FileId, FileKind, Layout, Op, Outcome, Rng};
 use fsage_disk::{Device, Disk, FlashDevice, FlashDrive, SECTOR_BYTES, Spread};
 use fsage_host::{DirectRead, Host, HostParams};
@@ -490,15 +491,7 @@ impl<'a> SimulatedStand<'a> {
         disk: &'a Disk,
         seed: u64,
     ) -> Result<SimulatedStand<'a>, DriveTooSmall> {
-        let partition_bytes = disk.partition().sectors * SECTOR_BYTES;
-        let fs_bytes = fs.geometry().size_bytes;
-        if fs_bytes > partition_bytes {
-            return Err(DriveTooSmall {
-                drive: disk.name().to_owned(),
-                partition_bytes,
-                fs_bytes,
-            });
-        }
+        DriveTooSmall::check(disk, fs.geometry().size_bytes)?;
         Ok(SimulatedStand {
             fs,
             first_own_id,
@@ -642,8 +635,10 @@ impl Stand for SimulatedStand<'_> {
 /// A file system that does not fit its drive.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "the file system has {fs_bytes} bytes, and the partition of the drive `{drive}` only {partition_bytes}: choose a \
-     larger drive or partition, or make a smaller file system"
+    "the file system has {}, and the partition of the drive `{drive}` only {}: choose a larger drive or partition, as \
+     in --device st4000nm0033 or --device nvme_a:size=64G, or make a smaller file system",
+    human(*.fs_bytes),
+    human(*.partition_bytes)
 )]
 pub struct DriveTooSmall {
     /// Name of the drive.
@@ -652,4 +647,22 @@ pub struct DriveTooSmall {
     pub partition_bytes: u64,
     /// What the file system needs.
     pub fs_bytes: u64,
+}
+
+impl DriveTooSmall {
+    /// That a file system of so many bytes fits the partition of a disk.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn check(disk: &Disk, fs_bytes: u64) -> Result<(), DriveTooSmall> {
+        let partition_bytes = disk.partition().sectors.saturating_mul(SECTOR_BYTES);
+        if fs_bytes <= partition_bytes {
+            return Ok(());
+        }
+        Err(DriveTooSmall {
+            drive: disk.name().to_owned(),
+            partition_bytes,
+            fs_bytes,
+        })
+    }
 }

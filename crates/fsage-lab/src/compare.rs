@@ -1,7 +1,7 @@
 //! Comparing targets: one workload aged on each, benchmarks of them aged and unaged, and a report.
 
 use crate::after;
-use crate::error::bail;
+use crate::error::{bail, error};
 use crate::experiment::{Bench, MadeOf, Steps, Verdict};
 use crate::generate::{Output, Source, generate};
 use crate::interrupt;
@@ -116,6 +116,15 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
     } else {
         aging::filled(&workload, request.targets, request.fill, ui)?
     };
+    if let Some(Ok(bench)) = &bench {
+        let machine = bench.options.machine()?;
+        for spec in specs.iter().filter(|spec| matches!(spec.real(), Ok(None))) {
+            let bytes = Target::make(spec)?.layout().geometry().size_bytes;
+            machine
+                .check_fits(bytes)
+                .map_err(|why| error!("{spec}: {why}"))?;
+        }
+    }
     let made_of = MadeOf::new(&workload, specs, &request.age, bench.transpose()?)?;
     let steps = Steps {
         workload: &workload,

@@ -106,7 +106,7 @@ fn speed(table: &Table, run: &str, title: &str) -> Chart {
 fn device_order(device: &str) -> usize {
     const ORDER: [&str; 8] = [
         "st32430n",
-        "st340016a",
+        "st4000nm0033:scale=4000",
         "nvme_mlc_p1",
         "nvme_tlc",
         "nvme_a",

@@ -22,11 +22,11 @@ pub use text::{print, sentences};
 
 use crate::benching::{self, PhaseRatio, Plan};
 use crate::days::DayRow;
-use crate::error::{Context, bail};
+use crate::error::{Context, bail, error};
 use crate::experiment::manifest::write_json;
 use crate::run_folder::{Manifest, TargetFacts};
 use crate::watch::Watch;
-use fsage_bench::Says;
+use fsage_bench::{Command, Says};
 use fsage_core::Event;
 use fsage_durable::{FolderLock, make_folders};
 use fsage_metrics::{free_space, pieces};
@@ -302,6 +302,9 @@ pub fn after(
 /// One suits none.
 pub fn check(options: &Options, specs: &[TargetSpec]) -> crate::Result<()> {
     for treatment in &options.after {
+        if let Treatment::Command(line) = treatment {
+            Command::is_found(line).map_err(|why| error!("--after {why}"))?;
+        }
         let mut suits_one = false;
         for spec in specs {
             suits_one |= !suited(spec, std::slice::from_ref(treatment))?.is_empty();

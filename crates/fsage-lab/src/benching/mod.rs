@@ -33,12 +33,12 @@ use crate::watch::Watch;
 use clap::ValueEnum;
 use fsage_bench::real::may_drop_all;
 use fsage_bench::{
-    Benchmark, Case, GoesOver, LeftOut, Repetitions, Site, benchmarks, device_below,
+    Benchmark, Case, DriveTooSmall, GoesOver, LeftOut, Repetitions, Site, benchmarks, device_below,
 };
 use fsage_core::io::Hosted;
 use fsage_core::keys;
 use fsage_core::size;
-use fsage_disk::{Device, Disk, FlashDevice, FlashDrive, SECTOR_BYTES};
+use fsage_disk::{Device, Disk, FlashDevice, FlashDrive};
 use fsage_durable::{FolderLock, make_folders};
 use fsage_host::{Host, HostParams, presets};
 use fsage_target::TargetSpec;
@@ -85,6 +85,14 @@ impl Machine {
         &self.device
     }
 
+    /// That a file system of so many bytes fits the disk.
+    ///
+    /// # Errors
+    /// It does not.
+    pub(crate) fn check_fits(&self, fs_bytes: u64) -> Result<(), DriveTooSmall> {
+        DriveTooSmall::check(&self.disk, fs_bytes)
+    }
+
     /// A machine with the disk, and a file system as it stands on that, or on the flash device that it has `lived` on;
     /// nothing if it does not fit.
     pub(crate) fn host_below(
@@ -92,10 +100,8 @@ impl Machine {
         fs: &dyn Hosted,
         lived: Option<FlashDevice>,
     ) -> Option<Host<Box<dyn Device + Send>>> {
+        self.check_fits(fs.geometry().size_bytes).ok()?;
         let partition = self.disk.partition();
-        if fs.geometry().size_bytes > partition.sectors.saturating_mul(SECTOR_BYTES) {
-            return None;
-        }
         let mut params = self.params.clone();
         params.tail_alone &= fs.reads_tail_alone();
         let device = match lived {

@@ -349,7 +349,7 @@ struct Other {
     instead: Instead,
 }
 
-/// Futures that are otherwise, and targets that might help: 10 % more space, the other one of ext4 and XFS, and what
+/// Futures that are otherwise, and targets that might help: 10 % more space, its own defaults, the other one of ext4 and XFS, and what
 /// the user names.
 fn others(target: &TargetSpec, tries: &[TargetSpec]) -> Vec<Other> {
     let driver = |name: &str, instead| Other {
@@ -377,6 +377,9 @@ fn others(target: &TargetSpec, tries: &[TargetSpec]) -> Vec<Other> {
     if let Some(larger) = larger(target) {
         help("10 % more space", larger);
     }
+    if let Some(usual) = with_defaults(target) {
+        help("all defaults", usual);
+    }
     let rival = match target.kind.as_str() {
         "ext4" => Some("xfs"),
         "xfs" => Some("ext4"),
@@ -392,6 +395,15 @@ fn others(target: &TargetSpec, tries: &[TargetSpec]) -> Vec<Other> {
         help(&spec.to_string(), spec.clone());
     }
     others
+}
+
+/// The target with no option but its size, and what it begins with; where it has a size, which the defaults may not.
+fn with_defaults(target: &TargetSpec) -> Option<TargetSpec> {
+    value_of(target, "size")?;
+    let mut spec = target.clone();
+    spec.options
+        .retain(|(key, _)| matches!(key.as_str(), "size" | "from" | "regime" | "seed"));
+    (spec != *target && Target::can_be_made(&spec).is_ok()).then_some(spec)
 }
 
 fn value_of<'a>(spec: &'a TargetSpec, key: &str) -> Option<&'a str> {

@@ -31,6 +31,8 @@ pub struct Observed {
     pub has_dates: bool,
     /// Operations.
     pub operations: u64,
+    /// Space in use when the past ends.
+    pub used_bytes: u64,
     /// Mean growth a day since the first day ended.
     pub growth_bytes_per_day: f64,
     /// The same of the first half of the days, and of the second.
@@ -108,6 +110,7 @@ impl Past {
             last: date(self.days.last()),
             has_dates: self.has_dates(),
             operations: self.days.iter().map(|day| day.operations).sum(),
+            used_bytes: self.days.last().map_or(0, |day| day.used_bytes),
             growth_bytes_per_day: mean(&growth),
             growth_by_half: [mean(first), mean(second)],
             growth_changed: difference(first, second),
@@ -131,6 +134,16 @@ impl Observed {
             doubts.push(format!(
                 "growth has changed: {first} in the first half of the days, {second} in the second; if it changes \
                  again, no interval holds"
+            ));
+        }
+        let gone = -self.growth_bytes_per_day * horizon as f64;
+        if gone > self.used_bytes as f64 / 2.0 {
+            let lasts = self.used_bytes as f64 / -self.growth_bytes_per_day;
+            doubts.push(format!(
+                "space in use shrank: {}; at this rate nothing is left after {} of the {horizon} days, so limits are \
+                 those of a file system that empties; begin with snapshots from when it grew",
+                super::a_day(self.growth_bytes_per_day),
+                lasts.ceil()
             ));
         }
         if horizon > 5 * self.days {
@@ -254,6 +267,18 @@ mod tests {
         assert_eq!(observed(100, 1.0).doubts(100), Vec::<String>::new());
         assert!(observed(13, 1.0).doubts(50)[0].contains("under 14"));
         assert!(observed(100, -4.0).doubts(100)[0].starts_with("growth has changed"));
+        let shrinking = Observed {
+            used_bytes: 1 << 30,
+            growth_bytes_per_day: -f64::from(16 << 20),
+            ..observed(30, 0.0)
+        };
+        assert_eq!(shrinking.doubts(32), Vec::<String>::new());
+        let doubt = &shrinking.doubts(100)[0];
+        assert!(
+            doubt.starts_with("space in use shrank: -16.0 MiB a day"),
+            "{doubt}"
+        );
+        assert!(doubt.contains("after 64 of the 100 days"), "{doubt}");
         assert!(observed(20, 0.0).doubts(101)[0].contains("once a year"));
     }
 }

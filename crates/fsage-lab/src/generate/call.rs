@@ -100,8 +100,8 @@ struct ProfileCall {
     /// Another size of the file system, as in 512M, with as many more operations and files.
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     capacity: Option<u64>,
-    /// Files N times larger, on a file system N times larger, with no more operations. `--capacity` is that of the
-    /// larger one.
+    /// Files N times larger, on a file system N times larger, with no more operations; a capacity is that of the larger
+    /// one.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MOST_TIMES))]
     file_scale: u64,
     /// Utilization at the end, in percent of the capacity; a curve keeps its shape.

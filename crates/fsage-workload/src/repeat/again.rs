@@ -216,7 +216,7 @@ impl<'a, S: EventSink> Again<'a, S> {
             Some(Instead::NoSmallFiles) => {
                 let mut written: FxHashMap<u32, u64> = FxHashMap::default();
                 for op in ops {
-                    if op.kin == Kin::Create {
+                    if matches!(op.kin, Kin::Create | Kin::Symlink) {
                         written.insert(op.birth, op.bytes);
                     } else if let Kin::Append | Kin::Write = op.kin
                         && let Some(bytes) = written.get_mut(&op.birth)

@@ -171,6 +171,7 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
         Some(line) => {
             let name = args.exec_name.as_deref();
             let name = name.unwrap_or_else(|| Command::program(line));
+            Command::is_found(line).map_err(|why| anyhow!("--exec {why}"))?;
             let command = Command::new(name, line, args.exec_value.clone())
                 .map_err(|why| anyhow!("--exec: {why}"))?;
             Plan::with_command(command, &args.options)?
