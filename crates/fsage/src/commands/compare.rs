@@ -50,7 +50,7 @@ pub struct Args {
     /// Shares of the data space, separated by commas as in 60,80,90,95: each target is made in the sizes in which the
     /// workload takes so much of it when it keeps the most, and the page says how full it may get.
     #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
-    #[arg(value_parser = clap::value_parser!(u8).range(1..=99))]
+    #[arg(value_parser = percent)]
     fill: Vec<u8>,
     /// Folder to make for the results.
     #[arg(short, long, value_name = "RUN")]
@@ -101,6 +101,11 @@ fn simulated_machine(args: &Args, specs: &[TargetSpec]) -> anyhow::Result<Option
         "Simulated targets ran on --device {} --host {host}{another}.",
         options.device
     )))
+}
+
+fn percent(text: &str) -> Result<u8, String> {
+    let percent = text.parse().ok().filter(|n| (1..=99).contains(n));
+    percent.ok_or_else(|| "expected percentages from 1 to 99, separated by commas, as in 60,75,90".to_owned())
 }
 
 /// Runs the command.

@@ -5,9 +5,10 @@ mod real;
 mod system;
 
 use crate::exit;
+use crate::summary;
 use crate::ui::{self, go_on};
 use anyhow::bail;
-use comfy_table::{ContentArrangement, Table, TableComponent, presets};
+use comfy_table::CellAlignment;
 use serde::Serialize;
 use std::io::Write;
 
@@ -97,7 +98,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     if args.json {
         let mut out = ui::stdout();
-        crate::summary::print_json(&mut out, &checks)?;
+        summary::print_json(&mut out, &checks)?;
         out.flush()?;
     } else {
         print(&checks)?;
@@ -116,13 +117,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 fn print(checks: &[Check]) -> anyhow::Result<()> {
-    let mut table = Table::new();
-    table
-        .load_preset(presets::NOTHING)
-        .set_style(TableComponent::HeaderLines, '─')
-        .set_style(TableComponent::MiddleHeaderIntersections, '─')
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_header(["what", "works", "found", "allows"]);
+    let mut table = summary::table(&["what", "works", "found", "allows"]);
+    for column in table.column_iter_mut() {
+        column.set_cell_alignment(CellAlignment::Left);
+    }
     for check in checks {
         let works = if check.works { "yes" } else { "no" };
         table.add_row([&check.name, works, &check.found, check.allows]);
