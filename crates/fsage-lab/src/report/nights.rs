@@ -175,10 +175,12 @@ fn found(name: &str, nights: &[Night]) -> Vec<Finding> {
         section: Some(section.to_owned()),
     };
     let days = (last.taken_at_ns - first.taken_at_ns) as f64 / DAY_NS;
-    let over = format!(
-        "{name}, {} over {days:.1} days",
-        counted(nights.len() as u64, "snapshot")
-    );
+    let snapshots = counted(nights.len() as u64, "snapshot");
+    let over = match nights.len() {
+        1 => format!("{name}, {snapshots}"),
+        _ if days < 1.0 => format!("{name}, {snapshots} within a day"),
+        _ => format!("{name}, {snapshots} over {days:.1} days"),
+    };
     let mut found = Vec::new();
     found.push(match (first.row.score(), last.row.score()) {
         (Some(was), Some(is)) if nights.len() > 1 && (is - was).abs() < ALIKE => finding(
