@@ -96,6 +96,9 @@ done
     printf 'run device target aged_MB_s control_MB_s ratio score_aged score_control balance use wa loss_%% gc_%% collisions_%% '
     printf 'sharing_%% commands_%% splitting_%% rest_%%\n'
     for json in *.json; do
+        case $json in
+        moved.*) continue ;;
+        esac
         base=${json%.json}
         jq -r --arg run "${base%%.*}" --arg device "${base#*.}" '
             def r2: . * 100 | round / 100;
