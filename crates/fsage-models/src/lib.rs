@@ -32,6 +32,7 @@ models! {
 
 mod block_list;
 mod changes;
+mod clock;
 mod findings;
 pub mod image;
 pub mod microscope;

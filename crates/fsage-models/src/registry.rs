@@ -157,6 +157,8 @@ pub struct Entry {
     pub kernel: Option<Kernel>,
     /// What an image of it holds, if it can be written as one.
     pub image: Option<Image>,
+    /// A key and its value with which it gives back by time what files keep behind their ends, if there is one.
+    pub trims_with: Option<(&'static str, &'static str)>,
 }
 
 impl Entry {
@@ -185,6 +187,7 @@ impl Entry {
             from_snapshot: None,
             kernel: None,
             image: None,
+            trims_with: None,
         }
     }
 

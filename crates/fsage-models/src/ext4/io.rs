@@ -4,6 +4,7 @@
 //! for. The writes of the journal are not told.
 
 use super::{Ext4, Inode};
+use crate::clock::PIECES;
 use crate::told::{Searched, Told};
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
 use fsage_core::{DirId, FileId};
@@ -15,9 +16,6 @@ const DESCRIPTOR_BYTES: u32 = 64;
 /// While a host follows, data is written back once so many bytes wait for it, as a small machine's limit on dirty pages
 /// would have it.
 const MOST_DELAYED_BYTES: u64 = 4 << 20;
-
-/// The dirty list is written back in so many pieces until no more waits than may.
-const PIECES: usize = 16;
 
 impl Ext4 {
     fn buffer(&self, id: BufferId, block: Option<u32>) -> Buffer {

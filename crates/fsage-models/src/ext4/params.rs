@@ -1,5 +1,6 @@
 //! Parameters of an Ext4: keys of `ext4:key=value,...`, and defaults.
 
+use crate::clock;
 use crate::options::{ParamError, Setting};
 use fsage_core::keys::Key;
 use std::path::PathBuf;
@@ -86,33 +87,16 @@ pub const KEYS: &[Key] = &[
         "`a`: `dioread_lock`; `b`: default mount options; `c`: `a` with `nodelalloc`; `d`: `fallocate` for writing; \
          `default`: `b` with write-back by time, one run of many",
     ),
-    Key::number("seed", "", "1", "of `default`: which run it is"),
-    Key::number(
-        "rate",
-        "operations a second",
-        "",
-        "of `default`: the clock, whatever times the workload has",
-    )
-    .by_rule("times of the workload; an operation without one comes a second after the one before")
-    .within(1, MOST_RATE),
-    Key::bytes(
-        "dirty",
-        "1G",
-        "of `default`: data that may wait before the oldest is written back",
-    ),
+    clock::SEED,
+    clock::RATE,
+    clock::DIRTY,
     Key::word(
         "sync",
         &["day", "each"],
         "day",
         "`day`: everything at the end of a day; `each`: every file before it is closed",
     ),
-    Key::number(
-        "cpus",
-        "processors",
-        "2",
-        "of the machine, which bound the stream goals",
-    )
-    .within(1, MOST_CPUS as u64),
+    clock::cpus_key("of the machine, which bound the stream goals"),
     Key::flag("rotational", false, "the device says that it rotates"),
     Key::number(
         "stream_req",
@@ -136,8 +120,6 @@ pub const KEYS: &[Key] = &[
 ];
 
 const MOST_FLEX: u32 = 1 << 16;
-const MOST_RATE: u64 = 1_000_000_000;
-const MOST_CPUS: u32 = 4096;
 
 /// Parameters of an Ext4, as `mkfs.ext4`, `mount` and the replay take them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -256,12 +238,7 @@ impl Params {
                     params.regime = regime.ok_or_else(|| setting.bad("a, b, c, d or default"))?;
                 }
                 "seed" => params.seed = setting.number()?,
-                "rate" => {
-                    params.rate = Some(match setting.number()? {
-                        n if (1..=MOST_RATE).contains(&n) => n,
-                        _ => return Err(setting.bad(format!("1 to {MOST_RATE} operations"))),
-                    });
-                }
+                "rate" => params.rate = Some(clock::rate_of(setting)?),
                 "dirty" => params.dirty_bytes = setting.number()?,
                 "sync" => {
                     params.sync = match setting.word()? {
@@ -270,12 +247,7 @@ impl Params {
                         _ => return Err(setting.bad("day or each")),
                     }
                 }
-                "cpus" => {
-                    params.cpus = match setting.number()? {
-                        n if (1..=u64::from(MOST_CPUS)).contains(&n) => n as u32,
-                        _ => return Err(setting.bad(format!("1 to {MOST_CPUS}"))),
-                    }
-                }
+                "cpus" => params.cpus = clock::cpus_of(setting)?,
                 "rotational" => params.rotational = setting.flag()?,
                 "stream_req" => {
                     params.stream_request = match u32::try_from(setting.number()?) {

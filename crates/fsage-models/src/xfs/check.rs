@@ -1,6 +1,7 @@
 //! The file system check: everything recomputed from the inodes, and compared with what the model keeps.
 
 use super::btree::Tree;
+use super::clock::Clock;
 use super::inode::{Extent, Inode};
 use super::owners::{self, Kind as Held, Owned as Record};
 use super::{Xfs, data};
@@ -98,11 +99,13 @@ impl Check<'_> {
         }
     }
 
-    /// Slots that hold an inode: those of files and of directories.
+    /// Slots that hold an inode: those of files and of directories, and of what waits for its worker.
     fn slots(&self) -> Vec<u32> {
         let dirs = self.fs.dirs.iter().filter(|dir| dir.alive);
         let files = self.fs.names.iter().map(|(_, file)| file.inode);
-        dirs.map(|dir| dir.inode).chain(files).collect()
+        let waiting = self.fs.clock.iter().flat_map(Clock::waiting);
+        let named = dirs.map(|dir| dir.inode).chain(files);
+        named.chain(waiting).collect()
     }
 
     fn inodes(&mut self) {
@@ -394,6 +397,12 @@ impl Check<'_> {
                     format!("inode {ino}: it is dirty, and on no list")
                 });
         }
+        let dirty: u64 = { self.slots().into_iter() }
+            .filter_map(|slot| fs.pages(slot))
+            .flat_map(|pages| pages.within(0..u32::MAX))
+            .map(|range| u64::from(range.end - range.start))
+            .sum();
+        self.found.compare("dirty blocks", &fs.dirty_blocks, &dirty);
         for (&ino, &slot) in &fs.tagged {
             let kept = fs.inodes[slot as usize].ino;
             self.found

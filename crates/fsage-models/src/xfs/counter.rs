@@ -1,7 +1,7 @@
 //! The counter of free blocks, with the estimate that the kernel reads and the pool that is kept back.
 //!
-//! Spec: `docs/spec/xfs.md`, section 5. Source: `percpu_counter.c`, `xfs_dec_freecounter` and `xfs_add_freecounter`, on
-//! one processor.
+//! Spec: `docs/spec/xfs.md`, sections 5 and 27. Source: `percpu_counter.c`, `xfs_dec_freecounter` and
+//! `xfs_add_freecounter`.
 
 /// Blocks that may be used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,6 +10,11 @@ pub(super) struct Counter {
     global: i64,
     /// What this processor has not added to it yet.
     local: i64,
+    processor: usize,
+    /// The same of each processor where there are several; that of this one stands above.
+    elsewhere: Vec<i64>,
+    /// Their sum.
+    sum_elsewhere: i64,
     /// In the pool that only what must not fail takes from.
     pool: i64,
     /// The pool when it is full.
@@ -36,9 +41,28 @@ impl Counter {
         }
     }
 
+    /// There are so many processors.
+    pub fn have_processors(&mut self, processors: usize) {
+        self.elsewhere = vec![0; processors];
+    }
+
+    /// The processor that counts.
+    pub fn processor(&self) -> usize {
+        self.processor
+    }
+
+    /// Another one counts from now on.
+    pub fn move_to(&mut self, processor: usize) {
+        self.elsewhere[self.processor] = self.local;
+        self.sum_elsewhere += self.local;
+        self.processor = processor;
+        self.local = std::mem::take(&mut self.elsewhere[processor]);
+        self.sum_elsewhere -= self.local;
+    }
+
     /// Blocks outside the pool.
     pub fn exact(&self) -> i64 {
-        self.global + self.local
+        self.global + self.local + self.sum_elsewhere
     }
 
     /// What a glance shows.
@@ -133,6 +157,21 @@ mod tests {
         assert_eq!((counter.exact(), counter.estimate()), (99_007, 98_976));
         counter.release(1);
         assert_eq!(counter.estimate(), 99_008);
+    }
+
+    #[test]
+    fn each_processor_has_a_batch_of_its_own() {
+        let mut counter = Counter::new(100_000);
+        counter.have_processors(2);
+        assert!(counter.reserve(600, 32, false));
+        counter.move_to(1);
+        assert!(counter.reserve(600, 32, false));
+        assert_eq!((counter.exact(), counter.estimate()), (98_800, 100_000));
+        assert!(counter.reserve(424, 32, false));
+        assert_eq!((counter.exact(), counter.estimate()), (98_376, 98_976));
+        counter.move_to(0);
+        assert!(counter.reserve(424, 32, false));
+        assert_eq!((counter.exact(), counter.estimate()), (97_952, 97_952));
     }
 
     #[test]

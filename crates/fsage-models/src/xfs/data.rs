@@ -88,7 +88,7 @@ impl Xfs {
 
     /// Blocks in memory are dirty, and the file is to be written back.
     pub(super) fn make_dirty(&mut self, slot: u32, blocks: std::ops::Range<u32>) {
-        self.pages_mut(slot).add(blocks);
+        self.dirty_blocks += u64::from(self.pages_mut(slot).add(blocks));
         self.list(slot);
         self.log_change(slot);
     }
@@ -121,7 +121,7 @@ impl Xfs {
             let is_beyond = ends.len() == 1;
             self.put_delayed(slot, Extent::delayed(start, blocks, reserved));
             if is_beyond {
-                self.tagged.insert(self.inodes[slot as usize].ino, slot);
+                self.tag(slot);
             }
             return Ok(end);
         }

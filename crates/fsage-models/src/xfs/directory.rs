@@ -297,7 +297,7 @@ impl Xfs {
         let inode = self.inode_of(file);
         self.log_change(inode);
         if self.names.unlink(id, file).is_some() {
-            self.release(inode);
+            self.let_go(inode);
         }
     }
 
@@ -384,7 +384,7 @@ impl Xfs {
             }
             self.names.set_place(id, file, to, taken_over);
             if self.names.unlink(other, gone).is_some() {
-                self.release(old);
+                self.let_go(old);
             }
             return Outcome::Done;
         }
@@ -436,7 +436,7 @@ impl Xfs {
         dir.entries = Entries::new();
         self.leave_alone(parent, name, address);
         self.name_table.take_back(name);
-        self.release(inode);
+        self.let_go(inode);
         self.free_dirs.push(slot);
     }
 

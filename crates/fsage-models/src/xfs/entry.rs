@@ -14,16 +14,23 @@ const OF_IMAGE: &[&str] = &["size", "agcount", "log", "features"];
 
 /// Its line in the list of models.
 pub static ENTRY: Entry = Entry {
-    examples: &["size=4G", "size=512M,agcount=8,features=rmapbt"],
+    examples: &[
+        "size=4G",
+        "size=512M,agcount=8,features=rmapbt",
+        "size=4G,regime=default,seed=2",
+    ],
     small: &[
         "size=16M",
         "size=48M,features=plain",
         "size=32M,agcount=1,features=rmapbt",
         "size=40M,agcount=2,regime=perfile",
+        "size=32M,regime=default",
+        "size=40M,agcount=2,features=rmapbt,regime=default,rate=1000",
     ],
     group: "allocation group",
     kernel: Some(|options| Ok(kernel(&params_of(options)?)?)),
     image: Some(Image::Mountable),
+    trims_with: Some(("regime", "default")),
     ..Entry::new(
         NAME,
         "XFS of Linux 6.18, simulated",
@@ -35,8 +42,8 @@ pub static ENTRY: Entry = Entry {
             };
             refuse_decided(options, OF_IMAGE)?;
             let is_given = options.iter().any(|(key, _)| *key == "regime");
-            let regime = is_given.then_some(params.regime);
-            let read = open(path, NAME).and_then(|file| Xfs::read_image(regime, &file));
+            let asked = is_given.then_some(&params);
+            let read = open(path, NAME).and_then(|file| Xfs::read_image(asked, &file));
             let mut fs = read.map_err(|why| unread(path, why))?;
             fs.params.from = params.from;
             Ok(Box::new(fs))
@@ -67,8 +74,14 @@ fn kernel(params: &Params) -> Result<String, ParamError> {
         let why = "a fresh file system, to make the same one by `mkfs`";
         return refuse("from", None, why);
     }
-    if params.regime != Regime::Strict {
-        let why = "strict: nobody writes a real file system back file by file";
+    let why = match params.regime {
+        Regime::Strict => None,
+        Regime::PerFile => Some("strict: nobody writes a real file system back file by file"),
+        Regime::Default => {
+            Some("strict: no two runs of a kernel with default options are the same")
+        }
+    };
+    if let Some(why) = why {
         return refuse("regime", Some(params.regime.as_str()), why);
     }
     if params.features == Features::Rmapbt {

@@ -2,7 +2,6 @@
 //!
 //! Spec: `docs/spec/xfs.md`, sections 14, 15 and 26. Source: `xfs_file.c`, `xfs_inode.c`, `xfs_bmap_util.c`.
 
-use super::Xfs;
 use super::allocate::Wish;
 use super::data::{NoSpace, blocks_until};
 use super::fork::{Fork, worst_tree};
@@ -10,6 +9,7 @@ use super::geometry::{BLOCK, block_of_inode};
 use super::inode::{Extent, Extents, Flags, Inode, Kind};
 use super::space::{Purpose, Space};
 use super::transaction::Transaction;
+use super::{Dirty, Xfs};
 use std::num::NonZeroU32;
 use std::ops::Range;
 
@@ -60,9 +60,17 @@ impl Xfs {
         }
     }
 
-    /// Trims all files that have asked for more than they needed; dirty ones only if told to.
+    /// Trims all files that have asked for more than they needed, dirty ones only if told to, and lets go what has no
+    /// name any more.
     pub(super) fn trim_all(&mut self, with_dirty: bool) {
-        let slots: Vec<u32> = self.tagged.values().copied().collect();
+        self.trim_tagged(0..u64::MAX, with_dirty);
+        self.inactivate_all();
+    }
+
+    /// Trims those of a range of inodes.
+    pub(super) fn trim_tagged(&mut self, inodes: Range<u64>, with_dirty: bool) {
+        let tagged = self.tagged.range(inodes);
+        let slots: Vec<u32> = tagged.map(|(_, slot)| *slot).collect();
         for slot in slots {
             if with_dirty || self.inodes[slot as usize].pages == 0 {
                 self.trim(slot);
@@ -120,8 +128,7 @@ impl Xfs {
         };
         let end = blocks_until(size);
         if size < old_size && self.inodes[slot as usize].pages > 0 {
-            self.pages_mut(slot).remove(end..u32::MAX);
-            self.drop_clean(slot);
+            self.make_clean(slot, end..u32::MAX);
         }
         let inode = &mut self.inodes[slot as usize];
         inode.size = size;
@@ -318,16 +325,18 @@ impl Xfs {
     }
 
     /// The dirty blocks of a file are forgotten.
-    fn drop_pages(&mut self, slot: u32) {
+    pub(super) fn drop_pages(&mut self, slot: u32) {
         let inode = &mut self.inodes[slot as usize];
         if let Some(number) = NonZeroU32::new(std::mem::take(&mut inode.pages)) {
-            self.pages[number.get() as usize - 1].clear();
+            let gone = self.pages[number.get() as usize - 1].remove(0..u32::MAX);
+            self.dirty_blocks -= u64::from(gone);
             self.free_pages.push(number.get() - 1);
         }
     }
 
-    /// A file without dirty blocks needs no room for them.
-    pub(super) fn drop_clean(&mut self, slot: u32) {
+    /// Blocks of a file that has dirty ones are not dirty any more. Without any it needs no room for them.
+    pub(super) fn make_clean(&mut self, slot: u32, blocks: Range<u32>) {
+        self.dirty_blocks -= u64::from(self.pages_mut(slot).remove(blocks));
         if self.pages(slot).is_some_and(super::inode::Blocks::is_empty) {
             self.drop_pages(slot);
         }
@@ -337,14 +346,25 @@ impl Xfs {
     pub(super) fn list(&mut self, slot: u32) {
         let inode = &mut self.inodes[slot as usize];
         if !std::mem::replace(&mut inode.flags.is_listed, true) {
-            self.dirty.push((slot, inode.generation));
+            let generation = inode.generation;
+            let since_ns = self.dirty_since_now();
+            self.dirty.push(Dirty {
+                slot,
+                generation,
+                since_ns,
+            });
         }
     }
 
-    /// The dirty files in their order, which leave the list.
-    pub(super) fn take_list(&mut self) -> Vec<u32> {
-        let mut slots = Vec::with_capacity(self.dirty.len());
-        for (slot, generation) in std::mem::take(&mut self.dirty) {
+    /// The first of the dirty files in their order, which leave the list.
+    pub(super) fn take_list(&mut self, files: usize) -> Vec<u32> {
+        let mut slots = Vec::with_capacity(files);
+        let later = self.dirty.split_off(files);
+        let first = std::mem::replace(&mut self.dirty, later);
+        for Dirty {
+            slot, generation, ..
+        } in first
+        {
             let inode = &mut self.inodes[slot as usize];
             if inode.generation == generation {
                 inode.flags.is_listed = false;

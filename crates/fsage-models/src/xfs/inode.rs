@@ -318,16 +318,19 @@ impl Blocks {
         self.0.get(at).is_some_and(|range| range.start <= block)
     }
 
-    pub fn add(&mut self, new: Range<u32>) {
+    /// Puts blocks in. Gives how many of them were not there.
+    pub fn add(&mut self, new: Range<u32>) -> u32 {
         if let Some(last) = self.0.last_mut()
             && (last.start..=last.end).contains(&new.start)
         {
-            last.end = last.end.max(new.end);
-            return;
+            let more = new.end.saturating_sub(last.end);
+            last.end += more;
+            return more;
         }
         let from = self.0.partition_point(|range| range.end < new.start);
         let to = self.0.partition_point(|range| range.start <= new.end);
         let touched = &self.0[from..to];
+        let before: u32 = touched.iter().map(|range| range.end - range.start).sum();
         let start = touched
             .first()
             .map_or(new.start, |range| range.start.min(new.start));
@@ -336,22 +339,27 @@ impl Blocks {
             .map_or(new.end, |range| range.end.max(new.end));
         let merged = std::iter::once(start..end);
         self.0.splice(from..to, merged);
+        end - start - before
     }
 
-    /// Takes blocks out.
-    pub fn remove(&mut self, gone: Range<u32>) {
+    /// Takes blocks out. Gives how many of them were there.
+    pub fn remove(&mut self, gone: Range<u32>) -> u32 {
         let from = self.0.partition_point(|range| range.end <= gone.start);
         let to = self.0.partition_point(|range| range.start < gone.end);
         if from >= to {
-            return;
+            return 0;
         }
+        let touched = &self.0[from..to];
+        let before: u32 = touched.iter().map(|range| range.end - range.start).sum();
         let left = self.0[from].start..gone.start;
         let right = gone.end..self.0[to - 1].end;
         let rests: Vec<_> = [left, right]
             .into_iter()
             .filter(|rest| !rest.is_empty())
             .collect();
+        let after: u32 = rests.iter().map(|rest| rest.end - rest.start).sum();
         self.0.splice(from..to, rests);
+        before - after
     }
 
     /// Those of them that lie in a range.
@@ -361,10 +369,6 @@ impl Blocks {
             .iter()
             .map(|own| own.start.max(range.start)..own.end.min(range.end));
         all.filter(|own| !own.is_empty()).collect()
-    }
-
-    pub fn clear(&mut self) {
-        self.0.clear();
     }
 }
 
@@ -382,11 +386,13 @@ mod tests {
             let start = random.below(60) as u32;
             let range = start..start + 1 + random.below(6) as u32;
             if random.below(2) == 0 {
+                let before = expected.len();
                 expected.extend(range.clone());
-                blocks.add(range);
+                assert_eq!(blocks.add(range) as usize, expected.len() - before);
             } else {
+                let before = expected.len();
                 expected.retain(|block| !range.contains(block));
-                blocks.remove(range);
+                assert_eq!(blocks.remove(range) as usize, before - expected.len());
             }
             let found: Vec<u32> = blocks.within(0..100).into_iter().flatten().collect();
             assert!(found.iter().eq(&expected));

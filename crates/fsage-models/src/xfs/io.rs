@@ -8,6 +8,8 @@ use super::btree::Tree;
 use super::geometry::{BLOCK, block_of_inode};
 use super::inode::Inode;
 use super::leaf::Key;
+use super::params::Regime;
+use crate::clock::PIECES;
 use crate::told::{Searched, Told};
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
 use fsage_core::{DirId, FileId};
@@ -161,19 +163,16 @@ impl Xfs {
         }
     }
 
-    /// While a host follows, no more data waits than its memory has room for.
+    /// While a host follows, no more data waits than its memory has room for; by default, no more than may.
     pub(super) fn write_back_if_much(&mut self) {
-        if self.told.is_hosted() && self.dirty_blocks() * BLOCK > MOST_DELAYED_BYTES {
+        if self.told.is_hosted() && self.dirty_blocks * BLOCK > MOST_DELAYED_BYTES {
             self.write_back_all();
         }
-    }
-
-    fn dirty_blocks(&self) -> u64 {
-        let ranges = self
-            .pages
-            .iter()
-            .flat_map(|pages| pages.within(0..u32::MAX));
-        ranges.map(|range| u64::from(range.end - range.start)).sum()
+        if self.params.regime == Regime::Default {
+            while self.dirty_blocks * BLOCK > self.params.dirty_bytes && !self.dirty.is_empty() {
+                self.write_back_first(self.dirty.len().div_ceil(PIECES));
+            }
+        }
     }
 
     /// The first leaf of the tree of extents of an inode, where there is one.

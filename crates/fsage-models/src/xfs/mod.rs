@@ -5,8 +5,8 @@
 //! in the regimes that make it deterministic. Rule by rule: `docs/spec/xfs.md`.
 //!
 //! **Not modeled**: blocks other than 4 KB, stripes, realtime sections, quotas, shared extents, extended attributes
-//! other than the security label, direct I/O, `discard`, a log that fills up between two syncs, write-back by time or
-//! by limits on dirty pages, several processors, interior blocks of directories of more than 504 leaves.
+//! other than the security label, direct I/O, `discard`, a log that fills up between two syncs, interior blocks of
+//! directories of more than 504 leaves.
 //!
 //! | where | what |
 //! |---|---|
@@ -22,6 +22,7 @@
 //! | `areas`, `leaf`, `entries`, `directory` | data blocks and leaves of directories, their forms, their operations |
 //! | `taken` | which given names are in use |
 //! | `layout` | what metrics see |
+//! | `clock` | time and processors, where they decide |
 //! | `io` | what a host sees |
 //! | `image` | images that a kernel mounts |
 //! | `check` | the file system check |
@@ -32,6 +33,7 @@ mod btree;
 mod busy;
 mod check;
 mod chunks;
+mod clock;
 mod counter;
 mod data;
 mod directory;
@@ -65,6 +67,7 @@ use crate::name_table::NameTable;
 use crate::names::Names;
 use crate::told::{self, Told};
 use chunks::Inodes;
+use clock::Clock;
 use data::NoSpace;
 use directory::Dir;
 use fsage_core::operations::{self, DirIds, Model, Namespace, Shortfall};
@@ -76,6 +79,16 @@ use taken::Taken;
 
 /// Files have at most so many blocks.
 const MOST_FILE_BLOCKS: u64 = u32::MAX as u64;
+
+/// An inode on the list of dirty ones.
+#[derive(Clone, Copy, Debug)]
+struct Dirty {
+    slot: u32,
+    /// The generation that it had when it became dirty: its slot may hold another inode by now.
+    generation: u32,
+    /// When that was.
+    since_ns: i64,
+}
 
 /// A simulated XFS.
 #[derive(Clone, Debug)]
@@ -90,8 +103,10 @@ pub struct Xfs {
     /// Dirty blocks of files.
     pages: Vec<Blocks>,
     free_pages: Vec<u32>,
-    /// Dirty inodes in their order, with their generations.
-    dirty: Vec<(u32, u32)>,
+    /// Dirty inodes in their order.
+    dirty: Vec<Dirty>,
+    /// Dirty blocks of all files.
+    dirty_blocks: u64,
     /// Files of the day in the order in which they were changed, in the regime `perfile`.
     of_day: Vec<(u32, u32)>,
     /// Files that have asked for more than they needed, by inode.
@@ -105,6 +120,7 @@ pub struct Xfs {
     free_dirs: Vec<u32>,
     dir_ids: DirIds,
     shortfall: Shortfall,
+    clock: Option<Clock>,
     told: Told,
     changes: Changes,
 }
@@ -127,6 +143,7 @@ impl Xfs {
             pages: Vec::new(),
             free_pages: Vec::new(),
             dirty: Vec::new(),
+            dirty_blocks: 0,
             of_day: Vec::new(),
             tagged: BTreeMap::new(),
             rotor: 0,
@@ -137,6 +154,7 @@ impl Xfs {
             free_dirs: Vec::new(),
             dir_ids: DirIds::default(),
             shortfall: Shortfall::default(),
+            clock: Clock::new(&params, geometry.ag_count),
             told: Told::default(),
             changes: Changes::default(),
             params,
@@ -161,19 +179,24 @@ impl Xfs {
     fn mount(&mut self) {
         let blocks: Vec<u32> = self.chunks.iter().map(Inodes::blocks_of_free).collect();
         self.space.mount(&blocks);
+        self.have_processors();
     }
 
     /// `syncfs`: everything is written back, and the log goes to disk.
     fn sync_all(&mut self) {
         self.write_back_all();
+        // Meanwhile the disk was waited for.
+        self.inactivate_all();
         self.space.log.force();
     }
 
-    /// The end of a day: everything is synced, and the log is emptied by a freeze.
+    /// The end of a day: everything is synced, and but by default the log is emptied by a freeze.
     fn sync_day(&mut self) {
         self.write_back_day();
         self.sync_all();
-        self.space.freeze();
+        if self.params.regime != Regime::Default {
+            self.space.freeze();
+        }
     }
 
     fn fits(offset: u64, bytes: u64) -> bool {
@@ -269,7 +292,9 @@ impl Model for Xfs {
         &mut self.shortfall
     }
 
+    /// Time passes with what is done, and not with what is refused.
     fn before(&mut self, op: &Op) {
+        self.pass_time();
         if self.told.is_on() {
             told::tell_names(self, op);
         }
@@ -416,16 +441,24 @@ impl Model for Xfs {
         self.rotor = 0;
         self.space.log.force();
         self.mount();
+        self.mount_in_time();
     }
 }
 
 impl FileSystem for Xfs {
+    fn set_time(&mut self, t_ns: i64) {
+        if let Some(clock) = &mut self.clock {
+            clock.set(t_ns);
+        }
+    }
+
     fn name_next(&mut self, name: &[u8]) {
         self.name_table.name_next(name);
     }
 
     fn apply(&mut self, op: &Op) -> Result<Outcome, StateError> {
         let outcome = if matches!(op, Op::Day) {
+            self.pass_time();
             self.sync_day();
             Ok(Outcome::Done)
         } else {

@@ -1,5 +1,6 @@
 //! Parameters of an XFS: keys of `xfs:key=value,...`, and defaults.
 
+use crate::clock;
 use crate::options::{ParamError, Setting};
 use fsage_core::keys::Key;
 use std::path::PathBuf;
@@ -63,6 +64,9 @@ pub enum Regime {
     Strict,
     /// File by file, in the order in which they were changed.
     PerFile,
+    /// Once all files are written back. When that is, and when what is deleted or not needed is given back, is a matter
+    /// of time, and partly drawn.
+    Default,
 }
 
 impl Regime {
@@ -79,6 +83,7 @@ impl Regime {
         match self {
             Regime::Strict => "strict",
             Regime::PerFile => "perfile",
+            Regime::Default => "default",
         }
     }
 }
@@ -98,11 +103,16 @@ pub const KEYS: &[Key] = &[
     ),
     Key::word(
         "regime",
-        &["strict", "perfile"],
+        &["strict", "perfile", "default"],
         "strict",
-        "at the end of a day, `strict`: all files are written back, then complete; `perfile`: one after the other",
+        "at the end of a day, `strict`: all files are written back, then complete; `perfile`: one after the other; \
+         `default`: as `strict`, and by time, one run of many",
     )
     .where_given("features", "rmapbt", "perfile"),
+    clock::SEED,
+    clock::RATE,
+    clock::DIRTY,
+    clock::cpus_key("of `default`: of the machine, which count free blocks and give back what is deleted"),
     Key::text(
         "from",
         "path",
@@ -124,6 +134,14 @@ pub struct Params {
     pub features: Features,
     /// When data that was written back is told to be there.
     pub regime: Regime,
+    /// In [`Regime::Default`]: which run it is.
+    pub seed: u64,
+    /// In [`Regime::Default`]: operations a second; `None` leaves their times to the workload.
+    pub rate: Option<u64>,
+    /// In [`Regime::Default`]: data that may wait before the oldest is written back.
+    pub dirty_bytes: u64,
+    /// In [`Regime::Default`]: processors of the machine.
+    pub cpus: u32,
     /// The image that it begins with, and that decides what it says; `None`: a fresh one.
     pub from: Option<PathBuf>,
 }
@@ -136,6 +154,10 @@ impl Default for Params {
             log_bytes: None,
             features: Features::Default,
             regime: Regime::Strict,
+            seed: 1,
+            rate: None,
+            dirty_bytes: 1 << 30,
+            cpus: 2,
             from: None,
         }
     }
@@ -169,9 +191,14 @@ impl Params {
                     regime = Some(match setting.word()? {
                         "strict" => Regime::Strict,
                         "perfile" => Regime::PerFile,
-                        _ => return Err(setting.bad("strict or perfile")),
+                        "default" => Regime::Default,
+                        _ => return Err(setting.bad("strict, perfile or default")),
                     });
                 }
+                "seed" => params.seed = setting.number()?,
+                "rate" => params.rate = Some(clock::rate_of(setting)?),
+                "dirty" => params.dirty_bytes = setting.number()?,
+                "cpus" => params.cpus = clock::cpus_of(setting)?,
                 "bsize" | "blocksize" | "stripe" | "sunit" | "rtdev" | "realtime" | "quota"
                 | "allocsize" | "inode32" => {
                     return Err(setting.bad(
@@ -202,6 +229,8 @@ mod tests {
             "features=all",
             "regime=natural",
             "agcount=x",
+            "cpus=0",
+            "rate=0",
             "bsize=1K",
             "shade=red",
         ] {

@@ -116,8 +116,7 @@ impl Xfs {
         }
         let inode = &mut self.inodes[slot as usize];
         if inode.pages > 0 {
-            self.pages_mut(slot).remove(range);
-            self.drop_clean(slot);
+            self.make_clean(slot, range);
         }
     }
 
@@ -162,7 +161,13 @@ impl Xfs {
 
     /// Writes back all dirty files, in the order in which they became dirty.
     pub(super) fn write_back_all(&mut self) {
-        let dirty = self.take_list();
+        self.write_back_first(self.dirty.len());
+    }
+
+    /// Writes back so many of them.
+    pub(super) fn write_back_first(&mut self, files: usize) {
+        let program = self.begin_work();
+        let dirty = self.take_list(files);
         if self.params.regime == Regime::PerFile {
             for slot in dirty {
                 self.write_back(slot);
@@ -170,6 +175,7 @@ impl Xfs {
             return;
         }
         for &slot in &dirty {
+            self.go_on_working();
             let all = self.all_blocks(slot);
             self.allocate(slot, all);
         }
@@ -177,6 +183,7 @@ impl Xfs {
             let all = self.all_blocks(slot);
             self.complete(slot, all);
         }
+        self.end_work(program);
     }
 
     /// The end of a day in the regime `perfile`: files in the order in which they were changed.

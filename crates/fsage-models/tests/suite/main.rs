@@ -31,6 +31,7 @@ mod reference_vectors;
 mod shortfall;
 mod steps;
 mod told;
+mod xfs_clock;
 mod xfs_files;
 mod xfs_full;
 mod xfs_image;

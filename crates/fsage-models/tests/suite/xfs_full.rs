@@ -112,16 +112,19 @@ impl Ops {
 fn a_full_file_system_stays_sound() {
     let mut full = 0;
     for features in [Features::Default, Features::Plain, Features::Rmapbt] {
-        for (seed, regime, megabytes, ags) in [
-            (1, Regime::Strict, 20, 1),
-            (2, Regime::PerFile, 48, 2),
-            (3, Regime::Strict, 64, 4),
+        for (seed, regime, megabytes, ags, rate) in [
+            (1, Regime::Strict, 20, 1, None),
+            (2, Regime::PerFile, 48, 2, None),
+            (3, Regime::Strict, 64, 4, None),
+            (4, Regime::Default, 48, 2, None),
+            (5, Regime::Default, 48, 2, Some(2_000)),
         ] {
             let params = Params {
                 size_bytes: megabytes << 20,
                 ag_count: Some(ags),
                 features,
                 regime,
+                rate,
                 ..Params::default()
             };
             let mut fs = Xfs::new(params.clone()).expect("mkfs takes it");

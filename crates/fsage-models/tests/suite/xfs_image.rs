@@ -26,9 +26,8 @@ fn clean_or_skipped(fs: &mut Xfs, what: &str) {
 
 /// What is read from an image is what was written, and goes on in the same way.
 fn comes_back(fs: &Xfs, what: &str) {
-    let regime = Some(fs.params().regime);
     let read = |from: &Image| {
-        let again = Xfs::read_image(regime, from)?;
+        let again = Xfs::read_image(Some(fs.params()), from)?;
         assert_eq!(again.free_blocks(), fs.free_blocks(), "{what}");
         Ok(again)
     };

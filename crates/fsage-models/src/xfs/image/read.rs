@@ -133,7 +133,7 @@ fn found_in(from: &dyn ReadAt) -> Result<(Params, Geometry, [u8; 16])> {
         log_bytes: Some(u64::from(u32_at(&b, 96)) * BLOCK),
         features,
         regime: Regime::usual(features),
-        from: None,
+        ..Params::default()
     };
     // Fields that decide nothing: label, counters, identity, the end of the log, whether there are attributes.
     let mut expected = b;
@@ -161,13 +161,13 @@ fn found_in(from: &dyn ReadAt) -> Result<(Params, Geometry, [u8; 16])> {
 }
 
 impl Xfs {
-    /// Reads an image that was unmounted. Sizes and features are those of the image; nothing as `regime` is the usual
-    /// one. Files and directories have ids of their own, from 2^60 on.
+    /// Reads an image that was unmounted. Sizes and features are those of the image; regime and clock are as `asked`,
+    /// and the usual ones where nothing is. Files and directories have ids of their own, from 2^60 on.
     ///
     /// # Errors
     /// It cannot be read, is none of XFS, was not unmounted, is damaged, or has what the model does not have.
     pub fn read_image(
-        regime: Option<Regime>,
+        asked: Option<&Params>,
         from: &dyn ReadAt,
     ) -> std::result::Result<Xfs, ReadError> {
         let (params, g, uuid) = found_in(from)?;
@@ -178,8 +178,18 @@ impl Xfs {
             seen: FxHashSet::default(),
         };
         reader.log_is_clean()?;
-        let regime = regime.unwrap_or(params.regime);
-        let fresh = Xfs::new(Params { regime, ..params });
+        let params = match asked {
+            None => params,
+            Some(asked) => Params {
+                size_bytes: params.size_bytes,
+                ag_count: params.ag_count,
+                log_bytes: params.log_bytes,
+                features: params.features,
+                from: None,
+                ..*asked
+            },
+        };
+        let fresh = Xfs::new(params);
         let mut fs = fresh.or_else(|error| foreign(error.to_string()))?;
         fs.inodes.clear();
         fs.dirs.clear();

@@ -1,0 +1,47 @@
+//! Runs of the model `xfs` in the regime `default` look like runs of this machine's kernel with default mount options.
+//!
+//! Takes many minutes, root and loop devices:
+//! `cargo test -p fsage-lab --test xfs_default -- --ignored --nocapture --test-threads 1`.
+
+mod default_runs;
+
+use default_runs::{Sides, differing};
+use fsage_metrics::{Metric, free_space, layout_score, pieces};
+
+/// How files lie, what they keep behind their ends, and what free space is left, in what.
+static METRICS: &[&Metric] = &[
+    &layout_score::SCORE,
+    &pieces::PER_FILE,
+    &pieces::BEYOND_END_BYTES,
+    &free_space::BYTES,
+    &free_space::RUNS,
+    &free_space::BYTES_IN_64K_RUNS,
+    &free_space::BYTES_IN_1M_RUNS,
+    &free_space::LARGEST_RUN_BYTES,
+];
+
+static SIDES: Sides = Sides {
+    kernel: "loop:xfs,size=600M",
+    model: "xfs:size=600M",
+    metrics: METRICS,
+};
+
+/// With room for what is reserved for files that were not written back yet.
+static ROOMY: Sides = Sides {
+    kernel: "loop:xfs,size=800M",
+    model: "xfs:size=800M",
+    metrics: METRICS,
+};
+
+#[test]
+#[ignore = "takes many minutes, and root"]
+fn default_runs_that_are_synced_each_day_look_like_those_of_this_kernel() {
+    assert_eq!(differing(&SIDES, 20, true), Vec::<&str>::new());
+}
+
+/// Longer than 30 seconds, after which the kernel writes back by itself.
+#[test]
+#[ignore = "takes many minutes, and root"]
+fn default_runs_without_syncs_look_like_those_of_this_kernel() {
+    assert_eq!(differing(&ROOMY, 60, false), Vec::<&str>::new());
+}
