@@ -7,6 +7,7 @@ use crate::report::words::{counted, list, percent, thousands};
 use fsage_core::size::human;
 use fsage_metrics::{files, layout_score, pieces};
 use fsage_report::{Finding, Tone};
+use fsage_target::TargetSpec;
 
 /// Targets whose utilization differs by more do not hold the same.
 const UNLIKE_UTILIZATION: f64 = 0.02;
@@ -126,15 +127,58 @@ fn behind_ends(subject: &Subject) -> Option<Finding> {
         .mean;
     let files = subject.at_end(|day| day.value(&files::FILE_BYTES))?.mean;
     (behind > UNLIKE_BEHIND * files).then(|| {
-        let text = format!(
-            "{} keeps {} allocated behind the ends of files, room for them to grow. A mounted file system gives it \
-             back minutes after the last write, which a replay does not wait for: {} is less full than it looks here.",
+        let kept = format!(
+            "{} keeps {} allocated behind the ends of files, room for them to grow.",
             subject.name,
-            human(behind as u64),
-            subject.name
+            human(behind as u64)
         );
-        finding(text, Tone::Neutral, "all-metrics")
+        let given_back = match trims(&subject.spec) {
+            Trims::Already => {
+                "What is older was given back; so will this be, minutes after the last write."
+                    .to_owned()
+            }
+            Trims::With(instead) => {
+                format!(
+                    "{} `{instead}` gives it back by time, too.",
+                    not_waited_for(subject)
+                )
+            }
+            Trims::No => not_waited_for(subject),
+        };
+        finding(format!("{kept} {given_back}"), Tone::Neutral, "all-metrics")
     })
+}
+
+fn not_waited_for(subject: &Subject) -> String {
+    format!(
+        "A mounted file system gives it back minutes after the last write, which a replay does not wait for: {} is \
+         less full than it looks here.",
+        subject.name
+    )
+}
+
+/// Whether a target gives back by time what files keep behind their ends.
+#[derive(Debug, PartialEq, Eq)]
+enum Trims {
+    No,
+    Already,
+    /// Its model does with the keys of this target.
+    With(String),
+}
+
+fn trims(spec: &str) -> Trims {
+    let Ok(mut spec) = TargetSpec::parse(spec) else {
+        return Trims::No;
+    };
+    let Some((key, value)) = spec.entry().and_then(|entry| entry.trims_with) else {
+        return Trims::No;
+    };
+    if spec.pairs().contains(&(key, Some(value))) {
+        return Trims::Already;
+    }
+    spec.options.retain(|(given, _)| given != key);
+    spec.options.push((key.to_owned(), Some(value.to_owned())));
+    Trims::With(spec.to_string())
 }
 
 /// That no inode could be made though there was space.
@@ -209,4 +253,22 @@ fn unscored(group: &Group) -> Option<Finding> {
         tone: Tone::Neutral,
         section: None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_that_can_give_back_what_is_behind_ends_of_files_says_with_which_keys() {
+        let with = |spec: &str| Trims::With(spec.to_owned());
+        assert_eq!(trims("xfs:size=1G"), with("xfs:size=1G,regime=default"));
+        assert_eq!(
+            trims("xfs:regime=strict,size=1G"),
+            with("xfs:size=1G,regime=default")
+        );
+        assert_eq!(trims("xfs:size=1G,regime=default"), Trims::Already);
+        assert_eq!(trims("ffs"), Trims::No);
+        assert_eq!(trims("loop:xfs,size=1G"), Trims::No);
+    }
 }
