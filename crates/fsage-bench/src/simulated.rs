@@ -224,6 +224,11 @@ impl<F: Hosted + ?Sized, D: Device> Subject for Simulated<F, D> {
         Ok(())
     }
 
+    fn name_together(&mut self, number: Option<u64>) -> Result<(), BenchError> {
+        self.fs.name_together(number);
+        Ok(())
+    }
+
     /// The model tells nothing meanwhile, so that the host has nothing to do. What it has made by then is on the
     /// device.
     fn untimed(&mut self, on: bool) -> Result<(), BenchError> {

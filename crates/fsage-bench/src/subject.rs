@@ -62,6 +62,15 @@ pub trait Subject {
         Ok(())
     }
 
+    /// Says that files which are made from now on belong together with all that were made under the same number,
+    /// whatever their directories; `None`: no longer. Most file systems have no use for it.
+    ///
+    /// # Errors
+    /// A system call failed.
+    fn name_together(&mut self, _number: Option<u64>) -> Result<(), BenchError> {
+        Ok(())
+    }
+
     /// What follows is preparation, or no longer. Where time is simulated, none passes.
     ///
     /// # Errors
@@ -204,6 +213,10 @@ impl<S: Subject + ?Sized> Subject for &mut S {
 
     fn hint(&mut self, dir: DirKey) -> Result<(), BenchError> {
         (**self).hint(dir)
+    }
+
+    fn name_together(&mut self, number: Option<u64>) -> Result<(), BenchError> {
+        (**self).name_together(number)
     }
 
     fn untimed(&mut self, on: bool) -> Result<(), BenchError> {

@@ -61,6 +61,13 @@ impl Subject for TestSubject {
         Ok(DirKey(self.directories))
     }
 
+    fn name_together(&mut self, number: Option<u64>) -> Result<(), BenchError> {
+        if let Some(number) = number {
+            self.log.push(format!("together {number}"));
+        }
+        Ok(())
+    }
+
     fn hint(&mut self, dir: DirKey) -> Result<(), BenchError> {
         self.log.push(format!("hint {}", dir.0));
         Ok(())

@@ -189,6 +189,11 @@ pub trait Hosted: FileSystem {
     /// their use takes the hint; any other file system has no use for it.
     fn hint(&mut self, _dir: DirId) {}
 
+    /// Files that are made from now on belong together with all that were made under the same number, whatever their
+    /// directories; `None`: no longer. A file system that groups small files may take the hint; any other has no use
+    /// for it.
+    fn name_together(&mut self, _number: Option<u64>) {}
+
     /// So many bytes of a file were read from an offset on. A layer that moves files by their use does so now, and
     /// tells; any other file system has no use for it.
     fn was_read(&mut self, _file: FileId, _offset: u64, _bytes: u64) {}

@@ -92,6 +92,10 @@ pub enum Order {
     /// Another one at random for each of these steps: names say nothing of use, as in the cache of a browser. What is
     /// drawn depends on the repetition alone.
     AtRandom,
+    /// Documents of so many files, which are made one after the other in directories at random, and used together:
+    /// document after document, these at random. The program says which files belong together
+    /// ([`Subject::name_together`]).
+    ByDocument(u64),
 }
 
 /// What the clock of a phase waits for.
@@ -257,8 +261,14 @@ impl Benchmark for Sequential {
             Directories::First => self.make_directories(file_bytes, phases.subject)?,
         };
         for &step in self.steps {
-            if self.order == Order::AtRandom {
-                rng.shuffle(&mut files);
+            match self.order {
+                Order::OfCreation => {}
+                Order::AtRandom => rng.shuffle(&mut files),
+                Order::ByDocument(each) => {
+                    let mut documents: Vec<_> = files.chunks(each.max(1) as usize).collect();
+                    rng.shuffle(&mut documents);
+                    files = documents.concat();
+                }
             }
             if self.empty_caches {
                 phases.subject.drop_caches()?;
@@ -272,7 +282,9 @@ impl Benchmark for Sequential {
             phases.run(step.as_str(), until, |subject| {
                 match step {
                     Step::Create => {
-                        self.create(file_bytes, &mut directories, &mut files, subject)?;
+                        let into = (&mut directories, &mut files);
+                        self.create(file_bytes, into, &mut rng, subject)?;
+                        subject.name_together(None)?;
                     }
                     _ => self.go_over(step, file_bytes, &files, subject)?,
                 }
@@ -308,12 +320,18 @@ impl Sequential {
     fn create(
         &self,
         file_bytes: u64,
-        directories: &mut Vec<DirKey>,
-        files: &mut Vec<FileKey>,
+        (directories, files): (&mut Vec<DirKey>, &mut Vec<FileKey>),
+        rng: &mut Rng,
         subject: &mut dyn Subject,
     ) -> Result<(), BenchError> {
         for i in 0..self.files.of_size(file_bytes) {
-            let number = (i / self.files_per_directory.max(1)) as usize;
+            let mut number = (i / self.files_per_directory.max(1)) as usize;
+            if let Order::ByDocument(each) = self.order {
+                if i.is_multiple_of(each.max(1)) {
+                    subject.name_together(Some(i / each.max(1)))?;
+                }
+                number = rng.below(directories.len().max(1) as u64) as usize;
+            }
             if number == directories.len() {
                 directories.push(subject.mkdir()?);
             }

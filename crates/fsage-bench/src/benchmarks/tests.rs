@@ -468,6 +468,51 @@ fn files_are_used_at_random_where_names_say_nothing() {
     assert_ne!(first, orders(1));
 }
 
+/// Three documents of four files, each named together when it is made, and read as a whole.
+#[test]
+fn files_of_a_document_are_named_and_used_together() {
+    let benchmark = Sequential {
+        files: FileCount::Exactly(12),
+        files_per_directory: 3,
+        order: Order::ByDocument(4),
+        ..small_file::SMALL_FILE_1997
+    };
+    let mut subject = TestSubject::new(MB, &[]);
+    benchmark
+        .run(Case::of_size(1024), 0, &site(MB), &mut subject)
+        .expect("room for 12 KB");
+    let log = &subject.log;
+    let named: Vec<_> = (0..log.len())
+        .filter(|&i| log[i].starts_with("together"))
+        .collect();
+    assert_eq!(
+        named.iter().map(|&i| &*log[i]).collect::<Vec<_>>(),
+        ["together 0", "together 1", "together 2"]
+    );
+    assert_eq!(
+        (named[1] - named[0], named[2] - named[1]),
+        (5, 5),
+        "four files each"
+    );
+    let creates = log.iter().filter(|call| call.starts_with("create"));
+    let directories = creates.filter_map(|call| call.split(['/', ' ']).nth(1));
+    assert!(
+        directories.collect::<BTreeSet<_>>().len() > 1,
+        "in several directories"
+    );
+    let reads = log.iter().filter(|call| call.starts_with("read"));
+    let numbers: Vec<u64> = reads
+        .filter_map(|call| call.split_whitespace().nth(1)?.parse().ok())
+        .collect();
+    assert_eq!(numbers.len(), 12);
+    for document in numbers.chunks(4) {
+        assert!(
+            document.windows(2).all(|pair| pair[1] == pair[0] + 1),
+            "{document:?}"
+        );
+    }
+}
+
 /// By hand, with four files in directories of two: a call is a second, a sync ten.
 #[test]
 fn the_benchmark_of_1997_makes_directories_first_and_syncs_every_phase() {

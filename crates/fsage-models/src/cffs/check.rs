@@ -74,6 +74,9 @@ impl<'a> Check<'a> {
         for block in fs.external_file.all() {
             self.claim(block, 1, &|| "the external inode file".to_owned());
         }
+        for block in fs.inode_table.all() {
+            self.claim(block, 1, &|| "the table of inode numbers".to_owned());
+        }
     }
 
     fn inodes(&mut self) {
@@ -132,7 +135,7 @@ impl<'a> Check<'a> {
         self.found.expect(single, || {
             format!("{}: {:?} has two inodes", owner(), inode.home)
         });
-        let number = fs.number_of(inode.home);
+        let number = fs.inode_number(inode);
         let unique = self.numbers.insert(number);
         self.found.expect(unique && number != 0, || {
             format!("{}: number {number} is 0, or another's", owner())
@@ -214,12 +217,13 @@ impl<'a> Check<'a> {
         if start == 0 {
             return;
         }
-        let dir = match node {
+        let owner_of_group = match node {
             Node::Dir(slot) => slot,
-            _ => inode.dir,
+            _ => inode.group_owner(),
         };
-        *self.groups.entry((dir, start)).or_default() += 1;
-        let end = start + fs.group_size(dir, start);
+        let key = (owner_of_group, start);
+        *self.groups.entry(key).or_default() += 1;
+        let end = start + fs.group_size(owner_of_group, start);
         let first = fs.address(inode, 0);
         let right =
             (start..end).contains(&first) && (inode.kind != Kind::Directory || first == start);
@@ -355,10 +359,7 @@ impl<'a> Check<'a> {
             *groups.entry(*dir).or_default() += 1;
             self.found
                 .expect((1..=fs.window()).contains(&group.blocks), || {
-                    format!(
-                        "group {start} of the directory in slot {dir} has {} blocks",
-                        group.blocks
-                    )
+                    format!("group {start} of owner {dir} has {} blocks", group.blocks)
                 });
         }
         for (slot, dir) in self.live_dirs() {

@@ -132,12 +132,16 @@ impl Cffs {
         if lbn == 0 {
             return self.place_first(inode, false);
         }
+        if let Some(spot) = self.place_further(inode, lbn) {
+            return Some(spot);
+        }
         let start = if before == 0 {
             self.search_start(inode, None)
-        } else if lbn == 1 && self.params.group {
-            // The rest of a file begins where a group may, so that it takes no room of one.
-            let step = self.window();
-            before.saturating_add(step) / step * step
+        } else if self.params.group
+            && lbn < TREE.direct
+            && (lbn == 1 || self.is_grouped(inode, lbn - 1))
+        {
+            self.behind_groups(before)
         } else if self.leaves_group(lbn) {
             let cg = self.map.next_roomy(self.geometry.cg_of(before))?;
             self.geometry.cg_start(cg)
@@ -147,10 +151,20 @@ impl Cffs {
         self.map.next_free(start).map(Spot::alone)
     }
 
+    /// Where the rest of a file begins, behind its last block in a group: where a group may, so that it takes no room of
+    /// one.
+    pub(super) fn behind_groups(&self, before: u32) -> u32 {
+        let step = self.window();
+        before.saturating_add(step) / step * step
+    }
+
     /// Allocates blocks at the end of a file, from `lbn` on and before `end`, as far as those behind the last one are
     /// free and need no other pointers; gives how many.
     fn map_run(&mut self, inode: &mut Inode, lbn: u32, end: u32) -> u32 {
-        if lbn < 2 || self.params.maxbpg > 0 || lbn != inode.blocks.end(&self.pool) {
+        // The first block of all, and the one behind those in a group, go where their rules put them.
+        let may_be_grouped = u64::from(lbn) <= self.params.grouped_blocks;
+        let single = may_be_grouped || self.params.maxbpg > 0;
+        if single || lbn != inode.blocks.end(&self.pool) {
             return 0;
         }
         let start = self.address(inode, lbn - 1) + 1;
@@ -280,6 +294,8 @@ impl Cffs {
         if inode.kind != Kind::Directory {
             self.leave_group(inode);
         }
+        self.placed(inode);
+        self.hints.forget(inode);
         inode.size = 0;
         self.free_home(inode.home);
         self.vnodes.release(inode.vnode);

@@ -113,6 +113,7 @@ impl Cffs {
         if moves {
             self.number_directory()?;
         }
+        self.number_inode()?;
         let block = self.first_block().ok_or(NoSpace)?;
         self.take(block);
         let mut inode = Inode::new(home, self.vnodes.take(), parent, Kind::Directory);
@@ -172,6 +173,7 @@ impl Cffs {
         self.changes.new_directory(slot);
         self.put(parent, place, Node::Dir(slot));
         self.tell_new_directory(slot);
+        self.placed(&self.dirs[slot as usize].inode.clone());
         Ok(slot)
     }
 
@@ -339,14 +341,16 @@ impl Cffs {
                 .cg_of(self.address(&self.dirs[dir as usize].inode, 0));
             Some(Home::Table(self.inodes.take(cg).ok_or(Outcome::NoInode)?))
         };
-        let Ok(place) = self.enter(dir, embed) else {
+        let place = self.number_inode().and_then(|()| self.enter(dir, embed));
+        let Ok(place) = place else {
             if let Some(home) = table {
                 self.free_home(home);
             }
             return Err(Outcome::NoSpace);
         };
         let home = table.unwrap_or_else(|| home_in(dir, place));
-        let inode = Inode::new(home, self.vnodes.take(), dir, kind);
+        let mut inode = Inode::new(home, self.vnodes.take(), dir, kind);
+        inode.hint = self.hints.current;
         let slot = self.names.insert(File {
             id,
             inode,
@@ -356,6 +360,7 @@ impl Cffs {
         self.changes.new_file(slot);
         self.put(dir, place, Node::File(slot));
         self.tell_made(home, dir, place.at);
+        self.placed(&inode);
         Ok(slot)
     }
 }

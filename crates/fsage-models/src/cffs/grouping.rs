@@ -6,7 +6,7 @@
 
 use super::inode::{Home, Inode, Kind, NO_DIR};
 use super::params::{DirSteal, Randomize, Start};
-use super::{Cffs, entries::Name, entries::Node};
+use super::{Cffs, entries::Name, entries::Node, hints::is_hinted};
 use crate::changes::touch_file;
 use fsage_core::io::Flush;
 
@@ -42,15 +42,15 @@ impl Cffs {
         self.params.group_blocks as u32
     }
 
-    /// Blocks of a group of a directory.
-    pub(super) fn group_size(&self, dir: u32, start: u32) -> u32 {
+    /// Blocks of a group of an owner.
+    pub(super) fn group_size(&self, owner: u32, start: u32) -> u32 {
         self.groups
-            .get(&(dir, start))
+            .get(&(owner, start))
             .map_or(0, |group| group.blocks)
     }
 
     /// First free block of a group's window.
-    fn free_in(&self, start: u32) -> Option<u32> {
+    pub(super) fn free_in(&self, start: u32) -> Option<u32> {
         self.map
             .first(start, start.saturating_add(self.window()), false)
     }
@@ -69,16 +69,22 @@ impl Cffs {
     }
 
     /// One more member; a group that is not there yet is made.
-    pub(super) fn enter_group(&mut self, dir: u32, start: u32, blocks: u32) {
-        let group = self.groups.entry((dir, start)).or_default();
-        self.dirs[dir as usize].groups += u32::from(group.members == 0);
+    pub(super) fn enter_group(&mut self, owner: u32, start: u32, blocks: u32) {
+        let group = self.groups.entry((owner, start)).or_default();
         group.members += 1;
-        self.extend_group(dir, start, blocks);
+        if group.members == 1 {
+            if is_hinted(owner) {
+                self.hints.group_made(owner, start);
+            } else {
+                self.dirs[owner as usize].groups += 1;
+            }
+        }
+        self.extend_group(owner, start, blocks);
     }
 
-    /// The group of a directory has at least so many blocks from now on: all members are told.
-    pub(super) fn extend_group(&mut self, dir: u32, start: u32, blocks: u32) {
-        let group = self.groups.entry((dir, start)).or_default();
+    /// The group of an owner has at least so many blocks from now on: all members are told.
+    pub(super) fn extend_group(&mut self, owner: u32, start: u32, blocks: u32) {
+        let group = self.groups.entry((owner, start)).or_default();
         if blocks <= group.blocks {
             return;
         }
@@ -86,11 +92,14 @@ impl Cffs {
         if !self.told.is_on() {
             return;
         }
-        let first = self.dirs[dir as usize].inode;
-        let mut homes: Vec<Home> = self.members(dir, start).map(|file| file.home).collect();
-        if first.group_start == start {
-            homes.push(first.home);
-        }
+        let homes: Vec<Home> = if is_hinted(owner) {
+            self.hints.members(owner).map(|(_, home)| home).collect()
+        } else {
+            let first = self.dirs[owner as usize].inode;
+            let files = self.members(owner, start).map(|file| file.home);
+            let own = (first.group_start == start).then_some(first.home);
+            files.chain(own).collect()
+        };
         for home in homes {
             self.tell_home(home, Flush::Delayed);
         }
@@ -101,7 +110,8 @@ impl Cffs {
         let files = self.files_of(dir);
         files.filter_map(move |slot| {
             let inode = &self.names.file(slot).inode;
-            (inode.dir == dir && inode.group_start == start).then_some(inode)
+            let is_member = inode.group_owner() == dir && inode.group_start == start;
+            is_member.then_some(inode)
         })
     }
 
@@ -114,35 +124,81 @@ impl Cffs {
         })
     }
 
-    /// The first block of a file has been placed in a group of its directory.
+    /// A block of a file has been placed in a group of its directory.
     pub(super) fn join_group(&mut self, inode: &mut Inode, spot: Spot) {
-        if spot.group != 0 {
-            inode.group_start = spot.group;
-            self.enter_group(inode.dir, spot.group, spot.block - spot.group + 1);
+        if spot.group == 0 {
+            return;
         }
+        let blocks = spot.block - spot.group + 1;
+        if inode.group_start == 0 {
+            inode.group_start = spot.group;
+            self.enter_group(inode.group_owner(), spot.group, blocks);
+        } else {
+            self.extend_group(inode.group_owner(), spot.group, blocks);
+        }
+    }
+
+    /// Whether a block of a file is one that may lie in its group, and does.
+    pub(super) fn is_grouped(&self, inode: &Inode, lbn: u32) -> bool {
+        let start = inode.group_start;
+        if inode.kind == Kind::Directory
+            || start == 0
+            || u64::from(lbn) >= self.params.grouped_blocks
+        {
+            return false;
+        }
+        let end = start + self.group_size(inode.group_owner(), start);
+        (start..end).contains(&self.address(inode, lbn))
+    }
+
+    /// A free block in a file's own group for one of its blocks, if those before it lie there: behind the last of
+    /// them, or else the first free one.
+    pub(super) fn place_further(&self, inode: &Inode, lbn: u32) -> Option<Spot> {
+        let may = u64::from(lbn) < self.params.grouped_blocks;
+        if !may || !self.is_grouped(inode, lbn - 1) {
+            return None;
+        }
+        let group = inode.group_start;
+        let end = group.saturating_add(self.window());
+        let behind = self.map.first(self.address(inode, lbn - 1), end, false);
+        let block = behind.or_else(|| self.free_in(group))?;
+        Some(Spot { block, group })
     }
 
     /// A file is no longer a member of its group.
     pub(super) fn leave_group(&mut self, inode: &mut Inode) {
         let start = std::mem::take(&mut inode.group_start);
         if start != 0 {
-            self.quit_group(inode.dir, start);
+            self.quit_group(inode.group_owner(), start);
         }
     }
 
     /// One member less; the last one takes the group along.
-    pub(super) fn quit_group(&mut self, dir: u32, start: u32) {
-        let group = self.groups.get_mut(&(dir, start));
+    pub(super) fn quit_group(&mut self, owner: u32, start: u32) {
+        let group = self.groups.get_mut(&(owner, start));
         let group = group.expect("the group of a member");
         group.members -= 1;
         if group.members == 0 {
-            self.groups.remove(&(dir, start));
-            self.dirs[dir as usize].groups -= 1;
+            self.groups.remove(&(owner, start));
+            if is_hinted(owner) {
+                self.hints.group_gone(owner, start);
+            } else {
+                self.dirs[owner as usize].groups -= 1;
+            }
         }
     }
 
-    /// A file belongs to another directory from now on, or to no single one, and loses its group then.
+    /// A file belongs to another directory from now on, or to no single one, and loses its group then. One that its
+    /// program named with others stays in theirs as long as it has a directory.
     pub(super) fn change_directory(&mut self, inode: &mut Inode, to: u32) {
+        if inode.hint != 0 {
+            if to == NO_DIR {
+                self.leave_group(inode);
+                self.hints.forget(inode);
+            }
+            inode.dir = to;
+            return;
+        }
         let (from, start) = (inode.dir, inode.group_start);
         inode.dir = to;
         if start == 0 || from == to {
@@ -163,6 +219,9 @@ impl Cffs {
         if !self.params.group || inode.kind == Kind::Directory || dir == NO_DIR {
             let start = self.search_start(inode, None);
             return self.map.next_free(start).map(Spot::alone);
+        }
+        if inode.hint != 0 {
+            return self.place_hinted(inode);
         }
         let first = self.first_group(dir);
         if !elsewhere && let Some(block) = self.free_in(first) {
@@ -198,8 +257,8 @@ impl Cffs {
                     read.push(inode.home);
                 }
                 let start = inode.group_start;
-                if inode.dir != dir || start == 0 || start == first || met[..count].contains(&start)
-                {
+                let own = inode.group_owner() == dir && start != 0 && start != first;
+                if !own || met[..count].contains(&start) {
                     continue;
                 }
                 if let Some(block) = self.free_in(start) {
@@ -233,7 +292,9 @@ impl Cffs {
         if self.randomizes() && !behind && inode.dir != NO_DIR {
             let dir = &mut self.dirs[inode.dir as usize];
             dir.searches += 1;
-            if dir.searches.is_multiple_of(2) {
+            let behind_another = 100 - self.params.random_percent;
+            let before_this = |n: u32| u64::from(n) * behind_another / 100;
+            if before_this(dir.searches) > before_this(dir.searches - 1) {
                 return dir.last_block;
             }
             let start = self.geometry.cg_start(cg);
@@ -268,28 +329,42 @@ impl Cffs {
         }
     }
 
-    /// Moves the first block of a file out of the first group of a directory, which is full, and gives its place
-    /// (section 7). It is the first or the last such file in the order of names.
+    /// Moves a block of a file out of the first group of a directory, which is full, and gives its place (section 7).
+    /// It is the first or the last such file in the order of names, and the last of its blocks that lie there; with the
+    /// first block the file leaves the group.
     pub(super) fn steal(&mut self, dir: u32, first: u32) -> Option<u32> {
         let is_there = |&slot: &u32| {
             let inode = &self.names.file(slot).inode;
-            inode.dir == dir && inode.group_start == first && self.address(inode, 0) != 0
+            let is_member = inode.group_owner() == dir && inode.group_start == first;
+            is_member && self.address(inode, 0) != 0
         };
         let victim = match self.params.dir_steal {
             DirSteal::Last => self.files_of(dir).filter(is_there).last(),
             _ => self.files_of(dir).find(is_there),
         }?;
         let mut inode = self.names.file(victim).inode;
-        let spot = self.place_first(&inode, true)?;
+        let mut further = (1..self.params.grouped_blocks as u32).rev();
+        let lbn = further
+            .find(|&lbn| self.is_grouped(&inode, lbn))
+            .unwrap_or(0);
+        let old = self.address(&inode, lbn);
+        let spot = if lbn == 0 {
+            self.place_first(&inode, true)?
+        } else {
+            let start = self.behind_groups(old);
+            self.map.next_free(start).map(Spot::alone)?
+        };
         touch_file(self, victim);
-        let old = self.address(&inode, 0);
-        self.tell_needed(&inode, 0);
+        self.tell_needed(&inode, lbn);
         self.take(spot.block);
-        self.leave_group(&mut inode);
-        inode.blocks.set(&mut self.pool, 0, 1, spot.block.into(), 1);
+        if lbn == 0 {
+            self.leave_group(&mut inode);
+        }
+        let (pool, block) = (&mut self.pool, spot.block.into());
+        inode.blocks.set(pool, lbn, 1, block, 1);
         self.join_group(&mut inode, spot);
         self.names.file_mut(victim).inode = inode;
-        self.tell_moved(&inode, 0);
+        self.tell_moved(&inode, lbn);
         self.release_blocks(old, 1);
         Some(old)
     }

@@ -43,6 +43,8 @@ pub(super) struct Inode {
     pub vnode: u32,
     /// Slot of the one directory that contains it, [`NO_DIR`] if that is ambiguous.
     pub dir: u32,
+    /// Number of the files that its program named with it; 0: its group is its directory's ([`super::hints`]).
+    pub hint: u32,
     /// Start of its group; 0: it is in none. A directory's is that of its first group.
     pub group_start: u32,
     pub kind: Kind,
@@ -57,6 +59,7 @@ impl Inode {
             home,
             vnode,
             dir,
+            hint: 0,
             group_start: 0,
             kind,
             size: 0,
@@ -119,7 +122,16 @@ impl Numbers {
 }
 
 impl Cffs {
-    /// The number of an inode, as its home and the switches give it.
+    /// The number of an inode as everybody sees it.
+    pub(super) fn inode_number(&self, inode: &Inode) -> u64 {
+        if self.params.has_inode_table() {
+            u64::from(inode.vnode) + 1
+        } else {
+            self.number_of(inode.home)
+        }
+    }
+
+    /// What its home and the switches make of an inode: the number of its place.
     pub(super) fn number_of(&self, home: Home) -> u64 {
         match home {
             Home::Superblock(k) if self.params.embed && !self.params.inodes_move() => {
@@ -130,7 +142,7 @@ impl Cffs {
                 let dir = &self.dirs[dir as usize];
                 let (sector, k) = (at / 4, at % 4);
                 match self.params.inode_id {
-                    InodeId::Locator => {
+                    InodeId::Locator | InodeId::Table => {
                         u64::from(dir.number) << 16 | u64::from(sector) << 3 | u64::from(k)
                     }
                     InodeId::Physical => {

@@ -40,6 +40,15 @@ impl Cffs {
         }
     }
 
+    /// When the block of a new name goes out whose inode lies elsewhere, and is on disk by then.
+    fn new_name(&self) -> Flush {
+        if self.params.name_waits {
+            self.at_once()
+        } else {
+            Flush::Delayed
+        }
+    }
+
     fn data_buffer(&self, inode: &Inode, lbn: u32) -> Option<Buffer> {
         let block = self.address(inode, lbn);
         let ino = inode.vnode.into();
@@ -112,7 +121,7 @@ impl Cffs {
             self.tell_name(dir, at, Flush::Delayed);
         } else {
             self.tell_home(home, self.at_once());
-            self.tell_name(dir, at, self.at_once());
+            self.tell_name(dir, at, self.new_name());
         }
     }
 
@@ -227,6 +236,12 @@ impl Cffs {
         }
     }
 
+    /// A block of the table of inode numbers changes: soft state, which nothing waits for.
+    pub(super) fn tell_inode_table(&mut self, block: u32) {
+        self.told
+            .tell_once(Io::Modify(device_buffer(block), Flush::Delayed));
+    }
+
     /// A directory was made: its block is written before anything leads to it.
     pub(super) fn tell_new_directory(&mut self, slot: u32) {
         if !self.told.is_on() {
@@ -243,7 +258,7 @@ impl Cffs {
         let flush = if self.params.embed {
             Flush::Delayed
         } else {
-            self.at_once()
+            self.new_name()
         };
         self.tell_name(parent, at, flush);
         self.tell_parent_changed(parent, Flush::Delayed);
@@ -392,10 +407,10 @@ impl Cffs {
     fn read_with(&self, inode: &Inode, lbn: u32) -> (u64, u64) {
         let block = self.address(inode, lbn);
         let mut range = (block, 1);
-        if lbn == 0 && inode.group_start != 0 {
+        if inode.group_start != 0 && (lbn == 0 || self.is_grouped(inode, lbn)) {
             range = (
                 inode.group_start,
-                self.group_size(inode.dir, inode.group_start),
+                self.group_size(inode.group_owner(), inode.group_start),
             );
         }
         if range.1 < 2 {
@@ -472,6 +487,12 @@ impl Hosted for Cffs {
 
     fn tell_follower(&mut self) {
         self.told.follow();
+    }
+
+    fn name_together(&mut self, number: Option<u64>) {
+        if self.params.hints {
+            self.hints.set(number);
+        }
     }
 
     fn told(&mut self) -> &mut Vec<Io> {

@@ -54,7 +54,7 @@ impl Layout for Cffs {
         for dir in self.dirs.iter().filter(|dir| dir.alive) {
             let parent = self.dirs[dir.parent as usize].inode;
             visit(&FileView {
-                parent_ino: Some(self.number_of(parent.home)),
+                parent_ino: Some(self.inode_number(&parent)),
                 links: 2,
                 ..self.view(&dir.inode, &mut extents)
             });
@@ -97,9 +97,9 @@ impl Layout for Cffs {
         for (id, alias) in self.names.aliases() {
             let parent = self.dirs[alias.dir as usize].inode;
             visit(&FurtherName {
-                ino: self.number_of(self.names.file(alias.file).inode.home),
+                ino: self.inode_number(&self.names.file(alias.file).inode),
                 generation: None,
-                parent_ino: self.number_of(parent.home),
+                parent_ino: self.inode_number(&parent),
                 name: format!("l{id}").into(),
             });
         }
@@ -118,10 +118,10 @@ impl Watched for Cffs {
 
     fn directory_at(&self, slot: u32) -> Option<FileView<'static>> {
         let dir = self.dirs.get(slot as usize).filter(|dir| dir.alive)?;
-        let ino = self.number_of(dir.inode.home);
+        let ino = self.inode_number(&dir.inode);
         let parent = self.dirs[dir.parent as usize].inode;
         Some(FileView {
-            parent_ino: Some(self.number_of(parent.home)),
+            parent_ino: Some(self.inode_number(&parent)),
             links: 2,
             ..FileView::new(ino, FileKind::Directory, dir.inode.size)
         })
@@ -147,7 +147,8 @@ impl Cffs {
     /// A directory is going to move. Its number follows its place among the names of its parent, and what lies in it
     /// then has another parent by number.
     pub(super) fn touch_below(&mut self, dir: u32) {
-        if !self.changes.is_on() || !self.params.inodes_move() {
+        let changes = self.params.inodes_move() && !self.params.has_inode_table();
+        if !self.changes.is_on() || !changes {
             return;
         }
         let names = self.dirs[dir as usize].entries.names();
@@ -174,7 +175,7 @@ impl Cffs {
             1
         };
         FileView {
-            parent_ino: Some(self.number_of(parent.home)),
+            parent_ino: Some(self.inode_number(&parent)),
             links,
             ..self.view(&file.inode, extents)
         }
@@ -218,7 +219,7 @@ impl Cffs {
         FileView {
             alloc_bytes: Some(extents.iter().map(|extent| extent.length_bytes).sum()),
             extents: Some(extents),
-            ..FileView::new(self.number_of(inode.home), kind, inode.size)
+            ..FileView::new(self.inode_number(inode), kind, inode.size)
         }
     }
 }

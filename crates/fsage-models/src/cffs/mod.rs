@@ -18,6 +18,8 @@
 //! | `entries` | names and inodes in the sectors of a directory |
 //! | `directory` | blocks and numbers of directories, places for names and inodes |
 //! | `grouping` | groups, their members, and stealing |
+//! | `hints` | groups of files that programs name together |
+//! | `inode_table` | numbers of inodes that never change |
 //! | `data` | pointers, writing, truncating |
 //! | `names` | unlink, rename, links, externalized inodes |
 //! | `open` | files that are open when their last name goes |
@@ -35,9 +37,11 @@ mod entry;
 mod free_map;
 pub mod geometry;
 mod grouping;
+mod hints;
 pub mod image;
 mod inode;
 mod inode_area;
+mod inode_table;
 mod io;
 mod layout;
 mod names;
@@ -62,6 +66,7 @@ use fsage_core::io::Flush;
 use fsage_core::operations::{self, DirIds, Model, Namespace, Shortfall};
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, Rng, StateError};
 use grouping::Group;
+use hints::Hints;
 use inode::{Inode, Kind, Numbers};
 use inode_area::InodeArea;
 use open::OpenFiles;
@@ -87,8 +92,9 @@ pub struct Cffs {
     free_dirs: Vec<u32>,
     dir_ids: DirIds,
     shortfall: Shortfall,
-    /// By slot of the directory and start.
+    /// By owner and start: the slot of a directory, or a number of files that a program named together.
     groups: FxHashMap<(u32, u32), Group>,
+    hints: Hints,
     /// Numbers of files and directories in memory.
     vnodes: Numbers,
     /// Directory numbers.
@@ -99,6 +105,8 @@ pub struct Cffs {
     externals: Numbers,
     /// The external inode file.
     external_file: OwnFile,
+    /// Where the table of inode numbers lies.
+    inode_table: OwnFile,
     opened: OpenFiles,
     random: Rng,
     told: Told,
@@ -131,11 +139,13 @@ impl Cffs {
             dir_ids: DirIds::default(),
             shortfall: Shortfall::default(),
             groups: FxHashMap::default(),
+            hints: Hints::default(),
             vnodes: Numbers::default(),
             dir_numbers: Numbers::from(directory::FIRST_NUMBER),
             directory_map: OwnFile::default(),
             externals: Numbers::from(directory::FIRST_EXTERNAL),
             external_file: OwnFile::default(),
+            inode_table: OwnFile::default(),
             opened: OpenFiles::default(),
             random: Rng::new(params.seed).stream("first blocks", 0),
             told: Told::default(),
@@ -335,12 +345,12 @@ impl FileSystem for Cffs {
 
     fn inode(&self, file: FileId) -> Option<u64> {
         let slot = self.names.find(file)?;
-        Some(self.number_of(self.names.file(slot).inode.home))
+        Some(self.inode_number(&self.names.file(slot).inode))
     }
 
     fn directory_inode(&self, dir: DirId) -> Option<u64> {
         let slot = self.dir_ids.get(dir)?;
-        Some(self.number_of(self.dirs[slot as usize].inode.home))
+        Some(self.inode_number(&self.dirs[slot as usize].inode))
     }
 
     fn check(&self) -> Result<(), Inconsistency> {

@@ -47,6 +47,7 @@ impl Cffs {
         self.free_home(inode.home);
         self.leave_directory(&mut inode);
         inode.home = home;
+        self.placed(&inode);
         self.names.file_mut(slot).inode = inode;
     }
 
@@ -125,6 +126,7 @@ impl Cffs {
             self.free_home(inode.home);
             inode.home = home_in(to, place);
             self.change_directory(&mut inode, to);
+            self.placed(&inode);
         } else {
             self.tell_moved_name((to, place.at), (from, old), Some(inode.home));
             if !self.params.inodes_move() && (single || from != to) {
@@ -194,6 +196,8 @@ impl Cffs {
         let dir = &mut self.dirs[slot as usize];
         (dir.parent, dir.at) = (to, place.at);
         dir.inode.dir = to;
+        let inode = dir.inode;
+        self.placed(&inode);
         self.leave(from, old);
         self.tell_dots(slot);
         Ok(())

@@ -100,6 +100,7 @@ impl Cffs {
             self.free_home(inode.home);
             inode.home = home;
             self.tell_home(home, Flush::Delayed);
+            self.placed(&inode);
         } else {
             if let Some(home) = reserved {
                 self.free_home(home);

@@ -10,6 +10,20 @@ pub enum InodeId {
     Locator,
     /// Derived from the address: an inode never moves (the release).
     Physical,
+    /// A number that never changes, and a table that leads from it to the locator (the paper, section 3.1: what its
+    /// authors think right, and had not built).
+    Table,
+}
+
+impl InodeId {
+    /// The value of its key.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            InodeId::Locator => "locator",
+            InodeId::Physical => "physical",
+            InodeId::Table => "table",
+        }
+    }
 }
 
 /// Where the search for a block begins that no rule places near others.
@@ -90,12 +104,24 @@ pub const KEYS: &[Key] = &[
         "a further group of a directory begins behind the last one, even where `randomize_first` puts first blocks \
          at random",
     ),
+    Key::flag(
+        "hints",
+        false,
+        "small files lie with those that their program names with them, and only where it names none with those of \
+         their directory",
+    ),
     Key::flag("softupdates", false, "no write of metadata waits"),
+    Key::flag(
+        "name_waits",
+        true,
+        "where inodes have blocks of their own a new name waits for its block, as in 4.4BSD; off: only the inode does, \
+         which must be on disk before a name leads to it",
+    ),
     Key::word(
         "inode_id",
-        &["locator", "physical"],
+        &["locator", "physical", "table"],
         "locator",
-        "what the number of an embedded inode is",
+        "what the number of an embedded inode is: with `table` it never changes, and a table leads to the locator",
     ),
     Key::word(
         "start",
@@ -112,12 +138,26 @@ pub const KEYS: &[Key] = &[
          aged",
     )
     .or_words(&["bench"]),
+    Key::number(
+        "random_percent",
+        "percent",
+        "50",
+        "of the first blocks that `randomize_first` puts at random",
+    )
+    .within(0, 100),
     Key::flag(
         "dir_group_read",
         true,
         "blocks of a directory are read with its first group",
     ),
     Key::number("group_blocks", "blocks", "16", "of a group, at most").within(1, 64),
+    Key::number(
+        "grouped_blocks",
+        "blocks",
+        "1",
+        "at the start of a file that may lie in its group; 1 in the paper's prototype",
+    )
+    .within(1, 15),
     Key::number(
         "maxbpg",
         "blocks",
@@ -148,18 +188,26 @@ pub struct Params {
     pub dir_steal: DirSteal,
     /// Further groups go behind the last one, whatever is put at random.
     pub group_behind: bool,
+    /// Files lie with those that their program names with them.
+    pub hints: bool,
     /// No write of metadata waits.
     pub softupdates: bool,
+    /// A new name waits for its block where inodes have blocks of their own.
+    pub name_waits: bool,
     /// What the number of an embedded inode is.
     pub inode_id: InodeId,
     /// Where searches begin that follow no other block.
     pub start: Start,
     /// When half of the first blocks are put at random.
     pub randomize_first: Randomize,
+    /// Of the first blocks, how many in a hundred are put at random then.
+    pub random_percent: u64,
     /// Blocks of a directory are read with its first group.
     pub dir_group_read: bool,
     /// Most blocks of a group.
     pub group_blocks: u64,
+    /// Blocks at the start of a file that may lie in its group.
+    pub grouped_blocks: u64,
     /// Blocks of a file before it leaves for another cylinder group; 0 is never.
     pub maxbpg: u64,
     /// Bytes of space per inode, without embedded ones.
@@ -177,12 +225,16 @@ impl Default for Params {
             group: true,
             dir_steal: DirSteal::First,
             group_behind: false,
+            hints: false,
             softupdates: false,
+            name_waits: true,
             inode_id: InodeId::Locator,
             start: Start::CylinderGroup,
             randomize_first: Randomize::Never,
+            random_percent: 50,
             dir_group_read: true,
             group_blocks: 16,
+            grouped_blocks: 1,
             maxbpg: 0,
             bytes_per_inode: 8192,
             seed: 1,
@@ -224,12 +276,15 @@ impl Params {
                 }
             }
             "group_behind" => self.group_behind = flag()?,
+            "hints" => self.hints = flag()?,
             "softupdates" => self.softupdates = flag()?,
+            "name_waits" => self.name_waits = flag()?,
             "inode_id" => {
                 self.inode_id = match setting.word()? {
                     "locator" => InodeId::Locator,
                     "physical" => InodeId::Physical,
-                    _ => return Err(setting.bad("locator or physical")),
+                    "table" => InodeId::Table,
+                    _ => return Err(setting.bad("locator, physical or table")),
                 }
             }
             "start" => {
@@ -249,11 +304,23 @@ impl Params {
                     },
                 }
             }
+            "random_percent" => {
+                self.random_percent = number()?;
+                if self.random_percent > 100 {
+                    return Err(setting.bad("0 to 100 percent"));
+                }
+            }
             "dir_group_read" => self.dir_group_read = flag()?,
             "group_blocks" => {
                 self.group_blocks = number()?;
                 if !(1..=64).contains(&self.group_blocks) {
                     return Err(setting.bad("1 to 64 blocks"));
+                }
+            }
+            "grouped_blocks" => {
+                self.grouped_blocks = number()?;
+                if !(1..=15).contains(&self.grouped_blocks) {
+                    return Err(setting.bad("1 to 15 blocks"));
                 }
             }
             "maxbpg" => self.maxbpg = number()?,
@@ -266,7 +333,12 @@ impl Params {
 
     /// Inodes follow the names of their files: they lie in directories, and are found through the directory map.
     pub(super) fn inodes_move(&self) -> bool {
-        self.embed && self.inode_id == InodeId::Locator
+        self.embed && self.inode_id != InodeId::Physical
+    }
+
+    /// A table leads from numbers of inodes to locators.
+    pub(super) fn has_inode_table(&self) -> bool {
+        self.embed && self.inode_id == InodeId::Table
     }
 }
 
@@ -303,6 +375,12 @@ mod tests {
             assert_eq!(parse(text).unwrap().dir_steal, steal, "{text}");
         }
         assert!(parse("group_behind").unwrap().group_behind);
+        let params = parse("inode_id=table,hints,name_waits=off,grouped_blocks=4").unwrap();
+        assert_eq!(
+            (params.inode_id, params.grouped_blocks),
+            (InodeId::Table, 4)
+        );
+        assert!(params.hints && !params.name_waits);
         assert_eq!(parse("size=128M").unwrap().size_bytes, 134_217_728);
         assert_eq!(parse("").unwrap(), Params::default());
     }
@@ -310,12 +388,14 @@ mod tests {
     #[test]
     fn errors_name_the_key_and_what_was_expected() {
         let message = |text: &str| parse(text).unwrap_err().to_string();
-        assert!(message("inode_id=ino").contains("locator or physical"));
+        assert!(message("inode_id=ino").contains("locator, physical or table"));
         assert!(message("start").contains("needs a value"));
         assert!(message("policy=orig").contains("known: size, cg_blocks, embed"));
         assert!(message("randomize_first=ever").contains("on, off or bench"));
         assert!(message("dir_steal=third").contains("on, off or last"));
         assert!(message("group_blocks=0").contains("1 to 64"));
+        assert!(message("random_percent=101").contains("0 to 100"));
+        assert!(message("grouped_blocks=16").contains("1 to 15"));
         assert!(message("embed=maybe").contains("true or false"));
     }
 

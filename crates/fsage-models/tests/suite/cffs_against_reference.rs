@@ -84,9 +84,11 @@ fn compare(fs: &Cffs, reference: &Reference, what: &Op) -> Result<(), TestCaseEr
         let got = files.remove(&number);
         prop_assert_eq!(got, Some(expected), "{:?}: file {}", what, id);
         if let Some((start, size)) = file.group.filter(|&(_, size)| size > 1) {
-            let read = fs.block_map(FileId(id), 0).group;
             let expected = Some((u64::from(start) * 4096, u64::from(size) * 4096));
-            prop_assert_eq!(read, expected, "{:?}: file {}", what, id);
+            for lbn in (0..file.blocks.len()).filter(|&lbn| reference.is_grouped(file, lbn)) {
+                let read = fs.block_map(FileId(id), lbn as u32).group;
+                prop_assert_eq!(read, expected, "{:?}: file {}, block {}", what, id, lbn);
+            }
         }
     }
     for (&id, dir) in &reference.dirs {
@@ -189,6 +191,7 @@ proptest! {
         group in prop::bool::weighted(0.8),
         dir_steal in prop::sample::select(vec![DirSteal::First, DirSteal::First, DirSteal::Last, DirSteal::Off]),
         group_blocks in prop::sample::select(vec![16_u64, 16, 8, 5, 1]),
+        grouped_blocks in prop::sample::select(vec![1_u64, 1, 2, 4, 15]),
         steps in prop::collection::vec(step(), 1..60),
     ) {
         let params = Params {
@@ -197,11 +200,13 @@ proptest! {
             group,
             dir_steal,
             group_blocks,
+            grouped_blocks,
             ..Params::default()
         };
         let mut fs = Cffs::new(params).expect("the sizes work");
         let window = group_blocks as u32;
         let mut reference = Reference::new(BLOCKS, CG_BLOCKS, group, dir_steal, window);
+        reference.grouped = grouped_blocks as usize;
         let mut next = 0;
         for step in &steps {
             let times = if let Step::Create(_, n, _) = step { *n } else { 1 };

@@ -3,8 +3,9 @@
 use crate::steps::any_op;
 use crate::steps::cases;
 use crate::steps::cffs::{Step, World, params, step};
+use fsage_core::io::Hosted;
 use fsage_core::{FileSystem, Layout, Op, Outcome};
-use fsage_models::cffs::Cffs;
+use fsage_models::cffs::{Cffs, InodeId, Params};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use std::fmt::Write as _;
@@ -29,12 +30,26 @@ fn checked(fs: &Cffs, what: &dyn std::fmt::Debug) -> Result<(), TestCaseError> {
         .map_err(|e| TestCaseError::fail(format!("{what:?}: {:?}", e.findings)))
 }
 
+/// Parameters, with what an image has no room for.
+fn all_params(blocks: u64) -> impl Strategy<Value = Params> {
+    let more = (prop::bool::weighted(0.3), any::<bool>());
+    (params(blocks), more).prop_map(|(params, (table, hints))| Params {
+        inode_id: if table {
+            InodeId::Table
+        } else {
+            params.inode_id
+        },
+        hints,
+        ..params
+    })
+}
+
 proptest! {
     #![proptest_config(cases(200))]
 
     #[test]
     fn every_verb_with_any_arguments_is_answered_and_an_error_changes_nothing(
-        params in params(400),
+        params in all_params(400),
         ops in prop::collection::vec(any_op(), 1..100),
     ) {
         let mut fs = Cffs::new(params).expect("the sizes work");
@@ -58,12 +73,13 @@ proptest! {
     /// Small disks, which fill up; links, moves and open files; in the end everything goes, and all space is free.
     #[test]
     fn it_is_consistent_after_every_operation(
-        params in params(300),
-        steps in prop::collection::vec(step(), 1..90),
+        params in all_params(300),
+        steps in prop::collection::vec((step(), prop::option::of(0_u64..4)), 1..90),
     ) {
         let mut fs = Cffs::new(params).expect("the sizes work");
         let mut world = World::default();
-        for step in &steps {
+        for (step, together) in &steps {
+            fs.name_together(*together);
             match step {
                 Step::Open(pick) => {
                     if let Some((file, _)) = world.file(*pick) {

@@ -45,6 +45,11 @@ const DIR_GROUP_READ: u32 = 128;
 const RANDOMIZE_IN_BENCHMARKS: u32 = 256;
 const DIR_STEAL_LAST: u32 = 512;
 const GROUP_BEHIND: u32 = 1024;
+const HINTS: u32 = 2048;
+const NAME_DOES_NOT_WAIT: u32 = 4096;
+
+/// What stands for 50 % of first blocks at random is 0, as in images that are older than the key.
+const HALF: u64 = 0x32;
 
 /// FNV-1a, which tells damage from what was written.
 fn check_word(bytes: &[u8]) -> u32 {
@@ -353,7 +358,9 @@ impl Superblock {
             (p.dir_steal == DirSteal::First, DIR_STEAL),
             (p.dir_steal == DirSteal::Last, DIR_STEAL_LAST),
             (p.group_behind, GROUP_BEHIND),
+            (p.hints, HINTS),
             (p.softupdates, SOFTUPDATES),
+            (!p.name_waits, NAME_DOES_NOT_WAIT),
             (p.inode_id == InodeId::Physical, PHYSICAL),
             (p.start == Start::Random, RANDOM_START),
             (p.randomize_first == Randomize::Always, RANDOMIZE_FIRST),
@@ -383,6 +390,8 @@ impl Superblock {
             (120, p.maxbpg),
             (640, p.seed),
             (648, p.bytes_per_inode),
+            (656, p.grouped_blocks - 1),
+            (664, p.random_percent ^ HALF),
         ];
         for (at, word) in long {
             put(&mut out, at, &word.to_le_bytes());
@@ -423,7 +432,9 @@ impl Superblock {
                 DirSteal::Off
             },
             group_behind: is(GROUP_BEHIND),
+            hints: is(HINTS),
             softupdates: is(SOFTUPDATES),
+            name_waits: !is(NAME_DOES_NOT_WAIT),
             inode_id: if is(PHYSICAL) {
                 InodeId::Physical
             } else {
@@ -441,15 +452,19 @@ impl Superblock {
             } else {
                 Randomize::Never
             },
+            random_percent: b.u64(664) ^ HALF,
             dir_group_read: is(DIR_GROUP_READ),
             group_blocks: u64::from(b.u32(112)),
+            grouped_blocks: b.u64(656).saturating_add(1),
             maxbpg: b.u64(120),
             bytes_per_inode: b.u64(648),
             seed: b.u64(640),
         };
         let geometry = Geometry::new(&params).ok()?;
         let same = (geometry.blocks, geometry.inodes_per_group) == (b.u32(84), b.u32(108));
-        let window = (1..=64).contains(&params.group_blocks);
+        let window = (1..=64).contains(&params.group_blocks)
+            && (1..=15).contains(&params.grouped_blocks)
+            && params.random_percent <= 100;
         (same && window).then(|| Superblock {
             params,
             geometry,

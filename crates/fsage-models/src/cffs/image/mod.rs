@@ -148,6 +148,11 @@ pub enum ImageError {
         /// How many there are.
         blocks: u64,
     },
+    /// A second number for every inode, which has no place in the format.
+    #[error(
+        "inode_id=table: an inode of the format has room for one number, and that is its locator"
+    )]
+    Numbers,
     /// An address that has no place in the format.
     #[error(
         "{blocks} blocks: with inode_id=physical the number of an inode has 32 bits, and at most 2^27 blocks fit"
@@ -174,6 +179,9 @@ impl Cffs {
     /// Addresses that have no place in the format.
     pub fn image(&self) -> Result<Blocks, ImageError> {
         let blocks = self.geometry.blocks;
+        if self.params.has_inode_table() {
+            return Err(ImageError::Numbers);
+        }
         if self.params.embed && !self.params.inodes_move() {
             if blocks > 1 << 27 {
                 return Err(ImageError::TooLarge { blocks });

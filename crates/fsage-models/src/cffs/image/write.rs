@@ -269,7 +269,7 @@ impl<'a> Writer<'a> {
         DiskInode {
             opens,
             group_start: inode.group_start,
-            group_size: self.fs.group_size(inode.dir, inode.group_start),
+            group_size: self.fs.group_size(inode.group_owner(), inode.group_start),
             ..self.disk_inode(inode, links)
         }
     }

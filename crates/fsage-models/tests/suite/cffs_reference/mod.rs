@@ -43,6 +43,8 @@ pub struct Reference {
     group: bool,
     steal: DirSteal,
     window: u32,
+    /// Blocks at the start of a file that may lie in its group.
+    pub grouped: usize,
     pub dirs: BTreeMap<u64, Dir>,
     pub files: BTreeMap<u64, File>,
 }
@@ -72,6 +74,7 @@ impl Reference {
             group,
             steal,
             window,
+            grouped: 1,
             dirs: BTreeMap::new(),
             files: BTreeMap::new(),
         };
@@ -205,6 +208,18 @@ impl Reference {
             _ => there.first().copied(),
         };
         if let Some(victim) = victim
+            && let file = &self.files[&victim]
+            && let Some(lbn) = (1..file.blocks.len())
+                .rev()
+                .find(|&n| self.is_grouped(file, n))
+            && let old = file.blocks[lbn]
+            && let Some(block) = self.next_free((old / self.window + 1) * self.window)
+        {
+            self.used[block as usize] = true;
+            let file = self.files.get_mut(&victim).expect("it is there");
+            file.blocks[lbn] = block;
+            return Ok(old);
+        } else if let Some(victim) = victim
             && let Some((block, group)) = self.first_block(id, true)
         {
             self.used[block as usize] = true;
@@ -298,6 +313,12 @@ impl Reference {
             .map(|block| (block, block))
     }
 
+    /// Whether a block of a file counts as one of its group.
+    pub fn is_grouped(&self, file: &File, lbn: usize) -> bool {
+        let inside = |(at, size)| (at..at + size).contains(&file.blocks[lbn]);
+        lbn < self.grouped && file.group.is_some_and(inside)
+    }
+
     pub fn create(&mut self, file: u64, dir: u64, blocks: usize) -> Result<(), Full> {
         let (sector, name, place) = self.room(dir)?;
         self.put(dir, file, (sector, name, place));
@@ -330,7 +351,25 @@ impl Reference {
             self.join(id, group, block);
             return Ok(());
         };
-        let mut start = self.behind(last, lbn);
+        if lbn < self.grouped && self.is_grouped(file, lbn - 1) {
+            let (at, _) = file.group.expect("the group of a grouped block");
+            let behind = self.first_free(last, at + self.window);
+            if let Some(block) = behind.or_else(|| self.first_free(at, at + self.window)) {
+                self.used[block as usize] = true;
+                self.files
+                    .get_mut(&id)
+                    .expect("it is there")
+                    .blocks
+                    .push(block);
+                self.grow(dir, at, block - at + 1);
+                return Ok(());
+            }
+        }
+        let mut start = if self.is_grouped(file, lbn - 1) {
+            (last / self.window + 1) * self.window
+        } else {
+            self.behind(last, lbn)
+        };
         let mut pointers = None;
         if lbn == DIRECT {
             let block = self.next_free(last).ok_or(Full)?;

@@ -10,7 +10,8 @@ pub fn params(blocks: u64) -> impl Strategy<Value = Params> {
     let steal = prop::sample::select(vec![DirSteal::Off, DirSteal::First, DirSteal::Last]);
     let id = prop::sample::select(vec![InodeId::Locator, InodeId::Physical]);
     let start = prop::sample::select(vec![Start::CylinderGroup, Start::Random]);
-    let rest = (1_u64..20, 0_u64..9, any::<u64>());
+    let grouped = prop_oneof![2 => Just(1_u64), 1 => 2_u64..=15];
+    let rest = (1_u64..20, 0_u64..9, any::<u64>(), grouped, 0_u64..=100);
     (switches, steal, id, start, rest).prop_map(move |(on, dir_steal, inode_id, start, rest)| {
         Params {
             size_bytes: blocks * 4096,
@@ -30,6 +31,8 @@ pub fn params(blocks: u64) -> impl Strategy<Value = Params> {
             group_blocks: rest.0,
             maxbpg: rest.1,
             seed: rest.2,
+            grouped_blocks: rest.3,
+            random_percent: rest.4,
             ..Params::default()
         }
     })

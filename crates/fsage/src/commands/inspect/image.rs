@@ -6,7 +6,7 @@ use crate::ui;
 use fsage_core::Layout as _;
 use fsage_core::size::human;
 use fsage_lab::cffs_image;
-use fsage_models::cffs::{InodeId, Start};
+use fsage_models::cffs::Start;
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
@@ -23,10 +23,7 @@ pub fn run(path: &Path, extents: bool, as_json: bool) -> anyhow::Result<()> {
         extents_of_layout(&mut out, fs, path)?;
         return Ok(out.flush()?);
     }
-    let id = match params.inode_id {
-        InodeId::Locator => "locator",
-        InodeId::Physical => "physical",
-    };
+    let id = params.inode_id.as_str();
     let start = match params.start {
         Start::CylinderGroup => "cg",
         Start::Random => "random",
