@@ -118,6 +118,60 @@ fn blocks_and_cylinders_are_read_where_they_were_copied_to() {
     }
 }
 
+/// Two files that grew in turn, a little and a lot at a time: the small one lies in pieces over the disk. At the end of
+/// the period it comes together in the middle, and is read in less than three quarters of the time; the other one, of
+/// which a block that moves saves less, does not fit beside it.
+#[test]
+fn a_scattered_file_is_read_faster_once_it_is_restructured() {
+    let settings = Settings {
+        period: Period::Accesses(1000),
+        ..settings(Technique::Stef)
+    };
+    let mut fs = disk_with_files(&settings);
+    let (file, other) = (FileId(500), FileId(501));
+    for id in [file, other] {
+        let (dir, bytes) = (DirId::ROOT, 4096);
+        fs.apply(&Op::Create {
+            file: id,
+            dir,
+            bytes,
+        })
+        .unwrap();
+    }
+    for _ in 0..32 {
+        for (file, bytes) in [(file, 32 << 10), (other, 1 << 20)] {
+            assert_eq!(fs.apply(&Op::Append { file, bytes }), Ok(Outcome::Done));
+        }
+    }
+    let mut subject = on_disk(fs);
+    subject.drop_caches().unwrap();
+    let before = read(&mut subject, 500);
+    let mut reads = 0;
+    while subject.model().counters().periods == 0 {
+        read(&mut subject, 500);
+        reads += 1;
+        assert!(reads < 2000);
+    }
+    let counters = *subject.model().counters();
+    assert!(counters.copied_bytes >= FILE_BYTES, "{counters:?}");
+    subject.drop_caches().unwrap();
+    subject.host_mut().record(true);
+    let after = read(&mut subject, 500);
+    assert!(4 * after < 3 * before, "{after} ns, {before} before");
+    let center = subject.model().center();
+    let data = subject
+        .host()
+        .recorded()
+        .iter()
+        .filter(|request| request.bytes > 8192);
+    let starts: Vec<u64> = data.map(|request| request.start_bytes).collect();
+    assert!(
+        !starts.is_empty() && starts.iter().all(|start| center.contains(start)),
+        "{starts:?}"
+    );
+    subject.model().check().unwrap();
+}
+
 #[test]
 fn a_benchmark_runs_over_a_layer_and_repeats() {
     let drive = Disk::preset("m2694").unwrap();
@@ -127,6 +181,7 @@ fn a_benchmark_runs_over_a_layer_and_repeats() {
         Technique::Files,
         Technique::Blocks,
         Technique::OrganPipe,
+        Technique::Stef,
     ] {
         let fs = disk_with_files(&settings(technique));
         let stand = SimulatedStand::new(&*fs, 1000, &params, &drive, 7).unwrap();

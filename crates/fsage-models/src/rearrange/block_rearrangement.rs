@@ -94,6 +94,34 @@ impl BlockRearrangement {
         blocks.into_iter().map(|(_, block)| block).collect()
     }
 
+    /// Something was written: a copy of it is not what is at home any more.
+    pub fn changed(&mut self, at: u64, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        for block in at / self.block_bytes..=(at + bytes - 1) / self.block_bytes {
+            if let Some(copied) = self.copies.get_mut(&block) {
+                copied.dirty = true;
+            }
+        }
+    }
+
+    /// Every place holds what is planned from now on.
+    pub fn move_to(&mut self, plan: &[Option<u64>], io: &mut Vec<Io>, counters: &mut Counters) {
+        for (slot, wanted) in (0..).zip(plan) {
+            if self.slots[slot as usize] != *wanted {
+                self.send_home(slot, io, counters);
+            }
+        }
+        for (slot, wanted) in (0..).zip(plan) {
+            if let Some(block) = *wanted
+                && self.slots[slot as usize].is_none()
+            {
+                self.bring(block, slot, io, counters);
+            }
+        }
+    }
+
     /// What every place is to hold.
     fn plan(&self) -> Vec<Option<u64>> {
         let mut hottest = self.hottest();
@@ -213,27 +241,16 @@ impl Remap for BlockRearrangement {
         for block in at / self.block_bytes..=(at + bytes - 1) / self.block_bytes {
             let count = self.counts.entry(block).or_default();
             *count = count.saturating_add(1);
-            if wrote && let Some(copied) = self.copies.get_mut(&block) {
-                copied.dirty = true;
-            }
+        }
+        if wrote {
+            self.changed(at, bytes);
         }
     }
 
     fn rearrange(&mut self, io: &mut Vec<Io>, counters: &mut Counters) {
         let plan = self.plan();
         self.counts.clear();
-        for (slot, wanted) in (0..).zip(&plan) {
-            if self.slots[slot as usize] != *wanted {
-                self.send_home(slot, io, counters);
-            }
-        }
-        for (slot, wanted) in (0..).zip(&plan) {
-            if let Some(block) = *wanted
-                && self.slots[slot as usize].is_none()
-            {
-                self.bring(block, slot, io, counters);
-            }
-        }
+        self.move_to(&plan, io, counters);
     }
 
     fn check(&self, found: &mut Findings) {

@@ -2,7 +2,8 @@
 //! the model does.
 //!
 //! Sources: Cheng et al., adaptive file rearrangement for Ext3 ([`adaptive_files`]); Akyurek & Salem, adaptive block
-//! rearrangement ([`block_rearrangement`]); Wong, and Grossman & Silverman, organ pipes ([`organ_pipe`]).
+//! rearrangement ([`block_rearrangement`]); Wong, and Grossman & Silverman, organ pipes ([`organ_pipe`]); McDonald &
+//! Bunt, files by their seek time ([`restructured`]).
 //! The first, rule by rule: `docs/spec/ext3.md`, section 16.
 //!
 //! A layer does not say what changes in it, so that every day is measured as a whole: where blocks move, a period that
@@ -16,8 +17,9 @@
 //! | [`adaptive_files`] | files that move to a file system in the middle of the disk, and back |
 //! | [`block_rearrangement`] | copies of blocks in reserved cylinders |
 //! | [`organ_pipe`] | the whole disk by frequency |
+//! | [`restructured`] | scattered files brought together in reserved cylinders |
 //! | [`unmoved`] | nothing moves: the plain model, with the same counters |
-//! | `remapped` | what the last three have in common: a table between a file system and the disk |
+//! | `remapped` | what the last four have in common: a table between a file system and the disk |
 //! | `map` | addresses of a file system as those of the disk |
 //! | `lists` | the hot and the cold table |
 
@@ -28,6 +30,7 @@ mod lists;
 mod map;
 pub mod organ_pipe;
 mod remapped;
+pub mod restructured;
 pub mod settings;
 pub mod unmoved;
 
@@ -41,6 +44,7 @@ use fsage_core::io::AnyHosted;
 use fsage_core::{FileId, Op, Outcome};
 use organ_pipe::OrganPipe;
 use remapped::Remapped;
+use restructured::Restructured;
 use std::fmt::{self, Debug};
 use std::ops::Range;
 use thiserror::Error;
@@ -217,6 +221,25 @@ where
             let fs = made(Part::Outside, disk_bytes - (center.end - center.start))?;
             let block_bytes = fs.block_bytes().into();
             let remap = BlockRearrangement::new(center.clone(), block_bytes, settings.placement);
+            Box::new(Remapped::new(
+                fs,
+                disk_bytes,
+                center,
+                settings.period,
+                remap,
+            ))
+        }
+        Technique::Stef => {
+            let fs = made(Part::Outside, disk_bytes - (center.end - center.start))?;
+            let block_bytes = fs.block_bytes().into();
+            let copies = BlockRearrangement::new(center.clone(), block_bytes, Placement::Serial);
+            let remap = Restructured::new(
+                copies,
+                center.clone(),
+                block_bytes,
+                (disk_bytes, settings.cylinder_bytes),
+                settings.least_stef_ppm as f64 / 1e6,
+            );
             Box::new(Remapped::new(
                 fs,
                 disk_bytes,

@@ -26,6 +26,17 @@ pub(super) trait Remap: Clone + Debug + Send + Sync + 'static {
     /// A range of the file system was read or written.
     fn referenced(&mut self, _at: u64, _bytes: u64, _wrote: bool) {}
 
+    /// A file was read or written, or a part of it.
+    fn used(&mut self, _file: FileId) {}
+
+    /// The files of which it must be known where they lie when a period ends.
+    fn of_interest(&self) -> Vec<FileId> {
+        Vec::new()
+    }
+
+    /// Where a file lies at the end of a period, in the order of the file, in addresses of the file system.
+    fn lies_at(&mut self, _file: FileId, _ranges: &[Range<u64>]) {}
+
     /// A period has ended: blocks are placed anew, and that is told.
     fn rearrange(&mut self, _io: &mut Vec<Io>, _counters: &mut Counters) {}
 
@@ -82,6 +93,7 @@ impl<F: Hosted, R: Remap> Remapped<F, R> {
 
     /// A range of a file was read or written.
     fn access(&mut self, file: FileId, (offset, bytes): (u64, u64), wrote: bool) {
+        self.remap.used(file);
         self.counters.accesses += 1;
         self.counters.accessed_bytes += bytes;
         self.in_period += 1;
@@ -113,6 +125,27 @@ impl<F: Hosted, R: Remap> Remapped<F, R> {
         }
     }
 
+    /// Where the data of a file lie, in its order; none if it is gone.
+    fn ranges_of(&self, file: FileId) -> Vec<Range<u64>> {
+        let block_bytes = u64::from(self.fs.block_bytes());
+        let bytes = self.fs.file_size(file).unwrap_or(0);
+        let (mut ranges, mut at, mut holes) = (Vec::new(), 0, 0);
+        while at < bytes && holes < MOST_HOLES {
+            let map = self.fs.block_map(file, (at / block_bytes) as u32);
+            let Some(buffer) = map.buffer else {
+                at += block_bytes;
+                holes += 1;
+                continue;
+            };
+            holes = 0;
+            let run = (u64::from(map.following) + 1) * block_bytes;
+            let here = run.min(bytes - at);
+            ranges.push(buffer.start_bytes..buffer.start_bytes + here);
+            at += run;
+        }
+        ranges
+    }
+
     /// Ends a period that has had its accesses.
     fn end_period_if_due(&mut self) {
         if matches!(self.period, Period::Accesses(n) if self.in_period >= n) {
@@ -123,6 +156,10 @@ impl<F: Hosted, R: Remap> Remapped<F, R> {
     fn end_period(&mut self) {
         self.in_period = 0;
         self.counters.periods += 1;
+        for file in self.remap.of_interest() {
+            let ranges = self.ranges_of(file);
+            self.remap.lies_at(file, &ranges);
+        }
         let mut io = Vec::new();
         self.remap.rearrange(&mut io, &mut self.counters);
         for io in io {

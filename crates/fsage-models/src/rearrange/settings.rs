@@ -17,6 +17,9 @@ pub enum Technique {
     Blocks,
     /// The whole disk is sorted by frequency, the most frequent cylinder in the middle (Wong; Grossman & Silverman).
     OrganPipe,
+    /// Files that are used often and lie scattered are brought together in reserved cylinders in the middle of the disk
+    /// (McDonald & Bunt).
+    Stef,
 }
 
 /// When the threads that move files do their work.
@@ -61,7 +64,7 @@ pub enum Placement {
 pub const KEYS: &[Key] = &[
     Key::word(
         "rearrange",
-        &["files", "blocks", "organ-pipe", "none"],
+        &["files", "blocks", "organ-pipe", "stef", "none"],
         "none",
         "what is moved to the middle of the disk",
     ),
@@ -135,7 +138,12 @@ pub const KEYS: &[Key] = &[
     Key::bytes(
         "cylinder",
         "1M",
-        "what `organ-pipe` moves as one, a multiple of 64K",
+        "what `organ-pipe` moves as one, and what `stef` takes for a cylinder, a multiple of 64K",
+    ),
+    Key::share(
+        "stef",
+        "1.1",
+        "seek time expansion factor from which on a file is brought together",
     ),
     Key::bytes("ra_inode", "", "space for each inode in the reserved area").by_rule("as outside"),
     Key::bytes(
@@ -177,8 +185,10 @@ pub struct Settings {
     pub period: Period,
     /// Order of blocks in the reserved area.
     pub placement: Placement,
-    /// What organ-pipe moves as one, in bytes.
+    /// What organ-pipe moves as one, in bytes; a cylinder for the seek times of files.
     pub cylinder_bytes: u64,
+    /// Seek time expansion factor from which on a file is brought together, in millionths.
+    pub least_stef_ppm: u64,
     /// Bytes of space per inode in the reserved area; `None` is as outside.
     pub reserved_bytes_per_inode: Option<u64>,
     /// Size of the journal in the reserved area, where there is one; `None` is what `mke2fs` chooses.
@@ -207,6 +217,7 @@ impl Settings {
             period: Period::Day,
             placement: Placement::OrganPipe,
             cylinder_bytes: 1 << 20,
+            least_stef_ppm: 1_100_000,
             reserved_bytes_per_inode: None,
             reserved_journal_bytes: None,
         }
@@ -244,7 +255,7 @@ impl Settings {
                 ..settings
             })),
             (None, Some(setting)) => {
-                Err(setting.bad("rearrange=files, blocks or organ-pipe with it"))
+                Err(setting.bad("rearrange=files, blocks, organ-pipe or stef with it"))
             }
         }
     }
@@ -320,6 +331,12 @@ impl Settings {
                     _ => return Err(setting.bad("a multiple of 64K")),
                 }
             }
+            "stef" => {
+                self.least_stef_ppm = match ppm(setting)? {
+                    n @ WHOLE.. => n,
+                    _ => return Err(setting.bad("at least 1.0")),
+                }
+            }
             "ra_inode" => self.reserved_bytes_per_inode = Some(number()?),
             "ra_journal" => self.reserved_journal_bytes = Some(number()?),
             _ => return Err(setting.unknown(KEYS)),
@@ -340,7 +357,8 @@ fn technique_of(setting: Setting<'_>) -> Result<Technique, ParamError> {
         "files" => Ok(Technique::Files),
         "blocks" => Ok(Technique::Blocks),
         "organ-pipe" => Ok(Technique::OrganPipe),
-        _ => Err(setting.bad("files, blocks, organ-pipe or none")),
+        "stef" => Ok(Technique::Stef),
+        _ => Err(setting.bad("files, blocks, organ-pipe, stef or none")),
     }
 }
 
@@ -397,7 +415,7 @@ mod tests {
     fn errors_name_the_key_and_what_was_expected() {
         let message = |text: &str| options(text).unwrap_err().to_string();
         assert!(message("threshold=3").contains("rearrange=files"));
-        assert!(message("rearrange=all").contains("files, blocks, organ-pipe or none"));
+        assert!(message("rearrange=all").contains("files, blocks, organ-pipe, stef or none"));
         assert!(message("rearrange").contains("needs a value"));
         assert!(message("rearrange=files,ra=60%").contains("half of the disk"));
         assert!(message("rearrange=files,near=far").contains("2.5%"));
@@ -405,6 +423,7 @@ mod tests {
         assert!(message("rearrange=files,hot=0").contains("at least 1"));
         assert!(message("rearrange=blocks,period=week").contains("day or a number"));
         assert!(message("rearrange=organ-pipe,cylinder=100000").contains("64K"));
+        assert!(message("rearrange=stef,stef=0.9").contains("at least 1.0"));
         assert!(message("rearrange=files,idle=99999999999").contains("years"));
     }
 

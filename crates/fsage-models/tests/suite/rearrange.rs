@@ -74,6 +74,7 @@ fn settings() -> impl Strategy<Value = Settings> {
         Technique::Files,
         Technique::Blocks,
         Technique::OrganPipe,
+        Technique::Stef,
         Technique::None,
     ]);
     let files = (

@@ -26,6 +26,7 @@ const MORE: [&str; 7] = [
     "cffs:size=8M,cg_blocks=512,embed=off",
     "cffs:size=8M,cg_blocks=512,dir_steal=on,group_blocks=5",
     "ext3:size=64M,rearrange=organ-pipe",
+    "ext3:size=64M,rearrange=stef",
 ];
 
 /// Every listed model in its small forms, which fill up so that operations fail too: with each of its policies, and in
