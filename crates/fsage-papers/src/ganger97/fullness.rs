@@ -220,11 +220,16 @@ fn generate(bench: &Bench<'_>, name: &str) -> anyhow::Result<(PathBuf, u64)> {
         )),
         ..herrin.header(seed)
     };
-    let path = bench.workload.with_file_name(format!("{name}.parquet"));
+    let path = workload(bench, name);
     let mut workload = fsage_data::create_workload(&path, &header, false)?;
     herrin
         .generate(seed, &mut Interruptible(&mut workload))
         .map_err(error::boxed)?;
     workload.finish()?;
     Ok((path, herrin.target_percent))
+}
+
+/// The file of an aging workload, which [`Fullness::run`] makes.
+pub fn workload(bench: &Bench<'_>, preset: &str) -> PathBuf {
+    bench.workload.with_file_name(format!("{preset}.parquet"))
 }

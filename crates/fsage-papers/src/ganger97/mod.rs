@@ -1,8 +1,10 @@
 //! Ganger and Kaashoek 1997: embedded inodes and explicit grouping, each alone and together, against neither.
 
 mod applications;
+mod beyond;
 mod fullness;
 mod large_file;
+mod openbsd;
 mod phases;
 pub mod plan;
 mod random_names;
@@ -16,6 +18,7 @@ use super::lab::Lab;
 use super::paper::Paper;
 use anyhow::{Context, bail};
 use applications::Programs;
+use beyond::Beyond;
 use fsage_bench::benchmarks::small_file::SMALL_FILE_1997;
 use fsage_bench::benchmarks::{FileCount, Order, Sequential};
 use fsage_lab::Watch;
@@ -23,6 +26,7 @@ use fsage_models::cffs::Cffs;
 use fsage_target::{Target, TargetSpec};
 use fullness::Fullness;
 use large_file::LargeFile;
+use openbsd::OpenBsd;
 use phases::Phases;
 use plan::Grouping;
 use random_names::RandomNames;
@@ -80,6 +84,14 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     let programs = Programs::run(bench)?;
     programs.measure(&mut measured);
     exhibits.extend(programs.exhibits());
+
+    let openbsd = OpenBsd::run(bench)?;
+    openbsd.measure(&mut measured);
+    exhibits.push(openbsd.exhibit());
+
+    let beyond = Beyond::run(bench)?;
+    beyond.measure(&mut measured);
+    exhibits.extend(beyond.exhibits(bench));
 
     exhibits.push(request_cost::run(bench, &mut measured)?);
     Ok(Reproduction {
@@ -149,8 +161,19 @@ impl Bench<'_> {
         state: &State<Cffs>,
         directories: u64,
     ) -> anyhow::Result<Phases> {
+        self.files_of(self.plan.small_files.size.0, order, state, directories)
+    }
+
+    /// The same with files of another size.
+    fn files_of(
+        &self,
+        bytes: u64,
+        order: Order,
+        state: &State<Cffs>,
+        directories: u64,
+    ) -> anyhow::Result<Phases> {
         let benchmark = Sequential {
-            sizes: Cow::Owned(vec![self.plan.small_files.size.0]),
+            sizes: Cow::Owned(vec![bytes]),
             files: FileCount::Exactly(directories * FILES_OF_A_DIRECTORY),
             files_per_directory: FILES_OF_A_DIRECTORY,
             order,

@@ -17,6 +17,34 @@ pub struct Grouping {
     pub applications: Programs,
     /// Requests of several sizes.
     pub request_cost: RequestCost,
+    /// The baseline beside another system.
+    pub openbsd: OpenBsd,
+    /// What the paper supposes and had not built.
+    pub beyond: Beyond,
+}
+
+/// The baseline beside the FFS of `OpenBSD`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpenBsd {
+    /// The host of the FFS.
+    pub host: String,
+    /// Bytes of files that one file cache holds, and the other does not.
+    pub cached: Bytes,
+}
+
+/// More blocks of a file in its group, and hints of programs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Beyond {
+    /// Blocks of a file in its group; 1 is what the paper built.
+    pub grouped_blocks: Vec<u64>,
+    /// Size of the files of which they are.
+    pub size: Bytes,
+    /// Preset of the aging after which free space is looked at.
+    pub preset: String,
+    /// Files of a document.
+    pub files_of_a_document: u64,
 }
 
 /// Small files, in directories of 100.
