@@ -11,16 +11,38 @@ use serde::{Deserialize, Serialize};
 /// So many rows that differ stand on the page.
 const SHOWN: usize = 10;
 
-/// Why a row of a paper differs. `papers/causes.toml` has them in the order in which they interest.
+/// Why rows of a paper differ, and where anybody can see it. `papers/causes.toml` has them in the order in which they
+/// interest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cause {
     /// The paper.
     pub paper: String,
-    /// The row.
-    pub row: String,
-    /// Why, and where that was seen.
+    /// The rows.
+    pub rows: Vec<String>,
+    /// Why, and what was seen.
     pub cause: String,
+    /// Options of `fsage reproduce PAPER` that change what it is: another reading, drive, host or seed.
+    #[serde(default, rename = "try")]
+    pub options: Option<String>,
+    /// The figure or table of the reproduction that shows it, by its slug.
+    #[serde(default)]
+    pub shown: Option<String>,
+}
+
+impl Cause {
+    /// What to do to see it.
+    pub fn experiment(&self) -> String {
+        let options = self.options.as_ref();
+        let run = options.map(|options| format!("fsage reproduce {} {options}", self.paper));
+        let shown = self.shown.as_ref().map(|slug| format!("{slug}.csv"));
+        let both: Vec<String> = run.into_iter().chain(shown).collect();
+        if both.is_empty() {
+            "-".to_owned()
+        } else {
+            both.join(", ")
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -72,12 +94,12 @@ impl Together {
             .map(|done| (done.paper.name.clone(), Tally::of(&done.made.lines)));
         let differing = causes()?.into_iter().filter_map(|cause| {
             let done = all.iter().find(|done| done.paper.name == cause.paper)?;
-            let line = done
-                .made
-                .lines
-                .iter()
-                .find(|line| line.expected.id == cause.row)?;
-            let line = (line.verdict == Verdict::Differs).then(|| line.clone())?;
+            let lines = &done.made.lines;
+            let mut of_cause = cause.rows.iter().filter_map(|row| {
+                let line = lines.iter().find(|line| line.expected.id == *row)?;
+                (line.verdict == Verdict::Differs).then(|| line.clone())
+            });
+            let line = of_cause.next()?;
             Some(Differing { line, cause })
         });
         Ok(Together {
@@ -136,11 +158,12 @@ impl Together {
         let rows = self.differing.iter().map(|Differing { line, cause }| {
             vec![
                 cause.paper.clone(),
-                cause.row.clone(),
+                line.expected.id.clone(),
                 line.expected.statement.clone(),
                 line.published_text(),
                 line.ours_text(),
                 cause.cause.clone(),
+                cause.experiment(),
             ]
         });
         Sheet {
@@ -149,9 +172,17 @@ impl Together {
             text:
                 "Of all rows that differ, those that say most about a paper, a model or a workload."
                     .to_owned(),
-            header: ["paper", "id", "statement", "published", "ours", "cause"]
-                .map(str::to_owned)
-                .to_vec(),
+            header: [
+                "paper",
+                "id",
+                "statement",
+                "published",
+                "ours",
+                "cause",
+                "experiment",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
             rows: rows.collect(),
         }
     }
@@ -187,6 +218,7 @@ impl Together {
 mod tests {
     use super::*;
     use crate::comparison::Measured;
+    use crate::paper::Known;
 
     #[test]
     fn causes_are_of_rows_that_can_differ() {
@@ -194,12 +226,63 @@ mod tests {
         assert!(causes.len() >= SHOWN);
         for cause in causes {
             let paper = Paper::named(&cause.paper).unwrap();
-            let row = paper.expected.iter().find(|row| row.id == cause.row);
-            assert!(
-                row.is_some_and(|row| row.not_measurable.is_none()),
-                "{}",
-                cause.row
-            );
+            assert!(!cause.rows.is_empty(), "{}", cause.cause);
+            for id in &cause.rows {
+                let row = paper.expected.iter().find(|row| row.id == *id);
+                assert!(row.is_some_and(|row| row.not_measurable.is_none()), "{id}");
+            }
+        }
+    }
+
+    /// The five papers whose text is at hand: what is not met in the run as printed has a cause, and with it an
+    /// experiment.
+    #[test]
+    fn every_row_that_differs_has_a_cause_that_anybody_can_see() {
+        let causes = causes().unwrap();
+        let mut missing = Vec::new();
+        for name in ["smith96", "smith97", "seltzer95", "ganger97", "cheng"] {
+            let paper = Paper::named(name).unwrap();
+            let met = paper.required().unwrap();
+            let of_paper = || causes.iter().filter(|cause| cause.paper == name);
+            for row in &paper.expected {
+                let measured = row.not_measurable.is_none() && row.is_own();
+                let judged = matches!(row.known, Known::Printed | Known::Derived);
+                if measured && judged && !met.contains(&row.id) {
+                    let known = of_paper().any(|cause| cause.rows.contains(&row.id));
+                    missing.extend((!known).then(|| format!("{name} {}", row.id)));
+                }
+            }
+            for cause in of_paper() {
+                assert_ne!(cause.experiment(), "-", "{}: {:?}", name, cause.rows);
+            }
+        }
+        assert_eq!(missing, Vec::<String>::new(), "rows without a cause");
+    }
+
+    /// What is to be run exists: readings, drives, hosts.
+    #[test]
+    fn experiments_can_be_run() {
+        for cause in causes().unwrap() {
+            let options = cause.options.clone().unwrap_or_default();
+            let words: Vec<&str> = options.split_whitespace().collect();
+            assert!(words.len().is_multiple_of(2), "{options}");
+            for pair in words.chunks(2) {
+                let (option, value) = (pair[0], pair[1]);
+                let runs = match option {
+                    "--reading" => Paper::named(&cause.paper).unwrap().read_as(value).map(drop),
+                    "--device" => fsage_lab::device::disk(value)
+                        .map(drop)
+                        .map_err(anyhow::Error::from),
+                    "--host" => fsage_lab::benching::host_params(value)
+                        .map(drop)
+                        .map_err(anyhow::Error::from),
+                    "--seed" | "--days" | "--scale" | "--utilization" | "--operations" => {
+                        value.parse::<u64>().map(drop).map_err(anyhow::Error::from)
+                    }
+                    _ => panic!("{option}: no option that changes a cause"),
+                };
+                assert!(runs.is_ok(), "{options}: {runs:?}");
+            }
         }
     }
 
@@ -210,7 +293,7 @@ mod tests {
         let of = |ours: f64| {
             let paper = Paper::named(&first.paper).unwrap();
             let mut measured = Measured::default();
-            measured.figure(&first.row, Some(ours));
+            measured.figure(&first.rows[0], Some(ours));
             let made = Reproduction {
                 lines: measured.compare(&paper),
                 exhibits: Vec::new(),
@@ -218,14 +301,14 @@ mod tests {
             };
             Together::of(&[Done { paper, made }]).unwrap()
         };
-        let value = Paper::named(&first.paper).unwrap().value(&first.row);
+        let value = Paper::named(&first.paper).unwrap().value(&first.rows[0]);
         let (met, off) = (of(value), of(10.0 * value));
         assert_eq!((met.tallies[0].1.met, met.differing.len()), (1, 0));
         assert_eq!((off.tallies[0].1.differs, off.differing.len()), (1, 1));
         assert_eq!(off.tally().rows.len(), 2);
         let report = off.report(" --days 3");
         assert_eq!(report.commands[0].line, "fsage reproduce all --days 3");
-        assert_eq!(off.differs().rows[0][1], first.row);
+        assert_eq!(off.differs().rows[0][1], first.rows[0]);
         assert!(fsage_report::render(&report).is_ok());
     }
 }

@@ -108,6 +108,17 @@ fn all_papers_stand_on_one_page() {
     for paper in &names[1..7] {
         assert!(at.join(paper).join("comparison.csv").is_file(), "{paper}");
     }
+    // The figures and tables that causes name are there.
+    let mut paper = "";
+    let value = |line: &'static str| line.split('"').nth(1).expect("a text");
+    for line in include_str!("../../../../papers/causes.toml").lines() {
+        if line.starts_with("paper = ") {
+            paper = value(line);
+        } else if line.starts_with("shown = ") {
+            let file = at.join(paper).join(format!("{}.csv", value(line)));
+            assert!(file.is_file(), "{}", file.display());
+        }
+    }
 }
 
 #[test]
