@@ -151,8 +151,8 @@ impl Cffs {
         self.map.next_free(start).map(Spot::alone)
     }
 
-    /// Where the rest of a file begins, behind its last block in a group: where a group may, so that it takes no room of
-    /// one.
+    /// Where the rest of a file begins, behind its last block in a group: where a group may, so that it takes no room
+    /// of one.
     pub(super) fn behind_groups(&self, before: u32) -> u32 {
         let step = self.window();
         before.saturating_add(step) / step * step

@@ -223,8 +223,8 @@ mod tests {
         (io, counters)
     }
 
-    /// By hand: to reach a file the arm moves over 66 cylinders, (1 + sqrt 66) / 2. Two blocks in cylinders 0 and 16 add
-    /// (1 + 4) / 2, in one run nothing.
+    /// By hand: to reach a file the arm moves over 66 cylinders, (1 + sqrt 66) / 2. Two blocks in cylinders 0 and 16
+    /// add (1 + 4) / 2, in one run nothing.
     #[test]
     fn a_scattered_file_has_a_seek_time_expansion_factor_above_1() {
         let disk = disk(1.1);

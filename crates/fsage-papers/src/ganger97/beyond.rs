@@ -140,8 +140,8 @@ impl Beyond {
             slug: "grouped-blocks",
             title: "More blocks of a file in its group (section 6)".to_owned(),
             text: format!(
-                "Files a second of files of {} KB on a fresh file system with both techniques; runs of free blocks, and \
-                 their mean length in blocks, after {}.",
+                "Files a second of files of {} KB on a fresh file system with both techniques; runs of free blocks, \
+                 and their mean length in blocks, after {}.",
                 bench.plan.beyond.size.0 >> 10,
                 bench.plan.beyond.preset
             ),

@@ -1,8 +1,8 @@
 //! The baseline beside the FFS of `OpenBSD` on the same disk (section 4.1).
 //!
 //! The paper compares both as they are, so that no first block is put at random here. Its reasons are the system, whose
-//! calls cost what calls of a kernel cost, and the writes, which `OpenBSD` clusters by file and not by place; the host of
-//! the FFS has these, and the static file cache.
+//! calls cost what calls of a kernel cost, and the writes, which `OpenBSD` clusters by file and not by place; the host
+//! of the FFS has these, and the static file cache.
 
 use super::phases::{Phases, faster, times};
 use super::small_files::PHASES;
