@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Forms of models that are not among the small ones of the list.
-const MORE: [&str; 7] = [
+const MORE: [&str; 9] = [
     "ext3:size=16M,mode=ext2,bsize=4K",
     "lfs:size=16M,segment=512K,fsize=512,policy=greedy,roll_forward",
     "lfs:size=24M,segment=256K,variant=netbsd,poll=3,min_clean=40",
@@ -27,6 +27,7 @@ const MORE: [&str; 7] = [
     "cffs:size=8M,cg_blocks=512,dir_steal=on,group_blocks=5",
     "ext3:size=64M,rearrange=organ-pipe",
     "ext3:size=64M,rearrange=stef",
+    "cffs:size=8M,cg_blocks=512,grouped_blocks=4,inode_id=table",
 ];
 
 /// Every listed model in its small forms, which fill up so that operations fail too: with each of its policies, and in

@@ -124,7 +124,7 @@ fn a_table_that_is_out_of_date_is_made_anew_and_the_rest_stays() {
     );
     assert!(!made.contains("| old |"));
     assert!(
-        made.contains("| `inode_id` | `locator`, `physical` | locator |"),
+        made.contains("| `inode_id` | `locator`, `physical`, `table` | locator |"),
         "{made}"
     );
     assert!(
