@@ -176,6 +176,14 @@ impl Cache {
         }
     }
 
+    /// The folio that begins at a page, if it is there, has no dirty block any more.
+    pub fn clean(&mut self, page: u32) {
+        let at = self.folio_at(page);
+        if let Some(folio) = self.folios.get_mut(at).filter(|folio| folio.page == page) {
+            folio.dirty = false;
+        }
+    }
+
     /// Drops what lies behind the end of a file of so many bytes.
     pub fn cut(&mut self, bytes: u64) {
         let pages = bytes.div_ceil(PAGE) as u32;

@@ -275,6 +275,7 @@ impl Ext4 {
                         self.make_dirty(inode);
                     }
                     let size = self.inodes[inode as usize].size;
+                    self.keep_failed(inode, folio, size);
                     if to > size {
                         self.cut_behind(inode, size);
                     }
@@ -284,6 +285,20 @@ impl Ext4 {
                 }
             }
         }
+    }
+
+    /// A write found no space, and the folio that was made or taken for it stays in the cache. What it reserved behind
+    /// the end of the file is about to be dropped; where nothing else in the folio is dirty, it is clean, and can be cut.
+    fn keep_failed(&mut self, inode: u32, folio: Folio, size: u64) {
+        let bits = self.geometry.block_bits;
+        let first = folio.page << (PAGE_BITS - bits);
+        let first_gone = size.div_ceil(1 << bits);
+        let cache = self.cache_mut(inode);
+        let waits = cache.next_unmapped(first);
+        if !folio.dirty && waits.is_none_or(|run| u64::from(run.0) >= first_gone) {
+            cache.clean(folio.page);
+        }
+        cache.put(folio, false);
     }
 
     /// Reserves or allocates the blocks of a range that have none. Says whether there were such; where there is no

@@ -27,8 +27,9 @@ pub enum MkfsError {
         /// The partition.
         size: u64,
     },
-    /// Its blocks have numbers of more than 32 bits.
-    #[error("size={size}: too large; with blocks of {block} bytes at most {most}")]
+    /// `mkfs.ext4` makes it with descriptors here and there (`meta_bg`), with nothing left to grow into, or with block
+    /// numbers of 64 bits: layouts that the model does not have.
+    #[error("size={size}: too large; with blocks of {block} bytes at most {}G", most >> 30)]
     TooLarge {
         /// The partition.
         size: u64,
@@ -117,6 +118,16 @@ pub(super) struct Made {
     pub used: Vec<u64>,
 }
 
+/// The most blocks with which descriptors lie together, in three quarters of a group, and leave some reserved.
+fn most_blocks(block_bytes: u64) -> u64 {
+    let blocks_per_group = 8 * block_bytes;
+    let per_block = block_bytes / DESCRIPTOR_BYTES;
+    let all = u64::from(u32::MAX).div_ceil(blocks_per_group * per_block);
+    let most_reserved = block_bytes / 4;
+    let descriptor_blocks = (all - 1).min(blocks_per_group * 3 / 4 - most_reserved);
+    descriptor_blocks * per_block * blocks_per_group
+}
+
 impl Geometry {
     /// What `mkfs.ext4` derives.
     ///
@@ -134,11 +145,12 @@ impl Geometry {
             .block_bytes
             .unwrap_or(if is_small { 1024 } else { 4096 });
         let mut blocks = size / block_bytes;
-        if blocks > u64::from(u32::MAX) {
+        let most = most_blocks(block_bytes);
+        if blocks > most {
             return Err(MkfsError::TooLarge {
                 size,
                 block: block_bytes,
-                most: u64::from(u32::MAX) * block_bytes,
+                most: most * block_bytes,
             });
         }
         let too_small = MkfsError::TooSmall { size };

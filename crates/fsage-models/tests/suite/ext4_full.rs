@@ -79,6 +79,42 @@ fn without_long_runs_a_small_file_takes_what_it_needs() {
     assert_eq!(extents, [Entry::new(0, 8179, 9, false)]);
 }
 
+/// On a full file system an append to a file that ends within a page fills that page, and what else there is space for:
+/// the try that failed leaves only that page in the cache. Sizes are those of the kernel with blocks of 1 and 4 KB.
+#[test]
+fn an_append_without_space_fills_the_page_that_the_file_ends_in() {
+    let (file, dir) = (FileId(1), DirId(0));
+    for (block_bytes, by_append) in [(1024, [24_576, 24_576]), (4096, [19_448, 20_480])] {
+        let mut fs = Ext4::new(Params {
+            size_bytes: 256 << 20,
+            block_bytes: Some(block_bytes),
+            rotational: true,
+            ..Params::default()
+        })
+        .expect("mkfs takes it");
+        done(
+            &mut fs,
+            &[Op::Create {
+                file,
+                dir,
+                bytes: 19_448,
+            }],
+        );
+        let rest = Op::Create {
+            file: FileId(2),
+            dir,
+            bytes: 1 << 30,
+        };
+        assert_eq!(fs.apply(&rest), Ok(Outcome::NoSpace));
+        done(&mut fs, &[Op::Remount]);
+        for (bytes, size) in [19_799, 50_000].into_iter().zip(by_append) {
+            assert_eq!(fs.apply(&Op::Append { file, bytes }), Ok(Outcome::NoSpace));
+            assert_eq!(fs.file_size(file), Some(size), "blocks of {block_bytes}");
+        }
+        fs.check().expect("a sound file system");
+    }
+}
+
 /// A follower is told of every block, so the model looks at each; without one it writes what is behind all others at
 /// once. Both lead to the same outcomes and extents, from an empty file system to a full one.
 #[test]

@@ -103,3 +103,26 @@ fn fresh_file_systems_are_those_of_mkfs() {
         }
     }
 }
+
+/// Larger ones have descriptors here and there, or nothing left to grow into, by e2fsprogs 1.47: `meta_bg` is set where
+/// descriptors and reserved ones take more than 3/4 of a group, and the most blocks are 2^32 - 1.
+#[test]
+fn a_file_system_larger_than_its_descriptors_allow_is_refused() {
+    for (block_bytes, most) in [(1024, 736), (2048, 8191), (4096, 16_376)] {
+        let new = |gigabytes: u64| {
+            Ext4::new(Params {
+                size_bytes: gigabytes << 30,
+                block_bytes: Some(block_bytes),
+                ..Params::default()
+            })
+        };
+        assert!(new(most).is_ok(), "{block_bytes}");
+        let why = new(most + 1).expect_err("too large").to_string();
+        assert!(
+            why.ends_with(&format!(
+                "with blocks of {block_bytes} bytes at most {most}G"
+            )),
+            "{why}"
+        );
+    }
+}

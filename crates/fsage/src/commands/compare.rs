@@ -105,7 +105,9 @@ fn simulated_machine(args: &Args, specs: &[TargetSpec]) -> anyhow::Result<Option
 
 fn percent(text: &str) -> Result<u8, String> {
     let percent = text.parse().ok().filter(|n| (1..=99).contains(n));
-    percent.ok_or_else(|| "expected percentages from 1 to 99, separated by commas, as in 60,75,90".to_owned())
+    percent.ok_or_else(|| {
+        "expected percentages from 1 to 99, separated by commas, as in 60,75,90".to_owned()
+    })
 }
 
 /// Runs the command.
