@@ -239,8 +239,8 @@ class without_workers:
                 return
             if is_empty and was_empty and not is_known:
                 self._listener.warn(
-                    "the cluster has no worker: the sweep waits for one; start workers, or stop it: what is done stays, "
-                    "and the same call goes on"
+                    "the cluster has no worker: the sweep waits for one; start workers, or stop it: what is done "
+                    "stays, and the same call goes on"
                 )
                 is_known = True
             was_empty, is_known = is_empty, is_known and is_empty

@@ -239,7 +239,7 @@ def profile(
     seed: int | None = None,
     days: int | float | str | os.PathLike[str] | None = None,
     capacity: int | float | str | os.PathLike[str] | None = None,
-    file_scale: int | None = None,
+    file_scale: int | float | str | os.PathLike[str] | None = None,
     utilization: int | float | str | os.PathLike[str] | None = None,
     force: bool = False,
     progress: Progress = False,

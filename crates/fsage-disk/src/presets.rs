@@ -1,5 +1,5 @@
-//! The devices that come with fsage: the drives of the papers, one of today, ten that were measured, and flash devices. Each is a
-//! TOML file that says where every value comes from.
+//! The devices that come with fsage: the drives of the papers, one of today, ten that were measured, and flash devices.
+//! Each is a TOML file that says where every value comes from.
 
 macro_rules! embedded {
     ($($name:literal),* $(,)?) => {
@@ -7,7 +7,8 @@ macro_rules! embedded {
     };
 }
 
-/// Name and TOML of every drive with an arm: first the drives of the papers, then one of today, then those with measured traces.
+/// Name and TOML of every drive with an arm: first the drives of the papers, then one of today, then those with
+/// measured traces.
 pub const PRESETS: [(&str, &str); 24] = embedded!(
     "st32430n",
     "m2694",

@@ -46,8 +46,8 @@ pub struct Options {
     #[arg(long, value_name = "DRIVE", default_value = DEVICE)]
     pub device: String,
     /// Machine of simulated targets: pentium-120, pentium-120-cffs, pentium-pro-200, sparcstation-1, sparcstation-2,
-    /// sun-4-260, pentium-4-1600, linux-hdd or linux-nvme, or a TOML file [default: that of the device; linux-nvme above
-    /// flash].
+    /// sun-4-260, pentium-4-1600, linux-hdd or linux-nvme, or a TOML file [default: that of the device; linux-nvme
+    /// above flash].
     #[arg(long, value_name = "HOST")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,

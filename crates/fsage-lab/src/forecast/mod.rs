@@ -349,8 +349,8 @@ struct Other {
     instead: Instead,
 }
 
-/// Futures that are otherwise, and targets that might help: 10 % more space, its own defaults, the other one of ext4 and XFS, and what
-/// the user names.
+/// Futures that are otherwise, and targets that might help: 10 % more space, its own defaults, the other one of ext4
+/// and XFS, and what the user names.
 fn others(target: &TargetSpec, tries: &[TargetSpec]) -> Vec<Other> {
     let driver = |name: &str, instead| Other {
         name: name.to_owned(),

@@ -101,9 +101,9 @@ struct ProfileCall {
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     capacity: Option<u64>,
     /// Files N times larger, on a file system N times larger, with no more operations; a capacity is that of the larger
-    /// one.
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MOST_TIMES))]
-    file_scale: u64,
+    /// one [default: 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_TIMES))]
+    file_scale: Option<u64>,
     /// Utilization at the end, in percent of the capacity; a curve keeps its shape.
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_PERCENT)))]
     utilization: Option<u8>,
@@ -175,7 +175,7 @@ impl ProfileCall {
             seed: Some(self.seed),
             days: self.days,
             capacity: self.capacity,
-            file_scale: Some(self.file_scale),
+            file_scale: self.file_scale,
             utilization: self.utilization,
         };
         let output = Output {

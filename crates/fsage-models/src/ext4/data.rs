@@ -288,7 +288,8 @@ impl Ext4 {
     }
 
     /// A write found no space, and the folio that was made or taken for it stays in the cache. What it reserved behind
-    /// the end of the file is about to be dropped; where nothing else in the folio is dirty, it is clean, and can be cut.
+    /// the end of the file is about to be dropped; where nothing else in the folio is dirty, it is clean, and can be
+    /// cut.
     fn keep_failed(&mut self, inode: u32, folio: Folio, size: u64) {
         let bits = self.geometry.block_bits;
         let first = folio.page << (PAGE_BITS - bits);

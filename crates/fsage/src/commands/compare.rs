@@ -92,7 +92,8 @@ fn simulated_machine(args: &Args, specs: &[TargetSpec]) -> anyhow::Result<Option
     }
     let options = &args.bench;
     let another = if options.is_of_papers() {
-        ": a drive and a machine of 1996.\nOf today: --device nvme_a (flash), --device st4000nm0033 (disk); more: `fsage device list`"
+        ": a drive and a machine of 1996.\nOf today: --device nvme_a (flash), --device st4000nm0033 (disk); more: \
+         `fsage device list`"
     } else {
         ""
     };

@@ -386,7 +386,12 @@ fn what_cannot_be_measured_is_refused_before_the_work() {
         ("--on ffs --state aged -o out", &["without a run"]),
         (
             "--on ffs:size=4G -o out",
-            &["the file system has 4294967296 bytes", "ST32430N", "only"],
+            &[
+                "the file system has 4.0 GiB",
+                "ST32430N",
+                "only 2.0 GiB",
+                "st4000nm0033",
+            ],
         ),
     ];
     for (args, words) in cases {
