@@ -213,7 +213,10 @@ impl Ext4 {
         }
         let blocks = stop - first;
         let free = self.counters.free_blocks;
-        let (free, delayed) = (free.read().min(free.exact()), self.counters.delayed.most(blocks));
+        let (free, delayed) = (
+            free.read().min(free.exact()),
+            self.counters.delayed.most(blocks),
+        );
         let tree = &self.inodes[inode as usize].tree;
         let is_last = tree.find(first).is_none() && tree.first_above(first).is_none();
         if free < 2 * delayed || !self.is_far_from_full(free, delayed) || !is_last {
