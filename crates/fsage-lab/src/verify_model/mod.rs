@@ -134,8 +134,17 @@ pub fn verify_model(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Verd
         ..found.into()
     };
     if let Some(path) = request.reduce {
-        let fewest = verifier.reduce(&events[..number])?;
+        let mut fewest = events[..number].to_vec();
+        let ended = verifier.reduce(&events[..number], &mut fewest);
+        // What was found before an interrupt is kept.
         write(path, &header, &fewest, request.force)?;
+        ended.with_context(|| {
+            format!(
+                "stopped; {} has the fewest operations so far: {}",
+                path.display(),
+                fewest.len()
+            )
+        })?;
         difference.reduced_to = Some(fewest.len() as u64);
     }
     verdict.difference = Some(difference);
@@ -230,13 +239,19 @@ impl Verifier<'_> {
         Ok((found.count > 0).then_some(found))
     }
 
-    /// Fewer of these events after which both differ as well.
-    fn reduce(&self, events: &[Event]) -> crate::Result<Vec<Event>> {
+    /// Fewer of these events after which both differ as well; `found` always holds the fewest so far.
+    fn reduce(&self, events: &[Event], found: &mut Vec<Event>) -> crate::Result<()> {
         let bar = self.ui.bar_count(None, "reducing");
         fewest(events, |some| {
             bar.inc(1);
-            Ok(self.differs(some, true)?.is_some())
+            let differs = self.differs(some, true)?.is_some();
+            if differs {
+                found.clear();
+                found.extend_from_slice(some);
+            }
+            Ok(differs)
         })
+        .map(drop)
     }
 }
 
