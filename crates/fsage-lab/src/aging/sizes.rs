@@ -4,15 +4,13 @@ use crate::watch::Watch;
 use fsage_core::keys::{Key, Unset};
 use fsage_core::size;
 use fsage_data::open_workload;
+use fsage_real::loop_image::Kind;
 use fsage_target::catalogue::catalogue;
 use fsage_target::{Target, TargetSpec};
 use std::path::Path;
 
 /// Keys of which each says how large a target is.
 pub(super) const SAYS_SIZE: [&str; 3] = ["size", "preset", "from"];
-
-/// The least that mkfs makes: mkfs.xfs of xfsprogs 5.19 and later wants 300 MB, mkfs.btrfs of 6.2 about 110 MB.
-const LEAST_BYTES: [(&str, u64); 2] = [("xfs", 300 << 20), ("btrfs", 128 << 20)];
 
 const MIB: u64 = 1 << 20;
 
@@ -55,10 +53,8 @@ fn of_capacity(spec: &TargetSpec, capacity: u64) -> Option<TargetSpec> {
     }
     let described = catalogue().into_iter().find(|d| d.name == spec.kind)?;
     let key = described.keys.into_iter().find(|key| key.name == "size")?;
-    let least = LEAST_BYTES
-        .iter()
-        .find(|(fs, _)| spec.place.as_deref() == Some(fs));
-    let bytes = capacity.max(least.map_or(0, |&(_, bytes)| bytes));
+    let kind = spec.place.as_deref().and_then(Kind::parse);
+    let bytes = capacity.max(kind.and_then(Kind::min_bytes).unwrap_or(0));
     let default = default_bytes(spec, key)?;
     if bytes.abs_diff(default) <= default / 20 {
         return None;

@@ -26,7 +26,7 @@ use crate::generate::{Output, generate};
 use crate::watch::Watch;
 use fsage_core::size::{self, human};
 use fsage_durable::TemporaryFolder;
-use fsage_target::{Target, TargetSpec};
+use fsage_target::{Target, TargetSpec, kernel_models};
 use fsage_workload::repeat::{Instead, days_of_years};
 use lives::{Ground, LifeDay, Wanted};
 use past::Past;
@@ -349,8 +349,8 @@ struct Other {
     instead: Instead,
 }
 
-/// Futures that are otherwise, and targets that might help: 10 % more space, its own defaults, the other one of ext4
-/// and XFS, and what the user names.
+/// Futures that are otherwise, and targets that might help: 10 % more space, its own defaults, the other models of
+/// file systems of today, and what the user names.
 fn others(target: &TargetSpec, tries: &[TargetSpec]) -> Vec<Other> {
     let driver = |name: &str, instead| Other {
         name: name.to_owned(),
@@ -380,16 +380,16 @@ fn others(target: &TargetSpec, tries: &[TargetSpec]) -> Vec<Other> {
     if let Some(usual) = with_defaults(target) {
         help("all defaults", usual);
     }
-    let rival = match target.kind.as_str() {
-        "ext4" => Some("xfs"),
-        "xfs" => Some("ext4"),
-        _ => None,
-    };
-    if let (Some(rival), Some(bytes)) = (rival, bytes_of(target))
-        && let Ok(spec) = TargetSpec::parse(&format!("{rival}:size={}M", bytes.div_ceil(MIB)))
-        && Target::can_be_made(&spec).is_ok()
-    {
-        help(rival, spec);
+    let models = kernel_models();
+    let is_one = models.contains(&target.kind.as_str());
+    if let Some(bytes) = bytes_of(target).filter(|_| is_one) {
+        for rival in models.into_iter().filter(|&model| model != target.kind) {
+            if let Ok(spec) = TargetSpec::parse(&format!("{rival}:size={}M", bytes.div_ceil(MIB)))
+                && Target::can_be_made(&spec).is_ok()
+            {
+                help(rival, spec);
+            }
+        }
     }
     for spec in tries {
         help(&spec.to_string(), spec.clone());

@@ -105,13 +105,14 @@ pub fn is_log(spec: &str) -> bool {
     model(spec).is_some_and(|entry| entry.is_log)
 }
 
-/// What a part of the disk of a target is called; of a real one by the type of its file system.
+/// What a part of the disk of a target is called; of a real one what the model of its type calls it.
 pub fn group(spec: &str, fs_type: Option<&str>) -> &'static str {
     match (model(spec), fs_type) {
         (Some(entry), _) => entry.group,
-        (None, Some("xfs")) => "allocation group",
         (None, Some("ufs")) => "cylinder group",
-        (None, _) => "block group",
+        (None, fs_type) => fs_type
+            .and_then(model)
+            .map_or("block group", |entry| entry.group),
     }
 }
 
