@@ -47,20 +47,14 @@ impl Hints {
         inode.hint = 0;
     }
 
-    /// A group of an owner has its first member.
+    /// A group of a number's owner ([`is_hinted`]) has its first member.
     pub fn group_made(&mut self, owner: u32, start: u32) {
-        if is_hinted(owner) {
-            self.starts.entry(owner & !HINTED).or_default().push(start);
-        }
+        self.starts.entry(owner & !HINTED).or_default().push(start);
     }
 
-    /// A group of an owner has no member any more.
+    /// A group of a number's owner ([`is_hinted`]) has no member any more.
     pub fn group_gone(&mut self, owner: u32, start: u32) {
-        if let Some(starts) = self
-            .starts
-            .get_mut(&(owner & !HINTED))
-            .filter(|_| is_hinted(owner))
-        {
+        if let Some(starts) = self.starts.get_mut(&(owner & !HINTED)) {
             starts.retain(|&its| its != start);
         }
     }

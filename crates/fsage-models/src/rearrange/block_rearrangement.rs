@@ -267,6 +267,7 @@ impl Remap for BlockRearrangement {
 
 #[cfg(test)]
 mod tests {
+    use super::super::remapped::rearranged;
     use super::*;
 
     /// Reserved cylinders of so many blocks behind the first 100; blocks of 10 bytes.
@@ -281,12 +282,7 @@ mod tests {
                 disk.referenced(10 * block, 10, false);
             }
         }
-        let (mut io, mut counters) = (Vec::new(), Counters::default());
-        disk.rearrange(&mut io, &mut counters);
-        let mut found = Findings::default();
-        disk.check(&mut found);
-        assert_eq!(found.result(), Ok(()));
-        (io, counters)
+        rearranged(disk)
     }
 
     #[test]

@@ -168,6 +168,7 @@ impl Remap for OrganPipe {
 
 #[cfg(test)]
 mod tests {
+    use super::super::remapped::rearranged;
     use super::*;
 
     fn uses(pipe: &mut OrganPipe, uses: &[(u64, u64)]) -> (Vec<Io>, Counters) {
@@ -176,12 +177,7 @@ mod tests {
                 pipe.referenced(100 * cylinder, 1, false);
             }
         }
-        let (mut io, mut counters) = (Vec::new(), Counters::default());
-        pipe.rearrange(&mut io, &mut counters);
-        let mut found = Findings::default();
-        pipe.check(&mut found);
-        assert_eq!(found.result(), Ok(()));
-        (io, counters)
+        rearranged(pipe)
     }
 
     #[test]

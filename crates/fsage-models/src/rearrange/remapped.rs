@@ -335,3 +335,14 @@ impl<F: Hosted, R: Remap> Layout for Remapped<F, R> {
         self.fs.visit_further_names(visit);
     }
 }
+
+/// What a map does at the end of a period, after which it must be sound.
+#[cfg(test)]
+pub(super) fn rearranged(map: &mut impl Remap) -> (Vec<Io>, Counters) {
+    let (mut io, mut counters) = (Vec::new(), Counters::default());
+    map.rearrange(&mut io, &mut counters);
+    let mut found = Findings::default();
+    map.check(&mut found);
+    assert_eq!(found.result(), Ok(()));
+    (io, counters)
+}

@@ -197,6 +197,7 @@ impl Remap for Restructured {
 
 #[cfg(test)]
 mod tests {
+    use super::super::remapped::rearranged;
     use super::super::settings::Placement;
     use super::*;
 
@@ -215,12 +216,7 @@ mod tests {
     }
 
     fn end(disk: &mut Restructured) -> (Vec<Io>, Counters) {
-        let (mut io, mut counters) = (Vec::new(), Counters::default());
-        disk.rearrange(&mut io, &mut counters);
-        let mut found = Findings::default();
-        disk.check(&mut found);
-        assert_eq!(found.result(), Ok(()));
-        (io, counters)
+        rearranged(disk)
     }
 
     /// By hand: to reach a file the arm moves over 66 cylinders, (1 + sqrt 66) / 2. Two blocks in cylinders 0 and 16
