@@ -48,7 +48,7 @@ enum Said {
 }
 
 /// Tells the thread that waits.
-struct Teller {
+struct Reporter {
     said: Mutex<Sender<Said>>,
     bar: Arc<Mutex<Option<Arc<Bar>>>>,
 }
@@ -60,7 +60,7 @@ struct Bar {
     total: Option<u64>,
 }
 
-impl Teller {
+impl Reporter {
     fn say(&self, said: Said) {
         // Nobody listens any more: nothing depends on it.
         let _ = self
@@ -71,7 +71,7 @@ impl Teller {
     }
 }
 
-impl Watch for Teller {
+impl Watch for Reporter {
     fn begin(&self, what: &str, total: Option<u64>, _: Unit) -> Box<dyn Progress> {
         let bar = Arc::new(Bar {
             what: what.to_owned(),
@@ -150,7 +150,7 @@ pub fn run<T: Send>(
     let _at_work = AtWork::begin();
     let (said, hear) = channel();
     let bar = Arc::new(Mutex::new(None));
-    let teller = Teller {
+    let reporter = Reporter {
         said: Mutex::new(said),
         bar: Arc::clone(&bar),
     };
@@ -162,7 +162,7 @@ pub fn run<T: Send>(
     let ended = std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
         // The teller goes with the thread: that nobody can say anything any more is the end.
-        let worker = builder.spawn_scoped(scope, move || work(&teller))?;
+        let worker = builder.spawn_scoped(scope, move || work(&reporter))?;
         let hear = Mutex::new(hear);
         loop {
             let heard = py.detach(|| {
@@ -170,22 +170,22 @@ pub fn run<T: Send>(
                     .unwrap_or_else(PoisonError::into_inner)
                     .recv_timeout(TICK)
             });
-            let told = match heard {
-                Ok(Said::Warning(text)) => tell(listener, "warn", (text,)),
-                Ok(Said::Note(text)) => tell(listener, "note", (text,)),
+            let reported = match heard {
+                Ok(Said::Warning(text)) => report(listener, "warn", (text,)),
+                Ok(Said::Note(text)) => report(listener, "note", (text,)),
                 Err(RecvTimeoutError::Timeout) => {
                     let bar = bar.lock().unwrap_or_else(PoisonError::into_inner).clone();
                     match bar {
                         Some(bar) => {
                             let done = bar.done.load(Ordering::Relaxed);
-                            tell(listener, "progress", (bar.what.as_str(), done, bar.total))
+                            report(listener, "progress", (bar.what.as_str(), done, bar.total))
                         }
                         None => Ok(()),
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
             };
-            if let Err(failed) = told.and_then(|()| py.check_signals()) {
+            if let Err(failed) = reported.and_then(|()| py.check_signals()) {
                 stop(failed);
             }
         }
@@ -208,7 +208,7 @@ pub fn run<T: Send>(
     }
 }
 
-fn tell<'py>(
+fn report<'py>(
     listener: Option<&Bound<'py, PyAny>>,
     method: &str,
     arguments: impl pyo3::call::PyCallArgs<'py>,

@@ -47,7 +47,7 @@ impl<F: Hosted, D: Device> Simulated<F, D> {
 impl<F: Hosted + ?Sized, D: Device> Simulated<F, D> {
     /// The same for a model of any kind.
     pub fn over(mut fs: Box<F>, mut host: Host<D>, first_own_id: u64) -> Simulated<F, D> {
-        fs.tell(true);
+        fs.emit(true);
         let mut superblock = Vec::new();
         fs.superblock(&mut superblock);
         host.set_superblock(superblock);
@@ -87,14 +87,14 @@ impl<F: Hosted + ?Sized, D: Device> Simulated<F, D> {
 
     /// The model applies an operation, and the host does what that asks for.
     fn apply(&mut self, op: &Op) -> Result<Outcome, BenchError> {
-        let outcome = self.tell(op)?;
-        self.host.execute(self.fs.told());
-        self.fs.told().clear();
+        let outcome = self.emit(op)?;
+        self.host.execute(self.fs.emitted());
+        self.fs.emitted().clear();
         Ok(outcome)
     }
 
     /// The model applies an operation, and tells what it asks for.
-    fn tell(&mut self, op: &Op) -> Result<Outcome, BenchError> {
+    fn emit(&mut self, op: &Op) -> Result<Outcome, BenchError> {
         self.fs
             .set_time(i64::try_from(self.host.now_ns()).unwrap_or(i64::MAX));
         Ok(self.fs.apply(op)?)
@@ -232,7 +232,7 @@ impl<F: Hosted + ?Sized, D: Device> Subject for Simulated<F, D> {
     /// The model tells nothing meanwhile, so that the host has nothing to do. What it has made by then is on the
     /// device.
     fn untimed(&mut self, on: bool) -> Result<(), BenchError> {
-        self.fs.tell(!on);
+        self.fs.emit(!on);
         if !on {
             self.host.wait_idle();
             let start_sector = self.host.start_sector();
@@ -291,8 +291,8 @@ impl<F: Hosted + ?Sized, D: Device> Subject for Simulated<F, D> {
         fs.accessed(id, io);
         host.execute(io);
         fs.was_read(id, part.offset, part.bytes);
-        host.execute(fs.told());
-        fs.told().clear();
+        host.execute(fs.emitted());
+        fs.emitted().clear();
         host.call();
         self.follow_syncs()
     }
@@ -345,9 +345,9 @@ impl<F: Hosted + ?Sized, D: Device> Subject for Simulated<F, D> {
     fn fsync(&mut self, file: FileKey) -> Result<(), BenchError> {
         let (file, ino) = self.inode(file)?;
         self.host.call();
-        let outcome = self.tell(&Op::Fsync { file })?;
-        self.host.fsync(ino, self.fs.told());
-        self.fs.told().clear();
+        let outcome = self.emit(&Op::Fsync { file })?;
+        self.host.fsync(ino, self.fs.emitted());
+        self.fs.emitted().clear();
         self.follow_syncs()?;
         done(outcome)
     }
@@ -406,7 +406,7 @@ impl<F: Hosted + ?Sized, D: Device> Subject for Simulated<F, D> {
     /// Takes no simulated time.
     fn clean_up(&mut self) -> Result<(), BenchError> {
         self.drop_caches()?;
-        self.fs.tell(false);
+        self.fs.emit(false);
         for file in std::mem::take(&mut self.files) {
             if self.fs.inode(file).is_some() {
                 self.fs.apply(&Op::Delete { file })?;
@@ -418,7 +418,7 @@ impl<F: Hosted + ?Sized, D: Device> Subject for Simulated<F, D> {
                 self.fs.apply(&Op::Rmdir { dir })?;
             }
         }
-        self.fs.tell(true);
+        self.fs.emit(true);
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Report {
     /// The snapshot, now with what is known only in the end: how long it took.
     pub info: SnapshotInfo,
-    /// Maximal runs of free space, ascending; `None` where the file system does not tell them.
+    /// Maximal runs of free space, ascending; `None` where the file system does not report them.
     pub free: Option<Vec<Run>>,
     /// Rows that went to the sink: one a name.
     pub rows: u64,

@@ -158,7 +158,7 @@ pub fn walk(
         // After an error the threads stop, also those that wait to hand over rows; otherwise they have ended.
         shared.queue.stop();
         drop(receiver);
-        // Where the file system does not tell, nothing is known.
+        // Where the file system does not say, nothing is known.
         let map = map.and_then(|map| map.join().ok()?.ok());
         taken.map(|()| map)
     })
@@ -257,7 +257,7 @@ pub fn sizes(facts: &Facts) -> SnapshotInfo {
     }
 }
 
-/// Whether a directory is the root of its mount; assumed where the kernel does not tell.
+/// Whether a directory is the root of its mount; assumed where the kernel does not say.
 fn is_mount_root(directory: &OwnedFd) -> bool {
     let stat = statx(directory, c"", AtFlags::EMPTY_PATH, StatxFlags::INO);
     stat.is_ok_and(|stat| {

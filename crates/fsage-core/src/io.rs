@@ -1,8 +1,8 @@
 //! What a simulated file system asks of its host: buffers that are needed, changed, moved and written.
 //!
-//! A model places blocks and owns no cache, no clock and no disk. When it is asked to tell, it lists what each
+//! A model places blocks and owns no cache, no clock and no disk. When it is asked to emit, it lists what each
 //! operation does to which buffer, in the order in which the original does it; a host executes the list over a buffer
-//! cache and a device. While a model is aged it tells nothing, and the lists cost nothing.
+//! cache and a device. While a model is aged it emits nothing, and the lists cost nothing.
 
 use crate::event::{DirId, FileId};
 use crate::file_system::FileSystem;
@@ -160,16 +160,16 @@ pub struct BlockMap {
 
 /// A file system that a host can run.
 pub trait Hosted: FileSystem {
-    /// Tells what operations do, from now on or no longer. Nothing is told at first. While it tells, what a kernel
+    /// Emits what operations do, from now on or no longer. Nothing is emitted at first. While it emits, what a kernel
     /// knows of a file in use is kept from one operation to the next, so that a file may be written call by call.
-    fn tell(&mut self, on: bool);
+    fn emit(&mut self, on: bool);
 
-    /// Tells from now on, and works as if nobody was told: nothing is kept from one operation to the next, and blocks
+    /// Emits from now on, and works as if nobody listened: nothing is kept from one operation to the next, and blocks
     /// lie where they lie without it. So a device can follow an aging.
-    fn tell_follower(&mut self);
+    fn emit_to_follower(&mut self);
 
-    /// What was told since this was last emptied.
-    fn told(&mut self) -> &mut Vec<Io>;
+    /// What was emitted since this was last emptied.
+    fn emitted(&mut self) -> &mut Vec<Io>;
 
     /// Bytes of a block.
     fn block_bytes(&self) -> u32;
@@ -195,7 +195,7 @@ pub trait Hosted: FileSystem {
     fn name_together(&mut self, _number: Option<u64>) {}
 
     /// So many bytes of a file were read from an offset on. A layer that moves files by their use does so now, and
-    /// tells; any other file system has no use for it.
+    /// emits; any other file system has no use for it.
     fn was_read(&mut self, _file: FileId, _offset: u64, _bytes: u64) {}
 
     /// Where a block of a file lies; all holes if there is no such file.

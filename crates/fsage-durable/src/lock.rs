@@ -50,7 +50,7 @@ pub enum LockError {
     Held {
         /// The folder.
         path: PathBuf,
-        /// Who has it; `None` where the system does not tell.
+        /// Who has it; `None` where the system does not say.
         holder: Option<Holder>,
     },
     /// The system refused.

@@ -180,7 +180,7 @@ impl<D: Device> Host<D> {
     /// Does what an operation asks for, in order.
     ///
     /// # Panics
-    /// If a buffer lies beyond the device: [`Host::capacity_bytes`] tells.
+    /// If a buffer lies beyond the device: [`Host::capacity_bytes`] says how far it goes.
     pub fn execute(&mut self, io: &[Io]) {
         for &io in io {
             self.tick();
@@ -208,22 +208,22 @@ impl<D: Device> Host<D> {
         }
     }
 
-    /// Writes all dirty buffers of a file and waits for them, then does the rest of `told`, which writes its inode.
-    /// What of its data got a place only now is told there, and is written as well. With barriers the device is flushed
+    /// Writes all dirty buffers of a file and waits for them, then does the rest of `emitted`, which writes its inode.
+    /// What of its data got a place only now is emitted there, and is written as well. With barriers the device is flushed
     /// then.
-    pub fn fsync(&mut self, ino: u64, told: &[Io]) {
+    pub fn fsync(&mut self, ino: u64, emitted: &[Io]) {
         self.settle();
         let is_placed = |io: &&Io| match io {
             Io::Assign(buffer) | Io::Modify(buffer, Flush::Delayed) => buffer.id.ino() == Some(ino),
             _ => false,
         };
-        for &io in told.iter().filter(is_placed) {
+        for &io in emitted.iter().filter(is_placed) {
             self.perform(io);
         }
         let file = self.cache.file_of(ino);
         self.flush_file(file);
         while self.cache.file(file).writing > 0 && self.wait_for_any() {}
-        for &io in told.iter().filter(|io| !is_placed(io)) {
+        for &io in emitted.iter().filter(|io| !is_placed(io)) {
             self.perform(io);
         }
         if self.params.barriers {

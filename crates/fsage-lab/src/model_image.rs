@@ -241,7 +241,7 @@ pub fn copied_from(control: &Target, copied: &BTreeMap<u64, FileId>) -> BTreeMap
         .collect()
 }
 
-/// Puts together the file system that a snapshot tells of. Keys of the target are for what the snapshot does not tell.
+/// Puts together the file system that a snapshot tells of. Keys of the target are for what the snapshot does not say.
 /// Gives also the target with the snapshot as its `from`, and the snapshot.
 ///
 /// # Errors

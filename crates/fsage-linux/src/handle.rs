@@ -48,12 +48,12 @@ pub fn generation(dir: impl AsFd, name: &CStr, magic: u64, ino: u64) -> Option<u
 /// Generation of an open regular file or directory, whose inode is `ino`: the same as [`generation`] tells, for a third
 /// of the time where the file system has `FS_IOC_GETVERSION`.
 pub fn generation_of_open(file: impl AsFd, magic: u64, ino: u64) -> Option<u32> {
-    let told = match magic {
+    let generation_of_type = match magic {
         EXT_MAGIC | XFS_MAGIC | BTRFS_MAGIC => version(&file),
         // What the number means is not known elsewhere.
         _ => None,
     };
-    told.or_else(|| generation(&file, c"", magic, ino))
+    generation_of_type.or_else(|| generation(&file, c"", magic, ino))
 }
 
 /// Inode and generation of a handle.

@@ -33,6 +33,7 @@ models! {
 mod block_list;
 mod changes;
 mod clock;
+mod emitted;
 mod findings;
 pub mod image;
 pub mod microscope;
@@ -42,7 +43,6 @@ mod options;
 mod pointers;
 pub mod rearrange;
 pub mod registry;
-mod told;
 
 pub use options::ParamError;
 pub use registry::{AnyModel, Entry, MakeError};

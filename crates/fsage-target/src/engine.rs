@@ -193,7 +193,7 @@ impl Aging {
         if let Some(hosted) = self.target.as_hosted() {
             self.follow_io = follower(hosted);
             if self.follow_io.is_some() {
-                hosted.tell_follower();
+                hosted.emit_to_follower();
             }
         }
     }

@@ -27,7 +27,7 @@ pub fn code(result: anyhow::Result<()>) -> ExitCode {
     };
     let status = status_of(&error);
     if status != 0 {
-        ui::tell(&format!("fsage: {error:#}"));
+        ui::say(&format!("fsage: {error:#}"));
     }
     ExitCode::from(status)
 }

@@ -61,14 +61,14 @@ impl Ui {
     /// A warning on stderr.
     pub fn warn(self, text: &str) {
         if !self.quiet {
-            tell(&format!("fsage: warning: {text}"));
+            say(&format!("fsage: warning: {text}"));
         }
     }
 
     /// A remark on stderr.
     pub fn note(self, text: &str) {
         if !self.quiet {
-            tell(text);
+            say(text);
         }
     }
 }
@@ -129,7 +129,7 @@ impl Bar {
         let seconds = lines.began.elapsed().as_secs();
         let minutes = seconds / 60;
         if lines.minutes.fetch_max(minutes, Ordering::Relaxed) < minutes {
-            tell(&progress_line(
+            say(&progress_line(
                 &self.what,
                 self.shown.position(),
                 self.total,
@@ -196,7 +196,7 @@ pub fn file_url(path: &Path) -> String {
 
 /// Says lines on stderr, to a person. All that fsage says there goes through here. A terminal that went away, or a
 /// disk that is full, is no reason to stop: nothing depends on whether somebody listens.
-pub fn tell(text: &str) {
+pub fn say(text: &str) {
     let mut line = plain(text);
     line.push('\n');
     let mut stderr = io::stderr().lock();

@@ -14,7 +14,7 @@ pub(super) struct Extents {
 }
 
 impl Extents {
-    /// Extents of a file; `None` where its file system does not tell.
+    /// Extents of a file; `None` where its file system does not say.
     ///
     /// # Errors
     /// Metadata cannot be read.

@@ -109,7 +109,7 @@ pub(crate) fn read(
     let mut mapper = Mapper::new(&device);
     visit_inodes(&device, &mut |inode| {
         rows::add_inode(&mut rows, &mut mapper, &superblock, &inode)?;
-        rows.tell(used, progress)
+        rows.report(used, progress)
     })?;
     let mut report = rows.finish();
     report.warnings = warnings.lines();

@@ -139,7 +139,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Tells the progress now and then; `total` inodes are in use.
-    pub fn tell(&self, total: u64, progress: Progress<'_>) -> Result<(), CollectError> {
+    pub fn report(&self, total: u64, progress: Progress<'_>) -> Result<(), CollectError> {
         if self.seen.is_multiple_of(TELL_ROWS) || self.seen == total {
             progress(self.seen, Some(total)).map_err(CollectError::Sink)?;
         }

@@ -53,7 +53,7 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// The extents of an open directory; `None` where the file system does not tell them.
+    /// The extents of an open directory; `None` where the file system does not report them.
     pub fn of_directory(
         &mut self,
         file: &OwnedFd,

@@ -367,11 +367,11 @@ impl<'a> Worker<'a> {
     /// devices, its directories are not.
     fn is_elsewhere(&self, stat: &Statx) -> bool {
         let device = (stat.stx_dev_major, stat.stx_dev_minor);
-        let told = stat
+        let reported = stat
             .stx_attributes_mask
             .contains(StatxAttributes::MOUNT_ROOT);
         let is_other = device != self.shared.device;
-        if told {
+        if reported {
             let is_directory = kind_of(stat) == Some(FileKind::Directory);
             let is_mount = stat.stx_attributes.contains(StatxAttributes::MOUNT_ROOT);
             is_mount || (is_directory && is_other)
@@ -466,14 +466,14 @@ fn set_generation(row: &mut Inode, generation: Option<u32>) {
 }
 
 fn set_extents(row: &mut Inode, extents: Option<Box<[Extent]>>) {
-    let told = [
+    let reported = [
         (Extent::DELALLOC, source_flags::DELALLOC),
         (Extent::INLINE, source_flags::INLINE),
         (Extent::SHARED, source_flags::SHARED),
         (Extent::UNWRITTEN, source_flags::UNWRITTEN),
     ];
     for extent in extents.iter().flatten() {
-        for (flag, source_flag) in told {
+        for (flag, source_flag) in reported {
             if extent.flags & flag != 0 {
                 row.source_flags |= source_flag;
             }

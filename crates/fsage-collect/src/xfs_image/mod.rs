@@ -127,7 +127,7 @@ pub(crate) fn read(
                 Err(what) => rows.left_out("inodes are damaged, and were left out", ino, &what),
             }
         }
-        rows.tell(used, progress)
+        rows.report(used, progress)
     })?;
     let mut report = rows.finish();
     report.warnings = warnings.lines();

@@ -109,7 +109,7 @@ fn check(inode: &Inode, size: u64) {
 }
 
 #[test]
-fn damage_is_told_and_never_a_panic_or_a_loop() {
+fn damage_is_reported_and_never_a_panic_or_a_loop() {
     for kind in ["ext2", "ext3", "ext4"] {
         let mut image = Watched::new(unpacked(&format!("{kind}.img.zst")));
         assert_eq!(image.snapshot().unwrap().inodes.len(), 310);
@@ -301,7 +301,7 @@ fn a_stale_image_is_read_on_demand_and_marked() {
 }
 
 #[test]
-fn what_is_mounted_is_refused_but_its_sizes_are_told() {
+fn what_is_mounted_is_refused_but_its_sizes_are_reported() {
     if !can(&["mkfs.ext4", "mount"], true) {
         return;
     }

@@ -116,7 +116,7 @@ fn places(bytes: &[u8]) -> Vec<usize> {
 /// Every structure has a checksum, so that no damage goes unseen: it is told, or what was read is what it was.
 #[test]
 #[cfg(not(feature = "any-checksum"))]
-fn damage_is_told() {
+fn damage_is_reported() {
     let mut bytes = unpacked("xfs.img.zst");
     let (sound, rows) = read_bytes(&bytes, false).unwrap();
     let places = places(&bytes);
@@ -256,7 +256,7 @@ fn a_log_that_is_to_be_replayed_is_refused() {
 }
 
 /// What of an inode both a walk and a reader of the image tell.
-fn told(inode: &Inode) -> Inode {
+fn reported(inode: &Inode) -> Inode {
     let data: Vec<Extent> = data(inode)
         .into_iter()
         .map(|extent| Extent {
@@ -304,7 +304,7 @@ fn an_image_is_as_the_kernel_shows_it() {
         assert!(image.inodes.len() > 8000, "{}", image.inodes.len());
         assert_eq!(image.inodes.len(), layout.inodes.len());
         for (ours, its) in image.inodes.iter().zip(&layout.inodes) {
-            assert_eq!(told(ours), told(its), "{mkfs:?}");
+            assert_eq!(reported(ours), reported(its), "{mkfs:?}");
         }
         let (ours, its) = (report.info.geometry(), walked.info.geometry());
         assert_eq!(

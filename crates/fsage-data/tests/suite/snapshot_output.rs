@@ -426,14 +426,14 @@ fn a_night_that_is_sorted_on_disk_gives_the_same_files() {
             output.inode(inode.clone()).unwrap();
         }
         assert_eq!(files_in(dir.path()).len(), 1, "the inode table");
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         let counts = output.finish_watched(&mut |rows| {
-            told.push(rows);
+            reported.push(rows);
             Ok(())
         });
         let counts = counts.unwrap();
         assert_eq!((counts.rows, counts.further_names), (5000, 500));
-        assert_eq!((counts.repairs.lines(), told), (vec![], vec![4096]));
+        assert_eq!((counts.repairs.lines(), reported), (vec![], vec![4096]));
         let files = files_in(dir.path()).into_iter();
         let files = files.map(|name| (fs::read(dir.path().join(&name)).unwrap(), name));
         written.push(files.collect::<Vec<_>>());

@@ -138,7 +138,7 @@ impl<'a> Work<'a> {
         };
         let host = machine.and_then(|machine| machine.host_below(fs, lived));
         if host.is_some() {
-            fs.tell_follower();
+            fs.emit_to_follower();
         }
         Ok(Work { fs, host })
     }
@@ -153,10 +153,10 @@ impl<'a> Work<'a> {
                 _ => None,
             };
             match synced {
-                Some(ino) => host.fsync(ino, self.fs.told()),
-                None => host.execute(self.fs.told()),
+                Some(ino) => host.fsync(ino, self.fs.emitted()),
+                None => host.execute(self.fs.emitted()),
             }
-            self.fs.told().clear();
+            self.fs.emitted().clear();
         }
         Ok(outcome)
     }
@@ -198,7 +198,7 @@ impl<'a> Work<'a> {
         machine: Option<&Machine>,
     ) -> crate::Result<(Cost, Option<FlashDevice>)> {
         self.call(&Op::Sync)?;
-        self.fs.tell(false);
+        self.fs.emit(false);
         if let Some(host) = &mut self.host {
             host.sync();
             host.wait_idle();

@@ -55,15 +55,15 @@ impl Living {
             _ => None,
         };
         match synced {
-            Some(ino) => self.host.fsync(ino, fs.told()),
-            None => self.host.execute(fs.told()),
+            Some(ino) => self.host.fsync(ino, fs.emitted()),
+            None => self.host.execute(fs.emitted()),
         }
         match op {
             Some(Op::Sync) => self.host.sync(),
             Some(_) => {}
             None => self.end_day(fs),
         }
-        fs.told().clear();
+        fs.emitted().clear();
     }
 
     fn end_day(&mut self, fs: &dyn Hosted) {

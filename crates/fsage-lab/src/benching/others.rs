@@ -16,7 +16,7 @@ pub struct Others {
 }
 
 impl Others {
-    /// Begins; `None` where the system does not tell.
+    /// Begins; `None` where the system does not say.
     pub fn watch() -> Option<Others> {
         Some(Others {
             began: Instant::now(),

@@ -252,7 +252,7 @@ mod tests {
 
     #[derive(Debug, Deserialize, PartialEq)]
     #[serde(deny_unknown_fields)]
-    struct Told {
+    struct Filled {
         utilization: u8,
         capacity: String,
         #[serde(default)]
@@ -266,11 +266,11 @@ mod tests {
         assert_eq!(table.gaps(), ["c", "u"]);
         let (u, c) = (Value::Integer(70), Value::Integer(512));
         let filling = |name: &str| if name == "u" { &u } else { &c };
-        let told: Told = table.filled(&filling).expect("a struct");
+        let filled: Filled = table.filled(&filling).expect("a struct");
         let deep = vec!["x70{".to_owned(), "512".to_owned()];
         assert_eq!(
-            told,
-            Told {
+            filled,
+            Filled {
                 utilization: 70,
                 capacity: "512".to_owned(),
                 deep
@@ -278,7 +278,7 @@ mod tests {
         );
         let text = Value::String("much".to_owned());
         let error = table
-            .filled::<Told>(&|_: &str| &text)
+            .filled::<Filled>(&|_: &str| &text)
             .expect_err("no number");
         assert!(error.contains("expected u8"), "{error}");
     }

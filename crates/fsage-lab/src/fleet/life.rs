@@ -142,12 +142,12 @@ fn sound(host: &Host, notes: &mut Vec<String>) -> crate::Result<Vec<PathBuf>> {
         }
     }
     if tables.is_empty() {
-        let told = if notes.is_empty() {
+        let why = if notes.is_empty() {
             String::new()
         } else {
             format!(": {}", notes.join("; "))
         };
-        bail!("there is no snapshot of it{told}");
+        bail!("there is no snapshot of it{why}");
     }
     Ok(tables)
 }

@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told_and_the_others_go_on() {
+    fn what_cannot_be_read_is_reported_and_the_others_go_on() {
         let dir = tempfile::tempdir().expect("a folder");
         let snapshots = dir.path().join("snapshots");
         two_hosts(&snapshots);

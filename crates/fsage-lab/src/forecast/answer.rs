@@ -118,7 +118,7 @@ impl Answer {
     fn said(&self, horizon: u64) -> String {
         let what = capitalized(&self.limit.text);
         let Some(now) = self.now else {
-            return format!("{what}: this file system does not tell.");
+            return format!("{what}: this file system does not report it.");
         };
         if self.already {
             return format!("{what}: already, at {}.", self.limit.shown(now));

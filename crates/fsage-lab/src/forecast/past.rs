@@ -245,7 +245,7 @@ mod tests {
 
     /// Weeks of 1, 2, 3 and of 11, 12, 13 a day: means 2 and 12, and a standard error of sqrt(1/3 + 1/3).
     #[test]
-    fn a_change_of_growth_is_told_in_standard_errors() {
+    fn a_change_of_growth_is_reported_in_standard_errors() {
         let weeks = |means: [f64; 3]| {
             means
                 .iter()

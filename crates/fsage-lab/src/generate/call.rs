@@ -124,7 +124,7 @@ pub enum Request {
     /// A workload.
     Make(Box<Source>, Output),
     /// Something about presets.
-    Tell(Question),
+    Answer(Question),
 }
 
 /// What can be asked of presets.
@@ -164,10 +164,10 @@ impl Args {
 impl ProfileCall {
     fn request(&self) -> crate::Result<Request> {
         if self.list {
-            return Ok(Request::Tell(Question::List { json: self.json }));
+            return Ok(Request::Answer(Question::List { json: self.json }));
         }
         if let Some(name) = &self.show {
-            return Ok(Request::Tell(Question::Show(name.clone())));
+            return Ok(Request::Answer(Question::Show(name.clone())));
         }
         let needed = "a profile and an output are needed: fsage generate profile NAME -o W";
         let source = Profile {
@@ -194,7 +194,7 @@ pub(super) fn source(words: &[String]) -> Result<Source, clap::Error> {
     let matches = command.try_get_matches_from(words)?;
     match Args::from_arg_matches(&matches)?.request() {
         Ok(Request::Make(source, _)) => Ok(*source),
-        Ok(Request::Tell(_)) | Err(_) => Err(clap::Error::new(ErrorKind::MissingSubcommand)),
+        Ok(Request::Answer(_)) | Err(_) => Err(clap::Error::new(ErrorKind::MissingSubcommand)),
     }
 }
 

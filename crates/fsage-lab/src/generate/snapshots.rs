@@ -506,7 +506,7 @@ fn warnings(args: &Snapshots, s: &FromSnapshotsSummary) -> Vec<String> {
     }
     if !s.blocks_used && s.deletes > 0 && matches!(args.delete_times, DeleteTimesName::Reuse) {
         warnings.push(
-            "the snapshots tell no blocks (or blocks of this file system move by themselves): deletions are dated by \
+            "the snapshots record no blocks (or blocks of this file system move by themselves): deletions are dated by \
              reuse of inodes and names and by directories alone"
                 .to_owned(),
         );

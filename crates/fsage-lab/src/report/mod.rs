@@ -354,7 +354,7 @@ fn lacking(group: &Group) -> Vec<String> {
     if lives().any(|life| life.last().is_some()) && workload.is_some_and(not_counted) {
         lacking.push(said(
             "Which share of the operations is exact and which is guessed was not counted: the run is not complete, or \
-             was made by an older version. `fsage inspect WORKLOAD` tells.",
+             was made by an older version. `fsage inspect WORKLOAD` says.",
         ));
     }
     lacking

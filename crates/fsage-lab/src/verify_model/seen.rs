@@ -155,7 +155,7 @@ impl Inode {
                 .collect()
         };
         // A kernel does not say where the target of a symbolic link lies.
-        let is_told = file.kind != FileKind::Symlink;
+        let is_reported = file.kind != FileKind::Symlink;
         Inode {
             kind: file.kind,
             size_bytes: file.size_bytes,
@@ -165,12 +165,12 @@ impl Inode {
             parent_ino: file
                 .parent_ino
                 .filter(|parent| *parent != file.ino && (is_directory || file.links == 1)),
-            alloc_bytes: file.alloc_bytes.filter(|_| is_told),
-            extents: file.extents.filter(|_| is_told).map(of_data),
+            alloc_bytes: file.alloc_bytes.filter(|_| is_reported),
+            extents: file.extents.filter(|_| is_reported).map(of_data),
         }
     }
 
-    /// Whether both are the same. Where one does not tell its extents, as XFS does not of directories, how much they
+    /// Whether both are the same. Where one does not report its extents, as XFS does not of directories, how much they
     /// take is compared.
     fn is_like(&self, other: &Inode) -> bool {
         let known = |inode: &Inode| (inode.kind, inode.size_bytes, inode.links, inode.parent_ino);
@@ -266,13 +266,13 @@ mod tests {
     fn what_a_kernel_does_not_place_is_compared_by_how_much_it_takes() {
         let model = seen(&[(12, 8192)]);
         let mut kernel = model.clone();
-        let untold = |kernel: &mut Seen, alloc_bytes| {
+        let unreported = |kernel: &mut Seen, alloc_bytes| {
             let inode = kernel.inodes.get_mut(&12).expect("there");
             (inode.extents, inode.alloc_bytes) = (None, Some(alloc_bytes));
         };
-        untold(&mut kernel, 4096);
+        unreported(&mut kernel, 4096);
         assert_eq!(model.compare(&kernel, false).count, 0);
-        untold(&mut kernel, 8192);
+        unreported(&mut kernel, 8192);
         let found = model.compare(&kernel, false);
         let text = "inode 12: model f of 4096 bytes in 2 at 0:2:1; kernel f of 4096 bytes in 2 at 2 blocks somewhere";
         assert_eq!(found.what, [text]);

@@ -4,10 +4,10 @@ mod seen;
 
 use crate::ParamError;
 use crate::changes::{self, Changes};
+use crate::emitted::Emitted;
 use crate::names::{Entry as Place, File, Names};
 use crate::options::Setting;
 use crate::registry::{AnyModel, Entry, MakeError, Options};
-use crate::told::Told;
 use fsage_core::io::{AnyHosted, Buffer, BufferId, Flush, Hosted, Io};
 use fsage_core::keys::Key;
 use fsage_core::operations::{self, DirIds, Model, Namespace, ROOT, Shortfall};
@@ -83,7 +83,7 @@ pub struct Bump {
     dirs: Vec<Dir>,
     dir_ids: DirIds,
     shortfall: Shortfall,
-    told: Told,
+    emitted: Emitted,
     changes: Changes,
     /// The next block when metrics last looked.
     seen_next: u64,
@@ -107,7 +107,7 @@ impl Bump {
             dirs: vec![root],
             dir_ids: DirIds::default(),
             shortfall: Shortfall::default(),
-            told: Told::default(),
+            emitted: Emitted::default(),
             changes: Changes::default(),
             seen_next: 1,
         }
@@ -256,8 +256,8 @@ impl Model for Bump {
                 self.next - 1
             });
             inode.bytes = inode.bytes.max(end.min((lbn + 1) * BLOCK));
-            self.told
-                .tell(Io::Fill(Bump::buffer(ino, lbn, block), Flush::Delayed));
+            self.emitted
+                .emit(Io::Fill(Bump::buffer(ino, lbn, block), Flush::Delayed));
         }
         Outcome::Done
     }
@@ -271,7 +271,7 @@ impl Model for Bump {
         inode.blocks.split_off(&first_gone);
         inode.bytes = bytes;
         let ino = self.ino(file) as u64;
-        self.told.tell(Io::Discard {
+        self.emitted.emit(Io::Discard {
             ino,
             from: first_gone as u32,
         });
@@ -284,7 +284,7 @@ impl Model for Bump {
         let ino = self.ino(file);
         if self.names.unlink(id, file).is_some() {
             self.inodes[ino] = None;
-            self.told.tell(Io::Discard {
+            self.emitted.emit(Io::Discard {
                 ino: ino as u64,
                 from: 0,
             });

@@ -141,16 +141,16 @@ fn put_extents(blocks: &BTreeMap<u64, u64>, runs: &mut Vec<Extent>) {
 }
 
 impl Hosted for Bump {
-    fn tell(&mut self, on: bool) {
-        self.told.turn(on);
+    fn emit(&mut self, on: bool) {
+        self.emitted.turn(on);
     }
 
-    fn tell_follower(&mut self) {
-        self.told.follow();
+    fn emit_to_follower(&mut self) {
+        self.emitted.follow();
     }
 
-    fn told(&mut self) -> &mut Vec<Io> {
-        self.told.list()
+    fn emitted(&mut self) -> &mut Vec<Io> {
+        self.emitted.list()
     }
 
     fn block_bytes(&self) -> u32 {

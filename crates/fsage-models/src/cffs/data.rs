@@ -25,15 +25,15 @@ impl Cffs {
     /// Takes a free block.
     pub(super) fn take(&mut self, block: u32) {
         self.map.take(block, 1);
-        self.tell_bitmap(block);
+        self.emit_bitmap(block);
     }
 
     /// Frees blocks.
     pub(super) fn release_blocks(&mut self, first: u32, blocks: u32) {
         self.map.release(first, blocks);
-        if self.told.is_on() {
+        if self.emitted.is_on() {
             for block in first..first + blocks {
-                self.tell_bitmap(block);
+                self.emit_bitmap(block);
             }
         }
     }
@@ -85,7 +85,7 @@ impl Cffs {
         for &(array, block) in new.all() {
             let indirect = self.indirect.entry(inode.vnode).or_default();
             indirect.insert(array, block);
-            self.tell_new_array(inode, array, block);
+            self.emit_new_array(inode, array, block);
         }
     }
 
@@ -122,7 +122,7 @@ impl Cffs {
         inode
             .blocks
             .set(&mut self.pool, lbn, 1, spot.block.into(), 1);
-        self.tell_pointer(inode, lbn);
+        self.emit_pointer(inode, lbn);
         self.join_group(inode, spot);
         Ok(())
     }
@@ -174,11 +174,11 @@ impl Cffs {
         let blocks = self.map.first(start, stop, true).unwrap_or(stop) - start;
         if blocks > 0 {
             self.map.take(start, blocks);
-            self.tell_bitmap(start);
+            self.emit_bitmap(start);
             inode
                 .blocks
                 .set(&mut self.pool, lbn, blocks, start.into(), 1);
-            self.tell_pointer(inode, lbn);
+            self.emit_pointer(inode, lbn);
         }
         blocks
     }
@@ -197,7 +197,7 @@ impl Cffs {
         bytes: u64,
     ) -> Result<(), NoSpace> {
         let written = self.write_blocks(inode, offset, bytes);
-        self.tell_home(inode.home, Flush::Delayed);
+        self.emit_home(inode.home, Flush::Delayed);
         written
     }
 
@@ -223,7 +223,7 @@ impl Cffs {
             }
             let stop = end.min((u64::from(lbn) + 1) * BLOCK);
             inode.size = inode.size.max(stop);
-            self.tell_written(inode, lbn, (at % BLOCK, stop - at), fresh);
+            self.emit_written(inode, lbn, (at % BLOCK, stop - at), fresh);
             at = stop;
         }
         Ok(())
@@ -242,12 +242,12 @@ impl Cffs {
         let keep = Self::blocks_of(length);
         if length < inode.size {
             if !length.is_multiple_of(BLOCK) {
-                self.tell_tail(inode, keep - 1);
+                self.emit_tail(inode, keep - 1);
             }
-            self.tell_home(inode.home, self.at_once());
+            self.emit_home(inode.home, self.at_once());
             self.cut(inode, keep);
         } else {
-            self.tell_home(inode.home, Flush::Delayed);
+            self.emit_home(inode.home, Flush::Delayed);
         }
         inode.size = length;
         if length == 0 {
@@ -257,7 +257,7 @@ impl Cffs {
 
     /// Frees the blocks from `keep` on, with the pointers to them.
     pub(super) fn cut(&mut self, inode: &mut Inode, keep: u32) {
-        self.tell_discarded(inode, keep);
+        self.emit_discarded(inode, keep);
         let mut blocks = inode.blocks;
         // The pool is out of the way while blocks are freed: they never need it.
         let mut pool = std::mem::take(&mut self.pool);
@@ -273,12 +273,12 @@ impl Cffs {
             return;
         };
         for (array, block) in indirect.cut(TREE, keep) {
-            self.tell_array_gone(inode, array);
+            self.emit_array_gone(inode, array);
             self.release_blocks(block, 1);
         }
         if !indirect.is_empty() {
             self.indirect.insert(inode.vnode, indirect);
-            self.tell_pointer(inode, keep);
+            self.emit_pointer(inode, keep);
         }
     }
 

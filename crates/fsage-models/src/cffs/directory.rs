@@ -172,7 +172,7 @@ impl Cffs {
         };
         self.changes.new_directory(slot);
         self.put(parent, place, Node::Dir(slot));
-        self.tell_new_directory(slot);
+        self.emit_new_directory(slot);
         self.placed(&self.dirs[slot as usize].inode.clone());
         Ok(slot)
     }
@@ -182,17 +182,17 @@ impl Cffs {
         let dir = &self.dirs[slot as usize];
         let (parent, at, mut inode, number) = (dir.parent, dir.at, dir.inode, dir.number);
         let cg = self.geometry.cg_of(self.address(&inode, 0));
-        self.tell_removed(inode.home, parent, at);
+        self.emit_removed(inode.home, parent, at);
         if inode.group_start != 0 {
             self.quit_group(slot, inode.group_start);
         }
         self.map.directories[cg as usize] -= 1;
-        self.tell_parent_changed(parent, Flush::Delayed);
+        self.emit_parent_changed(parent, Flush::Delayed);
         self.save_inodes(slot, &mut inode);
         self.leave(parent, at);
         self.release(&mut inode);
         if self.params.inodes_move() {
-            self.tell_map(slot);
+            self.emit_map(slot);
             self.dir_numbers.release(number);
         }
         let dir = &mut self.dirs[slot as usize];
@@ -228,7 +228,7 @@ impl Cffs {
                 self.dirs[LOST as usize].entries.put_inode(at, node);
                 self.set_home(node, Home::Sector { dir: LOST, at });
             }
-            self.tell_home(Home::Superblock(2), Flush::Delayed);
+            self.emit_home(Home::Superblock(2), Flush::Delayed);
         }
         inode.blocks.cut(&mut self.pool, 0, 1, |_| {});
         inode.blocks = left;
@@ -279,7 +279,7 @@ impl Cffs {
         dir.inode = inode;
         dir.entries.add_block();
         dir.settled = false;
-        self.tell_new_directory_block(slot, lbn);
+        self.emit_new_directory_block(slot, lbn);
         Ok(())
     }
 
@@ -359,7 +359,7 @@ impl Cffs {
         });
         self.changes.new_file(slot);
         self.put(dir, place, Node::File(slot));
-        self.tell_made(home, dir, place.at);
+        self.emit_made(home, dir, place.at);
         self.placed(&inode);
         Ok(slot)
     }

@@ -64,7 +64,7 @@ impl Cffs {
         let start = self.address(&inode, 0);
         self.dirs[dir as usize].inode.group_start = start;
         self.enter_group(dir, start, 1);
-        self.tell_home(inode.home, Flush::Delayed);
+        self.emit_home(inode.home, Flush::Delayed);
         start
     }
 
@@ -82,14 +82,14 @@ impl Cffs {
         self.extend_group(owner, start, blocks);
     }
 
-    /// The group of an owner has at least so many blocks from now on: all members are told.
+    /// The group of an owner has at least so many blocks from now on: all members know.
     pub(super) fn extend_group(&mut self, owner: u32, start: u32, blocks: u32) {
         let group = self.groups.entry((owner, start)).or_default();
         if blocks <= group.blocks {
             return;
         }
         group.blocks = blocks;
-        if !self.told.is_on() {
+        if !self.emitted.is_on() {
             return;
         }
         let homes: Vec<Home> = if is_hinted(owner) {
@@ -101,7 +101,7 @@ impl Cffs {
             files.chain(own).collect()
         };
         for home in homes {
-            self.tell_home(home, Flush::Delayed);
+            self.emit_home(home, Flush::Delayed);
         }
     }
 
@@ -253,7 +253,7 @@ impl Cffs {
         if most > 0 {
             for slot in self.files_of(dir) {
                 let inode = &self.names.file(slot).inode;
-                if self.told.is_on() && read.last() != Some(&inode.home) {
+                if self.emitted.is_on() && read.last() != Some(&inode.home) {
                     read.push(inode.home);
                 }
                 let start = inode.group_start;
@@ -275,7 +275,7 @@ impl Cffs {
                 }
             }
         }
-        self.tell_scanned(&read);
+        self.emit_scanned(&read);
         found.ok_or(last)
     }
 
@@ -313,7 +313,7 @@ impl Cffs {
         match self.params.randomize_first {
             Randomize::Never => false,
             Randomize::Always => true,
-            Randomize::Benchmarks => self.told.is_hosted(),
+            Randomize::Benchmarks => self.emitted.is_hosted(),
         }
     }
 
@@ -355,7 +355,7 @@ impl Cffs {
             self.map.next_free(start).map(Spot::alone)?
         };
         touch_file(self, victim);
-        self.tell_needed(&inode, lbn);
+        self.emit_needed(&inode, lbn);
         self.take(spot.block);
         if lbn == 0 {
             self.leave_group(&mut inode);
@@ -364,7 +364,7 @@ impl Cffs {
         inode.blocks.set(pool, lbn, 1, block, 1);
         self.join_group(&mut inode, spot);
         self.names.file_mut(victim).inode = inode;
-        self.tell_moved(&inode, lbn);
+        self.emit_moved(&inode, lbn);
         self.release_blocks(old, 1);
         Some(old)
     }

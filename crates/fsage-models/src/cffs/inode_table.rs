@@ -31,9 +31,9 @@ impl Cffs {
     /// An inode is new, lies elsewhere, or is gone: the table says so, and what keeps homes of files knows it.
     pub(super) fn placed(&mut self, inode: &Inode) {
         self.hints.placed(inode);
-        if self.params.has_inode_table() && self.told.is_on() {
+        if self.params.has_inode_table() && self.emitted.is_on() {
             let block = self.inode_table.blocks[((inode.vnode + 1) / LOCATORS) as usize];
-            self.tell_inode_table(block);
+            self.emit_inode_table(block);
         }
     }
 }

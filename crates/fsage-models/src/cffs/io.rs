@@ -7,8 +7,8 @@ use super::Cffs;
 use super::directory::ROOT;
 use super::geometry::{BLOCK, MAP_ENTRIES, SECTORS, SUPERBLOCK, TREE};
 use super::inode::{Home, Inode};
+use crate::emitted::{Emitted, Searched};
 use crate::pointers::Array;
-use crate::told::{Searched, Told};
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
 use fsage_core::{DirId, FileId};
 
@@ -67,44 +67,44 @@ impl Cffs {
 
     /// An inode changes. The superblock is in memory as a whole.
     #[inline]
-    pub(super) fn tell_home(&mut self, home: Home, flush: Flush) {
-        if self.told.is_on()
+    pub(super) fn emit_home(&mut self, home: Home, flush: Flush) {
+        if self.emitted.is_on()
             && let Some(buffer) = self.home_buffer(home)
         {
             let change = match home {
                 Home::Superblock(_) => Io::Fill(buffer, flush),
                 _ => Io::Modify(buffer, flush),
             };
-            self.tell_change(change, flush);
+            self.emit_change(change, flush);
         }
     }
 
-    /// A block changes. Changes that are delayed are told once; a write that waits is one of its own.
-    fn tell_change(&mut self, change: Io, flush: Flush) {
+    /// A block changes. Changes that are delayed are emitted once; a write that waits is one of its own.
+    fn emit_change(&mut self, change: Io, flush: Flush) {
         if flush == Flush::Delayed {
-            self.told.tell_once(change);
+            self.emitted.emit_once(change);
         } else {
-            self.told.tell(change);
+            self.emitted.emit(change);
         }
     }
 
     /// The bitmap that has a block changes. Bitmaps are in memory while the file system is mounted.
     #[inline]
-    pub(super) fn tell_bitmap(&mut self, block: u32) {
-        if self.told.is_on() {
+    pub(super) fn emit_bitmap(&mut self, block: u32) {
+        if self.emitted.is_on() {
             let bitmap = self.geometry.bitmap(self.geometry.cg_of(block));
             let change = Io::Fill(device_buffer(bitmap), Flush::Delayed);
-            self.told.tell_once(change);
+            self.emitted.emit_once(change);
         }
     }
 
     /// A block of a directory that has a name changes.
-    fn tell_name(&mut self, dir: u32, at: u32, flush: Flush) {
-        if self.told.is_on() {
+    fn emit_name(&mut self, dir: u32, at: u32, flush: Flush) {
+        if self.emitted.is_on() {
             let dir = &self.dirs[dir as usize];
             let lbn = dir.entries.sector_of(at) / SECTORS;
             if let Some(buffer) = self.data_buffer(&dir.inode, lbn) {
-                self.tell_change(Io::Modify(buffer, flush), flush);
+                self.emit_change(Io::Modify(buffer, flush), flush);
             }
         }
     }
@@ -116,34 +116,34 @@ impl Cffs {
     }
 
     /// A file was made: beside its name nothing waits.
-    pub(super) fn tell_made(&mut self, home: Home, dir: u32, at: u32) {
+    pub(super) fn emit_made(&mut self, home: Home, dir: u32, at: u32) {
         if self.is_beside(home, dir, at) {
-            self.tell_name(dir, at, Flush::Delayed);
+            self.emit_name(dir, at, Flush::Delayed);
         } else {
-            self.tell_home(home, self.at_once());
-            self.tell_name(dir, at, self.new_name());
+            self.emit_home(home, self.at_once());
+            self.emit_name(dir, at, self.new_name());
         }
     }
 
     /// A name goes, and with it an inode or one of its links.
-    pub(super) fn tell_removed(&mut self, home: Home, dir: u32, at: u32) {
-        self.tell_name(dir, at, self.at_once());
+    pub(super) fn emit_removed(&mut self, home: Home, dir: u32, at: u32) {
+        self.emit_name(dir, at, self.at_once());
         if !self.is_beside(home, dir, at) {
-            self.tell_home(home, self.at_once());
+            self.emit_home(home, self.at_once());
         }
     }
 
     /// A file has a further name; the inode was written already if it was externalized for that.
-    pub(super) fn tell_linked(&mut self, home: Home, dir: u32, at: u32, written: bool) {
+    pub(super) fn emit_linked(&mut self, home: Home, dir: u32, at: u32, written: bool) {
         if !written && !self.is_beside(home, dir, at) {
-            self.tell_home(home, self.at_once());
+            self.emit_home(home, self.at_once());
         }
-        self.tell_name(dir, at, Flush::Delayed);
+        self.emit_name(dir, at, Flush::Delayed);
     }
 
     /// The names of an inode that is externalized lead there now, before the inode goes from its old place.
-    pub(super) fn tell_links(&mut self, slot: u32) {
-        if self.told.is_on() {
+    pub(super) fn emit_links(&mut self, slot: u32) {
+        if self.emitted.is_on() {
             let flush = self.at_once();
             let file = self.names.file(slot);
             let first = (file.dir, file.entry.chunk());
@@ -153,43 +153,43 @@ impl Cffs {
             let home = file.inode.home;
             for (dir, at) in std::iter::once(first).chain(places) {
                 if !self.is_beside(home, dir, at) {
-                    self.tell_name(dir, at, flush);
+                    self.emit_name(dir, at, flush);
                 }
             }
         }
     }
 
     /// A name was changed where it stands.
-    pub(super) fn tell_renamed_in_place(&mut self, dir: u32, at: u32) {
+    pub(super) fn emit_renamed_in_place(&mut self, dir: u32, at: u32) {
         let flush = if self.params.embed {
             Flush::Delayed
         } else {
             self.at_once()
         };
-        self.tell_name(dir, at, flush);
+        self.emit_name(dir, at, flush);
     }
 
     /// A name has moved, with its inode or without: then the inode has one link more in between.
-    pub(super) fn tell_moved_name(
+    pub(super) fn emit_moved_name(
         &mut self,
         new: (u32, u32),
         old: (u32, u32),
         inode: Option<Home>,
     ) {
         if let Some(home) = inode {
-            self.tell_home(home, self.at_once());
+            self.emit_home(home, self.at_once());
         }
-        self.tell_name(new.0, new.1, self.at_once());
-        self.tell_name(old.0, old.1, self.at_once());
+        self.emit_name(new.0, new.1, self.at_once());
+        self.emit_name(old.0, old.1, self.at_once());
         if let Some(home) = inode {
-            self.tell_home(home, Flush::Delayed);
+            self.emit_home(home, Flush::Delayed);
         }
     }
 
     /// The way from the root to a directory is written, as far as directories on it were made or have grown since:
     /// before a write that waits takes a name or an inode away from where it was on disk.
     pub(super) fn settle(&mut self, dir: u32) {
-        if self.params.softupdates || !self.told.is_on() {
+        if self.params.softupdates || !self.emitted.is_on() {
             return;
         }
         let mut slot = dir;
@@ -197,7 +197,7 @@ impl Cffs {
             let dir = &mut self.dirs[slot as usize];
             let (home, parent) = (dir.inode.home, dir.parent);
             if !std::mem::replace(&mut dir.settled, true) {
-                self.tell_home(home, Flush::Sync);
+                self.emit_home(home, Flush::Sync);
             }
             if slot == ROOT {
                 return;
@@ -214,130 +214,130 @@ impl Cffs {
     }
 
     /// A directory has one subdirectory more, or less: where directories count the names of each other.
-    pub(super) fn tell_parent_changed(&mut self, dir: u32, flush: Flush) {
+    pub(super) fn emit_parent_changed(&mut self, dir: u32, flush: Flush) {
         if !self.params.inodes_move() {
             let home = self.dirs[dir as usize].inode.home;
-            self.tell_home(home, flush);
+            self.emit_home(home, flush);
         }
     }
 
     /// The names `.` and `..` of a directory change.
-    pub(super) fn tell_dots(&mut self, dir: u32) {
-        self.tell_name(dir, 0, Flush::Delayed);
+    pub(super) fn emit_dots(&mut self, dir: u32) {
+        self.emit_name(dir, 0, Flush::Delayed);
     }
 
     /// The directory map knows where the inode of a directory lies, or that there is none.
-    pub(super) fn tell_map(&mut self, dir: u32) {
-        if self.told.is_on() {
+    pub(super) fn emit_map(&mut self, dir: u32) {
+        if self.emitted.is_on() {
             let number = self.dirs[dir as usize].number;
             let block = self.directory_map.blocks[(number / MAP_ENTRIES) as usize];
-            self.told
-                .tell_once(Io::Modify(device_buffer(block), Flush::Delayed));
+            self.emitted
+                .emit_once(Io::Modify(device_buffer(block), Flush::Delayed));
         }
     }
 
     /// A block of the table of inode numbers changes: soft state, which nothing waits for.
-    pub(super) fn tell_inode_table(&mut self, block: u32) {
-        self.told
-            .tell_once(Io::Modify(device_buffer(block), Flush::Delayed));
+    pub(super) fn emit_inode_table(&mut self, block: u32) {
+        self.emitted
+            .emit_once(Io::Modify(device_buffer(block), Flush::Delayed));
     }
 
     /// A directory was made: its block is written before anything leads to it.
-    pub(super) fn tell_new_directory(&mut self, slot: u32) {
-        if !self.told.is_on() {
+    pub(super) fn emit_new_directory(&mut self, slot: u32) {
+        if !self.emitted.is_on() {
             return;
         }
         let dir = &self.dirs[slot as usize];
         let (home, parent, at, first) = (dir.inode.home, dir.parent, dir.at, dir.inode);
         if !self.params.embed {
-            self.tell_home(home, self.at_once());
+            self.emit_home(home, self.at_once());
         }
         if let Some(buffer) = self.data_buffer(&first, 0) {
-            self.told.tell(Io::Fill(buffer, self.at_once()));
+            self.emitted.emit(Io::Fill(buffer, self.at_once()));
         }
         let flush = if self.params.embed {
             Flush::Delayed
         } else {
             self.new_name()
         };
-        self.tell_name(parent, at, flush);
-        self.tell_parent_changed(parent, Flush::Delayed);
+        self.emit_name(parent, at, flush);
+        self.emit_parent_changed(parent, Flush::Delayed);
         if self.params.inodes_move() {
-            self.tell_map(slot);
+            self.emit_map(slot);
         }
     }
 
     /// A directory has got a block.
-    pub(super) fn tell_new_directory_block(&mut self, slot: u32, lbn: u32) {
-        if self.told.is_on() {
+    pub(super) fn emit_new_directory_block(&mut self, slot: u32, lbn: u32) {
+        if self.emitted.is_on() {
             let inode = self.dirs[slot as usize].inode;
             if let Some(buffer) = self.data_buffer(&inode, lbn) {
-                self.told.tell(Io::Fill(buffer, Flush::Delayed));
+                self.emitted.emit(Io::Fill(buffer, Flush::Delayed));
             }
-            self.tell_home(inode.home, Flush::Delayed);
+            self.emit_home(inode.home, Flush::Delayed);
         }
     }
 
     /// The directory map or the external inode file has a new block. Their inodes lie in the superblock.
-    pub(super) fn tell_own_block(&mut self, block: u32, pointers: Option<u32>, flush: Flush) {
-        self.told.tell(Io::Fill(device_buffer(block), flush));
+    pub(super) fn emit_own_block(&mut self, block: u32, pointers: Option<u32>, flush: Flush) {
+        self.emitted.emit(Io::Fill(device_buffer(block), flush));
         if let Some(pointers) = pointers {
-            self.told.tell(Io::Fill(device_buffer(pointers), flush));
+            self.emitted.emit(Io::Fill(device_buffer(pointers), flush));
         }
-        self.tell_home(Home::Superblock(1), flush);
+        self.emit_home(Home::Superblock(1), flush);
     }
 
     /// The inodes that a search for groups looks at are not beside their names.
-    pub(super) fn tell_scanned(&mut self, homes: &[Home]) {
-        if self.told.is_on() && !self.params.embed {
+    pub(super) fn emit_scanned(&mut self, homes: &[Home]) {
+        if self.emitted.is_on() && !self.params.embed {
             for &home in homes {
                 if let Some(buffer) = self.home_buffer(home) {
-                    self.told.tell_once(Io::Need(buffer));
+                    self.emitted.emit_once(Io::Need(buffer));
                 }
             }
         }
     }
 
     /// A block of data is needed, to be copied.
-    pub(super) fn tell_needed(&mut self, inode: &Inode, lbn: u32) {
-        if self.told.is_on()
+    pub(super) fn emit_needed(&mut self, inode: &Inode, lbn: u32) {
+        if self.emitted.is_on()
             && let Some(buffer) = self.data_buffer(inode, lbn)
         {
-            self.told.tell(Io::Need(buffer));
+            self.emitted.emit(Io::Need(buffer));
         }
     }
 
     /// A block of data lies elsewhere now: it is written there before its inode says so.
-    pub(super) fn tell_moved(&mut self, inode: &Inode, lbn: u32) {
-        if self.told.is_on()
+    pub(super) fn emit_moved(&mut self, inode: &Inode, lbn: u32) {
+        if self.emitted.is_on()
             && let Some(buffer) = self.data_buffer(inode, lbn)
         {
-            self.told.tell(Io::Fill(buffer, self.at_once()));
-            self.tell_home(inode.home, self.at_once());
+            self.emitted.emit(Io::Fill(buffer, self.at_once()));
+            self.emit_home(inode.home, self.at_once());
         }
     }
 
     /// A block of pointers is new: it is written before anything leads to it.
-    pub(super) fn tell_new_array(&mut self, inode: &Inode, array: Array, block: u32) {
-        if self.told.is_on() {
+    pub(super) fn emit_new_array(&mut self, inode: &Inode, array: Array, block: u32) {
+        if self.emitted.is_on() {
             let buffer = pointers_buffer(inode, array, block);
-            self.told.tell(Io::Fill(buffer, self.at_once()));
+            self.emitted.emit(Io::Fill(buffer, self.at_once()));
         }
     }
 
     /// A block of pointers is free.
-    pub(super) fn tell_array_gone(&mut self, inode: &Inode, array: Array) {
+    pub(super) fn emit_array_gone(&mut self, inode: &Inode, array: Array) {
         let (ino, index) = (inode.vnode.into(), array.index());
-        self.told
-            .tell(Io::Forget(BufferId::Pointers { ino, index }));
+        self.emitted
+            .emit(Io::Forget(BufferId::Pointers { ino, index }));
     }
 
-    /// The pointer to a block changes, if it stands in a block of pointers. The inode is told of with the operation.
-    pub(super) fn tell_pointer(&mut self, inode: &Inode, lbn: u32) {
-        if self.told.is_on()
+    /// The pointer to a block changes, if it stands in a block of pointers. The inode is emitted with the operation.
+    pub(super) fn emit_pointer(&mut self, inode: &Inode, lbn: u32) {
+        if self.emitted.is_on()
             && let Some(array) = self.pointers_to(inode, lbn).into_iter().flatten().last()
         {
-            self.told.tell_once(Io::Modify(array, Flush::Delayed));
+            self.emitted.emit_once(Io::Modify(array, Flush::Delayed));
         }
     }
 
@@ -356,7 +356,7 @@ impl Cffs {
 
     /// One block of a file got `bytes` of data from `in_block` on.
     #[inline]
-    pub(super) fn tell_written(
+    pub(super) fn emit_written(
         &mut self,
         inode: &Inode,
         lbn: u32,
@@ -364,7 +364,7 @@ impl Cffs {
         fresh: bool,
     ) {
         let Some(buffer) = self
-            .told
+            .emitted
             .is_on()
             .then(|| self.data_buffer(inode, lbn))
             .flatten()
@@ -375,13 +375,13 @@ impl Cffs {
         let whole = in_block == 0 && (bytes == BLOCK || end == inode.size);
         if !fresh {
             for pointers in self.pointers_to(inode, lbn).into_iter().flatten() {
-                self.told.tell(Io::Need(pointers));
+                self.emitted.emit(Io::Need(pointers));
             }
         }
-        self.told.tell(Io::Copy {
+        self.emitted.emit(Io::Copy {
             bytes: bytes as u32,
         });
-        self.told.tell(if whole || fresh {
+        self.emitted.emit(if whole || fresh {
             Io::Fill(buffer, Flush::Delayed)
         } else {
             Io::Modify(buffer, Flush::Delayed)
@@ -389,18 +389,18 @@ impl Cffs {
     }
 
     /// The last block of a file is cut: the rest of it becomes zeros.
-    pub(super) fn tell_tail(&mut self, inode: &Inode, lbn: u32) {
-        if self.told.is_on()
+    pub(super) fn emit_tail(&mut self, inode: &Inode, lbn: u32) {
+        if self.emitted.is_on()
             && let Some(buffer) = self.data_buffer(inode, lbn)
         {
-            self.told.tell(Io::Modify(buffer, Flush::Delayed));
+            self.emitted.emit(Io::Modify(buffer, Flush::Delayed));
         }
     }
 
     /// The data of a file from block `from` on are gone.
-    pub(super) fn tell_discarded(&mut self, inode: &Inode, from: u32) {
+    pub(super) fn emit_discarded(&mut self, inode: &Inode, from: u32) {
         let ino = inode.vnode.into();
-        self.told.tell(Io::Discard { ino, from });
+        self.emitted.emit(Io::Discard { ino, from });
     }
 
     /// Start and length in bytes of what is read with a block: its group, or the blocks of the file that follow it.
@@ -466,8 +466,8 @@ impl Cffs {
 }
 
 impl Searched for Cffs {
-    fn told_mut(&mut self) -> &mut Told {
-        &mut self.told
+    fn emitted_mut(&mut self) -> &mut Emitted {
+        &mut self.emitted
     }
 
     fn search(&self, dir: DirId, io: &mut Vec<Io>) {
@@ -480,13 +480,13 @@ impl Searched for Cffs {
 
 impl Hosted for Cffs {
     /// What was done before is on disk.
-    fn tell(&mut self, on: bool) {
-        self.told.turn(on);
+    fn emit(&mut self, on: bool) {
+        self.emitted.turn(on);
         self.settle_all();
     }
 
-    fn tell_follower(&mut self) {
-        self.told.follow();
+    fn emit_to_follower(&mut self) {
+        self.emitted.follow();
     }
 
     fn name_together(&mut self, number: Option<u64>) {
@@ -495,8 +495,8 @@ impl Hosted for Cffs {
         }
     }
 
-    fn told(&mut self) -> &mut Vec<Io> {
-        self.told.list()
+    fn emitted(&mut self) -> &mut Vec<Io> {
+        self.emitted.list()
     }
 
     fn block_bytes(&self) -> u32 {

@@ -57,9 +57,9 @@ pub use params::{DirSteal, InodeId, Params, Randomize, Start};
 use crate::FAST_SYMLINK;
 use crate::block_list::RunPool;
 use crate::changes::{self, Changes};
+use crate::emitted::{self, Emitted};
 use crate::names::Names;
 use crate::pointers::Indirect;
-use crate::told::{self, Told};
 use directory::Dir;
 use free_map::FreeMap;
 use fsage_core::io::Flush;
@@ -109,7 +109,7 @@ pub struct Cffs {
     inode_table: OwnFile,
     opened: OpenFiles,
     random: Rng,
-    told: Told,
+    emitted: Emitted,
     changes: Changes,
 }
 
@@ -148,7 +148,7 @@ impl Cffs {
             inode_table: OwnFile::default(),
             opened: OpenFiles::default(),
             random: Rng::new(params.seed).stream("first blocks", 0),
-            told: Told::default(),
+            emitted: Emitted::default(),
             changes: Changes::default(),
             geometry,
             params,
@@ -234,8 +234,8 @@ impl Model for Cffs {
 
     #[inline]
     fn before(&mut self, op: &Op) {
-        if self.told.is_on() {
-            told::tell_names(self, op);
+        if self.emitted.is_on() {
+            emitted::emit_names(self, op);
         }
     }
 
@@ -311,7 +311,7 @@ impl Model for Cffs {
 
     fn fsync(&mut self, file: u32) {
         let home = self.names.file(file).inode.home;
-        self.tell_home(home, Flush::Sync);
+        self.emit_home(home, Flush::Sync);
     }
 
     fn make_directory(&mut self, id: DirId, parent: u32) -> Result<u32, Outcome> {

@@ -13,7 +13,7 @@ impl Cffs {
     pub(super) fn remove_name(&mut self, id: FileId, slot: u32) {
         let (dir, at) = self.names.place(id, slot);
         let home = self.names.file(slot).inode.home;
-        self.tell_removed(home, dir, at);
+        self.emit_removed(home, dir, at);
         self.leave(dir, at);
         if let Some(file) = self.names.unlink(id, slot) {
             self.drop_file(file.inode);
@@ -41,9 +41,9 @@ impl Cffs {
     /// The inode of a file with names in two directories goes to the external inode file.
     fn externalize(&mut self, slot: u32, home: Home) {
         let mut inode = self.names.file(slot).inode;
-        self.tell_home(home, self.at_once());
-        self.tell_links(slot);
-        self.tell_home(inode.home, self.at_once());
+        self.emit_home(home, self.at_once());
+        self.emit_links(slot);
+        self.emit_home(inode.home, self.at_once());
         self.free_home(inode.home);
         self.leave_directory(&mut inode);
         inode.home = home;
@@ -78,7 +78,7 @@ impl Cffs {
         self.names.link(id, slot, dir, place.at);
         self.settle(dir);
         let home = self.names.file(slot).inode.home;
-        self.tell_linked(home, dir, place.at, external.is_some());
+        self.emit_linked(home, dir, place.at, external.is_some());
         Ok(())
     }
 
@@ -96,7 +96,7 @@ impl Cffs {
         let embedded = self.follows_name(&inode);
         if from == to && (embedded || replaced.is_none()) {
             // The name is changed where it stands.
-            self.tell_renamed_in_place(from, old);
+            self.emit_renamed_in_place(from, old);
             if let Some((other, gone)) = replaced {
                 self.remove_name(other, gone);
             }
@@ -122,13 +122,13 @@ impl Cffs {
         self.put(to, place, Node::File(slot));
         let mut inode = self.names.file(slot).inode;
         if carried {
-            self.tell_moved_name((to, place.at), (from, old), None);
+            self.emit_moved_name((to, place.at), (from, old), None);
             self.free_home(inode.home);
             inode.home = home_in(to, place);
             self.change_directory(&mut inode, to);
             self.placed(&inode);
         } else {
-            self.tell_moved_name((to, place.at), (from, old), Some(inode.home));
+            self.emit_moved_name((to, place.at), (from, old), Some(inode.home));
             if !self.params.inodes_move() && (single || from != to) {
                 self.change_directory(&mut inode, if single { to } else { NO_DIR });
             }
@@ -175,7 +175,7 @@ impl Cffs {
         let dir = &self.dirs[slot as usize];
         let (from, old) = (dir.parent, dir.at);
         if from == to {
-            self.tell_renamed_in_place(from, old);
+            self.emit_renamed_in_place(from, old);
             return Ok(());
         }
         let carried = self.follows_name(&dir.inode);
@@ -184,14 +184,14 @@ impl Cffs {
         self.put(to, place, Node::Dir(slot));
         let home = self.dirs[slot as usize].inode.home;
         if carried {
-            self.tell_moved_name((to, place.at), (from, old), None);
+            self.emit_moved_name((to, place.at), (from, old), None);
             self.free_home(home);
             self.dirs[slot as usize].inode.home = home_in(to, place);
-            self.tell_map(slot);
+            self.emit_map(slot);
         } else {
-            self.tell_parent_changed(to, self.at_once());
-            self.tell_moved_name((to, place.at), (from, old), Some(home));
-            self.tell_parent_changed(from, Flush::Delayed);
+            self.emit_parent_changed(to, self.at_once());
+            self.emit_moved_name((to, place.at), (from, old), Some(home));
+            self.emit_parent_changed(from, Flush::Delayed);
         }
         let dir = &mut self.dirs[slot as usize];
         (dir.parent, dir.at) = (to, place.at);
@@ -199,7 +199,7 @@ impl Cffs {
         let inode = dir.inode;
         self.placed(&inode);
         self.leave(from, old);
-        self.tell_dots(slot);
+        self.emit_dots(slot);
         Ok(())
     }
 }

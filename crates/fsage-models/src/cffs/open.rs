@@ -82,7 +82,7 @@ impl Cffs {
             self.free_home(home);
         }
         if let Some(mut inode) = gone.unlinked {
-            self.tell_home(inode.home, self.at_once());
+            self.emit_home(inode.home, self.at_once());
             self.release(&mut inode);
         }
     }
@@ -99,7 +99,7 @@ impl Cffs {
         if embedded && let Some(home) = reserved {
             self.free_home(inode.home);
             inode.home = home;
-            self.tell_home(home, Flush::Delayed);
+            self.emit_home(home, Flush::Delayed);
             self.placed(&inode);
         } else {
             if let Some(home) = reserved {

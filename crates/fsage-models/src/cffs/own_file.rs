@@ -49,7 +49,7 @@ impl Cffs {
         let its = file(self);
         its.pointers = pointers;
         its.blocks.push(block);
-        self.tell_own_block(block, pointers, flush);
+        self.emit_own_block(block, pointers, flush);
         Ok(())
     }
 }

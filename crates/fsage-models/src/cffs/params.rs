@@ -42,7 +42,7 @@ pub enum Randomize {
     Never,
     /// Always.
     Always,
-    /// Only while the model tells a host: in benchmarks, and not while it is aged.
+    /// Only while the model emits for a host: in benchmarks, and not while it is aged.
     Benchmarks,
 }
 

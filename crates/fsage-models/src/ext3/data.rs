@@ -212,7 +212,7 @@ impl Ext3 {
             }
             let stop = end.min((u64::from(lbn) + 1) * bsize);
             inode.size = inode.size.max(stop);
-            if self.told.is_on() {
+            if self.emitted.is_on() {
                 self.wrote(inode, lbn, (at % bsize, stop - at), fresh);
             }
             at = stop;

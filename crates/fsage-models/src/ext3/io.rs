@@ -6,8 +6,8 @@
 
 use super::Ext3;
 use super::inode::Inode;
+use crate::emitted::{Emitted, Searched};
 use crate::pointers::Array;
-use crate::told::{Searched, Told};
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
 use fsage_core::{DirId, FileId};
 
@@ -21,12 +21,12 @@ impl Ext3 {
     /// Whether anybody wants to know what changes.
     #[inline]
     pub(super) fn is_followed(&self) -> bool {
-        self.told.is_on() || self.journal.is_on()
+        self.emitted.is_on() || self.journal.is_on()
     }
 
     #[inline]
-    fn tell(&mut self, io: Io) {
-        self.told.tell(io);
+    fn emit(&mut self, io: Io) {
+        self.emitted.emit(io);
     }
 
     fn buffer(&self, id: BufferId, block: u32) -> Buffer {
@@ -64,7 +64,7 @@ impl Ext3 {
         let journaled = self.journal.is_on();
         if journaled {
             let address = (buffer.start_bytes / self.geometry.block_bytes) as u32;
-            if self.journal.note(address, self.now_ns) && self.told.is_on() {
+            if self.journal.note(address, self.now_ns) && self.emitted.is_on() {
                 self.journal.note_buffer(buffer);
             }
         }
@@ -78,7 +78,7 @@ impl Ext3 {
         } else {
             Io::Modify(buffer, flush)
         };
-        self.told.tell_once(change);
+        self.emitted.emit_once(change);
     }
 
     /// An inode changes.
@@ -92,7 +92,7 @@ impl Ext3 {
     /// The block bitmap and the descriptor of a group change.
     #[inline]
     pub(super) fn changed_group(&mut self, group: u32) {
-        if self.is_followed() && (self.journal.note_group(group) || self.told.is_on()) {
+        if self.is_followed() && (self.journal.note_group(group) || self.emitted.is_on()) {
             let bitmap = self.geometry.block_bitmap(group);
             self.changed(self.device_buffer(bitmap), false);
             self.changed_descriptor(group);
@@ -157,7 +157,7 @@ impl Ext3 {
         self.journal.forget(address);
         let index = array.index();
         let ino = ino.into();
-        self.tell(Io::Forget(BufferId::Pointers { ino, index }));
+        self.emit(Io::Forget(BufferId::Pointers { ino, index }));
     }
 
     /// Indirect blocks that stay lost pointers: those on the way to the new end.
@@ -177,15 +177,15 @@ impl Ext3 {
     /// The data of a file from block `from` on are gone.
     pub(super) fn discarded(&mut self, ino: u32, from: u32) {
         let ino = ino.into();
-        self.tell(Io::Discard { ino, from });
+        self.emit(Io::Discard { ino, from });
     }
 
     /// The last block of a file is cut: the rest of it becomes zeros.
     pub(super) fn zeroed_tail(&mut self, inode: &Inode, lbn: u32) {
-        if self.told.is_on()
+        if self.emitted.is_on()
             && let Some(buffer) = self.data_buffer(inode, lbn)
         {
-            self.tell(Io::Modify(buffer, Flush::Delayed));
+            self.emit(Io::Modify(buffer, Flush::Delayed));
             self.note_data(inode, lbn);
         }
     }
@@ -205,7 +205,10 @@ impl Ext3 {
         (in_block, bytes): (u64, u64),
         fresh: bool,
     ) {
-        let Some(buffer) = self.data_buffer(inode, lbn).filter(|_| self.told.is_on()) else {
+        let Some(buffer) = self
+            .data_buffer(inode, lbn)
+            .filter(|_| self.emitted.is_on())
+        else {
             return;
         };
         let bsize = self.geometry.block_bytes;
@@ -213,16 +216,16 @@ impl Ext3 {
         let whole = in_block == 0 && (bytes == bsize || end == inode.size);
         if !fresh {
             for pointers in self.pointers_to(inode, lbn).into_iter().flatten() {
-                self.tell(Io::Need(pointers));
+                self.emit(Io::Need(pointers));
             }
         }
         if !fresh && !whole {
-            self.tell(Io::Need(buffer));
+            self.emit(Io::Need(buffer));
         }
-        self.tell(Io::Copy {
+        self.emit(Io::Copy {
             bytes: bytes as u32,
         });
-        self.tell(if whole || fresh {
+        self.emit(if whole || fresh {
             Io::Fill(buffer, Flush::Delayed)
         } else {
             Io::Modify(buffer, Flush::Delayed)
@@ -264,8 +267,8 @@ impl Ext3 {
 }
 
 impl Searched for Ext3 {
-    fn told_mut(&mut self) -> &mut Told {
-        &mut self.told
+    fn emitted_mut(&mut self) -> &mut Emitted {
+        &mut self.emitted
     }
 
     fn search(&self, dir: DirId, io: &mut Vec<Io>) {
@@ -277,16 +280,16 @@ impl Searched for Ext3 {
 }
 
 impl Hosted for Ext3 {
-    fn tell(&mut self, on: bool) {
-        self.told.turn(on);
+    fn emit(&mut self, on: bool) {
+        self.emitted.turn(on);
     }
 
-    fn tell_follower(&mut self) {
-        self.told.follow();
+    fn emit_to_follower(&mut self) {
+        self.emitted.follow();
     }
 
-    fn told(&mut self) -> &mut Vec<Io> {
-        self.told.list()
+    fn emitted(&mut self) -> &mut Vec<Io> {
+        self.emitted.list()
     }
 
     fn block_bytes(&self) -> u32 {

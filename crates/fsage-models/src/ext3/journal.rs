@@ -184,8 +184,8 @@ impl Ext3 {
         self.groups.commit();
         let changed = journal.changed.len();
         let buffers = std::mem::take(&mut journal.buffers);
-        if self.told.is_on() {
-            let io = self.told.list();
+        if self.emitted.is_on() {
+            let io = self.emitted.list();
             for (ino, first, last) in journal.data.drain(..) {
                 let ino = ino.into();
                 io.push(Io::Push { ino, first, last });

@@ -48,9 +48,9 @@ pub use params::{Mode, Params};
 use crate::FAST_SYMLINK;
 use crate::block_list::RunPool;
 use crate::changes::{self, Changes};
+use crate::emitted::{self, Emitted};
 use crate::names::Names;
 use crate::pointers::Indirect;
-use crate::told::{self, Told};
 use alloc::NoSpace;
 use fsage_core::operations::{self, DirIds, Model, Namespace, Shortfall};
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, Rng, StateError};
@@ -93,7 +93,7 @@ pub struct Ext3 {
     open: VecDeque<OpenFile>,
     journal: Journal,
     now_ns: Option<i64>,
-    told: Told,
+    emitted: Emitted,
     changes: Changes,
     /// Blocks of `lost+found`, which no directory of a workload is.
     lost_found: Range<u32>,
@@ -125,7 +125,7 @@ impl Ext3 {
             open: VecDeque::new(),
             journal: Journal::new(&geometry, journaled),
             now_ns: None,
-            told: Told::default(),
+            emitted: Emitted::default(),
             changes: Changes::default(),
             lost_found: 0..0,
             resize_block: None,
@@ -177,7 +177,7 @@ impl Ext3 {
     /// Files that stay open when an operation ends. Under a host a process has one file open until it writes another.
     fn most_open(&self) -> usize {
         let kept = usize::try_from(self.params.open_files).unwrap_or(usize::MAX);
-        kept.max(usize::from(self.told.is_hosted()))
+        kept.max(usize::from(self.emitted.is_hosted()))
     }
 
     /// Closes a file: its window goes.
@@ -285,8 +285,8 @@ impl Model for Ext3 {
 
     fn before(&mut self, op: &Op) {
         self.commit_if_due();
-        if self.told.is_on() {
-            told::tell_names(self, op);
+        if self.emitted.is_on() {
+            emitted::emit_names(self, op);
         }
     }
 

@@ -208,7 +208,7 @@ impl Ext4 {
         let first = at.div_ceil(1 << bits) as u32;
         let stop = end.div_ceil(1 << bits) as u32;
         // A host is told of each block.
-        if first >= stop || self.params.regime == Regime::C || self.told.is_on() {
+        if first >= stop || self.params.regime == Regime::C || self.emitted.is_on() {
             return at;
         }
         let blocks = stop - first;

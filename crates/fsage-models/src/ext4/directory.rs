@@ -122,7 +122,7 @@ impl Ext4 {
             appended
         });
         self.dirs[dir as usize].entries = entries;
-        if self.told.is_on()
+        if self.emitted.is_on()
             && let Some((block, _)) = self.dirs[dir as usize].entries.find(key, inode)
         {
             self.changed_directory(dir, block);

@@ -86,7 +86,7 @@ const OF_SNAPSHOT: usize = 5;
 /// Parameters with a snapshot. Where that does not say how large the file system is, the user has to.
 fn params_with(options: &Options<'_>, found: &LayoutInMemory) -> Result<Params, ParamError> {
     let decided = &OF_IMAGE[..OF_SNAPSHOT];
-    if image::tells_size(found) {
+    if image::has_size(found) {
         refuse_decided(options, decided)?;
     } else {
         refuse_decided(options, &decided[1..])?;

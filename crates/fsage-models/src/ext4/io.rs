@@ -1,11 +1,11 @@
 //! What operations do to the buffers of a host: inode tables, bitmaps, descriptors, blocks of trees, directories, data.
 //!
 //! Data has no place until it is written back; a host holds it as long. Nothing waits but what `fsync` and `sync` wait
-//! for. The writes of the journal are not told.
+//! for. The writes of the journal are not emitted.
 
 use super::{Ext4, Inode};
 use crate::clock::PIECES;
-use crate::told::{Searched, Told};
+use crate::emitted::{Emitted, Searched};
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
 use fsage_core::{DirId, FileId};
 
@@ -53,20 +53,20 @@ impl Ext4 {
     }
 
     fn changed(&mut self, buffer: Buffer) {
-        self.told.tell_once(Io::Modify(buffer, Flush::Delayed));
+        self.emitted.emit_once(Io::Modify(buffer, Flush::Delayed));
     }
 
     /// An inode changes.
     #[inline]
     pub(super) fn changed_inode(&mut self, slot: u32) {
-        if self.told.is_on() {
+        if self.emitted.is_on() {
             self.changed(self.inode_buffer(self.inodes[slot as usize].ino));
         }
     }
 
     /// The inode bitmap and the descriptor of a group change.
     pub(super) fn changed_inode_map(&mut self, group: u32) {
-        if self.told.is_on() {
+        if self.emitted.is_on() {
             let bitmap = self.geometry.tables[group as usize].inode_bitmap;
             self.changed(self.device_buffer(bitmap));
             self.changed_descriptor(group);
@@ -76,7 +76,7 @@ impl Ext4 {
     /// The block bitmaps and the descriptors of groups change.
     #[inline]
     pub(super) fn changed_blocks(&mut self, block: u32, blocks: u32) {
-        if self.told.is_on() {
+        if self.emitted.is_on() {
             let groups = self.geometry.group_of(block)..=self.geometry.group_of(block + blocks - 1);
             for group in groups {
                 let bitmap = self.geometry.tables[group as usize].block_bitmap;
@@ -95,7 +95,7 @@ impl Ext4 {
 
     /// The entry that leads to a block changes: in a block of the tree, else in the inode.
     pub(super) fn changed_tree(&mut self, slot: u32, lbn: u32) {
-        if self.told.is_on() {
+        if self.emitted.is_on() {
             self.changed_inode(slot);
             let inode = &self.inodes[slot as usize];
             for buffer in self.tree_buffers(inode, lbn).into_iter().flatten() {
@@ -107,7 +107,7 @@ impl Ext4 {
     /// A block of the tree is gone.
     pub(super) fn forgot_tree_block(&mut self, block: u32) {
         let id = self.device_buffer(block).id;
-        self.told.tell(Io::Forget(id));
+        self.emitted.emit(Io::Forget(id));
     }
 
     /// The blocks of the tree that lead to a block, the outermost first. They are not the file's: `fsync` leaves them
@@ -123,12 +123,12 @@ impl Ext4 {
     /// The data of an inode from a block on is gone.
     pub(super) fn discarded(&mut self, slot: u32, from: u32) {
         let ino = self.inodes[slot as usize].ino.into();
-        self.told.tell(Io::Discard { ino, from });
+        self.emitted.emit(Io::Discard { ino, from });
     }
 
     /// A range of a file was written to; before that it ended at `old_size`.
     pub(super) fn wrote(&mut self, slot: u32, from: u64, to: u64, old_size: u64) {
-        if !self.told.is_on() {
+        if !self.emitted.is_on() {
             return;
         }
         let bsize = self.geometry.block_bytes;
@@ -146,12 +146,12 @@ impl Ext4 {
             };
             if block.is_some() && !is_whole && !is_new {
                 for tree in self.tree_buffers(inode, lbn as u32).into_iter().flatten() {
-                    self.told.tell(Io::Need(tree));
+                    self.emitted.emit(Io::Need(tree));
                 }
-                self.told.tell(Io::Need(buffer));
+                self.emitted.emit(Io::Need(buffer));
             }
-            self.told.tell(Io::Copy { bytes });
-            self.told.tell(if is_whole || is_new || block.is_none() {
+            self.emitted.emit(Io::Copy { bytes });
+            self.emitted.emit(if is_whole || is_new || block.is_none() {
                 Io::Fill(buffer, flush)
             } else {
                 Io::Modify(buffer, flush)
@@ -161,19 +161,19 @@ impl Ext4 {
 
     /// Data has got its place, and may be written from now on.
     pub(super) fn placed(&mut self, slot: u32, at: u32, block: u32, blocks: u32) {
-        if self.told.is_on() {
+        if self.emitted.is_on() {
             for i in 0..blocks {
                 let inode = &self.inodes[slot as usize];
                 let buffer = self.data_buffer(inode, at + i, Some(block + i));
-                self.told.tell(Io::Assign(buffer));
-                self.told.tell(Io::Modify(buffer, Flush::Delayed));
+                self.emitted.emit(Io::Assign(buffer));
+                self.emitted.emit(Io::Modify(buffer, Flush::Delayed));
             }
         }
     }
 
     /// A block of a directory changes.
     pub(super) fn changed_directory(&mut self, dir: u32, lbn: u32) {
-        if self.told.is_on() {
+        if self.emitted.is_on() {
             let inode = &self.inodes[self.dirs[dir as usize].inode as usize];
             let block = Ext4::block_of(inode, lbn);
             let buffer = self.data_buffer(inode, lbn, block);
@@ -189,7 +189,7 @@ impl Ext4 {
         let waits = |fs: &Ext4, limit: u64| {
             fs.counters.delayed.exact() as u64 > limit / fs.geometry.block_bytes
         };
-        if self.told.is_hosted() && waits(self, MOST_DELAYED_BYTES) {
+        if self.emitted.is_hosted() && waits(self, MOST_DELAYED_BYTES) {
             self.write_back_all();
         }
         if self.clock.is_some() {
@@ -221,8 +221,8 @@ impl Ext4 {
 }
 
 impl Searched for Ext4 {
-    fn told_mut(&mut self) -> &mut Told {
-        &mut self.told
+    fn emitted_mut(&mut self) -> &mut Emitted {
+        &mut self.emitted
     }
 
     fn search(&self, dir: DirId, io: &mut Vec<Io>) {
@@ -234,16 +234,16 @@ impl Searched for Ext4 {
 }
 
 impl Hosted for Ext4 {
-    fn tell(&mut self, on: bool) {
-        self.told.turn(on);
+    fn emit(&mut self, on: bool) {
+        self.emitted.turn(on);
     }
 
-    fn tell_follower(&mut self) {
-        self.told.follow();
+    fn emit_to_follower(&mut self) {
+        self.emitted.follow();
     }
 
-    fn told(&mut self) -> &mut Vec<Io> {
-        self.told.list()
+    fn emitted(&mut self) -> &mut Vec<Io> {
+        self.emitted.list()
     }
 
     fn block_bytes(&self) -> u32 {

@@ -53,9 +53,9 @@ pub use params::{Params, Regime, SyncPolicy};
 pub use tree::Entry;
 
 use crate::changes::{self, Changes};
+use crate::emitted::{self, Emitted};
 use crate::name_table::Name;
 use crate::names::Names;
-use crate::told::{self, Told};
 use alloc::{LISTS, Shared};
 use cache::Cache;
 use clock::Clock;
@@ -72,7 +72,7 @@ use tree::Tree;
 
 /// Files have at most so many blocks.
 const MOST_BLOCKS: u64 = u32::MAX as u64;
-/// Blocks that are kept free for what counters do not tell, a processor.
+/// Blocks that are kept free for what counters do not say, a processor.
 const WATERMARK: i64 = 4 * 32;
 
 /// Nobody has looked at an inode since the mount.
@@ -158,7 +158,7 @@ pub struct Ext4 {
     free_dirs: Vec<u32>,
     dir_ids: DirIds,
     shortfall: Shortfall,
-    told: Told,
+    emitted: Emitted,
     changes: Changes,
 }
 
@@ -204,7 +204,7 @@ impl Ext4 {
             free_dirs: Vec::new(),
             dir_ids: DirIds::default(),
             shortfall: Shortfall::default(),
-            told: Told::default(),
+            emitted: Emitted::default(),
             changes: Changes::default(),
             params,
             geometry,
@@ -472,8 +472,8 @@ impl Model for Ext4 {
     }
 
     fn before(&mut self, op: &Op) {
-        if self.told.is_on() {
-            told::tell_names(self, op);
+        if self.emitted.is_on() {
+            emitted::emit_names(self, op);
         }
     }
 

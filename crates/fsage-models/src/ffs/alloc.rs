@@ -176,7 +176,7 @@ impl Ffs {
             )
         });
         let address = found.ok_or(NoSpace)?;
-        self.tell_group(self.group_of(address));
+        self.emit_group(self.group_of(address));
         Ok(address)
     }
 
@@ -295,7 +295,7 @@ impl Ffs {
             let wanted = (((1_u16 << (new - old)) - 1) << (offset + old)) as u8;
             if mask & wanted == wanted {
                 self.groups.take_frags(c, relative + old, new - old);
-                self.tell_group(c);
+                self.emit_group(c);
                 return Ok(address);
             }
         }
@@ -312,7 +312,7 @@ impl Ffs {
             )
         });
         let to = found.ok_or(NoSpace)?;
-        self.tell_group(self.group_of(to));
+        self.emit_group(self.group_of(to));
         self.release_piece(address, old);
         if frags > new {
             self.release_piece(to + new as u64, frags - new);
@@ -354,7 +354,7 @@ impl Ffs {
             let relative = address % self.geometry.fpg;
             self.groups.free_frags(c, relative as usize, n);
         }
-        self.tell_group(c);
+        self.emit_group(c);
     }
 
     /// Gives `n` consecutive whole blocks back, which may lie in several groups.
@@ -364,7 +364,7 @@ impl Ffs {
             let (c, block) = (self.group_of(address), self.block_of(address));
             let here = left.min(self.groups.blocks_per_group() - block);
             self.groups.free_blocks(c, block, here);
-            self.tell_group(c);
+            self.emit_group(c);
             address += (here * self.groups.frag) as u64;
             left -= here;
         }
@@ -417,7 +417,7 @@ impl Ffs {
             groups.take_inode(c, index, directory);
             Some(c as u64 * ipg + index as u64)
         })?;
-        self.tell_group(self.group_of_inode(ino));
+        self.emit_group(self.group_of_inode(ino));
         Some(ino)
     }
 
@@ -426,7 +426,7 @@ impl Ffs {
         let index = (ino % self.geometry.ipg) as usize;
         let c = self.group_of_inode(ino);
         self.groups.free_inode(c, index, directory);
-        self.tell_group(c);
+        self.emit_group(c);
     }
 }
 

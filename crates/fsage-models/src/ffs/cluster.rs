@@ -35,7 +35,7 @@ impl Ffs {
                 return;
             }
             if w.len != 0 && w.start <= w.last {
-                self.tell_push(inode, w.start, w.last);
+                self.emit_push(inode, w.start, w.last);
             }
             w.len = if at_eof {
                 self.max_cluster()
@@ -44,11 +44,11 @@ impl Ffs {
             };
             w.start = lbn;
             if w.len == 0 {
-                self.tell_push(inode, lbn, lbn);
+                self.emit_push(inode, lbn, lbn);
                 w.start = lbn + 1;
             }
         } else if lbn == w.start + w.len {
-            self.tell_push(inode, w.start, lbn);
+            self.emit_push(inode, w.start, lbn);
             w.len = 0;
             w.start = lbn + 1;
         }
@@ -117,8 +117,8 @@ impl Ffs {
             }
         }
         inode.blocks.set(&mut self.pool, first, blocks, new, frag);
-        self.tell_group(self.group_of(new));
-        self.tell_moved(inode, first, last);
+        self.emit_group(self.group_of(new));
+        self.emit_moved(inode, first, last);
         for &(address, n) in &old[..runs] {
             self.release_blocks(address, n);
         }

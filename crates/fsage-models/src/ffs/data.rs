@@ -97,7 +97,7 @@ impl Ffs {
             let new = bytes.div_ceil(fsize) as usize;
             if new > old {
                 let request = self.direct_request(inode, lbn, new);
-                self.tell_old_piece(inode, lbn, old);
+                self.emit_old_piece(inode, lbn, old);
                 let address = self.grow(old_address, old, request)?;
                 if address != old_address {
                     self.set_block(inode, lbn, address);
@@ -117,15 +117,15 @@ impl Ffs {
             return Ok(());
         }
         let request = self.direct_request(inode, tail, frag);
-        self.tell_old_piece(inode, tail, old);
+        self.emit_old_piece(inode, tail, old);
         let new = self.grow(address, old, request)?;
         if new != address {
             self.set_block(inode, tail, new);
         }
         inode.size = (u64::from(tail) + 1) * bsize;
         // It is written at once, though nothing of it has changed yet.
-        self.tell_place(inode, tail);
-        self.tell_block(inode, tail, kind.flush_at_once());
+        self.emit_place(inode, tail);
+        self.emit_block(inode, tail, kind.flush_at_once());
         Ok(())
     }
 
@@ -135,7 +135,7 @@ impl Ffs {
         let frags = self.groups.frag;
         let before = self.indirect.get(&inode.ino);
         if before.is_some_and(|indirect| indirect.has_array(array)) {
-            self.tell_pointers_needed(inode.ino, lbn);
+            self.emit_pointers_needed(inode.ino, lbn);
             return self.map_data(inode, lbn, index);
         }
         let before = before.cloned();
@@ -158,7 +158,7 @@ impl Ffs {
                 *made = *slot;
                 // Zeros, so that no pointer on the disk ever leads to garbage.
                 let buffer = fs.pointer_buffer(inode.ino, number, *slot);
-                fs.tell_one(Io::Fill(buffer, Flush::Sync));
+                fs.emit_one(Io::Fill(buffer, Flush::Sync));
             }
             Ok(())
         };
@@ -173,7 +173,7 @@ impl Ffs {
             }
             pointer_block(self, 2 + k as u32, &mut now.level1[k], &mut made[1])?;
             let double = self.pointer_buffer(inode.ino, 1, now.double);
-            self.tell_one(Io::Modify(double, Flush::Delayed));
+            self.emit_one(Io::Modify(double, Flush::Delayed));
             Ok(())
         };
         let mut result = pointers();
@@ -204,7 +204,7 @@ impl Ffs {
         };
         let address = self.allocate(inode.ino, request)?;
         self.set_block(inode, lbn, address);
-        self.tell_pointer_set(inode.ino, lbn);
+        self.emit_pointer_set(inode.ino, lbn);
         Ok(())
     }
 
@@ -233,8 +233,8 @@ impl Ffs {
                     return Err(NoSpace);
                 };
                 inode.size = inode.size.max(stop);
-                if self.is_told() {
-                    self.tell_written(inode, lbn, (at % bsize, stop - at), (mapped, kind));
+                if self.is_emitting() {
+                    self.emit_written(inode, lbn, (at % bsize, stop - at), (mapped, kind));
                 }
                 if kind == Kind::File && in_block == bsize {
                     self.cluster_write(inode, lbn);
@@ -242,7 +242,7 @@ impl Ffs {
                 at = stop;
             }
         }
-        self.tell_inode(inode.ino, kind.flush_of_inode());
+        self.emit_inode(inode.ino, kind.flush_of_inode());
         Ok(())
     }
 
@@ -262,17 +262,17 @@ impl Ffs {
             let lbn = (last / bsize) as u32;
             let mapped = self.map_block(inode, lbn, last % bsize + 1, kind)?;
             inode.size = length;
-            self.tell_last_block(inode, lbn, mapped, kind);
-            self.tell_inode(inode.ino, Flush::Sync);
+            self.emit_last_block(inode, lbn, mapped, kind);
+            self.emit_inode(inode.ino, Flush::Sync);
             return Ok(());
         }
         let mut mapped = None;
         if !length.is_multiple_of(bsize) {
             let lbn = (length / bsize) as u32;
             mapped = Some((lbn, self.map_block(inode, lbn, length % bsize, kind)?));
-            self.tell_old_piece(inode, lbn, self.frags_of(inode.size, lbn));
+            self.emit_old_piece(inode, lbn, self.frags_of(inode.size, lbn));
         }
-        self.tell_cut(inode, length, mapped, kind);
+        self.emit_cut(inode, length, mapped, kind);
         let old_size = inode.size;
         // Blocks from here on go.
         let cut = length.div_ceil(bsize) as u32;
@@ -326,8 +326,8 @@ impl Ffs {
         let Some(mut indirect) = self.indirect.remove(&ino) else {
             return;
         };
-        if self.is_told() {
-            self.tell_pointers_cut(ino, &indirect, cut, blocks);
+        if self.is_emitting() {
+            self.emit_pointers_cut(ino, &indirect, cut, blocks);
         }
         let frags = self.groups.frag;
         let nindir = self.geometry.nindir;

@@ -57,9 +57,9 @@ impl Ffs {
             return Err(Outcome::NoInode);
         };
         let mut inode = Inode::new(ino);
-        self.tell_inode(ino, Flush::Sync);
+        self.emit_inode(ino, Flush::Sync);
         // Its count of links: the new directory's `..`.
-        self.tell_inode(self.dirs[parent as usize].inode.ino, Flush::Sync);
+        self.emit_inode(self.dirs[parent as usize].inode.ino, Flush::Sync);
         let entered = self
             .write(&mut inode, 0, u64::from(DOTS), Kind::Directory)
             .and_then(|()| {
@@ -112,8 +112,8 @@ impl Ffs {
         self.truncate(inode, 0, kind)
             .expect("truncation to nothing needs no space");
         self.free_inode(inode.ino, kind == Kind::Directory);
-        self.tell_gone(inode.ino);
-        self.tell_inode(inode.ino, Flush::Delayed);
+        self.emit_gone(inode.ino);
+        self.emit_inode(inode.ino, Flush::Delayed);
     }
 
     /// Enters a name into a directory; gives the chunk it lies in.
@@ -122,7 +122,7 @@ impl Ffs {
         let dir = &mut self.dirs[slot as usize];
         if size == 0 {
             dir.entries += 1;
-            self.tell_chunk(slot, 0);
+            self.emit_chunk(slot, 0);
             return Ok(0);
         }
         let room = |used: &u16| u64::from(*used + size) <= CHUNK;
@@ -131,7 +131,7 @@ impl Ffs {
         let mut inode = dir.inode;
         let chunk = if let Some(chunk) = found {
             dir.chunks[chunk] += size;
-            self.tell_chunk(slot, chunk as u32);
+            self.emit_chunk(slot, chunk as u32);
             let dir = &mut self.dirs[slot as usize];
             // Empty chunks behind the entry go.
             let last_used = dir.chunks.iter().rposition(|&used| used > 0).unwrap_or(0);
@@ -175,8 +175,8 @@ impl Ffs {
             dir.first_room = dir.first_room.min(chunk);
         }
         let ino = dir.inode.ino;
-        self.tell_chunk(slot, chunk);
-        self.tell_inode(ino, Flush::Delayed);
+        self.emit_chunk(slot, chunk);
+        self.emit_inode(ino, Flush::Delayed);
     }
 
     /// Inode and entry of a new file or symbolic link, without data yet.
@@ -186,12 +186,12 @@ impl Ffs {
             return Err(Outcome::NoInode);
         };
         let mut inode = Inode::new(ino);
-        self.tell_inode(ino, Flush::Sync);
+        self.emit_inode(ino, Flush::Sync);
         let Ok(chunk) = self.enter(dir) else {
             self.release(&mut inode, Kind::File);
             return Err(Outcome::NoSpace);
         };
-        self.tell_inode(parent, Flush::Delayed);
+        self.emit_inode(parent, Flush::Delayed);
         let slot = self.names.insert(File {
             id,
             inode,

@@ -7,7 +7,7 @@ use super::Ffs;
 use super::directory::CHUNK;
 use super::geometry::DIRECT;
 use super::inode::{Indirect, Inode};
-use crate::told::{Searched, Told};
+use crate::emitted::{Emitted, Searched};
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
 use fsage_core::{DirId, FileId, FileSystem};
 
@@ -73,13 +73,13 @@ fn group_block_bytes(fs: &Ffs) -> u64 {
 
 impl Ffs {
     #[inline]
-    pub(super) fn is_told(&self) -> bool {
-        self.told.is_on()
+    pub(super) fn is_emitting(&self) -> bool {
+        self.emitted.is_on()
     }
 
     #[inline]
-    pub(super) fn tell_one(&mut self, io: Io) {
-        self.told.tell(io);
+    pub(super) fn emit_one(&mut self, io: Io) {
+        self.emitted.emit(io);
     }
 
     fn device_buffer(&self, frag: u64, bytes: u64) -> Buffer {
@@ -153,37 +153,37 @@ impl Ffs {
 
     /// An inode changes.
     #[inline]
-    pub(super) fn tell_inode(&mut self, ino: u64, flush: Flush) {
-        if self.is_told() {
+    pub(super) fn emit_inode(&mut self, ino: u64, flush: Flush) {
+        if self.is_emitting() {
             let buffer = self.inode_buffer(ino);
-            self.tell_one(Io::Modify(buffer, flush));
+            self.emit_one(Io::Modify(buffer, flush));
         }
     }
 
     /// The map of a cylinder group changes.
     #[inline]
-    pub(super) fn tell_group(&mut self, c: usize) {
-        if self.is_told() {
+    pub(super) fn emit_group(&mut self, c: usize) {
+        if self.is_emitting() {
             let change = Io::Modify(self.group_buffer(c), Flush::Delayed);
-            self.told.tell_once(change);
+            self.emitted.emit_once(change);
         }
     }
 
     /// A chunk of a directory changes, and is written.
-    pub(super) fn tell_chunk(&mut self, dir: u32, chunk: u32) {
-        if self.is_told() {
+    pub(super) fn emit_chunk(&mut self, dir: u32, chunk: u32) {
+        if self.is_emitting() {
             let inode = self.dirs[dir as usize].inode;
             let lbn = (u64::from(chunk) * CHUNK / self.geometry.bsize) as u32;
-            self.tell_block(&inode, lbn, Flush::Sync);
+            self.emit_block(&inode, lbn, Flush::Sync);
         }
     }
 
     /// A block of a file changes in part.
-    pub(super) fn tell_block(&mut self, inode: &Inode, lbn: u32, flush: Flush) {
-        if self.is_told()
+    pub(super) fn emit_block(&mut self, inode: &Inode, lbn: u32, flush: Flush) {
+        if self.is_emitting()
             && let Some(buffer) = self.data_buffer(inode, lbn)
         {
-            self.tell_one(Io::Modify(buffer, flush));
+            self.emit_one(Io::Modify(buffer, flush));
         }
     }
 
@@ -208,26 +208,26 @@ impl Ffs {
     }
 
     /// What a block of data was before its file grew: it is needed to be copied.
-    pub(super) fn tell_old_piece(&mut self, inode: &Inode, lbn: u32, old_frags: usize) {
-        if self.is_told()
+    pub(super) fn emit_old_piece(&mut self, inode: &Inode, lbn: u32, old_frags: usize) {
+        if self.is_emitting()
             && let Some(buffer) = self.data_buffer(inode, lbn)
         {
             let bytes = (old_frags as u64 * self.geometry.fsize) as u32;
-            self.tell_one(Io::Need(Buffer { bytes, ..buffer }));
+            self.emit_one(Io::Need(Buffer { bytes, ..buffer }));
         }
     }
 
     /// A block of data that now lies elsewhere or is longer.
-    pub(super) fn tell_place(&mut self, inode: &Inode, lbn: u32) {
-        if self.is_told()
+    pub(super) fn emit_place(&mut self, inode: &Inode, lbn: u32) {
+        if self.is_emitting()
             && let Some(buffer) = self.data_buffer(inode, lbn)
         {
-            self.tell_one(Io::Place(buffer));
+            self.emit_one(Io::Place(buffer));
         }
     }
 
     /// One block of a write call gets `bytes` of data from `in_block` on; its address is known.
-    pub(super) fn tell_written(
+    pub(super) fn emit_written(
         &mut self,
         inode: &Inode,
         lbn: u32,
@@ -245,30 +245,30 @@ impl Ffs {
         let read = was_there && (!whole || lbn < DIRECT && self.params.overwrite_reads);
         if lbn >= DIRECT && was_there {
             for pointers in self.pointers_to(inode.ino, lbn).into_iter().flatten() {
-                self.tell_one(Io::Need(pointers));
+                self.emit_one(Io::Need(pointers));
             }
         }
         if read {
-            self.tell_one(Io::Need(buffer));
+            self.emit_one(Io::Need(buffer));
         }
         if mapped == Mapped::Grown {
-            self.tell_one(Io::Place(buffer));
+            self.emit_one(Io::Place(buffer));
         }
         if kind == Kind::Directory {
-            self.tell_one(Io::Fill(buffer, Flush::Sync));
+            self.emit_one(Io::Fill(buffer, Flush::Sync));
             return;
         }
-        self.tell_one(Io::Copy {
+        self.emit_one(Io::Copy {
             bytes: bytes as u32,
         });
         let ends_block = in_block + bytes == bsize;
-        self.tell_one(if whole || mapped == Mapped::Fresh {
+        self.emit_one(if whole || mapped == Mapped::Fresh {
             Io::Fill(buffer, Flush::Delayed)
         } else {
             Io::Modify(buffer, Flush::Delayed)
         });
         if ends_block && kind == Kind::Symlink {
-            self.tell_one(Io::Push {
+            self.emit_one(Io::Push {
                 ino: inode.ino,
                 first: lbn,
                 last: lbn,
@@ -277,60 +277,60 @@ impl Ffs {
     }
 
     /// A cluster has moved: all of it is to be written, some time.
-    pub(super) fn tell_moved(&mut self, inode: &Inode, first: u32, last: u32) {
+    pub(super) fn emit_moved(&mut self, inode: &Inode, first: u32, last: u32) {
         for lbn in first..=last {
-            self.tell_place(inode, lbn);
+            self.emit_place(inode, lbn);
         }
-        if self.is_told() && last >= DIRECT {
+        if self.is_emitting() && last >= DIRECT {
             for lbn in [first.max(DIRECT), last] {
-                self.tell_pointer_set(inode.ino, lbn);
+                self.emit_pointer_set(inode.ino, lbn);
             }
         }
     }
 
     /// A block behind the direct ones is about to be allocated; its blocks of pointers are there.
-    pub(super) fn tell_pointers_needed(&mut self, ino: u64, lbn: u32) {
-        if self.is_told() {
+    pub(super) fn emit_pointers_needed(&mut self, ino: u64, lbn: u32) {
+        if self.is_emitting() {
             let path = self.pointers_to(ino, lbn);
-            self.told
+            self.emitted
                 .list()
                 .extend(path.into_iter().flatten().map(Io::Need));
         }
     }
 
     /// The pointer to a block behind the direct ones changes.
-    pub(super) fn tell_pointer_set(&mut self, ino: u64, lbn: u32) {
-        if self.is_told()
+    pub(super) fn emit_pointer_set(&mut self, ino: u64, lbn: u32) {
+        if self.is_emitting()
             && let Some(array) = self.pointers_to(ino, lbn).into_iter().flatten().last()
         {
             let change = Io::Modify(array, Flush::Delayed);
-            self.told.tell_once(change);
+            self.emitted.emit_once(change);
         }
     }
 
     /// The last block of a file that was lengthened, which is written at once.
-    pub(super) fn tell_last_block(&mut self, inode: &Inode, lbn: u32, mapped: Mapped, kind: Kind) {
-        let Some(buffer) = self.data_buffer(inode, lbn).filter(|_| self.is_told()) else {
+    pub(super) fn emit_last_block(&mut self, inode: &Inode, lbn: u32, mapped: Mapped, kind: Kind) {
+        let Some(buffer) = self.data_buffer(inode, lbn).filter(|_| self.is_emitting()) else {
             return;
         };
         if mapped == Mapped::Fresh {
-            self.tell_one(Io::Fill(buffer, kind.flush_at_once()));
+            self.emit_one(Io::Fill(buffer, kind.flush_at_once()));
         } else {
-            self.tell_one(Io::Place(buffer));
-            self.tell_one(Io::Modify(buffer, kind.flush_at_once()));
+            self.emit_one(Io::Place(buffer));
+            self.emit_one(Io::Modify(buffer, kind.flush_at_once()));
         }
     }
 
     /// A file is about to be cut. Its last block, if it is one in part, is written at once with what is left of it;
     /// then the inode, before anything is free.
-    pub(super) fn tell_cut(
+    pub(super) fn emit_cut(
         &mut self,
         inode: &Inode,
         length: u64,
         last: Option<(u32, Mapped)>,
         kind: Kind,
     ) {
-        if !self.is_told() {
+        if !self.is_emitting() {
             return;
         }
         if let Some((lbn, mapped)) = last {
@@ -338,17 +338,17 @@ impl Ffs {
                 size: length,
                 ..*inode
             };
-            self.tell_last_block(&cut, lbn, mapped, kind);
+            self.emit_last_block(&cut, lbn, mapped, kind);
         }
-        self.tell_inode(inode.ino, Flush::Sync);
-        self.tell_one(Io::Discard {
+        self.emit_inode(inode.ino, Flush::Sync);
+        self.emit_one(Io::Discard {
             ino: inode.ino,
             from: length.div_ceil(self.geometry.bsize) as u32,
         });
     }
 
     /// A file of `blocks` blocks was cut to `cut` of them: the blocks of pointers that go, and those that lose some.
-    pub(super) fn tell_pointers_cut(
+    pub(super) fn emit_pointers_cut(
         &mut self,
         ino: u64,
         indirect: &Indirect,
@@ -364,7 +364,7 @@ impl Ffs {
         // Blocks of a file that the arrays from `first` on serve.
         let under_double = |n: u64| n.saturating_sub(nindir);
         if indirect.double != 0 && before > nindir {
-            self.tell_cut_pointers(ino, 1, indirect.double, under_double(left) == 0);
+            self.emit_cut_pointers(ino, 1, indirect.double, under_double(left) == 0);
             for (k, &address) in indirect.level1.iter().enumerate().rev() {
                 let first = k as u64 * nindir;
                 if address != 0
@@ -372,23 +372,23 @@ impl Ffs {
                     && under_double(before) > first
                 {
                     let gone = under_double(left) <= first;
-                    self.tell_cut_pointers(ino, 2 + k as u32, address, gone);
+                    self.emit_cut_pointers(ino, 2 + k as u32, address, gone);
                 }
             }
         }
         if indirect.single != 0 && left < nindir {
-            self.tell_cut_pointers(ino, 0, indirect.single, left == 0);
+            self.emit_cut_pointers(ino, 0, indirect.single, left == 0);
         }
     }
 
     /// An inode is free: what a host knows of its file is void.
-    pub(super) fn tell_gone(&mut self, ino: u64) {
-        self.tell_one(Io::Discard { ino, from: 0 });
+    pub(super) fn emit_gone(&mut self, ino: u64) {
+        self.emit_one(Io::Discard { ino, from: 0 });
     }
 
     /// The blocks `first..=last` of a file go out as a cluster.
-    pub(super) fn tell_push(&mut self, inode: &Inode, first: u32, last: u32) {
-        self.tell_one(Io::Push {
+    pub(super) fn emit_push(&mut self, inode: &Inode, first: u32, last: u32) {
+        self.emit_one(Io::Push {
             ino: inode.ino,
             first,
             last,
@@ -396,20 +396,20 @@ impl Ffs {
     }
 
     /// A block of pointers is gone, or those in it from some point on: it is written so before they are free.
-    pub(super) fn tell_cut_pointers(&mut self, ino: u64, index: u32, address: u64, gone: bool) {
-        if self.is_told() {
+    pub(super) fn emit_cut_pointers(&mut self, ino: u64, index: u32, address: u64, gone: bool) {
+        if self.is_emitting() {
             let buffer = self.pointer_buffer(ino, index, address);
-            self.tell_one(Io::Modify(buffer, Flush::Sync));
+            self.emit_one(Io::Modify(buffer, Flush::Sync));
             if gone {
-                self.tell_one(Io::Forget(buffer.id));
+                self.emit_one(Io::Forget(buffer.id));
             }
         }
     }
 }
 
 impl Searched for Ffs {
-    fn told_mut(&mut self) -> &mut Told {
-        &mut self.told
+    fn emitted_mut(&mut self) -> &mut Emitted {
+        &mut self.emitted
     }
 
     fn search(&self, dir: DirId, io: &mut Vec<Io>) {
@@ -421,16 +421,16 @@ impl Searched for Ffs {
 }
 
 impl Hosted for Ffs {
-    fn tell(&mut self, on: bool) {
-        self.told.turn(on);
+    fn emit(&mut self, on: bool) {
+        self.emitted.turn(on);
     }
 
-    fn tell_follower(&mut self) {
-        self.told.follow();
+    fn emit_to_follower(&mut self) {
+        self.emitted.follow();
     }
 
-    fn told(&mut self) -> &mut Vec<Io> {
-        self.told.list()
+    fn emitted(&mut self) -> &mut Vec<Io> {
+        self.emitted.list()
     }
 
     fn block_bytes(&self) -> u32 {

@@ -59,8 +59,8 @@ use io::Kind;
 use crate::FAST_SYMLINK;
 use crate::block_list::RunPool;
 use crate::changes::{self, Changes};
+use crate::emitted::{self, Emitted};
 use crate::names::Names;
-use crate::told::{self, Told};
 use fsage_core::io::Flush;
 use fsage_core::operations::{self, DirIds, Model, Namespace, Shortfall};
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, StateError};
@@ -85,7 +85,7 @@ pub struct Ffs {
     shortfall: Shortfall,
     window: ClusterWindow,
     kept_windows: FxHashMap<u64, ClusterWindow>,
-    told: Told,
+    emitted: Emitted,
     changes: Changes,
     occupied: occupy::Occupied,
 }
@@ -114,7 +114,7 @@ impl Ffs {
             shortfall: Shortfall::default(),
             window: ClusterWindow::default(),
             kept_windows: FxHashMap::default(),
-            told: Told::default(),
+            emitted: Emitted::default(),
             changes: Changes::default(),
             occupied: Vec::new(),
         };
@@ -162,13 +162,13 @@ impl Ffs {
     /// Whether a file's cluster window outlives the operation: under a host files stay open.
     #[inline]
     fn keeps_windows(&self) -> bool {
-        self.params.keep_clusters || self.told.is_hosted()
+        self.params.keep_clusters || self.emitted.is_hosted()
     }
 
     /// Removes a name; its entry has been seen to. The inode goes with its last name.
     fn drop_name(&mut self, id: FileId, slot: u32) {
         let ino = self.names.file(slot).inode.ino;
-        self.tell_inode(ino, Flush::Delayed);
+        self.emit_inode(ino, Flush::Delayed);
         if let Some(mut file) = self.names.unlink(id, slot) {
             self.release(&mut file.inode, Kind::File);
             if self.keeps_windows() {
@@ -228,8 +228,8 @@ impl Model for Ffs {
 
     #[inline]
     fn before(&mut self, op: &Op) {
-        if self.is_told() {
-            told::tell_names(self, op);
+        if self.is_emitting() {
+            emitted::emit_names(self, op);
         }
     }
 
@@ -258,7 +258,7 @@ impl Model for Ffs {
             let inode = &mut self.names.file_mut(slot).inode;
             inode.size = bytes;
             let ino = inode.ino;
-            self.tell_inode(ino, Flush::Delayed);
+            self.emit_inode(ino, Flush::Delayed);
             return Outcome::Done;
         }
         self.change(slot, (0, bytes), |fs, inode| {
@@ -280,7 +280,7 @@ impl Model for Ffs {
     }
 
     fn fsync(&mut self, file: u32) {
-        self.tell_inode(self.names.file(file).inode.ino, Flush::Sync);
+        self.emit_inode(self.names.file(file).inode.ino, Flush::Sync);
     }
 
     fn delete(&mut self, id: FileId, file: u32) {
@@ -299,11 +299,11 @@ impl Model for Ffs {
     ) -> Outcome {
         let ino = self.names.file(file).inode.ino;
         // Two names for a moment; where one is replaced, the count of names falls by our old one below.
-        self.tell_inode(ino, Flush::Sync);
+        self.emit_inode(ino, Flush::Sync);
         let chunk = if let Some((other, gone)) = replaced {
             let (_, chunk) = self.names.place(other, gone);
             // The entry stays and is ours now.
-            self.tell_chunk(to, chunk);
+            self.emit_chunk(to, chunk);
             self.drop_name(other, gone);
             chunk
         } else {
@@ -315,12 +315,12 @@ impl Model for Ffs {
         let (from, old_chunk) = self.names.place(id, file);
         self.names.set_place(id, file, to, chunk);
         self.leave(from, old_chunk);
-        self.tell_inode(ino, Flush::Delayed);
+        self.emit_inode(ino, Flush::Delayed);
         Outcome::Done
     }
 
     fn link(&mut self, id: FileId, _existing: FileId, file: u32, dir: u32) -> Outcome {
-        self.tell_inode(self.names.file(file).inode.ino, Flush::Sync);
+        self.emit_inode(self.names.file(file).inode.ino, Flush::Sync);
         let Ok(chunk) = self.enter(dir) else {
             return Outcome::NoSpace;
         };
@@ -340,10 +340,10 @@ impl Model for Ffs {
     /// goes.
     fn move_directory(&mut self, dir: u32, to: u32) -> Outcome {
         let ino = self.dirs[dir as usize].inode.ino;
-        self.tell_inode(ino, Flush::Sync);
+        self.emit_inode(ino, Flush::Sync);
         if self.dirs[dir as usize].parent != to {
             let new_parent = self.dirs[to as usize].inode.ino;
-            self.tell_inode(new_parent, Flush::Sync);
+            self.emit_inode(new_parent, Flush::Sync);
         }
         let Ok(chunk) = self.enter(to) else {
             return Outcome::NoSpace;
@@ -353,11 +353,11 @@ impl Model for Ffs {
         (moved.parent, moved.chunk) = (to, chunk);
         if from != to {
             // Its `..`.
-            self.tell_chunk(dir, 0);
-            self.tell_inode(ino, Flush::Sync);
+            self.emit_chunk(dir, 0);
+            self.emit_inode(ino, Flush::Sync);
         }
         self.leave(from, old_chunk);
-        self.tell_inode(ino, Flush::Delayed);
+        self.emit_inode(ino, Flush::Delayed);
         Outcome::Done
     }
 

@@ -14,7 +14,7 @@ use super::usage::UsageTable;
 use super::writer::{Class, Open};
 use super::{Geometry, IFILE, Lfs, NewfsError};
 use crate::changes::Changes;
-use crate::told::Told;
+use crate::emitted::Emitted;
 use fsage_core::operations::{DirIds, Shortfall};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,7 +99,7 @@ impl Lfs {
             shortfall: Shortfall::default(),
             counters: Counters::default(),
             events: None,
-            told: Told::default(),
+            emitted: Emitted::default(),
             recorder: None,
             changes: Changes::default(),
             seen_end: (0, 0),
@@ -284,7 +284,7 @@ impl Lfs {
     fn write_superblock(&mut self, copy: u32) {
         self.count_bytes(SUPERBLOCK_BYTES, 1);
         let start_bytes = self.geometry.superblock_start(copy);
-        self.tell_raw(true, start_bytes, SUPERBLOCK_BYTES, false);
+        self.emit_raw(true, start_bytes, SUPERBLOCK_BYTES, false);
     }
 
     /// Superblocks, and the segments that are free when they are on disk.

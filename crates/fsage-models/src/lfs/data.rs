@@ -41,7 +41,7 @@ impl Lfs {
             self.write_block(slot, lbn as i32, upto)?;
             let part = (start - lbn * bsize, upto - lbn * bsize);
             self.record_data(slot, lbn as i32);
-            self.tell_written(slot, lbn as i32, part, !block.is(Block::THERE));
+            self.emit_written(slot, lbn as i32, part, !block.is(Block::THERE));
         }
         self.inode_changed(slot);
         Ok(())
@@ -86,7 +86,7 @@ impl Lfs {
         let short = inode.block_bytes(&self.geometry, tail) < self.geometry.block_bytes;
         if tail < next && there && short {
             self.write_block(slot, tail, (tail as u64 + 1) * bsize)?;
-            self.tell_block(slot, tail, false);
+            self.emit_block(slot, tail, false);
         }
         Ok(())
     }
@@ -207,7 +207,7 @@ impl Lfs {
                 cut.push(lbn);
             }
         });
-        self.tell_freed(slot, keep, &gone);
+        self.emit_freed(slot, keep, &gone);
         for &(lbn, block) in &gone {
             self.free_block(slot, lbn, block);
         }
@@ -245,7 +245,7 @@ impl Lfs {
         }
         self.dirty(slot, tail);
         self.record_data(slot, tail);
-        self.tell_block(slot, tail, false);
+        self.emit_block(slot, tail, false);
     }
 
     fn free_block(&mut self, slot: u32, lbn: i32, block: Block) {

@@ -8,7 +8,7 @@ use super::geometry::{DIRECT, SECTOR};
 use super::inode::{Block, Inode, Kind};
 use super::segments::{Log, Partial};
 use super::{IFILE, Lfs};
-use crate::told::{Searched, Told};
+use crate::emitted::{Emitted, Searched};
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
 use fsage_core::operations::Namespace;
 use fsage_core::{DirId, FileId};
@@ -82,19 +82,19 @@ impl Lfs {
     }
 
     /// A block that is no data of a file changes, in part unless it is new.
-    pub(super) fn tell_changed(&mut self, slot: u32, lbn: i32, fresh: bool) {
+    pub(super) fn emit_changed(&mut self, slot: u32, lbn: i32, fresh: bool) {
         let inode = &self.inodes[slot as usize];
         let data = matches!(inode.kind, Kind::File | Kind::Symlink) && lbn >= 0;
         if !data {
-            self.tell_block(slot, lbn, fresh);
+            self.emit_block(slot, lbn, fresh);
         }
     }
 
     /// A block changes: as a whole, or in part.
-    pub(super) fn tell_block(&mut self, slot: u32, lbn: i32, whole: bool) {
-        if self.told.is_on() {
+    pub(super) fn emit_block(&mut self, slot: u32, lbn: i32, whole: bool) {
+        if self.emitted.is_on() {
             let buffer = self.buffer(&self.inodes[slot as usize], lbn);
-            self.told.tell(if whole {
+            self.emitted.emit(if whole {
                 Io::Fill(buffer, Flush::Held)
             } else {
                 Io::Modify(buffer, Flush::Held)
@@ -103,14 +103,14 @@ impl Lfs {
     }
 
     /// A write call put `bytes` into a block of a file, from `in_block` on.
-    pub(super) fn tell_written(
+    pub(super) fn emit_written(
         &mut self,
         slot: u32,
         lbn: i32,
         (in_block, end): (u64, u64),
         fresh: bool,
     ) {
-        if !self.told.is_on() {
+        if !self.emitted.is_on() {
             return;
         }
         let inode = &self.inodes[slot as usize];
@@ -118,39 +118,39 @@ impl Lfs {
         let whole = in_block == 0 && (end == bsize || lbn as u64 * bsize + end == inode.size);
         if !fresh {
             for pointers in self.pointers_to(inode, lbn).into_iter().flatten() {
-                self.told.tell(Io::Need(pointers));
+                self.emitted.emit(Io::Need(pointers));
             }
         }
-        self.told.tell(Io::Copy {
+        self.emitted.emit(Io::Copy {
             bytes: (end - in_block) as u32,
         });
-        self.tell_block(slot, lbn, fresh || whole);
+        self.emit_block(slot, lbn, fresh || whole);
     }
 
     /// Blocks of a file from `keep` on are about to be freed: the pointers to them are read first.
-    pub(super) fn tell_freed(&mut self, slot: u32, keep: u64, gone: &[(i32, Block)]) {
-        if !self.told.is_on() {
+    pub(super) fn emit_freed(&mut self, slot: u32, keep: u64, gone: &[(i32, Block)]) {
+        if !self.emitted.is_on() {
             return;
         }
         let inode = &self.inodes[slot as usize];
         let ino = u64::from(inode.ino);
         for &(lbn, _) in gone.iter().filter(|(lbn, _)| *lbn < 0) {
             let buffer = self.buffer(inode, lbn);
-            self.told.tell(Io::Need(buffer));
-            self.told.tell(Io::Forget(buffer.id));
+            self.emitted.emit(Io::Need(buffer));
+            self.emitted.emit(Io::Forget(buffer.id));
         }
         let from = keep as u32;
-        self.told.tell(Io::Discard { ino, from });
+        self.emitted.emit(Io::Discard { ino, from });
     }
 
     /// A partial segment goes to the device, and what is in it has found its place.
-    pub(super) fn tell_partial(&mut self, partial: &Partial, wait: bool) {
-        if !self.told.is_on() {
+    pub(super) fn emit_partial(&mut self, partial: &Partial, wait: bool) {
+        if !self.emitted.is_on() {
             return;
         }
         let log = std::mem::take(&mut self.open.log);
         for (start, end) in transfers(ends_of(partial, &log, &self.geometry).into_iter()) {
-            self.told.tell(Io::Raw {
+            self.emitted.emit(Io::Raw {
                 write: true,
                 start_bytes: start_bytes(partial.address + start),
                 bytes: start_bytes(end - start),
@@ -164,21 +164,21 @@ impl Lfs {
                 let buffer = self.buffer(inode, lbn);
                 // What was changed again since it was gathered, or waits while its predecessor moves, is held on.
                 if !inode.block(&self.geometry, lbn).is_dirty() {
-                    self.told.tell(Io::Assign(buffer));
+                    self.emitted.emit(Io::Assign(buffer));
                 }
             }
         }
         for block in &log.inode_blocks {
             let buffer = self.inode_block(block.address);
-            self.told.tell(Io::Fill(buffer, Flush::Held));
-            self.told.tell(Io::Assign(buffer));
+            self.emitted.emit(Io::Fill(buffer, Flush::Held));
+            self.emitted.emit(Io::Assign(buffer));
         }
         (self.open.log, self.open.slots) = (log, slots);
     }
 
     /// The superblocks are written, or the cleaner reads a segment: a transfer past the cache.
-    pub(super) fn tell_raw(&mut self, write: bool, start_bytes: u64, bytes: u64, wait: bool) {
-        self.told.tell(Io::Raw {
+    pub(super) fn emit_raw(&mut self, write: bool, start_bytes: u64, bytes: u64, wait: bool) {
+        self.emitted.emit(Io::Raw {
             write,
             start_bytes,
             bytes,
@@ -240,8 +240,8 @@ fn ends_of(partial: &Partial, log: &Log, g: &super::Geometry) -> Vec<u32> {
 }
 
 impl Searched for Lfs {
-    fn told_mut(&mut self) -> &mut Told {
-        &mut self.told
+    fn emitted_mut(&mut self) -> &mut Emitted {
+        &mut self.emitted
     }
 
     fn search(&self, dir: DirId, io: &mut Vec<Io>) {
@@ -253,16 +253,16 @@ impl Searched for Lfs {
 }
 
 impl Hosted for Lfs {
-    fn tell(&mut self, on: bool) {
-        self.told.turn(on);
+    fn emit(&mut self, on: bool) {
+        self.emitted.turn(on);
     }
 
-    fn tell_follower(&mut self) {
-        self.told.follow();
+    fn emit_to_follower(&mut self) {
+        self.emitted.follow();
     }
 
-    fn told(&mut self) -> &mut Vec<Io> {
-        self.told.list()
+    fn emitted(&mut self) -> &mut Vec<Io> {
+        self.emitted.list()
     }
 
     fn block_bytes(&self) -> u32 {

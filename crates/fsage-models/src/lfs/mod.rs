@@ -73,7 +73,7 @@ use usage::UsageTable;
 use writer::Open;
 
 use crate::changes::Changes;
-use crate::told::Told;
+use crate::emitted::Emitted;
 use fsage_core::operations::{DirIds, Shortfall};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -161,7 +161,7 @@ pub struct Lfs {
     shortfall: Shortfall,
     counters: Counters,
     events: Option<Vec<Event>>,
-    told: Told,
+    emitted: Emitted,
     recorder: Option<Box<Recorder>>,
     changes: Changes,
     /// The segment that was being written, and how far, when metrics last looked.
@@ -198,7 +198,7 @@ impl Lfs {
             self.dirty_data += u64::from(slot != IFILE);
         }
         self.flag(slot, flag);
-        self.tell_changed(slot, lbn, fresh);
+        self.emit_changed(slot, lbn, fresh);
     }
 
     /// An inode changes.

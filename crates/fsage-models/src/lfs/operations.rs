@@ -7,7 +7,7 @@ use super::params::Variant;
 use super::{Lfs, NoSpace};
 use crate::FAST_SYMLINK;
 use crate::changes;
-use crate::told;
+use crate::emitted;
 use fsage_core::operations::{self, DirIds, Model, Namespace, Shortfall};
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, StateError};
 
@@ -169,8 +169,8 @@ impl Model for Lfs {
     }
 
     fn before(&mut self, op: &Op) {
-        if self.told.is_on() {
-            told::tell_names(self, op);
+        if self.emitted.is_on() {
+            emitted::emit_names(self, op);
         }
     }
 

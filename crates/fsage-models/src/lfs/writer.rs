@@ -586,7 +586,7 @@ impl Lfs {
         self.usage_changed(self.current);
         self.forget_gathered();
         self.record_partial(&partial);
-        self.tell_partial(&partial, self.open.wait);
+        self.emit_partial(&partial, self.open.wait);
         self.report_partial(&partial);
         self.open_partial();
     }

@@ -57,16 +57,16 @@ pub(super) trait Map {
         start_bytes
     }
 
-    /// All that a model tells.
-    fn list(&self, io: Vec<Io>, told: &mut Vec<Io>) {
+    /// All that a model emits.
+    fn list(&self, io: Vec<Io>, emitted: &mut Vec<Io>) {
         for io in io {
-            self.io(io, told);
+            self.io(io, emitted);
         }
     }
 
     /// One thing of it.
-    fn io(&self, io: Io, told: &mut Vec<Io>) {
-        told.push(match io {
+    fn io(&self, io: Io, emitted: &mut Vec<Io>) {
+        emitted.push(match io {
             Io::Need(buffer) => Io::Need(self.buffer(buffer)),
             Io::NeedGroup(buffer, group) => {
                 Io::NeedGroup(self.buffer(buffer), self.group(&buffer, group))
@@ -104,7 +104,7 @@ pub(super) trait Map {
                 wait,
             } => {
                 let pieces = self.pieces(start_bytes, bytes);
-                told.extend(pieces.map(|(_, start_bytes, bytes)| Io::Raw {
+                emitted.extend(pieces.map(|(_, start_bytes, bytes)| Io::Raw {
                     write,
                     start_bytes,
                     bytes,

@@ -6,9 +6,9 @@
 use super::map::{Map, in_order};
 use super::settings::Period;
 use super::{Counters, Rearranged, access_of};
+use crate::emitted::Emitted;
 use crate::findings::Findings;
 use crate::registry::AnyModel;
-use crate::told::Told;
 use fsage_core::io::{AnyHosted, BlockMap, Hosted, Io};
 use fsage_core::snapshot::FurtherName;
 use fsage_core::{
@@ -37,7 +37,7 @@ pub(super) trait Remap: Clone + Debug + Send + Sync + 'static {
     /// Where a file lies at the end of a period, in the order of the file, in addresses of the file system.
     fn lies_at(&mut self, _file: FileId, _ranges: &[Range<u64>]) {}
 
-    /// A period has ended: blocks are placed anew, and that is told.
+    /// A period has ended: blocks are placed anew, and that is emitted.
     fn rearrange(&mut self, _io: &mut Vec<Io>, _counters: &mut Counters) {}
 
     /// Whether the table fits together.
@@ -64,7 +64,7 @@ pub(super) struct Remapped<F, R> {
     /// Accesses since the period began.
     in_period: u64,
     counters: Counters,
-    told: Told,
+    emitted: Emitted,
 }
 
 impl<F: Hosted, R: Remap> Remapped<F, R> {
@@ -77,17 +77,17 @@ impl<F: Hosted, R: Remap> Remapped<F, R> {
             period,
             in_period: 0,
             counters: Counters::default(),
-            told: Told::default(),
+            emitted: Emitted::default(),
         }
     }
 
-    /// Tells what the file system has told.
+    /// Emits what the file system has emitted.
     fn forward(&mut self) {
         let Remapped {
-            fs, remap, told, ..
+            fs, remap, emitted, ..
         } = self;
-        for io in fs.told().drain(..) {
-            remap.io(io, told.list());
+        for io in fs.emitted().drain(..) {
+            remap.io(io, emitted.list());
         }
     }
 
@@ -163,7 +163,7 @@ impl<F: Hosted, R: Remap> Remapped<F, R> {
         let mut io = Vec::new();
         self.remap.rearrange(&mut io, &mut self.counters);
         for io in io {
-            self.told.tell(io);
+            self.emitted.emit(io);
         }
     }
 }
@@ -240,18 +240,18 @@ impl<F: Hosted, R: Remap> FileSystem for Remapped<F, R> {
 }
 
 impl<F: Hosted, R: Remap> Hosted for Remapped<F, R> {
-    fn tell(&mut self, on: bool) {
-        self.fs.tell(on);
-        self.told.turn(on);
+    fn emit(&mut self, on: bool) {
+        self.fs.emit(on);
+        self.emitted.turn(on);
     }
 
-    fn tell_follower(&mut self) {
-        self.fs.tell_follower();
-        self.told.follow();
+    fn emit_to_follower(&mut self) {
+        self.fs.emit_to_follower();
+        self.emitted.follow();
     }
 
-    fn told(&mut self) -> &mut Vec<Io> {
-        self.told.list()
+    fn emitted(&mut self) -> &mut Vec<Io> {
+        self.emitted.list()
     }
 
     fn block_bytes(&self) -> u32 {
@@ -263,15 +263,15 @@ impl<F: Hosted, R: Remap> Hosted for Remapped<F, R> {
     }
 
     fn look_up(&self, file: FileId, io: &mut Vec<Io>) {
-        let mut told = Vec::new();
-        self.fs.look_up(file, &mut told);
-        self.remap.list(told, io);
+        let mut emitted = Vec::new();
+        self.fs.look_up(file, &mut emitted);
+        self.remap.list(emitted, io);
     }
 
     fn accessed(&self, file: FileId, io: &mut Vec<Io>) {
-        let mut told = Vec::new();
-        self.fs.accessed(file, &mut told);
-        self.remap.list(told, io);
+        let mut emitted = Vec::new();
+        self.fs.accessed(file, &mut emitted);
+        self.remap.list(emitted, io);
     }
 
     fn was_read(&mut self, file: FileId, offset: u64, bytes: u64) {
@@ -288,9 +288,9 @@ impl<F: Hosted, R: Remap> Hosted for Remapped<F, R> {
     }
 
     fn superblock(&self, io: &mut Vec<Io>) {
-        let mut told = Vec::new();
-        self.fs.superblock(&mut told);
-        self.remap.list(told, io);
+        let mut emitted = Vec::new();
+        self.fs.superblock(&mut emitted);
+        self.remap.list(emitted, io);
     }
 
     fn reads_tail_alone(&self) -> bool {

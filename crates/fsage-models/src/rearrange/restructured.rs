@@ -3,7 +3,7 @@
 //!
 //! **Source.** M. S. McDonald and R. B. Bunt, *Improving file system performance by dynamically restructuring disk
 //! space*, Phoenix Conference on Computers and Communications, 1989, as its abstract and Cheng et al., section 2.3,
-//! tell of it: the blocks of selected files are moved so that the seek time of these files falls, files are chosen by
+//! say of it: the blocks of selected files are moved so that the seek time of these files falls, files are chosen by
 //! the principle of least effort, and by a *seek time expansion factor*, STEF. Its definition is ours:
 //!
 //! ```text

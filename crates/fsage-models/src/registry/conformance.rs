@@ -154,7 +154,7 @@ fn conforms(case: &Case, ops: &[Op]) -> Result<(), TestCaseError> {
     let (mut fs, mut again) = (case.make(), case.make());
     // Telling a follower changes nothing.
     if let Some(hosted) = again.as_hosted() {
-        hosted.tell_follower();
+        hosted.emit_to_follower();
     }
     for (i, op) in ops.iter().enumerate() {
         let before = looks(&*fs);
@@ -181,17 +181,17 @@ fn conforms(case: &Case, ops: &[Op]) -> Result<(), TestCaseError> {
     }
     prop_assert_eq!(looks(&*fs), looks(&*again));
     if let Some(hosted) = fs.into_hosted() {
-        return told_fits(hosted, ops);
+        return emitted_fits(hosted, ops);
     }
     prop_assert!(!case.entry.keeps_files, "no host can run it");
     Ok(())
 }
 
 /// A host that follows sees the same operations, and buffers that lie on the disk.
-fn told_fits(mut fs: Box<dyn AnyHosted>, ops: &[Op]) -> Result<(), TestCaseError> {
+fn emitted_fits(mut fs: Box<dyn AnyHosted>, ops: &[Op]) -> Result<(), TestCaseError> {
     let mut silent = fs.copy();
-    silent.tell(false);
-    fs.tell(true);
+    silent.emit(false);
+    fs.emit(true);
     let size_bytes = fs.geometry().size_bytes;
     // What a log has not written yet lies nowhere: its address is the last one.
     let lies = |b: Buffer| {
@@ -200,7 +200,7 @@ fn told_fits(mut fs: Box<dyn AnyHosted>, ops: &[Op]) -> Result<(), TestCaseError
     };
     for op in ops {
         prop_assert_eq!(fs.apply(op).is_ok(), silent.apply(op).is_ok(), "{:?}", op);
-        for io in fs.told().drain(..) {
+        for io in fs.emitted().drain(..) {
             let (Io::Need(buffer)
             | Io::Modify(buffer, _)
             | Io::Fill(buffer, _)

@@ -1,7 +1,7 @@
 //! What operations do to the buffers of a host: headers of AGs, roots of their trees, inodes, directories, data.
 //!
 //! Data has no place until it is written back; a host holds it as long. Nothing waits but what `fsync` and `sync` wait
-//! for. The writes of the log are not told.
+//! for. The writes of the log are not emitted.
 
 use super::Xfs;
 use super::btree::Tree;
@@ -10,7 +10,7 @@ use super::inode::Inode;
 use super::leaf::Key;
 use super::params::Regime;
 use crate::clock::PIECES;
-use crate::told::{Searched, Told};
+use crate::emitted::{Emitted, Searched};
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
 use fsage_core::{DirId, FileId};
 
@@ -51,20 +51,20 @@ impl Xfs {
     }
 
     fn changed(&mut self, buffer: Buffer) {
-        self.told.tell_once(Io::Modify(buffer, Flush::Delayed));
+        self.emitted.emit_once(Io::Modify(buffer, Flush::Delayed));
     }
 
     /// An inode changes.
     #[inline]
     pub(super) fn changed_inode(&mut self, slot: u32) {
-        if self.told.is_on() {
+        if self.emitted.is_on() {
             self.changed(self.inode_buffer(self.inodes[slot as usize].ino));
         }
     }
 
     /// The trees of inodes of an AG change.
     pub(super) fn changed_inode_trees(&mut self, ag: u32) {
-        if self.told.is_on() {
+        if self.emitted.is_on() {
             let inodes = &self.chunks[ag as usize];
             let free = inodes.with_free.as_ref().map(Tree::root_block);
             let roots = [Some(0), Some(inodes.chunks.root_block()), free];
@@ -91,15 +91,15 @@ impl Xfs {
 
     /// The data of an inode from a block on is gone.
     pub(super) fn discarded(&mut self, slot: u32, from: u32) {
-        if self.told.is_on() {
+        if self.emitted.is_on() {
             let ino = self.inodes[slot as usize].ino;
-            self.told.tell(Io::Discard { ino, from });
+            self.emitted.emit(Io::Discard { ino, from });
         }
     }
 
     /// A range of a file was written to; before that it ended at `old_size`.
     pub(super) fn wrote(&mut self, slot: u32, from: u64, to: u64, old_size: u64) {
-        if !self.told.is_on() {
+        if !self.emitted.is_on() {
             return;
         }
         for lbn in from / BLOCK..to.div_ceil(BLOCK) {
@@ -117,12 +117,12 @@ impl Xfs {
             };
             if is_placed && !is_whole && !is_new {
                 for tree in self.tree_buffers(inode).into_iter().flatten() {
-                    self.told.tell(Io::Need(tree));
+                    self.emitted.emit(Io::Need(tree));
                 }
-                self.told.tell(Io::Need(buffer));
+                self.emitted.emit(Io::Need(buffer));
             }
-            self.told.tell(Io::Copy { bytes });
-            self.told.tell(if is_whole || is_new || !is_placed {
+            self.emitted.emit(Io::Copy { bytes });
+            self.emitted.emit(if is_whole || is_new || !is_placed {
                 Io::Fill(buffer, flush)
             } else {
                 Io::Modify(buffer, flush)
@@ -132,21 +132,21 @@ impl Xfs {
 
     /// Data has got its place, and may be written from now on, as far as it is in the file.
     pub(super) fn placed(&mut self, slot: u32, logical: u32, start: u64, blocks: u32) {
-        if !self.told.is_on() {
+        if !self.emitted.is_on() {
             return;
         }
         self.changed_free_space(self.geometry.ag_of(start));
         let in_file = super::data::blocks_until(self.inodes[slot as usize].size);
         for lbn in logical..(logical + blocks).min(in_file.max(logical)) {
             let buffer = self.data_buffer(&self.inodes[slot as usize], lbn);
-            self.told.tell(Io::Assign(buffer));
-            self.told.tell(Io::Modify(buffer, Flush::Delayed));
+            self.emitted.emit(Io::Assign(buffer));
+            self.emitted.emit(Io::Modify(buffer, Flush::Delayed));
         }
     }
 
     /// An entry of a directory changes.
     pub(super) fn changed_entry(&mut self, dir: u32, key: Key, address: u32) {
-        if self.told.is_on() {
+        if self.emitted.is_on() {
             let dir = &self.dirs[dir as usize];
             let inode = &self.inodes[dir.inode as usize];
             let blocks = dir.entries.blocks_of(key, address);
@@ -165,7 +165,7 @@ impl Xfs {
 
     /// While a host follows, no more data waits than its memory has room for; by default, no more than may.
     pub(super) fn write_back_if_much(&mut self) {
-        if self.told.is_hosted() && self.dirty_blocks * BLOCK > MOST_DELAYED_BYTES {
+        if self.emitted.is_hosted() && self.dirty_blocks * BLOCK > MOST_DELAYED_BYTES {
             self.write_back_all();
         }
         if self.params.regime == Regime::Default {
@@ -202,8 +202,8 @@ impl Xfs {
 }
 
 impl Searched for Xfs {
-    fn told_mut(&mut self) -> &mut Told {
-        &mut self.told
+    fn emitted_mut(&mut self) -> &mut Emitted {
+        &mut self.emitted
     }
 
     fn search(&self, dir: DirId, io: &mut Vec<Io>) {
@@ -215,16 +215,16 @@ impl Searched for Xfs {
 }
 
 impl Hosted for Xfs {
-    fn tell(&mut self, on: bool) {
-        self.told.turn(on);
+    fn emit(&mut self, on: bool) {
+        self.emitted.turn(on);
     }
 
-    fn tell_follower(&mut self) {
-        self.told.follow();
+    fn emit_to_follower(&mut self) {
+        self.emitted.follow();
     }
 
-    fn told(&mut self) -> &mut Vec<Io> {
-        self.told.list()
+    fn emitted(&mut self) -> &mut Vec<Io> {
+        self.emitted.list()
     }
 
     fn block_bytes(&self) -> u32 {

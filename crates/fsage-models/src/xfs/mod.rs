@@ -63,9 +63,9 @@ pub use params::{Features, Params, Regime};
 pub use report::{AgReport, InodeChunk, OwnedBlocks, TreeReport};
 
 use crate::changes::{self, Changes};
+use crate::emitted::{self, Emitted};
 use crate::name_table::NameTable;
 use crate::names::Names;
-use crate::told::{self, Told};
 use chunks::Inodes;
 use clock::Clock;
 use data::NoSpace;
@@ -121,7 +121,7 @@ pub struct Xfs {
     dir_ids: DirIds,
     shortfall: Shortfall,
     clock: Option<Clock>,
-    told: Told,
+    emitted: Emitted,
     changes: Changes,
 }
 
@@ -155,7 +155,7 @@ impl Xfs {
             dir_ids: DirIds::default(),
             shortfall: Shortfall::default(),
             clock: Clock::new(&params, geometry.ag_count),
-            told: Told::default(),
+            emitted: Emitted::default(),
             changes: Changes::default(),
             params,
             geometry,
@@ -295,8 +295,8 @@ impl Model for Xfs {
     /// Time passes with what is done, and not with what is refused.
     fn before(&mut self, op: &Op) {
         self.pass_time();
-        if self.told.is_on() {
-            told::tell_names(self, op);
+        if self.emitted.is_on() {
+            emitted::emit_names(self, op);
         }
     }
 

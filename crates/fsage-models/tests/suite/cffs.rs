@@ -348,16 +348,16 @@ fn a_number_in_the_table_never_changes() {
         "an inode of the format has room for one number"
     );
     // Nothing waits for the table: as many writes wait as without it, and one more is delayed.
-    let told = |inode_id| {
+    let emitted = |inode_id| {
         let mut fs = two_directories(Params {
             inode_id,
             ..Params::default()
         });
-        fs.tell(true);
+        fs.emit(true);
         create(&mut fs, 1, 1, 100);
-        fs.told().clone()
+        fs.emitted().clone()
     };
-    let (with, without) = (told(InodeId::Table), told(InodeId::Locator));
+    let (with, without) = (emitted(InodeId::Table), emitted(InodeId::Locator));
     let more: Vec<_> = with.iter().filter(|io| !without.contains(io)).collect();
     let table = BufferId::Device {
         start_bytes: 4 * 4096,
@@ -502,9 +502,9 @@ fn as_many_writes_wait_as_their_order_asks_for() {
             name_waits,
             ..Params::default()
         });
-        fs.tell(true);
+        fs.emit(true);
         for (name, step, embedded, conventional) in steps {
-            fs.told().clear();
+            fs.emitted().clear();
             step(&mut fs);
             let waits =
                 |io: &&Io| matches!(io, Io::Modify(_, Flush::Sync) | Io::Fill(_, Flush::Sync));
@@ -517,11 +517,11 @@ fn as_many_writes_wait_as_their_order_asks_for() {
                     conventional - usize::from(new && !name_waits)
                 }
             };
-            let told = fs.told().clone();
+            let emitted = fs.emitted().clone();
             assert_eq!(
-                told.iter().filter(waits).count(),
+                emitted.iter().filter(waits).count(),
                 expected,
-                "{name}, {embed}: {told:?}"
+                "{name}, {embed}: {emitted:?}"
             );
         }
     }

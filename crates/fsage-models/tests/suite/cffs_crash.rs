@@ -1,9 +1,9 @@
 //! A crash after any write, with synchronous metadata: what the recovery check finds on the disk.
 //!
-//! The blocks that operations write are followed in the order in which the model tells of them. A write that waits
+//! The blocks that operations write are followed in the order in which the model emits them. A write that waits
 //! is on the disk when the next one is issued. A delayed one may be there or not, sector by sector: a sector is
 //! written as a whole or not at all; the same goes for a write that a crash interrupts. A write holds what the
-//! operation leaves in the block. Of a block that is told of more than once by one operation a delayed write counts
+//! operation leaves in the block. Of a block that is emitted more than once by one operation a delayed write counts
 //! at the last of them, and sectors from which a name or an inode goes change with the last write that waits: what
 //! goes from somewhere goes last. Such a block is not torn. Blocks that were never written, and data, are noise.
 //!
@@ -231,8 +231,8 @@ impl Crashes<'_> {
 }
 
 /// Which blocks an operation writes, in order, and which of the writes wait.
-fn writes(told: &[Io]) -> Vec<(u32, bool)> {
-    let touched = told.iter().filter_map(|io| match *io {
+fn writes(emitted: &[Io]) -> Vec<(u32, bool)> {
+    let touched = emitted.iter().filter_map(|io| match *io {
         Io::Modify(buffer, flush) | Io::Fill(buffer, flush) => {
             Some(((buffer.start_bytes / 4096) as u32, flush == Flush::Sync))
         }
@@ -268,7 +268,7 @@ fn run(embed: bool, steps: &[Step], seed: u64) -> Result<(), TestCaseError> {
     };
     let mut fs = Cffs::new(params).expect("the sizes work");
     let mut disk = Disk::new(&fs, seed);
-    fs.tell(true);
+    fs.emit(true);
     let mut world = World::default();
     let mut names = Names::default();
     let mut length = 0;
@@ -287,18 +287,18 @@ fn run(embed: bool, steps: &[Step], seed: u64) -> Result<(), TestCaseError> {
                 other => other,
             };
             let before = fs.image().expect("it fits the format");
-            fs.told().clear();
+            fs.emitted().clear();
             if fs.apply(&op).is_err() {
                 continue;
             }
-            let told = writes(fs.told());
+            let emitted = writes(fs.emitted());
             let after = fs.image().expect("it fits the format");
             names.note(&op, &fs);
-            told_of(&before, &after, &told, &op)?;
-            for (i, &(block, sync)) in told.iter().enumerate() {
+            emitted_of(&before, &after, &emitted, &op)?;
+            for (i, &(block, sync)) in emitted.iter().enumerate() {
                 let again = |write: &(u32, bool)| write.0 == block;
-                let behind = &told[i + 1..];
-                let first = !told[..i].iter().any(again);
+                let behind = &emitted[i + 1..];
+                let first = !emitted[..i].iter().any(again);
                 let last = !behind.iter().any(again);
                 let waits_again = behind.iter().any(|write| again(write) && write.1);
                 if !sync && !last {
@@ -343,18 +343,18 @@ fn run(embed: bool, steps: &[Step], seed: u64) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Every block of metadata that has changed was told of; but for the counts in the superblock, and its copy.
-fn told_of(
+/// Every block of metadata that has changed was emitted; but for the counts in the superblock, and its copy.
+fn emitted_of(
     before: &Blocks,
     after: &Blocks,
-    told: &[(u32, bool)],
+    emitted: &[(u32, bool)],
     op: &Op,
 ) -> Result<(), TestCaseError> {
-    let told: BTreeSet<u32> = told.iter().map(|&(block, _)| block).collect();
+    let emitted: BTreeSet<u32> = emitted.iter().map(|&(block, _)| block).collect();
     for (block, contents) in &after.blocks {
         let changed = before.blocks.get(block) != Some(contents);
         prop_assert!(
-            !changed || *block <= 1 || told.contains(block),
+            !changed || *block <= 1 || emitted.contains(block),
             "{:?}: block {} has changed",
             op,
             block

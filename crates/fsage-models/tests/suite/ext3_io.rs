@@ -1,12 +1,12 @@
-//! What the Ext3 model tells a host.
+//! What the Ext3 model emits for a host.
 //!
 //! Expected lists follow by hand from the rules of docs/spec/ext3.md, section 12, and the layout of the fresh file
 //! system of the vectors, in blocks: the root's block is 579, the journal starts at 585; group 2 has its bitmaps at
 //! 65536 and 65537, its inodes from 65538 on and its first free block at 66050, which directory 1 gets.
 
+use crate::emitted;
 use crate::steps::any_op;
 use crate::steps::cases;
-use crate::told;
 use fsage_core::io::{BlockMap, Hosted, Io};
 use fsage_core::{DirId, FileId, FileSystem, Layout, Op, Outcome};
 use fsage_models::ext3::{Ext3, Mode, Params};
@@ -25,16 +25,16 @@ fn with_directory(mode: Mode) -> Ext3 {
     let (dir, parent) = (DirId(1), None);
     assert_eq!(fs.apply(&Op::Mkdir { dir, parent }), Ok(Outcome::Done));
     fs.sync();
-    fs.tell(true);
+    fs.emit(true);
     fs
 }
 
-/// Applies an operation that must succeed, and gives what was told of it, each line once.
+/// Applies an operation that must succeed, and gives what it emitted, each line once.
 fn apply(fs: &mut Ext3, op: Op) -> Vec<String> {
     assert_eq!(fs.apply(&op), Ok(Outcome::Done), "{op:?}");
     let mut lines: Vec<String> = Vec::new();
-    for io in std::mem::take(fs.told()) {
-        let line = told::line(&io, 4096);
+    for io in std::mem::take(fs.emitted()) {
+        let line = emitted::line(&io, 4096);
         if !lines.contains(&line) {
             lines.push(line);
         }
@@ -92,9 +92,9 @@ fn ext3_holds_metadata_back_until_data_and_log_are_written() {
         ),
     ];
     fs.apply(&Op::Sync).expect("sync is no error");
-    let told = std::mem::take(fs.told());
-    let (log, home) = told.split_at(2);
-    let lines: Vec<String> = log.iter().map(|io| told::line(io, 4096)).collect();
+    let emitted = std::mem::take(fs.emitted());
+    let (log, home) = emitted.split_at(2);
+    let lines: Vec<String> = log.iter().map(|io| emitted::line(io, 4096)).collect();
     assert_eq!(lines, expected);
     expected.clear();
     for pair in home.chunks(2) {
@@ -102,10 +102,10 @@ fn ext3_holds_metadata_back_until_data_and_log_are_written() {
             panic!("{pair:?}");
         };
         assert_eq!(
-            told::line(&Io::Need(*buffer), 4096).replace("need", "D"),
-            told::line(modify, 4096)
+            emitted::line(&Io::Need(*buffer), 4096).replace("need", "D"),
+            emitted::line(modify, 4096)
         );
-        expected.push(told::line(modify, 4096)[2..].to_owned());
+        expected.push(emitted::line(modify, 4096)[2..].to_owned());
     }
     assert_eq!(expected, changed);
     assert_eq!(apply(&mut fs, Op::Sync), [""; 0]);
@@ -122,7 +122,7 @@ fn transactions_go_round_the_log() {
         apply(&mut fs, create(id, 0));
         apply(&mut fs, Op::Delete { file: FileId(id) });
         fs.apply(&Op::Sync).expect("sync is no error");
-        for io in std::mem::take(fs.told()) {
+        for io in std::mem::take(fs.emitted()) {
             if let Io::Raw {
                 start_bytes, bytes, ..
             } = io
@@ -143,14 +143,22 @@ fn transactions_go_round_the_log() {
 fn what_is_gone_is_neither_logged_nor_written() {
     let mut fs = with_directory(Mode::Ext3);
     apply(&mut fs, create(1, 13 * 4096));
-    let told = apply(&mut fs, Op::Delete { file: FileId(1) });
-    assert!(told.contains(&"discard 16386[0..]".to_owned()), "{told:?}");
+    let emitted = apply(&mut fs, Op::Delete { file: FileId(1) });
     assert!(
-        told.iter().any(|line| line.starts_with("Forget(Pointers")),
-        "{told:?}"
+        emitted.contains(&"discard 16386[0..]".to_owned()),
+        "{emitted:?}"
     );
-    let told = apply(&mut fs, Op::Sync);
-    assert!(!told.iter().any(|line| line.contains("16386p")), "{told:?}");
+    assert!(
+        emitted
+            .iter()
+            .any(|line| line.starts_with("Forget(Pointers")),
+        "{emitted:?}"
+    );
+    let emitted = apply(&mut fs, Op::Sync);
+    assert!(
+        !emitted.iter().any(|line| line.contains("16386p")),
+        "{emitted:?}"
+    );
 }
 
 #[test]
@@ -188,7 +196,7 @@ fn looks(fs: &Ext3) -> String {
 proptest! {
     #![proptest_config(cases(60))]
 
-    /// A process under a host has one file open; otherwise telling changes nothing. What is told lies on the device.
+    /// A process under a host has one file open; otherwise emitting changes nothing. What is emitted lies on the device.
     #[test]
     fn telling_changes_nothing(
         ext2 in any::<bool>(),
@@ -204,10 +212,10 @@ proptest! {
             ..Params::default()
         }).expect("mke2fs takes it");
         let mut fs = silent.clone();
-        fs.tell(true);
+        fs.emit(true);
         for op in &ops {
             prop_assert_eq!(fs.apply(op), silent.apply(op), "{:?}", op);
-            for io in std::mem::take(fs.told()) {
+            for io in std::mem::take(fs.emitted()) {
                 match io {
                     Io::Need(buffer) | Io::Modify(buffer, _) | Io::Fill(buffer, _) | Io::Assign(buffer) => {
                         prop_assert!(buffer.end_bytes() <= 20 << 20, "{:?}", buffer);

@@ -127,7 +127,7 @@ fn writes_at_once_are_writes_block_by_block() {
         };
         let new = || Ext4::new(params.clone()).expect("mkfs takes it");
         let (mut at_once, mut by_blocks) = (new(), new());
-        by_blocks.tell_follower();
+        by_blocks.emit_to_follower();
         let mut rng = Rng::new(seed);
         let mut full = 0;
         for n in 0..3000 {
@@ -166,7 +166,7 @@ fn writes_at_once_are_writes_block_by_block() {
             };
             let outcome = at_once.apply(&op);
             assert_eq!(outcome, by_blocks.apply(&op), "{seed} {n} {op:?}");
-            by_blocks.told().clear();
+            by_blocks.emitted().clear();
             full += u32::from(outcome == Ok(Outcome::NoSpace));
             assert_eq!(
                 at_once.file_size(file),

@@ -71,8 +71,8 @@ pub fn snapshot_of(fs: &mut Ext4) -> LayoutInMemory {
     }
 }
 
-/// What the snapshot of such a file system does not tell.
-fn untold(fs: &Ext4) -> Params {
+/// What the snapshot of such a file system does not say.
+fn unrecorded(fs: &Ext4) -> Params {
     Params {
         size_bytes: 0,
         block_bytes: None,
@@ -126,29 +126,29 @@ fn data(found: &LayoutInMemory) -> Vec<(u64, u64, Vec<Extent>)> {
 
 /// What a snapshot of a file system tells is there again in one that begins with it.
 pub fn comes_back(fs: &mut Ext4, what: &str) {
-    let told = snapshot_of(fs);
-    let how = untold(fs);
+    let emitted = snapshot_of(fs);
+    let how = unrecorded(fs);
     let mut again =
-        Ext4::from_snapshot(&how, &told).unwrap_or_else(|error| panic!("{what}: {error}"));
+        Ext4::from_snapshot(&how, &emitted).unwrap_or_else(|error| panic!("{what}: {error}"));
     let seen = snapshot_of(&mut again);
-    for (told, seen) in told.inodes.iter().zip(&seen.inodes) {
-        assert_eq!(told, seen, "{what}");
+    for (emitted, seen) in emitted.inodes.iter().zip(&seen.inodes) {
+        assert_eq!(emitted, seen, "{what}");
     }
-    assert_eq!(told, seen, "{what}");
+    assert_eq!(emitted, seen, "{what}");
     clean_or_skipped(&mut again, what);
     goes_on(&mut again);
     clean_or_skipped(&mut again, &format!("{what}, gone on"));
 
     let how = Params {
-        size_bytes: told.geometry.size_bytes,
+        size_bytes: emitted.geometry.size_bytes,
         ..how
     };
-    let little = with_other_names(of_walk(told.clone()), |name| format!("hidden_{name}"));
+    let little = with_other_names(of_walk(emitted.clone()), |name| format!("hidden_{name}"));
     match Ext4::from_snapshot(&how, &little) {
         Ok(mut again) => {
             assert_eq!(
                 data(&snapshot_of(&mut again)),
-                data(&told),
+                data(&emitted),
                 "{what}, walked"
             );
             clean_or_skipped(&mut again, &format!("{what}, walked"));
@@ -343,26 +343,26 @@ const MISFITS: &[(&str, Change)] = &[
 #[test]
 fn what_does_not_fit_is_refused_with_a_reason() {
     let mut fs = made();
-    let told = snapshot_of(&mut fs);
-    let how = untold(&fs);
-    let file = told
+    let emitted = snapshot_of(&mut fs);
+    let how = unrecorded(&fs);
+    let file = emitted
         .inodes
         .iter()
         .position(|inode| inode.size_bytes == 300_000)
         .expect("it is there");
     for (reason, change) in MISFITS {
-        let mut changed = told.clone();
+        let mut changed = emitted.clone();
         change(&mut changed, file);
         let refused = Ext4::from_snapshot(&how, &changed).map(drop);
         let error = refused.expect_err(reason).to_string();
         assert!(error.contains(reason), "{reason}: {error}");
     }
-    assert!(Ext4::from_snapshot(&how, &told).is_ok());
+    assert!(Ext4::from_snapshot(&how, &emitted).is_ok());
     let wrong = Params {
         journal_bytes: Some(8 << 20),
         ..how
     };
-    let refused = Ext4::from_snapshot(&wrong, &told).map(drop);
+    let refused = Ext4::from_snapshot(&wrong, &emitted).map(drop);
     let error = refused.expect_err("another journal").to_string();
     assert!(error.contains("tables or the journal"), "{error}");
 }

@@ -1,10 +1,10 @@
-//! What the FFS model tells a host: the requests of every operation, in the order of 4.4BSD.
+//! What the FFS model emits for a host: the requests of every operation, in the order of 4.4BSD.
 //!
 //! Expected lists follow from the rules of `ufs_vnops.c`, `ufs_lookup.c`, `ffs_inode.c` and `ffs_balloc.c` (which
 //! writes wait: S, which do not: A, which are delayed: D); addresses are those of the worked examples of the allocator
 //! on `tiny`: group 1 has its group block at fragment 1064, its inodes at 1072, and directory 1, inode 256, at 1032.
 
-use crate::told;
+use crate::emitted;
 use fsage_core::io::{BufferId, Hosted};
 use fsage_core::{DirId, FileId, FileSystem, Op, Outcome};
 use fsage_models::ffs::{Ffs, Params};
@@ -21,16 +21,17 @@ fn tiny(options: &[(&str, Option<&str>)]) -> Ffs {
             parent: None,
         },
     );
-    fs.tell(true);
+    fs.emit(true);
     fs
 }
 
-/// Applies an operation that must succeed, and gives what was told of it.
+/// Applies an operation that must succeed, and gives what it emitted.
 fn apply(fs: &mut Ffs, without: &str, op: Op) -> Vec<String> {
     assert_eq!(fs.apply(&op), Ok(Outcome::Done));
-    let told = std::mem::take(fs.told());
-    told.iter()
-        .map(|io| told::line(io, 1024))
+    let emitted = std::mem::take(fs.emitted());
+    emitted
+        .iter()
+        .map(|io| emitted::line(io, 1024))
         .filter(|line| without.is_empty() || !without.split(' ').any(|w| line.starts_with(w)))
         .collect()
 }
@@ -52,16 +53,16 @@ fn past_the_gap(fs: &mut Ffs) {
 const WRITES: &str = "need Work copy";
 
 #[test]
-fn nothing_is_told_unless_it_is_asked_for() {
+fn nothing_is_emitted_unless_it_is_asked_for() {
     let mut fs = tiny(&[]);
-    fs.tell(false);
+    fs.emit(false);
     assert!(apply(&mut fs, "", create(1, 100_000)).is_empty());
 }
 
 #[test]
 fn an_empty_file_waits_for_its_inode_and_its_directory() {
     let mut fs = tiny(&[]);
-    let told = apply(&mut fs, "", create(1, 0));
+    let emitted = apply(&mut fs, "", create(1, 0));
     let expected = [
         "Work(Create)",
         // The root, inode 2, leads to the directory, inode 256.
@@ -75,7 +76,7 @@ fn an_empty_file_waits_for_its_inode_and_its_directory() {
         "D @1072+8",
         "D @1072+8",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(emitted, expected);
 }
 
 #[test]
@@ -83,7 +84,7 @@ fn a_small_file_has_the_six_writes_of_1995() {
     // Seltzer et al. 1995: inode and directory block wait; directory inode, data, and both maps (one buffer here) do
     // not.
     let mut fs = tiny(&[]);
-    let told = apply(&mut fs, WRITES, create(1, 1000));
+    let emitted = apply(&mut fs, WRITES, create(1, 1000));
     let expected = [
         "D @1064+1",
         "S @1072+8",
@@ -93,7 +94,7 @@ fn a_small_file_has_the_six_writes_of_1995() {
         "Dnew 257[0]@1033+1",
         "D @1072+8",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(emitted, expected);
 }
 
 #[test]
@@ -101,8 +102,8 @@ fn group_blocks_are_as_long_as_their_maps() {
     // 4637 bytes for the file system of 1996, 3401 for that of 1997, rounded up to fragments.
     for (preset, kb) in [("g502", 5), ("g1024", 4)] {
         let mut fs = Ffs::new(Params::preset(preset).unwrap()).unwrap();
-        fs.tell(true);
-        let told = apply(
+        fs.emit(true);
+        let emitted = apply(
             &mut fs,
             WRITES,
             Op::Mkdir {
@@ -111,8 +112,8 @@ fn group_blocks_are_as_long_as_their_maps() {
             },
         );
         assert!(
-            told[0].starts_with("D @") && told[0].ends_with(&format!("+{kb}")),
-            "{told:?}"
+            emitted[0].starts_with("D @") && emitted[0].ends_with(&format!("+{kb}")),
+            "{emitted:?}"
         );
     }
 }
@@ -121,7 +122,7 @@ fn group_blocks_are_as_long_as_their_maps() {
 fn a_removed_file_waits_for_its_entry_and_its_inode() {
     let mut fs = tiny(&[]);
     apply(&mut fs, "", create(1, 30_000));
-    let told = apply(&mut fs, WRITES, Op::Delete { file: FileId(1) });
+    let emitted = apply(&mut fs, WRITES, Op::Delete { file: FileId(1) });
     let expected = [
         "S 256[0]@1032+1",
         "D @1072+8",
@@ -133,11 +134,11 @@ fn a_removed_file_waits_for_its_entry_and_its_inode() {
         "discard 257[0..]",
         "D @1072+8",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(emitted, expected);
     // An empty one has nothing to truncate.
     apply(&mut fs, "", create(2, 0));
-    let told = apply(&mut fs, WRITES, Op::Delete { file: FileId(2) });
-    let waits: Vec<_> = told.iter().filter(|t| t.starts_with("S ")).collect();
+    let emitted = apply(&mut fs, WRITES, Op::Delete { file: FileId(2) });
+    let waits: Vec<_> = emitted.iter().filter(|t| t.starts_with("S ")).collect();
     assert_eq!(waits, ["S 256[0]@1032+1"]);
 }
 
@@ -145,7 +146,7 @@ fn a_removed_file_waits_for_its_entry_and_its_inode() {
 fn a_directory_waits_five_times_and_its_removal_twice() {
     let mut fs = tiny(&[]);
     let parent = Some(DirId(1));
-    let told = apply(
+    let emitted = apply(
         &mut fs,
         WRITES,
         Op::Mkdir {
@@ -163,8 +164,8 @@ fn a_directory_waits_five_times_and_its_removal_twice() {
         "S @2112+8",
         "S 256[0]@1032+1",
     ];
-    assert_eq!(told, expected);
-    let told = apply(&mut fs, WRITES, Op::Rmdir { dir: DirId(2) });
+    assert_eq!(emitted, expected);
+    let emitted = apply(&mut fs, WRITES, Op::Rmdir { dir: DirId(2) });
     let expected = [
         "S 256[0]@1032+1",
         "D @1072+8",
@@ -174,7 +175,7 @@ fn a_directory_waits_five_times_and_its_removal_twice() {
         "discard 512[0..]",
         "D @2112+8",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(emitted, expected);
 }
 
 #[test]
@@ -196,8 +197,8 @@ fn names_that_move_wait_three_times() {
     assert_eq!(apply(&mut fs, WRITES, rename(None)), moves);
     // Over another file, whose inode and data go in between.
     apply(&mut fs, "", create(2, 1000));
-    let told = apply(&mut fs, WRITES, rename(Some(FileId(2))));
-    let waits: Vec<_> = told.iter().filter(|t| t.starts_with("S ")).collect();
+    let emitted = apply(&mut fs, WRITES, rename(Some(FileId(2))));
+    let waits: Vec<_> = emitted.iter().filter(|t| t.starts_with("S ")).collect();
     assert_eq!(
         waits,
         [
@@ -224,7 +225,7 @@ fn a_directory_that_grows_is_written_with_its_inode_and_one_that_shrinks_too() {
     let mut fs = tiny(&[("dirent_bytes", Some("200"))]);
     apply(&mut fs, "", create(1, 0));
     apply(&mut fs, "", create(2, 0));
-    let told = apply(&mut fs, WRITES, create(3, 0));
+    let emitted = apply(&mut fs, WRITES, create(3, 0));
     // The chunk goes into the directory's one fragment, which it fills.
     let expected = [
         "D @1064+1",
@@ -234,12 +235,12 @@ fn a_directory_that_grows_is_written_with_its_inode_and_one_that_shrinks_too() {
         "D @1072+8",
         "D @1072+8",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(emitted, expected);
     apply(&mut fs, "", Op::Delete { file: FileId(3) });
     apply(&mut fs, "", Op::Delete { file: FileId(1) });
     // The entry goes to the first chunk; the empty second one is cut off: the block that stays, then the inode.
-    let told = apply(&mut fs, WRITES, create(4, 0));
-    let waits: Vec<_> = told.iter().filter(|t| t.starts_with("S ")).collect();
+    let emitted = apply(&mut fs, WRITES, create(4, 0));
+    let waits: Vec<_> = emitted.iter().filter(|t| t.starts_with("S ")).collect();
     assert_eq!(
         waits,
         [
@@ -255,8 +256,8 @@ fn a_directory_that_grows_is_written_with_its_inode_and_one_that_shrinks_too() {
 fn blocks_of_pointers_are_written_empty_before_anything_else() {
     let mut fs = tiny(&[]);
     past_the_gap(&mut fs);
-    let told = apply(&mut fs, WRITES, create(1, 104 << 10));
-    let pushes_and_pointers: Vec<_> = told
+    let emitted = apply(&mut fs, WRITES, create(1, 104 << 10));
+    let pushes_and_pointers: Vec<_> = emitted
         .iter()
         .filter(|t| t.contains("258p0") || t.starts_with("push"))
         .map(|t| t.split('@').next().unwrap_or(t))
@@ -266,8 +267,8 @@ fn blocks_of_pointers_are_written_empty_before_anything_else() {
         pushes_and_pointers,
         ["push 258[0-7]", "Snew 258p0", "D 258p0", "push 258[8-11]"]
     );
-    let told = apply(&mut fs, WRITES, Op::Delete { file: FileId(1) });
-    let waits: Vec<_> = told
+    let emitted = apply(&mut fs, WRITES, Op::Delete { file: FileId(1) });
+    let waits: Vec<_> = emitted
         .iter()
         .filter(|t| t.starts_with("S "))
         .map(|t| t.split_once('@').map_or(&**t, |(id, _)| id))
@@ -281,16 +282,16 @@ fn a_cluster_goes_on_from_call_to_call() {
     // The 64 KB of the table of clusters: A[0-7], whether one call writes them or eight.
     let mut fs = tiny(&[]);
     past_the_gap(&mut fs);
-    let mut told = apply(&mut fs, WRITES, create(1, 8192));
+    let mut emitted = apply(&mut fs, WRITES, create(1, 8192));
     for _ in 1..8 {
         let call = Op::Append {
             file: FileId(1),
             bytes: 8192,
         };
-        told.extend(apply(&mut fs, WRITES, call));
+        emitted.extend(apply(&mut fs, WRITES, call));
     }
-    told.retain(|line| line.starts_with("push"));
-    assert_eq!(told, ["push 258[0-7]"]);
+    emitted.retain(|line| line.starts_with("push"));
+    assert_eq!(emitted, ["push 258[0-7]"]);
 }
 
 #[test]
@@ -301,9 +302,9 @@ fn overwriting_reads_direct_blocks_first_unless_told_otherwise() {
     };
     let needs = |fs: &mut Ffs| -> Vec<String> {
         apply(fs, "", create(1, 17_000));
-        let told = apply(fs, "", overwrite);
+        let emitted = apply(fs, "", overwrite);
         let read = |t: &&String| t.starts_with("need 257[");
-        told.iter().filter(read).cloned().collect()
+        emitted.iter().filter(read).cloned().collect()
     };
     let read = needs(&mut tiny(&[]));
     assert_eq!(read.len(), 3, "{read:?}");
@@ -315,12 +316,15 @@ fn overwriting_reads_direct_blocks_first_unless_told_otherwise() {
         file: FileId(1),
         range: Some((100, 50)),
     };
-    let told = apply(&mut fs, "", part);
+    let emitted = apply(&mut fs, "", part);
     assert!(
-        told.iter().any(|t| t.starts_with("need 257[0]")),
-        "{told:?}"
+        emitted.iter().any(|t| t.starts_with("need 257[0]")),
+        "{emitted:?}"
     );
-    assert!(told.iter().any(|t| t.starts_with("D 257[0]")), "{told:?}");
+    assert!(
+        emitted.iter().any(|t| t.starts_with("D 257[0]")),
+        "{emitted:?}"
+    );
 }
 
 #[test]
@@ -331,9 +335,9 @@ fn a_fragment_that_grows_is_read_placed_and_delayed_and_completed_at_once() {
         file: FileId(1),
         bytes,
     };
-    let told = apply(&mut fs, "Work copy D", append(1000));
+    let emitted = apply(&mut fs, "Work copy D", append(1000));
     assert_eq!(
-        told[told.len() - 2..],
+        emitted[emitted.len() - 2..],
         ["need 257[0]@1033+1", "place 257[0]@1033+2"]
     );
     // Behind its block: the fragments become a whole block first, which is written without waiting.
@@ -342,13 +346,16 @@ fn a_fragment_that_grows_is_read_placed_and_delayed_and_completed_at_once() {
         offset: 16_384,
         bytes: 8192,
     };
-    let told = apply(&mut fs, "Work copy D", behind);
-    let place = told
+    let emitted = apply(&mut fs, "Work copy D", behind);
+    let place = emitted
         .iter()
         .position(|t| t.starts_with("place 257[0]"))
         .unwrap();
-    assert!(told[place].ends_with("+8"), "{told:?}");
-    assert!(told.iter().any(|t| t.starts_with("A 257[0]")), "{told:?}");
+    assert!(emitted[place].ends_with("+8"), "{emitted:?}");
+    assert!(
+        emitted.iter().any(|t| t.starts_with("A 257[0]")),
+        "{emitted:?}"
+    );
 }
 
 #[test]

@@ -192,22 +192,22 @@ proptest! {
             fs.hint(dir);
         }
         let mut again = fs.clone();
-        let mut told = fs.clone();
-        told.tell(true);
+        let mut emitted = fs.clone();
+        emitted.emit(true);
         for (i, op) in ops.iter().enumerate() {
             let at = i64::try_from(i).expect("few") * 400_000_000;
             fs.set_time(at);
             again.set_time(at);
-            told.set_time(at);
+            emitted.set_time(at);
             prop_assert_eq!(fs.apply(op), again.apply(op));
             checked(&*fs, op)?;
             // With a host files stay open, and blocks may lie elsewhere.
-            let _ = told.apply(op);
-            told.told().clear();
-            checked(&*told, op)?;
+            let _ = emitted.apply(op);
+            emitted.emitted().clear();
+            checked(&*emitted, op)?;
         }
         disjoint(&*fs)?;
-        disjoint(&*told)?;
+        disjoint(&*emitted)?;
         prop_assert_eq!(looks(&*fs), looks(&*again));
     }
 
@@ -237,9 +237,9 @@ proptest! {
     }
 }
 
-/// A host reads and writes what moves: everything that is told lies on the disk.
+/// A host reads and writes what moves: everything that is emitted lies on the disk.
 #[test]
-fn everything_that_is_told_lies_on_the_disk() {
+fn everything_that_is_emitted_lies_on_the_disk() {
     use fsage_core::io::{Buffer, Io};
     for technique in [Technique::Files, Technique::Blocks, Technique::OrganPipe] {
         let settings = Settings {
@@ -250,7 +250,7 @@ fn everything_that_is_told_lies_on_the_disk() {
             ..Settings::new(technique)
         };
         let mut fs = layered(Kind::Ext3, &settings);
-        fs.tell(true);
+        fs.emit(true);
         let (mut transfers, mut moved) = (0, 0);
         for i in 0..400_u64 {
             let file = FileId(i % 20);
@@ -265,7 +265,7 @@ fn everything_that_is_told_lies_on_the_disk() {
                 _ => Op::Read { file, range: None },
             };
             assert_eq!(fs.apply(&op), Ok(Outcome::Done));
-            for io in fs.told().drain(..) {
+            for io in fs.emitted().drain(..) {
                 let end = match io {
                     Io::Need(buffer)
                     | Io::Modify(buffer, _)

@@ -1,4 +1,4 @@
-//! What a workload alone does not tell of a replay: how operations ended that did not end plainly.
+//! What a workload alone does not say about a replay: how operations ended that did not end plainly.
 
 use fsage_core::Outcome;
 

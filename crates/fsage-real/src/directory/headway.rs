@@ -12,34 +12,34 @@ pub struct Headway {
 /// Tells the caller of headway. When the caller says to stop, what is under way ends early, and its result is void.
 pub(super) struct Watch<'a> {
     pub headway: Headway,
-    tell: &'a mut dyn FnMut(Headway) -> bool,
+    report: &'a mut dyn FnMut(Headway) -> bool,
     stopped: bool,
 }
 
 impl<'a> Watch<'a> {
-    pub fn new(tell: &'a mut dyn FnMut(Headway) -> bool) -> Watch<'a> {
+    pub fn new(report: &'a mut dyn FnMut(Headway) -> bool) -> Watch<'a> {
         Watch {
             headway: Headway::default(),
-            tell,
+            report,
             stopped: false,
         }
     }
 
     pub fn file(&mut self) {
         self.headway.files += 1;
-        self.tell();
+        self.report();
     }
 
     pub fn bytes(&mut self, bytes: u64) {
         self.headway.bytes += bytes;
-        self.tell();
+        self.report();
     }
 
     pub fn goes_on(&self) -> bool {
         !self.stopped
     }
 
-    fn tell(&mut self) {
-        self.stopped |= !(self.tell)(self.headway);
+    fn report(&mut self) {
+        self.stopped |= !(self.report)(self.headway);
     }
 }

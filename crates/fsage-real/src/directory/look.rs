@@ -33,7 +33,7 @@ impl Asker {
         }
     }
 
-    /// Extents of what is open; `None` where the file system does not tell.
+    /// Extents of what is open; `None` where the file system does not say.
     fn extents(&mut self, file: impl AsFd) -> Result<Option<Arc<[Extent]>>, Errno> {
         match self.fiemap.extents(file, &mut self.extents) {
             Ok(()) => Ok(Some(self.extents.as_slice().into())),

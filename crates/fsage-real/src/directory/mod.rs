@@ -13,7 +13,7 @@
 //! | `calls`, `descriptors` | system calls on data; open directories |
 //! | `parallel` | several threads |
 //! | `look`, `cache`, `watched` | where files lie, asked of the file system; kept from day to day; what has changed |
-//! | `content`, `expected`, `deviation` | what files hold, what should be there, what the events do not tell |
+//! | `content`, `expected`, `deviation` | what files hold, what should be there, what the events do not say |
 //! | `journal` | how far a replay has come, to resume it |
 //! | `compare`, `verify`, `repair` | the tree on disk against what should be there |
 //! | `history`, `put_back` | the names that entries may have after a failure; back to where they belong |

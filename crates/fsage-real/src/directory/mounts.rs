@@ -4,7 +4,7 @@ use rustix::fs::{fstat, major, minor};
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// Type of the file system that a directory lies on, as `mount -t` names it; `None` where the kernel does not tell.
+/// Type of the file system that a directory lies on, as `mount -t` names it; `None` where the kernel does not say.
 pub(super) fn type_of(root: BorrowedFd<'_>) -> io::Result<Option<String>> {
     let device = fstat(root)?.st_dev;
     let device = format!("{}:{}", major(device), minor(device));

@@ -21,7 +21,7 @@ use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
 use std::sync::Mutex;
 
-/// Asks the file system that a directory lies on for its runs of free space, ascending; `None` where it does not tell.
+/// Asks the file system that a directory lies on for its runs of free space, ascending; `None` where it does not say.
 pub type FreeRuns = Box<dyn Fn(BorrowedFd<'_>) -> Option<Vec<Run>> + Send>;
 
 /// A workload being replayed on a directory of a mounted file system.

@@ -575,7 +575,7 @@ impl Shard {
         self.shortfall.shorten(file);
     }
 
-    /// Records what a workload alone does not tell.
+    /// Records what a workload alone does not say.
     pub fn note(&mut self, index: u64, how: How<'_>, effect: &Effect) {
         if !effect.is_plain() && matches!(how, How::Live) {
             self.deviations.push(effect.deviation(index));

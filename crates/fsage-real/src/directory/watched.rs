@@ -13,14 +13,14 @@ use std::sync::Arc;
 /// How everything was told last, and what has been touched since.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
-    told: FxHashMap<u64, Told>,
+    reported: FxHashMap<u64, Reported>,
     touched: Vec<u64>,
     free: Vec<Run>,
 }
 
 /// An inode as it was told.
 #[derive(Clone, Debug)]
-struct Told {
+struct Reported {
     kind: FileKind,
     parent_ino: Option<u64>,
     links: u32,
@@ -31,11 +31,11 @@ struct Told {
     name: Option<Box<str>>,
 }
 
-impl Told {
+impl Reported {
     /// Of directories no extents are told.
-    fn of(file: &FileView<'_>, cached: &Cached) -> Told {
+    fn of(file: &FileView<'_>, cached: &Cached) -> Reported {
         let extents = (file.kind != FileKind::Directory).then(|| cached.extents.clone());
-        Told {
+        Reported {
             kind: file.kind,
             parent_ino: file.parent_ino,
             links: file.links,
@@ -67,7 +67,7 @@ impl Watched {
         };
         for (&ino, &place) in &directory.layouts.order {
             directory.show((ino, place), Called::ByName, &mut |file, cached| {
-                watched.told.insert(ino, Told::of(file, cached));
+                watched.reported.insert(ino, Reported::of(file, cached));
             });
         }
         watched
@@ -80,7 +80,7 @@ impl Watched {
 
     /// Everything may be other than it was.
     pub fn touch_all(&mut self) {
-        self.touched.extend(self.told.keys());
+        self.touched.extend(self.reported.keys());
     }
 
     /// As [`Layout::take_changes`](fsage_core::Layout::take_changes).
@@ -89,8 +89,8 @@ impl Watched {
         touched.sort_unstable();
         touched.dedup();
         for &ino in &touched {
-            if let Some(told) = self.told.remove(&ino) {
-                visit(Change::Before(&told.view(ino)));
+            if let Some(reported) = self.reported.remove(&ino) {
+                visit(Change::Before(&reported.view(ino)));
             }
         }
         for &ino in &touched {
@@ -98,7 +98,7 @@ impl Watched {
                 continue;
             };
             directory.show((ino, place), Called::ByName, &mut |file, cached| {
-                self.told.insert(ino, Told::of(file, cached));
+                self.reported.insert(ino, Reported::of(file, cached));
                 visit(Change::Now(file));
             });
         }

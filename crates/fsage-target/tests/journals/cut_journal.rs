@@ -155,18 +155,18 @@ fn a_journal_that_ends_anywhere_goes_on() {
             tree_after(&root, &events[..done]);
             let path = folder.path().join("journal");
             fs::write(&path, bytes).unwrap();
-            let told = format!("cut at {end} of {}, way {kind}, {done} done", journal.len());
+            let what = format!("cut at {end} of {}, way {kind}, {done} done", journal.len());
             let (days, found) = go_on(&root, &path, &events);
-            assert_eq!(days, DAYS + 1, "{told}");
-            assert_eq!(found, expected, "{told}");
+            assert_eq!(days, DAYS + 1, "{what}");
+            assert_eq!(found, expected, "{what}");
             let open = File::open(&root).unwrap();
             let verified = verify(open.as_fd(), &expected, Data::Write, &mut |_| true).unwrap();
-            assert!(verified.is_sound(), "{told}: {:?}", verified.problems);
+            assert!(verified.is_sound(), "{what}: {:?}", verified.problems);
             check(&root, &expected);
             // Whoever resumes once more finds a run that is over.
             let (_, recovered) = Journal::open(&path).unwrap();
-            assert_eq!(recovered.days.len(), DAYS + 1, "{told}");
-            assert_eq!(recovered.events_done, events.len() as u64 + 1, "{told}");
+            assert_eq!(recovered.days.len(), DAYS + 1, "{what}");
+            assert_eq!(recovered.events_done, events.len() as u64 + 1, "{what}");
         }
     }
     assert!(headers < 30, "{headers}");

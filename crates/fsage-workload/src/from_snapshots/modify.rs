@@ -26,8 +26,8 @@ pub(super) fn modification(before: &Inode, after: &Inode, how: Modifications) ->
     if same && before.ctime_ns == after.ctime_ns {
         return Modification::None;
     }
-    let told = identity::modification(Content::of(before), Content::of(after));
-    match told {
+    let modification = identity::modification(Content::of(before), Content::of(after));
+    match modification {
         identity::Modification::Attributes => Modification::None,
         _ if how == Modifications::Rewrite => Modification::Rewrite,
         identity::Modification::Overwrite => Modification::Overwrite,

@@ -32,7 +32,7 @@ pub struct Args {
     from: PathBuf,
     /// The image to write; of Ext4 and XFS, also a block device.
     image: PathBuf,
-    /// The target that the workload ages; of a snapshot `ext4:`, with keys for what it does not tell.
+    /// The target that the workload ages; of a snapshot `ext4:`, with keys for what it does not say.
     #[arg(long = "on", value_name = "SPEC")]
     on: Option<String>,
     /// Where the workload of the run is, if it has moved.

@@ -13,8 +13,8 @@ pub use generate::Args;
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     match args.request()? {
-        Request::Tell(Question::List { json }) => list(json),
-        Request::Tell(Question::Show(name)) => Ok(ui::print(generate::text_of(&name)?)?),
+        Request::Answer(Question::List { json }) => list(json),
+        Request::Answer(Question::Show(name)) => Ok(ui::print(generate::text_of(&name)?)?),
         Request::Make(source, output) => {
             let made = generate::generate(&source, &output, &ui)?;
             report(&output.path, output.json, &made, ui)

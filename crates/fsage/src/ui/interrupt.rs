@@ -3,7 +3,7 @@
 //! Work that writes ends in order. Work that does not ask whether it shall, or that waits for something, is ended after
 //! a moment, for it has nothing that must be finished. A second interrupt ends the program at once.
 
-use super::tell;
+use super::say;
 use fsage_lab::interrupt;
 use std::thread;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub fn catch_interrupts() {
         thread::spawn(|| {
             thread::sleep(PATIENCE);
             if interrupt::may_exit() {
-                tell("fsage: interrupted");
+                say("fsage: interrupted");
                 std::process::exit(3);
             }
         });

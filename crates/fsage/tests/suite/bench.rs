@@ -471,11 +471,14 @@ fn flash_is_kept_by_day_and_shown_and_judged() {
     let kept: Vec<_> = of_days.map(|row| (&row[day], &row[balance])).collect();
     assert_eq!(kept.len(), days.len());
     assert_eq!(days.len(), 6);
-    for ((number, kept), told) in kept.iter().zip(days) {
-        assert_eq!(**number, Value::U64(told["day"].as_u64().expect("a day")));
+    for ((number, kept), reported) in kept.iter().zip(days) {
+        assert_eq!(
+            **number,
+            Value::U64(reported["day"].as_u64().expect("a day"))
+        );
         assert_eq!(
             **kept,
-            Value::F64(told["die_balance"].as_f64().expect("a share"))
+            Value::F64(reported["die_balance"].as_f64().expect("a share"))
         );
     }
     let began = table.rows.iter().filter(|row| row[day] == Value::Null);

@@ -91,7 +91,7 @@ fn an_image_comes_from_a_run_or_a_workload_and_tells_what_it_holds() {
 }
 
 #[test]
-fn damage_is_told_and_repaired_and_the_damaged_image_stays() {
+fn damage_is_reported_and_repaired_and_the_damaged_image_stays() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     workload(at);
@@ -103,9 +103,9 @@ fn damage_is_told_and_repaired_and_the_damaged_image_stays() {
     // Block 2 is the bitmap of the only cylinder group.
     damaged[2 * 4096..3 * 4096].fill(0);
     fs::write(at.join("disk.img"), &damaged).expect("a file");
-    let told = json(at, "fsck cffs disk.img -n --json", 1);
-    assert_eq!(told["clean"], false);
-    assert_eq!(told["counts"]["fixed"], 1);
+    let output = json(at, "fsck cffs disk.img -n --json", 1);
+    assert_eq!(output["clean"], false);
+    assert_eq!(output["counts"]["fixed"], 1);
     assert_eq!(fs::read(at.join("disk.img")).expect("an image"), damaged);
     let repaired = fsage(at, "fsck cffs disk.img --repair", 1);
     assert!(repaired.contains("repaired"), "{repaired}");

@@ -57,11 +57,11 @@ fn our_reader_and_e2fsck_find_the_layout_of_the_model_in_its_image() {
     assert!(refused.contains("--force replaces it"), "{refused}");
 }
 
-/// The target of a snapshot of this one: with what the snapshot does not tell, and a key more.
-fn untold(spec: &str, more: Option<&str>) -> String {
+/// The target of a snapshot of this one: with what the snapshot does not say, and a key more.
+fn unrecorded(spec: &str, more: Option<&str>) -> String {
     let keys = spec.trim_start_matches("ext4:").split(',');
-    let told = |key: &&str| key.starts_with("flex=") || key.starts_with("regime=");
-    let keys: Vec<&str> = more.into_iter().chain(keys.filter(told)).collect();
+    let known = |key: &&str| key.starts_with("flex=") || key.starts_with("regime=");
+    let keys: Vec<&str> = more.into_iter().chain(keys.filter(known)).collect();
     match keys[..] {
         [] => "ext4".to_owned(),
         _ => format!("ext4:{}", keys.join(",")),
@@ -99,16 +99,16 @@ fn a_model_and_an_image_begin_with_a_snapshot() {
             0,
         );
         fsage(at, "snapshot disk.img -o s.parquet --force", 0);
-        let told = extents(at, "s.parquet");
-        let target = untold(spec, None);
-        let from = untold(spec, Some("from=s.parquet"));
+        let expected = extents(at, "s.parquet");
+        let target = unrecorded(spec, None);
+        let from = unrecorded(spec, Some("from=s.parquet"));
         fsage(
             at,
             &format!("age nothing.ops --on {from} -o from --force --check"),
             0,
         );
         let parquet = target_folder(at, "from").join("final.parquet");
-        assert_eq!(extents(at, &parquet.to_string_lossy()), told, "{what}");
+        assert_eq!(extents(at, &parquet.to_string_lossy()), expected, "{what}");
         fsage(
             at,
             &format!("export s.parquet like.img --on {target} --force"),
@@ -116,7 +116,7 @@ fn a_model_and_an_image_begin_with_a_snapshot() {
         );
         is_clean(at, "like.img");
         fsage(at, "snapshot like.img -o like.parquet --force", 0);
-        assert_eq!(extents(at, "like.parquet"), told, "{what}");
+        assert_eq!(extents(at, "like.parquet"), expected, "{what}");
         assert_eq!(
             free_runs(at, "like.parquet"),
             free_runs(at, "s.parquet"),
@@ -202,20 +202,20 @@ fn the_kernel_mounts_what_a_snapshot_of_a_mounted_file_system_tells() {
         );
         let mounted = Mounted::new(at, "disk.img", "ro");
         fsage(at, "snapshot mnt -o s.parquet --force", 0);
-        let (told, found) = (extents(at, "s.parquet"), tree(&mounted.0));
+        let (expected, found) = (extents(at, "s.parquet"), tree(&mounted.0));
         drop(mounted);
         fsage(
             at,
             &format!(
                 "export s.parquet like.img --on {} --force",
-                untold(spec, None)
+                unrecorded(spec, None)
             ),
             0,
         );
         is_clean(at, "like.img");
         let mounted = Mounted::new(at, "like.img", "ro");
         fsage(at, "snapshot mnt -o like.parquet --force", 0);
-        assert_eq!(extents(at, "like.parquet"), told, "{what}");
+        assert_eq!(extents(at, "like.parquet"), expected, "{what}");
         assert_eq!(tree(&mounted.0), found, "{what}");
         drop(mounted);
         assert_eq!(

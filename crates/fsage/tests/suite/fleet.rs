@@ -82,12 +82,12 @@ fn hosts_are_compared_and_what_cannot_be_read_is_named() {
     let whole = bytes("hosts/a/snapshots.parquet");
     fs::create_dir_all(at.join("hosts/cut")).expect("a folder");
     fs::write(at.join("hosts/cut/1.parquet"), &whole[..1000]).expect("a file");
-    let told = fsage(at, "fleet hosts", 0);
+    let output = fsage(at, "fleet hosts", 0);
     assert!(
-        told.contains("cut is left out: ") && told.contains("cut/1.parquet"),
-        "{told}"
+        output.contains("cut is left out: ") && output.contains("cut/1.parquet"),
+        "{output}"
     );
-    assert!(told.contains("3 hosts, 12 snapshots"), "{told}");
+    assert!(output.contains("3 hosts, 12 snapshots"), "{output}");
 }
 
 #[test]

@@ -152,11 +152,11 @@ fn threads_leave_the_same_bytes_and_a_folder_of_somebody_else_is_left_alone() {
     assert_eq!((of(0), of(1), of(19), of(20)), (15, 11, 11, 0));
     let limits = read_table(at.join("one/limits.parquet")).expect("limits");
     assert_eq!(limits.rows.len(), 1);
-    let told = fsage(at, &format!("{args} -o one"), 2);
-    assert!(told.contains("one"), "{told}");
+    let output = fsage(at, &format!("{args} -o one"), 2);
+    assert!(output.contains("one"), "{output}");
     fs::create_dir(at.join("mine")).expect("a folder");
-    let told = fsage(at, &format!("{args} -o mine --force"), 2);
-    assert!(told.contains("is no forecast"), "{told}");
+    let output = fsage(at, &format!("{args} -o mine --force"), 2);
+    assert!(output.contains("is no forecast"), "{output}");
 }
 
 /// Nights of a file system: their workload, and a model that begins with the last one.
@@ -190,12 +190,12 @@ fn nights_are_carried_on_from_where_the_last_one_left_every_file() {
         let median = answer["median_day"].as_u64().expect("a day");
         assert!((6..=10).contains(&median), "{answer}");
     }
-    let told = fsage(
+    let output = fsage(
         at,
         "forecast w.ops --on ext4:from=last.parquet --hold-out 1/3",
         2,
     );
-    assert!(told.contains("came before that snapshot"), "{told}");
+    assert!(output.contains("came before that snapshot"), "{output}");
 }
 
 #[test]
@@ -218,14 +218,14 @@ fn what_makes_no_sense_is_refused() {
         ("--on ext4", "PAST"),
         ("- --on ext4", "a pipe"),
     ] {
-        let told = fsage(at, &format!("forecast {args}"), 2);
-        assert!(told.contains(why), "{args}: {told}");
+        let output = fsage(at, &format!("forecast {args}"), 2);
+        assert!(output.contains(why), "{args}: {output}");
     }
     // 7 days are few: told, not refused.
-    let told = fsage(
+    let output = fsage(
         at,
         "forecast w.ops --on ext4 --years 0.01 --lives 19 --no-why",
         0,
     );
-    assert!(told.contains("under 14"), "{told}");
+    assert!(output.contains("under 14"), "{output}");
 }

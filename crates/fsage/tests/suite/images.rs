@@ -92,9 +92,13 @@ impl Imaged {
         for (image, of) in [("disk.img", "final"), ("control.img", "control")] {
             (self.is_clean)(at, image);
             fsage(at, &format!("snapshot {image} -o s.parquet --force"), 0);
-            let told = target.join(format!("{of}.parquet"));
-            let told = told.to_string_lossy();
-            assert_eq!(extents(at, "s.parquet"), extents(at, &told), "{what} {of}");
+            let expected = target.join(format!("{of}.parquet"));
+            let expected = expected.to_string_lossy();
+            assert_eq!(
+                extents(at, "s.parquet"),
+                extents(at, &expected),
+                "{what} {of}"
+            );
         }
         let image = format!("{}.img", self.model);
         for (of_export, of_age) in [("disk.img", &image[..]), ("control.img", "control.img")] {
@@ -109,9 +113,9 @@ impl Imaged {
         fsage(at, "export run disk.img --data noise --force", 0);
         let mounted = Mounted::new(at, "disk.img", self.options[0]);
         fsage(at, "snapshot mnt -o m.parquet --force", 0);
-        let told = target_folder(at, "run").join("final.parquet");
-        let told = extents(at, &told.to_string_lossy());
-        assert_eq!(extents(at, "m.parquet"), told, "{what}");
+        let expected = target_folder(at, "run").join("final.parquet");
+        let expected = extents(at, &expected.to_string_lossy());
+        assert_eq!(extents(at, "m.parquet"), expected, "{what}");
         if workload == "named.ops" {
             attributes(&mounted.0);
         }
@@ -131,9 +135,9 @@ impl Imaged {
         );
         fsage(at, &age, 0);
         fsage(at, "snapshot disk.img -o s.parquet --force", 0);
-        let told = target_folder(at, "from").join("final.parquet");
-        let told = extents(at, &told.to_string_lossy());
-        assert_eq!(extents(at, "s.parquet"), told, "{what}, from there");
+        let expected = target_folder(at, "from").join("final.parquet");
+        let expected = extents(at, &expected.to_string_lossy());
+        assert_eq!(extents(at, "s.parquet"), expected, "{what}, from there");
     }
 }
 

@@ -172,7 +172,7 @@ fn workload_of(at: &Path, run: &str) -> String {
 }
 
 #[test]
-fn a_run_is_written_by_one_process_and_others_are_told_which() {
+fn a_run_is_written_by_one_process_and_others_are_reported_which() {
     let (_folder, at) = folder();
     workload(&at, "w.ops", 3);
     let mut first = Working::begin(&at, "age - --on ffs -o run");
@@ -276,9 +276,9 @@ fn several_at_once_on_a_new_folder_are_one_that_goes_on_and_others_that_say_why_
                 if output.status.success() {
                     done += 1;
                 } else {
-                    let told = ["is at work here", "exists already"];
-                    let is_told = told.iter().any(|why| message.contains(why));
-                    assert!(is_told, "{arguments}: {message}");
+                    let reasons = ["is at work here", "exists already"];
+                    let is_refused = reasons.iter().any(|why| message.contains(why));
+                    assert!(is_refused, "{arguments}: {message}");
                 }
             }
             assert!(done >= 1, "{arguments}: none went on");

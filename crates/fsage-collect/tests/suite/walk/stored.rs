@@ -46,7 +46,7 @@ fn a_walk_is_stored_as_the_same_bytes_whatever_the_memory() {
 }
 
 #[test]
-fn a_full_disk_is_told_with_its_folder_and_nothing_stays() {
+fn a_full_disk_is_reported_with_its_folder_and_nothing_stays() {
     let Some(mounted) = Mounted::new("ext4", &[], 8, "rw") else {
         return;
     };
@@ -59,15 +59,15 @@ fn a_full_disk_is_told_with_its_folder_and_nothing_stays() {
         output.inode(inode).err()
     });
     let error = failed.expect("a full disk");
-    let told = format!("{error}: {}", error.source().expect("a reason"));
+    let message = format!("{error}: {}", error.source().expect("a reason"));
     let root = mounted.root().display().to_string();
     assert!(
-        told.starts_with(&root) && !told.contains("s.parquet"),
-        "{told}"
+        message.starts_with(&root) && !message.contains("s.parquet"),
+        "{message}"
     );
     assert!(
-        told.contains("make room") && told.contains("No space left"),
-        "{told}"
+        message.contains("make room") && message.contains("No space left"),
+        "{message}"
     );
     drop(output);
     let left = fs::read_dir(mounted.root()).unwrap();

@@ -85,11 +85,11 @@ pub fn benchmarks(group: &Group) -> Vec<Finding> {
     let compared = bench::compared(group);
     let suites = compared.chunk_by(|a, b| a.suite == b.suite);
     let findings = suites.flat_map(|of_suite| {
-        let told = |compared: &&Compared| {
+        let is_reported = |compared: &&Compared| {
             let phase = compared.phase.as_str();
             phase.contains("read") || phase.contains("overwrite")
         };
-        let mut of_interest: Vec<&Compared> = of_suite.iter().filter(told).collect();
+        let mut of_interest: Vec<&Compared> = of_suite.iter().filter(is_reported).collect();
         if of_interest.is_empty() {
             of_interest.extend(of_suite.first());
         }

@@ -62,7 +62,7 @@ fn two_targets_are_ranked_by_what_they_have_and_by_what_they_lost() {
 }
 
 #[test]
-fn of_three_targets_the_one_between_is_told_too() {
+fn of_three_targets_the_one_between_is_reported_too() {
     let three = [("a", 0.9), ("b", 0.8), ("c", 0.6)];
     let three = three.map(|(name, score)| one(name, &[score], Some(0.95)));
     assert_eq!(

@@ -514,16 +514,16 @@ impl Builder<'_, '_> {
                 subdirs[dir.parent as usize] += 1;
             }
         }
-        let mut told = Vec::new();
+        let mut emitted = Vec::new();
         for (slot, found) in (0..).zip(&self.scan.dirs) {
             let links = dir_links(fs, subdirs[slot as usize]).min(u16::MAX.into());
             let said = found.inode.links;
             if u32::from(said) != links && found.inode.number != 0 {
                 let path = self.scan.path(slot);
-                told.push(format!("{path}: link count {said}, counted {links}"));
+                emitted.push(format!("{path}: link count {said}, counted {links}"));
             }
         }
-        for what in told {
+        for what in emitted {
             self.find(Kind::Fixed, what);
         }
     }

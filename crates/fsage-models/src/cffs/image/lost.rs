@@ -28,7 +28,7 @@ impl Scan<'_> {
             self.scan_blocks();
             let candidates = self.mapped_candidates();
             self.attach(candidates);
-            self.tell_missing();
+            self.report_missing();
         } else if !self.embed() {
             let candidates = self.table_candidates();
             self.attach(candidates);
@@ -153,8 +153,8 @@ impl Scan<'_> {
             if self.claims.is_used(block) {
                 continue;
             }
-            let told = self.read(block).and_then(|bytes| whose(&bytes));
-            if let Some((number, lbn)) = told.filter(|(number, _)| wanted.contains(number)) {
+            let emitted = self.read(block).and_then(|bytes| whose(&bytes));
+            if let Some((number, lbn)) = emitted.filter(|(number, _)| wanted.contains(number)) {
                 found.entry(number).or_default().entry(lbn).or_insert(block);
             }
         }
@@ -218,7 +218,7 @@ impl Scan<'_> {
 
     /// Tells of directories that the map has and that were not found. Where nothing else is lost, the map is older or
     /// newer than the rest, as after a crash.
-    fn tell_missing(&mut self) {
+    fn report_missing(&mut self) {
         let lost = self.damaged;
         let mut damaged = 0;
         for number in 1..self.map.len() as u32 {
@@ -309,13 +309,13 @@ impl Scan<'_> {
 
 /// Directory and number in it of a block that tells both.
 fn whose(bytes: &Block) -> Option<(u32, u32)> {
-    let mut told: Option<(u32, u32)> = None;
+    let mut emitted: Option<(u32, u32)> = None;
     for (i, sector) in (0..).zip(bytes.chunks_exact(SECTOR as usize)) {
         if i == 0
             && let Some(Some(entry)) = decode_names(&sector[..NAMES]).map(|run| run[0])
             && (entry.id, entry.way) == (Id::Dot, Way::Directory)
         {
-            told = Some((entry.pointer, 0));
+            emitted = Some((entry.pointer, 0));
         }
         for k in 1..4 {
             let Slot::Used(inode) = DiskInode::decode(&sector[k * INODE..(k + 1) * INODE]) else {
@@ -323,11 +323,11 @@ fn whose(bytes: &Block) -> Option<(u32, u32)> {
             };
             let (number, in_dir, place) = locator(inode.number);
             let this = (number, in_dir / SECTORS);
-            if in_dir % SECTORS != i || place as usize != k || told.is_some_and(|t| t != this) {
+            if in_dir % SECTORS != i || place as usize != k || emitted.is_some_and(|t| t != this) {
                 return None;
             }
-            told = Some(this);
+            emitted = Some(this);
         }
     }
-    told
+    emitted
 }

@@ -26,7 +26,7 @@ mod snapshot;
 mod superblock;
 
 pub use read::can_be_read;
-pub use snapshot::{can_be_begun_with, tells_size};
+pub use snapshot::{can_be_begun_with, has_size};
 
 use super::directory::{LOST_FOUND_INO, ROOT_INO};
 use super::geometry::INODE_BYTES;

@@ -35,7 +35,7 @@ fn contradiction<T>(what: impl Into<String>) -> Result<T> {
 
 /// Whether a snapshot says how large its file system is: one of an image or a model, or one with a free map. What a
 /// mounted file system says otherwise leaves out what its tables take.
-pub fn tells_size(found: &LayoutInMemory) -> bool {
+pub fn has_size(found: &LayoutInMemory) -> bool {
     found.geometry.group_count > 0 || found.free.is_some()
 }
 
@@ -128,8 +128,8 @@ impl<'a> Builder<'a> {
         if !matches!(block_bytes, 1024 | 2048 | 4096) {
             return foreign(format!("blocks of {block_bytes} bytes"));
         }
-        let told = |number: u64| (number > 0).then_some(number);
-        let size_bytes = if tells_size(found) {
+        let known = |number: u64| (number > 0).then_some(number);
+        let size_bytes = if has_size(found) {
             sizes.size_bytes
         } else {
             how.size_bytes
@@ -138,7 +138,7 @@ impl<'a> Builder<'a> {
             size_bytes,
             block_bytes: Some(block_bytes),
             bytes_per_inode: None,
-            inodes: told(sizes.inodes_total),
+            inodes: known(sizes.inodes_total),
             reserve_percent: (u128::from(sizes.reserved_bytes) * 100
                 / u128::from(size_bytes.max(1))) as u64,
             ..how.clone()
@@ -147,8 +147,8 @@ impl<'a> Builder<'a> {
         let mut made = Made::new(&params).map_err(unfit)?;
         let g = &mut made.geometry;
         g.reserve_blocks = sizes.reserved_bytes / block_bytes;
-        let is_same = |told: u64, ours: u64| told == 0 || told == ours;
-        let size_is_same = !tells_size(found) || u64::from(g.blocks) == size_bytes / block_bytes;
+        let is_same = |known: u64, ours: u64| known == 0 || known == ours;
+        let size_is_same = !has_size(found) || u64::from(g.blocks) == size_bytes / block_bytes;
         if !size_is_same
             || !is_same(sizes.group_count.into(), g.groups.into())
             || !is_same(sizes.inodes_per_group.into(), g.inodes_per_group.into())

@@ -216,7 +216,7 @@ impl Lfs {
     fn read_segment(&mut self, segment: u32) {
         self.counters.read_segments += 1;
         let start_bytes = u64::from(self.geometry.segment_start(segment)) * u64::from(SECTOR);
-        self.tell_raw(false, start_bytes, self.segment_bytes(), true);
+        self.emit_raw(false, start_bytes, self.segment_bytes(), true);
     }
 
     /// The cleaner of `netbsd` looks whether it has to work, and works.

@@ -68,33 +68,33 @@ impl<F: Hosted> AdaptiveFiles<F> {
         }
     }
 
-    /// What one of both file systems tells of a file that it has.
-    fn tell_of(&self, file: FileId, io: &mut Vec<Io>, tell: impl Fn(&F, &mut Vec<Io>)) {
+    /// What one of both file systems emits of a file that it has.
+    fn emit_of(&self, file: FileId, io: &mut Vec<Io>, emit: impl Fn(&F, &mut Vec<Io>)) {
         let Some(slot) = self.names.find(file) else {
             return;
         };
         let part = self.part_of(slot);
-        let mut told = Vec::new();
-        tell(self.part(part), &mut told);
-        self.on_disk(part, told, io);
+        let mut emitted = Vec::new();
+        emit(self.part(part), &mut emitted);
+        self.on_disk(part, emitted, io);
     }
 }
 
 impl<F: Hosted> Hosted for AdaptiveFiles<F> {
-    fn tell(&mut self, on: bool) {
-        self.outside.tell(on);
-        self.reserved.tell(on);
-        self.told.turn(on);
+    fn emit(&mut self, on: bool) {
+        self.outside.emit(on);
+        self.reserved.emit(on);
+        self.emitted.turn(on);
     }
 
-    fn tell_follower(&mut self) {
-        self.outside.tell_follower();
-        self.reserved.tell_follower();
-        self.told.follow();
+    fn emit_to_follower(&mut self) {
+        self.outside.emit_to_follower();
+        self.reserved.emit_to_follower();
+        self.emitted.follow();
     }
 
-    fn told(&mut self) -> &mut Vec<Io> {
-        self.told.list()
+    fn emitted(&mut self) -> &mut Vec<Io> {
+        self.emitted.list()
     }
 
     fn block_bytes(&self) -> u32 {
@@ -107,11 +107,11 @@ impl<F: Hosted> Hosted for AdaptiveFiles<F> {
     }
 
     fn look_up(&self, file: FileId, io: &mut Vec<Io>) {
-        self.tell_of(file, io, |fs, told| fs.look_up(file, told));
+        self.emit_of(file, io, |fs, emitted| fs.look_up(file, emitted));
     }
 
     fn accessed(&self, file: FileId, io: &mut Vec<Io>) {
-        self.tell_of(file, io, |fs, told| fs.accessed(file, told));
+        self.emit_of(file, io, |fs, emitted| fs.accessed(file, emitted));
     }
 
     /// What lies below the directory, which need not exist yet, is hot as soon as it is written.
@@ -146,9 +146,9 @@ impl<F: Hosted> Hosted for AdaptiveFiles<F> {
 
     fn superblock(&self, io: &mut Vec<Io>) {
         for part in [Part::Outside, Part::Reserved] {
-            let mut told = Vec::new();
-            self.part(part).superblock(&mut told);
-            self.on_disk(part, told, io);
+            let mut emitted = Vec::new();
+            self.part(part).superblock(&mut emitted);
+            self.on_disk(part, emitted, io);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Both file systems as one layout, in bytes of the disk.
 //!
 //! The directories of the reserved area are not visited: they are no directories of a workload, and their blocks count
-//! as metadata. Groups are not told: there are two kinds of them.
+//! as metadata. Groups are not emitted: there are two kinds of them.
 
 use super::super::map::{Map, in_order};
 use super::AdaptiveFiles;

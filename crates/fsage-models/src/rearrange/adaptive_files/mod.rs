@@ -39,9 +39,9 @@ use super::lists::{Lists, Table};
 use super::map::{Around, Map, Middle};
 use super::settings::Third;
 use super::{Counters, LayerError, Part, Rearranged, Settings, access_of};
+use crate::emitted::Emitted;
 use crate::names::Names;
 use crate::registry::AnyModel;
-use crate::told::Told;
 use fsage_core::io::{AnyHosted, Hosted, Io};
 use fsage_core::operations::{DirIds, ROOT, Shortfall};
 use fsage_core::{DirId, FileId, FileSystem as _, Layout, Op, Outcome};
@@ -104,7 +104,7 @@ pub(super) struct AdaptiveFiles<F> {
     counters: Counters,
     now_ns: Option<i64>,
     last_op_ns: Option<i64>,
-    told: Told,
+    emitted: Emitted,
 }
 
 impl<F: Hosted> AdaptiveFiles<F> {
@@ -168,7 +168,7 @@ impl<F: Hosted> AdaptiveFiles<F> {
             counters: Counters::default(),
             now_ns: None,
             last_op_ns: None,
-            told: Told::default(),
+            emitted: Emitted::default(),
         })
     }
 
@@ -179,9 +179,9 @@ impl<F: Hosted> AdaptiveFiles<F> {
             Part::Reserved => &mut self.reserved,
         };
         let applied = fs.apply(op);
-        if self.told.is_on() {
-            let io = std::mem::take(fs.told());
-            self.tell_in(part, io);
+        if self.emitted.is_on() {
+            let io = std::mem::take(fs.emitted());
+            self.emit_in(part, io);
         }
         match applied {
             Ok(outcome) => outcome,
@@ -189,18 +189,18 @@ impl<F: Hosted> AdaptiveFiles<F> {
         }
     }
 
-    /// Tells what one of both file systems tells.
-    fn tell_in(&mut self, part: Part, io: Vec<Io>) {
-        let mut told = std::mem::take(self.told.list());
-        self.on_disk(part, io, &mut told);
-        *self.told.list() = told;
+    /// Emits what one of both file systems emits.
+    fn emit_in(&mut self, part: Part, io: Vec<Io>) {
+        let mut emitted = std::mem::take(self.emitted.list());
+        self.on_disk(part, io, &mut emitted);
+        *self.emitted.list() = emitted;
     }
 
-    /// What one of both file systems tells, in the addresses of the disk.
-    fn on_disk(&self, part: Part, io: Vec<Io>, told: &mut Vec<Io>) {
+    /// What one of both file systems emits, in the addresses of the disk.
+    fn on_disk(&self, part: Part, io: Vec<Io>, emitted: &mut Vec<Io>) {
         match part {
-            Part::Outside => self.outside_map.list(io, told),
-            Part::Reserved => self.reserved_map.list(io, told),
+            Part::Outside => self.outside_map.list(io, emitted),
+            Part::Reserved => self.reserved_map.list(io, emitted),
         }
     }
 

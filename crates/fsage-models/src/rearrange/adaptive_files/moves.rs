@@ -173,7 +173,7 @@ impl<F: Hosted> AdaptiveFiles<F> {
         }
         let bytes = self.part(from).file_size(file).unwrap_or(0);
         let runs = self.data_runs(from, file, bytes);
-        self.tell_read(from, file, bytes);
+        self.emit_read(from, file, bytes);
         let dir = DirId(self.dirs[place as usize].id);
         let whole = runs == [(0, bytes)];
         let first = if whole { bytes } else { 0 };
@@ -235,9 +235,9 @@ impl<F: Hosted> AdaptiveFiles<F> {
         runs
     }
 
-    /// Tells that a file is opened and read as a whole.
-    fn tell_read(&mut self, part: Part, file: FileId, size: u64) {
-        if !self.told.is_on() {
+    /// Emits that a file is opened and read as a whole.
+    fn emit_read(&mut self, part: Part, file: FileId, size: u64) {
+        if !self.emitted.is_on() {
             return;
         }
         let mut io = Vec::new();
@@ -263,10 +263,10 @@ impl<F: Hosted> AdaptiveFiles<F> {
             });
         }
         fs.accessed(file, &mut io);
-        self.tell_in(part, io);
+        self.emit_in(part, io);
     }
 
-    /// Tells that the data of a file go out.
+    /// Emits that the data of a file go out.
     fn push(&mut self, part: Part, file: FileId) {
         let size = self.part(part).file_size(file).unwrap_or(0);
         let Some(last) = size.div_ceil(self.limits.block_bytes).checked_sub(1) else {
@@ -274,7 +274,7 @@ impl<F: Hosted> AdaptiveFiles<F> {
         };
         if let Some(ino) = self.buffers_of_in(part, file) {
             let (first, last) = (0, last as u32);
-            self.told.tell(Io::Push { ino, first, last });
+            self.emitted.emit(Io::Push { ino, first, last });
         }
     }
 
@@ -432,7 +432,7 @@ impl<F: Hosted> AdaptiveFiles<F> {
     /// the tables were lost, and every file of the reserved area is hot, in the order of inodes.
     pub(super) fn recover(&mut self) {
         if let Some(moving) = self.moving.take() {
-            // `moving` stands for the times of change that tell the copy.
+            // `moving` stands for the times of change that show the copy.
             let file = self.id_of(moving.slot);
             let is_in = |part| self.part(part).inode(file).is_some();
             if is_in(Part::Outside) && is_in(Part::Reserved) {
@@ -460,16 +460,16 @@ impl<F: Hosted> AdaptiveFiles<F> {
         for (_, slot, dir) in files {
             self.tables.add(Table::Hot, slot);
             self.dirs[dir as usize].reserved_entries += 1;
-            self.tell_found(slot);
+            self.emit_found(slot);
         }
     }
 
     /// A mount walks over the reserved area.
-    fn tell_found(&mut self, slot: u32) {
-        if self.told.is_on() {
+    fn emit_found(&mut self, slot: u32) {
+        if self.emitted.is_on() {
             let mut io = Vec::new();
             self.reserved.look_up(self.id_of(slot), &mut io);
-            self.tell_in(Part::Reserved, io);
+            self.emit_in(Part::Reserved, io);
         }
     }
 }

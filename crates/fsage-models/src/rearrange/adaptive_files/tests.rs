@@ -424,14 +424,14 @@ fn holes_stay_holes_when_a_file_moves() {
     assert_eq!(fs.file_size(file), Some(500_000));
 }
 
-/// Read, write, both syncs: what a host is told of a move, in the addresses of the disk.
+/// Read, write, both syncs: what a move emits for a host, in the addresses of the disk.
 #[test]
-fn a_move_is_told_as_what_it_does() {
+fn a_move_is_emitted_as_what_it_does() {
     use fsage_core::io::{Buffer, BufferId, Io};
     let mut fs = layer(&settings());
     create(&mut fs, 1, 0, 2 * 4096);
     read(&mut fs, 1, 7);
-    fs.tell(true);
+    fs.emit(true);
     let (old, ino) = (
         fs.block_map(FileId(1), 0).buffer.expect("a block"),
         fs.buffers_of(FileId(1)),
@@ -440,14 +440,14 @@ fn a_move_is_told_as_what_it_does() {
     let new = fs.block_map(FileId(1), 0).buffer.expect("a block");
     assert_ne!(fs.buffers_of(FileId(1)), ino);
     let middle = fs.outside_map.middle.clone();
-    let told = fs.told().clone();
-    let at = |wanted: &dyn Fn(&Io) -> bool| told.iter().position(wanted).expect("it is told");
+    let emitted = fs.emitted().clone();
+    let at = |wanted: &dyn Fn(&Io) -> bool| emitted.iter().position(wanted).expect("it is emitted");
     let read = at(&|io| *io == Io::NeedGroup(old, (old.start_bytes, 8192)));
     let written = at(&|io| matches!(io, Io::Fill(buffer, _) if *buffer == new));
     let pushed = at(&|io| matches!(io, Io::Push { ino, .. } if Some(*ino) == new.id.ino()));
     let gone = at(&|io| matches!(io, Io::Discard { ino, from: 0 } if Some(*ino) == old.id.ino()));
     assert!(read < written && written < pushed && pushed < gone);
-    for io in &told {
+    for io in &emitted {
         if let Io::Fill(
             Buffer {
                 id, start_bytes, ..

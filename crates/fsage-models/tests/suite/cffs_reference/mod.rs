@@ -260,16 +260,16 @@ impl Reference {
             .filter(|&&(at, _)| at == start)
             .map(|&(_, size)| size);
         let blocks = sizes.max().unwrap_or(0).max(blocks);
-        let tell = |group: &mut Option<(u32, u32)>| {
+        let emit = |group: &mut Option<(u32, u32)>| {
             if let Some((at, size)) = group
                 && *at == start
             {
                 *size = blocks;
             }
         };
-        tell(&mut dir.group);
+        emit(&mut dir.group);
         for file in files {
-            tell(&mut self.files.get_mut(&file).expect("it is there").group);
+            emit(&mut self.files.get_mut(&file).expect("it is there").group);
         }
     }
 

@@ -205,7 +205,8 @@ impl Case {
         events.push(Event::day("1"));
         let mut source = EventsInMemory::new(events);
         let source: &mut dyn EventSource = &mut source;
-        replay(source, &mut agings, 1, |_| true).unwrap_or_else(|e| panic!("{}: {e}", self.told()));
+        replay(source, &mut agings, 1, |_| true)
+            .unwrap_or_else(|e| panic!("{}: {e}", self.described()));
         let [aging] = agings;
         assert_eq!((aging.earlier_days(), aging.days().len()), (1, 1));
         let Target::Real(real) = aging.into_target() else {
@@ -213,7 +214,7 @@ impl Case {
         };
         let expected = real.directory().expected();
         let last = &self.moments.last().unwrap().expected;
-        assert_eq!(expected, *last, "{}", self.told());
+        assert_eq!(expected, *last, "{}", self.described());
         let open = fs::File::open(tree).unwrap();
         let data = fsage_real::directory::Data::Write;
         let verification = verify(
@@ -226,19 +227,19 @@ impl Case {
         assert!(
             verification.is_sound(),
             "{} {:?}",
-            self.told(),
+            self.described(),
             verification.problems
         );
         check(tree, &expected);
         fs::remove_file(path).unwrap();
     }
 
-    fn told(&self) -> String {
+    fn described(&self) -> String {
         let events = |events: &[Event]| {
             let events = events.iter();
-            let told = events
+            let lines = events
                 .map(|e| format!("{:?} {:?}", e.op, e.name.as_deref().map(OsStr::from_bytes)));
-            told.collect::<Vec<_>>().join("\n  ")
+            lines.collect::<Vec<_>>().join("\n  ")
         };
         format!(
             "\n  {}\nday\n  {}\n",

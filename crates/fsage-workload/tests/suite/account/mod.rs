@@ -91,7 +91,7 @@ impl Account {
     fn enter(&mut self, dir: DirId, name: Option<&[u8]>) {
         let d = self.dirs.get_mut(&dir).expect("a directory that is there");
         d.entries += 1;
-        let name = name.expect("every name is told");
+        let name = name.expect("every name is recorded");
         fsage_core::names::check_name(name).expect("a name");
         assert!(
             d.names.insert(name.into()),

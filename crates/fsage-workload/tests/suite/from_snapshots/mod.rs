@@ -13,9 +13,9 @@ use fsage_workload::from_snapshots::{
     ShortLived,
 };
 use std::collections::BTreeSet;
-use world::{HOUR, Source, Tells};
+use world::{HOUR, Recorded, Source};
 
-const ALL: Tells = Tells {
+const ALL: Recorded = Recorded {
     generation: true,
     birth: false,
     paths: true,
@@ -61,7 +61,12 @@ fn pool() -> Vec<Profile> {
 
 /// A random history, photographed now and then: at every snapshot the workload has the same files under the
 /// same paths with the same sizes, and no operation of it is impossible.
-fn leads_from_one_snapshot_to_the_next(seed: u64, tells: Tells, options: &Options, short: bool) {
+fn leads_from_one_snapshot_to_the_next(
+    seed: u64,
+    recorded: Recorded,
+    options: &Options,
+    short: bool,
+) {
     let mut rng = Rng::new(seed);
     let mut source = Source::new();
     let mut series = SnapshotsInMemory::default();
@@ -71,9 +76,9 @@ fn leads_from_one_snapshot_to_the_next(seed: u64, tells: Tells, options: &Option
             source.act(&mut rng);
         }
         let taken_at = source.now() + 1;
-        source.snapshot(tells, taken_at, &mut series, night);
+        source.snapshot(recorded, taken_at, &mut series, night);
         wanted.push((
-            source.files_and_sizes(!tells.names),
+            source.files_and_sizes(!recorded.names),
             source.directory_paths(),
         ));
     }
@@ -87,17 +92,17 @@ fn leads_from_one_snapshot_to_the_next(seed: u64, tells: Tells, options: &Option
     let mut replay = Replay::new();
     for (at, event) in events.iter().enumerate() {
         if let Err(problem) = replay.apply(event) {
-            panic!("seed {seed}, event {at} {event:?}: {problem}\n{tells:?} {options:?}");
+            panic!("seed {seed}, event {at} {event:?}: {problem}\n{recorded:?} {options:?}");
         }
         if event.op != Op::Day {
             continue;
         }
         let (files, directories) = &wanted[replay.days as usize - 1];
-        if tells.paths {
+        if recorded.paths {
             assert_eq!(
                 &replay.files_and_sizes(),
                 files,
-                "seed {seed} {tells:?} {options:?}"
+                "seed {seed} {recorded:?} {options:?}"
             );
             assert_eq!(&replay.directory_paths(), directories, "seed {seed}");
         }
@@ -135,10 +140,10 @@ fn any_history_is_rebuilt_night_by_night() {
 }
 
 #[test]
-fn snapshots_that_tell_less_are_enough() {
+fn snapshots_that_record_less_are_enough() {
     for seed in 0..400 {
         let bit = |n: u64| seed >> n & 1 == 1;
-        let tells = Tells {
+        let recorded = Recorded {
             generation: bit(0),
             birth: bit(1),
             paths: bit(2),
@@ -152,7 +157,7 @@ fn snapshots_that_tell_less_are_enough() {
             identity,
             ..Options::default()
         };
-        leads_from_one_snapshot_to_the_next(1000 + seed, tells, &options, bit(1));
+        leads_from_one_snapshot_to_the_next(1000 + seed, recorded, &options, bit(1));
     }
 }
 
@@ -164,11 +169,11 @@ fn without_paths_files_go_into_the_directory_of_their_group() {
     while source.inodes() < 20 {
         source.act(&mut rng);
     }
-    let tells = Tells {
+    let recorded = Recorded {
         paths: false,
         ..ALL
     };
-    source.snapshot(tells, source.now() + 1, &mut series, 0);
+    source.snapshot(recorded, source.now() + 1, &mut series, 0);
     let (events, _) = generate(&mut series, Options::default(), None);
     let groups: BTreeSet<u64> = events
         .iter()

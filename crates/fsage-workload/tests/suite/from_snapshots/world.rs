@@ -19,7 +19,7 @@ struct Node {
 /// What the rows of its snapshots tell.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::struct_excessive_bools)] // Any of them may be missing.
-pub struct Tells {
+pub struct Recorded {
     pub generation: bool,
     pub birth: bool,
     pub paths: bool,
@@ -234,7 +234,7 @@ impl Source {
 
     pub fn snapshot(
         &self,
-        tells: Tells,
+        recorded: Recorded,
         taken_at_ns: i64,
         into: &mut SnapshotsInMemory,
         snap_id: u32,
@@ -251,21 +251,21 @@ impl Source {
             for path in &paths[ino][1..] {
                 further.push(FurtherName {
                     ino: *ino,
-                    generation: tells.generation.then_some(node.generation),
+                    generation: recorded.generation.then_some(node.generation),
                     parent_ino: self.dir_of(path),
                     name: path.rsplit('/').next().unwrap().into(),
                 });
             }
             inodes.push(Inode {
-                ctime_ns: tells.times.then_some(node.ctime),
-                mtime_ns: tells.times.then_some(node.mtime),
-                btime_ns: tells.birth.then_some(node.btime),
+                ctime_ns: recorded.times.then_some(node.ctime),
+                mtime_ns: recorded.times.then_some(node.mtime),
+                btime_ns: recorded.birth.then_some(node.btime),
                 parent_ino: (*ino != ROOT).then(|| self.dir_of(first)),
-                path: tells.paths.then(|| first.into()),
-                source_flags: u32::from(tells.generation) * source_flags::GEN_VALID,
+                path: recorded.paths.then(|| first.into()),
+                source_flags: u32::from(recorded.generation) * source_flags::GEN_VALID,
                 ..Inode::new(
                     *ino,
-                    tells.generation.then_some(node.generation),
+                    recorded.generation.then_some(node.generation),
                     node.kind,
                     node.size,
                 )
@@ -280,7 +280,7 @@ impl Source {
             size_bytes: Some(1 << 30),
             ..SnapshotInfo::default()
         };
-        into.push(info, inodes, tells.names.then_some(further));
+        into.push(info, inodes, recorded.names.then_some(further));
     }
 
     pub fn inodes(&self) -> usize {

@@ -1,19 +1,19 @@
-//! What a model tells its host, and what finding the names of an operation needs.
+//! What a model emits for its host, and what finding the names of an operation needs.
 
 use fsage_core::io::{Hosted, Io, Work};
 use fsage_core::{DirId, Op};
 
-/// What was told, if anything is to be.
+/// What was emitted, if anything is to be.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct Emitted {
     on: bool,
     /// A host runs the file system; otherwise somebody only follows what it does.
     hosted: bool,
     list: Vec<Io>,
 }
 
-impl Told {
-    /// Whether anything is to be told.
+impl Emitted {
+    /// Whether anything is to be emitted.
     #[inline]
     pub fn is_on(&self) -> bool {
         self.on
@@ -24,34 +24,34 @@ impl Told {
         self.hosted
     }
 
-    /// Tells a host from now on, or no longer; what was told before is forgotten.
+    /// Emits for a host from now on, or no longer; what was emitted before is forgotten.
     pub fn turn(&mut self, on: bool) {
         (self.on, self.hosted) = (on, on);
         self.list.clear();
     }
 
-    /// Tells a follower from now on.
+    /// Emits for a follower from now on.
     pub fn follow(&mut self) {
         (self.on, self.hosted) = (true, false);
         self.list.clear();
     }
 
-    /// Tells one thing, if anything is to be told.
+    /// Emits one thing, if anything is to be emitted.
     #[inline]
-    pub fn tell(&mut self, io: Io) {
+    pub fn emit(&mut self, io: Io) {
         if self.on {
             self.list.push(io);
         }
     }
 
-    /// The same, unless it is what was told last.
-    pub fn tell_once(&mut self, io: Io) {
+    /// The same, unless it is what was emitted last.
+    pub fn emit_once(&mut self, io: Io) {
         if self.list.last() != Some(&io) {
-            self.tell(io);
+            self.emit(io);
         }
     }
 
-    /// What was told.
+    /// What was emitted.
     pub fn list(&mut self) -> &mut Vec<Io> {
         &mut self.list
     }
@@ -59,16 +59,16 @@ impl Told {
 
 /// A model whose host looks for names in its directories.
 pub(crate) trait Searched: Hosted {
-    /// What it tells.
-    fn told_mut(&mut self) -> &mut Told;
+    /// What it emits.
+    fn emitted_mut(&mut self) -> &mut Emitted;
 
     /// What looking through a directory for a name needs. Nothing if there is no such directory.
     fn search(&self, dir: DirId, io: &mut Vec<Io>);
 }
 
-/// Tells what finding the names of an operation needs, and what the operation costs the processor.
-pub(crate) fn tell_names(fs: &mut impl Searched, op: &Op) {
-    let mut io = std::mem::take(fs.told_mut().list());
+/// Emits what finding the names of an operation needs, and what the operation costs the processor.
+pub(crate) fn emit_names(fs: &mut impl Searched, op: &Op) {
+    let mut io = std::mem::take(fs.emitted_mut().list());
     match *op {
         Op::Create { dir, .. } | Op::Symlink { dir, .. } => {
             io.push(Io::Work(Work::Create));
@@ -106,5 +106,5 @@ pub(crate) fn tell_names(fs: &mut impl Searched, op: &Op) {
         }
         _ => {}
     }
-    *fs.told_mut().list() = io;
+    *fs.emitted_mut().list() = io;
 }

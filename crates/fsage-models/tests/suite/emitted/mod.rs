@@ -1,4 +1,4 @@
-//! What a model tells a host, as lines.
+//! What a model emits for a host, as lines.
 
 use fsage_core::io::{Buffer, BufferId, Flush, Io};
 
@@ -14,7 +14,7 @@ fn name(buffer: &Buffer, unit: u64) -> String {
     }
 }
 
-/// What was told, in a line: S, A, D and H are the times of the write; places are in units of so many bytes.
+/// What was emitted, in a line: S, A, D and H are the times of the write; places are in units of so many bytes.
 pub fn line(io: &Io, unit: u64) -> String {
     let flush = |flush: Flush| match flush {
         Flush::Sync => "S",
