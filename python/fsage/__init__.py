@@ -19,7 +19,7 @@ import itertools
 import json
 import os
 import pathlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any
 
 from . import _native, generate
@@ -27,7 +27,7 @@ from ._chart import Chart
 from ._errors import AtWork, CheckFailed, Error, InputError, SystemRefused, Warning
 from ._experiment import Experiment, estimate, experiment, sweep
 from ._fleet import Fleet, fleet
-from ._given import some_specs, specs, whole
+from ._given import number, some_specs, specs, texts, whole
 from ._listen import Listener, Progress
 from ._run import Run
 from ._table import Table
@@ -53,6 +53,7 @@ __all__ = [
     "estimate",
     "experiment",
     "fleet",
+    "forecast",
     "generate",
     "measure",
     "metrics",
@@ -64,6 +65,9 @@ __all__ = [
 ]
 
 Path = str | os.PathLike[str]
+
+_NOTHING = object()
+_NO_OPERATIONS = "workload: expected operations, as in 'create 1 0 8192', found none"
 
 
 def _paths(of: object) -> object:
@@ -131,14 +135,18 @@ def workload(
     native_header = None if header is None else [(str(key), str(value)) for key, value in header.items()]
     with Listener(progress) as listener:
         if hasattr(source, "__arrow_c_stream__"):
+            if isinstance(source, Sized) and not len(source):
+                raise InputError(_NO_OPERATIONS)
             _native.workload_of_table(source, os.fspath(output), force, native_header, listener)
         elif isinstance(source, Iterable) and not isinstance(source, (str, bytes, Mapping)):
             items = iter(source)
-            first = next(items, None)
+            first = next(items, _NOTHING)
+            if first is _NOTHING:
+                raise InputError(_NO_OPERATIONS)
             if hasattr(first, "__arrow_c_stream__") or hasattr(first, "__arrow_c_array__"):
                 _native.workload_of_batches(first, items, os.fspath(output), force, native_header, listener)
             else:
-                items = itertools.chain(() if first is None else (first,), items)
+                items = itertools.chain((first,), items)
                 _native.workload_of_operations(items, os.fspath(output), force, native_header, listener)
         else:
             raise TypeError(f"expected a table or an iterator of operations, found {type(source).__name__}")
@@ -287,6 +295,45 @@ def compare(
     run.fullness = compared["fullness"]
     run.after = compared["after"]
     return run
+
+
+def forecast(
+    past: Path | Sequence[Path],
+    on: str,
+    *,
+    limits: Sequence[str] = (),
+    years: float = 1.0,
+    lives: int = 39,
+    seed: int = 1,
+    why: bool = True,
+    tries: Sequence[str] = (),
+    hold_out: float | None = None,
+    threads: int | None = None,
+    output: Path | None = None,
+    force: bool = False,
+    progress: Progress = False,
+) -> dict[str, Any]:
+    """When a file system breaks that goes on living as it did. ``past`` is a workload, or snapshots of the file system: a
+    folder with some, or several files. ``limits`` say what counts as broken, as in ``["free=5%", "1m=100"]``; ``output``
+    is a folder for the page and the tables. ``answers`` has the median day and the 90 % interval of each limit, ``drivers``
+    and ``helps`` the same under other conditions (``why=False``: without, a sixth of the time).
+
+    >>> found = fsage.forecast(workload, "ffs", lives=19, years=0.02, why=False, limits=["free=1%"])
+    >>> [answer["limit"]["text"] for answer in found["answers"]]
+    ['free space under 1 %']
+    """
+    several = not isinstance(past, (str, os.PathLike))
+    paths = [os.fspath(item) for item in past] if several else [os.fspath(past)]
+    if not isinstance(on, str):
+        raise TypeError(f"on: expected one target, as in 'ext4:size=64G', found {on!r}")
+    with Listener(progress) as listener:
+        return json.loads(
+            _native.forecast(
+                paths, on, texts("limits", limits), number("years", years), whole("lives", lives), whole("seed", seed),
+                bool(why), texts("tries", tries), None if hold_out is None else number("hold_out", hold_out),
+                whole("threads", threads, 1), None if output is None else os.fspath(output), force, listener,
+            )
+        )
 
 
 def report(of: Sequence[Run | Path], output: Path) -> list[dict[str, Any]]:

@@ -25,6 +25,8 @@ class Chart:
     @classmethod
     def named(cls, of: str | os.PathLike[str], name: str) -> Chart:
         """The chart of a run or an experiment whose name begins so."""
+        if not isinstance(name, str):
+            raise TypeError(f"name: expected the name of a chart, as in 'layout', found {name!r}")
         all_of_it = charts(of)
         for chart in all_of_it:
             if chart.id.startswith(name):

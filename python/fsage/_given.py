@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ._errors import InputError
 
@@ -20,6 +20,24 @@ def whole(name: str, value: int | None, low: int = 0, high: int = 2**63 - 1) -> 
         until = f"{low} or more" if high == 2**63 - 1 else f"{low} to {high}"
         raise InputError(f"{name}: expected {until}, found {number}")
     return number
+
+
+def number(name: str, value: float) -> float:
+    """A number, whole or not."""
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"{name}: expected a number, found {value!r}")
+    try:
+        return float(value)
+    except TypeError:
+        raise TypeError(f"{name}: expected a number, found {value!r}") from None
+
+
+def texts(name: str, values: Sequence[str]) -> list[str]:
+    """Texts, of which there may be none."""
+    found = None if isinstance(values, (str, bytes)) or not isinstance(values, Iterable) else list(values)
+    if found is None or not all(isinstance(value, str) for value in found):
+        raise TypeError(f"{name}: expected a list of texts, found {values!r}")
+    return found
 
 
 def specs(on: str | Sequence[str]) -> list[str]:

@@ -75,6 +75,21 @@ def compare(
     resume: bool,
     listener: _Listener | None = None,
 ) -> str: ...
+def forecast(
+    past: Sequence[_Path],
+    on: str,
+    limits: list[str],
+    years: float,
+    lives: int,
+    seed: int,
+    why: bool,
+    tries: list[str],
+    hold_out: float | None,
+    threads: int | None,
+    output: _Path | None,
+    force: bool,
+    listener: _Listener | None = None,
+) -> str: ...
 def check(of: _Path, rules: str | None, baseline: _Path | None, matching: str | None) -> str: ...
 def verify_method(
     workload: _Path,

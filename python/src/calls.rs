@@ -12,7 +12,10 @@ use fsage_lab::benching::{self, Command, Existing, Plan, Wanted, What};
 use fsage_lab::check::{Matching, Outcome, Rules};
 use fsage_lab::compare::Workload;
 use fsage_lab::days::DayRow;
-use fsage_lab::error::Context as _;
+use fsage_lab::error::{Context as _, bail};
+use fsage_lab::forecast::{
+    Limit, Request as ForecastRequest, forecast as forecasting, past_source,
+};
 use fsage_lab::fullness;
 use fsage_lab::generate::{
     Generated, Output, Source, described as described_sources, from_events, generate as made_of,
@@ -396,6 +399,56 @@ pub fn check(
         }
         let outcome: Outcome = fsage_lab::check(&of, &rules, baseline.as_deref())?;
         to_json(&outcome)
+    })
+}
+
+/// Forecasts when a target breaks; gives what is found as JSON.
+#[pyfunction]
+#[pyo3(signature = (
+    past, on, limits, years, lives, seed, why, tries, hold_out, threads, output, force, listener=None
+))]
+#[allow(clippy::too_many_arguments)]
+pub fn forecast(
+    py: Python<'_>,
+    past: Vec<PathBuf>,
+    on: String,
+    limits: Vec<String>,
+    years: f64,
+    lives: usize,
+    seed: u64,
+    why: bool,
+    tries: Vec<String>,
+    hold_out: Option<f64>,
+    threads: Option<usize>,
+    output: Option<PathBuf>,
+    force: bool,
+    listener: Option<&Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    run(py, listener, move |ui| {
+        let target = TargetSpec::parse(&on)?;
+        let limits = limits.iter().map(|text| text.parse());
+        let limits = limits.collect::<fsage_lab::Result<Vec<Limit>>>()?;
+        let source = past_source(&past)?;
+        let workload = match (&source, &past[..]) {
+            (Some(source), _) => Workload::Made(source),
+            (None, [file, ..]) => Workload::File(file),
+            (None, []) => bail!("past: expected a workload or snapshots, found none"),
+        };
+        let tries = specs(&tries)?;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let request = ForecastRequest {
+            years,
+            lives,
+            seed,
+            why,
+            tries: &tries,
+            hold_out,
+            threads: threads.unwrap_or(cores),
+            output: output.as_deref(),
+            force,
+            ..ForecastRequest::new(workload, &target, &limits)
+        };
+        to_json(&forecasting(&request, ui)?)
     })
 }
 

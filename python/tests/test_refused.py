@@ -42,6 +42,11 @@ import pytest
         (lambda at: fsage.workload(pyarrow.table({"op": ["x"], "f": [1]}), at / "new.parquet"), "column `f` is none"),
         (lambda at: fsage.workload(["create 1 0 10", "create x"], at / "new.parquet"), "operations:2"),
         (lambda at: fsage.workload(iter([pyarrow.table({"op": ["x"]})]), at / "new.parquet"), "batches: row 1: unknown"),
+        (lambda at: fsage.workload([], at / "new.parquet"), "expected operations"),
+        (lambda at: fsage.workload(pyarrow.table({"op": pyarrow.array([], "string")}), at / "new.parquet"), "found none"),
+        (lambda at: fsage.forecast(at / "w.parquet", "ffs", limits=["free"]), "free"),
+        (lambda at: fsage.forecast([], "ffs"), "past: expected a workload or snapshots"),
+        (lambda at: fsage.forecast(at / "w.parquet", "ffs", lives=3), "19"),
     ],
 )
 def test_bad_input_is_named(runs, call, words):
@@ -59,6 +64,9 @@ def test_wrong_types_are_type_errors(runs):
         ("on: expected a target, .* found 3", lambda: fsage.age(runs / "w.parquet", [3], runs / "run")),
         ("threads: expected a whole number, found 'all'", lambda: fsage.age(runs / "w", "ffs", runs / "r", threads="all")),
         ("fill: expected a whole number, found 'a'", lambda: fsage.compare(runs / "w", ["ffs"], runs / "r", fill=["a"])),
+        ("name: expected the name of a chart, as in 'layout', found 3", lambda: fsage.Run(runs / "policies").chart(3)),
+        ("limits: expected a list of texts", lambda: fsage.forecast(runs / "w.parquet", "ffs", limits="free=5%")),
+        ("years: expected a number, found 'two'", lambda: fsage.forecast(runs / "w.parquet", "ffs", years="two")),
         ("header: expected a dict", lambda: fsage.workload(["day 1"], runs / "new.parquet", header="seed")),
         ("operation 2: expected a line, or a tuple of its words, found 7", lambda: fsage.workload(
             ["day 1", 7], runs / "new.parquet")),

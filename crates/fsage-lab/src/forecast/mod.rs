@@ -16,7 +16,7 @@ mod tables;
 
 pub use answer::{Answer, INTERVAL, LEAST_LIVES, quantiles};
 pub use limits::Limit;
-pub use past::Observed;
+pub use past::{Observed, past_source};
 pub use tables::{PAGE, is_forecast};
 
 use crate::aging;

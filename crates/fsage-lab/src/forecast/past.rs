@@ -1,12 +1,13 @@
 //! The past of a forecast: a workload up to the day on which the future begins.
 
 use crate::error::{self, Context, bail};
+use crate::generate::{Snapshots, Source};
 use crate::interrupt;
 use crate::watch::Watch;
 use fsage_core::{Event, EventSource, Op, SinkError, WorkloadHeader};
 use fsage_workload::repeat::{Learned, SeenDay};
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What was observed.
 pub(super) struct Past {
@@ -39,6 +40,22 @@ pub struct Observed {
     pub growth_by_half: [f64; 2],
     /// By how many standard errors the two differ.
     pub growth_changed: f64,
+}
+
+/// The workload that a past is made into: of snapshots, which are folders, several files or a file of rows. None where
+/// the past is a workload already.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn past_source(past: &[PathBuf]) -> crate::Result<Option<Source>> {
+    let of_snapshots = match past {
+        [one] if one.is_file() => {
+            fsage_data::is_parquet(one)? && fsage_data::snapshot::is_snapshot(one)?
+        }
+        [one] => one.is_dir(),
+        _ => true,
+    };
+    Ok(of_snapshots.then(|| Source::Snapshots(Box::new(Snapshots::of(past.to_vec())))))
 }
 
 /// Days under which a forecast is not to be trusted.

@@ -4,11 +4,13 @@ use crate::summary::{print_json, table};
 use crate::ui::{self, Ui};
 use fsage_core::size::human;
 use fsage_lab::compare::Workload;
-use fsage_lab::forecast::{Answer, Forecast, Limit, PAGE, Request, Variant, forecast};
-use fsage_lab::generate::{Profile, Snapshots, Source};
+use fsage_lab::forecast::{
+    Answer, Forecast, Limit, PAGE, Request, Variant, forecast, past_source,
+};
+use fsage_lab::generate::{Profile, Source};
 use fsage_target::{SpecError, TargetSpec};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Forecasts when a file system breaks: when space runs out, or room for large extents, or its layout is gone.
 ///
@@ -145,18 +147,7 @@ fn source(args: &Args) -> anyhow::Result<Option<Source>> {
             ..Profile::default()
         })));
     }
-    let of_snapshots = match &args.past[..] {
-        [one] => is_of_snapshots(one)?,
-        _ => true,
-    };
-    Ok(of_snapshots.then(|| Source::Snapshots(Box::new(Snapshots::of(args.past.clone())))))
-}
-
-fn is_of_snapshots(path: &Path) -> anyhow::Result<bool> {
-    if path.is_dir() {
-        return Ok(true);
-    }
-    Ok(path.is_file() && fsage_data::is_parquet(path)? && fsage_data::snapshot::is_snapshot(path)?)
+    Ok(past_source(&args.past)?)
 }
 
 fn print(out: &mut impl Write, found: &Forecast) -> io::Result<()> {
