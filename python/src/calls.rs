@@ -12,7 +12,7 @@ use fsage_lab::benching::{self, Command, Existing, Plan, Wanted, What};
 use fsage_lab::check::{Matching, Outcome, Rules};
 use fsage_lab::compare::Workload;
 use fsage_lab::days::DayRow;
-use fsage_lab::error::{Context as _, bail};
+use fsage_lab::error::Context as _;
 use fsage_lab::forecast::{
     Limit, Request as ForecastRequest, forecast as forecasting, past_source,
 };
@@ -432,7 +432,10 @@ pub fn forecast(
         let workload = match (&source, &past[..]) {
             (Some(source), _) => Workload::Made(source),
             (None, [file, ..]) => Workload::File(file),
-            (None, []) => bail!("past: expected a workload or snapshots, found none"),
+            (None, []) => {
+                let why = "past: expected a workload or snapshots, found none";
+                return Err(fsage_lab::Error::new(why));
+            }
         };
         let tries = specs(&tries)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);

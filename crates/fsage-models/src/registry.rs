@@ -88,7 +88,7 @@ pub type MakeLayered = fn(&Settings, &Options<'_>) -> Result<Box<dyn Rearranged>
 pub type MakeWithFreeMap = fn(&Options<'_>, &[Run]) -> Result<Box<dyn AnyHosted>, MakeError>;
 
 /// What keys and a snapshot lead to.
-pub type FromSnapshot<T> = fn(&Options<'_>, &LayoutInMemory) -> Result<T, MakeError>;
+pub type OfLayout<T> = fn(&Options<'_>, &LayoutInMemory) -> Result<T, MakeError>;
 
 /// How a model begins with what a snapshot tells of.
 #[derive(Clone, Copy, Debug)]
@@ -96,9 +96,9 @@ pub struct FromSnapshot {
     /// The key that names the snapshot, among others.
     pub key: &'static str,
     /// Makes it.
-    pub make: FromSnapshot<Box<dyn AnyModel>>,
+    pub make: OfLayout<Box<dyn AnyModel>>,
     /// Whether it can be made, from the sizes of the snapshot alone.
-    pub check: FromSnapshot<()>,
+    pub check: OfLayout<()>,
 }
 
 /// Names the real target on which the kernel should do what a model does: `loop:ext4,size=...`.

@@ -163,12 +163,12 @@ struct Rows {
 }
 
 /// Leaves a column of nothing out.
-fn column_as<A: Array>(column: A) -> Option<A> {
+fn filled<A: Array>(column: A) -> Option<A> {
     (column.null_count() < column.len()).then_some(column)
 }
 
 /// The value of such a column in a row.
-macro_rules! value_at {
+macro_rules! known_at {
     ($column:expr, $row:expr) => {
         $column.as_ref().and_then(|column| value_at!(column, $row))
     };
@@ -178,22 +178,22 @@ impl Rows {
     fn of(batch: &RecordBatch, path: &Path) -> Result<Rows, DataError> {
         Ok(Rows {
             seq: required(batch, "seq", path)?,
-            t_ns: column_as(required(batch, "t_ns", path)?),
+            t_ns: filled(required(batch, "t_ns", path)?),
             op: required(batch, "op", path)?,
-            file_id: column_as(required(batch, "file_id", path)?),
-            dir_id: column_as(required(batch, "dir_id", path)?),
-            id2: column_as(required(batch, "id2", path)?),
-            offset: column_as(required(batch, "offset_bytes", path)?),
-            length: column_as(required(batch, "length_bytes", path)?),
-            name: column_as(required(batch, "name", path)?),
-            origin: column_as(required(batch, "origin", path)?),
-            t_quality: column_as(required(batch, "t_quality", path)?),
-            hint_group: column_as(required(batch, "hint_group", path)?),
-            src_ino: column_as(required(batch, "src_ino", path)?),
-            src_gen: column_as(required(batch, "src_gen", path)?),
-            profile_id: column_as(required(batch, "profile_id", path)?),
-            mode: column(batch, "mode").and_then(column_as),
-            extra: column(batch, "extra").and_then(column_as),
+            file_id: filled(required(batch, "file_id", path)?),
+            dir_id: filled(required(batch, "dir_id", path)?),
+            id2: filled(required(batch, "id2", path)?),
+            offset: filled(required(batch, "offset_bytes", path)?),
+            length: filled(required(batch, "length_bytes", path)?),
+            name: filled(required(batch, "name", path)?),
+            origin: filled(required(batch, "origin", path)?),
+            t_quality: filled(required(batch, "t_quality", path)?),
+            hint_group: filled(required(batch, "hint_group", path)?),
+            src_ino: filled(required(batch, "src_ino", path)?),
+            src_gen: filled(required(batch, "src_gen", path)?),
+            profile_id: filled(required(batch, "profile_id", path)?),
+            mode: column(batch, "mode").and_then(filled),
+            extra: column(batch, "extra").and_then(filled),
         })
     }
 
@@ -209,11 +209,11 @@ impl Rows {
         let verb =
             Verb::parse(word).ok_or_else(|| format!("unknown operation {word:?} in `op`"))?;
         let columns = Columns {
-            file: value_at!(self.file_id, at),
-            dir: value_at!(self.dir_id, at),
-            id2: value_at!(self.id2, at),
-            offset: value_at!(self.offset, at),
-            length: value_at!(self.length, at),
+            file: known_at!(self.file_id, at),
+            dir: known_at!(self.dir_id, at),
+            id2: known_at!(self.id2, at),
+            offset: known_at!(self.offset, at),
+            length: known_at!(self.length, at),
         };
         let op = columns
             .operation(verb)
@@ -221,18 +221,18 @@ impl Rows {
             .ok_or_else(|| format!("`{verb}` is a probe, which only text may have"))?;
         let mut event = Event::new(op);
         event.line = row;
-        event.t_ns = value_at!(self.t_ns, at);
-        event.name = value_at!(self.name, at)
+        event.t_ns = known_at!(self.t_ns, at);
+        event.name = known_at!(self.name, at)
             .map(|text| name(text, verb))
             .transpose()?;
-        event.origin = parsed(value_at!(self.origin, at), "origin", Origin::parse)?;
-        event.t_quality = parsed(value_at!(self.t_quality, at), "t_quality", TQuality::parse)?;
-        event.hint_group = value_at!(self.hint_group, at);
-        event.src_ino = value_at!(self.src_ino, at);
-        event.src_gen = value_at!(self.src_gen, at);
-        event.profile_id = value_at!(self.profile_id, at);
-        event.mode = value_at!(self.mode, at);
-        event.extra = value_at!(self.extra, at).map(Box::from);
+        event.origin = parsed(known_at!(self.origin, at), "origin", Origin::parse)?;
+        event.t_quality = parsed(known_at!(self.t_quality, at), "t_quality", TQuality::parse)?;
+        event.hint_group = known_at!(self.hint_group, at);
+        event.src_ino = known_at!(self.src_ino, at);
+        event.src_gen = known_at!(self.src_gen, at);
+        event.profile_id = known_at!(self.profile_id, at);
+        event.mode = known_at!(self.mode, at);
+        event.extra = known_at!(self.extra, at).map(Box::from);
         Ok(event)
     }
 }

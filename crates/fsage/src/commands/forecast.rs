@@ -4,9 +4,7 @@ use crate::summary::{print_json, table};
 use crate::ui::{self, Ui};
 use fsage_core::size::human;
 use fsage_lab::compare::Workload;
-use fsage_lab::forecast::{
-    Answer, Forecast, Limit, PAGE, Request, Variant, forecast, past_source,
-};
+use fsage_lab::forecast::{Answer, Forecast, Limit, PAGE, Request, Variant, forecast, past_source};
 use fsage_lab::generate::{Profile, Source};
 use fsage_target::{SpecError, TargetSpec};
 use std::io::{self, Write};
