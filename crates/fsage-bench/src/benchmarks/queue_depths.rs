@@ -6,7 +6,8 @@
 //!
 //! **In order.** Each file from its beginning to its end, with calls of 128 KB, one file after the other; caches are
 //! emptied before each depth. **At random.** 8,192 pages of 4 KB, drawn anew at each depth from all pages of the hot
-//! files; what is drawn depends on the depth and the repetition alone. What is known of the files is in the caches by
+//! files, of which the larger come first, so that an aged file system and its control read as many bytes at the same
+//! offsets; what is drawn depends on the depth and the repetition alone. What is known of the files is in the caches by
 //! then, so that nothing but data is read.
 //!
 //! **Phases.** `sequential-1` to `sequential-32`, then `random-1` to `random-32`. **Source.** Data sheets of flash
@@ -18,6 +19,7 @@ use crate::measurement::Measurement;
 use crate::phase::{Done, Phases, Until};
 use crate::subject::{BenchError, FileKey, Part, Subject};
 use fsage_core::Rng;
+use std::cmp::Reverse;
 
 /// Calls after which all are waited for.
 const TOGETHER: usize = 256;
@@ -101,6 +103,8 @@ impl Benchmark for QueueDepths {
                 read(subject, &whole, depth)
             })?;
         }
+        // The order in which files are read follows their places, which age and the control do not share.
+        files.sort_by_key(|&(file, bytes)| (Reverse(bytes), file));
         let rng = Rng::new(u64::from(repetition));
         for &depth in self.depths {
             let pages = self.at_random(&files, rng.stream("random", u64::from(depth)));
