@@ -106,6 +106,11 @@ impl Hardware {
         self.counters = counters;
     }
 
+    /// A die that has sensed a flash page need not sense it again for the next request, from now on.
+    pub fn keep_sensed(&mut self) {
+        self.page_register = true;
+    }
+
     /// When the last die is free.
     pub fn all_free_ns(&self) -> u64 {
         self.dies.iter().map(|die| die.free_ns).max().unwrap_or(0)

@@ -16,8 +16,9 @@ pub struct Spared {
     /// Flash pages that are read one after the other lie on the dies as if they had been written in this order, with
     /// whatever else is on them.
     pub collisions: bool,
-    /// Flash pages hold nothing but what is read one after the other. Each is where the first page of it really is, or,
-    /// without collisions, where it would be if all had been written in this order.
+    /// Flash pages hold nothing but what is read one after the other, and are sensed once for two requests that follow
+    /// each other. Each is where the first page of it really is, or, without collisions, where it would be if all had
+    /// been written in this order.
     pub shared_pages: bool,
     /// A command takes the controller no time, whatever it moves.
     pub commands: bool,
@@ -108,6 +109,10 @@ impl FlashDevice {
         self.spared = spared;
         let in_order = spared.shared_pages || spared.collisions;
         self.in_order = in_order.then(|| InOrder::new(&self.map.geometry));
+        if spared.shared_pages {
+            self.drive.extensions.page_register = true;
+            self.hardware.keep_sensed();
+        }
         if spared.commands {
             let drive = &mut self.drive;
             drive.overhead_4k_read_ns = 0;
