@@ -2,6 +2,8 @@
 //!
 //! Spec: `docs/spec/xfs.md`, section 17. Source: `xfs_dir2*.c`, `xfs_da_btree.c`.
 
+mod filled;
+
 use super::areas::{Area, Areas, BYTES, EMPTY, HEADER};
 use super::leaf::{Entry, IN_BLOCK, IN_LEAF, Key, Leaf, address, hash_of, need, place};
 

@@ -2,15 +2,18 @@
 
 use super::{Features, Geometry, Params, Regime, Xfs, image, params};
 use crate::ParamError;
-use crate::image::{Mountable, open, refuse_decided, unread};
+use crate::image::{Mountable, ReadError, open, refuse_decided, unread};
 use crate::options::Setting;
-use crate::registry::{AnyModel, Entry, Image, MakeError, Options};
+use crate::registry::{AnyModel, Entry, FromSnapshot, Image, MakeError, Options};
+use fsage_core::LayoutInMemory;
 use fsage_core::io::{AnyHosted, Hosted};
+use std::path::Path;
 
 const NAME: &str = "xfs";
 
-/// Keys that an image decides.
+/// Keys that a snapshot decides, and those that an image decides besides.
 const OF_IMAGE: &[&str] = &["size", "agcount", "log", "features"];
+const OF_SNAPSHOT: usize = 2;
 
 /// Its line in the list of models.
 pub static ENTRY: Entry = Entry {
@@ -29,6 +32,18 @@ pub static ENTRY: Entry = Entry {
     ],
     group: "allocation group",
     kernel: Some(|options| Ok(kernel(&params_of(options)?)?)),
+    from_snapshot: Some(FromSnapshot {
+        key: "from",
+        make: |options, found| {
+            let params = params_with(options, found)?;
+            let fs = Xfs::from_snapshot(&params, found);
+            Ok(Box::new(fs.map_err(|why| of_snapshot(options, why))?))
+        },
+        check: |options, found| {
+            let checked = image::can_be_begun_with(&params_with(options, found)?, found);
+            checked.map_err(|why| of_snapshot(options, why))
+        },
+    }),
     image: Some(Image::Mountable),
     trims_with: Some(("regime", "default")),
     ..Entry::new(
@@ -62,6 +77,26 @@ pub static ENTRY: Entry = Entry {
 
 fn params_of(options: &Options<'_>) -> Result<Params, ParamError> {
     Params::from_options(options.iter().copied())
+}
+
+/// Parameters with a snapshot. Features are those that it tells, unless the user says so.
+fn params_with(options: &Options<'_>, found: &LayoutInMemory) -> Result<Params, ParamError> {
+    refuse_decided(options, &OF_IMAGE[..OF_SNAPSHOT])?;
+    let mut params = params_of(options)?;
+    let is_given = |asked| options.iter().any(|(key, _)| *key == asked);
+    if !is_given("features") {
+        params.features = Xfs::features_told(found);
+        if !is_given("regime") {
+            params.regime = Regime::usual(params.features);
+        }
+    }
+    Ok(params)
+}
+
+fn of_snapshot(options: &Options<'_>, why: ReadError) -> MakeError {
+    let from = options.iter().find(|(key, _)| *key == "from");
+    let path = from.and_then(|(_, value)| *value).unwrap_or_default();
+    unread(Path::new(path), why)
 }
 
 /// `mkfs.xfs` makes smaller ones, and those of one AG, only if it is told that they are not supported.

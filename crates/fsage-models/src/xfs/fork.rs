@@ -11,12 +11,8 @@ use super::transaction::{Free, Kept, Transaction};
 use std::ops::Range;
 
 /// Extents that an inode holds, and entries of the root of a tree in it.
-fn room(inode: &Inode, root_ino: u64) -> (usize, usize) {
-    if inode.ino == root_ino {
-        (21, 20)
-    } else {
-        (12, 11)
-    }
+pub(super) fn room(ino: u64, root_ino: u64) -> (usize, usize) {
+    if ino == root_ino { (21, 20) } else { (12, 11) }
 }
 
 /// Most blocks of a tree of extents that so many blocks may need.
@@ -332,7 +328,7 @@ impl Fork<'_> {
 
     /// Extents that no longer fit into the inode get a tree; those that fit again give it up.
     pub fn settle(&mut self) {
-        let (most, most_in_root) = room(self.inode, self.space.geometry.root_ino());
+        let (most, most_in_root) = room(self.inode.ino, self.space.geometry.root_ino());
         let real = || self.inode.extents.iter().filter(|extent| extent.is_real());
         let fits = self.inode.extents.len() <= most || real().take(most + 1).count() <= most;
         if fits == self.inode.tree.is_none() {

@@ -117,7 +117,7 @@ pub const KEYS: &[Key] = &[
         "from",
         "path",
         "nothing",
-        "an unmounted XFS image or device that it begins with, and that decides sizes and features",
+        "an unmounted XFS image or device, or a snapshot of one, that it begins with, and that decides what it says",
     ),
 ];
 
@@ -142,7 +142,7 @@ pub struct Params {
     pub dirty_bytes: u64,
     /// In [`Regime::Default`]: processors of the machine.
     pub cpus: u32,
-    /// The image that it begins with, and that decides what it says; `None`: a fresh one.
+    /// The image or snapshot that it begins with, and that decides what it says; `None`: a fresh one.
     pub from: Option<PathBuf>,
 }
 

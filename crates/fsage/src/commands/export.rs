@@ -15,8 +15,8 @@ use fsage_target::{Aging, TargetSpec};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Writes an aged Ext4, XFS or C-FFS, or what a snapshot of an ext4 tells of, as an image: a sparse file of the size of
-/// the partition.
+/// Writes an aged Ext4, XFS or C-FFS, or what a snapshot of an ext4 or XFS tells of, as an image: a sparse file of the
+/// size of the partition.
 ///
 /// A run keeps no state of a model; the workload makes it again, to the last block. Images of Ext4 and XFS can be
 /// mounted. Files have the names, times and permissions of the workload or the snapshot, and those of a snapshot lie
@@ -32,7 +32,7 @@ pub struct Args {
     from: PathBuf,
     /// The image to write; of Ext4 and XFS, also a block device.
     image: PathBuf,
-    /// The target that the workload ages; of a snapshot `ext4:`, with keys for what it does not say.
+    /// The target that the workload ages; of a snapshot its model, with keys for what it does not say.
     #[arg(long = "on", value_name = "SPEC")]
     on: Option<String>,
     /// Where the workload of the run is, if it has moved.

@@ -12,6 +12,7 @@
 //! | `inode` | inodes |
 //! | `directory` | blocks of directories |
 //! | `read` | the way back |
+//! | `snapshot` | the way from a snapshot |
 //!
 //! Spec: `docs/spec/xfs.md`. Source: `xfs_format.h` and `xfs_da_format.h` of Linux 6.18.
 
@@ -20,9 +21,11 @@ mod fields;
 mod headers;
 mod inode;
 mod read;
+mod snapshot;
 mod trees;
 
 pub use read::can_be_read;
+pub use snapshot::can_be_begun_with;
 
 use super::geometry::{BLOCK, CHUNK, PER_BLOCK};
 use super::inode::{Inode, State};

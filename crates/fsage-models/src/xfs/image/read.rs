@@ -213,7 +213,7 @@ impl Xfs {
     }
 
     /// Lets every name lead to a file or directory.
-    fn lead_names(&mut self, found: Vec<(u32, FoundDir)>) -> Result<()> {
+    pub(super) fn lead_names(&mut self, found: Vec<(u32, FoundDir)>) -> Result<()> {
         let slots: FxHashMap<u64, u32> = (0..)
             .zip(&self.inodes)
             .map(|(slot, inode)| (inode.ino, slot))
