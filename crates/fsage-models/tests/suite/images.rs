@@ -1,8 +1,9 @@
 //! What tests of images share: a sparse file, and facts of files that are always the same.
 
-use fsage_core::{DirId, FileId, FileKind, FileSystem, Op};
+use fsage_core::snapshot::{FurtherName, Inode};
+use fsage_core::{DirId, Extent, FileId, FileKind, FileSystem, LayoutInMemory, Op};
 use fsage_models::image::{Attributes, Facts, Mountable, Options, ReadAt, ReadError, WriteAt};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt as _;
@@ -103,6 +104,85 @@ pub fn comes_back<F: Mountable>(
     write(&mut again, &fourth);
     let differs = first_difference(&third, &fourth, block_bytes);
     assert_eq!(differs, None, "{what}, gone on");
+}
+
+/// Parent and name of every entry, by inode.
+type Names = BTreeMap<u64, Vec<(u64, String)>>;
+
+/// The path of an entry, from the root.
+fn path_of<'a>(names: &'a Names, (mut parent, name): (u64, &'a str)) -> String {
+    let mut parts = vec![name];
+    while let Some((above, name)) = names.get(&parent).and_then(|names| names.first()) {
+        parts.push(name);
+        parent = *above;
+    }
+    parts.reverse();
+    parts.join("/")
+}
+
+/// What a reader of the image of a model that was unmounted would tell of it.
+pub fn snapshot_of(fs: &dyn Mountable, root: u64) -> LayoutInMemory {
+    let mut names = Names::new();
+    let mut kinds = BTreeMap::new();
+    fs.visit_names(&mut |named| {
+        // A symbolic link that is none to a kernel is a file in the image.
+        kinds.insert(named.ino, named.kind);
+        let name = fsage_core::names::escape(named.name).into_owned();
+        let of = names.entry(named.ino).or_default();
+        of.push((named.parent_ino, name));
+    });
+    let (mut inodes, mut further) = (Vec::new(), Vec::new());
+    fs.visit_files(&mut |file| {
+        let mut of = names.get(&file.ino).cloned().unwrap_or_default();
+        // Of several paths a reader keeps the smallest, wherever directories lie and whatever stands in them first.
+        of.sort_by_cached_key(|(parent, name)| path_of(&names, (*parent, name)));
+        let mut of = of.into_iter();
+        let kind = kinds.get(&file.ino).copied().unwrap_or(file.kind);
+        let first = of.next().unwrap_or((root, ".".to_owned()));
+        inodes.push(Inode {
+            alloc_bytes: file.alloc_bytes,
+            links: Some(file.links),
+            parent_ino: Some(first.0),
+            path: Some(first.1.into()),
+            extents: file.extents.map(Into::into),
+            ..Inode::new(file.ino, None, kind, file.size_bytes)
+        });
+        further.extend(of.map(|(parent_ino, name)| FurtherName {
+            ino: file.ino,
+            generation: None,
+            parent_ino,
+            name: name.into(),
+        }));
+    });
+    inodes.sort_unstable_by_key(|inode| inode.ino);
+    further.sort_unstable();
+    let mut free = Vec::new();
+    fs.visit_free(&mut |run| free.push(run));
+    LayoutInMemory {
+        geometry: fs.geometry(),
+        space: fs.space(),
+        inodes,
+        names: further,
+        free: Some(free),
+    }
+}
+
+/// Regular files: number, size, and where they lie.
+pub fn data(found: &LayoutInMemory) -> Vec<(u64, u64, Vec<Extent>)> {
+    let files = found
+        .inodes
+        .iter()
+        .filter(|inode| inode.kind == fsage_core::FileKind::Regular);
+    files
+        .map(|inode| {
+            let extents = inode
+                .extents
+                .iter()
+                .flatten()
+                .filter(|extent| !extent.is_pointers());
+            (inode.ino, inode.size_bytes, extents.copied().collect())
+        })
+        .collect()
 }
 
 /// Files, and places of some that are gone.

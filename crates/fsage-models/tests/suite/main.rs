@@ -36,4 +36,5 @@ mod xfs_files;
 mod xfs_full;
 mod xfs_image;
 mod xfs_mkfs;
+mod xfs_snapshot;
 mod xfs_vectors;

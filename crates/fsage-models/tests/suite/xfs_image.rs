@@ -2,6 +2,7 @@
 
 use crate::images::{self, Bytes, Image, damage, half_kept, has, live, text, write};
 use crate::steps::{any_op, cases};
+use crate::xfs_snapshot;
 use crate::xfs_vectors::state_of;
 use fsage_core::{DirId, FileId, FileSystem, Op};
 use fsage_models::image::{Mountable as _, ReadError};
@@ -11,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// If there is an `xfs_repair`, it finds nothing.
-fn clean_or_skipped(fs: &mut Xfs, what: &str) {
+pub fn clean_or_skipped(fs: &mut Xfs, what: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     let image = folder.path().join("image");
     write(fs, &image);
@@ -94,6 +95,7 @@ macro_rules! clean {
             if let Some(mut fs) = state_of($vector) {
                 clean_or_skipped(&mut fs, $vector);
                 comes_back(&fs, $vector);
+                xfs_snapshot::comes_back(&mut fs, $vector);
             }
         })*
     };
@@ -114,7 +116,7 @@ clean! {
     nested_directories: "c84",
 }
 
-fn params_of(features: Features, megabytes: u64) -> Params {
+pub fn params_of(features: Features, megabytes: u64) -> Params {
     Params {
         size_bytes: megabytes << 20,
         features,
@@ -126,7 +128,7 @@ fn params_of(features: Features, megabytes: u64) -> Params {
     }
 }
 
-const FEATURES: [Features; 3] = [Features::Default, Features::Plain, Features::Rmapbt];
+pub const FEATURES: [Features; 3] = [Features::Default, Features::Plain, Features::Rmapbt];
 
 #[test]
 fn a_fresh_file_system_is_clean() {
@@ -141,6 +143,9 @@ fn a_fresh_file_system_is_clean() {
         let params = params_of(FEATURES[features], megabytes);
         let mut fs = Xfs::new(params).expect("mkfs takes it");
         clean_or_skipped(&mut fs, &format!("{features} {megabytes}"));
+        if megabytes <= 3000 {
+            xfs_snapshot::comes_back(&mut fs, &format!("{features} {megabytes}"));
+        }
     }
 }
 
@@ -166,6 +171,7 @@ fn directories_of_all_forms_are_clean_as_they_grow_and_shrink() {
         }
         clean_or_skipped(&mut fs, &format!("{features:?}, grown"));
         comes_back(&fs, &format!("{features:?}, grown"));
+        xfs_snapshot::comes_back(&mut fs.clone(), &format!("{features:?}, grown"));
         for (dir, names) in dirs {
             for number in (0..names).filter(|number| number % 10 > 0) {
                 let file = FileId(dir.0 * 10_000 + number);
@@ -174,6 +180,7 @@ fn directories_of_all_forms_are_clean_as_they_grow_and_shrink() {
         }
         clean_or_skipped(&mut fs, &format!("{features:?}, shrunk"));
         comes_back(&fs, &format!("{features:?}, shrunk"));
+        xfs_snapshot::comes_back(&mut fs, &format!("{features:?}, shrunk"));
     }
 }
 
@@ -199,6 +206,7 @@ proptest! {
             live(&mut fs, &ops, names, few);
             clean_or_skipped(&mut fs, "any state");
             comes_back(&fs, "any state");
+            xfs_snapshot::comes_back(&mut fs, "any state");
         }
     }
 }

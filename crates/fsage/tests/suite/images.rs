@@ -73,6 +73,20 @@ pub fn free_runs(at: &Path, snapshot: &str) -> Vec<fsage_core::Run> {
     fsage_data::snapshot::read_free_map(map, 0).expect("a free map")
 }
 
+/// Inodes that are not in both snapshots alike.
+pub fn differences(at: &Path, before: &str, after: &str) -> u64 {
+    let text = fsage(at, &format!("diff {before} {after}"), 0);
+    let of = |what: &str| {
+        let line = text
+            .lines()
+            .find(|line| line.trim_start().starts_with(what));
+        let count = line.and_then(|line| line.split_whitespace().last()?.parse::<u64>().ok());
+        count.unwrap_or_else(|| panic!("{what}: {text}"))
+    };
+    assert!(of("unchanged") > 0, "{text}");
+    of("created") + of("deleted") + of("modified") + of("renamed")
+}
+
 /// A model whose images the kernel mounts.
 pub struct Imaged {
     pub model: &'static str,

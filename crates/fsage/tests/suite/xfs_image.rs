@@ -1,8 +1,8 @@
 //! Images of the XFS model through the program: what the kernel, `xfs_repair` and our own reader of images find in them
 //! is what the model says.
 
-use crate::images::{Imaged, command, fsage, workload};
-use crate::real::{RealFs, skip};
+use crate::images::{Imaged, Mounted, command, differences, extents, free_runs, fsage, workload};
+use crate::real::{RealFs, skip, target_folder};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -73,5 +73,97 @@ fn the_kernel_mounts_an_image_and_goes_on_with_it() {
         let what = format!("{spec} {workload}");
         fsage(at, &format!("age {workload} --on {spec} -o run --force"), 0);
         XFS.goes_on_mounted(at, workload, &what);
+    }
+}
+
+/// The target of a snapshot of this one: with what the snapshot does not tell, and a key more.
+fn untold(spec: &str, more: Option<&str>) -> String {
+    let keys = spec.trim_start_matches("xfs:").split(',');
+    let told = |key: &&str| key.starts_with("features=");
+    let keys: Vec<&str> = more.into_iter().chain(keys.filter(told)).collect();
+    match keys[..] {
+        [] => "xfs".to_owned(),
+        _ => format!("xfs:{}", keys.join(",")),
+    }
+}
+
+#[test]
+fn a_model_and_an_image_begin_with_a_snapshot() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let workloads = unmounted(at);
+    fs::write(at.join("nothing.ops"), "day 1\n").expect("a file");
+    for (spec, workload) in SPECS.iter().flat_map(|spec| workloads.map(|of| (spec, of))) {
+        let what = format!("{spec} {workload}");
+        let export = format!("export {workload} disk.img --on {spec} --force");
+        fsage(at, &export, 0);
+        fsage(at, "snapshot disk.img -o s.parquet --force", 0);
+        let told = extents(at, "s.parquet");
+        let (target, from) = (untold(spec, None), untold(spec, Some("from=s.parquet")));
+        let age = format!("age nothing.ops --on {from} -o from --force --check");
+        fsage(at, &age, 0);
+        let parquet = target_folder(at, "from").join("final.parquet");
+        assert_eq!(extents(at, &parquet.to_string_lossy()), told, "{what}");
+        let export = format!("export s.parquet like.img --on {target} --force");
+        fsage(at, &export, 0);
+        is_clean(at, "like.img");
+        fsage(at, "snapshot like.img -o like.parquet --force", 0);
+        assert_eq!(extents(at, "like.parquet"), told, "{what}");
+        let free = [free_runs(at, "like.parquet"), free_runs(at, "s.parquet")];
+        assert_eq!(free[0], free[1], "{what}");
+        assert_eq!(differences(at, "s.parquet", "like.parquet"), 0, "{what}");
+        // Names that are hidden, as images are shared.
+        fsage(
+            at,
+            "snapshot disk.img -o hidden.parquet --anonymize --force",
+            0,
+        );
+        for control in ["", " --control"] {
+            let export = format!("export hidden.parquet like.img --on {target}{control} --force");
+            fsage(at, &export, 0);
+            is_clean(at, "like.img");
+        }
+    }
+    let export = "export s.parquet no.img --on ffs";
+    let refused = fsage(at, export, 2);
+    assert!(refused.contains("expected ext4 or xfs"), "{refused}");
+    let refused = fsage(
+        at,
+        "age nothing.ops --on xfs:from=s.parquet,size=1G -o no",
+        2,
+    );
+    assert!(refused.contains("what `from` names decides"), "{refused}");
+    let refused = fsage(at, "age nothing.ops --on ext4:from=s.parquet -o no", 2);
+    assert!(refused.contains("a snapshot of xfs"), "{refused}");
+}
+
+#[test]
+fn the_kernel_mounts_what_a_snapshot_of_a_mounted_file_system_tells() {
+    if let Err(why) = RealFs::usable("xfs") {
+        return skip("an image of a snapshot, mounted", &why);
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let workloads = unmounted(at);
+    for (spec, workload) in SPECS.iter().flat_map(|spec| workloads.map(|of| (spec, of))) {
+        let what = format!("{spec} {workload}");
+        let export = format!("export {workload} disk.img --on {spec} --force");
+        fsage(at, &export, 0);
+        let mounted = Mounted::new(at, "disk.img", XFS.options[0]);
+        fsage(at, "snapshot mnt -o s.parquet --force", 0);
+        drop(mounted);
+        let target = untold(spec, None);
+        let export = format!("export s.parquet like.img --on {target} --force");
+        fsage(at, &export, 0);
+        is_clean(at, "like.img");
+        let mounted = Mounted::new(at, "like.img", XFS.options[0]);
+        fsage(at, "snapshot mnt -o like.parquet --force", 0);
+        drop(mounted);
+        let told = [extents(at, "like.parquet"), extents(at, "s.parquet")];
+        assert_eq!(told[0], told[1], "{what}");
+        let mounted = Mounted::new(at, "like.img", XFS.options[1]);
+        mounted.write_and_delete();
+        drop(mounted);
+        is_clean(at, "like.img");
     }
 }

@@ -1,0 +1,251 @@
+//! The XFS model put together from a snapshot: what the snapshot tells is there again, and the rest fits it.
+
+use crate::images::{self, data, goes_on};
+use crate::xfs_image::{FEATURES, clean_or_skipped, params_of};
+use fsage_core::operations::Model as _;
+use fsage_core::{DirId, Extent, FileId, FileKind, FileSystem as _, LayoutInMemory, Op};
+use fsage_models::image::ReadError;
+use fsage_models::xfs::{Features, Params, Xfs};
+
+fn snapshot_of(fs: &mut Xfs) -> LayoutInMemory {
+    fs.remount();
+    images::snapshot_of(fs, fs.sizes().root_ino())
+}
+
+/// What the snapshot of such a file system does not tell.
+fn untold(fs: &Xfs) -> Params {
+    Params {
+        size_bytes: 0,
+        ag_count: None,
+        log_bytes: None,
+        ..fs.params().clone()
+    }
+}
+
+/// As a mounted file system tells of it to who is not root: no blocks of trees, no free space, nothing of where
+/// directories lie.
+fn of_walk(mut found: LayoutInMemory) -> LayoutInMemory {
+    found.free = None;
+    for inode in &mut found.inodes {
+        let extents = inode.extents.take().unwrap_or_default();
+        let data = extents.into_iter().filter(|extent| !extent.is_pointers());
+        inode.extents = (inode.kind == FileKind::Regular).then(|| data.collect());
+    }
+    found
+}
+
+fn with_hidden_names(mut found: LayoutInMemory, root: u64) -> LayoutInMemory {
+    for inode in found.inodes.iter_mut().filter(|inode| inode.ino != root) {
+        inode.path = inode
+            .path
+            .take()
+            .map(|path| format!("hidden_{path}").into());
+    }
+    for further in &mut found.names {
+        further.name = format!("hidden_{}", further.name).into();
+    }
+    found
+}
+
+/// What a snapshot of a file system tells is there again in one that begins with it.
+pub fn comes_back(fs: &mut Xfs, what: &str) {
+    let told = snapshot_of(fs);
+    let how = untold(fs);
+    let mut again =
+        Xfs::from_snapshot(&how, &told).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let seen = snapshot_of(&mut again);
+    for (told, seen) in told.inodes.iter().zip(&seen.inodes) {
+        assert_eq!(told, seen, "{what}");
+    }
+    assert_eq!(told.free, seen.free, "{what}");
+    assert_eq!(told.names, seen.names, "{what}");
+    assert_eq!(told.geometry, seen.geometry, "{what}");
+    clean_or_skipped(&mut again, what);
+    goes_on(&mut again);
+    clean_or_skipped(&mut again, &format!("{what}, gone on"));
+
+    let root = fs.sizes().root_ino();
+    match Xfs::from_snapshot(&how, &with_hidden_names(of_walk(told.clone()), root)) {
+        Ok(mut again) => {
+            let seen = data(&snapshot_of(&mut again));
+            assert_eq!(seen, data(&told), "{what}, walked");
+            clean_or_skipped(&mut again, &format!("{what}, walked"));
+        }
+        // Longer names need more space, or are too long.
+        Err(ReadError::Contradiction(why)) => {
+            let full = why.contains("no block is free");
+            assert!(
+                full || why.contains("a name that none has"),
+                "{what}: {why}"
+            );
+        }
+        Err(error) => panic!("{what}: {error}"),
+    }
+}
+
+fn made(features: Features) -> Xfs {
+    let mut fs = Xfs::new(params_of(features, 48)).expect("mkfs takes it");
+    let dir = DirId(1);
+    let mut ops = vec![Op::Mkdir { dir, parent: None }];
+    ops.extend((0..200).map(|file| Op::Create {
+        file: FileId(file),
+        dir,
+        bytes: file * 900,
+    }));
+    ops.extend(
+        (0..200)
+            .step_by(3)
+            .map(|file| Op::Delete { file: FileId(file) }),
+    );
+    ops.push(Op::Create {
+        file: FileId(300),
+        dir,
+        bytes: 3_000_000,
+    });
+    for op in ops {
+        fs.apply(&op).expect("it fits the state");
+    }
+    fs
+}
+
+/// A change of a snapshot at the place of the large file.
+type Change = fn(&mut LayoutInMemory, usize);
+
+/// Changes of a snapshot, each with what is said of it.
+const MISFITS: &[(&str, Change)] = &[
+    ("a snapshot of ext4", |s, _| {
+        "ext4".clone_into(&mut s.geometry.fs_type);
+    }),
+    ("blocks of 1024 bytes", |s, _| s.geometry.block_bytes = 1024),
+    ("how its allocation groups lie", |s, _| {
+        s.geometry.group_count = 0;
+    }),
+    ("`mkfs.xfs` does not make", |s, _| {
+        s.geometry.group_bytes += 4096;
+    }),
+    ("chunks of inodes of 8192 bytes", |s, _| {
+        s.geometry.inode_chunk_bytes = 8192;
+    }),
+    ("its root, is not in it", |s, _| drop(s.inodes.remove(0))),
+    ("which no file of it can have", |s, at| {
+        s.inodes[at].ino = 1 << 40;
+    }),
+    ("which no file of it can have", |s, at| {
+        s.inodes[at].ino = s.inodes[0].ino + 1;
+    }),
+    ("is there twice", |s, at| {
+        s.inodes[at].ino = s.inodes[at - 1].ino;
+    }),
+    ("were not collected", |s, at| s.inodes[at].extents = None),
+    ("that lies outside", |s, at| {
+        extent(s, at).physical_bytes = 1 << 40;
+    }),
+    ("that lies outside", |s, at| extent(s, at).length_bytes -= 1),
+    ("that overlap in the file", |s, at| {
+        extent(s, at).logical_bytes = 1 << 50;
+    }),
+    ("flags 0x2000", |s, at| extent(s, at).flags = Extent::SHARED),
+    ("puts headers and the log", |s, at| {
+        extent(s, at).physical_bytes = 0;
+    }),
+    ("belongs to two places", |s, at| {
+        let other = another(s, at);
+        extent(s, at).physical_bytes = extent(s, other).physical_bytes;
+    }),
+    ("is free, and lies in inode", |s, at| {
+        let block = extent(s, at).physical_bytes;
+        let free = s.free.as_mut().expect("known");
+        let before = free.partition_point(|run| run.start_bytes < block);
+        let run = fsage_core::Run {
+            start_bytes: block,
+            length_bytes: 4096,
+        };
+        free.insert(before, run);
+    }),
+    ("lies in blocks that are free", |s, at| {
+        let block = s.inodes[at].ino / 8 * 4096;
+        let run = fsage_core::Run {
+            start_bytes: block,
+            length_bytes: 4096,
+        };
+        let free = s.free.as_mut().expect("known");
+        let before = free.partition_point(|run| run.start_bytes < block);
+        free.insert(before, run);
+    }),
+    ("has the name `f1` twice", |s, at| {
+        s.inodes[at].path = Some("f1".into());
+    }),
+    ("a name that none has", |s, at| {
+        s.inodes[at].path = Some("x".repeat(256).into());
+    }),
+    ("a path that is none", |s, at| {
+        s.inodes[at].path = Some("\\q".into());
+    }),
+    ("one is not there", |s, at| {
+        s.inodes[at].parent_ino = Some(7);
+    }),
+    ("which is no directory", |s, at| {
+        s.inodes[at].parent_ino = Some(s.inodes[another(s, at)].ino);
+    }),
+    ("is not below the root", |s, _| {
+        let root = s.inodes[0].ino;
+        let mut dirs = s.inodes.iter_mut();
+        let dir = dirs.rfind(|inode| inode.ino != root && inode.kind == FileKind::Directory);
+        let dir = dir.expect("it is there");
+        dir.parent_ino = Some(dir.ino);
+    }),
+    ("no directory", |s, _| s.inodes[0].kind = FileKind::Regular),
+];
+
+/// What a snapshot says must fit together, and fit a file system that the model has.
+#[test]
+fn what_does_not_fit_is_refused_with_a_reason() {
+    let mut fs = made(Features::Default);
+    let told = snapshot_of(&mut fs);
+    let how = untold(&fs);
+    let file = told
+        .inodes
+        .iter()
+        .position(|inode| inode.size_bytes == 3_000_000)
+        .expect("it is there");
+    for (reason, change) in MISFITS {
+        let mut changed = told.clone();
+        change(&mut changed, file);
+        let refused = Xfs::from_snapshot(&how, &changed).map(drop);
+        let error = refused.expect_err(reason).to_string();
+        assert!(error.contains(reason), "{reason}: {error}");
+    }
+    assert!(Xfs::from_snapshot(&how, &told).is_ok());
+    let wrong = Params {
+        log_bytes: Some(20 << 20),
+        ..how
+    };
+    let refused = Xfs::from_snapshot(&wrong, &told).map(drop);
+    let error = refused.expect_err("another log").to_string();
+    assert!(error.contains("`features` and `log`"), "{error}");
+}
+
+/// Which features it has follows from the sizes, where these are those of a model.
+#[test]
+fn a_model_says_which_features_it_has() {
+    for features in FEATURES {
+        let mut fs = made(features);
+        let told = snapshot_of(&mut fs);
+        assert_eq!(Xfs::features_told(&told), features);
+        comes_back(&mut fs, &format!("{features:?}"));
+    }
+}
+
+fn extent(found: &mut LayoutInMemory, at: usize) -> &mut Extent {
+    &mut found.inodes[at].extents.as_mut().expect("they are known")[0]
+}
+
+/// The place of another file that has data.
+fn another(found: &LayoutInMemory, at: usize) -> usize {
+    let is_other = |place: usize| {
+        let inode = &found.inodes[place];
+        place != at && inode.kind == FileKind::Regular && inode.size_bytes > 0
+    };
+    let found = (0..found.inodes.len()).find(|&place| is_other(place));
+    found.expect("it is there")
+}
