@@ -439,7 +439,7 @@ fn is_kernel() -> bool {
 }
 
 /// Workloads that once showed a difference, reduced.
-const REDUCED: [(&str, &str); 6] = [
+const REDUCED: [(&str, &str); 8] = [
     // A file that is read from the disk while a transaction runs is part of it, and of no later one.
     (
         "ext4:size=256M,regime=a",
@@ -462,6 +462,18 @@ const REDUCED: [(&str, &str); 6] = [
         "ext4:size=256M,regime=a",
         "mkdir 1\ncreate 2 1 10000\ncreate 3 1 0\nsync\ncreate 4 1 300000000\nday 1\ndelete 2\nsync\n\
          write 3 1448 65536\nday 2\n",
+    ),
+    // Holes take the last dirty block from a folio of several pages, and the inode stays on the dirty list.
+    (
+        "ext4:size=256M,regime=a",
+        "mkdir 1\ncreate 2 1 16384\npunch 2 6144 10240\npunch 2 0 6144\nday 1\ncreate 3 1 1292508\nappend 2 408099\n\
+         day 2\n",
+    ),
+    // A folio that is split for a hole has dirty blocks only where parts of blocks were filled with zeros.
+    (
+        "ext4:size=256M,regime=a",
+        "mkdir 1\ncreate 2 1 26208\nday 1\npunch 2 19092 1639\npunch 2 2855 17488\nday 2\ncreate 3 1 1292508\n\
+         append 2 408099\nday 3\n",
     ),
     // A file that goes to disk while its content is replaced is no longer one that was truncated.
     (

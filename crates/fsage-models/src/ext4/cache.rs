@@ -20,6 +20,9 @@ pub(super) struct Folio {
     pub page: u32,
     pub order: u8,
     pub dirty: bool,
+    /// It is clean, and still listed as dirty: it was split out of a folio that lost its last dirty block to a hole or to
+    /// a cut. As long as it is cached and not written to, its inode stays on the dirty list.
+    pub listed: bool,
 }
 
 /// What a block needs before its data can go to disk.
@@ -32,6 +35,16 @@ pub(super) enum Unmapped {
 }
 
 impl Folio {
+    /// A page that is cached by itself, clean.
+    fn of_page(page: u32) -> Folio {
+        Folio {
+            page,
+            order: 0,
+            dirty: false,
+            listed: false,
+        }
+    }
+
     /// The halves of halves into which it falls when it is split at one of its pages.
     fn halved(self, border: u32) -> Vec<Folio> {
         let mut pieces = vec![self];
@@ -39,10 +52,14 @@ impl Folio {
             .iter()
             .position(|piece| piece.order > 0 && (piece.page..piece.end()).contains(&border))
         {
-            let Folio { page, order, dirty } = pieces[at];
-            let order = order - 1;
-            let second = page + (1 << order);
-            let halves = [page, second].map(|page| Folio { page, order, dirty });
+            let whole = pieces[at];
+            let order = whole.order - 1;
+            let second = whole.page + (1 << order);
+            let halves = [whole.page, second].map(|page| Folio {
+                page,
+                order,
+                ..whole
+            });
             pieces.splice(at..=at, halves);
         }
         pieces
@@ -76,6 +93,10 @@ pub(super) struct Cache {
     pub overtaken: Runs,
     /// Blocks that are written to and lie in an extent that is not written yet.
     pub filled: Runs,
+    /// Blocks whose data is to be written back, wherever they lie: these, and others that have their place.
+    pub changed: Runs,
+    /// Binary logarithm of blocks in a page.
+    pub page_bits: u32,
     /// Blocks set aside, by their place in the file.
     pub own: Vec<Own>,
     /// Times that it is open for writing.
@@ -94,6 +115,7 @@ impl Cache {
         self.delayed.clear();
         self.overtaken.clear();
         self.filled.clear();
+        self.changed.clear();
         self.own.clear();
         self.writers = 0;
         self.dirty = 0;
@@ -118,9 +140,8 @@ impl Cache {
     pub fn folio_for(&self, from: u64, bytes: u64) -> Folio {
         let page = (from >> PAGE_BITS) as u32;
         let clean = |page, order| Folio {
-            page,
             order,
-            dirty: false,
+            ..Folio::of_page(page)
         };
         if page < self.whole {
             return clean(page, 0);
@@ -158,15 +179,7 @@ impl Cache {
             self.whole = folio.page;
             for page in folio.end()..above {
                 let at = self.folio_at(page);
-                let order = 0;
-                self.folios.insert(
-                    at,
-                    Folio {
-                        page,
-                        order,
-                        dirty: false,
-                    },
-                );
+                self.folios.insert(at, self.page_of_whole(page));
             }
         }
         let at = self.folio_at(folio.page);
@@ -176,38 +189,88 @@ impl Cache {
         }
     }
 
-    /// The folio that begins at a page, if it is there, has no dirty block any more.
-    pub fn clean(&mut self, page: u32) {
-        let at = self.folio_at(page);
-        if let Some(folio) = self.folios.get_mut(at).filter(|folio| folio.page == page) {
-            folio.dirty = false;
+    /// One of those pages of which it was not kept how they lie.
+    fn page_of_whole(&self, page: u32) -> Folio {
+        let folio = Folio::of_page(page);
+        let dirty = self.is_changed(folio);
+        Folio { dirty, ..folio }
+    }
+
+    /// Whether a folio has a block whose data is to be written back.
+    fn is_changed(&self, folio: Folio) -> bool {
+        let next = self.changed.next(folio.page << self.page_bits);
+        next.is_some_and(|run| run.0 >> self.page_bits < folio.end())
+    }
+
+    /// A folio after some of its blocks went. Without a dirty one it can be split, and is clean then; a single page is
+    /// not split, and goes to disk as it is.
+    fn without_gone(&self, folio: Folio) -> Folio {
+        if folio.dirty && folio.order > 0 && !self.is_changed(folio) {
+            let (dirty, listed) = (false, true);
+            Folio {
+                dirty,
+                listed,
+                ..folio
+            }
+        } else {
+            folio
         }
+    }
+
+    /// All that is dirty was written back, and is listed as dirty no longer.
+    pub fn written_back(&mut self) {
+        for folio in self.folios.iter_mut().filter(|folio| folio.dirty) {
+            (folio.dirty, folio.listed) = (false, false);
+        }
+        self.changed.clear();
+    }
+
+    /// Whether something is left of it for which the inode is listed as dirty.
+    pub fn is_listed(&self) -> bool {
+        self.folios.iter().any(|folio| folio.listed)
     }
 
     /// Drops what lies behind the end of a file of so many bytes.
     pub fn cut(&mut self, bytes: u64) {
         let pages = bytes.div_ceil(PAGE) as u32;
+        let first_gone = bytes.div_ceil(PAGE >> self.page_bits) as u32;
         self.whole = self.whole.min(pages);
-        while let Some(last) = self.folios.last_mut() {
+        self.changed.take(first_gone, u32::MAX);
+        while let Some(&last) = self.folios.last() {
             if last.page >= pages {
                 self.folios.pop();
                 continue;
             }
-            if last.end() > pages && !last.dirty {
+            // It is touched where the file ends within it, if only within its last page.
+            let is_touched = last.end() > pages || !bytes.is_multiple_of(PAGE);
+            let last = if is_touched {
+                self.without_gone(last)
+            } else {
+                last
+            };
+            self.folios.pop();
+            if is_touched && !last.dirty {
                 let (mut page, mut order) = (last.page, last.order);
-                self.folios.pop();
                 // The half with the last page is halved again.
                 while order > 0 {
                     order -= 1;
                     let half = page + (1 << order);
                     if half < pages {
-                        let dirty = false;
-                        self.folios.push(Folio { page, order, dirty });
+                        self.folios.push(Folio {
+                            page,
+                            order,
+                            ..last
+                        });
                         page = half;
                     }
                 }
-                let dirty = false;
-                self.folios.push(Folio { page, order, dirty });
+                self.folios.push(Folio {
+                    page,
+                    order,
+                    ..last
+                });
+            } else {
+                self.folios.push(last);
             }
             return;
         }
@@ -259,17 +322,15 @@ impl Cache {
         let (touched, touched_end) = ((from / PAGE) as u32, to.div_ceil(PAGE) as u32);
         if self.whole > touched {
             // How those behind it lie is not known: pages of their own.
-            for page in touched..self.whole {
-                self.folios.insert(
-                    (page - touched) as usize,
-                    Folio {
-                        page,
-                        order: 0,
-                        dirty: false,
-                    },
-                );
-            }
+            let pages = (touched..self.whole).map(|page| self.page_of_whole(page));
+            let pages: Vec<Folio> = pages.collect();
+            self.folios.splice(..0, pages);
             self.whole = touched;
+        }
+        let block = PAGE >> self.page_bits;
+        let (first_gone, end_gone) = (from.div_ceil(block) as u32, (to / block) as u32);
+        if first_gone < end_gone {
+            self.changed.take(first_gone, end_gone);
         }
         let mut kept = Vec::with_capacity(self.folios.len());
         for folio in std::mem::take(&mut self.folios) {
@@ -278,6 +339,11 @@ impl Cache {
             if is_inside {
                 continue;
             }
+            let folio = if is_apart {
+                folio
+            } else {
+                self.without_gone(folio)
+            };
             if is_apart || folio.dirty {
                 kept.push(folio);
                 continue;
@@ -305,6 +371,7 @@ impl Cache {
         let idle = self.writers == 0 && self.dirty == 0 && !self.emptied;
         let is_mapped =
             self.delayed.is_empty() && self.overtaken.is_empty() && self.filled.is_empty();
+        let is_mapped = is_mapped && self.changed.is_empty();
         if !idle || !is_mapped || !self.own.is_empty() {
             return None;
         }
@@ -317,7 +384,7 @@ impl Cache {
         }
         let mut cached = self.whole;
         for folio in &self.folios {
-            if folio.dirty || folio.page != cached {
+            if folio.dirty || folio.listed || folio.page != cached {
                 return None;
             }
             cached = folio.end();
@@ -332,10 +399,17 @@ mod tests {
 
     fn folio(page: u32, order: u8) -> Folio {
         Folio {
-            page,
             order,
-            dirty: false,
+            ..Folio::of_page(page)
         }
+    }
+
+    /// A dirty folio, of whose blocks the first was written to.
+    fn written(page: u32, order: u8) -> Cache {
+        let mut cache = Cache::default();
+        cache.put(folio(page, order), true);
+        cache.changed.add(page, page + 1);
+        cache
     }
 
     #[test]
@@ -365,10 +439,38 @@ mod tests {
         cache.put(folio(0, 4), false);
         cache.cut(5 * 4096 + 1);
         assert_eq!(cache.folios, [folio(0, 2), folio(4, 0), folio(5, 0)]);
-        let mut cache = Cache::default();
-        cache.put(folio(0, 4), true);
+        let mut cache = written(0, 4);
         cache.cut(5 * 4096 + 1);
         assert_eq!(cache.folios.len(), 1);
+    }
+
+    #[test]
+    fn what_lost_its_last_dirty_block_is_clean_and_stays_listed() {
+        let mut cache = written(0, 4);
+        cache.changed.take(0, 1);
+        cache.changed.add(7, 9);
+        cache.punch(7 * 4096, 8 * 4096);
+        assert_eq!((cache.folios.len(), cache.is_listed()), (1, false));
+        cache.cut(6 * 4096);
+        let listed = |page, order| Folio {
+            listed: true,
+            ..folio(page, order)
+        };
+        assert_eq!(cache.folios, [listed(0, 2), listed(4, 0), listed(5, 0)]);
+        cache.written_back();
+        assert!(cache.is_listed());
+        // What is written of it is listed no longer.
+        cache.put(folio(4, 0), true);
+        cache.changed.add(4, 5);
+        cache.written_back();
+        assert_eq!(cache.folios, [listed(0, 2), folio(4, 0), listed(5, 0)]);
+        cache.cut(0);
+        assert!(!cache.is_listed());
+        // A page by itself is written, even if nothing is left in it.
+        let mut cache = written(0, 0);
+        cache.changed.take(0, 1);
+        cache.cut(1);
+        assert!(cache.folios[0].dirty && !cache.is_listed());
     }
 
     #[test]
@@ -391,8 +493,7 @@ mod tests {
         cache.punch(5 * 4096, 8 * 4096);
         let pieces = [(0, 2), (4, 0), (8, 0), (9, 0), (10, 1), (12, 2)];
         assert_eq!(cache.folios, pieces.map(|(page, order)| folio(page, order)));
-        let mut cache = Cache::default();
-        cache.put(folio(0, 4), true);
+        let mut cache = written(0, 4);
         cache.punch(5 * 4096, 8 * 4096);
         assert_eq!(cache.folios.len(), 1);
         cache.punch(0, 16 * 4096);

@@ -222,6 +222,7 @@ impl Ext4 {
         if free < 2 * delayed || !self.is_far_from_full(free, delayed) || !is_last {
             return at;
         }
+        let first_changed = (at >> bits) as u32;
         let cache = self.cache_mut(inode);
         if !cache.ends_at((at >> PAGE_BITS) as u32) || cache.delayed.next(first).is_some() {
             return at;
@@ -235,6 +236,7 @@ impl Ext4 {
             }
         }
         cache.delayed.add(first, stop);
+        cache.changed.add(first_changed, stop);
         self.counters.delayed.add_ones(blocks);
         let one = &mut self.inodes[inode as usize];
         one.size = one.size.max(end);
@@ -250,6 +252,7 @@ impl Ext4 {
         if self.params.regime != Regime::C && delayed > 0 && free < 2 * delayed {
             self.write_back_all();
         }
+        let bits = self.geometry.block_bits;
         let is_direct = self.params.regime == Regime::C
             || 2 * free < 3 * delayed
             || free < delayed + self.watermark;
@@ -263,9 +266,12 @@ impl Ext4 {
             match reserved {
                 Ok(has_new) => {
                     let whole = self.cache_of(inode).map_or(0, |cache| cache.whole);
+                    let cache = self.cache_mut(inode);
                     if has_new || folio.page >= whole {
-                        self.cache_mut(inode).put(folio, true);
+                        cache.put(folio, true);
                     }
+                    let end = to.div_ceil(1 << bits) as u32;
+                    cache.changed.add((from >> bits) as u32, end);
                     self.make_dirty(inode);
                     let one = &mut self.inodes[inode as usize];
                     let old_size = one.size;
@@ -278,7 +284,8 @@ impl Ext4 {
                         self.make_dirty(inode);
                     }
                     let size = self.inodes[inode as usize].size;
-                    self.keep_failed(inode, folio, size);
+                    // The folio that was made or taken for it stays in the cache.
+                    self.cache_mut(inode).put(folio, false);
                     if to > size {
                         self.cut_behind(inode, size);
                     }
@@ -288,21 +295,6 @@ impl Ext4 {
                 }
             }
         }
-    }
-
-    /// A write found no space, and the folio that was made or taken for it stays in the cache. What it reserved behind
-    /// the end of the file is about to be dropped; where nothing else in the folio is dirty, it is clean, and can be
-    /// cut.
-    fn keep_failed(&mut self, inode: u32, folio: Folio, size: u64) {
-        let bits = self.geometry.block_bits;
-        let first = folio.page << (PAGE_BITS - bits);
-        let first_gone = size.div_ceil(1 << bits);
-        let cache = self.cache_mut(inode);
-        let waits = cache.next_unmapped(first);
-        if !folio.dirty && waits.is_none_or(|run| u64::from(run.0) >= first_gone) {
-            cache.clean(folio.page);
-        }
-        cache.put(folio, false);
     }
 
     /// Reserves or allocates the blocks of a range that have none. Says whether there were such; where there is no
@@ -339,8 +331,14 @@ impl Ext4 {
                 let entry = Entry::new(at, block, 1, unwritten);
                 self.map(inode, entry, true, false)
                     .map_err(|NoSpace| has_new)?;
+                let cache = self.cache_mut(inode);
                 if unwritten {
-                    self.cache_mut(inode).filled.add(at, at + 1);
+                    cache.filled.add(at, at + 1);
+                }
+                cache.changed.add(at, at + 1);
+                if !is_cached {
+                    cache.put(folio, true);
+                    is_cached = true;
                 }
             } else {
                 if !self.has_free(1) {
@@ -348,6 +346,7 @@ impl Ext4 {
                 }
                 self.counters.delayed.add(1);
                 self.cache_mut(inode).delayed.add(at, at + 1);
+                self.cache_mut(inode).changed.add(at, at + 1);
                 if !is_cached {
                     // It is there from the first block on that was reserved, be it whole in the end or not.
                     self.cache_mut(inode).put(folio, true);
@@ -370,7 +369,9 @@ impl Ext4 {
             if is_direct && !self.params.regime.writes_unwritten() {
                 self.fill(inode, at, 1);
             } else {
-                self.cache_mut(inode).filled.add(at, at + 1);
+                let cache = self.cache_mut(inode);
+                cache.filled.add(at, at + 1);
+                cache.changed.add(at, at + 1);
                 any = true;
             }
         }
@@ -397,6 +398,10 @@ impl Ext4 {
                 self.counters.delayed.add(-i64::from(gone));
             }
         }
+        if !bytes.is_multiple_of(self.geometry.block_bytes) {
+            // The rest of the block in which the file ends.
+            self.zero_part(inode, first_gone - 1);
+        }
         self.drop_own(inode);
         self.discarded(inode, first_gone);
         self.cut_tree(inode, first_gone);
@@ -420,12 +425,15 @@ impl Ext4 {
     /// Sets the length of a file.
     pub(super) fn truncate(&mut self, inode: u32, bytes: u64) {
         self.make_dirty(inode);
+        let bits = self.geometry.block_bits;
         let one = &mut self.inodes[inode as usize];
-        let is_cut = bytes <= one.size;
-        one.size = bytes;
-        if is_cut {
+        let old_size = std::mem::replace(&mut one.size, bytes);
+        if bytes <= old_size {
             self.cut_behind(inode, bytes);
         } else {
+            if !old_size.is_multiple_of(1 << bits) {
+                self.zero_part(inode, (old_size >> bits) as u32);
+            }
             self.drop_own(inode);
         }
     }
@@ -446,6 +454,7 @@ impl Ext4 {
         let as_it_is = end - first <= MOST_FALLOCATED;
         let mut tries = 0;
         let mut at = first;
+        let mut result = Ok(());
         while at < end {
             let mapped = match self.inodes[inode as usize].tree.find(at) {
                 Some(entry) => Ok(entry.end().min(end) - at),
@@ -459,16 +468,32 @@ impl Ext4 {
                     one.size = one.size.max((u64::from(at) << bits).min(end_bytes));
                 }
                 Err(NoSpace) if self.try_again(&mut tries) => {}
-                Err(NoSpace) => return Err(NoSpace),
+                Err(NoSpace) => {
+                    result = Err(NoSpace);
+                    break;
+                }
             }
         }
         let size = self.inodes[inode as usize].size;
-        if size > old_size && !size.is_multiple_of(1 << bits) {
-            // The rest of the last block is looked at, which caches its page.
-            let folio = self.cache_mut(inode).folio_for(size, 1);
-            self.cache_mut(inode).put(folio, false);
+        for end in [old_size, size] {
+            if size > old_size && !end.is_multiple_of(1 << bits) {
+                self.zero_part(inode, (end >> bits) as u32);
+            }
         }
-        Ok(())
+        result
+    }
+
+    /// A part of a block is filled with zeros, which caches its page. If it holds anything, it is dirty.
+    fn zero_part(&mut self, inode: u32, block: u32) {
+        let bits = self.geometry.block_bits;
+        let entry = self.inodes[inode as usize].tree.find(block);
+        let is_written = entry.is_some_and(|entry| !entry.is_unwritten());
+        let cache = self.cache_mut(inode);
+        let folio = cache.folio_for(u64::from(block) << bits, 1);
+        cache.put(folio, is_written);
+        if is_written {
+            cache.changed.add(block, block + 1);
+        }
     }
 
     /// Gives back the blocks of a range, which reads as zeros from now on. The length stays.
@@ -488,10 +513,8 @@ impl Ext4 {
             (first_partial, first_partial < first),
             (last_partial, last_partial >= stop),
         ] {
-            let written = self.inodes[inode as usize].tree.find(block);
-            if is_partial && written.is_some_and(|entry| !entry.is_unwritten()) {
-                let folio = self.cache_mut(inode).folio_for(u64::from(block) << bits, 1);
-                self.cache_mut(inode).put(folio, true);
+            if is_partial {
+                self.zero_part(inode, block);
             }
         }
         if first >= stop {
@@ -572,6 +595,15 @@ impl Ext4 {
             }
             self.go_on_working();
             self.write_back(inode);
+            if self.cache_mut(inode).is_listed() {
+                let since_ns = self.clock.as_ref().map_or(0, Clock::now_ns);
+                self.dirty.push(Dirty {
+                    inode,
+                    stamp,
+                    since_ns,
+                });
+                continue;
+            }
             self.cache_mut(inode).dirty = 0;
             self.forget_if_plain(inode);
         }
@@ -628,9 +660,7 @@ impl Ext4 {
             }
             cursor = at;
         }
-        for folio in &mut self.cache_mut(inode).folios {
-            folio.dirty = false;
-        }
+        self.cache_mut(inode).written_back();
         if self.params.regime.converts() {
             self.with_tree(inode, true, |tree, _, blocks| {
                 for (from, to) in written {

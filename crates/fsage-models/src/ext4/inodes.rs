@@ -231,6 +231,7 @@ impl Ext4 {
         let inode = &mut self.inodes[slot as usize];
         let (owner, cache) = &mut self.cached[place as usize];
         *owner = slot;
+        cache.page_bits = super::cache::PAGE_BITS - self.geometry.block_bits;
         if inode.is_cached {
             cache.whole = inode.size.div_ceil(1 << super::cache::PAGE_BITS) as u32;
         }

@@ -193,3 +193,73 @@ fn writes_at_once_are_writes_block_by_block() {
         assert!((20..2500).contains(&full), "{full} of 3000 without space");
     }
 }
+
+const TWO: FileId = FileId(2);
+
+const fn punch(offset: u64, bytes: u64) -> Op {
+    Op::Punch {
+        file: TWO,
+        offset,
+        bytes,
+    }
+}
+
+/// Holes in a folio of four pages take the last block from it that was dirty. The file is written back first then, day
+/// after day, if it is the last one that becomes dirty. A single page leaves nothing, nor does what is cut away.
+#[test]
+fn a_file_stays_listed_whose_folio_lost_its_last_dirty_block() {
+    let at = |logical, block, blocks| Entry::new(logical, block, blocks, false);
+    let cut = |bytes| Op::Truncate { file: TWO, bytes };
+    let first = (at(0, 139_298, 399), at(0, 139_697, 1263));
+    let last = (at(0, 140_561, 399), at(0, 139_298, 1263));
+    let cases: [(u64, Vec<Op>, u32, (Entry, Entry)); 4] = [
+        (
+            16_384,
+            vec![punch(6144, 10_240), punch(0, 6144), Op::Day],
+            16,
+            first,
+        ),
+        (
+            4096,
+            vec![punch(1024, 3072), punch(0, 1024), Op::Day],
+            4,
+            last,
+        ),
+        (
+            16_384,
+            vec![cut(6144), punch(0, 6144), Op::Day, Op::Day],
+            6,
+            first,
+        ),
+        (
+            16_384,
+            vec![
+                punch(6144, 10_240),
+                punch(0, 6144),
+                Op::Day,
+                cut(0),
+                Op::Day,
+            ],
+            0,
+            last,
+        ),
+    ];
+    for (bytes, ops, logical, (two, three)) in cases {
+        let mut fs = small();
+        done(&mut fs, &[create(2, bytes)]);
+        done(&mut fs, &ops);
+        let bytes = 408_099;
+        done(
+            &mut fs,
+            &[
+                create(3, 1_292_508),
+                Op::Append { file: TWO, bytes },
+                Op::Day,
+            ],
+        );
+        let two = Entry::new(logical, two.block, two.blocks(), false);
+        assert_eq!(fs.extents(TWO), Some(vec![two]), "{ops:?}");
+        assert_eq!(fs.extents(FileId(3)), Some(vec![three]), "{ops:?}");
+        assert_eq!(fs.check(), Ok(()), "{ops:?}");
+    }
+}
