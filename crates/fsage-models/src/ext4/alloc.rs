@@ -125,9 +125,8 @@ impl Ext4 {
                 let mut group = (ino - 1) / g.inodes_per_group;
                 if g.flex >= FLEX_SCHEME {
                     group = group / g.flex * g.flex;
-                    if is_data && group + 1 < g.groups {
-                        group += 1;
-                    }
+                    // Where the last flex group has one group alone, that lies behind the end.
+                    group += u32::from(is_data);
                 }
                 g.start_of(group)
             }

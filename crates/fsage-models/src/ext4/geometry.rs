@@ -378,7 +378,7 @@ impl Made {
 
     fn place_tables(&mut self) -> Option<()> {
         let (groups, flex) = (self.geometry.groups, self.geometry.flex);
-        let table_blocks = self.geometry.table_blocks();
+        let (table_blocks, blocks) = (self.geometry.table_blocks(), self.geometry.blocks);
         let mut tables = vec![Tables::default(); groups as usize];
         for first in (0..groups).step_by(flex as usize) {
             let members = first as usize..groups.min(first.saturating_add(flex)) as usize;
@@ -449,14 +449,26 @@ impl Made {
         };
         let mut at = g.start_of(group.unwrap_or_default()) - first;
         let (mut used, mut extents) = (self.used.clone(), Vec::new());
+            // A group all alone in a flex group leaves the room that a full one would need, if there is so much.
+            let room = if members.len() == 1 && flex > 1 {
+                flex - 1
+            } else {
+                0
+            };
+            let behind = |from: u32| match from.checked_add(room) {
+                Some(behind) if behind < blocks => behind,
+                _ => from,
+            };
         let mut tree_block = None;
         while missing > 0 {
             let start = bits::next_clear(&used, at, end).ok_or_else(no_room)?;
             let blocks = missing.min(MOST_WRITTEN);
+            from = behind(from + 1);
             at = bits::next_set(&used, start, start.saturating_add(blocks).min(end));
             bits::fill(&mut used, start, at, true);
             extents.push((start + first, at - start));
             missing -= at - start;
+            from = behind(from + 1);
             if extents.len() == ROOT_ENTRIES + 1 {
                 // The tree gets a block: in front of the journal, or else the next that is free.
                 let (start, _) = extents[0];
