@@ -20,8 +20,8 @@ pub(super) struct Folio {
     pub page: u32,
     pub order: u8,
     pub dirty: bool,
-    /// It is clean, and still listed as dirty: it was split out of a folio that lost its last dirty block to a hole or to
-    /// a cut. As long as it is cached and not written to, its inode stays on the dirty list.
+    /// It is clean, and still listed as dirty: it was split out of a folio that lost its last dirty block to a hole or
+    /// to a cut. As long as it is cached and not written to, its inode stays on the dirty list.
     pub listed: bool,
 }
 

@@ -245,6 +245,7 @@ impl Ext4 {
 
     /// Writes what lies in one folio; says where it ends.
     fn write_folio(&mut self, inode: u32, from: u64, call_end: u64) -> Result<u64, NoSpace> {
+        let bits = self.geometry.block_bits;
         let (free, delayed) = (
             self.counters.free_blocks.read(),
             self.counters.delayed.read(),
@@ -252,7 +253,6 @@ impl Ext4 {
         if self.params.regime != Regime::C && delayed > 0 && free < 2 * delayed {
             self.write_back_all();
         }
-        let bits = self.geometry.block_bits;
         let is_direct = self.params.regime == Regime::C
             || 2 * free < 3 * delayed
             || free < delayed + self.watermark;
