@@ -246,7 +246,7 @@ impl Check<'_> {
     }
 
     fn leaves(&mut self, id: u64, blocks: &[Block]) {
-        let bytes = self.fs.geometry.block_bytes - 12;
+        let bytes = u64::from(self.fs.format.leaf_bytes());
         for block in blocks {
             match block {
                 Block::Leaf(items) => {

@@ -10,8 +10,9 @@ use crate::name_table::Name;
 /// Bytes of `.`, and what an entry has besides its name.
 const DOT: u16 = 12;
 const HEADER: usize = 8;
-/// Bytes at the end of a leaf for its checksum.
+/// Bytes at the end of a leaf for its checksum, and behind the places of an index.
 const TAIL: u32 = 12;
+const INDEX_TAIL: usize = 8;
 
 /// An entry of a leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,8 @@ pub(super) enum Block {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Format {
     pub block_bytes: u32,
+    /// Blocks end with a checksum.
+    pub has_sums: bool,
 }
 
 /// What is in a directory.
@@ -98,14 +101,16 @@ impl Item {
 }
 
 impl Format {
-    fn leaf_bytes(self) -> u16 {
-        (self.block_bytes - TAIL) as u16
+    /// Bytes of a leaf that entries share.
+    pub fn leaf_bytes(self) -> u16 {
+        (self.block_bytes - if self.has_sums { TAIL } else { 0 }) as u16
     }
 
     /// Places in the index of the first block, and in that of others.
     pub fn limits(self) -> (usize, usize) {
-        let bytes = self.block_bytes as usize;
-        ((bytes - 40) / 8, (bytes - 16) / 8)
+        let tail = if self.has_sums { INDEX_TAIL } else { 0 };
+        let bytes = self.block_bytes as usize - tail;
+        ((bytes - 32) / 8, (bytes - 8) / 8)
     }
 }
 
@@ -478,7 +483,10 @@ mod tests {
     use fsage_core::Rng;
     use std::collections::BTreeMap;
 
-    const FORMAT: Format = Format { block_bytes: 1024 };
+    const FORMAT: Format = Format {
+        block_bytes: 1024,
+        has_sums: true,
+    };
 
     fn check(entries: &Entries, keys: &Keys, expected: &BTreeMap<u64, u32>) {
         let mut found = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! What the laboratory knows of the model.
 
 use super::image;
-use super::{Ext4, Geometry, Params, Regime, SyncPolicy, params};
+use super::{Checksums, Ext4, Geometry, Params, Regime, SyncPolicy, params};
 use crate::ParamError;
 use crate::image::{Mountable, ReadError, open, refuse_decided, unread};
 use crate::options::Setting;
@@ -79,6 +79,9 @@ const OF_IMAGE: &[&str] = &[
     "reserve",
     "flex",
     "journal",
+    "resize",
+    "checksums",
+    "64bit",
     "hash_seed",
 ];
 const OF_SNAPSHOT: usize = 5;
@@ -137,10 +140,27 @@ fn kernel(params: &Params) -> Result<String, ParamError> {
     let block_bytes = params.block_bytes.or(geometry.ok().map(|g| g.block_bytes));
     let mut mkfs = vec![format!("-m {}", params.reserve_percent)];
     mkfs.extend(block_bytes.map(|bytes| format!("-b {bytes}")));
-    mkfs.push(match params.flex_groups {
-        1 => "-O ^flex_bg".to_owned(),
-        groups => format!("-G {groups}"),
-    });
+    let mut features = Vec::new();
+    match params.flex_groups {
+        1 => features.push("^flex_bg"),
+        groups => mkfs.push(format!("-G {groups}")),
+    }
+    match params.checksums {
+        Checksums::All => {}
+        Checksums::Descriptors => features.extend(["^metadata_csum", "uninit_bg"]),
+        Checksums::None => features.push("^metadata_csum"),
+    }
+    if !params.wide {
+        features.push("^64bit");
+    }
+    match params.resize_bytes {
+        None => {}
+        Some(0) => features.push("^resize_inode"),
+        Some(bytes) => mkfs.push(format!("-E resize={}", bytes / block_bytes.unwrap_or(4096))),
+    }
+    if !features.is_empty() {
+        mkfs.push(format!("-O {}", features.join(",")));
+    }
     mkfs.extend(params.bytes_per_inode.map(|bytes| format!("-i {bytes}")));
     mkfs.extend(params.inodes.map(|inodes| format!("-N {inodes}")));
     mkfs.extend(

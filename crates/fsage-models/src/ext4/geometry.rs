@@ -8,7 +8,8 @@ use super::bits;
 use super::tree::{MOST_WRITTEN, ROOT_ENTRIES};
 use thiserror::Error;
 
-pub(super) const DESCRIPTOR_BYTES: u64 = 64;
+/// Bytes of a descriptor, with addresses of 64 bits and of 32.
+pub(super) const DESCRIPTOR_BYTES: [u32; 2] = [64, 32];
 pub(super) const INODE_BYTES: u64 = 256;
 /// Inodes of which none is a file's: 1 to 10. The next is `lost+found`.
 pub(super) const RESERVED_INODES: u32 = 10;
@@ -48,6 +49,12 @@ pub enum MkfsError {
         /// What would do.
         most: u64,
     },
+    /// It is as large already as it can grow.
+    #[error("resize={bytes}: expected 0, or more than the partition has")]
+    Resize {
+        /// What is asked for.
+        bytes: u64,
+    },
     /// The journal fits in no group.
     #[error("journal={bytes}: expected 0, or {least} to {most} bytes: it lies in one group")]
     Journal {
@@ -72,7 +79,7 @@ pub struct Tables {
 }
 
 /// Sizes, and what is taken before the first operation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Geometry {
     /// Bytes of a block.
     pub block_bytes: u64,
@@ -88,6 +95,8 @@ pub struct Geometry {
     pub groups: u32,
     /// Groups in a flex group; 1 without.
     pub flex: u32,
+    /// Bytes of a descriptor.
+    pub descriptor_bytes: u32,
     /// Inodes of a group.
     pub inodes_per_group: u32,
     /// Blocks of descriptors.
@@ -119,9 +128,9 @@ pub(super) struct Made {
 }
 
 /// The most blocks with which descriptors lie together, in three quarters of a group, and leave some reserved.
-fn most_blocks(block_bytes: u64) -> u64 {
+fn most_blocks(block_bytes: u64, descriptor_bytes: u64) -> u64 {
     let blocks_per_group = 8 * block_bytes;
-    let per_block = block_bytes / DESCRIPTOR_BYTES;
+    let per_block = block_bytes / descriptor_bytes;
     let all = u64::from(u32::MAX).div_ceil(blocks_per_group * per_block);
     let most_reserved = block_bytes / 4;
     let descriptor_blocks = (all - 1).min(blocks_per_group * 3 / 4 - most_reserved);
@@ -145,7 +154,8 @@ impl Geometry {
             .block_bytes
             .unwrap_or(if is_small { 1024 } else { 4096 });
         let mut blocks = size / block_bytes;
-        let most = most_blocks(block_bytes);
+        let descriptor_bytes = u64::from(DESCRIPTOR_BYTES[usize::from(!params.wide)]);
+        let most = most_blocks(block_bytes, descriptor_bytes);
         if blocks > most {
             return Err(MkfsError::TooLarge {
                 size,
@@ -182,14 +192,28 @@ impl Geometry {
             if inodes_per_group < u64::from(RESERVED_INODES) + 6 {
                 return Err(too_small);
             }
-            let descriptor_blocks = (groups * DESCRIPTOR_BYTES).div_ceil(block_bytes);
+            let descriptor_blocks = (groups * descriptor_bytes).div_ceil(block_bytes);
+            let per_block = block_bytes / descriptor_bytes;
+            let kept_for = |largest: u64, has: u64| {
+                let all = largest.div_ceil(blocks_per_group).div_ceil(per_block);
+                all.saturating_sub(has).min(block_bytes / 4)
+            };
             let largest = (1024 * blocks).min(u64::from(u32::MAX)) - first_block;
-            let per_block = block_bytes / DESCRIPTOR_BYTES;
-            let reserved = largest
-                .div_ceil(blocks_per_group)
-                .div_ceil(per_block)
-                .saturating_sub(descriptor_blocks)
-                .min(block_bytes / 4);
+            let by_rule = kept_for(largest, descriptor_blocks);
+            // A wish is reckoned without regard to where the first group begins.
+            let has = blocks.div_ceil(blocks_per_group).div_ceil(per_block);
+            let reserved = match params.resize_bytes {
+                Some(0) => 0,
+                Some(bytes) if bytes / block_bytes <= blocks => {
+                    return Err(MkfsError::Resize { bytes });
+                }
+                Some(bytes) => match kept_for(bytes / block_bytes, has) {
+                    // None looks like no wish.
+                    0 => by_rule,
+                    kept => kept,
+                },
+                None => by_rule,
+            };
             let mut geometry = Geometry {
                 block_bytes,
                 block_bits: block_bytes.trailing_zeros(),
@@ -198,6 +222,7 @@ impl Geometry {
                 blocks_per_group: blocks_per_group as u32,
                 groups: groups as u32,
                 flex: params.flex_groups,
+                descriptor_bytes: descriptor_bytes as u32,
                 inodes_per_group: inodes_per_group as u32,
                 descriptor_blocks: descriptor_blocks as u32,
                 reserved_descriptor_blocks: reserved as u32,
@@ -313,6 +338,47 @@ impl Geometry {
 }
 
 impl Made {
+    /// A geometry of which an image tells sizes, before it says where anything lies; `None` if there is none of these
+    /// sizes.
+    pub fn of_sizes(sizes: &Geometry) -> Option<Made> {
+        let bytes = sizes.block_bytes;
+        let blocks_per_group = 8 * bytes as u32;
+        let first_block = u32::from(bytes == 1024);
+        if sizes.blocks < first_block + 64 {
+            return None;
+        }
+        let groups = (sizes.blocks - first_block).div_ceil(blocks_per_group);
+        let per_group = sizes.inodes_per_group;
+        let most_inodes = u64::from(groups) * u64::from(per_group);
+        let is_possible = per_group > RESERVED_INODES
+            && per_group.is_multiple_of(8)
+            && per_group <= blocks_per_group
+            && u32::try_from(most_inodes).is_ok()
+            && u64::from(sizes.reserved_descriptor_blocks) <= bytes / 4;
+        if !is_possible {
+            return None;
+        }
+        let geometry = Geometry {
+            block_bits: bytes.trailing_zeros(),
+            first_block,
+            blocks_per_group,
+            groups,
+            descriptor_blocks: (u64::from(groups) * u64::from(sizes.descriptor_bytes))
+                .div_ceil(bytes) as u32,
+            tables: vec![Tables::default(); groups as usize],
+            ..sizes.clone()
+        };
+        let last = geometry.blocks_in(groups - 1);
+        if last < geometry.copy_blocks(groups - 1)
+            || geometry.copy_blocks(0) >= geometry.blocks_in(0)
+        {
+            return None;
+        }
+        let words = groups as usize * blocks_per_group as usize / 64;
+        let used = vec![0; words];
+        Some(Made { geometry, used })
+    }
+
     /// Sizes, tables, and what they take.
     pub fn new(params: &Params) -> Result<Made, MkfsError> {
         let geometry = Geometry::sizes(params)?;
@@ -383,14 +449,26 @@ impl Made {
         for first in (0..groups).step_by(flex as usize) {
             let members = first as usize..groups.min(first.saturating_add(flex)) as usize;
             let mut from = self.geometry.start_of(first);
+            // A group all alone in a flex group leaves the room that a full one would need, if there is so much.
+            let room = if members.len() == 1 && flex > 1 {
+                flex - 1
+            } else {
+                0
+            };
+            let behind = |from: u32| match from.checked_add(room) {
+                Some(behind) if behind < blocks => behind,
+                _ => from,
+            };
             for group in members.clone() {
                 from = self.place(from, 1)?;
                 tables[group].block_bitmap = from;
             }
+            from = behind(from + 1);
             for group in members.clone() {
                 from = self.place(from, 1)?;
                 tables[group].inode_bitmap = from;
             }
+            from = behind(from + 1);
             for group in members {
                 from = self.place(from, table_blocks)?;
                 tables[group].inode_table = from;
@@ -449,26 +527,14 @@ impl Made {
         };
         let mut at = g.start_of(group.unwrap_or_default()) - first;
         let (mut used, mut extents) = (self.used.clone(), Vec::new());
-            // A group all alone in a flex group leaves the room that a full one would need, if there is so much.
-            let room = if members.len() == 1 && flex > 1 {
-                flex - 1
-            } else {
-                0
-            };
-            let behind = |from: u32| match from.checked_add(room) {
-                Some(behind) if behind < blocks => behind,
-                _ => from,
-            };
         let mut tree_block = None;
         while missing > 0 {
             let start = bits::next_clear(&used, at, end).ok_or_else(no_room)?;
             let blocks = missing.min(MOST_WRITTEN);
-            from = behind(from + 1);
             at = bits::next_set(&used, start, start.saturating_add(blocks).min(end));
             bits::fill(&mut used, start, at, true);
             extents.push((start + first, at - start));
             missing -= at - start;
-            from = behind(from + 1);
             if extents.len() == ROOT_ENTRIES + 1 {
                 // The tree gets a block: in front of the journal, or else the next that is free.
                 let (start, _) = extents[0];

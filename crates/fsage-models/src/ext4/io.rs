@@ -12,7 +12,6 @@ use fsage_core::{DirId, FileId};
 /// Where data lies that was not written back: nowhere.
 const NOWHERE: u64 = u64::MAX;
 const INODE_BYTES: u32 = 256;
-const DESCRIPTOR_BYTES: u32 = 64;
 /// While a host follows, data is written back once so many bytes wait for it, as a small machine's limit on dirty pages
 /// would have it.
 const MOST_DELAYED_BYTES: u64 = 4 << 20;
@@ -88,7 +87,7 @@ impl Ext4 {
 
     fn changed_descriptor(&mut self, group: u32) {
         let g = &self.geometry;
-        let per_block = g.block_bytes as u32 / DESCRIPTOR_BYTES;
+        let per_block = g.block_bytes as u32 / g.descriptor_bytes;
         let block = g.first_block + 1 + group / per_block;
         self.changed(self.device_buffer(block));
     }

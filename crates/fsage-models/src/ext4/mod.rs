@@ -49,7 +49,7 @@ mod tree;
 
 pub use entry::ENTRY;
 pub use geometry::{Geometry, MkfsError};
-pub use params::{Params, Regime, SyncPolicy};
+pub use params::{Checksums, Params, Regime, SyncPolicy};
 pub use tree::Entry;
 
 use crate::changes::{self, Changes};
@@ -169,10 +169,18 @@ impl Ext4 {
     /// Parameters that `mkfs.ext4` refuses.
     pub fn new(params: Params) -> Result<Ext4, MkfsError> {
         let made = Made::new(&params)?;
+        let mut fs = Ext4::of(params, made);
+        fs.make_first_directories();
+        fs.count();
+        Ok(fs)
+    }
+
+    /// One without inodes or directories.
+    fn of(params: Params, made: Made) -> Ext4 {
         let groups = Groups::new(&made);
         let geometry = made.geometry;
         let goals = params.cpus.min(geometry.groups.div_ceil(4));
-        let mut fs = Ext4 {
+        Ext4 {
             groups,
             counters: Counters::default(),
             inodes: Vec::new(),
@@ -199,6 +207,7 @@ impl Ext4 {
             keys: Keys::new(params.hash_seed),
             format: Format {
                 block_bytes: geometry.block_bytes as u32,
+                has_sums: params.checksums == Checksums::All,
             },
             dirs: Vec::new(),
             free_dirs: Vec::new(),
@@ -208,10 +217,7 @@ impl Ext4 {
             changes: Changes::default(),
             params,
             geometry,
-        };
-        fs.make_first_directories();
-        fs.count();
-        Ok(fs)
+        }
     }
 
     /// Sets the counters to what there is.

@@ -45,6 +45,30 @@ impl Regime {
     }
 }
 
+/// What has checksums on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checksums {
+    /// All that is metadata: `metadata_csum`.
+    All,
+    /// Descriptors of groups alone: `uninit_bg`.
+    Descriptors,
+    /// Nothing.
+    None,
+}
+
+impl Checksums {
+    const ALL: [Checksums; 3] = [Checksums::All, Checksums::Descriptors, Checksums::None];
+
+    /// The word of the key `checksums`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Checksums::All => "all",
+            Checksums::Descriptors => "descriptors",
+            Checksums::None => "none",
+        }
+    }
+}
+
 /// When files go to disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncPolicy {
@@ -74,6 +98,23 @@ pub const KEYS: &[Key] = &[
         "of the journal; 0: there is none on this device",
     )
     .by_rule("4M to 1G, by the size of the partition"),
+    Key::bytes(
+        "resize",
+        "",
+        "up to which it can grow; 0: it keeps no blocks for that (`^resize_inode`)",
+    )
+    .by_rule("1024 times its size"),
+    Key::word(
+        "checksums",
+        &["all", "descriptors", "none"],
+        "all",
+        "`all`: `metadata_csum`; `descriptors`: `uninit_bg`; `none`: neither",
+    ),
+    Key::flag(
+        "64bit",
+        true,
+        "descriptors of groups have 64 bytes, else 32",
+    ),
     Key::number("reserve", "percent", "5", "kept for the superuser").within(0, 50),
     Key::flag(
         "root",
@@ -136,6 +177,12 @@ pub struct Params {
     pub inodes: Option<u64>,
     /// Size of the journal; `None` is what `mkfs.ext4` chooses, 0 none.
     pub journal_bytes: Option<u64>,
+    /// Size up to which it can grow; `None` is what `mkfs.ext4` chooses, 0 keeps no blocks for that.
+    pub resize_bytes: Option<u64>,
+    /// What has checksums on disk.
+    pub checksums: Checksums,
+    /// Descriptors have 64 bytes instead of 32.
+    pub wide: bool,
     /// Reserve in percent of all blocks.
     pub reserve_percent: u64,
     /// The user is the superuser, who may use the reserve.
@@ -171,6 +218,9 @@ impl Default for Params {
             bytes_per_inode: None,
             inodes: None,
             journal_bytes: None,
+            resize_bytes: None,
+            checksums: Checksums::All,
+            wide: true,
             reserve_percent: 5,
             superuser: true,
             regime: Regime::A,
@@ -223,6 +273,15 @@ impl Params {
                 }
                 "inodes" => params.inodes = Some(setting.number()?),
                 "journal" => params.journal_bytes = Some(setting.number()?),
+                "resize" => params.resize_bytes = Some(setting.number()?),
+                "checksums" => {
+                    let word = setting.word()?;
+                    let all = Checksums::ALL.into_iter();
+                    let checksums = { all }.find(|checksums| checksums.as_str() == word);
+                    params.checksums =
+                        checksums.ok_or_else(|| setting.bad("all, descriptors or none"))?;
+                }
+                "64bit" => params.wide = setting.flag()?,
                 "reserve" => {
                     params.reserve_percent = match setting.number()? {
                         percent @ 0..=50 => percent,

@@ -7,9 +7,9 @@ use crate::images::{
     self, Bytes, Image, MADE_S, damage, data_blocks, half_kept, has, live, text, write,
 };
 use crate::steps::{any_op, cases};
-use fsage_core::{DirId, FileId, FileSystem, Op};
-use fsage_models::ext4::{Ext4, Params, Regime};
-use fsage_models::image::ReadError;
+use fsage_core::{DirId, FileId, FileSystem, Layout as _, Op};
+use fsage_models::ext4::{Checksums, Ext4, Params, Regime};
+use fsage_models::image::{Mountable as _, ReadError};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -79,6 +79,7 @@ fn the_image_of_a_fresh_file_system_is_that_of_mkfs_to_the_byte() {
         (16, &[], |_| {}),
         (300, &["-b", "4096"], |p| p.block_bytes = Some(4096)),
         (700, &["-b", "2048"], |p| p.block_bytes = Some(2048)),
+        (64, &["-b", "4096"], |p| p.block_bytes = Some(4096)),
         (3000, &[], |_| {}),
         (5000, &["-G", "4"], |p| p.flex_groups = 4),
         (2500, &["-O", "^flex_bg"], |p| p.flex_groups = 1),
@@ -87,6 +88,18 @@ fn the_image_of_a_fresh_file_system_is_that_of_mkfs_to_the_byte() {
             p.reserve_percent = 0;
         }),
         (700, &["-O", "^has_journal"], |p| p.journal_bytes = Some(0)),
+        (300, &["-O", "^metadata_csum"], |p| {
+            p.checksums = Checksums::None
+        }),
+        (2500, &["-O", "^metadata_csum,uninit_bg"], |p| {
+            p.checksums = Checksums::Descriptors;
+        }),
+        (400, &["-O", "^metadata_csum,uninit_bg,^64bit"], |p| {
+            p.checksums = Checksums::Descriptors;
+            p.wide = false;
+        }),
+        (2500, &["-O", "^64bit"], |p| p.wide = false),
+        (300, &["-O", "^resize_inode"], |p| p.resize_bytes = Some(0)),
     ];
     let folder = tempfile::tempdir().expect("a folder");
     for (megabytes, options, set) in cases {
@@ -196,14 +209,27 @@ fn small() -> impl Strategy<Value = Params> {
     let regime = prop::sample::select(vec![Regime::A, Regime::B, Regime::C, Regime::D]);
     let bsize = prop::sample::select(vec![1024_u64, 2048, 4096]);
     let flex = prop::sample::select(vec![1_u32, 2, 16]);
-    (regime, bsize, flex, any::<bool>()).prop_map(|(regime, bsize, flex, journal)| Params {
-        size_bytes: 24 << 20,
-        block_bytes: Some(bsize),
-        flex_groups: flex,
-        journal_bytes: Some(if journal { 1024 * bsize } else { 0 }),
-        regime,
-        ..Params::default()
-    })
+    let checksums = prop::sample::select(vec![
+        Checksums::All,
+        Checksums::All,
+        Checksums::Descriptors,
+        Checksums::None,
+    ]);
+    let others = (checksums, any::<bool>(), any::<bool>(), any::<bool>());
+    let all = (regime, bsize, flex, others);
+    all.prop_map(
+        |(regime, bsize, flex, (checksums, journal, wide, grows))| Params {
+            size_bytes: 24 << 20,
+            block_bytes: Some(bsize),
+            flex_groups: flex,
+            journal_bytes: Some(if journal { 1024 * bsize } else { 0 }),
+            resize_bytes: if grows { None } else { Some(0) },
+            checksums,
+            wide,
+            regime,
+            ..Params::default()
+        },
+    )
 }
 
 proptest! {
@@ -280,6 +306,155 @@ fn damage_is_refused_and_never_believed() {
     assert!(refused * 2 > tried, "{refused} of {tried}");
     let nothing = Ext4::read_image(&how, &Bytes(&[0; 4096]));
     assert!(matches!(nothing, Err(ReadError::NoSuch("ext4"))));
+}
+
+/// Without checksums damage may be seen by nobody. Nothing of it is believed all the same.
+#[test]
+fn damage_without_checksums_is_sound_or_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for checksums in [Checksums::None, Checksums::Descriptors] {
+        let path = folder.path().join(checksums.as_str());
+        let mut fs = Ext4::new(Params {
+            size_bytes: 16 << 20,
+            journal_bytes: Some(1 << 20),
+            checksums,
+            wide: checksums == Checksums::None,
+            ..Params::default()
+        })
+        .expect("mkfs takes it");
+        half_kept(&mut fs);
+        write(&mut fs, &path);
+        let how = fs.params().clone();
+        let (refused, tried) = damage(&path, 1024, 11, |from| Ext4::read_image(&how, from));
+        assert!(refused > 0 && refused < tried, "{refused} of {tried}");
+    }
+}
+
+/// Files with their sizes and extents.
+fn files_of(fs: &Ext4) -> Vec<String> {
+    let mut files = Vec::new();
+    fs.visit_files(&mut |file| {
+        files.push(format!(
+            "{} {} {:?}",
+            file.ino, file.size_bytes, file.extents
+        ));
+    });
+    files.sort();
+    files
+}
+
+/// `resize2fs` puts tables where `mkfs.ext4` would not.
+#[test]
+fn a_file_system_that_was_resized_comes_back() {
+    if !has("resize2fs") || !has("e2fsck") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let cases: &[(u64, u64, fn(&mut Params))] = &[
+        (64, 200, |_| {}),
+        (64, 47, |_| {}),
+        (300, 3000, |p| p.block_bytes = Some(4096)),
+        (300, 1000, |p| {
+            p.flex_groups = 1;
+            p.checksums = Checksums::None;
+        }),
+        (100, 333, |p| {
+            p.wide = false;
+            p.checksums = Checksums::Descriptors;
+        }),
+    ];
+    for (case, &(from_mb, to_mb, set)) in cases.iter().enumerate() {
+        let what = format!("{from_mb} MB to {to_mb} MB, case {case}");
+        let path = folder.path().join(format!("{case}"));
+        let mut params = Params {
+            size_bytes: from_mb << 20,
+            ..Params::default()
+        };
+        set(&mut params);
+        let mut fs = Ext4::new(params).expect("mkfs takes it");
+        half_kept(&mut fs);
+        write(&mut fs, &path);
+        let resized = Command::new("resize2fs")
+            .args(["-f"])
+            .arg(&path)
+            .arg(format!("{to_mb}M"))
+            .output()
+            .expect("resize2fs runs");
+        assert!(resized.status.success(), "{what}: {}", text(&resized));
+        let how = fs.params().clone();
+        let from = Image(File::open(&path).expect("it is there"));
+        let again = Ext4::read_image(&how, &from);
+        let mut again = again.unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!(again.image_bytes(), to_mb << 20, "{what}");
+        if to_mb > from_mb {
+            // It moves nothing but tables.
+            assert_eq!(files_of(&again), files_of(&fs), "{what}");
+        }
+        comes_back(&mut again, &what);
+        is_clean(&mut again, &what);
+    }
+}
+
+/// What else may be refused says what it is, and what would help.
+#[test]
+fn features_that_the_model_does_not_have_are_named() {
+    if !has("mkfs.ext4") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("image");
+    for (options, expected) in [
+        (&["-O", "orphan_file"][..], "`tune2fs -O ^orphan_file`"),
+        (&["-O", "quota"], "`tune2fs -O ^quota`"),
+        (&["-O", "^extent,^64bit"], "without extent"),
+        (&["-O", "meta_bg,^resize_inode"], "meta_bg"),
+        (&["-O", "bigalloc"], "bigalloc"),
+        (
+            &["-O", "^sparse_super,^resize_inode"],
+            "without sparse_super",
+        ),
+        (&["-I", "128"], "inode size 128, expected 256"),
+    ] {
+        let made = File::create(&path).and_then(|file| file.set_len(64 << 20));
+        made.expect("a sparse file");
+        let made = Command::new("mkfs.ext4")
+            .args(["-q", "-F"])
+            .args(options)
+            .arg(&path)
+            .output()
+            .expect("mkfs.ext4 runs");
+        assert!(made.status.success(), "{options:?}: {}", text(&made));
+        let from = Image(File::open(&path).expect("it is there"));
+        let refused = Ext4::read_image(&Params::default(), &from).map(drop);
+        let why = refused.expect_err("it is refused").to_string();
+        assert!(why.contains(expected), "{options:?}: {why}");
+    }
+}
+
+/// Checksums that go on from a number of the superblock, as some distributions have it.
+#[test]
+fn an_image_with_a_seed_of_checksums_is_read() {
+    if !has("mkfs.ext4") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("image");
+    let made = File::create(&path).and_then(|file| file.set_len(64 << 20));
+    made.expect("a sparse file");
+    let made = Command::new("mkfs.ext4")
+        .args(["-q", "-F", "-O", "metadata_csum_seed"])
+        .arg(&path)
+        .output()
+        .expect("mkfs.ext4 runs");
+    assert!(made.status.success(), "{}", text(&made));
+    let uuid = Command::new("tune2fs")
+        .args(["-U", "66736167-6500-4000-8000-0000000000ff"])
+        .arg(&path)
+        .output();
+    assert!(uuid.expect("tune2fs runs").status.success());
+    let from = Image(File::open(&path).expect("it is there"));
+    let fs = Ext4::read_image(&Params::default(), &from).expect("it is read");
+    assert_eq!(fs.check(), Ok(()));
 }
 
 /// Its superblock is believed no size that the file does not have.

@@ -2,7 +2,7 @@
 //!
 //! Expected: what `dumpe2fs` says of them. Rules are those of e2fsprogs 1.47.
 
-use fsage_models::ext4::{Ext4, Params};
+use fsage_models::ext4::{Checksums, Ext4, Params};
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
@@ -78,13 +78,51 @@ fn fresh_file_systems_are_those_of_mkfs() {
         (200 << 10, &[], |_| {}),
         (130 << 10, &["-O", "^flex_bg"], |p| p.flex_groups = 1),
         (40 << 10, &["-b", "1024"], |p| p.block_bytes = Some(1024)),
+        // One group in all, or alone in the last flex group.
+        (8, &[], |_| {}),
+        (64, &["-b", "4096"], |p| p.block_bytes = Some(4096)),
+        (2176, &[], |_| {}),
+        (2176, &["-G", "2"], |p| p.flex_groups = 2),
+        (100, &["-b", "4096", "-G", "8192"], |p| {
+            p.block_bytes = Some(4096);
+            p.flex_groups = 8192;
+        }),
+        (100, &["-b", "4096", "-G", "32768"], |p| {
+            p.block_bytes = Some(4096);
+            p.flex_groups = 32_768;
+        }),
+        (900, &["-O", "^64bit"], |p| p.wide = false),
+        (100, &["-O", "^64bit"], |p| p.wide = false),
+        (20 << 10, &["-O", "^64bit,^metadata_csum,uninit_bg"], |p| {
+            p.wide = false;
+            p.checksums = Checksums::Descriptors;
+        }),
+        (300, &["-O", "^resize_inode"], |p| p.resize_bytes = Some(0)),
+        (9000, &["-O", "^metadata_csum,^resize_inode"], |p| {
+            p.resize_bytes = Some(0);
+            p.checksums = Checksums::None;
+        }),
+        // Numbers of blocks: those of 40 GB; so few more that it changes nothing; more than it can have.
+        (9000, &["-E", "resize=10485760"], |p| {
+            p.resize_bytes = Some(40 << 30)
+        }),
+        (64, &["-E", "resize=70000"], |p| {
+            p.resize_bytes = Some(70_000 << 10)
+        }),
+        (64, &["-E", "resize=70000000"], |p| {
+            p.resize_bytes = Some(70_000_000 << 10)
+        }),
+        (128, &["-O", "^64bit", "-E", "resize=1000000"], |p| {
+            p.wide = false;
+            p.resize_bytes = Some(1_000_000 << 10);
+        }),
     ];
     for (megabytes, options, set) in cases {
         let image = folder.path().join("image");
         let made = File::create(&image).and_then(|file| file.set_len(megabytes << 20));
         made.expect("a sparse file");
         let made = Command::new("mkfs.ext4")
-            .args(["-q", "-F", "-E", "lazy_itable_init=1,lazy_journal_init=1"])
+            .args(["-q", "-F"])
             .args(*options)
             .arg(&image)
             .output()

@@ -23,12 +23,14 @@ const EXT4: Imaged = Imaged {
     is_clean,
 };
 
-/// Small blocks, large ones, flex groups and regimes.
-const SPECS: [&str; 4] = [
+/// Small blocks, large ones, flex groups, regimes, other checksums and descriptors.
+const SPECS: [&str; 6] = [
     "ext4:size=400M",
     "ext4:size=2G,regime=b",
     "ext4:size=600M,bsize=2K,flex=4,regime=c",
     "ext4:size=900M,flex=1,regime=d",
+    "ext4:size=300M,checksums=none",
+    "ext4:size=700M,checksums=descriptors,64bit=off,resize=0",
 ];
 
 #[test]
@@ -61,8 +63,9 @@ fn our_reader_and_e2fsck_find_the_layout_of_the_model_in_its_image() {
 /// The target of a snapshot of this one: with what the snapshot does not say, and a key more.
 fn unrecorded(spec: &str, more: Option<&str>) -> String {
     let keys = spec.trim_start_matches("ext4:").split(',');
-    let known = |key: &&str| key.starts_with("flex=") || key.starts_with("regime=");
-    let keys: Vec<&str> = more.into_iter().chain(keys.filter(known)).collect();
+    let kept = ["flex=", "regime=", "checksums=", "64bit=", "resize="];
+    let is_kept = |key: &&str| kept.iter().any(|kept| key.starts_with(kept));
+    let keys: Vec<&str> = more.into_iter().chain(keys.filter(is_kept)).collect();
     match keys[..] {
         [] => "ext4".to_owned(),
         _ => format!("ext4:{}", keys.join(",")),

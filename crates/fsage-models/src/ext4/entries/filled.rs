@@ -146,7 +146,10 @@ mod tests {
     use super::super::super::hash::Keys;
     use super::*;
 
-    const FORMAT: Format = Format { block_bytes: 1024 };
+    const FORMAT: Format = Format {
+        block_bytes: 1024,
+        has_sums: true,
+    };
 
     #[test]
     fn every_name_is_found_in_as_many_blocks_as_there_are() {

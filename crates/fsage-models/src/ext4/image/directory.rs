@@ -41,8 +41,9 @@ fn directory(ino: u32, name: &[u8]) -> Entry<'_> {
     }
 }
 
-/// Fills in the end of a leaf.
-fn seal(b: &mut [u8], seed: u32) {
+/// Fills in the end of a leaf, where it has a checksum.
+fn seal(b: &mut [u8], seed: Option<u32>) {
+    let Some(seed) = seed else { return };
     let tail = b.len() - TAIL;
     let sum = crc(seed, &b[..tail]);
     put16(b, tail + 4, TAIL as u16);
@@ -50,7 +51,7 @@ fn seal(b: &mut [u8], seed: u32) {
     put32(b, tail + 8, sum);
 }
 
-fn put_index(b: &mut [u8], at: usize, places: &[Place], limit: usize, seed: u32) {
+fn put_index(b: &mut [u8], at: usize, places: &[Place], limit: usize, seed: Option<u32>) {
     for (place, b) in places.iter().zip(b[at..].chunks_exact_mut(8)) {
         put32(b, 0, place.hash);
         put32(b, 4, place.block);
@@ -58,23 +59,31 @@ fn put_index(b: &mut [u8], at: usize, places: &[Place], limit: usize, seed: u32)
     // The first has no hash: everything below the second is there.
     put16(b, at, limit as u16);
     put16(b, at + 2, places.len() as u16);
+    let Some(seed) = seed else { return };
     let used = at + 8 * places.len();
     let sum = crc(crc(seed, &b[..used]), &[0; 8]);
     put32(b, at + 8 * limit + 4, sum);
 }
 
 /// Reads a block of an index.
-pub(super) fn read_index(b: &[u8], at: usize, limit: usize, seed: u32) -> Option<Vec<Place>> {
+pub(super) fn read_index(
+    b: &[u8],
+    at: usize,
+    limit: usize,
+    seed: Option<u32>,
+) -> Option<Vec<Place>> {
     let count = usize::from(u16_at(b, at + 2));
     if usize::from(u16_at(b, at)) != limit || count == 0 || count > limit {
         return None;
     }
     let used = at + 8 * count;
-    // The driver leaves what stood before the checksum.
-    let tail = at + 8 * limit;
-    let before = crc(crc(seed, &b[..used]), &b[tail..tail + 4]);
-    if !is_sum(u32_at(b, tail + 4), crc(before, &[0; 4])) {
-        return None;
+    if let Some(seed) = seed {
+        // The driver leaves what stood before the checksum.
+        let tail = at + 8 * limit;
+        let before = crc(crc(seed, &b[..used]), &b[tail..tail + 4]);
+        if !is_sum(u32_at(b, tail + 4), crc(before, &[0; 4])) {
+            return None;
+        }
     }
     let mut places: Vec<Place> = b[at..used]
         .chunks_exact(8)
@@ -90,9 +99,11 @@ pub(super) fn read_index(b: &[u8], at: usize, limit: usize, seed: u32) -> Option
 }
 
 /// Reads a leaf: of each entry the inode, the bytes up to the next, and the name.
-pub(super) fn read_leaf(b: &[u8], seed: u32) -> Option<Vec<(u32, u16, &[u8])>> {
-    let tail = b.len() - TAIL;
-    if b[tail + 7] != TAIL_TYPE || !is_sum(u32_at(b, tail + 8), crc(seed, &b[..tail])) {
+pub(super) fn read_leaf(b: &[u8], seed: Option<u32>) -> Option<Vec<(u32, u16, &[u8])>> {
+    let tail = b.len() - seed.map_or(0, |_| TAIL);
+    if let Some(seed) = seed
+        && (b[tail + 7] != TAIL_TYPE || !is_sum(u32_at(b, tail + 8), crc(seed, &b[..tail])))
+    {
         return None;
     }
     let (mut at, mut entries) = (0, Vec::new());
@@ -148,7 +159,7 @@ impl Writer<'_> {
         })
     }
 
-    fn leaf(&self, b: &mut [u8], items: &[Item], (ino, parent): (u32, u32), seed: u32) {
+    fn leaf(&self, b: &mut [u8], items: &[Item], (ino, parent): (u32, u32), seed: Option<u32>) {
         let fs = self.fs;
         let mut at = 0;
         for item in items {
@@ -180,7 +191,7 @@ impl Writer<'_> {
     ) -> io::Result<()> {
         let seed = self.inode_seed(ino, 0);
         self.blocks_of(super::LOST_FOUND, to, &mut |logical, b| {
-            let rest = b.len() - TAIL;
+            let rest = usize::from(self.fs.format.leaf_bytes());
             if logical == 0 {
                 put_entry(b, 12, &directory(ino, b"."));
                 put_entry(&mut b[12..], rest - 12, &directory(parent, b".."));

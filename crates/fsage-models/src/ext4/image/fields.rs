@@ -9,6 +9,15 @@ pub(super) fn crc(from: u32, bytes: &[u8]) -> u32 {
     !crc32c::crc32c_append(!from, bytes)
 }
 
+/// The checksum of a descriptor where that alone has one: CRC-16 with the polynomial 0x8005, bits of low value first.
+pub(super) fn crc16(from: u16, bytes: &[u8]) -> u16 {
+    bytes.iter().fold(from, |sum, &byte| {
+        (0..8).fold(sum ^ u16::from(byte), |sum, _| {
+            (sum >> 1) ^ if sum & 1 == 1 { 0xa001 } else { 0 }
+        })
+    })
+}
+
 pub(super) fn put16(bytes: &mut [u8], at: usize, value: u16) {
     put(bytes, at, value.to_le_bytes());
 }
@@ -44,5 +53,8 @@ mod tests {
         let ascending: Vec<u8> = (0..32).collect();
         assert_eq!(!crc(!0, &ascending), 0x46dd_794e);
         assert_eq!(crc(crc(7, b"ab"), b"cd"), crc(7, b"abcd"));
+        // CRC-16/ARC and CRC-16/MODBUS of the catalogue of Greg Cook.
+        assert_eq!(crc16(0, b"123456789"), 0xbb3d);
+        assert_eq!(crc16(!0, b"123456789"), 0x4b37);
     }
 }

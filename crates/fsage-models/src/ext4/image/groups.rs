@@ -6,9 +6,9 @@
 //!
 //! Spec: `docs/spec/ext4.md`, section 29.
 
-use super::fields::{crc, put_halves, put16, put32};
+use super::fields::{crc, crc16, put_halves, put16, put32};
 use super::{WriteAt, Writer};
-use crate::ext4::geometry::DESCRIPTOR_BYTES;
+use crate::ext4::params::Checksums;
 use std::io;
 
 /// No inode of the group was ever in use: there is no bitmap of them.
@@ -18,7 +18,22 @@ pub(super) const BLOCK_UNINIT: u16 = 2;
 /// The inode table holds zeros where nothing was written.
 const INODE_ZEROED: u16 = 4;
 
-pub(super) type Descriptor = [u8; DESCRIPTOR_BYTES as usize];
+/// Bytes that a descriptor has at most. One with addresses of 32 bits ends half way.
+const MOST_BYTES: usize = 64;
+const CHECKSUM: usize = 30;
+
+/// The checksum of the descriptor of a group, with the seed where all metadata has one.
+pub(super) fn checksum(seed: Option<u32>, uuid: &[u8; 16], group: u32, descriptor: &[u8]) -> u16 {
+    let group = group.to_le_bytes();
+    if let Some(seed) = seed {
+        let mut plain = descriptor.to_vec();
+        plain[CHECKSUM..CHECKSUM + 2].fill(0);
+        return crc(crc(seed, &group), &plain) as u16;
+    }
+    let sum = crc16(crc16(!0, uuid), &group);
+    let sum = crc16(sum, &descriptor[..CHECKSUM]);
+    crc16(sum, &descriptor[CHECKSUM + 2..])
+}
 
 impl Writer<'_> {
     /// Groups that hold tables of other groups.
@@ -59,35 +74,41 @@ impl Writer<'_> {
     /// Writes the bitmaps of all groups. Gives their descriptors.
     pub fn bitmaps(&self, to: &mut dyn WriteAt) -> io::Result<Vec<u8>> {
         let hosts = self.hosts();
-        let mut all = Vec::with_capacity(hosts.len() * DESCRIPTOR_BYTES as usize);
+        let mut all = Vec::with_capacity(hosts.len() * self.fs.geometry.descriptor_bytes as usize);
         for (group, hosts) in (0..self.fs.geometry.groups).zip(hosts) {
             all.extend(self.group(group, hosts, to)?);
         }
         Ok(all)
     }
 
-    fn group(&self, group: u32, hosts: bool, to: &mut dyn WriteAt) -> io::Result<Descriptor> {
+    fn group(&self, group: u32, hosts: bool, to: &mut dyn WriteAt) -> io::Result<Vec<u8>> {
         let (fs, g) = (self.fs, &self.fs.geometry);
         let (one, tables) = (&fs.groups.all[group as usize], &g.tables[group as usize]);
-        let mut flags = INODE_ZEROED;
-        let mut d = [0; DESCRIPTOR_BYTES as usize];
+        // Without any checksum a descriptor says nothing of what was never used, and all of it is there.
+        let may_lack = fs.params.checksums != Checksums::None;
+        let mut flags = if may_lack { INODE_ZEROED } else { 0 };
+        let mut d = [0; MOST_BYTES];
         let is_last = group == g.groups - 1;
         let used = g.blocks_in(group) - one.free_blocks;
-        if !hosts && !is_last && group > 0 && used == self.own_blocks(group) {
+        if may_lack && !hosts && !is_last && group > 0 && used == self.own_blocks(group) {
             flags |= BLOCK_UNINIT;
         } else {
             let bitmap = fs.groups.block_bitmap(group);
-            put_halves(&mut d, 24, 56, crc(self.seed, &bitmap));
+            if let Some(seed) = self.seed {
+                put_halves(&mut d, 24, 56, crc(seed, &bitmap));
+            }
             self.block(to, tables.block_bitmap, &bitmap)?;
         }
         let mut unused = g.inodes_per_group;
-        if one.free_inodes == g.inodes_per_group {
+        if may_lack && one.free_inodes == g.inodes_per_group {
             flags |= INODE_UNINIT;
         } else {
             unused -= fs.groups.inodes_up_to_last(group);
             let bitmap = fs.groups.inode_bitmap(group, g.block_bytes as usize);
             let bytes = g.inodes_per_group as usize / 8;
-            put_halves(&mut d, 26, 58, crc(self.seed, &bitmap[..bytes]));
+            if let Some(seed) = self.seed {
+                put_halves(&mut d, 26, 58, crc(seed, &bitmap[..bytes]));
+            }
             self.block(to, tables.inode_bitmap, &bitmap)?;
         }
         put32(&mut d, 0, tables.block_bitmap);
@@ -97,9 +118,14 @@ impl Writer<'_> {
         put_halves(&mut d, 14, 46, one.free_inodes);
         put_halves(&mut d, 16, 48, one.directories);
         put16(&mut d, 18, flags);
-        put_halves(&mut d, 28, 50, unused);
-        let sum = crc(crc(self.seed, &group.to_le_bytes()), &d);
-        put16(&mut d, 30, sum as u16);
+        if may_lack {
+            put_halves(&mut d, 28, 50, unused);
+        }
+        let mut d = d[..g.descriptor_bytes as usize].to_vec();
+        if may_lack {
+            let sum = checksum(self.seed, &self.options.uuid, group, &d);
+            put16(&mut d, CHECKSUM, sum);
+        }
         Ok(d)
     }
 }

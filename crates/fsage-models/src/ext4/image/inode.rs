@@ -152,15 +152,18 @@ pub(super) fn root(tree: &Tree) -> [u8; AREA] {
 
 impl Writer<'_> {
     /// From here checksums go on of what belongs to an inode.
-    pub fn inode_seed(&self, ino: u32, generation: u32) -> u32 {
-        crc(
-            crc(self.seed, &ino.to_le_bytes()),
-            &generation.to_le_bytes(),
-        )
+    pub fn inode_seed(&self, ino: u32, generation: u32) -> Option<u32> {
+        let seed = crc(self.seed?, &ino.to_le_bytes());
+        Some(crc(seed, &generation.to_le_bytes()))
     }
 
     /// Writes the blocks of a tree.
-    pub fn tree_blocks(&self, tree: &Tree, seed: u32, to: &mut dyn WriteAt) -> io::Result<()> {
+    pub fn tree_blocks(
+        &self,
+        tree: &Tree,
+        seed: Option<u32>,
+        to: &mut dyn WriteAt,
+    ) -> io::Result<()> {
         let bytes = self.fs.geometry.block_bytes as usize;
         let room = (bytes - ENTRY) / ENTRY;
         let mut result = Ok(());
@@ -169,8 +172,10 @@ impl Writer<'_> {
             let mut b = vec![0; bytes];
             node(&mut b, &content, room);
             let tail = ENTRY * (1 + room);
-            let sum = crc(seed, &b[..tail]);
-            put32(&mut b, tail, sum);
+            if let Some(seed) = seed {
+                let sum = crc(seed, &b[..tail]);
+                put32(&mut b, tail, sum);
+            }
             if result.is_ok() {
                 result = self.block(to, block, &b);
             }
@@ -208,8 +213,10 @@ impl Writer<'_> {
         ] {
             time(&mut b, at, extra, ns);
         }
-        let sum = crc(self.inode_seed(ino, attributes.generation), &b);
-        put_halves(&mut b, 124, 130, sum);
+        if let Some(seed) = self.inode_seed(ino, attributes.generation) {
+            let sum = crc(seed, &b);
+            put_halves(&mut b, 124, 130, sum);
+        }
         b
     }
 }

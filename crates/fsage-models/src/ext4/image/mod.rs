@@ -75,8 +75,8 @@ fn kind_of(inode: &Inode, fs: &Ext4) -> Kind {
 struct Writer<'a> {
     fs: &'a Ext4,
     options: &'a Options<'a>,
-    /// From here checksums go on.
-    seed: u32,
+    /// From here checksums go on, if metadata has them.
+    seed: Option<u32>,
 }
 
 impl Mountable for Ext4 {
@@ -93,7 +93,7 @@ impl Mountable for Ext4 {
         let writer = Writer {
             fs: self,
             options,
-            seed: crc(!0, &options.uuid),
+            seed: self.format.has_sums.then(|| crc(!0, &options.uuid)),
         };
         writer.clear(to)?;
         let descriptors = writer.bitmaps(to)?;
@@ -303,7 +303,10 @@ impl Writer<'_> {
             self.block(to, g.start_of(group) + 1, descriptors)?;
             let start = u64::from(g.start_of(group)) * g.block_bytes;
             let at = if group == 0 { superblock::AT } else { start };
-            to.write_at(at, &superblock::in_group(&superblock, group))?;
+            to.write_at(
+                at,
+                &superblock::in_group(&superblock, group, self.seed.is_some()),
+            )?;
         }
         Ok(())
     }

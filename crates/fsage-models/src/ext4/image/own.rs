@@ -88,8 +88,10 @@ impl Writer<'_> {
                 put32(&mut b, at, self.options.made_s as u32);
             }
         }
-        let sum = crc(self.inode_seed(ino, 0), &b);
-        put16(&mut b, 124, sum as u16);
+        if let Some(seed) = self.inode_seed(ino, 0) {
+            let sum = crc(seed, &b);
+            put16(&mut b, 124, sum as u16);
+        }
         b
     }
 

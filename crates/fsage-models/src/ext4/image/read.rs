@@ -5,13 +5,16 @@
 //! the model has no place for is refused, and so is damage.
 
 use super::fields::{crc, is_sum, u16_at, u32_at};
-use super::groups::{BLOCK_UNINIT, INODE_UNINIT};
+use super::groups::{BLOCK_UNINIT, INODE_UNINIT, checksum};
 use super::inode::{AREA, EXTENTS, INDEXED, parse_node};
 use super::{LOST_FOUND, superblock};
 use crate::ext4::directory::{Dir, LOST_FOUND_INO, ROOT_INO};
 use crate::ext4::entries::{Block, Entries, Item, Place};
-use crate::ext4::geometry::{DESCRIPTOR_BYTES, INODE_BYTES, Made, RESERVED_INODES};
+use crate::ext4::geometry::{
+    DESCRIPTOR_BYTES, Geometry, INODE_BYTES, Made, RESERVED_INODES, Tables,
+};
 use crate::ext4::groups::Groups;
+use crate::ext4::params::Checksums;
 use crate::ext4::tree::{Stored, Tree};
 use crate::ext4::{COLD, Ext4, Kind, MOST_BLOCKS, NO_FILE, Params, bits};
 use crate::image::{DIRECTORY, FOUND, FURTHER, REGULAR, ReadAt, ReadError, SYMLINK, lies_on};
@@ -57,18 +60,25 @@ pub(super) type Named = (u32, Name, u32);
 /// An inode as it is found.
 struct Raw {
     ino: u32,
-    seed: u32,
+    seed: Option<u32>,
     mode: u16,
     flags: u32,
     size: u64,
     area: [u8; AREA],
 }
 
+/// What has checksums, and where they go on from.
+struct Sums {
+    uuid: [u8; 16],
+    seed: Option<u32>,
+    kind: Checksums,
+}
+
 /// An image that is being read.
 struct Reader<'a> {
     from: &'a dyn ReadAt,
     fs: Ext4,
-    seed: u32,
+    sums: Sums,
     /// Blocks of trees that were read.
     tree_blocks: FxHashSet<u32>,
     /// Slots of inodes.
@@ -96,7 +106,25 @@ fn found_in(from: &dyn ReadAt) -> Result<superblock::Found> {
     }
     let found = superblock::read(&bytes)?;
     lies_on(from, u64::from(found.blocks) * found.block_bytes, TOOL)?;
+    made_of(&found)?;
     Ok(found)
+}
+
+/// The sizes of an image, and nothing in use yet.
+fn made_of(found: &superblock::Found) -> Result<Made> {
+    let sizes = Geometry {
+        block_bytes: found.block_bytes,
+        blocks: found.blocks,
+        flex: found.flex,
+        descriptor_bytes: found.descriptor_bytes,
+        inodes_per_group: found.inodes_per_group,
+        reserved_descriptor_blocks: found.reserved_descriptor_blocks,
+        reserve_blocks: found.reserve_blocks,
+        ..Geometry::default()
+    };
+    let made = Made::of_sizes(&sizes);
+    made.filter(|made| found.inodes == made.geometry.groups * found.inodes_per_group)
+        .ok_or_else(|| damage("its superblock tells sizes that do not fit together"))
 }
 
 impl Ext4 {
@@ -107,43 +135,57 @@ impl Ext4 {
     /// It cannot be read, is none of ext4, was not unmounted, is damaged, or has what the model does not have.
     pub fn read_image(how: &Params, from: &dyn ReadAt) -> Result<Ext4> {
         let found = found_in(from)?;
+        let made = made_of(&found)?;
+        let g = &made.geometry;
+        // Up to where its blocks for descriptors let it grow.
+        let descriptors = u64::from(g.descriptor_blocks + g.reserved_descriptor_blocks);
+        let per_block = g.block_bytes / u64::from(g.descriptor_bytes);
+        let largest = descriptors * per_block * u64::from(g.blocks_per_group) * g.block_bytes;
         let params = Params {
             size_bytes: u64::from(found.blocks) * found.block_bytes,
             block_bytes: Some(found.block_bytes),
             flex_groups: found.flex,
             bytes_per_inode: None,
             inodes: Some(found.inodes.into()),
-            journal_bytes: Some(found.journal_bytes),
+            journal_bytes: found.has_journal.then_some(0),
+            resize_bytes: if !found.can_grow {
+                Some(0)
+            } else if g.reserved_descriptor_blocks > 0 {
+                Some(largest)
+            } else {
+                None
+            },
+            checksums: found.checksums,
+            wide: found.descriptor_bytes == DESCRIPTOR_BYTES[0],
             reserve_percent: found.reserve_blocks * 100 / u64::from(found.blocks.max(1)),
             hash_seed: found.hash_seed,
             ..how.clone()
         };
-        let unfit = |error: crate::ext4::MkfsError| unfit(error.to_string());
-        let mut made = Made::new(&params).map_err(unfit)?;
-        let g = &mut made.geometry;
-        g.reserve_blocks = found.reserve_blocks;
-        let sizes = (g.blocks, g.inodes_per_group, g.reserved_descriptor_blocks);
-        if sizes
-            != (
-                found.blocks,
-                found.inodes_per_group,
-                found.reserved_descriptor_blocks,
-            )
-        {
-            return foreign("a geometry that `mkfs.ext4` does not make");
-        }
         let mut reader = Reader {
             from,
-            fs: Ext4::new(params).map_err(unfit)?,
-            seed: crc(!0, &found.uuid),
+            fs: Ext4::of(params, made),
+            sums: Sums {
+                uuid: found.uuid,
+                seed: found.seed,
+                kind: found.checksums,
+            },
             tree_blocks: FxHashSet::default(),
             slots: FxHashMap::default(),
             named: Vec::new(),
             found_dirs: Vec::new(),
         };
-        let unused = reader.groups(&mut made)?;
-        reader.fs.geometry = made.geometry;
+        let unused = reader.groups()?;
         reader.inodes(&unused)?;
+        if found.has_journal && reader.fs.geometry.journal_blocks == 0 {
+            return damaged("its journal has no blocks");
+        }
+        if found.can_grow
+            && reader.fs.geometry.resize_block.is_none()
+            && found.reserved_descriptor_blocks > 0
+        {
+            return damaged("nothing keeps blocks for descriptors");
+        }
+        reader.note_first_directories();
         reader.directories()?;
         reader.fs.mounted(reader.named)
     }
@@ -236,6 +278,23 @@ impl Dir {
     }
 }
 
+/// Whether an inode has the checksum that it should have.
+fn is_inode_sum(seed: u32, b: &[u8]) -> bool {
+    let mut plain = b.to_vec();
+    plain[124..126].fill(0);
+    let has_high = u16_at(b, 128) >= 4;
+    if has_high {
+        plain[130..132].fill(0);
+    }
+    let sum = crc(seed, &plain);
+    let high = if has_high {
+        u16_at(b, 130)
+    } else {
+        (sum >> 16) as u16
+    };
+    is_sum(u32::from(u16_at(b, 124)) | u32::from(high) << 16, sum)
+}
+
 impl Reader<'_> {
     fn block(&self, block: u32) -> Result<Vec<u8>> {
         let g = &self.fs.geometry;
@@ -249,40 +308,47 @@ impl Reader<'_> {
     }
 
     /// Reads descriptors and bitmaps. Gives of each group how many inodes at the end of its table were never used.
-    fn groups(&mut self, made: &mut Made) -> Result<Vec<u32>> {
-        let g = made.geometry.clone();
+    fn groups(&mut self) -> Result<Vec<u32>> {
+        let mut g = self.fs.geometry.clone();
         let mut descriptors = Vec::new();
         for block in 0..g.descriptor_blocks {
             descriptors.extend(self.block(g.first_block + 1 + block)?);
         }
+        let descriptors = descriptors.chunks_exact(g.descriptor_bytes as usize);
+        let descriptors: Vec<Vec<u8>> = (0..g.groups)
+            .zip(descriptors)
+            .map(|(group, d)| self.descriptor(group, d))
+            .collect::<Result<_>>()?;
+        let may_lack = self.sums.kind != Checksums::None;
+        let mut made = Made {
+            used: vec![0; g.groups as usize * g.blocks_per_group as usize / 64],
+            geometry: Geometry::default(),
+        };
         let words = g.blocks_per_group as usize / 64;
         let (mut inode_maps, mut unused) = (Vec::new(), Vec::new());
-        for ((group, tables), d) in (0..g.groups)
-            .zip(&g.tables)
-            .zip(descriptors.chunks_exact(DESCRIPTOR_BYTES as usize))
-        {
-            let mut plain = d.to_vec();
-            plain[30..32].fill(0);
-            let sum = crc(crc(self.seed, &group.to_le_bytes()), &plain) as u16;
-            if !is_sum(u16_at(d, 30).into(), sum.into()) {
-                return damaged(format!(
-                    "the descriptor of group {group} has a wrong checksum"
-                ));
-            }
-            let places = [0, 4, 8].map(|at| u32_at(d, at));
-            if places != [tables.block_bitmap, tables.inode_bitmap, tables.inode_table]
-                || [32, 36, 40].map(|at| u32_at(d, at)) != [0; 3]
+        for (group, d) in (0..g.groups).zip(&descriptors) {
+            let tables = Tables {
+                block_bitmap: u32_at(d, 0),
+                inode_bitmap: u32_at(d, 4),
+                inode_table: u32_at(d, 8),
+            };
+            let is_high = [32, 36, 40].map(|at| u32_at(d, at)) != [0; 3];
+            let last = tables.inode_table.checked_add(g.table_blocks());
+            if is_high
+                || tables.inode_table < g.first_block
+                || last.is_none_or(|last| last > g.blocks)
             {
-                return foreign(format!(
-                    "tables of group {group} that lie elsewhere than `mkfs.ext4` puts them"
+                return damaged(format!(
+                    "tables of group {group} lie outside the file system"
                 ));
             }
+            g.tables[group as usize] = tables;
             let halves = |low, high| u32::from(u16_at(d, low)) | u32::from(u16_at(d, high)) << 16;
-            let flags = u16_at(d, 18);
+            let flags = if may_lack { u16_at(d, 18) } else { 0 };
             let used = &mut made.used[group as usize * words..(group as usize + 1) * words];
             if flags & BLOCK_UNINIT == 0 {
                 let bitmap = self.block(tables.block_bitmap)?;
-                if !is_sum(halves(24, 56), crc(self.seed, &bitmap)) {
+                if !self.is_map_sum(halves(24, 56), &bitmap) {
                     return damaged(format!(
                         "the block bitmap of group {group} has a wrong checksum"
                     ));
@@ -291,12 +357,12 @@ impl Reader<'_> {
                     *word = u64::from_le_bytes(*bytes);
                 }
             } else {
-                used.fill(0);
                 let start = g.start_of(group);
+                let end = start + g.blocks_in(group);
                 let mut fill = |first: u32, blocks: u32| {
-                    if first >= start && first - start < g.blocks_in(group) {
-                        let at = first - start;
-                        bits::fill(used, at, (at + blocks).min(g.blocks_per_group), true);
+                    let (from, to) = (first.max(start), first.saturating_add(blocks).min(end));
+                    if from < to {
+                        bits::fill(used, from - start, to - start, true);
                     }
                 };
                 fill(start, g.copy_blocks(group));
@@ -310,21 +376,48 @@ impl Reader<'_> {
             if flags & INODE_UNINIT == 0 {
                 bitmap = self.block(tables.inode_bitmap)?;
                 bitmap.truncate(bytes);
-                if !is_sum(halves(26, 58), crc(self.seed, &bitmap)) {
+                if !self.is_map_sum(halves(26, 58), &bitmap) {
                     return damaged(format!(
                         "the inode bitmap of group {group} has a wrong checksum"
                     ));
                 }
-                rest = halves(28, 50);
+                rest = if may_lack { halves(28, 50) } else { 0 };
             }
             inode_maps.push(bitmap);
             unused.push(rest);
         }
-        self.fs.groups = Groups::new(made);
-        for (group, bitmap) in (0..g.groups).zip(&inode_maps) {
+        made.geometry = g;
+        self.fs.groups = Groups::new(&made);
+        self.fs.geometry = made.geometry;
+        for (group, bitmap) in (0..).zip(&inode_maps) {
             self.fs.groups.set_inodes(group, bitmap);
         }
         Ok(unused)
+    }
+
+    /// A descriptor with a right checksum, with room for the high halves of numbers.
+    fn descriptor(&self, group: u32, d: &[u8]) -> Result<Vec<u8>> {
+        if self.sums.kind != Checksums::None {
+            let sum = checksum(self.sums.seed, &self.sums.uuid, group, d);
+            if !is_sum(u16_at(d, 30).into(), sum.into()) {
+                return damaged(format!(
+                    "the descriptor of group {group} has a wrong checksum"
+                ));
+            }
+        }
+        let mut d = d.to_vec();
+        d.resize(DESCRIPTOR_BYTES[0] as usize, 0);
+        Ok(d)
+    }
+
+    /// Whether that is the checksum of a bitmap, of which a small descriptor has half.
+    fn is_map_sum(&self, found: u32, bitmap: &[u8]) -> bool {
+        let Some(seed) = self.sums.seed else {
+            return true;
+        };
+        let is_half = self.fs.geometry.descriptor_bytes < DESCRIPTOR_BYTES[0];
+        let sum = crc(seed, bitmap);
+        is_sum(found, if is_half { sum & 0xffff } else { sum })
     }
 
     fn inodes(&mut self, unused: &[u32]) -> Result<()> {
@@ -353,8 +446,27 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// The geometry says where the root and `lost+found` lie.
+    fn note_first_directories(&mut self) {
+        let run_of = |slot: u32| {
+            let tree = &self.fs.inodes[slot as usize].tree;
+            let (mut first, mut blocks) = (None, 0);
+            tree.visit(&mut |entry| {
+                first.get_or_insert(entry.block);
+                blocks += entry.blocks();
+            });
+            (first.unwrap_or_default(), blocks)
+        };
+        let (root, lost_found) = (run_of(ROOT), run_of(LOST_FOUND));
+        self.fs.geometry.root_block = root.0;
+        self.fs.geometry.lost_found = lost_found;
+    }
+
     fn inode(&mut self, ino: u32, b: &[u8]) -> Result<()> {
-        let seed = crc(crc(self.seed, &ino.to_le_bytes()), &b[100..104]);
+        let seed = self
+            .sums
+            .seed
+            .map(|seed| crc(crc(seed, &ino.to_le_bytes()), &b[100..104]));
         let mut area = [0; AREA];
         area.copy_from_slice(&b[40..40 + AREA]);
         let raw = Raw {
@@ -368,19 +480,7 @@ impl Reader<'_> {
         if ino <= RESERVED_INODES && ino != ROOT_INO {
             return self.own(&raw);
         }
-        let mut plain = b.to_vec();
-        plain[124..126].fill(0);
-        let has_high = u16_at(b, 128) >= 4;
-        if has_high {
-            plain[130..132].fill(0);
-        }
-        let sum = crc(seed, &plain);
-        let high = if has_high {
-            u16_at(b, 130)
-        } else {
-            (sum >> 16) as u16
-        };
-        if !is_sum(u32::from(u16_at(b, 124)) | u32::from(high) << 16, sum) {
+        if !seed.is_none_or(|seed| is_inode_sum(seed, b)) {
             return damaged(format!("inode {ino} has a wrong checksum"));
         }
         if u32_at(b, 104) != 0 || u16_at(b, 118) != 0 {
@@ -426,7 +526,7 @@ impl Reader<'_> {
 
     /// An inode of the file system itself: where the journal lies, and the block for descriptors.
     fn own(&mut self, raw: &Raw) -> Result<()> {
-        if raw.ino == super::own::JOURNAL_INO && self.fs.geometry.journal_blocks > 0 {
+        if raw.ino == super::own::JOURNAL_INO && self.fs.params.journal_bytes.is_some() {
             let tree = self.tree(raw)?;
             let (mut extents, mut blocks) = (Vec::new(), Vec::new());
             tree.visit(&mut |entry| extents.push((entry.block, entry.blocks())));
@@ -434,12 +534,21 @@ impl Reader<'_> {
             if blocks.len() > 1 {
                 return foreign("a journal with a tree of several blocks");
             }
+            let blocks_in_all = extents
+                .iter()
+                .map(|(_, blocks)| u64::from(*blocks))
+                .sum::<u64>();
+            let Ok(all) = u32::try_from(blocks_in_all) else {
+                return damaged("its journal is larger than the file system");
+            };
+            self.fs.geometry.journal_blocks = all;
+            self.fs.params.journal_bytes = Some(blocks_in_all * self.fs.geometry.block_bytes);
             self.fs.geometry.journal = extents;
             self.fs.geometry.journal_tree_block = blocks.first().copied();
         }
-        if raw.ino == super::own::RESIZE_INO && self.fs.geometry.resize_block.is_some() {
-            self.fs.geometry.resize_block =
-                Some(u32_at(&raw.area, 4 * super::own::DOUBLE_INDIRECT));
+        if raw.ino == super::own::RESIZE_INO && self.fs.params.resize_bytes != Some(0) {
+            let block = u32_at(&raw.area, 4 * super::own::DOUBLE_INDIRECT);
+            self.fs.geometry.resize_block = (block != 0).then_some(block);
         }
         Ok(())
     }
@@ -460,7 +569,11 @@ impl Reader<'_> {
                 return damaged(format!("block {block} of a tree belongs to two places"));
             }
             let bytes = self.block(block)?;
-            if !is_sum(u32_at(&bytes, tail), crc(raw.seed, &bytes[..tail])) {
+            let sum = u32_at(&bytes, tail);
+            if !raw
+                .seed
+                .is_none_or(|seed| is_sum(sum, crc(seed, &bytes[..tail])))
+            {
                 return damaged(format!("inode {ino}: block {block} has a wrong checksum"));
             }
             parse_node(&bytes[..tail], Some(depth), &blocks)
@@ -579,7 +692,7 @@ impl Reader<'_> {
         dir: u32,
         (ino, logical): (u32, u32),
         b: &[u8],
-        seed: u32,
+        seed: Option<u32>,
     ) -> Result<Vec<Item>> {
         let wrong = |what: &str| damage(format!("directory {ino}, block {logical}: {what}"));
         let raw = super::directory::read_leaf(b, seed).ok_or_else(|| wrong("no leaf"))?;
