@@ -483,8 +483,12 @@ impl Made {
         let blocks = (LOST_FOUND_BYTES / self.geometry.block_bytes).min(DIRECT_BLOCKS) as u32;
         self.geometry.root_block = self.place(first, 1)?;
         self.geometry.lost_found = (self.place(first, blocks)?, blocks);
-        if self.geometry.reserved_descriptor_blocks > 0 {
-            self.geometry.resize_block = Some(self.place(first, 1)?);
+        let g = &self.geometry;
+        if g.reserved_descriptor_blocks > 0 {
+            // Behind where tables would end that lie one behind the other.
+            let behind = g.copy_blocks(0) + 1 + g.table_blocks();
+            let goal = Some(first + behind).filter(|goal| *goal < g.blocks);
+            self.geometry.resize_block = Some(self.place(goal.unwrap_or(first), 1)?);
         }
         Some(())
     }
