@@ -239,7 +239,14 @@ mod tests {
     fn every_row_that_differs_has_a_cause_that_anybody_can_see() {
         let causes = causes().unwrap();
         let mut missing = Vec::new();
-        for name in ["smith96", "smith97", "seltzer95", "ganger97", "cheng", "jun24"] {
+        for name in [
+            "smith96",
+            "smith97",
+            "seltzer95",
+            "ganger97",
+            "cheng",
+            "jun24",
+        ] {
             let paper = Paper::named(name).unwrap();
             let met = paper.required().unwrap();
             let of_paper = || causes.iter().filter(|cause| cause.paper == name);
