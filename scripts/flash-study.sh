@@ -45,7 +45,7 @@ mended() {
 mended overwritten
 mended rewritten
 
-# RUN WORKLOAD DEVICES: ages on all file systems, and measures on each device.
+# RUN WORKLOAD DEVICES [NAME]: ages on all file systems, and measures on each device; NAME stands for RUN in the tables.
 study() {
     if [ ! -e "$1/run.json" ]; then
         on=()
@@ -55,7 +55,7 @@ study() {
         "$fsage" -q age "$2" "${on[@]}" -o "$1"
     fi
     for device in $3; do
-        json="$1.$device.json"
+        json="${4:-$1}.$device.json"
         [ -e "$json" ] && continue
         causes=--causes
         case " $disks " in
@@ -71,6 +71,11 @@ for name in home mail build images; do
     study "$name" "$name.parquet" "$disks $flash"
 done
 study months months.parquet "st4000nm0033:scale=4000 nvme_mlc_p1 ufs31"
+# The other choice of what a die keeps, a device that is hardly larger than the file system, a map that does not fit in memory.
+for name in home mail; do
+    study "$name" "$name.parquet" "nvme_mlc_p1:page_register=false nvme_a:page_register=true" "$name-varied"
+done
+study home home.parquet "nvme_mlc_p1:size=740M emmc51:mapping_cache_segments=16" home-varied
 for name in overwritten rewritten; do
     study "$name" "$name.ops" "$disks nvme_mlc_p1 ufs31"
 done

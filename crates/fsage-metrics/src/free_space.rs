@@ -198,14 +198,15 @@ pub static PLACEABLE_64M: Metric = Metric {
 /// Chunks of inodes that could still be placed, or free inodes.
 pub static INODE_ROOM: Metric = Metric {
     better: Better::Higher,
-    generation: 1,
+    generation: 2,
     ..Metric::count(
         "inode_room",
         "room for inodes or chunks of them",
         Unit::Number("inodes or chunks"),
         Section::FreeSpace,
-        "Whether new inodes can be made: where inodes are made in chunks, as in XFS, how many chunks fit, and where \
-         all are made with the file system, how many are free.",
+        "Whether new inodes can be made: where inodes are made in chunks, as in XFS, how many chunks fit, aligned as \
+         XFS asks for wherever a run of free space begins, and where all are made with the file system, how many are \
+         free.",
         |m| m.free.as_ref()?.inode_room,
     )
 };
@@ -269,16 +270,14 @@ impl FreeSpace {
     pub fn of(layout: &(impl Layout + ?Sized), geometry: &Geometry) -> Option<FreeSpace> {
         let space = layout.space()?;
         let mut free = FreeSpace::default();
-        let chunk = u64::from(geometry.inode_chunk_bytes);
         let mut chunks = 0_u64;
         layout.visit_free(&mut |run| {
             free.count(run.length_bytes, Sign::Add);
             free.largest_run_bytes = free.largest_run_bytes.max(run.length_bytes);
-            let fit = run.length_bytes.checked_div(chunk).unwrap_or(0);
-            chunks = chunks.saturating_add(fit);
+            chunks = chunks.saturating_add(geometry.inode_chunks_in(run.length_bytes));
         });
         free.set_space(space, geometry);
-        if chunk > 0 {
+        if geometry.inode_chunk_bytes > 0 {
             free.inode_room = Some(chunks);
         }
         Some(free)
@@ -384,8 +383,9 @@ mod tests {
             inode_chunk_bytes: 32 << 10,
             ..geometry()
         };
-        let lengths = [31 * K, 32 * K, 100 * K];
-        assert_eq!(free(&lengths, chunked).inode_room, Some(4));
+        // Blocks of 8 KiB: 40 KiB hold one wherever they begin, 104 KiB three.
+        let lengths = [32 * K, 39 * K, 40 * K, 103 * K, 104 * K];
+        assert_eq!(free(&lengths, chunked).inode_room, Some(1 + 2 + 3));
         let unknown = Geometry {
             inodes_total: 0,
             ..geometry()

@@ -33,7 +33,7 @@ impl Kept {
         let mut kept = Kept {
             order: KeptOrder::new(has_names(layout)),
             tallies: with_map.then(|| Tallies::new(grid.clone(), true)),
-            free: KeptFree::new(grid, geometry.inode_chunk_bytes),
+            free: KeptFree::new(grid, geometry.clone()),
             space: None,
             measures: Measures::new(geometry),
         };
