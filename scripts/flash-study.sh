@@ -71,11 +71,11 @@ for name in home mail build images; do
     study "$name" "$name.parquet" "$disks $flash"
 done
 study months months.parquet "st4000nm0033:scale=4000 nvme_mlc_p1 ufs31"
-# The other choice of what a die keeps, a device that is hardly larger than the file system, a map that does not fit in memory.
+# The other choice of what a die keeps, a device hardly larger than the file system, and a map that does not fit in memory.
+varied="nvme_mlc_p1:page_register=false nvme_a:page_register=true nvme_mlc_p1:size=740M emmc51:mapping_cache_segments=16"
 for name in home mail; do
-    study "$name" "$name.parquet" "nvme_mlc_p1:page_register=false nvme_a:page_register=true" "$name-varied"
+    study "$name" "$name.parquet" "$varied" "$name-varied"
 done
-study home home.parquet "nvme_mlc_p1:size=740M emmc51:mapping_cache_segments=16" home-varied
 for name in overwritten rewritten; do
     study "$name" "$name.ops" "$disks nvme_mlc_p1 ufs31"
 done
