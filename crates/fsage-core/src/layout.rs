@@ -204,17 +204,17 @@ pub struct Geometry {
     pub inodes_per_group: u32,
     /// Number of the first inode: group of an inode = (ino - `first_ino`) / `inodes_per_group`.
     pub first_ino: u32,
-    /// Length of the space that new inodes take, where inodes are made in chunks as XFS does, half of one if that may be;
-    /// 0 where they are not.
+    /// Length of the space that new inodes take, where inodes are made in chunks as XFS does, half of one if that may
+    /// be; 0 where they are not.
     pub inode_chunk_bytes: u32,
 }
 
-/// Chunks of inodes begin at multiples of so much, in the clusters in which inodes are read (XFS, inodes of 512 bytes).
+/// Chunks of inodes begin at multiples of the clusters in which inodes are read (XFS, inodes of 512 bytes).
 const INODE_CLUSTER_BYTES: u64 = 16 << 10;
 
 impl Geometry {
-    /// Chunks of inodes that fit a run of free space wherever it begins; 0 where inodes are not made in chunks. XFS looks
-    /// for no chunk where none is sure to fit: 11 blocks of 4 KiB for a whole one, 7 for half of one.
+    /// Chunks of inodes that fit a run of free space wherever it begins; 0 where inodes are not made in chunks. XFS
+    /// looks for no chunk where none is sure to fit: 11 blocks of 4 KiB for a whole one, 7 for half of one.
     pub fn inode_chunks_in(&self, run_bytes: u64) -> u64 {
         let unaligned = INODE_CLUSTER_BYTES.saturating_sub(u64::from(self.block_bytes));
         let aligned = run_bytes.saturating_sub(unaligned);

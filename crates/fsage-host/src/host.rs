@@ -209,8 +209,8 @@ impl<D: Device> Host<D> {
     }
 
     /// Writes all dirty buffers of a file and waits for them, then does the rest of `emitted`, which writes its inode.
-    /// What of its data got a place only now is emitted there, and is written as well. With barriers the device is flushed
-    /// then.
+    /// What of its data got a place only now is emitted there, and is written as well. With barriers the device is
+    /// flushed then.
     pub fn fsync(&mut self, ino: u64, emitted: &[Io]) {
         self.settle();
         let is_placed = |io: &&Io| match io {

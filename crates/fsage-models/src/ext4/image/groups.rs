@@ -86,7 +86,7 @@ impl Writer<'_> {
         let (one, tables) = (&fs.groups.all[group as usize], &g.tables[group as usize]);
         // Without any checksum a descriptor says nothing of what was never used, and all of it is there.
         let may_lack = fs.params.checksums != Checksums::None;
-        let mut flags = if may_lack { INODE_ZEROED } else { 0 };
+        let mut flags = INODE_ZEROED;
         let mut d = [0; MOST_BYTES];
         let is_last = group == g.groups - 1;
         let used = g.blocks_in(group) - one.free_blocks;
