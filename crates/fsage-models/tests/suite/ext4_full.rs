@@ -204,6 +204,9 @@ const fn punch(offset: u64, bytes: u64) -> Op {
     }
 }
 
+/// What a file has, what is done to it, a day on, and the extents of both files then.
+type Recorded = (u64, Vec<Op>, u32, (Entry, Entry));
+
 /// Holes in a folio of four pages take the last block from it that was dirty. The file is written back first then, day
 /// after day, if it is the last one that becomes dirty. A single page leaves nothing, nor does what is cut away.
 #[test]
@@ -212,7 +215,7 @@ fn a_file_stays_listed_whose_folio_lost_its_last_dirty_block() {
     let cut = |bytes| Op::Truncate { file: TWO, bytes };
     let first = (at(0, 139_298, 399), at(0, 139_697, 1263));
     let last = (at(0, 140_561, 399), at(0, 139_298, 1263));
-    let cases: [(u64, Vec<Op>, u32, (Entry, Entry)); 4] = [
+    let cases: [Recorded; 4] = [
         (
             16_384,
             vec![punch(6144, 10_240), punch(0, 6144), Op::Day],

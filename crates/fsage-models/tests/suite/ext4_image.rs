@@ -68,6 +68,8 @@ fn masked(mut superblock: Vec<u8>, at: usize) -> Vec<u8> {
     superblock
 }
 
+/// Sizes before and after, and what makes the file system.
+type Resized = (u64, u64, fn(&mut Params));
 type Case = (u64, &'static [&'static str], fn(&mut Params));
 
 #[test]
@@ -89,7 +91,7 @@ fn the_image_of_a_fresh_file_system_is_that_of_mkfs_to_the_byte() {
         }),
         (700, &["-O", "^has_journal"], |p| p.journal_bytes = Some(0)),
         (300, &["-O", "^metadata_csum"], |p| {
-            p.checksums = Checksums::None
+            p.checksums = Checksums::None;
         }),
         (2500, &["-O", "^metadata_csum,uninit_bg"], |p| {
             p.checksums = Checksums::Descriptors;
@@ -350,7 +352,7 @@ fn a_file_system_that_was_resized_comes_back() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let cases: &[(u64, u64, fn(&mut Params))] = &[
+    let cases: &[Resized] = &[
         (64, 200, |_| {}),
         (64, 47, |_| {}),
         (300, 3000, |p| p.block_bytes = Some(4096)),

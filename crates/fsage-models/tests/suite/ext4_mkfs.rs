@@ -104,13 +104,13 @@ fn fresh_file_systems_are_those_of_mkfs() {
         }),
         // Numbers of blocks: those of 40 GB; so few more that it changes nothing; more than it can have.
         (9000, &["-E", "resize=10485760"], |p| {
-            p.resize_bytes = Some(40 << 30)
+            p.resize_bytes = Some(40 << 30);
         }),
         (64, &["-E", "resize=70000"], |p| {
-            p.resize_bytes = Some(70_000 << 10)
+            p.resize_bytes = Some(70_000 << 10);
         }),
         (64, &["-E", "resize=70000000"], |p| {
-            p.resize_bytes = Some(70_000_000 << 10)
+            p.resize_bytes = Some(70_000_000 << 10);
         }),
         (128, &["-O", "^64bit", "-E", "resize=1000000"], |p| {
             p.wide = false;

@@ -39,6 +39,9 @@ use groups::{least_of_ag, make_ag, sparse_chunks, whole_chunks};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
+/// Names by directory, each with the inode that it leads to.
+type NamesOf = FxHashMap<u64, Vec<(u64, Vec<u8>)>>;
+
 /// Blocks of a half chunk of inodes, and the multiple at which it begins.
 const HALF: u32 = CHUNK_BLOCKS / 2;
 /// Most blocks of a directory.
@@ -568,7 +571,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Every name with its directory and the inode that it leads to.
-    fn names(&self) -> Result<FxHashMap<u64, Vec<(u64, Vec<u8>)>>> {
+    fn names(&self) -> Result<NamesOf> {
         let found = self.found;
         let root = self.g.root_ino();
         let mut names = Vec::with_capacity(found.inodes.len());
@@ -774,7 +777,7 @@ impl<'a> Builder<'a> {
         for ag in 0..g.ag_count {
             let group = &mut self.groups[ag as usize];
             let by_inodes = owned.get_mut(ag as usize).map(std::mem::take);
-            let made = make_ag(&g, ag, group, by_inodes.unwrap_or_default());
+            let made = make_ag(&g, ag, group, &by_inodes.unwrap_or_default());
             let Some((space, inodes)) = made else {
                 return contradiction(format!(
                     "no block is free for the trees of allocation group {ag}"

@@ -163,26 +163,20 @@ struct Needs {
     most: [usize; 3],
 }
 
-/// Trees and free list of an AG, and its inodes. `owned` is what inodes own. Nothing where blocks are missing.
-pub(super) fn make_ag(
+/// What the trees of an AG take when there are as many free blocks as they leave: every change of what is free changes
+/// what they need. `of_inodes` is what the trees of inodes take. Nothing where blocks are missing.
+fn needs(
     g: &Geometry,
     ag: u32,
     group: &mut Group,
-    owned: Vec<Owned>,
-) -> Option<(Ag, Inodes)> {
-    let chunks = std::mem::take(&mut group.chunks);
-    let with_free: Vec<Chunk> = { chunks.iter().copied() }
-        .filter(|chunk| chunk.free_count() > 0)
-        .collect();
-    let has_free = !g.features.is_plain();
-    let least = Tree::<Chunk>::least_blocks(chunks.len(), None);
-    let least_with_free =
-        Tree::<Chunk>::least_blocks(with_free.len(), None) * usize::from(has_free);
-    // Every change of what is free changes what the trees need.
-    let needs = loop {
+    chunks: &[Chunk],
+    owned: &[Owned],
+    of_inodes: usize,
+) -> Option<Needs> {
+    loop {
         let runs = group.free.by_start.len();
         let records = if g.features.has_owners() {
-            owner_records(g, ag, group, &chunks, &owned).len() + least + least_with_free
+            owner_records(g, ag, group, chunks, owned).len() + of_inodes
         } else {
             0
         };
@@ -196,12 +190,10 @@ pub(super) fn make_ag(
             most: [
                 Tree::<ByStart>::most_blocks(runs, None),
                 Tree::<ByLength>::most_blocks(runs, None),
-                Tree::<Owned>::most_blocks(records.saturating_sub(least + least_with_free), None)
-                    * has_owners,
+                Tree::<Owned>::most_blocks(records.saturating_sub(of_inodes), None) * has_owners,
             ],
         };
         let have = group.nobodys.blocks as usize;
-        let of_inodes = least + least_with_free;
         let fewest = of_inodes + needs.least.iter().sum::<usize>();
         let most = of_inodes + needs.most.iter().sum::<usize>() + MOST_LISTED / 2;
         if have < fewest {
@@ -216,9 +208,27 @@ pub(super) fn make_ag(
                 group.free.add(block, 1);
             }
         } else {
-            break needs;
+            return Some(needs);
         }
-    };
+    }
+}
+
+/// Trees and free list of an AG, and its inodes. `owned` is what inodes own. Nothing where blocks are missing.
+pub(super) fn make_ag(
+    g: &Geometry,
+    ag: u32,
+    group: &mut Group,
+    owned: &[Owned],
+) -> Option<(Ag, Inodes)> {
+    let chunks = std::mem::take(&mut group.chunks);
+    let with_free: Vec<Chunk> = { chunks.iter().copied() }
+        .filter(|chunk| chunk.free_count() > 0)
+        .collect();
+    let has_free = !g.features.is_plain();
+    let least = Tree::<Chunk>::least_blocks(chunks.len(), None);
+    let least_with_free =
+        Tree::<Chunk>::least_blocks(with_free.len(), None) * usize::from(has_free);
+    let needs = needs(g, ag, group, &chunks, owned, least + least_with_free)?;
     let of_chunks = blocks_for(group, 3, least);
     let of_free = blocks_for(group, 4, least_with_free);
     let (chunk_tree, _) = Tree::spread(&chunks, &of_chunks, None)?;
@@ -229,7 +239,7 @@ pub(super) fn make_ag(
     };
     let newest = chunks.last().map(|chunk| chunk.first);
     let records = g.features.has_owners().then(|| {
-        let mut records = owner_records(g, ag, group, &chunks, &owned);
+        let mut records = owner_records(g, ag, group, &chunks, owned);
         records.extend(of_chunks.iter().chain(&of_free).map(|&block| Owned {
             start: block,
             blocks: 1,
