@@ -95,7 +95,7 @@ struct Builder<'a> {
 
 impl Ext4 {
     /// Puts together what a snapshot tells of. Sizes are those of the snapshot, but for the size of the partition where
-    /// that does not [tell](tells_size); what the driver does, and what the snapshot does not know, is as `how` says.
+    /// that does not [say](has_size); what the driver does, and what the snapshot does not know, is as `how` says.
     /// Files and directories have ids of their own, from 2^60 on.
     ///
     /// # Errors
