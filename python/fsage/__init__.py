@@ -318,9 +318,9 @@ def forecast(
     is a folder for the page and the tables. ``answers`` has the median day and the 90 % interval of each limit, ``drivers``
     and ``helps`` the same under other conditions (``why=False``: without, a sixth of the time).
 
-    >>> found = fsage.forecast(workload, "ffs", lives=19, years=0.02, why=False, limits=["free=1%"])
+    >>> found = fsage.forecast(runs / "w.parquet", "ffs", lives=19, years=0.02, why=False, limits=["free=1%"])
     >>> [answer["limit"]["text"] for answer in found["answers"]]
-    ['free space under 1 %']
+    ['free space under 1.0 %']
     """
     several = not isinstance(past, (str, os.PathLike))
     paths = [os.fspath(item) for item in past] if several else [os.fspath(past)]
