@@ -324,8 +324,6 @@ def forecast(
     """
     several = not isinstance(past, (str, os.PathLike))
     paths = [os.fspath(item) for item in past] if several else [os.fspath(past)]
-    if not paths:
-        raise InputError("past: expected a workload or snapshots, found none")
     if not isinstance(on, str):
         raise TypeError(f"on: expected one target, as in 'ext4:size=64G', found {on!r}")
     with Listener(progress) as listener:

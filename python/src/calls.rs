@@ -429,13 +429,9 @@ pub fn forecast(
         let limits = limits.iter().map(|text| text.parse());
         let limits = limits.collect::<fsage_lab::Result<Vec<Limit>>>()?;
         let source = past_source(&past)?;
-        let workload = match (&source, &past[..]) {
-            (Some(source), _) => Workload::Made(source),
-            (None, [file, ..]) => Workload::File(file),
-            (None, []) => {
-                let why = "past: expected a workload or snapshots, found none";
-                return Err(fsage_lab::Error::new(why));
-            }
+        let workload = match &source {
+            Some(source) => Workload::Made(source),
+            None => Workload::File(&past[0]),
         };
         let tries = specs(&tries)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);

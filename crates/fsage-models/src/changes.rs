@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_emitted_once_and_again_after_it_was_taken() {
+    fn a_word_is_reported_once_and_again_after_it_was_taken() {
         let mut words = ChangedWords::default();
         words.mark(0..5);
         words.take(|word| panic!("{word}, though nobody watched"));

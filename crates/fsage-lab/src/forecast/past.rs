@@ -46,13 +46,14 @@ pub struct Observed {
 /// the past is a workload already.
 ///
 /// # Errors
-/// A file that cannot be read.
+/// There is no past; a file that cannot be read.
 pub fn past_source(past: &[PathBuf]) -> crate::Result<Option<Source>> {
     let of_snapshots = match past {
         [one] if one.is_file() => {
             fsage_data::is_parquet(one)? && fsage_data::snapshot::is_snapshot(one)?
         }
         [one] => one.is_dir(),
+        [] => bail!("past: expected a workload or snapshots, found none"),
         _ => true,
     };
     Ok(of_snapshots.then(|| Source::Snapshots(Box::new(Snapshots::of(past.to_vec())))))

@@ -185,6 +185,35 @@ pub fn data(found: &LayoutInMemory) -> Vec<(u64, u64, Vec<Extent>)> {
         .collect()
 }
 
+/// As a mounted file system tells of it to who is not root: no blocks of trees, no free space, nothing of where
+/// directories lie.
+pub fn of_walk(mut found: LayoutInMemory) -> LayoutInMemory {
+    found.free = None;
+    for inode in &mut found.inodes {
+        let extents = inode.extents.take().unwrap_or_default();
+        let data = extents.into_iter().filter(|extent| !extent.is_pointers());
+        inode.extents = (inode.kind == FileKind::Regular).then(|| data.collect());
+    }
+    found
+}
+
+/// That a snapshot with longer names was refused for them: they need more space, or are too long.
+pub fn refused_for_names(error: &ReadError, what: &str) {
+    let ReadError::Contradiction(why) = error else {
+        panic!("{what}: {error}");
+    };
+    let full = why.contains("no block is free");
+    assert!(
+        full || why.contains("a name that none has"),
+        "{what}: {why}"
+    );
+}
+
+/// The first extent of an inode.
+pub fn extent(found: &mut LayoutInMemory, at: usize) -> &mut Extent {
+    &mut found.inodes[at].extents.as_mut().expect("they are known")[0]
+}
+
 /// Files, and places of some that are gone.
 pub fn half_kept(fs: &mut dyn FileSystem) {
     let dir = DirId(1);

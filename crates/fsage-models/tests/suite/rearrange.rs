@@ -192,22 +192,22 @@ proptest! {
             fs.hint(dir);
         }
         let mut again = fs.clone();
-        let mut emitted = fs.clone();
-        emitted.emit(true);
+        let mut emitting = fs.clone();
+        emitting.emit(true);
         for (i, op) in ops.iter().enumerate() {
             let at = i64::try_from(i).expect("few") * 400_000_000;
             fs.set_time(at);
             again.set_time(at);
-            emitted.set_time(at);
+            emitting.set_time(at);
             prop_assert_eq!(fs.apply(op), again.apply(op));
             checked(&*fs, op)?;
             // With a host files stay open, and blocks may lie elsewhere.
-            let _ = emitted.apply(op);
-            emitted.emitted().clear();
-            checked(&*emitted, op)?;
+            let _ = emitting.apply(op);
+            emitting.emitted().clear();
+            checked(&*emitting, op)?;
         }
         disjoint(&*fs)?;
-        disjoint(&*emitted)?;
+        disjoint(&*emitting)?;
         prop_assert_eq!(looks(&*fs), looks(&*again));
     }
 

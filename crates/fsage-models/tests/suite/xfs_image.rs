@@ -21,7 +21,7 @@ pub fn clean_or_skipped(fs: &mut Xfs, what: &str) {
         is_clean(&image, what);
     }
     if has("xfs_db") {
-        free_space_is_emitted(fs, &image, what);
+        free_space_is_recorded(fs, &image, what);
     }
 }
 
@@ -58,7 +58,7 @@ fn is_clean(image: &Path, what: &str) {
 }
 
 /// The histogram of free extents of `xfs_db` is that of the model.
-fn free_space_is_emitted(fs: &Xfs, image: &Path, what: &str) {
+fn free_space_is_recorded(fs: &Xfs, image: &Path, what: &str) {
     let asked = Command::new("xfs_db")
         .args(["-r", "-f", "-c", "freesp -b"])
         .arg(image)

@@ -1,10 +1,9 @@
 //! The XFS model put together from a snapshot: what the snapshot tells is there again, and the rest fits it.
 
-use crate::images::{self, data, goes_on};
+use crate::images::{self, data, extent, goes_on, of_walk, refused_for_names};
 use crate::xfs_image::{FEATURES, clean_or_skipped, params_of};
 use fsage_core::operations::Model as _;
 use fsage_core::{DirId, Extent, FileId, FileKind, FileSystem as _, LayoutInMemory, Op};
-use fsage_models::image::ReadError;
 use fsage_models::xfs::{Features, Params, Xfs};
 
 fn snapshot_of(fs: &mut Xfs) -> LayoutInMemory {
@@ -20,18 +19,6 @@ fn unrecorded(fs: &Xfs) -> Params {
         log_bytes: None,
         ..fs.params().clone()
     }
-}
-
-/// As a mounted file system tells of it to who is not root: no blocks of trees, no free space, nothing of where
-/// directories lie.
-fn of_walk(mut found: LayoutInMemory) -> LayoutInMemory {
-    found.free = None;
-    for inode in &mut found.inodes {
-        let extents = inode.extents.take().unwrap_or_default();
-        let data = extents.into_iter().filter(|extent| !extent.is_pointers());
-        inode.extents = (inode.kind == FileKind::Regular).then(|| data.collect());
-    }
-    found
 }
 
 fn with_hidden_names(mut found: LayoutInMemory, root: u64) -> LayoutInMemory {
@@ -82,15 +69,7 @@ pub fn comes_back(fs: &mut Xfs, what: &str) {
             }
             clean_or_skipped(&mut again, &format!("{what}, walked"));
         }
-        // Longer names need more space, or are too long.
-        Err(ReadError::Contradiction(why)) => {
-            let full = why.contains("no block is free");
-            assert!(
-                full || why.contains("a name that none has"),
-                "{what}: {why}"
-            );
-        }
-        Err(error) => panic!("{what}: {error}"),
+        Err(error) => refused_for_names(&error, &format!("{what}, walked")),
     }
 }
 
@@ -247,9 +226,6 @@ fn a_model_says_which_features_it_has() {
     }
 }
 
-fn extent(found: &mut LayoutInMemory, at: usize) -> &mut Extent {
-    &mut found.inodes[at].extents.as_mut().expect("they are known")[0]
-}
 
 /// The place of another file that has data.
 fn another(found: &LayoutInMemory, at: usize) -> usize {

@@ -96,10 +96,9 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let limits = args.limits.iter().map(|text| text.parse());
     let limits = limits.collect::<Result<Vec<Limit>, fsage_lab::Error>>()?;
     let source = source(args)?;
-    let workload = match (&source, &args.past[..]) {
-        (Some(source), _) => Workload::Made(source),
-        (None, [file, ..]) => Workload::File(file),
-        (None, []) => anyhow::bail!("a past is needed: a workload, snapshots, or --preset NAME"),
+    let workload = match &source {
+        Some(source) => Workload::Made(source),
+        None => Workload::File(&args.past[0]),
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let request = Request {

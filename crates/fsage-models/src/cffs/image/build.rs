@@ -514,16 +514,16 @@ impl Builder<'_, '_> {
                 subdirs[dir.parent as usize] += 1;
             }
         }
-        let mut emitted = Vec::new();
+        let mut wrong = Vec::new();
         for (slot, found) in (0..).zip(&self.scan.dirs) {
             let links = dir_links(fs, subdirs[slot as usize]).min(u16::MAX.into());
             let said = found.inode.links;
             if u32::from(said) != links && found.inode.number != 0 {
                 let path = self.scan.path(slot);
-                emitted.push(format!("{path}: link count {said}, counted {links}"));
+                wrong.push(format!("{path}: link count {said}, counted {links}"));
             }
         }
-        for what in emitted {
+        for what in wrong {
             self.find(Kind::Fixed, what);
         }
     }

@@ -153,8 +153,8 @@ impl Scan<'_> {
             if self.claims.is_used(block) {
                 continue;
             }
-            let emitted = self.read(block).and_then(|bytes| whose(&bytes));
-            if let Some((number, lbn)) = emitted.filter(|(number, _)| wanted.contains(number)) {
+            let of = self.read(block).and_then(|bytes| whose(&bytes));
+            if let Some((number, lbn)) = of.filter(|(number, _)| wanted.contains(number)) {
                 found.entry(number).or_default().entry(lbn).or_insert(block);
             }
         }
@@ -309,13 +309,13 @@ impl Scan<'_> {
 
 /// Directory and number in it of a block that tells both.
 fn whose(bytes: &Block) -> Option<(u32, u32)> {
-    let mut emitted: Option<(u32, u32)> = None;
+    let mut whose: Option<(u32, u32)> = None;
     for (i, sector) in (0..).zip(bytes.chunks_exact(SECTOR as usize)) {
         if i == 0
             && let Some(Some(entry)) = decode_names(&sector[..NAMES]).map(|run| run[0])
             && (entry.id, entry.way) == (Id::Dot, Way::Directory)
         {
-            emitted = Some((entry.pointer, 0));
+            whose = Some((entry.pointer, 0));
         }
         for k in 1..4 {
             let Slot::Used(inode) = DiskInode::decode(&sector[k * INODE..(k + 1) * INODE]) else {
@@ -323,11 +323,11 @@ fn whose(bytes: &Block) -> Option<(u32, u32)> {
             };
             let (number, in_dir, place) = locator(inode.number);
             let this = (number, in_dir / SECTORS);
-            if in_dir % SECTORS != i || place as usize != k || emitted.is_some_and(|t| t != this) {
+            if in_dir % SECTORS != i || place as usize != k || whose.is_some_and(|t| t != this) {
                 return None;
             }
-            emitted = Some(this);
+            whose = Some(this);
         }
     }
-    emitted
+    whose
 }

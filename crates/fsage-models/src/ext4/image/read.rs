@@ -96,7 +96,7 @@ pub fn can_be_read(from: &dyn ReadAt) -> Result<()> {
     found_in(from).map(drop)
 }
 
-fn found_in(from: &dyn ReadAt) -> Result<superblock::Found> {
+fn found_in(from: &dyn ReadAt) -> Result<(superblock::Found, Made)> {
     let mut bytes = [0; superblock::BYTES];
     match from.read_at(superblock::AT, &mut bytes) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
@@ -106,8 +106,8 @@ fn found_in(from: &dyn ReadAt) -> Result<superblock::Found> {
     }
     let found = superblock::read(&bytes)?;
     lies_on(from, u64::from(found.blocks) * found.block_bytes, TOOL)?;
-    made_of(&found)?;
-    Ok(found)
+    let made = made_of(&found)?;
+    Ok((found, made))
 }
 
 /// The sizes of an image, and nothing in use yet.
@@ -134,8 +134,7 @@ impl Ext4 {
     /// # Errors
     /// It cannot be read, is none of ext4, was not unmounted, is damaged, or has what the model does not have.
     pub fn read_image(how: &Params, from: &dyn ReadAt) -> Result<Ext4> {
-        let found = found_in(from)?;
-        let made = made_of(&found)?;
+        let (found, made) = found_in(from)?;
         let g = &made.geometry;
         // Up to where its blocks for descriptors let it grow.
         let descriptors = u64::from(g.descriptor_blocks + g.reserved_descriptor_blocks);

@@ -125,7 +125,7 @@ pub(super) fn least_of_ag(g: &Geometry, group: &Group) -> usize {
     least_blocks(g, group, group.chunks.len())
 }
 
-pub(super) fn least_blocks(g: &Geometry, group: &Group, chunks: usize) -> usize {
+fn least_blocks(g: &Geometry, group: &Group, chunks: usize) -> usize {
     let runs = group.free.by_start.len();
     let mut blocks = Tree::<ByStart>::least_blocks(runs, None)
         + Tree::<ByLength>::least_blocks(runs, None)
@@ -141,7 +141,7 @@ pub(super) fn least_blocks(g: &Geometry, group: &Group, chunks: usize) -> usize 
 }
 
 /// Takes blocks that are nobody's for a tree, its first one where `mkfs.xfs` puts it if that is there.
-pub(super) fn blocks_for(group: &mut Group, first: u32, count: usize) -> Vec<u32> {
+fn blocks_for(group: &mut Group, first: u32, count: usize) -> Vec<u32> {
     let mut blocks = Vec::with_capacity(count);
     if count > 0 && group.nobodys.has(first, 1) {
         group.nobodys.remove(first, 1);
@@ -290,7 +290,7 @@ pub(super) fn make_ag(
 }
 
 /// A tree of records in blocks that are nobody's; those that it does not use are nobody's again.
-pub(super) fn tree_of<R: Record<Block = u32>>(
+fn tree_of<R: Record<Block = u32>>(
     group: &mut Group,
     first: u32,
     count: usize,
@@ -305,7 +305,7 @@ pub(super) fn tree_of<R: Record<Block = u32>>(
 }
 
 /// Who owns what in an AG, where all that is nobody's belongs to the trees of its free space and owners.
-pub(super) fn owner_records(
+fn owner_records(
     g: &Geometry,
     ag: u32,
     group: &Group,
@@ -336,7 +336,7 @@ pub(super) fn owner_records(
 }
 
 /// Records in their order, those that go on with each other as one.
-pub(super) fn merged(mut records: Vec<Owned>) -> Vec<Owned> {
+fn merged(mut records: Vec<Owned>) -> Vec<Owned> {
     records.sort_unstable_by_key(|record| record.start);
     let mut all: Vec<Owned> = Vec::with_capacity(records.len());
     for record in records {
