@@ -158,18 +158,83 @@ pub struct BlockMap {
     pub group: Option<(u64, u64)>,
 }
 
+/// What was emitted, if anything is to be.
+#[derive(Clone, Debug, Default)]
+pub struct Emitted {
+    on: bool,
+    /// A host runs the file system; otherwise somebody only follows what it does.
+    hosted: bool,
+    list: Vec<Io>,
+}
+
+impl Emitted {
+    /// Whether anything is to be emitted.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.on
+    }
+
+    /// Whether a host runs the file system, so that it knows which files are in use.
+    #[inline]
+    pub fn is_hosted(&self) -> bool {
+        self.hosted
+    }
+
+    /// Emits for a host from now on, or no longer; what was emitted before is forgotten.
+    pub fn turn(&mut self, on: bool) {
+        (self.on, self.hosted) = (on, on);
+        self.list.clear();
+    }
+
+    /// Emits for a follower from now on.
+    pub fn follow(&mut self) {
+        (self.on, self.hosted) = (true, false);
+        self.list.clear();
+    }
+
+    /// Emits one thing, if anything is to be emitted.
+    #[inline]
+    pub fn emit(&mut self, io: Io) {
+        if self.on {
+            self.list.push(io);
+        }
+    }
+
+    /// The same, unless it is what was emitted last.
+    #[inline]
+    pub fn emit_once(&mut self, io: Io) {
+        if self.list.last() != Some(&io) {
+            self.emit(io);
+        }
+    }
+
+    /// What was emitted.
+    pub fn list(&mut self) -> &mut Vec<Io> {
+        &mut self.list
+    }
+}
+
 /// A file system that a host can run.
 pub trait Hosted: FileSystem {
+    /// Where it lists what operations do.
+    fn emits(&mut self) -> &mut Emitted;
+
     /// Emits what operations do, from now on or no longer. Nothing is emitted at first. While it emits, what a kernel
     /// knows of a file in use is kept from one operation to the next, so that a file may be written call by call.
-    fn emit(&mut self, on: bool);
+    fn emit(&mut self, on: bool) {
+        self.emits().turn(on);
+    }
 
     /// Emits from now on, and works as if nobody listened: nothing is kept from one operation to the next, and blocks
     /// lie where they lie without it. So a device can follow an aging.
-    fn emit_to_follower(&mut self);
+    fn emit_to_follower(&mut self) {
+        self.emits().follow();
+    }
 
     /// What was emitted since this was last emptied.
-    fn emitted(&mut self) -> &mut Vec<Io>;
+    fn emitted(&mut self) -> &mut Vec<Io> {
+        self.emits().list()
+    }
 
     /// Bytes of a block.
     fn block_bytes(&self) -> u32;

@@ -33,7 +33,6 @@ models! {
 mod block_list;
 mod changes;
 mod clock;
-mod emitted;
 mod findings;
 pub mod image;
 pub mod microscope;
@@ -43,6 +42,7 @@ mod options;
 mod pointers;
 pub mod rearrange;
 pub mod registry;
+mod searched;
 
 pub use options::ParamError;
 pub use registry::{AnyModel, Entry, MakeError};

@@ -4,10 +4,10 @@ mod seen;
 
 use crate::ParamError;
 use crate::changes::{self, Changes};
-use crate::emitted::Emitted;
 use crate::names::{Entry as Place, File, Names};
 use crate::options::Setting;
 use crate::registry::{AnyModel, Entry, MakeError, Options};
+use fsage_core::io::Emitted;
 use fsage_core::io::{AnyHosted, Buffer, BufferId, Flush, Hosted, Io};
 use fsage_core::keys::Key;
 use fsage_core::operations::{self, DirIds, Model, Namespace, ROOT, Shortfall};

@@ -2,7 +2,7 @@
 
 use super::{BLOCK, Bump, DIRS};
 use crate::changes::{Changes, Watched, take_changes};
-use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
+use fsage_core::io::{BlockMap, Buffer, BufferId, Emitted, Flush, Hosted, Io};
 use fsage_core::snapshot::FurtherName;
 use fsage_core::{Change, Extent, FileId, FileKind, FileView, Geometry, Layout, Run, Space};
 use std::collections::BTreeMap;
@@ -141,16 +141,8 @@ fn put_extents(blocks: &BTreeMap<u64, u64>, runs: &mut Vec<Extent>) {
 }
 
 impl Hosted for Bump {
-    fn emit(&mut self, on: bool) {
-        self.emitted.turn(on);
-    }
-
-    fn emit_to_follower(&mut self) {
-        self.emitted.follow();
-    }
-
-    fn emitted(&mut self) -> &mut Vec<Io> {
-        self.emitted.list()
+    fn emits(&mut self) -> &mut Emitted {
+        &mut self.emitted
     }
 
     fn block_bytes(&self) -> u32 {

@@ -7,8 +7,9 @@ use super::Cffs;
 use super::directory::ROOT;
 use super::geometry::{BLOCK, MAP_ENTRIES, SECTORS, SUPERBLOCK, TREE};
 use super::inode::{Home, Inode};
-use crate::emitted::{Emitted, Searched};
 use crate::pointers::Array;
+use crate::searched::Searched;
+use fsage_core::io::Emitted;
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
 use fsage_core::{DirId, FileId};
 
@@ -466,10 +467,6 @@ impl Cffs {
 }
 
 impl Searched for Cffs {
-    fn emitted_mut(&mut self) -> &mut Emitted {
-        &mut self.emitted
-    }
-
     fn search(&self, dir: DirId, io: &mut Vec<Io>) {
         if let Some(slot) = self.dir_ids.get(dir) {
             let sectors = self.dirs[slot as usize].entries.sectors();
@@ -479,24 +476,20 @@ impl Searched for Cffs {
 }
 
 impl Hosted for Cffs {
+    fn emits(&mut self) -> &mut Emitted {
+        &mut self.emitted
+    }
+
     /// What was done before is on disk.
     fn emit(&mut self, on: bool) {
         self.emitted.turn(on);
         self.settle_all();
     }
 
-    fn emit_to_follower(&mut self) {
-        self.emitted.follow();
-    }
-
     fn name_together(&mut self, number: Option<u64>) {
         if self.params.hints {
             self.hints.set(number);
         }
-    }
-
-    fn emitted(&mut self) -> &mut Vec<Io> {
-        self.emitted.list()
     }
 
     fn block_bytes(&self) -> u32 {

@@ -57,11 +57,12 @@ pub use params::{DirSteal, InodeId, Params, Randomize, Start};
 use crate::FAST_SYMLINK;
 use crate::block_list::RunPool;
 use crate::changes::{self, Changes};
-use crate::emitted::{self, Emitted};
 use crate::names::Names;
 use crate::pointers::Indirect;
+use crate::searched;
 use directory::Dir;
 use free_map::FreeMap;
+use fsage_core::io::Emitted;
 use fsage_core::io::Flush;
 use fsage_core::operations::{self, DirIds, Model, Namespace, Shortfall};
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, Rng, StateError};
@@ -235,7 +236,7 @@ impl Model for Cffs {
     #[inline]
     fn before(&mut self, op: &Op) {
         if self.emitted.is_on() {
-            emitted::emit_names(self, op);
+            searched::emit_names(self, op);
         }
     }
 

@@ -6,8 +6,9 @@
 
 use super::Ext3;
 use super::inode::Inode;
-use crate::emitted::{Emitted, Searched};
 use crate::pointers::Array;
+use crate::searched::Searched;
+use fsage_core::io::Emitted;
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
 use fsage_core::{DirId, FileId};
 
@@ -267,10 +268,6 @@ impl Ext3 {
 }
 
 impl Searched for Ext3 {
-    fn emitted_mut(&mut self) -> &mut Emitted {
-        &mut self.emitted
-    }
-
     fn search(&self, dir: DirId, io: &mut Vec<Io>) {
         if let Some(slot) = self.dir_ids.get(dir) {
             let last = self.dirs[slot as usize].entries.blocks() - 1;
@@ -280,16 +277,8 @@ impl Searched for Ext3 {
 }
 
 impl Hosted for Ext3 {
-    fn emit(&mut self, on: bool) {
-        self.emitted.turn(on);
-    }
-
-    fn emit_to_follower(&mut self) {
-        self.emitted.follow();
-    }
-
-    fn emitted(&mut self) -> &mut Vec<Io> {
-        self.emitted.list()
+    fn emits(&mut self) -> &mut Emitted {
+        &mut self.emitted
     }
 
     fn block_bytes(&self) -> u32 {

@@ -48,10 +48,11 @@ pub use params::{Mode, Params};
 use crate::FAST_SYMLINK;
 use crate::block_list::RunPool;
 use crate::changes::{self, Changes};
-use crate::emitted::{self, Emitted};
 use crate::names::Names;
 use crate::pointers::Indirect;
+use crate::searched;
 use alloc::NoSpace;
+use fsage_core::io::Emitted;
 use fsage_core::operations::{self, DirIds, Model, Namespace, Shortfall};
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, Rng, StateError};
 use groups::Groups;
@@ -286,7 +287,7 @@ impl Model for Ext3 {
     fn before(&mut self, op: &Op) {
         self.commit_if_due();
         if self.emitted.is_on() {
-            emitted::emit_names(self, op);
+            searched::emit_names(self, op);
         }
     }
 

@@ -5,7 +5,8 @@
 
 use super::{Ext4, Inode};
 use crate::clock::PIECES;
-use crate::emitted::{Emitted, Searched};
+use crate::searched::Searched;
+use fsage_core::io::Emitted;
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
 use fsage_core::{DirId, FileId};
 
@@ -220,10 +221,6 @@ impl Ext4 {
 }
 
 impl Searched for Ext4 {
-    fn emitted_mut(&mut self) -> &mut Emitted {
-        &mut self.emitted
-    }
-
     fn search(&self, dir: DirId, io: &mut Vec<Io>) {
         if let Some(slot) = self.dir_ids.get(dir) {
             // With an index, what leads to one leaf; without, the only block.
@@ -233,16 +230,8 @@ impl Searched for Ext4 {
 }
 
 impl Hosted for Ext4 {
-    fn emit(&mut self, on: bool) {
-        self.emitted.turn(on);
-    }
-
-    fn emit_to_follower(&mut self) {
-        self.emitted.follow();
-    }
-
-    fn emitted(&mut self) -> &mut Vec<Io> {
-        self.emitted.list()
+    fn emits(&mut self) -> &mut Emitted {
+        &mut self.emitted
     }
 
     fn block_bytes(&self) -> u32 {

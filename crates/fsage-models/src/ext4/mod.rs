@@ -53,15 +53,16 @@ pub use params::{Checksums, Params, Regime, SyncPolicy};
 pub use tree::Entry;
 
 use crate::changes::{self, Changes};
-use crate::emitted::{self, Emitted};
 use crate::name_table::Name;
 use crate::names::Names;
+use crate::searched;
 use alloc::{LISTS, Shared};
 use cache::Cache;
 use clock::Clock;
 use counters::{Counter, Counters};
 use directory::Dir;
 use entries::Format;
+use fsage_core::io::Emitted;
 use fsage_core::operations::{self, DirIds, Model, Namespace, Shortfall};
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, StateError};
 use geometry::Made;
@@ -479,7 +480,7 @@ impl Model for Ext4 {
 
     fn before(&mut self, op: &Op) {
         if self.emitted.is_on() {
-            emitted::emit_names(self, op);
+            searched::emit_names(self, op);
         }
     }
 

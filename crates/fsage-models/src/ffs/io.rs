@@ -7,7 +7,8 @@ use super::Ffs;
 use super::directory::CHUNK;
 use super::geometry::DIRECT;
 use super::inode::{Indirect, Inode};
-use crate::emitted::{Emitted, Searched};
+use crate::searched::Searched;
+use fsage_core::io::Emitted;
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
 use fsage_core::{DirId, FileId, FileSystem};
 
@@ -408,10 +409,6 @@ impl Ffs {
 }
 
 impl Searched for Ffs {
-    fn emitted_mut(&mut self) -> &mut Emitted {
-        &mut self.emitted
-    }
-
     fn search(&self, dir: DirId, io: &mut Vec<Io>) {
         if let Some(slot) = self.dir_ids.get(dir) {
             let last = self.dirs[slot as usize].chunks.len().saturating_sub(1);
@@ -421,16 +418,8 @@ impl Searched for Ffs {
 }
 
 impl Hosted for Ffs {
-    fn emit(&mut self, on: bool) {
-        self.emitted.turn(on);
-    }
-
-    fn emit_to_follower(&mut self) {
-        self.emitted.follow();
-    }
-
-    fn emitted(&mut self) -> &mut Vec<Io> {
-        self.emitted.list()
+    fn emits(&mut self) -> &mut Emitted {
+        &mut self.emitted
     }
 
     fn block_bytes(&self) -> u32 {

@@ -59,8 +59,9 @@ use io::Kind;
 use crate::FAST_SYMLINK;
 use crate::block_list::RunPool;
 use crate::changes::{self, Changes};
-use crate::emitted::{self, Emitted};
 use crate::names::Names;
+use crate::searched;
+use fsage_core::io::Emitted;
 use fsage_core::io::Flush;
 use fsage_core::operations::{self, DirIds, Model, Namespace, Shortfall};
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, StateError};
@@ -229,7 +230,7 @@ impl Model for Ffs {
     #[inline]
     fn before(&mut self, op: &Op) {
         if self.is_emitting() {
-            emitted::emit_names(self, op);
+            searched::emit_names(self, op);
         }
     }
 

@@ -14,7 +14,7 @@ use super::usage::UsageTable;
 use super::writer::{Class, Open};
 use super::{Geometry, IFILE, Lfs, NewfsError};
 use crate::changes::Changes;
-use crate::emitted::Emitted;
+use fsage_core::io::Emitted;
 use fsage_core::operations::{DirIds, Shortfall};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};

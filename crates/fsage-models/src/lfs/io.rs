@@ -8,7 +8,8 @@ use super::geometry::{DIRECT, SECTOR};
 use super::inode::{Block, Inode, Kind};
 use super::segments::{Log, Partial};
 use super::{IFILE, Lfs};
-use crate::emitted::{Emitted, Searched};
+use crate::searched::Searched;
+use fsage_core::io::Emitted;
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
 use fsage_core::operations::Namespace;
 use fsage_core::{DirId, FileId};
@@ -240,10 +241,6 @@ fn ends_of(partial: &Partial, log: &Log, g: &super::Geometry) -> Vec<u32> {
 }
 
 impl Searched for Lfs {
-    fn emitted_mut(&mut self) -> &mut Emitted {
-        &mut self.emitted
-    }
-
     fn search(&self, dir: DirId, io: &mut Vec<Io>) {
         if let Some(dir) = self.dir_ids.get(dir) {
             let last = self.dirs[dir as usize].last_chunk();
@@ -253,16 +250,8 @@ impl Searched for Lfs {
 }
 
 impl Hosted for Lfs {
-    fn emit(&mut self, on: bool) {
-        self.emitted.turn(on);
-    }
-
-    fn emit_to_follower(&mut self) {
-        self.emitted.follow();
-    }
-
-    fn emitted(&mut self) -> &mut Vec<Io> {
-        self.emitted.list()
+    fn emits(&mut self) -> &mut Emitted {
+        &mut self.emitted
     }
 
     fn block_bytes(&self) -> u32 {

@@ -73,7 +73,7 @@ use usage::UsageTable;
 use writer::Open;
 
 use crate::changes::Changes;
-use crate::emitted::Emitted;
+use fsage_core::io::Emitted;
 use fsage_core::operations::{DirIds, Shortfall};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};

@@ -7,7 +7,7 @@ use super::params::Variant;
 use super::{Lfs, NoSpace};
 use crate::FAST_SYMLINK;
 use crate::changes;
-use crate::emitted;
+use crate::searched;
 use fsage_core::operations::{self, DirIds, Model, Namespace, Shortfall};
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, StateError};
 
@@ -170,7 +170,7 @@ impl Model for Lfs {
 
     fn before(&mut self, op: &Op) {
         if self.emitted.is_on() {
-            emitted::emit_names(self, op);
+            searched::emit_names(self, op);
         }
     }
 

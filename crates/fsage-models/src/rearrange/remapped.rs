@@ -6,9 +6,9 @@
 use super::map::{Map, in_order};
 use super::settings::Period;
 use super::{Counters, Rearranged, access_of};
-use crate::emitted::Emitted;
 use crate::findings::Findings;
 use crate::registry::AnyModel;
+use fsage_core::io::Emitted;
 use fsage_core::io::{AnyHosted, BlockMap, Hosted, Io};
 use fsage_core::snapshot::FurtherName;
 use fsage_core::{
@@ -240,6 +240,10 @@ impl<F: Hosted, R: Remap> FileSystem for Remapped<F, R> {
 }
 
 impl<F: Hosted, R: Remap> Hosted for Remapped<F, R> {
+    fn emits(&mut self) -> &mut Emitted {
+        &mut self.emitted
+    }
+
     fn emit(&mut self, on: bool) {
         self.fs.emit(on);
         self.emitted.turn(on);
@@ -248,10 +252,6 @@ impl<F: Hosted, R: Remap> Hosted for Remapped<F, R> {
     fn emit_to_follower(&mut self) {
         self.fs.emit_to_follower();
         self.emitted.follow();
-    }
-
-    fn emitted(&mut self) -> &mut Vec<Io> {
-        self.emitted.list()
     }
 
     fn block_bytes(&self) -> u32 {

@@ -10,7 +10,8 @@ use super::inode::Inode;
 use super::leaf::Key;
 use super::params::Regime;
 use crate::clock::PIECES;
-use crate::emitted::{Emitted, Searched};
+use crate::searched::Searched;
+use fsage_core::io::Emitted;
 use fsage_core::io::{BlockMap, Buffer, BufferId, Flush, Hosted, Io};
 use fsage_core::{DirId, FileId};
 
@@ -202,10 +203,6 @@ impl Xfs {
 }
 
 impl Searched for Xfs {
-    fn emitted_mut(&mut self) -> &mut Emitted {
-        &mut self.emitted
-    }
-
     fn search(&self, dir: DirId, io: &mut Vec<Io>) {
         if let Some(slot) = self.dir_ids.get(dir) {
             let first = self.dirs[slot as usize].entries.numbers().first().copied();
@@ -215,16 +212,8 @@ impl Searched for Xfs {
 }
 
 impl Hosted for Xfs {
-    fn emit(&mut self, on: bool) {
-        self.emitted.turn(on);
-    }
-
-    fn emit_to_follower(&mut self) {
-        self.emitted.follow();
-    }
-
-    fn emitted(&mut self) -> &mut Vec<Io> {
-        self.emitted.list()
+    fn emits(&mut self) -> &mut Emitted {
+        &mut self.emitted
     }
 
     fn block_bytes(&self) -> u32 {

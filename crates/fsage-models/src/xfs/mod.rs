@@ -63,13 +63,14 @@ pub use params::{Features, Params, Regime};
 pub use report::{AgReport, InodeChunk, OwnedBlocks, TreeReport};
 
 use crate::changes::{self, Changes};
-use crate::emitted::{self, Emitted};
 use crate::name_table::NameTable;
 use crate::names::Names;
+use crate::searched;
 use chunks::Inodes;
 use clock::Clock;
 use data::NoSpace;
 use directory::Dir;
+use fsage_core::io::Emitted;
 use fsage_core::operations::{self, DirIds, Model, Namespace, Shortfall};
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, StateError};
 use inode::{Blocks, Inode, Kind};
@@ -296,7 +297,7 @@ impl Model for Xfs {
     fn before(&mut self, op: &Op) {
         self.pass_time();
         if self.emitted.is_on() {
-            emitted::emit_names(self, op);
+            searched::emit_names(self, op);
         }
     }
 

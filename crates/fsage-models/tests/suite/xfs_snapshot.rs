@@ -226,7 +226,6 @@ fn a_model_says_which_features_it_has() {
     }
 }
 
-
 /// The place of another file that has data.
 fn another(found: &LayoutInMemory, at: usize) -> usize {
     let is_other = |place: usize| {

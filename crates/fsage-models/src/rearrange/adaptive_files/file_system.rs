@@ -4,7 +4,7 @@ use super::super::Part;
 use super::super::map::Map;
 use super::super::settings::Migrate;
 use super::{AdaptiveFiles, check};
-use fsage_core::io::{BlockMap, Hosted, Io};
+use fsage_core::io::{BlockMap, Emitted, Hosted, Io};
 use fsage_core::operations;
 use fsage_core::{DirId, FileId, FileSystem, Inconsistency, Op, Outcome, StateError};
 
@@ -81,6 +81,10 @@ impl<F: Hosted> AdaptiveFiles<F> {
 }
 
 impl<F: Hosted> Hosted for AdaptiveFiles<F> {
+    fn emits(&mut self) -> &mut Emitted {
+        &mut self.emitted
+    }
+
     fn emit(&mut self, on: bool) {
         self.outside.emit(on);
         self.reserved.emit(on);
@@ -91,10 +95,6 @@ impl<F: Hosted> Hosted for AdaptiveFiles<F> {
         self.outside.emit_to_follower();
         self.reserved.emit_to_follower();
         self.emitted.follow();
-    }
-
-    fn emitted(&mut self) -> &mut Vec<Io> {
-        self.emitted.list()
     }
 
     fn block_bytes(&self) -> u32 {
