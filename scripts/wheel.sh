@@ -20,11 +20,9 @@ if ! [ -x $tools/bin/maturin ]; then
     $tools/bin/pip install --quiet 'maturin>=1.9,<2' || stop "wheel: maturin cannot be installed: pip install maturin"
 fi
 
-packages="--package fsage"
-# Tests have built the whole workspace: with the Python package, crates from outside have the features that they had there.
-[ "$profile" != dev ] || packages="$packages --package fsage-python"
-# shellcheck disable=SC2086 # CARGO_FLAGS and packages are several words
-cargo build ${CARGO_FLAGS:-} --profile "$profile" $packages
+# Both at once, so that crates from outside have the same features in both, and are built once.
+# shellcheck disable=SC2086 # CARGO_FLAGS are several words
+cargo build ${CARGO_FLAGS:-} --profile "$profile" --package fsage --package fsage-python
 mkdir -p python/fsage.data/scripts
 install -m 755 "$target/$folder/fsage" python/fsage.data/scripts/fsage
 install -m 644 LICENSE-APACHE LICENSE-MIT python
