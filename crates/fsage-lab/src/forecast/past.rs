@@ -156,12 +156,12 @@ impl Observed {
         }
         let gone = -self.growth_bytes_per_day * horizon as f64;
         if gone > self.used_bytes as f64 / 2.0 {
-            let lasts = self.used_bytes as f64 / -self.growth_bytes_per_day;
+            let share = (gone / self.used_bytes.max(1) as f64).min(1.0);
             doubts.push(format!(
-                "space in use shrank: {}; at this rate nothing is left after {} of the {horizon} days, so limits are \
-                 those of a file system that empties; begin with snapshots from when it grew",
+                "space in use shrank: {}; at this rate {:.0} % of it is gone after {horizon} days, so limits are those \
+                 of a file system that empties; begin with snapshots from when it grew",
                 super::a_day(self.growth_bytes_per_day),
-                lasts.ceil()
+                100.0 * share
             ));
         }
         if horizon > 5 * self.days {
