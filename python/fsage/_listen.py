@@ -58,7 +58,8 @@ class Listener:
             if now - self._shown > 0.2 or done == total:
                 self._shown = now
                 self._line = True
-                share = f"{100 * done / total:5.1f} %" if total else f"{done}"
+                # A total may be what was expected, and less than what comes.
+                share = f"{min(100 * done / total, 100):5.1f} %" if total else f"{done}"
                 sys.stderr.write(f"\r\x1b[K{what}: {share}{self._left(now, done, total)}")
                 sys.stderr.flush()
 

@@ -190,6 +190,8 @@ def outcome(future: Future, ask: Callable[[Future], Any]) -> Any:
 
 def connected(client: Client) -> None:
     """A client that is closed is refused before anything is written."""
+    if not hasattr(client, "status"):
+        raise InputError(f"client: wanted is a distributed.Client, as of `Client({client!r})`, not {client!r}")
     if client.status != "running":
         raise InputError(f"the client is {client.status}; what runs on a cluster needs one that is connected to it")
 

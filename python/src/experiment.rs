@@ -221,7 +221,19 @@ impl Experiment {
     fn finish(&self, py: Python<'_>, listener: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         run(py, listener, |ui| {
             self.at_home(|plan, folder| {
-                experiment::finish(plan, folder)?;
+                let manifest = experiment::finish(plan, folder)?;
+                for row in experiment::rows(folder, &manifest)? {
+                    if row.skipped > 0 {
+                        ui.warn(&format!(
+                            "{} on {}: {} operations were not done in {} cells; `fsage results {}` has them by cell",
+                            row.workload,
+                            row.target,
+                            row.skipped,
+                            row.cells,
+                            folder.display()
+                        ));
+                    }
+                }
                 report_of(plan, folder, ui)
             })
         })

@@ -13,7 +13,8 @@ const REAL_KEYS: &[Key] = &[
         "sync",
         &["day", "each", "end"],
         "day",
-        "when data is brought to disk: the whole file system at the end of a day, every file, or all at the end",
+        "when data is brought to disk: the whole file system at the end of a day, every file after each write as well, \
+         or all at the end",
     ),
     Key::word(
         "data",

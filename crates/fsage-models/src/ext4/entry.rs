@@ -183,9 +183,7 @@ fn kernel(params: &Params) -> Result<String, ParamError> {
 
 impl AnyModel for Ext4 {
     fn end_day(&mut self) {
-        if self.params().sync == SyncPolicy::Day {
-            Model::sync(self);
-        }
+        Model::sync(self);
         self.day_is_looked_at();
     }
 

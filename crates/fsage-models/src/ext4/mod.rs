@@ -685,12 +685,8 @@ impl FileSystem for Ext4 {
     }
 
     fn apply(&mut self, op: &Op) -> Result<Outcome, StateError> {
-        let outcome = if matches!(op, Op::Day) && self.params.sync == SyncPolicy::Each {
-            Ok(Outcome::Done)
-        } else {
-            self.pass_time();
-            operations::apply(self, op)
-        };
+        self.pass_time();
+        let outcome = operations::apply(self, op);
         self.keys.names.end_operation();
         outcome
     }

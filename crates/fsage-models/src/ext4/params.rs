@@ -74,7 +74,7 @@ impl Checksums {
 pub enum SyncPolicy {
     /// All of them at the end of a day.
     Day,
-    /// Each before it is closed, by `fsync`.
+    /// Also each before it is closed, by `fsync`.
     Each,
 }
 
@@ -135,7 +135,7 @@ pub const KEYS: &[Key] = &[
         "sync",
         &["day", "each"],
         "day",
-        "`day`: everything at the end of a day; `each`: every file before it is closed",
+        "`day`: everything at the end of a day; `each`: also every file before it is closed",
     ),
     clock::cpus_key("of the machine, which bound the stream goals"),
     Key::flag("rotational", false, "the device says that it rotates"),

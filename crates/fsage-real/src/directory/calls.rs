@@ -136,7 +136,9 @@ impl OpenFile<'_> {
         };
         let outcome = match result {
             Ok(()) => {
-                if self.sync == Sync::Each && !matches!(task, Task::Punch { .. }) {
+                // Cuts and holes write nothing.
+                let writes = !matches!(task, Task::Truncate { .. } | Task::Punch { .. });
+                if self.sync == Sync::Each && writes {
                     fsync(self.fd).or_call("fsync")?;
                 }
                 return Ok(Effect::plain(written));
