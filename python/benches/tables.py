@@ -86,6 +86,12 @@ def main() -> None:
         measure("all columns but lists, to Arrow", lambda: run.days.select(*plain).to_arrow())
         measure("all columns, to Arrow", lambda: run.days.to_arrow())
         measure("all columns but lists, to pandas", lambda: run.days.select(*plain).to_pandas())
+        path = run.path / run.facts["targets"][0]["folder"] / "days.parquet"
+        read = pyarrow.parquet.read_table
+        measure("the same file by pyarrow, two columns", lambda: read(path, columns=["day", "layout_score"]))
+        of_file = [name for name in plain if name != "target"]
+        measure("the same file by pyarrow, all columns but lists", lambda: read(path, columns=of_file))
+        measure("the same file by pyarrow, all columns", lambda: read(path))
 
 
 if __name__ == "__main__":

@@ -223,15 +223,8 @@ impl Experiment {
             self.at_home(|plan, folder| {
                 let manifest = experiment::finish(plan, folder)?;
                 for row in experiment::rows(folder, &manifest)? {
-                    if row.skipped > 0 {
-                        ui.warn(&format!(
-                            "{} on {}: {} operations were not done in {} cells; `fsage results {}` has them by cell",
-                            row.workload,
-                            row.target,
-                            row.skipped,
-                            row.cells,
-                            folder.display()
-                        ));
+                    if let Some(text) = row.left_out() {
+                        ui.warn(&text);
                     }
                 }
                 report_of(plan, folder, ui)

@@ -67,6 +67,15 @@ def test_an_experiment_is_one_table(alone):
     assert means["difference"].isna().sum() == 2, "the first target of each workload"
 
 
+def test_what_an_experiment_left_out_is_a_warning(tmp_path):
+    file = tmp_path / "full.toml"
+    file.write_text(
+        'targets = ["ffs:preset=tiny"]\n[[workload]]\npreset = "home-1996"\ndays = 2\n[report]\nwrite = false\n'
+    )
+    with pytest.warns(fsage.Warning, match=r"ffs:preset=tiny: \d+ operations were not done in 1 cells"):
+        fsage.experiment(file, tmp_path / "exp")
+
+
 def test_a_cluster_makes_the_bytes_of_one_machine(alone, tmp_path):
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
@@ -94,6 +103,8 @@ def test_a_cluster_makes_the_bytes_of_one_machine(alone, tmp_path):
         assert {path: path.stat().st_mtime_ns for path in (folder / "cells").rglob("*")} == before
     with pytest.raises(fsage.InputError, match="the client is closed"):
         fsage.sweep(file, tmp_path / "new", client=client)
+    with pytest.raises(fsage.InputError, match="wanted is a distributed.Client"):
+        fsage.sweep(file, tmp_path / "new", client="tcp://127.0.0.1:8786")
     assert not (tmp_path / "new").exists()
 
 

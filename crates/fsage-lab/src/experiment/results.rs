@@ -73,6 +73,18 @@ impl Mean {
     }
 }
 
+impl Row {
+    /// What to warn of, where operations were not done.
+    pub fn left_out(&self) -> Option<String> {
+        (self.skipped > 0).then(|| {
+            format!(
+                "{} on {}: {} operations were not done in {} cells; the metric `skipped` has them by cell",
+                self.workload, self.target, self.skipped, self.cells
+            )
+        })
+    }
+}
+
 /// The rows of an experiment, in the order of its cells.
 ///
 /// # Errors

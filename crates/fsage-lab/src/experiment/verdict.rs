@@ -156,6 +156,7 @@ pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()>
             column.set_cell_alignment(CellAlignment::Left);
         }
     }
+    let mut is_any_spread = false;
     for phase in phases {
         let of_phase = verdicts.iter().filter_map(|verdict| {
             let ratio = verdict
@@ -167,6 +168,8 @@ pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()>
         let mut of_phase: Vec<(&str, &PhaseRatio)> = of_phase.collect();
         of_phase.sort_by(|(_, a), (_, b)| a.better.order(a.aged, b.aged));
         for (place, (target, ratio)) in of_phase.into_iter().enumerate() {
+            let ratio_text = benching::with_ends(ratio.aged_by_control, ratio.interval.into());
+            is_any_spread |= ratio_text.contains('(');
             benchmarks.add_row(vec![
                 if place == 0 {
                     format!("{} {}", phase.0, phase.1)
@@ -177,14 +180,18 @@ pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()>
                 speed_digits(ratio.aged),
                 speed_digits(ratio.control),
                 ratio.unit.clone(),
-                benching::with_ends(ratio.aged_by_control, ratio.interval.into()),
+                ratio_text,
             ]);
         }
     }
     writeln!(out, "\n{benchmarks}")?;
+    let spread = if is_any_spread {
+        "In brackets: the\n99 % interval; where it holds 1, nothing is claimed."
+    } else {
+        "Repetitions\nagree; how much another life would differ, other seeds show (--seed)."
+    };
     writeln!(
         out,
-        "\nSpeeds are medians, the fastest aged target first; below 1 the aged file system is the slower one. In \
-         brackets:\nthe 99 % interval; where it holds 1, nothing is claimed."
+        "\nSpeeds are medians, the fastest aged target first; below 1 the aged file system is the slower one. {spread}"
     )
 }
