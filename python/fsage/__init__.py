@@ -27,7 +27,7 @@ from ._chart import Chart
 from ._errors import AtWork, CheckFailed, Error, InputError, SystemRefused, Warning
 from ._experiment import Experiment, estimate, experiment, sweep
 from ._fleet import Fleet, fleet
-from ._given import number, some_specs, specs, texts, whole
+from ._given import number, several, some_specs, specs, texts, whole
 from ._listen import Listener, Progress
 from ._run import Run
 from ._table import Table
@@ -210,13 +210,13 @@ def bench(
     exec_values: Sequence[str] = (),
     exec_name: str | None = None,
     progress: Progress = False,
-    suites: Sequence[str] | None = None,
-    sizes: Sequence[str] | None = None,
+    suites: str | Sequence[str] | None = None,
+    sizes: str | Sequence[str] | None = None,
     repetitions: int | None = None,
     minutes: int | None = None,
     device: Path | None = None,
     host: Path | None = None,
-    states: Sequence[str] | None = None,
+    states: str | Sequence[str] | None = None,
     hot_days: int | None = None,
     drop_caches: bool | None = None,
     causes: bool | None = None,
@@ -239,8 +239,8 @@ def bench(
         suites = []
     path = run.path if isinstance(run, Run) else run
     options = {
-        "suites": suites, "sizes": sizes, "repetitions": repetitions, "minutes": minutes, "device": device,
-        "host": host, "states": states, "hot_days": hot_days, "drop_caches": drop_caches,
+        "suites": several(suites), "sizes": several(sizes), "repetitions": repetitions, "minutes": minutes,
+        "device": device, "host": host, "states": several(states), "hot_days": hot_days, "drop_caches": drop_caches,
         "causes": causes,
     }
     with Listener(progress) as listener:

@@ -40,6 +40,11 @@ def texts(name: str, values: Sequence[str]) -> list[str]:
     return found
 
 
+def several(values: str | Sequence[str] | None) -> Sequence[str] | None:
+    """Texts; one may come without a list around it."""
+    return [values] if isinstance(values, str) else values
+
+
 def specs(on: str | Sequence[str]) -> list[str]:
     """Targets; one may come without a list around it."""
     found = [on] if isinstance(on, str) else on

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import _native
@@ -111,7 +111,8 @@ def run(
     planned.begin()
     try:
         if client is not None:
-            _run_on(planned, file, client, shared, retries, listener)
+            with named_loss(client):
+                _run_on(planned, file, client, shared, retries, listener)
             return
         # One thread a process: a cell uses one core, and works in the folder of the experiment.
         try:
@@ -186,6 +187,21 @@ def outcome(future: Future, ask: Callable[[Future], Any]) -> Any:
             "the scheduler was lost, or the tasks were cancelled; what is done stays, and the same call goes on: "
             f"{lost}"
         ) from lost
+
+
+@contextlib.contextmanager
+def named_loss(client: Client) -> Iterator[None]:
+    """What a client says that was closed meanwhile, with its cluster or alone, as an error of fsage."""
+    try:
+        yield
+    except Error:
+        raise
+    except Exception as error:
+        if client.status == "running":
+            raise
+        raise SystemRefused(
+            f"the client was closed, or its cluster was; what is done stays, and the same call goes on: {error}"
+        ) from error
 
 
 def connected(client: Client) -> None:

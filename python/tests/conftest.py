@@ -12,7 +12,7 @@ def made(tmp_path_factory) -> pathlib.Path:
     folder = tmp_path_factory.mktemp("made")
     workload = fsage.generate.profile("home-1996", days=3, output=folder / "w.parquet")
     run = fsage.age(workload, on=["ffs", "ffs:policy=realloc"], output=folder / "policies")
-    fsage.bench(run, suites=["sequential"], sizes=["16K"], repetitions=2)
+    fsage.bench(run, suites="sequential", sizes="16K", repetitions=2)
     return folder
 
 

@@ -1,5 +1,6 @@
 """Experiments: on one machine, and on a cluster whose workers are killed."""
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -156,6 +157,23 @@ def test_a_cluster_without_workers_is_named_and_waited_for(tmp_path, monkeypatch
         later.join()
     assert len([one for one in heard if "no worker" in str(one.message)]) == 1
     assert {cell["state"] for cell in swept.cells} == {"complete"}
+
+
+def test_a_cluster_that_is_closed_meanwhile_is_named(tmp_path):
+    cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None)
+    client = distributed.Client(cluster)
+    closing = threading.Thread(target=lambda: (client.close(timeout=1), cluster.close(timeout=5)))
+
+    def heard(what, done, total):
+        if what == "cells" and done >= 1 and not closing.is_alive():
+            with contextlib.suppress(RuntimeError):  # It was started before.
+                closing.start()
+
+    with pytest.raises(fsage.Error, match="the same call goes on"):
+        fsage.sweep(experiment_file(tmp_path, 3), tmp_path / "exp", client=client, progress=heard)
+    closing.join()
+    states = [cell["state"] for cell in fsage.sweep(tmp_path / "sweep.toml", tmp_path / "exp").cells]
+    assert set(states) == {"complete"}
 
 
 def test_a_scheduler_that_is_lost_loses_nothing(alone, tmp_path):
