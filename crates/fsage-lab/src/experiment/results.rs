@@ -177,7 +177,8 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     if rows.iter().any(|row| row.cells > 1) {
         writeln!(
             out,
-            "\nMeans over the cells of a row, of skipped the sum; ± is half the 95 % interval of the mean (Student's t)."
+            "\nMeans over the cells of a row, of skipped the sum; ± is half the 95 % interval of the mean \
+             (Student's t)."
         )?;
     }
     verdict::print_note(out, &phases)

@@ -156,12 +156,23 @@ impl Observed {
         }
         let gone = -self.growth_bytes_per_day * horizon as f64;
         if gone > self.used_bytes as f64 / 2.0 {
-            let share = (gone / self.used_bytes.max(1) as f64).min(1.0);
+            let used = self.used_bytes as f64;
+            let left = if gone >= used {
+                let lasts = used / -self.growth_bytes_per_day;
+                format!(
+                    "nothing is left after {} of the {horizon} days",
+                    lasts.ceil()
+                )
+            } else {
+                format!(
+                    "{:.0} % of it is gone after {horizon} days",
+                    100.0 * gone / used
+                )
+            };
             doubts.push(format!(
-                "space in use shrank: {}; at this rate {:.0} % of it is gone after {horizon} days, so limits are those \
-                 of a file system that empties; begin with snapshots from when it grew",
+                "space in use shrank: {}; at this rate {left}, so limits are those of a file system that empties; \
+                 begin with snapshots from when it grew",
                 super::a_day(self.growth_bytes_per_day),
-                100.0 * share
             ));
         }
         if horizon > 5 * self.days {
@@ -297,6 +308,11 @@ mod tests {
             "{doubt}"
         );
         assert!(doubt.contains("after 64 of the 100 days"), "{doubt}");
+        let doubt = &shrinking.doubts(48)[0];
+        assert!(
+            doubt.contains("75 % of it is gone after 48 days"),
+            "{doubt}"
+        );
         assert!(observed(20, 0.0).doubts(101)[0].contains("once a year"));
     }
 }
