@@ -184,8 +184,8 @@ impl Experiment {
                     threads,
                     ..Options::default()
                 };
-                experiment::run(plan, folder, &options, ui).map(drop)?;
-                report_of(plan, folder, ui)
+                let manifest = experiment::run(plan, folder, &options, ui)?.manifest;
+                warn_and_report(plan, folder, &manifest, ui)
             })
         })
     }
@@ -222,18 +222,24 @@ impl Experiment {
         run(py, listener, |ui| {
             self.at_home(|plan, folder| {
                 let manifest = experiment::finish(plan, folder)?;
-                for row in experiment::rows(folder, &manifest)? {
-                    if let Some(text) = row.left_out() {
-                        ui.warn(&text);
-                    }
-                }
-                report_of(plan, folder, ui)
+                warn_and_report(plan, folder, &manifest, ui)
             })
         })
     }
 }
 
-fn report_of(plan: &Plan, folder: &Path, ui: &dyn fsage_lab::Watch) -> fsage_lab::Result<()> {
+/// Warns of operations that were not done, and writes the report where one is wanted.
+fn warn_and_report(
+    plan: &Plan,
+    folder: &Path,
+    manifest: &experiment::manifest::Manifest,
+    ui: &dyn fsage_lab::Watch,
+) -> fsage_lab::Result<()> {
+    for row in experiment::rows(folder, manifest)? {
+        if let Some(text) = row.left_out() {
+            ui.warn(&text);
+        }
+    }
     if plan.writes_report {
         let page = folder.join(report::PAGE);
         report::report(&report::Request::new(folder, &page).beside(&Papers), ui)?;
