@@ -64,6 +64,10 @@ __all__ = [
     "workload",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
 Path = str | os.PathLike[str]
 
 _NOTHING = object()
@@ -283,18 +287,12 @@ def compare(
     what is done to the aged targets, ``["defrag:file"]`` or ``["e4defrag {mnt}"]``, and ``after_again`` lets them live on
     for as long again: ``run.after``."""
     with Listener(progress) as listener:
-        compared = json.loads(
-            _native.compare(
-                os.fspath(workload), some_specs(on), os.fspath(output), _json(age),
-                None if bench is None else _json(bench), sorted({whole("fill", share, 1, 99) for share in fill}),
-                list(after), after_again, whole("seed", seed), whole("threads", threads, 1), force, resume, listener,
-            )
+        _native.compare(
+            os.fspath(workload), some_specs(on), os.fspath(output), _json(age),
+            None if bench is None else _json(bench), sorted({whole("fill", share, 1, 99) for share in fill}),
+            list(after), after_again, whole("seed", seed), whole("threads", threads, 1), force, resume, listener,
         )
-    run = Run(output)
-    run.verdicts = compared["verdicts"]
-    run.fullness = compared["fullness"]
-    run.after = compared["after"]
-    return run
+    return Run(output)
 
 
 def forecast(

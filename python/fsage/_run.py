@@ -27,13 +27,6 @@ class Run:
     6
     """
 
-    verdicts: list[dict[str, Any]] | None = None
-    """What a comparison said of each target, where the run is one that :func:`fsage.compare` gave."""
-    fullness: list[dict[str, Any]] | None = None
-    """Of the same: how full targets may get, where they have several sizes."""
-    after: list[dict[str, Any]] | None = None
-    """Of the same: what was done to targets, what it took, and what they are then."""
-
     def __init__(self, path: Path) -> None:
         self.path = pathlib.Path(path)
         # That it is a run at all.
@@ -93,6 +86,26 @@ class Run:
         if not parts:
             raise InputError(f"{self.path}: no benchmark was run; fsage.bench(run) measures every target")
         return Table._of(parts)
+
+    @property
+    def verdicts(self) -> list[dict[str, Any]]:
+        """What a complete run says of each target: its life, its layout, and the throughput of every phase that was
+        measured, aged beside control, with the 99 % interval of the ratio over the repetitions. On a model repetitions
+        agree and the interval has no width: how another life would differ, other seeds show."""
+        return self._says("verdicts")
+
+    @property
+    def fullness(self) -> list[dict[str, Any]]:
+        """How full targets may get, where a run has them in several sizes (``fsage.compare(..., fill=[60, 80])``)."""
+        return self._says("fullness")
+
+    @property
+    def after(self) -> list[dict[str, Any]]:
+        """What was done to targets, what it took, and what they are then (``fsage.compare(..., after=...)``)."""
+        return self._says("after")
+
+    def _says(self, what: str) -> list[dict[str, Any]]:
+        return json.loads(_native.run_says(os.fspath(self.path)))[what]
 
     @property
     def charts(self) -> list[str]:

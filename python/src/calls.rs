@@ -10,13 +10,12 @@ use fsage_lab::after::{self, Treatment};
 use fsage_lab::aging::{self, Start};
 use fsage_lab::benching::{self, Command, Existing, Plan, Wanted, What};
 use fsage_lab::check::{Matching, Outcome, Rules};
-use fsage_lab::compare::Workload;
+use fsage_lab::compare::{Workload, said};
 use fsage_lab::days::DayRow;
 use fsage_lab::error::Context as _;
 use fsage_lab::forecast::{
     Limit, Request as ForecastRequest, forecast as forecasting, past_source,
 };
-use fsage_lab::fullness;
 use fsage_lab::generate::{
     Generated, Output, Source, described as described_sources, from_events, generate as made_of,
 };
@@ -325,7 +324,7 @@ pub fn bench(
     })
 }
 
-/// Ages, benchmarks and reports in one; gives a verdict for each target as JSON, and what fullness and treatments made.
+/// Ages, benchmarks and reports in one.
 #[pyfunction]
 #[pyo3(signature = (
     workload, on, output, age_json, bench_json, fill, treatments, again, seed, threads, force, resume, listener=None
@@ -346,7 +345,7 @@ pub fn compare(
     force: bool,
     resume: bool,
     listener: Option<&Bound<'_, PyAny>>,
-) -> PyResult<String> {
+) -> PyResult<()> {
     run(py, listener, move |ui| {
         let targets = specs(&on)?;
         let bench: Option<benching::Options> =
@@ -373,13 +372,14 @@ pub fn compare(
             beside: Some(&Papers),
             ..CompareRequest::new(Workload::File(&workload), &targets, &output)
         };
-        let compared = fsage_lab::compare(&request, ui)?;
-        to_json(&json!({
-            "verdicts": compared.verdicts,
-            "fullness": fullness::of_verdicts(&compared.verdicts),
-            "after": compared.after,
-        }))
+        fsage_lab::compare(&request, ui).map(drop)
     })
+}
+
+/// What a run says of its targets, as JSON.
+#[pyfunction]
+pub fn run_says(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    run(py, None, move |_| to_json(&said(&path)?))
 }
 
 /// Judges a run; gives the outcome as JSON.

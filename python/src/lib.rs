@@ -25,7 +25,7 @@ mod _native {
     #[pymodule_export]
     use crate::calls::{
         age, bench, charts, check, compare, forecast, generate, measure, metrics, report,
-        report_several, run_facts, sources, targets, verify_method, workload_of_batches,
+        report_several, run_facts, run_says, sources, targets, verify_method, workload_of_batches,
         workload_of_operations, workload_of_table,
     };
     #[pymodule_export]

@@ -124,6 +124,7 @@ def test_a_command_of_the_shell_is_a_benchmark_of_real_targets(made, tmp_path):
 def test_compare_and_verify_method(made, tmp_path):
     run = fsage.compare(made / "w.parquet", ["ffs", "lfs:size=300M"], tmp_path / "both")
     assert [verdict["target"] for verdict in run.verdicts] == ["ffs", "lfs:size=300M"]
+    assert fsage.Run(run.path).verdicts == run.verdicts and run.fullness == run.after == []
     assert (run.path / "report.html").is_file()
     [verdict] = fsage.verify_method(made / "w.parquet", seeds=1)
     assert verdict["target"] == "ffs" and verdict["attempts"]

@@ -3,6 +3,7 @@
 use crate::after;
 use crate::error::{bail, error};
 use crate::experiment::{Bench, MadeOf, Steps, Verdict};
+use crate::fullness::{self, Fullness};
 use crate::generate::{Output, Source, generate};
 use crate::interrupt;
 use crate::report::{self, Beside};
@@ -11,6 +12,7 @@ use crate::watch::Watch;
 use crate::{aging, benching};
 use fsage_report::Finding;
 use fsage_target::{Target, TargetSpec};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// The workload of a comparison.
@@ -79,6 +81,43 @@ pub struct Compared {
     pub findings: Vec<Finding>,
     /// What was not benchmarked, and why.
     pub left_out: Vec<String>,
+}
+
+/// What a run says of its targets, whether it is of a comparison or was aged and benchmarked by hand.
+#[derive(Clone, Debug, Serialize)]
+pub struct Said {
+    /// Of each target.
+    pub verdicts: Vec<Verdict>,
+    /// Of targets in several sizes: how full they may get.
+    pub fullness: Vec<Fullness>,
+    /// What treatments made of the targets.
+    pub after: Vec<after::Outcome>,
+}
+
+/// What the complete run in a folder says of its targets, with every suite that was measured.
+///
+/// # Errors
+/// There is no run, it is not complete, or what it holds cannot be read.
+pub fn said(run: &Path) -> crate::Result<Said> {
+    let manifest = Manifest::read(run)?;
+    if manifest.state == State::Incomplete {
+        bail!("{}: an interrupted run: --resume resumes it", run.display());
+    }
+    let mut suites = Vec::new();
+    let mut after = Vec::new();
+    for target in &manifest.targets {
+        let folder = run.join(&target.folder);
+        suites.extend(benching::measured_suites(&folder)?);
+        after.extend(after::read(&folder)?);
+    }
+    suites.sort();
+    suites.dedup();
+    let verdicts = Verdict::of_run(run, &suites)?;
+    Ok(Said {
+        fullness: fullness::of_verdicts(&verdicts),
+        verdicts,
+        after,
+    })
 }
 
 /// Ages a workload on every target, benchmarks them beside their unaged controls, and writes the report. A run that

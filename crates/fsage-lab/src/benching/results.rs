@@ -6,6 +6,8 @@ use fsage_bench::{Benchmark, Better, Measurement, Reading, Requests};
 use fsage_data::table::{Column, ColumnKind, Table, TableWriter, Value, read_table};
 use fsage_durable::make_folders;
 use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Name of the table in the file's metadata.
@@ -252,6 +254,35 @@ fn metadata(folder: &Path, suite: &str, key: &str) -> Option<String> {
 /// The folder of all results of a target, in that of the target.
 pub fn bench_folder(folder: &Path) -> PathBuf {
     folder.join("bench")
+}
+
+/// Names of the suites that were measured in the folder of a target, in alphabetical order.
+///
+/// # Errors
+/// The folder is there, and cannot be read.
+pub fn measured_suites(folder: &Path) -> crate::Result<Vec<String>> {
+    let folder = bench_folder(folder);
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).with_context(|| folder.display().to_string()),
+    };
+    let mut suites = Vec::new();
+    for entry in entries {
+        let path = entry.with_context(|| folder.display().to_string())?.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "parquet")
+        {
+            suites.extend(
+                path.file_stem()
+                    .and_then(|name| name.to_str())
+                    .map(str::to_owned),
+            );
+        }
+    }
+    suites.sort();
+    Ok(suites)
 }
 
 /// A file of a suite in the folder of a target.

@@ -11,7 +11,6 @@ use crate::report::names;
 use crate::run_folder::{Manifest, State as RunState};
 use fsage_bench::Better;
 use std::fmt;
-use std::fs;
 use std::path::Path;
 
 /// A target of a run.
@@ -170,23 +169,8 @@ fn of_run(run: &Path) -> crate::Result<Vec<TargetResults>> {
 
 /// The benchmarks in the folder of a target, by the names of their suites.
 fn cases(folder: &Path) -> crate::Result<Vec<Case>> {
-    let Ok(entries) = fs::read_dir(results::bench_folder(folder)) else {
-        return Ok(Vec::new());
-    };
-    let mut suites = Vec::new();
-    for entry in entries {
-        let path = entry?.path();
-        if path.extension().is_some_and(|e| e == "parquet") {
-            suites.extend(
-                path.file_stem()
-                    .and_then(|name| name.to_str())
-                    .map(str::to_owned),
-            );
-        }
-    }
-    suites.sort();
     let mut cases = Vec::new();
-    for suite in suites {
+    for suite in results::measured_suites(folder)? {
         for line in benching::lines(&results::read(folder, &suite)?) {
             cases.extend(of_line(&suite, &line));
         }

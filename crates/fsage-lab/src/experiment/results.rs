@@ -27,8 +27,8 @@ pub struct Row {
     skipped: u64,
     /// Layout score at the end.
     layout_end: Option<Mean>,
-    /// Its change in 100 days.
-    change_per_100_days: Option<Mean>,
+    /// Its change since the end of the first day.
+    layout_change: Option<Mean>,
     /// The layout score as a multiple of that of the control.
     layout_ratio: Option<Mean>,
     /// Throughput of the aged file system as a multiple of that of the control.
@@ -132,7 +132,7 @@ pub fn rows(experiment: &Path, manifest: &Manifest) -> crate::Result<Vec<Row>> {
             missing: count(State::Missing),
             skipped: verdicts.iter().map(|verdict| verdict.skipped).sum(),
             layout_end: Mean::of(verdicts.iter().filter_map(|v| v.layout_end)),
-            change_per_100_days: Mean::of(verdicts.iter().filter_map(|v| v.change_per_100_days)),
+            layout_change: Mean::of(verdicts.iter().filter_map(|v| v.layout_change)),
             layout_ratio: Mean::of(verdicts.iter().filter_map(|v| v.layout_ratio)),
             throughput,
         })
@@ -163,7 +163,7 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
             },
             row.skipped.to_string(),
             Mean::shown(row.layout_end.as_ref()),
-            Mean::shown(row.change_per_100_days.as_ref()),
+            Mean::shown(row.layout_change.as_ref()),
             Mean::shown(row.layout_ratio.as_ref()),
         ];
         for (suite, phase) in &phases {

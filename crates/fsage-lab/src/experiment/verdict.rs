@@ -27,9 +27,9 @@ pub struct Verdict {
     pub layout_first_day: Option<f64>,
     /// Layout score at the end.
     pub layout_end: Option<f64>,
-    /// From the end of the first day to the end of the last, in 100 days: below 0 where it decays. `None` of a single
-    /// day.
-    pub change_per_100_days: Option<f64>,
+    /// How far it moved from the end of the first day to the end of the last: below 0 where it decayed. `None` of a
+    /// single day.
+    pub layout_change: Option<f64>,
     /// Layout score of the unaged control.
     pub layout_control: Option<f64>,
     /// The layout score at the end as a multiple of that of the control.
@@ -62,7 +62,7 @@ impl Verdict {
                 utilization_most: shares.max_by(f64::total_cmp),
                 layout_first_day: rows.first().and_then(DayRow::score),
                 layout_end: last.score(),
-                change_per_100_days: change_per_100_days(&rows),
+                layout_change: layout_change(&rows),
                 layout_control: last.of_control(&layout_score::SCORE),
                 layout_ratio: last.ratio(&layout_score::SCORE),
                 throughput: benching::ratios(&folder, suites)?,
@@ -72,13 +72,13 @@ impl Verdict {
     }
 }
 
-/// How far the layout score moves in 100 days, from the end of the first day to the end of the last.
-fn change_per_100_days(rows: &[DayRow]) -> Option<f64> {
+/// How far the layout score moved from the end of the first day to the end of the last.
+fn layout_change(rows: &[DayRow]) -> Option<f64> {
     let (first, last) = (rows.first()?, rows.last()?);
-    let calendar = days::calendar(rows);
-    let days = calendar.last()? - calendar.first()?;
-    let change = last.score()? - first.score()?;
-    (days > 0).then(|| change / days as f64 * 100.0)
+    if rows.len() < 2 {
+        return None;
+    }
+    Some(last.score()? - first.score()?)
 }
 
 /// Suites and phases, each once, in their order.
@@ -96,7 +96,7 @@ pub fn phases<'a>(of: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<(&'a str,
 pub fn table(titles: &[&str], phases: &[(&str, &str)]) -> Table {
     let layout = [
         "layout\nend",
-        "change in\n100 days",
+        "change\nsince day 1",
         "layout\naged / control",
     ];
     let phases = phases
@@ -132,7 +132,7 @@ pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()>
             verdict.skipped.to_string(),
             digits(verdict.layout_end),
             verdict
-                .change_per_100_days
+                .layout_change
                 .map_or_else(|| "-".to_owned(), |change| format!("{change:+.3}")),
             digits(verdict.layout_ratio),
         ]);

@@ -9,7 +9,6 @@ use crate::error::Context;
 use crate::run_folder::{Manifest, State, TargetFacts};
 use fsage_data::SnapshotFile;
 use fsage_metrics::layout_score;
-use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
@@ -159,18 +158,11 @@ fn days_of(
 
 /// The measurements of all suites.
 fn benchmarks(folder: &Path, name: &str, missing: &mut Vec<String>) -> Vec<results::Row> {
-    let entries = fs::read_dir(results::bench_folder(folder));
-    let entries = entries.into_iter().flatten().flatten();
-    let mut suites: Vec<String> = entries
-        .filter_map(|entry| {
-            let path = entry.path();
-            let is_suite = path.extension() == Some(OsStr::new("parquet"));
-            Some(path.file_stem().filter(|_| is_suite)?.to_str()?.to_owned())
-        })
-        .collect();
-    suites.sort();
+    let suites = noted(results::measured_suites(folder), missing, || {
+        format!("{name}: its benchmarks cannot be read")
+    });
     let mut rows = Vec::new();
-    for suite in suites {
+    for suite in suites.into_iter().flatten() {
         let read = noted(results::read(folder, &suite), missing, || {
             format!("{name}: the benchmark {suite} cannot be read")
         });
