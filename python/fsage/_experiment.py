@@ -111,7 +111,8 @@ def estimate(
     budget_seconds: float = 30,
     progress: Progress = False,
 ) -> dict[str, Any]:
-    """What an experiment takes: runs a few cells, drawn from all, and judges the others by them.
+    """What an experiment takes: runs a few cells, drawn from all, and judges the others by them. No cell begins after
+    ``budget_seconds``; those that run then are finished.
 
     Gives ``cells``, ``tried``, ``failed``, ``left``, ``threads``, ``free_bytes``, and, each ``expected``, ``low``
     and ``high``: ``seconds`` of processor time, ``wall_seconds`` with so many threads, and ``bytes`` on disk. What was
