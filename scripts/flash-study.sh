@@ -67,10 +67,9 @@ study() {
     done
     "$fsage" -q report "$1" -o "$1.html"
 }
-for name in home mail build images; do
+for name in home mail build images months; do
     study "$name" "$name.parquet" "$disks $flash"
 done
-study months months.parquet "st4000nm0033:scale=4000 nvme_mlc_p1 ufs31"
 # The other choice of what a die keeps, a device hardly larger than the file system, and a map that does not fit in memory.
 varied="nvme_mlc_p1:page_register=false nvme_a:page_register=true nvme_mlc_p1:size=740M emmc51:mapping_cache_segments=16"
 for name in home mail; do

@@ -13,20 +13,30 @@ use thiserror::Error;
 /// A request of a file that this device cannot take.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ReplayError {
-    /// It goes beyond the end, or is longer than any device takes.
+    /// It goes beyond the end.
     #[error(
-        "request {idx}: sectors {lba} to {last} are not on this drive of {capacity} sectors, or too many at once; \
-         choose the drive that the file is for"
+        "request {idx}: {sectors} sectors from {lba} on are not on this drive of {capacity} sectors; choose the drive \
+         that the file is for"
     )]
     NotOnTheDevice {
         /// Its number in the file.
         idx: u64,
         /// First sector.
         lba: u64,
-        /// Last sector.
-        last: u64,
+        /// Sectors.
+        sectors: u32,
         /// Sectors of the device.
         capacity: u64,
+    },
+    /// It has no sectors, or more than the device takes.
+    #[error("request {idx}: {sectors} sectors; expected 1 to {longest} at once")]
+    Length {
+        /// Its number in the file.
+        idx: u64,
+        /// Sectors.
+        sectors: u32,
+        /// Sectors of the longest request that the device takes.
+        longest: u32,
     },
     /// It is about what was written before, which only flash knows.
     #[error("lines of preconditioning are for flash devices; `fsage device list` names some")]
@@ -56,13 +66,22 @@ pub fn replay(
 ) -> Result<Vec<Service>, ReplayError> {
     let strange = file.requests.iter().find(|r| !device.takes(r.request));
     if let Some(Recorded { idx, request, .. }) = strange {
-        return Err(ReplayError::NotOnTheDevice {
-            idx: *idx,
-            lba: request.lba,
-            last: request
-                .lba
-                .saturating_add(u64::from(request.sectors).saturating_sub(1)),
-            capacity: device.sectors(),
+        let (idx, capacity, sectors) = (*idx, device.sectors(), request.sectors);
+        let is_there =
+            u64::from(sectors) <= capacity && request.lba <= capacity - u64::from(sectors);
+        return Err(if is_there {
+            ReplayError::Length {
+                idx,
+                sectors,
+                longest: device.longest_request(),
+            }
+        } else {
+            ReplayError::NotOnTheDevice {
+                idx,
+                lba: request.lba,
+                sectors,
+                capacity,
+            }
         });
     }
     if !file.preconditioning.is_empty() {

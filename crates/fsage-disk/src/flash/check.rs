@@ -51,6 +51,13 @@ impl FlashDrive {
         }
         let planes = extensions.independent_planes;
         within("extensions.independent_planes", planes.into(), 1, 8)?;
+        let pages = self.flash_page_bytes / PAGE_BYTES as u32;
+        if planes > 1 && pages > 0 && !pages.is_multiple_of(planes) {
+            let message = format!(
+                "expected a divisor of the {pages} pages of 4 KB of a flash page, found {planes}"
+            );
+            return wrong("extensions.independent_planes", message);
+        }
         for (key, bytes, part) in [
             (
                 "flash_page_bytes",
@@ -115,6 +122,11 @@ impl FlashDrive {
             0,
             longest_idle,
         )?;
+        if extensions.gc_idle_ns > 0 && extensions.gc_idle_free_superblocks == 0 {
+            let message =
+                "expected gc_idle_free_superblocks beside it: with 0 nothing is collected";
+            return wrong("extensions.gc_idle_ns", message);
+        }
         let candidates = extensions.gc_candidates.into();
         within("extensions.gc_candidates", candidates, 0, 1024)?;
         let enough = extensions.gc_idle_free_superblocks.into();
@@ -161,6 +173,16 @@ impl FlashDrive {
             0,
             1 << 24,
         )?;
+        if !extensions
+            .read_ahead_bytes
+            .is_multiple_of(PAGE_BYTES as u32)
+        {
+            let message = format!(
+                "expected a multiple of 4096, found {}",
+                extensions.read_ahead_bytes
+            );
+            return wrong("extensions.read_ahead_bytes", message);
+        }
         Ok(())
     }
 

@@ -182,6 +182,9 @@ fn queue_depth() -> u32 {
     65_536
 }
 
+/// What `size=` takes.
+const SIZES: std::ops::RangeInclusive<u64> = 1 << 20..=7 << 40;
+
 impl FlashDrive {
     /// The preset of that name: see [`crate::presets`].
     pub fn preset(name: &str) -> Option<FlashDrive> {
@@ -203,17 +206,17 @@ impl FlashDrive {
     /// # Errors
     /// An option that is unknown, or a value that cannot be.
     pub fn with_options(self, options: &str) -> Result<FlashDrive, OptionError> {
-        options.split(',').try_fold(self, |drive, option| {
-            let with = drive.with_option(option).and_then(|drive| {
-                let checked = drive.check();
-                checked.map_err(|(key, message)| format!("{key}: {message}"))?;
-                Ok(drive)
-            });
-            with.map_err(|message| OptionError {
-                option: option.to_owned(),
-                message,
-            })
-        })
+        let error = |option: &str, message| OptionError {
+            option: option.to_owned(),
+            message,
+        };
+        let drive = options.split(',').try_fold(self, |drive, option| {
+            let with = drive.with_option(option);
+            with.map_err(|message| error(option, message))
+        })?;
+        let checked = drive.check();
+        checked.map_err(|(key, message)| error(options, format!("{key}: {message}")))?;
+        Ok(drive)
     }
 
     fn with_option(mut self, option: &str) -> Result<FlashDrive, String> {
@@ -226,6 +229,9 @@ impl FlashDrive {
             "size" => {
                 let bytes =
                     size::parse(value).map_err(|_| "expected a size, such as 64G".to_owned())?;
+                if !SIZES.contains(&bytes) {
+                    return Err("expected 1M to 7T".to_owned());
+                }
                 let pages = bytes / PAGE_BYTES;
                 let dies = u64::from(self.channels * self.dies_per_channel);
                 // With fewer superblocks, those that stay free are more than the 7 % that are not shown.
@@ -237,7 +243,9 @@ impl FlashDrive {
             _ => {
                 let line = format!("{key} = {value}");
                 let known = |e: toml::de::Error| e.message().replace('\n', "; ");
-                let values: toml::Table = toml::from_str(&line).map_err(known)?;
+                let values = toml::from_str::<toml::Table>(&line).map_err(|_| {
+                    format!("expected a whole number, true or false; found {value}")
+                })?;
                 let mut table =
                     toml::Table::try_from(&self.extensions).map_err(|e| e.to_string())?;
                 table.extend(values);

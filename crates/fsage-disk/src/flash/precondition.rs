@@ -113,8 +113,12 @@ impl FlashDevice {
                 self.submit(self.now_ns, request);
                 Ok(())
             }
+            _ if sectors <= self.sectors() && lba <= self.sectors() - sectors => Err(format!(
+                "{sectors} sectors from {lba} on: a request of this device has 1 to {}",
+                self.longest_request()
+            )),
             _ => Err(format!(
-                "{sectors} sectors from {lba} on are not on this device of {} sectors, or too many at once",
+                "{sectors} sectors from {lba} on are not on this device of {} sectors",
                 self.sectors()
             )),
         }

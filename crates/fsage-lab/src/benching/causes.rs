@@ -18,7 +18,7 @@ const SCHEMA: &str = "causes";
 /// What measures anew.
 const AGAIN: &str = "fsage bench --causes --force";
 
-const COLUMNS: [(&str, ColumnKind); 9] = [
+const COLUMNS: [(&str, ColumnKind); 11] = [
     ("target", ColumnKind::Text),
     ("state", ColumnKind::Text),
     ("device", ColumnKind::Text),
@@ -28,6 +28,8 @@ const COLUMNS: [(&str, ColumnKind); 9] = [
     ("file_bytes", ColumnKind::U64),
     ("causes_taken_away", ColumnKind::U64),
     ("elapsed_ns", ColumnKind::U64),
+    ("read_bytes", ColumnKind::U64),
+    ("written_bytes", ColumnKind::U64),
 ];
 
 /// How many shares a loss has: the causes and the rest.
@@ -36,6 +38,25 @@ pub const SHARES: usize = Cause::ALL.len() + 1;
 /// Names of the shares.
 pub fn names() -> impl Iterator<Item = &'static str> {
     Cause::ALL.into_iter().map(Cause::as_str).chain(["rest"])
+}
+
+/// By how much more one side reads or writes than the other before that is said.
+const MORE: f64 = 1.05;
+
+/// What a phase moved between host and device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Traffic {
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+}
+
+impl Traffic {
+    /// Both.
+    pub fn bytes(self) -> u64 {
+        self.read_bytes + self.written_bytes
+    }
 }
 
 /// How long a phase took without some causes of its time: of the first repetition.
@@ -51,6 +72,8 @@ pub struct CauseTime {
     pub without: usize,
     /// How long it took.
     pub elapsed_ns: u64,
+    /// What it moved.
+    pub traffic: Traffic,
 }
 
 impl CauseTime {
@@ -64,6 +87,12 @@ impl CauseTime {
             file_bytes: measured.file_bytes,
             without,
             elapsed_ns: measured.elapsed_ns,
+            traffic: measured
+                .requests
+                .map_or_else(Traffic::default, |requests| Traffic {
+                    read_bytes: requests.read_bytes,
+                    written_bytes: requests.written_bytes,
+                }),
         });
         times.collect()
     }
@@ -80,6 +109,10 @@ pub struct Split {
     pub aged_ns: u64,
     /// The same of the control.
     pub control_ns: u64,
+    /// What the aged one moved then: metadata, and what a cleaner copies, with the data.
+    pub aged: Traffic,
+    /// The same of the control.
+    pub control: Traffic,
     /// By how much more the aged one needs each cause, then the rest; they sum up to the loss.
     #[serde(rename = "causes_ns", serialize_with = "by_name")]
     pub shares_ns: [i64; SHARES],
@@ -91,19 +124,25 @@ fn by_name<S: Serializer>(shares: &[i64; SHARES], serializer: S) -> Result<S::Ok
 
 impl Split {
     /// Of the times without so many causes of the aged file system and of its control.
-    fn of(phase: &str, file_bytes: Option<u64>, aged: &[u64], control: &[u64]) -> Split {
-        let more: Vec<i64> = aged
-            .iter()
-            .zip(control)
-            .map(|(&aged, &control)| aged.cast_signed() - control.cast_signed())
+    fn of(
+        phase: &str,
+        file_bytes: Option<u64>,
+        aged: &[&CauseTime],
+        control: &[&CauseTime],
+    ) -> Split {
+        let pairs = aged.iter().zip(control);
+        let more: Vec<i64> = pairs
+            .map(|(aged, control)| aged.elapsed_ns.cast_signed() - control.elapsed_ns.cast_signed())
             .collect();
         let shares_ns: [i64; SHARES] =
             std::array::from_fn(|at| more[at] - more.get(at + 1).copied().unwrap_or(0));
         Split {
             phase: phase.to_owned(),
             file_bytes,
-            aged_ns: aged[0],
-            control_ns: control[0],
+            aged_ns: aged[0].elapsed_ns,
+            control_ns: control[0].elapsed_ns,
+            aged: aged[0].traffic,
+            control: control[0].traffic,
             shares_ns,
         }
     }
@@ -111,6 +150,25 @@ impl Split {
     /// How much longer the aged file system takes.
     pub fn loss_ns(&self) -> i64 {
         self.aged_ns.cast_signed() - self.control_ns.cast_signed()
+    }
+
+    /// What to say where one of both moved more than the other: a part of the rest.
+    pub fn more_moved(&self) -> Option<String> {
+        let (aged, control) = (self.aged.bytes() as f64, self.control.bytes() as f64);
+        if aged.max(control) <= aged.min(control) * MORE {
+            return None;
+        }
+        let moved = |traffic: Traffic| {
+            [traffic.read_bytes, traffic.written_bytes]
+                .map(|bytes| super::digits(bytes as f64 / 1e6))
+        };
+        let ([aged_read, aged_written], [read, written]) = (moved(self.aged), moved(self.control));
+        Some(format!(
+            "{}: the aged file system read {aged_read} MB and wrote {aged_written} MB, its control {read} MB and \
+             {written} MB, metadata\n\
+             and what a cleaner copies among them; the time of that is in the rest.",
+            self.phase
+        ))
     }
 
     /// A time as percent of that of the control.
@@ -130,18 +188,16 @@ pub fn splits(times: &[CauseTime]) -> Vec<Split> {
     }
     let times_of = |(phase, file_bytes): (&str, Option<u64>), state: State| {
         let found = (0..SHARES).map(|without| {
-            let mut times = times.iter();
-            let time = times.find(|time| {
+            times.iter().find(|time| {
                 (
                     time.phase.as_str(),
                     time.file_bytes,
                     time.state,
                     time.without,
                 ) == (phase, file_bytes, state, without)
-            });
-            time.map(|time| time.elapsed_ns)
+            })
         });
-        found.collect::<Option<Vec<u64>>>()
+        found.collect::<Option<Vec<&CauseTime>>>()
     };
     let split = |phase: (&str, Option<u64>)| {
         let (aged, control) = (
@@ -204,6 +260,8 @@ impl CauseRow {
             self.time.file_bytes.into(),
             (self.time.without as u64).into(),
             self.time.elapsed_ns.into(),
+            self.time.traffic.read_bytes.into(),
+            self.time.traffic.written_bytes.into(),
         ]
     }
 
@@ -218,6 +276,8 @@ impl CauseRow {
             file_bytes,
             Cell::U64(without),
             Cell::U64(elapsed_ns),
+            Cell::U64(read_bytes),
+            Cell::U64(written_bytes),
         ] = values
         else {
             return None;
@@ -237,6 +297,10 @@ impl CauseRow {
                 },
                 without: usize::try_from(*without).ok()?,
                 elapsed_ns: *elapsed_ns,
+                traffic: Traffic {
+                    read_bytes: *read_bytes,
+                    written_bytes: *written_bytes,
+                },
             },
         })
     }
@@ -284,6 +348,14 @@ mod tests {
             file_bytes: None,
             without,
             elapsed_ns,
+            traffic: Traffic {
+                read_bytes: if state == State::Aged {
+                    429_000_000
+                } else {
+                    112_000_000
+                },
+                written_bytes: 351_000_000,
+            },
         }
     }
 
@@ -314,6 +386,16 @@ mod tests {
         assert_eq!(json["causes_ns"]["rest"], 23);
         let text = in_percent(&splits).to_string();
         assert!(text.contains("100.0") && text.contains("40.0"), "{text}");
+        let said = split.more_moved().expect("more");
+        assert!(
+            said.contains("read 429 MB and wrote 351 MB, its control 112 MB and 351 MB"),
+            "{said}"
+        );
+        let alike = Split {
+            control: split.aged,
+            ..split.clone()
+        };
+        assert_eq!(alike.more_moved(), None);
     }
 
     #[test]

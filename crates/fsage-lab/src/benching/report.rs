@@ -279,6 +279,9 @@ impl Report {
                 "\nWhat aged takes longer than control and why, in % of the time of control; first repetition.\n"
             )?;
             writeln!(out, "{}", causes::in_percent(&losses))?;
+            for said in losses.iter().filter_map(Split::more_moved) {
+                writeln!(out, "{said}")?;
+            }
         }
         for (phase, series) in self.curves() {
             let sizes = series.iter().flat_map(|s| s.points.iter().map(|p| p.0));

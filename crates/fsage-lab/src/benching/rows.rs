@@ -36,7 +36,7 @@ pub(super) fn read<R>(
     if !found.eq(expected()) {
         let expected: Vec<&str> = expected().collect();
         bail!(
-            "{}: expected the columns {}; measure again with `{again}`",
+            "{}: expected the columns {}; remove it, then measure again with `{again}`",
             path.display(),
             expected.join(", ")
         );
@@ -44,7 +44,7 @@ pub(super) fn read<R>(
     let rows = table.rows.iter().map(|row| of(row));
     rows.collect::<Option<_>>().with_context(|| {
         format!(
-            "{}: a row without {needs}; measure again with `{again}`",
+            "{}: a row without {needs}; remove it, then measure again with `{again}`",
             path.display()
         )
     })

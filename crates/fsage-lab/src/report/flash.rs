@@ -144,6 +144,8 @@ fn losses(group: &Group) -> Option<Exhibit> {
         "target",
         "control s",
         "loss %",
+        "aged MB",
+        "control MB",
     ];
     let names: Vec<String> = causes::names().map(|name| format!("{name} %")).collect();
     columns.extend(names.iter().map(String::as_str));
@@ -180,6 +182,8 @@ fn losses(group: &Group) -> Option<Exhibit> {
                 subject.name.as_str().into(),
                 mean(&|split| split.control_ns as f64 / 1e9),
                 mean(&|split| split.percent(split.loss_ns())),
+                mean(&|split| split.aged.bytes() as f64 / 1e6),
+                mean(&|split| split.control.bytes() as f64 / 1e6),
             ];
             for share in 0..SHARES {
                 row.push(mean(&|split| split.percent(split.shares_ns[share])));
@@ -198,8 +202,9 @@ fn losses(group: &Group) -> Option<Exhibit> {
         title: "What aged file systems lose on flash, and why".to_owned(),
         description: "How much longer the aged file system takes, and what of it goes when a cause is taken away from \
                       device and host, one after the other from left to right; all in % of the time of the control. \
-                      What is left without all of them is the rest: other requests, for more or other data. A share is \
-                      below 0 where the control owes more to the cause."
+                      What is left without all of them is the rest: other requests, for more or other data. MB are \
+                      all that went to and from the device, metadata and what a cleaner copies among them. A share \
+                      is below 0 where the control owes more to the cause."
             .to_owned(),
         data,
     };

@@ -137,11 +137,11 @@ fn bad_drives_and_requests_are_refused_with_what_is_wrong() {
         ),
         (
             &["replay", "emu24", "beyond.txt"],
-            "beyond.txt: request 1: sectors 7839812 to 7839819 are not on this drive of 7839816 sectors",
+            "beyond.txt: request 1: 8 sectors from 7839812 on are not on this drive of 7839816 sectors",
         ),
         (
             &["replay", "emu24", "trim.txt"],
-            "trim.txt: request 0: sectors 7839816 to 7839816 are not on this drive",
+            "trim.txt: request 0: 1 sectors from 7839816 on are not on this drive",
         ),
         (
             &["replay", "emu24", "back.txt"],
@@ -150,6 +150,26 @@ fn bad_drives_and_requests_are_refused_with_what_is_wrong() {
         (
             &["replay", "emu24", "pre.txt"],
             "pre.txt: preconditioning: 512 sectors from 7839512 on are not on this device",
+        ),
+        (
+            &["show", "nvme_tlc:page_register=maybe"],
+            "`page_register=maybe`: expected a whole number, true or false; found maybe",
+        ),
+        (
+            &["show", "nvme_tlc:independent_planes=7"],
+            "extensions.independent_planes: expected a divisor of the",
+        ),
+        (
+            &["show", "nvme_tlc:size=100K"],
+            "`size=100K`: expected 1M to 7T",
+        ),
+        (
+            &["show", "nvme_tlc:gc_idle_ns=1"],
+            "extensions.gc_idle_ns: expected gc_idle_free_superblocks beside it",
+        ),
+        (
+            &["show", "nvme_tlc:read_ahead_bytes=7"],
+            "extensions.read_ahead_bytes: expected a multiple of 4096, found 7",
         ),
         (&["show", "nothing"], "no drive is called nothing"),
         (&["show", "nothing.toml"], "nothing.toml"),

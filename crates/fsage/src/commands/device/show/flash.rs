@@ -12,6 +12,8 @@ use serde::Serialize;
 
 /// What is written before anything is measured, on a device of at least twice the size.
 const FILLED_BYTES: u64 = 1 << 30;
+/// A larger device is measured at this size: as fast over what is filled, and with a smaller map to copy.
+const MEASURED_BYTES: u64 = 8 << 30;
 /// What is written at most while it is measured, so that nothing is collected.
 const WRITTEN_BYTES: u64 = 256 << 20;
 /// Requests in flight.
@@ -142,7 +144,13 @@ pub fn shown(name: &str, drive: &FlashDrive) -> anyhow::Result<Shown> {
 }
 
 fn look_at(name: &str, drive: &FlashDrive) -> anyhow::Result<Facts> {
-    let mut device = FlashDevice::new(drive);
+    let bytes = drive.sectors() * SECTOR_BYTES;
+    let mut device = if bytes > MEASURED_BYTES {
+        let option = format!("size={MEASURED_BYTES}");
+        FlashDevice::new(&drive.clone().with_options(&option)?)
+    } else {
+        FlashDevice::new(drive)
+    };
     let longest = u64::from(device.longest_request());
     let filled = Precondition::Sequential {
         first: 0,
@@ -156,7 +164,7 @@ fn look_at(name: &str, drive: &FlashDrive) -> anyhow::Result<Facts> {
         drive: name.to_owned(),
         name: drive.name.clone(),
         used_in: drive.used_in.clone(),
-        bytes: device.sectors() * SECTOR_BYTES,
+        bytes,
         partitions: drive.partitions,
         channels: drive.channels,
         dies_per_channel: drive.dies_per_channel,
