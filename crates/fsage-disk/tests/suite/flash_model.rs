@@ -618,7 +618,7 @@ fn a_drive_that_cannot_be_is_refused_with_the_name_of_the_key() {
     assert!(message.contains("unknown field `programm_ns`"), "{message}"); // typos: ignore
     let drive = FlashDrive::preset("nvme_mlc").expect("a preset");
     for (option, words) in [
-        ("size=4K", "physical_bytes: expected"),
+        ("size=4K", "expected 1M to 7T"),
         ("size=much", "expected a size"),
         ("page_registers=true", "unknown field `page_registers`"),
         ("page_register=7", "expected a boolean"),
