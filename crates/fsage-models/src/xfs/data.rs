@@ -234,13 +234,13 @@ impl Xfs {
             else {
                 break;
             };
-            if extent.state() == State::Delayed && self.convert(slot, extent.logical).is_err() {
+            block = block.max(extent.logical);
+            if extent.state() != State::Delayed {
+                block = extent.end();
+            } else if self.convert(slot, extent.logical).is_err() {
+                // Piece by piece until then: what is free may lie in shorter pieces than the extent.
                 break;
             }
-            block = self.inodes[slot as usize]
-                .extents
-                .get(extents_at(self, slot, block))
-                .map_or(end, Extent::end);
         }
         is_dirty
     }
@@ -262,8 +262,4 @@ impl Xfs {
         }
         has_data
     }
-}
-
-fn extents_at(fs: &Xfs, slot: u32, block: u32) -> usize {
-    fs.inodes[slot as usize].extents.at(block)
 }
