@@ -153,13 +153,15 @@ impl Xfs {
         self.log_change(inode);
     }
 
-    /// Begins a transaction that needs blocks: without them, memory is written back and trimmed.
-    fn begin(&mut self, blocks: u32) -> Result<Transaction, NoSpace> {
+    /// Begins a transaction that makes an inode: without blocks for it memory is trimmed, and then, but for a symbolic
+    /// link, written back (`xfs_create`, `xfs_symlink`).
+    fn begin(&mut self, blocks: u32, kind: Kind) -> Result<Transaction, NoSpace> {
         let blocks = i64::from(blocks);
-        let reserved = self.reserve_or_trim(blocks) || {
+        let mut reserved = self.reserve_or_trim(blocks);
+        if !reserved && kind != Kind::Symlink {
             self.write_back_all();
-            self.reserve_or_trim(blocks)
-        };
+            reserved = self.reserve_or_trim(blocks);
+        }
         if reserved {
             Ok(Transaction::begin(&mut self.space, blocks))
         } else {
@@ -197,7 +199,7 @@ impl Xfs {
             2
         };
         let blocks = super::geometry::CHUNK_BLOCKS + trees * levels + FOR_ENTRY + link_blocks;
-        let mut tx = self.begin(blocks).map_err(|NoSpace| Outcome::NoSpace)?;
+        let mut tx = self.begin(blocks, kind).map_err(|NoSpace| Outcome::NoSpace)?;
         let parent = self.inodes[self.dirs[dir as usize].inode as usize].ino;
         let ag = if kind == Kind::Directory {
             let ag = self.rotor % self.geometry.ag_count;
