@@ -439,7 +439,7 @@ fn is_kernel() -> bool {
 }
 
 /// Workloads that once showed a difference, reduced.
-const REDUCED: [(&str, &str); 9] = [
+const REDUCED: [(&str, &str); 11] = [
     // A file that is read from the disk while a transaction runs is part of it, and of no later one.
     (
         "ext4:size=256M,regime=a",
@@ -486,6 +486,18 @@ const REDUCED: [(&str, &str); 9] = [
         "xfs:size=300M",
         "mkdir 1\ncreate 2 1 81000\ncreate 3 1 10000000\nday 1\ncreate 4 1 400000000\nrewrite 2 9000000\ndelete 3\n\
          day 2\nappend 2 374617\nday 3\n",
+    ),
+    // A symbolic link that finds no space trims memory and does not write it back.
+    (
+        "xfs:size=300M",
+        "mkdir 1\ncreate 5 1 160000\ncreate 2 1 400000000\nday 1\ndelete 5\nday 2\ncreate 3 1 4000\n\
+         create 4 1 4000\nsymlink 6 1 10\nappend 3 4000\nday 3\n",
+    ),
+    // A file that grew within its last block is in the log once it is on disk, and its `fsync` frees what is busy.
+    (
+        "xfs:size=300M",
+        "mkdir 3\nmkdir 4\ncreate 318 4 430\nday 2\nwrite 318 414 930\ncreate 455 3 28611\nfsync 455\n\
+         delete 455\ncreate 489 3 9490\ncreate 497 3 9766\nfsync 318\nday 3\n",
     ),
     // Over another name of the same file: that name stays, and stays taken when its id makes another file.
     (
@@ -539,25 +551,32 @@ fn alone() -> MutexGuard<'static, ()> {
 #[test]
 fn ext4_does_what_this_kernel_does() {
     let _alone = alone();
-    all_do_what_this_kernel_does(&EXT4);
+    all_do_what_this_kernel_does(&EXT4, &[]);
 }
 
 #[test]
 fn xfs_does_what_this_kernel_does() {
     let _alone = alone();
-    all_do_what_this_kernel_does(&XFS);
+    // What lies behind the end of a file is allocated piece by piece up to where a write begins: only a full disk has
+    // pieces so short, and these workloads differed by that and by symbolic links.
+    all_do_what_this_kernel_does(&XFS, &[102, 103]);
 }
 
-fn all_do_what_this_kernel_does(cases: &[Case]) {
+fn all_do_what_this_kernel_does(cases: &[Case], once_differed: &[u64]) {
     if !is_kernel() {
         return;
     }
     let drawn = seeds();
-    let seeds = drawn.clone().unwrap_or(1..=cases.len() as u64);
+    let seeds: Vec<u64> = match &drawn {
+        Some(seeds) => seeds.clone().collect(),
+        None => (1..=cases.len() as u64)
+            .chain(once_differed.iter().copied())
+            .collect(),
+    };
     let mut differing = Vec::new();
     for seed in seeds {
         let case = &cases[(seed - 1) as usize % cases.len()];
-        let most = if drawn.is_some() {
+        let most = if drawn.is_some() || once_differed.contains(&seed) {
             usize::MAX
         } else {
             case.equal

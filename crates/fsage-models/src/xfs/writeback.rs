@@ -112,7 +112,11 @@ impl Xfs {
             }
             let inode = &mut self.inodes[slot as usize];
             let written = inode.size.min(u64::from(run.end) * BLOCK);
-            inode.disk_size = inode.disk_size.max(written);
+            if written > inode.disk_size {
+                // The new length is logged, where no block was to become written too (`xfs_setfilesize`).
+                inode.disk_size = written;
+                self.log_change(slot);
+            }
         }
         let inode = &mut self.inodes[slot as usize];
         if inode.pages > 0 {
