@@ -316,8 +316,10 @@ impl Cache {
         self.delayed.take(from, to)
     }
 
-    /// Drops the pages of a range of bytes that is punched out. A dirty folio that reaches beyond it stays whole.
-    pub fn punch(&mut self, from: u64, to: u64) {
+    /// Drops the pages of a range of bytes that is punched out of a file of `size` bytes. A dirty folio that reaches
+    /// beyond it stays whole; of one that is split the pieces behind the end of the file go too.
+    pub fn punch(&mut self, from: u64, to: u64, size: u64) {
+        let pages = size.div_ceil(PAGE) as u32;
         let (first, end) = (from.div_ceil(PAGE) as u32, (to / PAGE) as u32);
         let (touched, touched_end) = ((from / PAGE) as u32, to.div_ceil(PAGE) as u32);
         if self.whole > touched {
@@ -358,7 +360,8 @@ impl Cache {
             kept.extend(
                 pieces
                     .into_iter()
-                    .filter(|piece| piece.page < first || piece.end() > end),
+                    .filter(|piece| piece.page < first || piece.end() > end)
+                    .filter(|piece| piece.order == folio.order || piece.page < pages),
             );
         }
         self.folios = kept;
@@ -449,7 +452,7 @@ mod tests {
         let mut cache = written(0, 4);
         cache.changed.take(0, 1);
         cache.changed.add(7, 9);
-        cache.punch(7 * 4096, 8 * 4096);
+        cache.punch(7 * 4096, 8 * 4096, u64::MAX);
         assert_eq!((cache.folios.len(), cache.is_listed()), (1, false));
         cache.cut(6 * 4096);
         let listed = |page, order| Folio {
@@ -490,13 +493,13 @@ mod tests {
     fn a_hole_halves_clean_folios_and_leaves_dirty_ones() {
         let mut cache = Cache::default();
         cache.put(folio(0, 4), false);
-        cache.punch(5 * 4096, 8 * 4096);
+        cache.punch(5 * 4096, 8 * 4096, u64::MAX);
         let pieces = [(0, 2), (4, 0), (8, 0), (9, 0), (10, 1), (12, 2)];
         assert_eq!(cache.folios, pieces.map(|(page, order)| folio(page, order)));
         let mut cache = written(0, 4);
-        cache.punch(5 * 4096, 8 * 4096);
+        cache.punch(5 * 4096, 8 * 4096, u64::MAX);
         assert_eq!(cache.folios.len(), 1);
-        cache.punch(0, 16 * 4096);
+        cache.punch(0, 16 * 4096, u64::MAX);
         assert!(cache.folios.is_empty());
     }
 }

@@ -505,7 +505,8 @@ impl Ext4 {
     ) -> Result<(), NoSpace> {
         self.make_dirty(inode);
         let end = offset + bytes;
-        self.cache_mut(inode).punch(offset, end);
+        let size = self.inodes[inode as usize].size;
+        self.cache_mut(inode).punch(offset, end, size);
         let bits = self.geometry.block_bits;
         let (first_partial, last_partial) = ((offset >> bits) as u32, ((end - 1) >> bits) as u32);
         let (first, stop) = (offset.div_ceil(1 << bits) as u32, (end >> bits) as u32);
