@@ -335,6 +335,14 @@ fn a_collector_can_wait_for_its_reads_and_dies_can_be_dealt_first() {
     }
 }
 
+/// A preset with its requests a second by requests in flight, reads and writes, and MB/s in a row.
+type Row = (
+    &'static str,
+    &'static [(usize, f64)],
+    &'static [(usize, f64)],
+    [f64; 2],
+);
+
 /// Requests a second at random places, by requests in flight, reads and writes; MB/s of 128 KB in a row, reads and
 /// writes, 32 in flight: as docs/spec/flash.md, section 9.2 has them.
 #[test]
@@ -355,12 +363,6 @@ fn data_sheets_come_out_as_in_the_specification() {
         let requests = (0..2048).map(|i| Request::new(access, 256 * i, 256));
         per_s(device, 32, requests.collect()) * 0.131_072
     };
-    type Row = (
-        &'static str,
-        &'static [(usize, f64)],
-        &'static [(usize, f64)],
-        [f64; 2],
-    );
     let rows: [Row; 5] = [
         (
             "nvme_mlc",

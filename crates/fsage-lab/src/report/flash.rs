@@ -144,11 +144,10 @@ fn losses(group: &Group) -> Option<Exhibit> {
         "target",
         "control s",
         "loss %",
-        "aged MB",
-        "control MB",
     ];
     let names: Vec<String> = causes::names().map(|name| format!("{name} %")).collect();
     columns.extend(names.iter().map(String::as_str));
+    columns.extend(["aged MB", "control MB"]);
     let mut data = DataTable::new(&columns);
     let lives = || group.subjects.iter().flat_map(|subject| &subject.lives);
     let mut phases: Vec<Phase> = Vec::new();
@@ -182,12 +181,12 @@ fn losses(group: &Group) -> Option<Exhibit> {
                 subject.name.as_str().into(),
                 mean(&|split| split.control_ns as f64 / 1e9),
                 mean(&|split| split.percent(split.loss_ns())),
-                mean(&|split| split.aged.bytes() as f64 / 1e6),
-                mean(&|split| split.control.bytes() as f64 / 1e6),
             ];
             for share in 0..SHARES {
                 row.push(mean(&|split| split.percent(split.shares_ns[share])));
             }
+            row.push(mean(&|split| split.aged.bytes() as f64 / 1e6));
+            row.push(mean(&|split| split.control.bytes() as f64 / 1e6));
             data.rows.push(row);
         }
     }
