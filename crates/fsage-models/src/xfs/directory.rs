@@ -199,7 +199,9 @@ impl Xfs {
             2
         };
         let blocks = super::geometry::CHUNK_BLOCKS + trees * levels + FOR_ENTRY + link_blocks;
-        let mut tx = self.begin(blocks, kind).map_err(|NoSpace| Outcome::NoSpace)?;
+        let mut tx = self
+            .begin(blocks, kind)
+            .map_err(|NoSpace| Outcome::NoSpace)?;
         let parent = self.inodes[self.dirs[dir as usize].inode as usize].ino;
         let ag = if kind == Kind::Directory {
             let ag = self.rotor % self.geometry.ag_count;
