@@ -1,8 +1,8 @@
 //! What memory holds of an inode: pages in folios, blocks that are written and not yet allocated, blocks that are set
 //! aside for it.
 //!
-//! Most files have nothing of it: all their pages are cached and clean, and how they lie in folios moves no block. Only
-//! a file that is open or dirty, that has holes, or of which some pages are cached and others are not, has a [`Cache`].
+//! Most files have nothing of it: all their pages are cached and clean, in the folios of a file that was written from its
+//! beginning to its end. Only a file that is open or dirty, that has holes, or whose pages lie otherwise has a [`Cache`].
 //!
 //! Spec: `docs/spec/ext4.md`, sections 10, 15 and 31.
 
@@ -13,6 +13,26 @@ pub(super) const PAGE_BITS: u32 = 12;
 const PAGE: u64 = 1 << PAGE_BITS;
 /// A folio has at most so many pages, as a power of two.
 const MOST_ORDER: u32 = 9;
+/// The same of the folios of a file that is written from its beginning to its end, by calls of 64 KiB.
+const CALL_ORDER: u32 = 4;
+
+/// The folio with a page of a file that was written from its beginning to its end, so many bytes.
+fn written_at_once(bytes: u64, page: u32) -> Folio {
+    let mut at = page >> CALL_ORDER << CALL_ORDER;
+    let mut left = bytes.saturating_sub(u64::from(at) << PAGE_BITS).clamp(1, PAGE << CALL_ORDER);
+    loop {
+        let order = left.ilog2().saturating_sub(PAGE_BITS);
+        let folio = Folio {
+            order: order as u8,
+            ..Folio::of_page(at)
+        };
+        if page < folio.end() {
+            return folio;
+        }
+        at = folio.end();
+        left = left.saturating_sub(PAGE << order).max(1);
+    }
+}
 
 /// Pages that are cached together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +103,8 @@ pub(super) struct Own {
 /// What memory holds of an inode.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cache {
-    /// The first so many pages are cached and clean; how they lie in folios is of no importance.
-    pub whole: u32,
+    /// The first so many bytes lie in the folios of a file that was written from its beginning to its end.
+    pub whole_bytes: u64,
     /// Further pages, in their order.
     pub folios: Vec<Folio>,
     /// Blocks that are written and not yet allocated.
@@ -110,7 +130,7 @@ pub(super) struct Cache {
 impl Cache {
     /// Forgets everything, and keeps the memory.
     pub fn clear(&mut self) {
-        self.whole = 0;
+        self.whole_bytes = 0;
         self.folios.clear();
         self.delayed.clear();
         self.overtaken.clear();
@@ -139,12 +159,8 @@ impl Cache {
     /// `from`.
     pub fn folio_for(&self, from: u64, bytes: u64) -> Folio {
         let page = (from >> PAGE_BITS) as u32;
-        let clean = |page, order| Folio {
-            order,
-            ..Folio::of_page(page)
-        };
-        if page < self.whole {
-            return clean(page, 0);
+        if page < self.whole() {
+            return written_at_once(self.whole_bytes, page);
         }
         let next = self.folios.get(self.folio_at(page)).copied();
         if let Some(folio) = next.filter(|folio| folio.page <= page) {
@@ -160,27 +176,29 @@ impl Cache {
                 order -= 1;
             }
         }
-        clean(page, order as u8)
+        Folio {
+            order: order as u8,
+            ..Folio::of_page(page)
+        }
+    }
+
+    /// Pages of those bytes.
+    pub fn whole(&self) -> u32 {
+        self.whole_bytes.div_ceil(PAGE) as u32
     }
 
     /// Whether there is nothing at or behind a page, but the folio that it is in.
     pub fn ends_at(&self, page: u32) -> bool {
-        self.whole <= page && self.folios.last().is_none_or(|last| last.page <= page)
+        self.whole() <= page && self.folios.last().is_none_or(|last| last.page <= page)
     }
 
     /// Puts a folio into the cache, or makes the one that is there dirty.
     pub fn put(&mut self, folio: Folio, dirty: bool) {
-        if folio.page < self.whole {
+        if folio.page < self.whole() {
             if !dirty {
                 return;
             }
-            // What is below it is still whole.
-            let above = self.whole;
-            self.whole = folio.page;
-            for page in folio.end()..above {
-                let at = self.folio_at(page);
-                self.folios.insert(at, self.page_of_whole(page));
-            }
+            self.take_apart(folio.page);
         }
         let at = self.folio_at(folio.page);
         match self.folios.get_mut(at) {
@@ -189,11 +207,20 @@ impl Cache {
         }
     }
 
-    /// One of those pages of which it was not kept how they lie.
-    fn page_of_whole(&self, page: u32) -> Folio {
-        let folio = Folio::of_page(page);
-        let dirty = self.is_changed(folio);
-        Folio { dirty, ..folio }
+    /// Keeps the folios from that of a page on one by one.
+    fn take_apart(&mut self, from: u32) {
+        let end = self.whole();
+        let mut page = written_at_once(self.whole_bytes, from).page;
+        let keep = page;
+        let mut apart = Vec::new();
+        while page < end {
+            let folio = written_at_once(self.whole_bytes, page);
+            let dirty = self.is_changed(folio);
+            apart.push(Folio { dirty, ..folio });
+            page = folio.end();
+        }
+        self.folios.splice(..0, apart);
+        self.whole_bytes = u64::from(keep) << PAGE_BITS;
     }
 
     /// Whether a folio has a block whose data is to be written back.
@@ -234,7 +261,11 @@ impl Cache {
     pub fn cut(&mut self, bytes: u64) {
         let pages = bytes.div_ceil(PAGE) as u32;
         let first_gone = bytes.div_ceil(PAGE >> self.page_bits) as u32;
-        self.whole = self.whole.min(pages);
+        match pages {
+            0 => self.whole_bytes = 0,
+            _ if pages <= self.whole() => self.take_apart(pages - 1),
+            _ => {}
+        }
         self.changed.take(first_gone, u32::MAX);
         while let Some(&last) = self.folios.last() {
             if last.page >= pages {
@@ -322,12 +353,8 @@ impl Cache {
         let pages = size.div_ceil(PAGE) as u32;
         let (first, end) = (from.div_ceil(PAGE) as u32, (to / PAGE) as u32);
         let (touched, touched_end) = ((from / PAGE) as u32, to.div_ceil(PAGE) as u32);
-        if self.whole > touched {
-            // How those behind it lie is not known: pages of their own.
-            let pages = (touched..self.whole).map(|page| self.page_of_whole(page));
-            let pages: Vec<Folio> = pages.collect();
-            self.folios.splice(..0, pages);
-            self.whole = touched;
+        if self.whole() > touched {
+            self.take_apart(touched);
         }
         let block = PAGE >> self.page_bits;
         let (first_gone, end_gone) = (from.div_ceil(block) as u32, (to / block) as u32);
@@ -378,16 +405,21 @@ impl Cache {
         if !idle || !is_mapped || !self.own.is_empty() {
             return None;
         }
-        if self.folios.is_empty() {
-            return match self.whole {
-                0 => Some(pages == 0),
-                whole if whole == pages => Some(true),
-                _ => None,
-            };
+        if self.folios.is_empty() && self.whole_bytes == 0 {
+            return Some(pages == 0);
         }
-        let mut cached = self.whole;
+        // The folios of the last call of what is whole, and those behind it.
+        let whole = self.whole();
+        let mut cached = whole.saturating_sub(1) >> CALL_ORDER << CALL_ORDER;
+        while cached < whole {
+            let folio = written_at_once(self.whole_bytes, cached);
+            if folio != written_at_once(bytes, cached) {
+                return None;
+            }
+            cached = folio.end();
+        }
         for folio in &self.folios {
-            if folio.dirty || folio.listed || folio.page != cached {
+            if folio.page != cached || *folio != written_at_once(bytes, cached) {
                 return None;
             }
             cached = folio.end();

@@ -3,7 +3,7 @@
 //! Spec: `docs/spec/ext4.md`, sections 10 to 12, 20, 21 and 25.
 
 use super::alloc::Request;
-use super::cache::{Folio, PAGE_BITS, Unmapped};
+use super::cache::{Cache, Folio, PAGE_BITS, Unmapped};
 use super::clock::Clock;
 use super::tree::{Entry, Goal, Meta, NoMeta, Tree};
 use super::{Dirty, Ext4, NO_FILE, Regime};
@@ -265,7 +265,7 @@ impl Ext4 {
             let reserved = self.reserve(inode, folio, from, to, is_direct);
             match reserved {
                 Ok(has_new) => {
-                    let whole = self.cache_of(inode).map_or(0, |cache| cache.whole);
+                    let whole = self.cache_of(inode).map_or(0, Cache::whole);
                     let cache = self.cache_mut(inode);
                     if has_new || folio.page >= whole {
                         cache.put(folio, true);

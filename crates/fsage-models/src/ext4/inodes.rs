@@ -233,7 +233,7 @@ impl Ext4 {
         *owner = slot;
         cache.page_bits = super::cache::PAGE_BITS - self.geometry.block_bits;
         if inode.is_cached {
-            cache.whole = inode.size.div_ceil(1 << super::cache::PAGE_BITS) as u32;
+            cache.whole_bytes = inode.size;
         }
         let at = std::num::NonZeroU32::MIN.saturating_add(place);
         inode.cache = Some(at);
