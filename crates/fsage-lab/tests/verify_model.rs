@@ -439,7 +439,7 @@ fn is_kernel() -> bool {
 }
 
 /// Workloads that once showed a difference, reduced.
-const REDUCED: [(&str, &str); 12] = [
+const REDUCED: [(&str, &str); 13] = [
     // A file that is read from the disk while a transaction runs is part of it, and of no later one.
     (
         "ext4:size=256M,regime=a",
@@ -480,6 +480,12 @@ const REDUCED: [(&str, &str); 12] = [
         "ext4:size=300M,regime=a",
         "mkdir 1\ncreate 16 1 48263\ntruncate 16 1199\nsync\npunch 16 66 74536\nfallocate 16 557 11196\n\
          append 16 4886\nday 1\n",
+    ),
+    // A clean file has its pages in folios: a write into one, and a hole over what was written, split it.
+    (
+        "ext4:size=256M,bsize=1K,regime=a",
+        "mkdir 1\ncreate 135 1 27148\nsync\ncreate 246 1 18215\nwrite 135 7253 2987\npunch 135 6966 86168\nsync\n\
+         create 496 1 3208125\nwrite 135 14961 994\nday 1\n",
     ),
     // With a sync of each file everything goes to disk at the end of a day too, and so what was deleted is free.
     (

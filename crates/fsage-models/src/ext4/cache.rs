@@ -19,7 +19,9 @@ const CALL_ORDER: u32 = 4;
 /// The folio with a page of a file that was written from its beginning to its end, so many bytes.
 fn written_at_once(bytes: u64, page: u32) -> Folio {
     let mut at = page >> CALL_ORDER << CALL_ORDER;
-    let mut left = bytes.saturating_sub(u64::from(at) << PAGE_BITS).clamp(1, PAGE << CALL_ORDER);
+    let mut left = bytes
+        .saturating_sub(u64::from(at) << PAGE_BITS)
+        .clamp(1, PAGE << CALL_ORDER);
     loop {
         let order = left.ilog2().saturating_sub(PAGE_BITS);
         let folio = Folio {
@@ -519,6 +521,41 @@ mod tests {
         assert_eq!(cache.next_unmapped(10), Some((10, 12, Unmapped::Filled)));
         assert_eq!(cache.settle(0, 100), 8);
         assert_eq!(cache.next_unmapped(0), None);
+    }
+
+    /// Folios of files that were written at once, as `folio_for` makes them call by call.
+    #[test]
+    fn folios_of_a_file_that_was_written_at_once_are_those_of_its_calls() {
+        for bytes in [
+            1, 4096, 4097, 13_000, 16_383, 16_384, 27_148, 65_535, 65_536, 77_907, 200_000,
+        ] {
+            let mut cache = Cache::default();
+            let mut from = 0;
+            while from < bytes {
+                let call_end = bytes.min((from / 65_536 + 1) * 65_536);
+                let folio = cache.folio_for(from, call_end - from);
+                cache.put(folio, true);
+                from = (u64::from(folio.end()) * 4096).min(call_end);
+            }
+            cache.written_back();
+            assert_eq!(cache.is_plain(bytes), Some(true), "{bytes}");
+            let mut whole = Cache {
+                whole_bytes: bytes,
+                ..Cache::default()
+            };
+            assert_eq!(whole.is_plain(bytes), Some(true), "{bytes}");
+            whole.take_apart(0);
+            assert_eq!(
+                (whole.whole(), &whole.folios),
+                (0, &cache.folios),
+                "{bytes}"
+            );
+        }
+        // Two pages that were written one after the other are not the folio of one call.
+        let mut cache = Cache::default();
+        cache.put(folio(0, 0), false);
+        cache.put(folio(1, 0), false);
+        assert_eq!(cache.is_plain(8192), None);
     }
 
     #[test]
