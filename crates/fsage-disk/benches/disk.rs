@@ -1,6 +1,6 @@
 //! Requests per second of the device models, against the performance budget of `DESIGN.md`: at least 5,000,000 on one
-//! core for a random mix on a disk, 2,000,000 random reads of 4 KB on `nvme_mlc_p1`, 1,000,000 on other flash. Writes over
-//! all that is there have no budget: each moves up to twenty pages more.
+//! core for a random mix on a disk, 2,000,000 random reads of 4 KB on `nvme_mlc_p1`, 1,000,000 on other flash.
+//! Writes over all that is there have no budget: each moves up to twenty pages more.
 //!
 //! The mix is that of the set `rndmix` of the test vectors: 60 % reads, addresses uniform and even, sizes of 1 to 64
 //! KB, think times up to 30 ms, in which the drive reads ahead.

@@ -1,8 +1,9 @@
 //! What memory holds of an inode: pages in folios, blocks that are written and not yet allocated, blocks that are set
 //! aside for it.
 //!
-//! Most files have nothing of it: all their pages are cached and clean, in the folios of a file that was written from its
-//! beginning to its end. Only a file that is open or dirty, that has holes, or whose pages lie otherwise has a [`Cache`].
+//! Most files have nothing of it: all their pages are cached and clean, in the folios of a file that was written from
+//! its beginning to its end. Only a file that is open or dirty, that has holes, or whose pages lie otherwise has a
+//! [`Cache`].
 //!
 //! Spec: `docs/spec/ext4.md`, sections 10, 15 and 31.
 
