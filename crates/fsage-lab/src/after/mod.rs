@@ -332,20 +332,57 @@ fn suited<'a>(spec: &TargetSpec, all: &'a [Treatment]) -> crate::Result<Vec<&'a 
     let place = spec.real()?.map(|real| real.place);
     let suits = |treatment: &&Treatment| match (treatment, &place) {
         (Treatment::Defrag(_), None) => spec.keeps_files(),
-        (Treatment::Command(_), Some(place)) => matches!(place, Place::Loop(_)),
+        (Treatment::Command(line), Some(Place::Loop(options))) => {
+            suits_kind(line, options.kind.name())
+        }
         _ => false,
     };
     Ok(all.iter().filter(suits).collect())
 }
 
+/// Tools that treat one file system alone, and how they are called.
+const TOOLS: [(&str, &str, &str); 3] = [
+    (
+        "ext4",
+        "e4defrag",
+        "an image is treated by a command, as in 'e4defrag {mnt}'",
+    ),
+    (
+        "xfs",
+        "xfs_fsr",
+        "an image is treated by a command, as in 'xfs_fsr {mnt}'",
+    ),
+    (
+        "btrfs",
+        "btrfs",
+        "an image is treated by a command, as in 'btrfs filesystem defragment -r {mnt}'",
+    ),
+];
+
+/// Whether a line of the shell may treat a file system: the tool of another one may not.
+fn suits_kind(line: &str, kind: &str) -> bool {
+    let program = line.split_whitespace().next().map(Path::new);
+    let program = program.and_then(Path::file_name);
+    let tool = TOOLS
+        .iter()
+        .find(|(_, tool, _)| program.is_some_and(|program| program == *tool));
+    tool.is_none_or(|(of, ..)| *of == kind)
+}
+
 fn what_suits(spec: &TargetSpec) -> &'static str {
     match spec.real() {
-        Ok(Some(real)) if matches!(real.place, Place::Loop(_)) => {
-            "an image is treated by a command, as in 'e4defrag {mnt}'"
-        }
-        Ok(Some(_)) => {
-            "a directory cannot be copied, and only copies are treated; age an image: --on loop:ext4"
-        }
+        Ok(Some(real)) => match real.place {
+            Place::Loop(options) => {
+                let own = TOOLS.iter().find(|(kind, ..)| *kind == options.kind.name());
+                own.map_or(
+                    "an image is treated by a command with {mnt}",
+                    |(.., how)| how,
+                )
+            }
+            Place::Dir(_) => {
+                "a directory cannot be copied, and only copies are treated; age an image: --on loop:ext4"
+            }
+        },
         _ if spec.keeps_files() => {
             "a model is treated by defrag:ideal, defrag:file or defrag:free-space; commands run on images, as \
              loop:ext4"
@@ -424,4 +461,27 @@ fn set_speeds(stages: &mut [Stage], folders: &[PathBuf], plan: &Plan) -> crate::
         stage.speeds = speeds.collect();
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tool_of_one_file_system_treats_no_other() {
+        let suits = |spec: &str, line: &str| {
+            let spec = TargetSpec::parse(spec).expect("a target");
+            let treatment = Treatment::Command(line.to_owned());
+            let suited = suited(&spec, &[treatment]).expect("a known target").len();
+            suited == 1
+        };
+        assert!(suits("loop:ext4", "e4defrag {mnt}"));
+        assert!(!suits("loop:xfs", "e4defrag {mnt}"));
+        assert!(suits("loop:xfs", "/usr/sbin/xfs_fsr -v {mnt}"));
+        assert!(!suits("loop:ext4", "/usr/sbin/xfs_fsr -v {mnt}"));
+        assert!(suits("loop:ext4", "fstrim {mnt}") && suits("loop:xfs", "fstrim {mnt}"));
+        assert!(!suits("ffs", "fstrim {mnt}") && !suits("dir:/tmp", "fstrim {mnt}"));
+        let xfs = TargetSpec::parse("loop:xfs").expect("a target");
+        assert!(what_suits(&xfs).contains("xfs_fsr {mnt}"));
+    }
 }

@@ -111,6 +111,8 @@ pub struct Forecast {
     pub fsage: String,
     /// The target.
     pub target: String,
+    /// How large it is, where that is known.
+    pub target_bytes: Option<u64>,
     /// What was observed.
     pub observed: Observed,
     /// Days looked ahead.
@@ -215,14 +217,11 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         all.push((other.name, other.spec.to_string(), lives));
     }
     drop(bar);
-    let held_out = if with_truth {
-        cases(&answers, &ground.rows, limits)
-    } else {
-        Vec::new()
-    };
+    let held_out = with_truth.then(|| cases(&answers, &ground.rows, limits));
     let found = Forecast {
         fsage: env!("CARGO_PKG_VERSION").to_owned(),
         target: target.to_string(),
+        target_bytes: bytes_of(&target),
         observed,
         horizon_days: horizon,
         lives: request.lives,
@@ -230,7 +229,7 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         answers,
         drivers,
         helps,
-        held_out,
+        held_out: held_out.unwrap_or_default(),
         doubts,
     };
     if let Some(output) = request.output {
@@ -516,6 +515,16 @@ fn cases(answers: &[Answer], rows: &[LifeDay], limits: &[Limit]) -> Vec<Case> {
         }
     })
     .collect()
+}
+
+impl Forecast {
+    /// The target, with its size where that is known.
+    pub fn target_shown(&self) -> String {
+        match self.target_bytes {
+            Some(bytes) => format!("{}, {}", self.target, human(bytes)),
+            None => self.target.clone(),
+        }
+    }
 }
 
 /// Bytes that come or go a day.

@@ -65,7 +65,7 @@ pub(super) fn of(
         title: "Forecast".to_owned(),
         subtitle: format!(
             "{}: {} ahead, {}; fsage {}",
-            found.target,
+            found.target_shown(),
             counted(found.horizon_days, "day"),
             match found.lives {
                 1 => "1 life".to_owned(),

@@ -487,7 +487,7 @@ mod tests {
         let mut cache = written(0, 4);
         cache.changed.take(0, 1);
         cache.changed.add(7, 9);
-        cache.punch(7 * 4096, 8 * 4096, u64::MAX);
+        cache.punch(7 * 4096, 8 * 4096, 1 << 30);
         assert_eq!((cache.folios.len(), cache.is_listed()), (1, false));
         cache.cut(6 * 4096);
         let listed = |page, order| Folio {
@@ -563,13 +563,13 @@ mod tests {
     fn a_hole_halves_clean_folios_and_leaves_dirty_ones() {
         let mut cache = Cache::default();
         cache.put(folio(0, 4), false);
-        cache.punch(5 * 4096, 8 * 4096, u64::MAX);
+        cache.punch(5 * 4096, 8 * 4096, 1 << 30);
         let pieces = [(0, 2), (4, 0), (8, 0), (9, 0), (10, 1), (12, 2)];
         assert_eq!(cache.folios, pieces.map(|(page, order)| folio(page, order)));
         let mut cache = written(0, 4);
-        cache.punch(5 * 4096, 8 * 4096, u64::MAX);
+        cache.punch(5 * 4096, 8 * 4096, 1 << 30);
         assert_eq!(cache.folios.len(), 1);
-        cache.punch(0, 16 * 4096, u64::MAX);
+        cache.punch(0, 16 * 4096, 1 << 30);
         assert!(cache.folios.is_empty());
     }
 }

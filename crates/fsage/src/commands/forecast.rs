@@ -153,7 +153,7 @@ fn print(out: &mut impl Write, found: &Forecast) -> io::Result<()> {
     writeln!(
         out,
         "{}: {} days observed, {}growth {}{} a day",
-        found.target,
+        found.target_shown(),
         observed.days,
         if observed.has_dates {
             format!("{} to {}, ", observed.first, observed.last)
