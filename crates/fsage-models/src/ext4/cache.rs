@@ -118,6 +118,8 @@ pub(super) struct Cache {
     pub filled: Runs,
     /// Blocks whose data is to be written back, wherever they lie: these, and others that have their place.
     pub changed: Runs,
+    /// Holes that the kernel remembers (its extent status tree): that it made, or met where it looked for a block.
+    pub holes: Runs,
     /// Binary logarithm of blocks in a page.
     pub page_bits: u32,
     /// Blocks set aside, by their place in the file.
@@ -139,6 +141,7 @@ impl Cache {
         self.overtaken.clear();
         self.filled.clear();
         self.changed.clear();
+        self.holes.clear();
         self.own.clear();
         self.writers = 0;
         self.dirty = 0;
@@ -340,6 +343,26 @@ impl Cache {
         self.delayed.take(from, to)
     }
 
+    /// A block was looked for that lies in a gap between extents, and is not delayed. Unless a hole that is remembered
+    /// has it, the gap is one from now on: up to what is delayed behind the block, and only from it on if anything is
+    /// delayed before it.
+    pub fn looked_up(&mut self, block: u32, gap: (u32, u32)) {
+        if self.holes.has(block) {
+            return;
+        }
+        let (mut from, mut to) = gap;
+        while let Some((start, end)) = self.delayed.next(from).filter(|run| run.0 < to) {
+            if end <= block {
+                from = block;
+            } else {
+                to = start;
+            }
+        }
+        if from < to {
+            self.holes.add(from, to);
+        }
+    }
+
     /// `fallocate` gave delayed blocks their place. Says how many there were.
     pub fn overtake(&mut self, from: u32, to: u32) -> u32 {
         let mut at = from;
@@ -398,8 +421,12 @@ impl Cache {
     }
 
     /// Whether nothing has to be kept of it for a file without holes of so many bytes: then whether its pages are
-    /// cached, all or none.
+    /// cached, all or none. Of a file that is, the kernel remembers that there is nothing behind its end.
     pub fn is_plain(&self, bytes: u64) -> Option<bool> {
+        let end = bytes.div_ceil(PAGE >> self.page_bits) as u32;
+        if end > 0 && !self.holes.is(end, u32::MAX) {
+            return None;
+        }
         let pages = bytes.div_ceil(PAGE) as u32;
         let idle = self.writers == 0 && self.dirty == 0 && !self.emptied;
         let is_mapped =
@@ -524,6 +551,34 @@ mod tests {
         assert_eq!(cache.next_unmapped(0), None);
     }
 
+    #[test]
+    fn a_hole_is_remembered_where_a_block_was_looked_for() {
+        let known = |delayed: &[(u32, u32)], holes: &[(u32, u32)], block, gap| {
+            let mut cache = Cache::default();
+            delayed
+                .iter()
+                .for_each(|run| cache.delayed.add(run.0, run.1));
+            holes.iter().for_each(|run| cache.holes.add(run.0, run.1));
+            cache.looked_up(block, gap);
+            let mut all = Vec::new();
+            while let Some(run) = cache
+                .holes
+                .next(all.last().map_or(0, |run: &(u32, u32)| run.1))
+            {
+                all.push(run);
+            }
+            all
+        };
+        assert_eq!(known(&[], &[], 5, (2, u32::MAX)), [(2, u32::MAX)]);
+        // Up to what is delayed behind it, and from itself on where something is before it.
+        assert_eq!(known(&[(8, 9)], &[], 5, (2, 20)), [(2, 8)]);
+        assert_eq!(known(&[(3, 4), (8, 9)], &[], 5, (2, 20)), [(5, 8)]);
+        // One that is known stays as it is where it has the block, else it is a part of the gap.
+        assert_eq!(known(&[], &[(4, 6)], 5, (2, 20)), [(4, 6)]);
+        assert_eq!(known(&[], &[(4, 6)], 7, (2, 20)), [(2, 20)]);
+        assert_eq!(known(&[(6, 7)], &[(4, 6)], 7, (2, 20)), [(4, 6), (7, 20)]);
+    }
+
     /// Folios of files that were written at once, as `folio_for` makes them call by call.
     #[test]
     fn folios_of_a_file_that_was_written_at_once_are_those_of_its_calls() {
@@ -539,9 +594,17 @@ mod tests {
                 from = (u64::from(folio.end()) * 4096).min(call_end);
             }
             cache.written_back();
+            let behind = bytes.div_ceil(PAGE) as u32;
+            assert_eq!(
+                cache.is_plain(bytes),
+                None,
+                "nothing is known behind {bytes}"
+            );
+            cache.holes.add(behind, u32::MAX);
             assert_eq!(cache.is_plain(bytes), Some(true), "{bytes}");
             let mut whole = Cache {
                 whole_bytes: bytes,
+                holes: cache.holes.clone(),
                 ..Cache::default()
             };
             assert_eq!(whole.is_plain(bytes), Some(true), "{bytes}");

@@ -5,6 +5,7 @@
 use super::alloc::Request;
 use super::cache::{Cache, Folio, PAGE_BITS, Unmapped};
 use super::clock::Clock;
+use super::runs::Runs;
 use super::tree::{Entry, Goal, Meta, NoMeta, Tree};
 use super::{Dirty, Ext4, NO_FILE, Regime};
 use crate::changes;
@@ -117,12 +118,49 @@ impl Ext4 {
             tree.insert(entry, merging, capacity, blocks)
         });
         self.changed_tree(inode, entry.logical);
+        if inserted.is_ok()
+            && let Some(cache) = self.cache_if(inode)
+        {
+            cache.holes.take(entry.logical, entry.end());
+        }
         inserted.map_err(|NoMeta| {
             // First, as what is freed stays taken until the next commit.
             self.drop_own(inode);
             self.free(entry.block, entry.blocks());
             NoSpace
         })
+    }
+
+    /// The kernel looks for a block that has no place and is not delayed, and remembers the hole that it is in.
+    fn look_for(&mut self, inode: u32, block: u32) {
+        if self
+            .cache_of(inode)
+            .is_some_and(|cache| cache.holes.has(block))
+        {
+            return;
+        }
+        let gap = self.inodes[inode as usize].tree.gap(block);
+        self.cache_mut(inode).looked_up(block, gap);
+    }
+
+    /// The kernel looks for all blocks of a file, up to the largest there can be, and remembers all holes that it meets.
+    pub(super) fn look_for_holes(&mut self, inode: u32) {
+        if self.cache_of(inode).is_none() {
+            return;
+        }
+        let mut at = 0;
+        while at < u32::MAX {
+            let known = |runs: &Runs| runs.next(at).filter(|run| run.0 == at);
+            let cache = self.cache_mut(inode);
+            if let Some((_, end)) = known(&cache.delayed).or_else(|| known(&cache.holes)) {
+                at = end;
+            } else if let Some(entry) = self.inodes[inode as usize].tree.find(at) {
+                at = entry.end();
+            } else {
+                self.look_for(inode, at);
+            }
+        }
+        self.forget_if_plain(inode);
     }
 
     /// A request for blocks of a file at a place that has none.
@@ -192,8 +230,14 @@ impl Ext4 {
             if !is_new {
                 self.make_dirty(inode);
             }
+            let mut call = at;
             while at < call_end {
-                at = self.write_folio(inode, at, call_end)?;
+                match self.write_folio(inode, at, call_end) {
+                    Ok(to) => at = to,
+                    // A call that wrote something ends there, and the rest of it is another one.
+                    Err(NoSpace) if at > call => call = at,
+                    Err(NoSpace) => return Err(NoSpace),
+                }
             }
             at = self.write_behind(inode, at, end);
         }
@@ -223,6 +267,7 @@ impl Ext4 {
             return at;
         }
         let first_changed = (at >> bits) as u32;
+        self.look_for(inode, first);
         let cache = self.cache_mut(inode);
         if !cache.ends_at((at >> PAGE_BITS) as u32) || cache.delayed.next(first).is_some() {
             return at;
@@ -237,6 +282,7 @@ impl Ext4 {
         }
         cache.delayed.add(first, stop);
         cache.changed.add(first_changed, stop);
+        cache.holes.take(first, stop);
         self.counters.delayed.add_ones(blocks);
         let one = &mut self.inodes[inode as usize];
         one.size = one.size.max(end);
@@ -324,6 +370,7 @@ impl Ext4 {
                 at += 1;
                 continue;
             }
+            self.look_for(inode, at);
             if is_direct {
                 let request = self.request(inode, at, 1);
                 let (block, _) = self.allocate(request).ok_or(has_new)?;
@@ -345,8 +392,10 @@ impl Ext4 {
                     return Err(has_new);
                 }
                 self.counters.delayed.add(1);
-                self.cache_mut(inode).delayed.add(at, at + 1);
-                self.cache_mut(inode).changed.add(at, at + 1);
+                let cache = self.cache_mut(inode);
+                cache.delayed.add(at, at + 1);
+                cache.changed.add(at, at + 1);
+                cache.holes.take(at, at + 1);
                 if !is_cached {
                     // It is there from the first block on that was reserved, be it whole in the end or not.
                     self.cache_mut(inode).put(folio, true);
@@ -401,6 +450,9 @@ impl Ext4 {
         if !bytes.is_multiple_of(self.geometry.block_bytes) {
             // The rest of the block in which the file ends.
             self.zero_part(inode, first_gone - 1);
+        }
+        if let Some(cache) = self.cache_if(inode) {
+            cache.holes.take(first_gone, u32::MAX);
         }
         self.drop_own(inode);
         self.discarded(inode, first_gone);
@@ -488,6 +540,9 @@ impl Ext4 {
         let bits = self.geometry.block_bits;
         let entry = self.inodes[inode as usize].tree.find(block);
         let is_written = entry.is_some_and(|entry| !entry.is_unwritten());
+        if entry.is_none() && !self.cache_mut(inode).delayed.has(block) {
+            self.look_for(inode, block);
+        }
         let cache = self.cache_mut(inode);
         let folio = cache.folio_for(u64::from(block) << bits, 1);
         cache.put(folio, is_written);
@@ -521,7 +576,9 @@ impl Ext4 {
         if first >= stop {
             return Ok(());
         }
-        let gone = self.cache_mut(inode).settle(first, stop);
+        let cache = self.cache_mut(inode);
+        cache.holes.take(first, stop);
+        let gone = cache.settle(first, stop);
         if gone > 0 {
             self.counters.delayed.add(-i64::from(gone));
         }
@@ -540,7 +597,9 @@ impl Ext4 {
             self.free(block, blocks);
         }
         self.changed_tree(inode, first);
-        punched.map_err(|NoMeta| NoSpace)
+        punched.map_err(|NoMeta| NoSpace)?;
+        self.cache_mut(inode).holes.add(first, stop);
+        Ok(())
     }
 
     /// Allocates blocks of a hole without writing to them. Says how many.
@@ -551,14 +610,22 @@ impl Ext4 {
         end: u32,
         as_it_is: bool,
     ) -> Result<u32, NoSpace> {
-        let next = self.inodes[inode as usize].tree.first_above(at);
-        let mut stop = next.map_or(end, |entry| entry.logical.min(end));
-        // What was written is asked for apart from what was not.
         let delayed = self
             .cache_of(inode)
             .and_then(|cache| cache.delayed.next(at));
+        if delayed.is_none_or(|run| run.0 > at) {
+            self.look_for(inode, at);
+        }
+        let next = self.inodes[inode as usize].tree.first_above(at);
+        let mut stop = next.map_or(end, |entry| entry.logical.min(end));
+        // What was written is asked for apart from what was not.
         if let Some((start, delayed_end)) = delayed {
             stop = stop.min(if start > at { start } else { delayed_end });
+        }
+        // Of a hole that is remembered no more is asked for than it has.
+        let hole = self.cache_of(inode).and_then(|cache| cache.holes.next(at));
+        if let Some((_, hole_end)) = hole.filter(|hole| hole.0 == at) {
+            stop = stop.min(hole_end);
         }
         let request = Request {
             as_it_is,

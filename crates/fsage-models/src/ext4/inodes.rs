@@ -234,6 +234,8 @@ impl Ext4 {
         cache.page_bits = super::cache::PAGE_BITS - self.geometry.block_bits;
         if inode.is_cached {
             cache.whole_bytes = inode.size;
+            let end = inode.size.div_ceil(self.geometry.block_bytes) as u32;
+            cache.holes.add(end, u32::MAX);
         }
         let at = std::num::NonZeroU32::MIN.saturating_add(place);
         inode.cache = Some(at);

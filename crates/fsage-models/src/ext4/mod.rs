@@ -360,7 +360,9 @@ impl Ext4 {
         self.open_for_writing(inode);
         let was_open = self.cache_mut(inode).writers > 1;
         let outcome = run(self);
-        if self.params.sync == SyncPolicy::Each && !was_open {
+        // What failed is not synced.
+        let is_synced = self.params.sync == SyncPolicy::Each && outcome == Outcome::Done;
+        if is_synced && !was_open {
             self.sync_one(inode);
         }
         self.close_writer(inode);
@@ -387,11 +389,13 @@ impl Ext4 {
         }
     }
 
-    /// At the end of a day a replay looks at what was to be changed on it, which opens it.
+    /// At the end of a day a replay looks at what was to be changed on it, which opens it, and asks where its extents
+    /// are.
     fn day_is_looked_at(&mut self) {
         for inode in std::mem::take(&mut self.of_today) {
             if std::mem::take(&mut self.inodes[inode as usize].is_of_today) {
                 self.open_any(inode);
+                self.look_for_holes(inode);
             }
         }
     }

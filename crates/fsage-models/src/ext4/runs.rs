@@ -13,6 +13,11 @@ impl Runs {
         self.0.is_empty()
     }
 
+    /// Whether these blocks are all there is.
+    pub fn is(&self, from: u32, to: u32) -> bool {
+        self.0 == [(from, to)]
+    }
+
     /// How many blocks.
     pub fn blocks(&self) -> u32 {
         self.0.iter().map(|run| run.1 - run.0).sum()
@@ -50,6 +55,10 @@ impl Runs {
     pub fn take(&mut self, from: u32, to: u32) -> u32 {
         let mut gone = 0;
         let mut at = self.0.partition_point(|run| run.1 <= from);
+        if let Some(run) = self.0.get_mut(at).filter(|run| run.0 == from && run.1 > to) {
+            run.0 = to;
+            return to - from;
+        }
         while let Some(run) = self.0.get(at).copied()
             && run.0 < to
         {

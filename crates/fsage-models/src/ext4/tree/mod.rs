@@ -379,6 +379,19 @@ impl Tree {
         }
     }
 
+    /// The hole that a block without a place is in, as the kernel finds it: before the first extent of a leaf it begins
+    /// at the block.
+    pub(in crate::ext4) fn gap(&self, logical: u32) -> (u32, u32) {
+        let (entries, _) = self.leaf(logical);
+        let from = match (last_at_or_below(entries, logical), entries) {
+            (Some(at), _) => entries[at].end(),
+            (None, []) => 0,
+            (None, _) => logical,
+        };
+        let next = self.first_above(logical);
+        (from, next.map_or(u32::MAX, |entry| entry.logical))
+    }
+
     fn last_below(&self, logical: u32) -> Option<Entry> {
         fn walk(nodes: &[Node], logical: u32) -> Option<Entry> {
             let upto = nodes.partition_point(|node| node.logical <= logical).max(1);
