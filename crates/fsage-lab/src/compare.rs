@@ -81,6 +81,8 @@ pub struct Compared {
     pub findings: Vec<Finding>,
     /// What was not benchmarked, and why.
     pub left_out: Vec<String>,
+    /// Treatments that failed, on which target, and why.
+    pub failed: Vec<String>,
 }
 
 /// What a run says of its targets, whether it is of a comparison or was aged and benchmarked by hand.
@@ -184,7 +186,10 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
             Err(_) => error.context("stopped; add --resume to the same command to resume"),
             Ok(()) => error,
         })?;
-    let after = match treated {
+    let after::Treated {
+        outcomes: after,
+        failed,
+    } = match treated {
         Some(options) => {
             step(3, "treatments");
             let plan = made_of.bench.as_ref().map(|bench| steps.plan(bench));
@@ -201,7 +206,7 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
                 ui,
             )?
         }
-        None => Vec::new(),
+        None => after::Treated::default(),
     };
     let suites = made_of
         .bench
@@ -221,6 +226,7 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
         page,
         findings,
         left_out,
+        failed,
     })
 }
 

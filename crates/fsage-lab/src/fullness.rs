@@ -167,10 +167,11 @@ impl Fullness {
         let first_worse = known.iter().position(|one| is_worse(&one));
         let fine = &known[..first_worse.unwrap_or(known.len())];
         let is_unclear = |(_, left): &(&Level, Left)| left.says == Says::Inconclusive;
-        let nothing = if fine.iter().any(is_unclear) {
-            "no loss is certain"
-        } else {
-            "nothing is lost"
+        let what = self.what();
+        let fine_text = match &self.phase {
+            _ if fine.iter().any(is_unclear) => format!("no loss of {what} is certain"),
+            Some(_) => format!("{what} runs at fresh speed"),
+            None => "the layout score is that of a fresh copy".to_owned(),
         };
         let at = |(level, left): &(&Level, Left)| {
             let ratio = percent(left.ratio);
@@ -182,9 +183,8 @@ impl Fullness {
             };
             match &self.phase {
                 Some(_) => format!(
-                    "at {} {} runs at {ratio} of fresh speed{ends}",
-                    full(level),
-                    self.what()
+                    "at {} {what} runs at {ratio} of fresh speed{ends}",
+                    full(level)
                 ),
                 None => format!(
                     "at {} the layout score is {ratio} of that of a fresh copy",
@@ -194,9 +194,9 @@ impl Fullness {
         };
         let worst = known.iter().rev().find(is_worse);
         let text = match (fine.last(), worst) {
-            (Some((level, _)), None) => format!("up to {} full {nothing}", full(level)),
+            (Some((level, _)), None) => format!("up to {} full {fine_text}", full(level)),
             (Some((level, _)), Some(worst)) => {
-                format!("up to {} full {nothing}; {}", full(level), at(worst))
+                format!("up to {} full {fine_text}; {}", full(level), at(worst))
             }
             (None, Some(worst)) => {
                 let first = at(&known[0]);
@@ -293,11 +293,11 @@ mod tests {
                 fine(160, 0.60),
                 fine(120, 0.80)
             ]),
-            "ext4: up to 80 % full nothing is lost; at 95 % hot-files read runs at 61 % of fresh speed (56 to 66)."
+            "ext4: up to 80 % full hot-files read runs at fresh speed; at 95 % hot-files read runs at 61 % of fresh speed (56 to 66)."
         );
         assert_eq!(
             said(vec![fine(160, 0.60), unclear(120, 0.80)]),
-            "ext4: up to 80 % full no loss is certain."
+            "ext4: up to 80 % full no loss of hot-files read is certain."
         );
         assert_eq!(
             said(vec![slower(160, 0.60, 0.90), slower(100, 0.95, 0.61)]),

@@ -232,12 +232,22 @@ struct Life<'a> {
     ui: &'a dyn Watch,
 }
 
+/// What treatments made of the targets of a run.
+#[derive(Debug, Default)]
+pub struct Treated {
+    /// Of each target that one suits.
+    pub outcomes: Vec<Outcome>,
+    /// Commands that failed, on which target, and why: of these there is no stage.
+    pub failed: Vec<String>,
+}
+
 /// Treats the targets of a complete run, each in every way that suits it, and keeps what came of it. With `plan` all
-/// stages are benchmarked. With `kept` what is there already of the same treatments is not done again.
+/// stages are benchmarked. With `kept` what is there already of the same treatments is not done again. A command that
+/// fails costs its own stages alone.
 ///
 /// # Errors
-/// The run is not complete, or at work; a target cannot be made again or copied; a command fails; the workload has no
-/// times, so that nothing can live on; an interrupt.
+/// The run is not complete, or at work; a target cannot be made again or copied; the workload has no times, so that
+/// nothing can live on; an interrupt.
 pub fn after(
     run: &Path,
     options: &Options,
@@ -245,12 +255,12 @@ pub fn after(
     seed: u64,
     kept: bool,
     ui: &dyn Watch,
-) -> crate::Result<Vec<Outcome>> {
+) -> crate::Result<Treated> {
     let _alone = FolderLock::alone(run)?;
     let manifest = Manifest::read(run)?;
     let workload = manifest.workload.find(run, None)?;
     let mut more: Option<Vec<Event>> = None;
-    let mut outcomes = Vec::new();
+    let mut all = Treated::default();
     for facts in &manifest.targets {
         let spec = TargetSpec::parse(&facts.spec)?;
         let suited = suited(&spec, &options.after)?;
@@ -266,7 +276,7 @@ pub fn after(
                 outcome.days_more == days_more && outcome.treatments().eq(&treatments)
             })
         {
-            outcomes.push(there);
+            all.outcomes.push(there);
             continue;
         }
         if options.after_again && more.is_none() {
@@ -281,7 +291,7 @@ pub fn after(
             ui,
         };
         let stages = if spec.real()?.is_some() {
-            real::stages(&life, facts, &spec, &suited)
+            real::stages(&life, facts, &spec, &suited, &mut all.failed)
         } else {
             model::stages(&life, facts, &spec, &suited)
         };
@@ -291,9 +301,9 @@ pub fn after(
             stages: stages.with_context(|| facts.spec.clone())?,
         };
         write_json(&path, &outcome)?;
-        outcomes.push(outcome);
+        all.outcomes.push(outcome);
     }
-    Ok(outcomes)
+    Ok(all)
 }
 
 /// That each treatment suits one of the targets; for before long work.

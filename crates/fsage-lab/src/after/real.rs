@@ -28,12 +28,13 @@ use std::time::Instant;
 /// Bytes of a sector, in which the kernel counts what loop devices do.
 const SECTOR_BYTES: u64 = 512;
 
-/// The stages of an image.
+/// The stages of an image. A command that fails has none, and stands in `failed`.
 pub fn stages(
     life: &Life<'_>,
     facts: &TargetFacts,
     spec: &TargetSpec,
     treatments: &[&Treatment],
+    failed: &mut Vec<String>,
 ) -> crate::Result<Vec<Stage>> {
     let _unfinished = interrupt::Unfinished::begin();
     let image = Image::of(life, facts, spec)?;
@@ -51,7 +52,17 @@ pub fn stages(
     for treatment in all {
         let at = stages.len();
         let folder = stage_folder(life, facts, at)?;
-        let stage = image.treated(treatment, &folder)?;
+        let stage = match (image.treated(treatment, &folder), treatment) {
+            (Err(why), Some(treatment)) if interrupt::go_on().is_ok() => {
+                fs::remove_dir_all(&folder)
+                    .with_context(|| format!("{}: cannot be removed", folder.display()))?;
+                let why = format!("{spec}: --after '{treatment}': {why}");
+                life.ui.warn(&format!("{why}; the others go on without it"));
+                failed.push(why);
+                continue;
+            }
+            (stage, _) => stage?,
+        };
         stages.push(stage);
         folders.push(folder.clone());
         if let Some(more) = life.more {

@@ -23,6 +23,7 @@ use crate::aging;
 use crate::compare::Workload;
 use crate::error::{Context, bail};
 use crate::generate::{Output, generate};
+use crate::report::words::{counted, lasting};
 use crate::watch::Watch;
 use fsage_core::size::{self, human};
 use fsage_durable::TemporaryFolder;
@@ -32,6 +33,7 @@ use lives::{Ground, LifeDay, Wanted};
 use past::Past;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// What is asked for.
 #[derive(Clone, Copy)]
@@ -151,7 +153,9 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
     } else {
         request.limits
     };
+    let began = Instant::now();
     let mut ground = Ground::begin(&target, &past, workload, named, with_truth, watch)?;
+    let past_took = began.elapsed();
     let horizon = horizon(request, &ground)?;
     let moved: Vec<Limit>;
     let limits = if with_truth && request.limits.is_empty() {
@@ -174,13 +178,32 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
     } else {
         Vec::new()
     };
+    let observed = past.observed();
+    let rounds = wanted.lives.div_ceil(wanted.threads.max(1)) as u64;
+    let days = rounds.saturating_mul(horizon) as f64 / observed.days.max(1) as f64;
+    let expected = past_took.mul_f64(days);
+    if expected > LONG {
+        watch.note(&format!(
+            "{} lives of {} take about {}{}.",
+            wanted.lives,
+            counted(horizon, "day"),
+            lasting(expected),
+            without_why(&others, expected)
+        ));
+    }
     let bar = watch.bar_count(
         Some((request.lives * (1 + others.len())) as u64),
         "living on",
     );
+    let began = Instant::now();
     let lives = ground.live(&wanted, watch, &*bar)?;
     let answers = summed(&ground, limits, &lives, horizon, &past);
-    let observed = past.observed();
+    if !others.is_empty() && began.elapsed() > LONG {
+        for answer in answers.iter().filter(|answer| answer.reached > 0) {
+            watch.note(&answer.sentence);
+        }
+        watch.note("What drives it, and what would help, comes next.");
+    }
     let doubts = doubts(&observed, &ground, horizon, &target);
     let (mut drivers, mut helps) = (Vec::new(), Vec::new());
     let mut all = vec![(String::new(), target.to_string(), lives)];
@@ -236,6 +259,22 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         tables::write(output, request.force, &found, limits, &ground.rows, &all)?;
     }
     Ok(found)
+}
+
+/// Work that takes longer says so before, and what is known on the way.
+const LONG: Duration = Duration::from_secs(20);
+
+/// How much longer a forecast takes that also asks why.
+fn without_why(others: &[Other], once: Duration) -> String {
+    if others.is_empty() {
+        return String::new();
+    }
+    let times = u32::try_from(others.len()).unwrap_or(u32::MAX);
+    format!(
+        ", and up to {} more for what drives it and what would help (--no-why leaves that out; fewer --lives or --years \
+         take less)",
+        lasting(once.saturating_mul(times))
+    )
 }
 
 /// That the numbers make sense, and that the output may be written.

@@ -98,12 +98,20 @@ fn table(group: &Group, all: &[(&Subject, Outcome)]) -> Sheet {
             }
         }
     }
+    let (lowest, highest) = (data.columns.len() - 2, data.columns.len() - 1);
+    let has_width = data.rows.iter().any(|row| row[lowest] != row[highest]);
+    let interval = if has_width {
+        "A speed as a multiple of that before any treatment has its 99 % interval beside it."
+    } else {
+        // Repetitions on a model can be equal: an interval of no width is none.
+        data.columns.truncate(lowest);
+        data.rows.iter_mut().for_each(|row| row.truncate(lowest));
+        "Beside a speed stands what multiple it is of that before any treatment."
+    };
     Sheet {
         id: format!("after-table{}", group.suffix),
         title: "Before, after, and later".to_owned(),
-        description: "What was read and written is what the treatment took. A speed as a multiple of that before any \
-                      treatment has its 99 % interval beside it."
-            .to_owned(),
+        description: format!("What was read and written is what the treatment took. {interval}"),
         data,
     }
 }

@@ -1,6 +1,7 @@
 //! Numbers and lists in sentences.
 
 use fsage_core::size::human;
+use std::time::Duration;
 
 /// A share as percent, without digits that make no difference: `90 %`; near both ends with one digit.
 pub fn percent(share: f64) -> String {
@@ -74,9 +75,25 @@ pub fn shell(word: &str) -> String {
     }
 }
 
+/// A time to wait, roughly: `40 s`, `12 min`, `3.5 h`.
+pub fn lasting(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        ..90.0 => format!("{seconds:.0} s"),
+        ..5400.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3600.0),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_to_wait_is_rough() {
+        let texts = [40, 89, 90, 700, 5400, 12_600].map(|s| lasting(Duration::from_secs(s)));
+        assert_eq!(texts, ["40 s", "89 s", "2 min", "12 min", "1.5 h", "3.5 h"]);
+    }
 
     #[test]
     fn shares_have_the_digits_that_tell_them_apart() {

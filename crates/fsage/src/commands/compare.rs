@@ -82,6 +82,8 @@ struct Json<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     after: Vec<after::Outcome>,
     left_out: Vec<String>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    failed: &'a [String],
 }
 
 /// What simulated targets were benchmarked on, if any were: a drive of 1996, unless another one is named.
@@ -156,6 +158,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             fullness: fullness::of_verdicts(&compared.verdicts),
             after: compared.after,
             left_out: compared.left_out,
+            failed: &compared.failed,
         };
         summary::print_json(&mut out, &json)?;
     } else {
@@ -174,5 +177,11 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         args.output.display(),
         compared.page.display()
     ));
+    if !compared.failed.is_empty() {
+        bail!(
+            "{}\n  the page is made without it; mend the command and repeat with --resume",
+            compared.failed.join("\n  ")
+        );
+    }
     Ok(())
 }

@@ -114,6 +114,9 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         ..Request::new(workload, &target, &limits)
     };
     let found = forecast(&request, &ui)?;
+    for doubt in &found.doubts {
+        ui.warn(doubt);
+    }
     let mut out = ui::stdout();
     if args.json {
         print_json(&mut out, &found)?;
@@ -121,9 +124,6 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         print(&mut out, &found)?;
     }
     out.flush()?;
-    for doubt in &found.doubts {
-        ui.warn(doubt);
-    }
     if let Some(output) = &args.output {
         ui.note(&format!(
             "\nResults are in {}. Next: open {} in a browser.",

@@ -327,6 +327,7 @@ fn a_command_treats_a_copy_of_an_image() {
             "failed",
         ])
         .args(["--after", "echo no such thing >&2; exit 3"])
+        .args(["--after", "true {dev}"])
         .current_dir(at)
         .output()
         .expect("it runs");
@@ -335,6 +336,17 @@ fn a_command_treats_a_copy_of_an_image() {
     assert!(
         said.contains("exit status: 3") && said.contains("no such thing"),
         "{said}"
+    );
+    // The other one went on, and the page is there.
+    let failed = at.join("failed");
+    assert!(failed.join("report.html").is_file());
+    let kept = walk(&failed)
+        .into_iter()
+        .find(|name| name.ends_with("after.json"));
+    let kept = fs::read_to_string(kept.expect("what came of it")).expect("it can be read");
+    assert!(
+        kept.contains("true {dev}") && !kept.contains("exit 3"),
+        "{kept}"
     );
     assert_eq!(attached_below(at), Vec::<String>::new());
 }

@@ -1,12 +1,12 @@
 //! What follows from the layout: room for large extents, and the speed of benchmarks.
 
-use super::finding;
+use super::{finding, skipped_too_many};
 use crate::benching::digits;
 use crate::fullness::Fullness;
+use crate::report::after;
 use crate::report::bench::{self, Compared, Fastest, Ratio};
 use crate::report::subject::{Group, Subject};
 use crate::report::words::{list, percent, thousands};
-use crate::report::{after, fullness};
 use fsage_bench::Says;
 use fsage_metrics::free_space;
 use fsage_report::{Finding, Tone};
@@ -72,8 +72,7 @@ pub fn room(group: &Group) -> Option<Finding> {
 }
 
 /// How full a target may get that is there in several sizes.
-pub fn fullness(group: &Group) -> Vec<Finding> {
-    let all = fullness::levels(group);
+pub fn fullness(all: &[Fullness]) -> Vec<Finding> {
     let sentences = all.iter().filter_map(Fullness::sentence);
     let findings = sentences.map(|text| finding(text, Tone::Neutral, "fullness"));
     findings.collect()
@@ -93,7 +92,9 @@ pub fn benchmarks(group: &Group) -> Vec<Finding> {
         if of_interest.is_empty() {
             of_interest.extend(of_suite.first());
         }
-        of_interest.into_iter().map(sentence)
+        of_interest
+            .into_iter()
+            .map(|compared| sentence(group, compared))
     });
     let mut findings: Vec<Finding> = findings.collect();
     findings.extend(unmeasured(group));
@@ -118,7 +119,7 @@ fn unmeasured(group: &Group) -> Option<Finding> {
     })
 }
 
-fn sentence(compared: &Compared) -> Finding {
+fn sentence(group: &Group, compared: &Compared) -> Finding {
     let texts = compared.ratios.iter().map(|(name, ratio)| {
         let change = percent((ratio.mean - 1.0).abs());
         let (low, high) = ratio.ends;
@@ -149,13 +150,13 @@ fn sentence(compared: &Compared) -> Finding {
     let text = format!(
         "{what}, aged beside unaged: {}.{single}{}",
         list(&shortened(texts.collect())),
-        ranked(compared)
+        ranked(group, compared)
     );
     finding(text, tone, "bench")
 }
 
 /// How fast the aged targets are, the fastest first; nothing of one.
-fn ranked(compared: &Compared) -> String {
+fn ranked(group: &Group, compared: &Compared) -> String {
     let mut ratios: Vec<&(String, Ratio)> = compared.ratios.iter().collect();
     ratios.sort_by(|(_, a), (_, b)| compared.better.order(a.aged, b.aged));
     if ratios.len() < 2 {
@@ -187,7 +188,16 @@ fn ranked(compared: &Compared) -> String {
             format!("{name} and {next} cannot be separated ({low:.2} to {high:.2})")
         }
     };
-    format!(" Aged: {speeds}; {claim}.")
+    let is_full = |of: &str| {
+        let subject = group.subjects.iter().find(|subject| subject.name == of);
+        subject.is_some_and(skipped_too_many)
+    };
+    let but = if is_full(name) && !is_full(next) {
+        format!(", but skipped operations that {next} did")
+    } else {
+        String::new()
+    };
+    format!(" Aged: {speeds}; {claim}{but}.")
 }
 
 /// At most so many as a sentence can have: the first ones and the last.

@@ -1,12 +1,9 @@
 //! Which target decayed least.
 
-use super::{Lost, Ranking, Since, alike, finding, less_than};
+use super::{Lost, Ranking, Since, UNDONE, alike, finding, less_than};
 use crate::report::subject::Subject;
 use crate::report::words::percent;
 use fsage_report::{Finding, Tone};
-
-/// A target that left out more of the operations is not praised without saying so, as a share.
-const UNDONE: f64 = 0.01;
 
 /// The share of the operations that a target did not do.
 fn undone(subject: &Subject) -> f64 {

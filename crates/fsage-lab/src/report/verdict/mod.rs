@@ -2,13 +2,15 @@
 //!
 //! Targets are ranked by their layout score at the end, and by what they lost to age: the distance to the unaged
 //! control where every target has one, else to the first day. Two that differ by less than 0.005, or by less than
-//! the seeds of either differ among themselves, are alike.
+//! the seeds of either differ among themselves, are alike. A target that skipped more than a hundredth of its operations
+//! holds other files, and is ranked only where all did.
 
 mod consequences;
 mod decayed;
 mod warnings;
 mod why;
 
+use super::fullness;
 use super::subject::{Group, Life, Over, Subject};
 use super::words::{counted, list, percents};
 use fsage_report::{Finding, Tone};
@@ -16,23 +18,40 @@ use fsage_report::{Finding, Tone};
 /// Scores that differ by less are alike.
 const ALIKE: f64 = 0.005;
 
+/// A target that left out more of its operations, as a share, holds other files than the workload's.
+const UNDONE: f64 = 0.01;
+
 /// What the data of a workload say.
 pub fn findings(group: &Group) -> Vec<Finding> {
     let ranking = Ranking::of(group);
     let mut findings = Vec::new();
-    let no_verdict = warnings::no_verdict(group);
-    if no_verdict.is_none() {
-        findings.extend(ranking.ends());
-        findings.extend(decayed::sentence(&ranking));
-        findings.extend(why::sentence(&ranking));
+    // A question of sizes has an answer a target, which says what was skipped in which size.
+    let sizes = fullness::levels(group);
+    let levels = sizes.iter().map(|of| of.levels.len()).sum::<usize>();
+    let is_of_sizes = levels > 0 && levels >= group.subjects.len();
+    if is_of_sizes {
+        findings.extend(consequences::fullness(&sizes));
+        findings.extend(warnings::findings(group, &ranking));
+    } else {
+        // A file system that had no room comes before all others are praised.
+        findings.extend(warnings::ran_out(group, &ranking));
+        let no_verdict = warnings::no_verdict(group);
+        if no_verdict.is_none() {
+            findings.extend(ranking.ends());
+            findings.extend(decayed::sentence(&ranking));
+            findings.extend(why::sentence(&ranking));
+        }
+        findings.extend(no_verdict);
+        // Before anybody decides: what makes the targets hard to compare.
+        findings.extend(warnings::not_known(group));
+        findings.extend(warnings::findings(group, &ranking));
+        findings.extend(consequences::room(group));
+        findings.extend(consequences::fullness(&sizes));
     }
-    findings.extend(no_verdict);
-    // Before anybody decides: what makes the targets hard to compare.
-    findings.extend(warnings::findings(group, &ranking));
-    findings.extend(consequences::room(group));
-    findings.extend(consequences::fullness(group));
     findings.extend(consequences::after(group));
-    findings.extend(consequences::benchmarks(group));
+    if !is_of_sizes {
+        findings.extend(consequences::benchmarks(group));
+    }
     for finding in &mut findings {
         if let Some(section) = &mut finding.section {
             section.push_str(&group.suffix);
@@ -92,7 +111,11 @@ impl<'a> Ranking<'a> {
             let end = subject.over(Life::end_score)?;
             Some((subject, end))
         });
-        let ends: Vec<(&Subject, Over)> = ends.collect();
+        let mut ends: Vec<(&Subject, Over)> = ends.collect();
+        let is_full = |(subject, _): &(&Subject, Over)| skipped_too_many(subject);
+        if !ends.iter().all(is_full) {
+            ends.retain(|end| !is_full(end));
+        }
         let controlled = |(subject, _): &(&Subject, Over)| {
             let mut lives = subject.lives.iter();
             lives.all(|life| life.end_score().is_none() || life.control_score().is_some())
@@ -215,6 +238,12 @@ impl Lost {
             before: subject.over(before)?.mean,
         })
     }
+}
+
+/// Whether a target skipped so many operations that it holds other files than one that did them all.
+fn skipped_too_many(subject: &Subject) -> bool {
+    let skipped = subject.total(|day| day.skipped) as f64;
+    skipped > UNDONE * subject.total(|day| day.operations) as f64
 }
 
 /// Whether two values are no different.

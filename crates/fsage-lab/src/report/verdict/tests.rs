@@ -235,7 +235,7 @@ fn a_fuller_file_system_that_decayed_less_has_no_excuse_to_make() {
     let warned = |a: f64, b: f64| said(vec![with("a", 0.9, a), with("b", 0.7, b)])[2].clone();
     assert_eq!(
         warned(0.8, 0.6),
-        "a is 80 % full at the end, b 60 %, and decayed less even so; equally full, they would differ more."
+        "a is 80 % full at the end, b 60 %, and decayed less even so."
     );
     assert_eq!(
         warned(0.6, 0.8),
@@ -251,8 +251,13 @@ fn a_target_that_skipped_most_of_its_operations_gets_no_verdict() {
     b.lives[0].days[0].skipped = 60;
     b.lives[0].days[0].no_space = 60;
     let all = said(vec![one("a", &[0.9], None), b]);
+    assert!(
+        all[0].starts_with("b ran out of space on day 1"),
+        "{}",
+        all[0]
+    );
     assert_eq!(
-        all[0],
+        all[1],
         "No verdict: b skipped more than half of the operations. A larger size= gives them room."
     );
     assert!(
@@ -292,14 +297,16 @@ fn what_makes_targets_unlike_is_said() {
     let mut b = one("b", &[0.8], None);
     a.lives[0].days[1].metrics.set(&files::UTILIZATION, 0.7);
     b.lives[0].days[0].metrics.set(&files::UTILIZATION, 0.8);
-    b.lives[0].days[0].operations = 100;
+    b.lives[0].days[0].operations = 1000;
     b.lives[0].days[0].skipped = 3;
     b.lives[0].days[0].no_space = 2;
     b.lives[0].days[0].absent = 1;
     let all = said(vec![a, b]).join("\n");
     for sentence in [
         "At the end a keeps 90 % of blocks contiguous, b 80 %.",
-        "b did not do 3 of 100 operations (3 %): 2 for lack of space and 1 on what could not be made before.",
+        "b ran out of space on day 1 (80 % full at its end): it did not do 3 of 1,000 operations (0.3 %): 2 for lack \
+         of space and 1 on what could not be made before. It holds other files than a target that did them all, which \
+         makes it look better or worse than it is.",
         "b is 80 % full at the end, a 70 %:",
         "a has 2 days on record and b 1: they are not of the same age.",
     ] {
@@ -325,15 +332,29 @@ fn who_had_more_to_lose_may_still_have_more() {
 }
 
 #[test]
-fn who_left_out_operations_is_not_praised_without_saying_so() {
-    let mut a = one("a", &[0.99], Some(1.0));
-    a.lives[0].days[0].operations = 100;
-    a.lives[0].days[0].skipped = 42;
+fn who_skipped_operations_is_not_ranked_among_those_that_did_them_all() {
+    let skipping = |name: &str, score: f64| {
+        let mut subject = one(name, &[score], Some(1.0));
+        subject.lives[0].days[0].operations = 100;
+        subject.lives[0].days[0].skipped = 42;
+        subject.lives[0].days[0].no_inode = 42;
+        subject
+    };
+    let all = said(vec![skipping("a", 0.99), one("b", &[0.8], Some(1.0))]);
+    assert_eq!(
+        all[..2],
+        [
+            "a ran out of inodes on day 1: it did not do 42 of 100 operations (42 %): 42 for lack of inodes. It holds \
+             other files than a target that did them all, and is not ranked.",
+            "After 1 day b keeps 80 % of blocks contiguous.",
+        ]
+    );
+    // Where none did them all they are compared, and it is said what that is worth.
     let group = Group {
-        subjects: vec![a, one("b", &[0.8], Some(1.0))],
+        subjects: vec![skipping("a", 0.99), skipping("b", 0.8)],
         ..Group::default()
     };
-    let decayed = &findings(&group)[1];
+    let decayed = &findings(&group)[3];
     assert!(
         decayed
             .text
@@ -342,6 +363,45 @@ fn who_left_out_operations_is_not_praised_without_saying_so() {
         decayed.text
     );
     assert_eq!(decayed.tone, Tone::Neutral);
+}
+
+/// A handful of refusals on a full disk changes nothing: the target is ranked.
+#[test]
+fn few_operations_skipped_leave_a_target_in_the_ranking() {
+    let mut b = one("b", &[0.8, 0.8], None);
+    b.lives[0].days[1].operations = 10_000;
+    b.lives[0].days[1].skipped = 3;
+    b.lives[0].days[1].no_space = 3;
+    let all = said(vec![one("a", &[0.9, 0.9], None), b]);
+    assert!(
+        all[0].starts_with("b ran out of space on day 2: it"),
+        "{}",
+        all[0]
+    );
+    assert_eq!(
+        all[1],
+        "After 2 days a keeps 90 % of blocks contiguous, b 80 %."
+    );
+}
+
+/// One target in several sizes is a question of how full: a sentence a target, and no ranking of its sizes.
+#[test]
+fn sizes_of_a_target_are_no_ranking() {
+    let sized = |size: &str, used: f64, score: f64| {
+        let mut subject = one(size, &[score], Some(0.9));
+        subject.spec = format!("ext4:size={size}");
+        let day = &mut subject.lives[0].days[0];
+        day.metrics.set(&files::UTILIZATION, used);
+        subject
+    };
+    let mut fullest = sized("90M", 0.97, 0.5);
+    fullest.lives[0].days[0].skipped = 2;
+    fullest.lives[0].days[0].no_space = 2;
+    assert_eq!(
+        said(vec![sized("150M", 0.6, 0.9), fullest])[0],
+        "ext4: up to 60 % full the layout score is that of a fresh copy; at 97 % the layout score is 56 % of that of a \
+         fresh copy; at 97 % 2 operations were skipped."
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What makes targets hard to compare.
 
 use super::{Ranking, alike, finding};
-use crate::days::REASONS;
+use crate::days::{self, DayRow, REASONS};
 use crate::report::subject::{Group, Life, Subject};
 use crate::report::words::{counted, list, percent, thousands};
 use fsage_core::size::human;
@@ -23,7 +23,7 @@ const FULL: f64 = 0.95;
 
 /// All warnings.
 pub fn findings(group: &Group, ranking: &Ranking<'_>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = group.subjects.iter().filter_map(skipped).collect();
+    let mut findings = Vec::new();
     findings.extend(utilization(ranking));
     findings.extend(group.subjects.iter().filter_map(behind_ends));
     findings.extend(group.subjects.iter().filter_map(no_inodes));
@@ -52,37 +52,84 @@ pub fn no_verdict(group: &Group) -> Option<Finding> {
     })
 }
 
-fn skipped(subject: &Subject) -> Option<Finding> {
-    let skipped = subject.total(|day| day.skipped);
-    let ignored = subject.total(|day| day.ignored);
-    if skipped == 0 && ignored == 0 {
-        return None;
-    }
+/// Of each target that skipped operations: from when on, and why.
+pub fn ran_out(group: &Group, ranking: &Ranking<'_>) -> Vec<Finding> {
+    let subjects = group.subjects.iter();
+    let findings = subjects.filter_map(|subject| {
+        let skipped = subject.total(|day| day.skipped);
+        (skipped > 0).then(|| {
+            let is_ranked = ranking.scored.iter().any(|s| s.subject.name == subject.name);
+            let consequence = if is_ranked {
+                "It holds other files than a target that did them all, which makes it look better or worse than it is."
+            } else {
+                "It holds other files than a target that did them all, and is not ranked."
+            };
+            let text = format!("{}{} {consequence}", ran_out_of(subject), not_done(subject));
+            finding(text, Tone::Bad, "outcomes")
+        })
+    });
+    findings.collect()
+}
+
+/// Of each target that skipped nothing, and does not know some operations: which.
+pub fn not_known(group: &Group) -> Vec<Finding> {
+    let subjects = group.subjects.iter();
+    let findings = subjects.filter_map(|subject| {
+        let ignored = subject.total(|day| day.ignored);
+        let is_any = ignored > 0 && subject.total(|day| day.skipped) == 0;
+        is_any.then(|| {
+            let text = format!("{} {}", subject.name, not_done(subject));
+            finding(text, Tone::Neutral, "outcomes")
+        })
+    });
+    findings.collect()
+}
+
+/// `ext4 ran out of space on day 12, 97 % full, and `; the name alone where it was not for lack of room.
+fn ran_out_of(subject: &Subject) -> String {
+    let refused = |day: &DayRow| day.no_space + day.no_inode;
+    let lacking = |life: &Life| {
+        let calendar = days::calendar(&life.days);
+        let mut by_day = calendar.into_iter().zip(&life.days);
+        by_day
+            .find(|(_, row)| refused(row) > 0)
+            .map(|(day, row)| (day, row.clone()))
+    };
+    let first = subject.lives.iter().filter_map(lacking);
+    let Some((day, row)) = first.min_by_key(|(day, _)| *day) else {
+        return format!("{} ", subject.name);
+    };
+    let what = if row.no_space > 0 { "space" } else { "inodes" };
+    let only_end = subject.lives.iter().any(|life| life.only_end);
+    let when = if only_end {
+        String::new()
+    } else {
+        format!(" on day {}", thousands(day))
+    };
+    let most = row.value(&files::UTILIZATION);
+    let full = most.map_or_else(String::new, |full| {
+        format!(" ({} full at its end)", percent(full))
+    });
+    let full = if only_end { String::new() } else { full };
+    format!("{} ran out of {what}{when}{full}: it ", subject.name)
+}
+
+/// `did not do 3 of 100 operations (3 %): 2 for lack of space and 1 on what could not be made before.`
+fn not_done(subject: &Subject) -> String {
+    let not_done = subject.total(|day| day.skipped.saturating_add(day.ignored));
     let operations = subject.total(|day| day.operations);
     let reasons = REASONS.iter().filter_map(|(_, reason, count)| {
         let n = subject.total(count);
         (n > 0).then(|| format!("{} {reason}", thousands(n)))
     });
     let reasons: Vec<String> = reasons.collect();
-    let not_done = skipped.saturating_add(ignored);
-    let share = not_done as f64 / operations.max(1) as f64;
-    let (consequence, tone) = if skipped > 0 {
-        (
-            " It holds other files than a target that did them all, which makes it look better or worse than it is.",
-            Tone::Bad,
-        )
-    } else {
-        ("", Tone::Neutral)
-    };
-    let text = format!(
-        "{} did not do {} of {} ({}): {}.{consequence}",
-        subject.name,
+    format!(
+        "did not do {} of {} ({}): {}.",
         thousands(not_done),
         counted(operations, "operation"),
-        percent(share),
+        percent(not_done as f64 / operations.max(1) as f64),
         list(&reasons)
-    );
-    Some(finding(text, tone, "outcomes"))
+    )
 }
 
 fn utilization(ranking: &Ranking<'_>) -> Option<Finding> {
@@ -99,7 +146,7 @@ fn utilization(ranking: &Ranking<'_>) -> Option<Finding> {
         let less = lost.is_some_and(|(a, b)| a.mean < b.mean && !alike(a, b));
         let (consequence, tone) = if less {
             (
-                "decayed less even so; equally full, they would differ more",
+                "decayed less even so",
                 Tone::Neutral,
             )
         } else {
