@@ -179,18 +179,7 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         Vec::new()
     };
     let observed = past.observed();
-    let rounds = wanted.lives.div_ceil(wanted.threads.max(1)) as u64;
-    let days = rounds.saturating_mul(horizon) as f64 / observed.days.max(1) as f64;
-    let expected = past_took.mul_f64(days);
-    if expected > LONG {
-        watch.note(&format!(
-            "{} lives of {} take about {}{}.",
-            wanted.lives,
-            counted(horizon, "day"),
-            lasting(expected),
-            without_why(&others, expected)
-        ));
-    }
+    warn_of_time(&wanted, &observed, past_took, &others, watch);
     let bar = watch.bar_count(
         Some((request.lives * (1 + others.len())) as u64),
         "living on",
@@ -205,38 +194,24 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         watch.note("What drives it, and what would help, comes next.");
     }
     let doubts = doubts(&observed, &ground, horizon, &target);
-    let (mut drivers, mut helps) = (Vec::new(), Vec::new());
+    let mut found_others = Others::default();
     let mut all = vec![(String::new(), target.to_string(), lives)];
     for other in others {
+        let another = if other.spec == target {
+            None
+        } else {
+            let spec = &other.spec;
+            Some(Ground::begin(spec, &past, workload, limits, false, watch)?)
+        };
         let wanted = Wanted {
             instead: other.instead,
             ends_early: true,
             ..wanted
         };
-        let another = if other.spec == target {
-            None
-        } else {
-            Some(Ground::begin(
-                &other.spec,
-                &past,
-                workload,
-                limits,
-                false,
-                watch,
-            )?)
-        };
         let ground = another.as_ref().unwrap_or(&ground);
         let lives = ground.live(&wanted, watch, &*bar)?;
-        let variant = Variant {
-            name: other.name.clone(),
-            target: other.spec.to_string(),
-            answers: summed(ground, limits, &lives, horizon, &past),
-        };
-        if other.instead == Instead::Nothing {
-            helps.push(variant);
-        } else {
-            drivers.push(variant);
-        }
+        let answers = summed(ground, limits, &lives, horizon, &past);
+        found_others.add(&other, answers);
         all.push((other.name, other.spec.to_string(), lives));
     }
     drop(bar);
@@ -250,8 +225,8 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         lives: request.lives,
         seed: request.seed,
         answers,
-        drivers,
-        helps,
+        drivers: found_others.drivers,
+        helps: found_others.helps,
         held_out: held_out.unwrap_or_default(),
         doubts,
     };
@@ -264,17 +239,58 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
 /// Work that takes longer says so before, and what is known on the way.
 const LONG: Duration = Duration::from_secs(20);
 
-/// How much longer a forecast takes that also asks why.
-fn without_why(others: &[Other], once: Duration) -> String {
-    if others.is_empty() {
-        return String::new();
+/// Says how long lives will take, by how long the past did, where that is long.
+fn warn_of_time(
+    wanted: &Wanted,
+    observed: &Observed,
+    past_took: Duration,
+    others: &[Other],
+    watch: &dyn Watch,
+) {
+    let rounds = wanted.lives.div_ceil(wanted.threads.max(1)) as u64;
+    let days = rounds.saturating_mul(wanted.days) as f64 / observed.days.max(1) as f64;
+    let expected = past_took.mul_f64(days);
+    if expected <= LONG {
+        return;
     }
-    let times = u32::try_from(others.len()).unwrap_or(u32::MAX);
-    format!(
-        ", and up to {} more for what drives it and what would help (--no-why leaves that out; fewer --lives or --years \
-         take less)",
-        lasting(once.saturating_mul(times))
-    )
+    let why = if others.is_empty() {
+        String::new()
+    } else {
+        let times = u32::try_from(others.len()).unwrap_or(u32::MAX);
+        format!(
+            ", and up to {} more for what drives it and what would help (--no-why leaves that out; fewer --lives or \
+             --years take less)",
+            lasting(expected.saturating_mul(times))
+        )
+    };
+    watch.note(&format!(
+        "{} lives of {} take about {}{why}.",
+        wanted.lives,
+        counted(wanted.days, "day"),
+        lasting(expected)
+    ));
+}
+
+/// What lives under other conditions say.
+#[derive(Default)]
+struct Others {
+    drivers: Vec<Variant>,
+    helps: Vec<Variant>,
+}
+
+impl Others {
+    fn add(&mut self, other: &Other, answers: Vec<Answer>) {
+        let variant = Variant {
+            name: other.name.clone(),
+            target: other.spec.to_string(),
+            answers,
+        };
+        if other.instead == Instead::Nothing {
+            self.helps.push(variant);
+        } else {
+            self.drivers.push(variant);
+        }
+    }
 }
 
 /// That the numbers make sense, and that the output may be written.

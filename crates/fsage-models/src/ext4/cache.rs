@@ -555,10 +555,12 @@ mod tests {
     fn a_hole_is_remembered_where_a_block_was_looked_for() {
         let known = |delayed: &[(u32, u32)], holes: &[(u32, u32)], block, gap| {
             let mut cache = Cache::default();
-            delayed
-                .iter()
-                .for_each(|run| cache.delayed.add(run.0, run.1));
-            holes.iter().for_each(|run| cache.holes.add(run.0, run.1));
+            for run in delayed {
+                cache.delayed.add(run.0, run.1);
+            }
+            for run in holes {
+                cache.holes.add(run.0, run.1);
+            }
             cache.looked_up(block, gap);
             let mut all = Vec::new();
             while let Some(run) = cache

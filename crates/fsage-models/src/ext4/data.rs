@@ -333,6 +333,8 @@ impl Ext4 {
                     // The folio that was made or taken for it stays in the cache.
                     self.cache_mut(inode).put(folio, false);
                     if to > size {
+                        // An empty file is cut to nothing, as one whose content is replaced.
+                        self.cache_mut(inode).emptied |= size == 0;
                         self.cut_behind(inode, size);
                     }
                     if !self.try_again(&mut tries) {

@@ -314,7 +314,19 @@ fn a_command_treats_a_copy_of_an_image() {
         .filter(|name| Path::new(name).extension().is_some_and(|end| end == "img"))
         .collect();
     assert_eq!(left.len(), 2, "the aged image and its control: {left:?}");
+}
 
+/// What another command did stays, the page is made, and the status says that something failed.
+#[test]
+fn a_command_that_fails_costs_its_own_row() {
+    let test = "a_command_that_fails_costs_its_own_row";
+    if let Err(why) = RealFs::usable("ext4") {
+        return skip(test, &why);
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    holes(at, 15_000_000);
+    let on = "loop:ext4,size=24M,sync=day";
     let failed = std::process::Command::new(env!("CARGO_BIN_EXE_fsage"))
         .args([
             "compare",
@@ -337,7 +349,6 @@ fn a_command_treats_a_copy_of_an_image() {
         said.contains("exit status: 3") && said.contains("no such thing"),
         "{said}"
     );
-    // The other one went on, and the page is there.
     let failed = at.join("failed");
     assert!(failed.join("report.html").is_file());
     let kept = walk(&failed)
