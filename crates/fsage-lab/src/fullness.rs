@@ -293,7 +293,8 @@ mod tests {
                 fine(160, 0.60),
                 fine(120, 0.80)
             ]),
-            "ext4: up to 80 % full hot-files read runs at fresh speed; at 95 % hot-files read runs at 61 % of fresh speed (56 to 66)."
+            "ext4: up to 80 % full hot-files read runs at fresh speed; at 95 % hot-files read runs at 61 % of fresh \
+             speed (56 to 66)."
         );
         assert_eq!(
             said(vec![fine(160, 0.60), unclear(120, 0.80)]),

@@ -500,9 +500,10 @@ const REDUCED: [(&str, &str); 16] = [
     // Of a hole that the kernel remembers `fallocate` asks for no more than it has: the cut left two blocks of it.
     (
         "ext4:size=200M,bsize=2K,regime=a",
-        "mkdir 1\ncreate 451 1 19008\npunch 451 7114 119722\ntruncate 451 10249\nfallocate 451 8219 122437\nday 1\n",
+        "mkdir 1\ncreate 451 1 19008\npunch 451 7114 119722\ntruncate 451 10249\nfallocate 451 8219 122437\n\
+         day 1\n",
     ),
-    // A call that wrote a part on a full disk is followed by one for the rest, which fills the page that the file ends in.
+    // A call that wrote a part on a full disk is followed by one for the rest: it fills the page that the file ends in.
     (
         "ext4:size=256M,bsize=4K,regime=a",
         "mkdir 1\ncreate 2 1 19706\nday 1\nremount\ncreate 4 1 400000000\nday 2\nwrite 2 13393 13598\nday 3\n",

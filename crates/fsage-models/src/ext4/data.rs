@@ -143,7 +143,7 @@ impl Ext4 {
         self.cache_mut(inode).looked_up(block, gap);
     }
 
-    /// The kernel looks for all blocks of a file, up to the largest there can be, and remembers all holes that it meets.
+    /// The kernel looks for all blocks of a file, up to the largest there can be, and remembers all holes it meets.
     pub(super) fn look_for_holes(&mut self, inode: u32) {
         if self.cache_of(inode).is_none() {
             return;

@@ -192,10 +192,10 @@ fn ranked(group: &Group, compared: &Compared) -> String {
         let subject = group.subjects.iter().find(|subject| subject.name == of);
         subject.is_some_and(skipped_too_many)
     };
-    let but = if is_full(name) && !is_full(next) {
-        format!(", but skipped operations that {next} did")
+    let but = if is_full(name) || is_full(next) {
+        ", but they do not hold the same files"
     } else {
-        String::new()
+        ""
     };
     format!(" Aged: {speeds}; {claim}{but}.")
 }

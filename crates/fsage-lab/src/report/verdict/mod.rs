@@ -2,8 +2,8 @@
 //!
 //! Targets are ranked by their layout score at the end, and by what they lost to age: the distance to the unaged
 //! control where every target has one, else to the first day. Two that differ by less than 0.005, or by less than
-//! the seeds of either differ among themselves, are alike. A target that skipped more than a hundredth of its operations
-//! holds other files, and is ranked only where all did.
+//! the seeds of either differ among themselves, are alike. A target that skipped more than a hundredth of its
+//! operations holds other files, and is ranked only where all did.
 
 mod consequences;
 mod decayed;
