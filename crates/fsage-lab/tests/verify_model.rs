@@ -508,7 +508,7 @@ const REDUCED: [(&str, &str); 16] = [
         "ext4:size=256M,bsize=4K,regime=a",
         "mkdir 1\ncreate 2 1 19706\nday 1\nremount\ncreate 4 1 400000000\nday 2\nwrite 2 13393 13598\nday 3\n",
     ),
-    // With a sync of each file one that could not be written in full waits for the end of the day, and is closed then.
+    // With a sync of each file one that could not be written in full is synced too, before it is closed.
     (
         "ext4:size=200M,bsize=2K,regime=a,sync=each",
         "mkdir 1\ncreate 2 1 100000000\ncreate 3 1 400000000\nday 1\n",

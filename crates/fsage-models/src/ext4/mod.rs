@@ -360,9 +360,7 @@ impl Ext4 {
         self.open_for_writing(inode);
         let was_open = self.cache_mut(inode).writers > 1;
         let outcome = run(self);
-        // What failed is not synced.
-        let is_synced = self.params.sync == SyncPolicy::Each && outcome == Outcome::Done;
-        if is_synced && !was_open {
+        if self.params.sync == SyncPolicy::Each && !was_open {
             self.sync_one(inode);
         }
         self.close_writer(inode);

@@ -134,17 +134,26 @@ impl OpenFile<'_> {
                 (0, self.allocate(flags, offset, bytes))
             }
         };
+        // Cuts and holes write nothing.
+        let writes = !matches!(task, Task::Truncate { .. } | Task::Punch { .. });
+        let is_synced = self.sync == Sync::Each && writes;
         let outcome = match result {
             Ok(()) => {
-                // Cuts and holes write nothing.
-                let writes = !matches!(task, Task::Truncate { .. } | Task::Punch { .. });
-                if self.sync == Sync::Each && writes {
+                if is_synced {
                     fsync(self.fd).or_call("fsync")?;
                 }
                 return Ok(Effect::plain(written));
             }
             Err(stopped) => stopped.outcome()?,
         };
+        let is_emptied = matches!(task, Task::Rewrite { .. });
+        if is_synced && (outcome == Outcome::NoSpace || is_emptied) {
+            // As much as there was room for. That a file system finds no room for it now is no news.
+            match fsync(self.fd) {
+                Err(Errno::NOSPC) => {}
+                synced => synced.or_call("fsync")?,
+            }
+        }
         let size = fstat(self.fd).or_call("fstat")?.st_size as u64;
         Ok(Effect {
             outcome,
