@@ -361,6 +361,7 @@ impl Ext4 {
         let mut at = first;
         let mut is_cached = false;
         let mut has_new = false;
+        let mut left_hole = first;
         while at < end {
             if let Some(entry) = self.inodes[inode as usize].tree.find(at) {
                 let stop = entry.end().min(end);
@@ -372,8 +373,8 @@ impl Ext4 {
                 at += 1;
                 continue;
             }
-            self.look_for(inode, at);
             if is_direct {
+                self.look_for(inode, at);
                 let request = self.request(inode, at, 1);
                 let (block, _) = self.allocate(request).ok_or(has_new)?;
                 let unwritten = self.params.regime.writes_unwritten();
@@ -390,14 +391,21 @@ impl Ext4 {
                     is_cached = true;
                 }
             } else {
+                if at >= left_hole {
+                    self.look_for(inode, at);
+                    // All that lies in this hole leaves it at once, and what finds no room comes back.
+                    let holes = &mut self.cache_mut(inode).holes;
+                    left_hole = holes.next(at).map_or(end, |hole| hole.1.min(end));
+                    holes.take(at, left_hole);
+                }
                 if !self.has_free(1) {
+                    self.cache_mut(inode).holes.add(at, left_hole);
                     return Err(has_new);
                 }
                 self.counters.delayed.add(1);
                 let cache = self.cache_mut(inode);
                 cache.delayed.add(at, at + 1);
                 cache.changed.add(at, at + 1);
-                cache.holes.take(at, at + 1);
                 if !is_cached {
                     // It is there from the first block on that was reserved, be it whole in the end or not.
                     self.cache_mut(inode).put(folio, true);
