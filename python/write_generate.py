@@ -12,16 +12,22 @@ from fsage import _native
 HEAD = '''"""Workloads: a function for each source, with the options of `fsage generate`.
 
 Every function writes a workload to ``output`` and gives its path; the ending says the form: ``.parquet``, ``.ops``,
-``.ops.gz``, ``.ops.zst``. An option that is not given is as the program has it.
+``.ops.gz``, ``.ops.zst``. Without ``output`` it is a temporary file, which is there until Python ends. An option that
+is not given is as the program has it.
+
+>>> fsage.generate.profile("home-1996", days=2, seed=1).name
+'profile-1.parquet'
 
 This file is written by write_generate.py.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import pathlib
+import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -42,7 +48,21 @@ def _text(value: object) -> object:
     return value
 
 
-def _made(name: str, options: Mapping[str, object], output: Path, force: bool, progress: Progress) -> pathlib.Path:
+_temporary: list[tempfile.TemporaryDirectory[str]] = []
+_numbers = itertools.count(1)
+
+
+def _temporary_file(name: str) -> pathlib.Path:
+    """One that goes with the process."""
+    if not _temporary:
+        _temporary.append(tempfile.TemporaryDirectory(prefix="fsage-"))
+    return pathlib.Path(_temporary[0].name, f"{name}-{next(_numbers)}.parquet")
+
+
+def _made(
+    name: str, options: Mapping[str, object], output: Path | None, force: bool, progress: Progress
+) -> pathlib.Path:
+    output = _temporary_file(name) if output is None else output
     given = {key: _text(value) for key, value in options.items() if value is not None}
     try:
         source = json.dumps({name: given})
@@ -83,7 +103,7 @@ def function(source):
     others = [o for o in options if not o["is_required"]]
     lines = [f"def {name}("]
     lines += [f"    {o['name']}: {kind(o)}," for o in required]
-    lines += ["    *,", "    output: Path,"]
+    lines += ["    *,", "    output: Path | None = None,"]
     lines += [f"    {o['name']}: {kind(o)} | None = None," for o in others]
     lines += ["    force: bool = False,", "    progress: Progress = False,", ") -> pathlib.Path:"]
     doc = [source["summary"].rstrip(".") + ".", ""]

@@ -27,7 +27,7 @@ from ._chart import Chart
 from ._errors import AtWork, CheckFailed, Error, InputError, SystemRefused, Warning
 from ._experiment import Experiment, estimate, experiment, sweep
 from ._fleet import Fleet, fleet
-from ._given import number, several, some_specs, specs, texts, whole
+from ._given import number, paths, several, some_specs, specs, texts, whole, wholes
 from ._listen import Listener, Progress
 from ._run import Run
 from ._table import Table
@@ -177,6 +177,10 @@ def age(
 
     ``on`` says what is aged, as ``--on`` does: ``"ffs:policy=realloc"``, ``"ext4:size=64G"``, ``"loop:xfs,size=1G"``.
     After Ctrl-C the run can be resumed: the same call with ``resume=True``.
+
+    >>> run = fsage.age(runs / "w.parquet", on=["ffs", "ffs:policy=realloc"], output=runs / "again")
+    >>> run.is_complete
+    True
     """
     options = {
         "lenient": lenient, "check": check, "snapshots": snapshots, "control": control, "image": image, "map": map,
@@ -202,7 +206,7 @@ def measure(path: Path, *, snap_id: int | None = None) -> dict[str, Any]:
 
 
 def bench(
-    run: Run | Path | None = None,
+    run: Path | None = None,
     *,
     on: str | Sequence[str] = (),
     output: Path | None = None,
@@ -211,7 +215,7 @@ def bench(
     threads: int | None = None,
     force: bool = False,
     exec: str | None = None,
-    exec_values: Sequence[str] = (),
+    exec_values: str | Sequence[str] = (),
     exec_name: str | None = None,
     progress: Progress = False,
     suites: str | Sequence[str] | None = None,
@@ -233,6 +237,10 @@ def bench(
     unless ``suites`` are named.
 
     Gives medians with their intervals, and ratios; every measurement is in ``run.bench``.
+
+    >>> summaries = fsage.bench(runs / "policies", suites="sequential", sizes="16K", repetitions=1, force=True)
+    >>> len(fsage.Run(runs / "policies").bench.to_arrow()) > 0
+    True
     """
     on = specs(on)
     if run is not None and (on or output is not None):
@@ -241,7 +249,6 @@ def bench(
         raise InputError("bench: expected a run, or targets with `on` and `output`")
     if exec is not None and suites is None:
         suites = []
-    path = run.path if isinstance(run, Run) else run
     options = {
         "suites": several(suites), "sizes": several(sizes), "repetitions": repetitions, "minutes": minutes,
         "device": device, "host": host, "states": several(states), "hot_days": hot_days, "drop_caches": drop_caches,
@@ -250,7 +257,7 @@ def bench(
     with Listener(progress) as listener:
         return json.loads(
             _native.bench(
-                None if path is None else os.fspath(path),
+                None if run is None else os.fspath(run),
                 on,
                 None if output is None else os.fspath(output),
                 _json(options),
@@ -258,7 +265,7 @@ def bench(
                 None if workload is None else os.fspath(workload),
                 whole("threads", threads, 1),
                 force,
-                None if exec is None else (exec, list(exec_values), exec_name),
+                None if exec is None else (exec, texts("exec_values", exec_values), exec_name),
                 listener,
             )
         )
@@ -271,8 +278,8 @@ def compare(
     *,
     age: Mapping[str, object] | None = None,
     bench: Mapping[str, object] | None = None,
-    fill: Sequence[int] = (),
-    after: Sequence[str] = (),
+    fill: int | Sequence[int] = (),
+    after: str | Sequence[str] = (),
     after_again: bool = False,
     seed: int = 1,
     threads: int | None = None,
@@ -285,12 +292,17 @@ def compare(
 
     ``fill``, percentages, makes each target in the sizes that the workload fills so far: ``run.fullness``. ``after`` is
     what is done to the aged targets, ``["defrag:file"]`` or ``["e4defrag {mnt}"]``, and ``after_again`` lets them live on
-    for as long again: ``run.after``."""
+    for as long again: ``run.after``.
+
+    >>> both = fsage.compare(runs / "w.parquet", ["ffs", "ffs:policy=realloc"], runs / "compared")
+    >>> [verdict["target"] for verdict in both.verdicts]
+    ['ffs', 'ffs:policy=realloc']
+    """
     with Listener(progress) as listener:
         _native.compare(
             os.fspath(workload), some_specs(on), os.fspath(output), _json(age),
-            None if bench is None else _json(bench), sorted({whole("fill", share, 1, 99) for share in fill}),
-            list(after), after_again, whole("seed", seed), whole("threads", threads, 1), force, resume, listener,
+            None if bench is None else _json(bench), wholes("fill", fill, 1, 99), texts("after", after), after_again, whole("seed", seed), whole("threads", threads, 1), force, resume,
+            listener,
         )
     return Run(output)
 
@@ -299,12 +311,12 @@ def forecast(
     past: Path | Sequence[Path],
     on: str,
     *,
-    limits: Sequence[str] = (),
+    limits: str | Sequence[str] = (),
     years: float = 1.0,
     lives: int = 39,
     seed: int = 1,
     why: bool = True,
-    tries: Sequence[str] = (),
+    tries: str | Sequence[str] = (),
     hold_out: float | None = None,
     threads: int | None = None,
     output: Path | None = None,
@@ -320,46 +332,52 @@ def forecast(
     >>> [answer["limit"]["text"] for answer in found["answers"]]
     ['free space under 1.0 %']
     """
-    several = not isinstance(past, (str, os.PathLike))
-    paths = [os.fspath(item) for item in past] if several else [os.fspath(past)]
     if not isinstance(on, str):
         raise TypeError(f"on: expected one target, as in 'ext4:size=64G', found {on!r}")
     with Listener(progress) as listener:
         return json.loads(
             _native.forecast(
-                paths, on, texts("limits", limits), number("years", years), whole("lives", lives), whole("seed", seed),
+                paths("past", past), on, texts("limits", limits), number("years", years), whole("lives", lives), whole("seed", seed),
                 bool(why), texts("tries", tries), None if hold_out is None else number("hold_out", hold_out),
                 whole("threads", threads, 1), None if output is None else os.fspath(output), force, listener,
             )
         )
 
 
-def report(of: Sequence[Run | Path], output: Path) -> list[dict[str, Any]]:
+def report(of: Path | Sequence[Path], output: Path) -> list[dict[str, Any]]:
     """Writes one page of several runs, each beside the first, or of snapshots: files, or folders with some. Gives what of
-    the runs differs, ratios with their 99 % interval. ``Run.report`` writes the page of one run."""
-    paths = [os.fspath(item.path if isinstance(item, Run) else item) for item in of]
-    if not paths:
+    the runs differs, ratios with their 99 % interval. ``Run.report`` writes the page of one run.
+
+    >>> nights = list((runs / "policies").glob("*/final.parquet"))
+    >>> fsage.report(nights, runs / "both.html")
+    []
+    """
+    found = paths("of", of)
+    if not found:
         raise InputError("report: expected runs or snapshots, found none")
     with Listener() as listener:
-        return json.loads(_native.report_several(paths, os.fspath(output), listener))
+        return json.loads(_native.report_several(found, os.fspath(output), listener))
 
 
 def check(
-    run: Run | Path,
+    run: Path,
     *,
     rules: Path | None = None,
-    baseline: Run | Path | None = None,
+    baseline: Path | None = None,
     match: str | None = None,
     strict: bool = False,
 ) -> dict[str, Any]:
     """Judges a run or an experiment by rules, or against another one. ``strict`` raises :class:`fsage.CheckFailed` where
-    something does not hold."""
-    of, against = (item.path if isinstance(item, Run) else item for item in (run, baseline))
+    something does not hold.
+
+    >>> fsage.check(runs / "policies", rules="sane")["passed"]
+    True
+    """
     outcome = json.loads(
         _native.check(
-            os.fspath(of),
+            os.fspath(run),
             None if rules is None else os.fspath(rules),
-            None if against is None else os.fspath(against),
+            None if baseline is None else os.fspath(baseline),
             match,
         )
     )
@@ -377,17 +395,22 @@ def verify_method(
     workload: Path,
     on: str | Sequence[str] = "ffs",
     *,
-    profiles: Sequence[Path] = (),
+    profiles: Path | Sequence[Path] = (),
     profiles_a_day: int | None = None,
     seed: int = 1,
     seeds: int = 3,
     progress: Progress = False,
 ) -> list[dict[str, Any]]:
-    """How well nightly snapshots stand for the truth: workloads made from snapshots of a known one, compared with it."""
+    """How well nightly snapshots stand for the truth: workloads made from snapshots of a known one, compared with it.
+
+    >>> rows = fsage.verify_method(runs / "w.parquet", on="ffs", seeds=1)
+    >>> len(rows) > 0
+    True
+    """
     with Listener(progress) as listener:
         return json.loads(
             _native.verify_method(
-                os.fspath(workload), some_specs(on), [os.fspath(pool) for pool in profiles],
+                os.fspath(workload), some_specs(on), paths("profiles", profiles),
                 whole("profiles_a_day", profiles_a_day, 1), whole("seed", seed), whole("seeds", seeds, 1, 1000), listener,
             )
         )

@@ -29,6 +29,9 @@ class Experiment:
         # That it is an experiment at all.
         self.facts  # noqa: B018
 
+    def __fspath__(self) -> str:
+        return os.fspath(self.path)
+
     def __repr__(self) -> str:
         return f"fsage.Experiment({str(self.path)!r})"
 
@@ -79,8 +82,8 @@ class Experiment:
         """A chart of its report; the beginning of its name will do."""
         return Chart.named(self.path, name)
 
-    def report(self, *, show: bool = False) -> pathlib.Path:
-        """Writes the report, one HTML page, and gives its path; ``show`` opens it in a browser."""
+    def report(self, *, show: bool = True) -> pathlib.Path:
+        """Writes the report, one HTML page, opens it in a browser, where there is one, and gives its path."""
         page = self.path / "report.html"
         with Listener() as listener:
             _native.report(os.fspath(self.path), os.fspath(page), listener)
@@ -95,6 +98,12 @@ def experiment(
     """Runs an experiment on this machine; what is done already is not done again.
 
     ``file`` is what ``fsage run`` takes. A cell that fails stops nothing else: ``Experiment.cells`` says which and why.
+
+    >>> file = runs / "small.toml"
+    >>> _ = file.write_text('seeds = [1, 2]\\ntargets = ["ffs", "lfs"]\\nworkload = [{ preset = "home-1996", days = 2 }]')
+    >>> small = fsage.experiment(file, runs / "small")
+    >>> len(small.cells), small.means.to_arrow().column("cells").unique().to_pylist()
+    (4, [2])
     """
     planned = _native.Experiment(os.fspath(file), None if output is None else os.fspath(output))
     threads = whole("threads", threads, 1)
@@ -117,6 +126,11 @@ def estimate(
     Gives ``cells``, ``tried``, ``failed``, ``left``, ``threads``, ``free_bytes``, and, each ``expected``, ``low``
     and ``high``: ``seconds`` of processor time, ``wall_seconds`` with so many threads, and ``bytes`` on disk. What was
     tried is done: :func:`experiment` and :func:`sweep` go on behind it.
+
+    >>> file = runs / "small.toml"
+    >>> _ = file.write_text('targets = ["ffs"]\\nseeds = [1, 2, 3]\\nworkload = [{ preset = "home-1996", days = 2 }]')
+    >>> fsage.estimate(file, runs / "small", budget_seconds=1)["cells"]
+    3
     """
     planned = _native.Experiment(os.fspath(file), None if output is None else os.fspath(output))
     threads = whole("threads", threads, 1)
@@ -144,6 +158,14 @@ def sweep(
 
     Workers may die, and leave before their time is up: their cells are done by others, again from the start where they
     were models, and nothing is done twice. After an interruption, or where the scheduler was lost, the same call goes on.
+
+    >>> from distributed import Client
+    >>> file = runs / "small.toml"
+    >>> _ = file.write_text('targets = ["ffs"]\\nseeds = [1, 2]\\nworkload = [{ preset = "home-1996", days = 2 }]')
+    >>> with Client(n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+    ...     swept = fsage.sweep(file, runs / "swept", client=client)
+    >>> [cell["state"] for cell in swept.cells]
+    ['complete', 'complete']
     """
     retries = whole("retries", retries)
     planned = _native.Experiment(os.fspath(file), None if output is None else os.fspath(output))

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._errors import InputError
+from ._given import number, whole
+from ._given import paths as several_paths
 from ._listen import Listener, Progress
-from ._sweep import connected, outcome, patience
+from ._sweep import connected, named_loss, outcome, patience
 from ._table import Table
 
 if TYPE_CHECKING:
@@ -27,6 +29,9 @@ class Fleet:
         self.path = pathlib.Path(path)
         if not (self.path / "fleet.json").is_file():
             raise InputError(f"{self.path}: no fleet: there is no fleet.json in it")
+
+    def __fspath__(self) -> str:
+        return os.fspath(self.path)
 
     def __repr__(self) -> str:
         return f"fsage.Fleet({str(self.path)!r})"
@@ -76,15 +81,26 @@ def fleet(
 
     A file that is damaged or empty is an :class:`fsage.Warning` and passed over; a host that cannot be read is one, too,
     and in :attr:`Fleet.left_out`.
+
+    >>> hosts = runs / "hosts"
+    >>> for name, night in zip(["a", "b"], (runs / "policies").glob("*/final.parquet")):
+    ...     (hosts / name).mkdir(parents=True)
+    ...     _ = (hosts / name / "1.parquet").write_bytes(night.read_bytes())
+    >>> fsage.fleet(hosts, runs / "fleet").hosts.to_arrow().column("host").unique().to_pylist()
+    ['a', 'b']
     """
-    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
-    absolute = [os.path.abspath(path) for path in given]
+    absolute = [os.path.abspath(path) for path in several_paths("paths", paths)]
+    threads, retries = whole("threads", threads, 1), whole("retries", retries)
+    alike = number("alike", alike)
+    if not alike >= 0:
+        raise InputError(f"alike: expected 0 or more, found {alike}")
     with Listener(progress) as listener:
         if client is None:
             _native.fleet_of(absolute, os.fspath(output), force, threads, alike, listener)
         else:
             connected(client)
-            _on_cluster(absolute, os.fspath(output), client, alike, force, retries, listener)
+            with named_loss(client):
+                _on_cluster(absolute, os.fspath(output), client, alike, force, retries, listener)
     return Fleet(output)
 
 
@@ -106,6 +122,7 @@ def _on_cluster(
                 listener.progress("hosts", done, len(hosts))
         tally.finish(alike)
     except BaseException:
-        client.cancel(futures)
+        # First what is half written: a client that is closed has nothing to cancel, and says so.
         tally.give_up()
+        client.cancel(futures)
         raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Iterable, Sequence
 
 from ._errors import InputError
@@ -32,9 +33,11 @@ def number(name: str, value: float) -> float:
         raise TypeError(f"{name}: expected a number, found {value!r}") from None
 
 
-def texts(name: str, values: Sequence[str]) -> list[str]:
-    """Texts, of which there may be none."""
-    found = None if isinstance(values, (str, bytes)) or not isinstance(values, Iterable) else list(values)
+def texts(name: str, values: str | Sequence[str]) -> list[str]:
+    """Texts, of which there may be none; one may come without a list around it."""
+    if isinstance(values, str):
+        return [values]
+    found = None if isinstance(values, bytes) or not isinstance(values, Iterable) else list(values)
     if found is None or not all(isinstance(value, str) for value in found):
         raise TypeError(f"{name}: expected a list of texts, found {values!r}")
     return found
@@ -43,6 +46,21 @@ def texts(name: str, values: Sequence[str]) -> list[str]:
 def several(values: str | Sequence[str] | None) -> Sequence[str] | None:
     """Texts; one may come without a list around it."""
     return [values] if isinstance(values, str) else values
+
+
+def paths(name: str, values: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
+    """Paths, runs among them; one may come without a list around it."""
+    found = [values] if isinstance(values, (str, os.PathLike)) else values
+    try:
+        return [os.fspath(value) for value in found]
+    except TypeError:
+        raise TypeError(f"{name}: expected paths, found {values!r}") from None
+
+
+def wholes(name: str, values: int | Iterable[int], low: int, high: int) -> list[int]:
+    """Whole numbers, in order and each once; one may come without a list around it."""
+    found = values if isinstance(values, Iterable) and not isinstance(values, (str, bytes)) else [values]
+    return sorted({whole(name, value, low, high) for value in found})
 
 
 def specs(on: str | Sequence[str]) -> list[str]:

@@ -32,6 +32,9 @@ class Run:
         # That it is a run at all.
         self.facts  # noqa: B018
 
+    def __fspath__(self) -> str:
+        return os.fspath(self.path)
+
     def __repr__(self) -> str:
         return f"fsage.Run({str(self.path)!r})"
 
@@ -120,8 +123,11 @@ class Run:
         """
         return Chart.named(self.path, name)
 
-    def report(self, output: Path | None = None, *, show: bool = False) -> pathlib.Path:
-        """Writes the report, one HTML page, and gives its path; ``show`` opens it in a browser.
+    def report(self, output: Path | None = None, *, show: bool = True) -> pathlib.Path:
+        """Writes the report, one HTML page, opens it in a browser, where there is one, and gives its path.
+
+        >>> fsage.Run(runs / "policies").report(runs / "page.html", show=False).name
+        'page.html'
 
         A page that fsage made is replaced, another file is not.
         """

@@ -87,10 +87,16 @@ def _apart(text: str) -> str:
 def _keep(folder: pathlib.Path, files: dict[str, bytes]) -> None:
     """Puts what came out of a cell into the folder of the experiment: its mark last, and each under another name first."""
     mark = max(files, key=lambda name: (name.endswith(".json") and name.count("/") == 1, name))
+    # What was of the cell before, made of something else, goes with its mark.
+    (folder / mark).unlink(missing_ok=True)
+    run = (folder / mark).with_suffix("")
+    for path in [path for path in run.rglob("*") if path.is_file()]:
+        if str(path.relative_to(folder)) not in files:
+            path.unlink()
     for name in sorted(files, key=lambda name: name == mark):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.partial")
+        partial = path.with_name(f".{path.name[:200]}.partial")
         with open(partial, "wb") as file:
             file.write(files[name])
             file.flush()

@@ -1,16 +1,22 @@
 """Workloads: a function for each source, with the options of `fsage generate`.
 
 Every function writes a workload to ``output`` and gives its path; the ending says the form: ``.parquet``, ``.ops``,
-``.ops.gz``, ``.ops.zst``. An option that is not given is as the program has it.
+``.ops.gz``, ``.ops.zst``. Without ``output`` it is a temporary file, which is there until Python ends. An option that
+is not given is as the program has it.
+
+>>> fsage.generate.profile("home-1996", days=2, seed=1).name
+'profile-1.parquet'
 
 This file is written by write_generate.py.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import pathlib
+import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -31,7 +37,21 @@ def _text(value: object) -> object:
     return value
 
 
-def _made(name: str, options: Mapping[str, object], output: Path, force: bool, progress: Progress) -> pathlib.Path:
+_temporary: list[tempfile.TemporaryDirectory[str]] = []
+_numbers = itertools.count(1)
+
+
+def _temporary_file(name: str) -> pathlib.Path:
+    """One that goes with the process."""
+    if not _temporary:
+        _temporary.append(tempfile.TemporaryDirectory(prefix="fsage-"))
+    return pathlib.Path(_temporary[0].name, f"{name}-{next(_numbers)}.parquet")
+
+
+def _made(
+    name: str, options: Mapping[str, object], output: Path | None, force: bool, progress: Progress
+) -> pathlib.Path:
+    output = _temporary_file(name) if output is None else output
     given = {key: _text(value) for key, value in options.items() if value is not None}
     try:
         source = json.dumps({name: given})
@@ -45,7 +65,7 @@ def _made(name: str, options: Mapping[str, object], output: Path, force: bool, p
 def snapshots(
     snapshots: Sequence[Path],
     *,
-    output: Path,
+    output: Path | None = None,
     delete_times: Literal["smith96", "smith97", "reuse"] | None = None,
     growth: Literal["burst", "stretched"] | None = None,
     identity: Literal["auto", "generation", "birth", "ino"] | None = None,
@@ -107,7 +127,7 @@ def snapshots(
 def git(
     repo: Path,
     *,
-    output: Path,
+    output: Path | None = None,
     branch: int | float | str | os.PathLike[str] | None = None,
     view: Literal["commit", "day"] | None = None,
     rmdir: bool | None = None,
@@ -143,7 +163,7 @@ def git(
 def strace(
     logs: Sequence[Path],
     *,
-    output: Path,
+    output: Path | None = None,
     roots: Sequence[Path] | None = None,
     trace: Mapping[str, Any] | None = None,
     force: bool = False,
@@ -167,7 +187,7 @@ def strace(
 def nfsdump(
     logs: Sequence[Path],
     *,
-    output: Path,
+    output: Path | None = None,
     guess: bool | None = None,
     trace: Mapping[str, Any] | None = None,
     force: bool = False,
@@ -191,7 +211,7 @@ def nfsdump(
 def oplog(
     log: Path,
     *,
-    output: Path,
+    output: Path | None = None,
     roots: Sequence[Path] | None = None,
     trace: Mapping[str, Any] | None = None,
     force: bool = False,
@@ -215,7 +235,7 @@ def oplog(
 def playback(
     file: Path,
     *,
-    output: Path,
+    output: Path | None = None,
     groups: Mapping[str, Any] | None = None,
     force: bool = False,
     progress: Progress = False,
@@ -235,7 +255,7 @@ def playback(
 def profile(
     profile: Path,
     *,
-    output: Path,
+    output: Path | None = None,
     seed: int | None = None,
     days: int | float | str | os.PathLike[str] | None = None,
     capacity: int | float | str | os.PathLike[str] | None = None,

@@ -6,8 +6,10 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod mounts;
 mod stream;
 
+pub use mounts::mounted_on;
 pub use stream::{Stream, stdin, stream};
 
 use rustix::fs::OFlags;

@@ -3,6 +3,7 @@
 use crate::options::{ParamError, Setting};
 use crate::registry;
 use fsage_core::{FileId, FileKind, FileSystem};
+use fsage_input::mounted_on;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileExt as _, FileTypeExt as _};
@@ -206,6 +207,12 @@ pub enum ReadError {
         /// What it is.
         what: String,
     },
+    /// It is in use.
+    #[error(
+        "the file system is mounted on {0}, and changes while it is read: unmount it first, or begin with a snapshot \
+         of {0}"
+    )]
+    Mounted(String),
     /// It was not unmounted.
     #[error("its {what} is to be replayed: mount and unmount it, or run `{tool}`")]
     Unclean {
@@ -233,13 +240,17 @@ impl ReadAt for File {
     }
 }
 
-/// Opens an image of this model. What is neither a file nor a block device is never waited for.
+/// Opens an image of this model that is not mounted. What is neither a file nor a block device is never waited for.
 pub(crate) fn open(path: &Path, of: &'static str) -> Result<File, ReadError> {
     let kind = fs::metadata(path)?.file_type();
     if !kind.is_file() && !kind.is_block_device() {
         return Err(ReadError::NoSuch(of));
     }
-    Ok(File::open(path)?)
+    let file = File::open(path)?;
+    match mounted_on(&file.metadata()?) {
+        Some(point) => Err(ReadError::Mounted(point)),
+        None => Ok(file),
+    }
 }
 
 /// That all of a file system lies on what it is read from. What is larger would take memory and time before that is

@@ -15,6 +15,14 @@ pub enum ParamError {
         /// What could be given instead of it.
         instead: String,
     },
+    /// A key that such file systems have, and the model has not.
+    #[error("{key}: {why}")]
+    Lacking {
+        /// The key as given.
+        key: String,
+        /// What is not modeled.
+        why: &'static str,
+    },
     /// A value that does not fit its key.
     #[error("{key}={value}: expected {expected}")]
     BadValue {

@@ -131,6 +131,8 @@ pub struct Entry {
     pub summary: &'static str,
     /// Every key, in the order of the documentation.
     pub keys: &'static [Key],
+    /// Keys that mean something to users of such file systems and that it does not have, with why.
+    pub lacks: &'static [(&'static str, &'static str)],
     /// Makes one.
     pub make: Make,
     /// Whether one can be made.
@@ -174,6 +176,7 @@ impl Entry {
             name,
             summary,
             keys,
+            lacks: &[],
             make,
             check,
             examples: &[],
@@ -230,6 +233,12 @@ impl Entry {
     fn unknown(&self, options: &Options<'_>) -> Option<ParamError> {
         let known = |name: &str| self.all_keys().any(|key| key.name == name);
         let (key, _) = options.iter().find(|(key, _)| !known(key))?;
+        if let Some((_, why)) = self.lacks.iter().find(|(name, _)| name == key) {
+            return Some(ParamError::Lacking {
+                key: (*key).to_owned(),
+                why,
+            });
+        }
         Some(ParamError::unknown_key(key, self.all_keys()))
     }
 

@@ -2,6 +2,7 @@
 
 use super::aged::Aged;
 use super::figure::{Curve, Figure, Published};
+use super::words;
 use fsage_report::svg::Axis;
 
 /// A published score: of which target, after which day, counted from 1; `None` is the last.
@@ -40,5 +41,41 @@ pub fn figure(title: &str, aged: &[&Aged], published: &[Score<'_>]) -> Figure {
                 y: p.value,
             })
             .collect(),
+    }
+}
+
+/// Days of a month.
+const MONTH: usize = 30;
+
+/// Whether the mean score of a month is lower than that of the month before, nearly always. Days that make no whole
+/// month are left out.
+pub fn falls_steadily(scores: &[f64]) -> Option<(bool, String)> {
+    let months = scores
+        .chunks_exact(MONTH)
+        .map(|month| month.iter().sum::<f64>() / MONTH as f64);
+    let months: Vec<f64> = months.collect();
+    let lower = months.windows(2).filter(|pair| pair[1] < pair[0]).count();
+    let steps = months.len().checked_sub(1).filter(|&steps| steps > 0)?;
+    let text = format!("in {lower} of {steps} months");
+    Some((words::is_nearly_all(lower as f64 / steps as f64), text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_month_that_rises_is_no_steady_fall() {
+        let months = |means: &[f64]| {
+            means
+                .iter()
+                .flat_map(|&mean| [mean; MONTH])
+                .collect::<Vec<_>>()
+        };
+        let falls = falls_steadily(&months(&[0.9, 0.8, 0.7]));
+        assert_eq!(falls, Some((true, "in 2 of 2 months".to_owned())));
+        let rises = falls_steadily(&months(&[0.9, 0.8, 0.85]));
+        assert_eq!(rises, Some((false, "in 1 of 2 months".to_owned())));
+        assert_eq!(falls_steadily(&months(&[0.9])), None);
     }
 }

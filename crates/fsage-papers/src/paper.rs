@@ -343,14 +343,14 @@ pub fn short(bytes: u64) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// One figure over another: within 0.10.
+    /// One figure over another: within 10 %.
     Ratio,
     /// A layout score or another share of blocks or files: within 0.03, half of the smaller of the differences with
     /// which Smith and Seltzer are content.
     Layout,
     /// A round figure: within half a unit of the last printed digit.
     Round,
-    /// A share of so many tests: within its standard deviation.
+    /// A share of so many tests: within its standard deviation, and at least within one test.
     Count,
     /// Anything with a unit, of a machine: within 15 % of the value.
     Absolute,
@@ -486,10 +486,13 @@ impl Expected {
     /// How far ours may be from one end of the published range.
     fn allowed(&self, end: f64) -> f64 {
         match self.kind {
-            Kind::Ratio => 0.10,
+            Kind::Ratio => end.abs() * 0.10,
             Kind::Layout => 0.03,
             Kind::Round => self.digit.unwrap_or(0.0) / 2.0,
-            Kind::Count => (end * (1.0 - end) / f64::from(self.of.unwrap_or(1))).sqrt(),
+            Kind::Count => {
+                let of = f64::from(self.of.unwrap_or(1));
+                (end * (1.0 - end) / of).sqrt().max(1.0 / of)
+            }
             Kind::Absolute => end.abs() * words::AGREEMENT,
             Kind::Simulated => end.abs() * self.percent.unwrap_or(0.0) / 100.0,
             _ => 0.0,
@@ -500,6 +503,7 @@ impl Expected {
     pub fn band_text(&self) -> Option<String> {
         let value = self.value?;
         match self.kind {
+            Kind::Ratio => Some("± 10 %".to_owned()),
             Kind::Absolute => Some(format!("± {:.0} %", 100.0 * words::AGREEMENT)),
             Kind::Simulated => Some(format!("± {} %", self.percent.unwrap_or(0.0))),
             Kind::Nearly => Some(format!("{:.0} % less", 100.0 * words::AGREEMENT)),

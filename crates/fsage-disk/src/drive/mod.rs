@@ -6,14 +6,14 @@ mod options;
 
 pub use options::{OPTIONS, OptionError};
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// A disk. The fields are the keys of the TOML file. Times are in milliseconds, addresses and lengths in sectors of
 /// 512 bytes, cylinders and zones count from the outer edge.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Drive {
     /// What it is called.
@@ -61,7 +61,7 @@ pub struct Drive {
 }
 
 /// A part of a disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Partition {
     /// First sector.
@@ -71,7 +71,7 @@ pub struct Partition {
 }
 
 /// Time of an arm move over a distance `d` in cylinders.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Seek {
     /// Lee and Katz: `one + a*sqrt(d-1) + b*(d-1)`, with `a` and `b` such that average and maximum come out.
@@ -113,7 +113,7 @@ pub enum Seek {
 }
 
 /// Time of a command before anything moves.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overheads {
     /// A read of which the start is in the buffer.
@@ -125,7 +125,7 @@ pub struct Overheads {
 }
 
 /// The way to the host.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bus {
     /// Time of a sector to the host.
@@ -139,7 +139,7 @@ pub struct Bus {
 }
 
 /// The buffer of the drive.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Buffer {
     /// Segments; one of them belongs to the stream that is read ahead.
@@ -178,7 +178,7 @@ impl Buffer {
 }
 
 /// Where spares lie, and what slips.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Sparing {
     /// Nowhere.
@@ -198,7 +198,7 @@ pub enum Sparing {
 }
 
 /// Cylinders with as many sectors on every track.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Zone {
     /// First and last cylinder.

@@ -71,12 +71,32 @@ impl Drive {
                 let divisor = divisor.ok_or_else(|| format!("expected 1 to {most}"))?;
                 self.scale(divisor);
             }
-            _ => {
-                let known = OPTIONS.map(|(key, ..)| key).join(", ");
-                return Err(format!("no such option of a drive; known: {known}"));
-            }
+            _ => return self.with_field(key, value),
         }
         Ok(self)
+    }
+
+    /// The same drive with another value of a key of its TOML file: `rpm=7200`, `overhead_ms.write=0.5`.
+    fn with_field(self, key: &str, value: &str) -> Result<Drive, String> {
+        let mut all = toml::Table::try_from(&self).map_err(|e| e.to_string())?;
+        let line = toml::from_str::<toml::Table>(&format!("{key} = {value}"));
+        let value = line.map_err(|_| {
+            if all.contains_key(key) {
+                return format!("expected a value, as in the TOML file of a drive; found {value}");
+            }
+            let options = OPTIONS.iter().map(|(key, ..)| *key);
+            let keys = all.keys().map(String::as_str);
+            let known: Vec<&str> = options.chain(keys).collect();
+            format!("no such option of a drive; known: {}", known.join(", "))
+        })?;
+        lay_over(&mut all, value);
+        let drive: Drive = all
+            .try_into()
+            .map_err(|e: toml::de::Error| e.message().replace('\n', "; "))?;
+        drive
+            .check()
+            .map_err(|(key, why)| format!("{key}: {why}"))?;
+        Ok(drive)
     }
 
     /// Sectors of a write cache.
@@ -125,6 +145,18 @@ impl Drive {
     }
 }
 
+/// Lays values over those of the same keys, table by table.
+fn lay_over(below: &mut toml::Table, over: toml::Table) {
+    for (key, value) in over {
+        match (below.get_mut(&key), value) {
+            (Some(toml::Value::Table(below)), toml::Value::Table(over)) => lay_over(below, over),
+            (_, value) => {
+                below.insert(key, value);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,6 +188,29 @@ mod tests {
         let quarter = with("partition=25%").unwrap().partition.unwrap();
         assert_eq!(quarter.first_sector, 0);
         assert_eq!(quarter.sectors, whole.usable_sectors() / 4);
+    }
+
+    #[test]
+    fn every_key_of_a_drive_can_have_another_value() {
+        let drive = with("rpm=5400,overhead_ms.write=0.25").unwrap();
+        assert_eq!(drive.rpm, 5400);
+        assert!((drive.overhead_ms.write - 0.25).abs() < 1e-12);
+        assert_eq!(drive.zones, with("scale=1").unwrap().zones);
+        let message = |options: &str| with(options).unwrap_err();
+        assert!(message("rpn=5400").contains("unknown field `rpn`"));
+        assert!(message("rpm=fast").contains("expected a value"));
+        assert!(message("rpm=-1").contains("rpm=-1"));
+        assert!(message("overhead_ms.copy=1").contains("unknown field `copy`"));
+    }
+
+    /// What serde writes of a drive is what it reads.
+    #[test]
+    fn a_drive_is_the_same_in_toml() {
+        for (name, _) in crate::presets::PRESETS {
+            let drive = Drive::preset(name).expect("a preset");
+            let same = drive.clone().with_options(&format!("rpm={}", drive.rpm));
+            assert_eq!(same, Ok(drive), "{name}");
+        }
     }
 
     #[test]

@@ -81,6 +81,7 @@ pub fn standing(
         repetition: cell.repetition,
         target: cell.spec.to_string(),
         parameters: cell.parameters.clone(),
+        beside: cell.beside.clone(),
         run: run_of(&cell.id),
         state: State::Missing,
         error: None,
@@ -98,12 +99,18 @@ pub fn standing(
             return Ok(standing);
         }
     }
-    if mark.state != State::Complete || Manifest::is_run(&run_folder(experiment, &cell.id)) {
+    if mark.state != State::Complete || is_whole(&run_folder(experiment, &cell.id), cell) {
         standing.state = mark.state;
         standing.error = mark.error;
         standing.left_out = mark.left_out;
     }
     Ok(standing)
+}
+
+/// Whether what the tables are made of is there: somebody may have removed it.
+fn is_whole(run: &Path, cell: &CellPlan) -> bool {
+    let days = run.join(cell.spec.folder()).join("days.parquet");
+    Manifest::is_run(run) && days.is_file()
 }
 
 /// How far a cell came; none if it never began.
@@ -163,10 +170,11 @@ impl Place<'_> {
         let run = run_folder(self.folder, &cell.id);
         if let Some(mark) = mark(self.folder, &cell.id) {
             let changed = mark.is_of_another(&made_of);
-            if changed.is_none() && mark.state == State::Complete && Manifest::is_run(&run) {
+            if changed.is_none() && mark.state == State::Complete && is_whole(&run, cell) {
                 return Ok(Outcome::Skipped);
             }
-            if let Some(why) = changed {
+            let gone = mark.state == State::Complete && changed.is_none();
+            if let Some(why) = changed.or(gone.then(|| "its results are gone".to_owned())) {
                 (self.say)(&format!("{}: run again: {why}", cell.id));
                 forget(self.folder, &cell.id)?;
             }

@@ -70,6 +70,9 @@ pub struct Cell {
     /// Values of what the experiment varies, by name: of this cell those that it depends on.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, Value>,
+    /// Those of them that neither the workload nor the target shows: how it is aged and benchmarked.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub beside: BTreeMap<String, Value>,
     /// Folder of its run, from the folder of the experiment.
     pub run: String,
     /// How far it came.
@@ -102,6 +105,22 @@ impl State {
             State::Failed => "failed",
             State::Missing => "missing",
         }
+    }
+}
+
+impl Cell {
+    /// The workload, with the values of what else is varied beside it and the target: cells of one such name are
+    /// compared with each other.
+    pub fn life(&self) -> String {
+        if self.beside.is_empty() {
+            return self.workload.clone();
+        }
+        let beside = self.beside.iter().map(|(name, value)| match value {
+            Value::String(text) => format!("{name}={text}"),
+            other => format!("{name}={other}"),
+        });
+        let beside: Vec<String> = beside.collect();
+        format!("{} ({})", self.workload, beside.join(", "))
     }
 }
 

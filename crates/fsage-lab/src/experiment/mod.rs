@@ -131,7 +131,13 @@ impl Ran {
 /// # Errors
 /// The folder holds another experiment, or cannot be read.
 pub fn standing(plan: &Plan, folder: &Path, options: &Options) -> crate::Result<Manifest> {
-    let mut manifest = manifest(plan, folder, &[])?;
+    let hashes = plan
+        .workloads
+        .iter()
+        .map(|workload| workloads::known(workload, folder));
+    let hashes: Vec<Option<String>> = hashes.collect();
+    let hashes: Vec<Option<&str>> = hashes.iter().map(Option::as_deref).collect();
+    let mut manifest = manifest(plan, folder, &hashes)?;
     manifest.cells.retain(|cell| options.has(&cell.id));
     Ok(manifest)
 }

@@ -20,6 +20,9 @@ use toml::{Spanned, Table};
 /// The longest name of an experiment or of a workload: it becomes part of names of files.
 const MAX_NAME: usize = 60;
 
+/// The longest id of a cell: names of files are at most 255 bytes, and some are longer than the id by an ending.
+const MAX_ID: usize = 180;
+
 /// The most cells of an experiment: each is a run of its own, and takes a line of every table.
 const MAX_CELLS: u64 = 100_000;
 
@@ -90,6 +93,8 @@ pub struct CellPlan {
     pub way: usize,
     /// Values of what is varied that it depends on, by name.
     pub parameters: BTreeMap<String, serde_json::Value>,
+    /// Those of them that neither the workload nor the target has: they say how it is aged and benchmarked.
+    pub beside: BTreeMap<String, serde_json::Value>,
 }
 
 /// What must hold.
@@ -273,6 +278,24 @@ fn suffix<'a>(gaps: impl Iterator<Item = &'a str>, axes: &Axes, choice: &Choice)
     parts.collect()
 }
 
+/// A name that is short enough and not taken yet: itself, or its beginning with a hash of all that tells it apart.
+fn distinct(name: String, most: usize, of: &str, taken: &mut HashSet<String>) -> String {
+    let name = if name.len() <= most && !taken.contains(&name) {
+        name
+    } else {
+        let hash = fsage_data::hash_bytes(format!("{name} {of}").as_bytes());
+        let hash: String = hash
+            .chars()
+            .filter(char::is_ascii_hexdigit)
+            .take(8)
+            .collect();
+        let kept: String = name.chars().take(most - hash.len() - 1).collect();
+        format!("{kept}-{hash}")
+    };
+    taken.insert(name.clone());
+    name
+}
+
 fn seeds(source: &Text<'_>, file: &File) -> crate::Result<Vec<u64>> {
     let Some(given) = &file.seeds else {
         return Ok(vec![1]);
@@ -312,17 +335,19 @@ fn workloads(source: &Text<'_>, file: &File, axes: &Axes) -> crate::Result<Vec<W
             let own_name = workload.name.clone();
             let name = own_name.unwrap_or_else(|| fitted(&default_name));
             // A name with gaps says itself which of several it is.
-            let name = if named {
+            fits_file_names(&name).map_err(wrong)?;
+            let name = if named || table.gaps.is_empty() {
+                if !names.insert(name.clone()) {
+                    return Err(wrong(format!(
+                        "two workloads are called `{name}`; give this one a `name` of its own"
+                    )));
+                }
                 name
             } else {
-                format!("{name}{}", suffix(table.gaps(), axes, &choice))
+                // Points of a sample may have the same number, rounded; many values make a long name.
+                let name = format!("{name}{}", suffix(table.gaps(), axes, &choice));
+                distinct(name, MAX_NAME, &format!("{choice:?}"), &mut names)
             };
-            fits_file_names(&name).map_err(wrong)?;
-            if !names.insert(name.clone()) {
-                return Err(wrong(format!(
-                    "two workloads are called `{name}`; give this one a `name` of its own"
-                )));
-            }
             if workload.seed.is_some() && !is_drawn {
                 return Err(wrong(format!(
                     "seed: nothing of `{name}` is drawn at random by a seed that could be given here"
@@ -482,6 +507,9 @@ struct Cells<'a> {
     bench: Option<Gapped>,
     /// Targets by their text, which were checked.
     specs: HashMap<String, (TargetSpec, bool)>,
+    ids: HashSet<String>,
+    /// Ways by the points of what they depend on.
+    ways_of: HashMap<Vec<usize>, usize>,
     repetitions: u32,
 }
 
@@ -509,6 +537,8 @@ fn cells(
         age: gapped(&file.age)?,
         bench: gapped(&file.bench)?,
         specs: HashMap::new(),
+        ids: HashSet::new(),
+        ways_of: HashMap::new(),
         repetitions,
     };
     let targets = targets(source, file, axes)?;
@@ -612,30 +642,33 @@ impl Cells<'_> {
             for choice in ways {
                 let way = self.way(&choice)?;
                 let own = suffix(self.gaps_of_way(), axes, &choice);
-                let names = workload
-                    .gaps
-                    .iter()
-                    .map(String::as_str)
-                    .chain(gaps.iter().copied());
-                let names = names.chain(self.gaps_of_way());
-                let parameters = names.map(|name| {
+                let value = |name: &str| {
                     let value = serde_json::to_value(filling(axes, &choice)(name));
                     (name.to_owned(), value.unwrap_or_default())
-                });
-                let parameters: BTreeMap<String, serde_json::Value> = parameters.collect();
+                };
+                let shown = workload.gaps.iter().map(String::as_str);
+                let shown: Vec<&str> = shown.chain(gaps.iter().copied()).collect();
+                let beside = self.gaps_of_way().filter(|name| !shown.contains(name));
+                let beside: BTreeMap<String, serde_json::Value> = beside.map(value).collect();
+                let mut parameters: BTreeMap<String, serde_json::Value> =
+                    shown.iter().copied().map(value).collect();
+                parameters.extend(beside.clone());
                 for repetition in 1..=repetitions {
                     let again = match repetitions {
                         1 => String::new(),
                         _ => format!("-r{repetition}"),
                     };
+                    let id = format!("{}-{}{own}{again}", workload.label(), spec.folder());
+                    let of = serde_json::to_string(&parameters)?;
                     self.all.push(CellPlan {
-                        id: format!("{}-{}{own}{again}", workload.label(), spec.folder()),
+                        id: distinct(id, MAX_ID, &of, &mut self.ids),
                         workload: place,
                         spec: spec.clone(),
                         is_real,
                         repetition,
                         way,
                         parameters: parameters.clone(),
+                        beside: beside.clone(),
                     });
                 }
             }
@@ -649,6 +682,10 @@ impl Cells<'_> {
         if self.gaps_of_way().next().is_none() && !self.ways.is_empty() {
             return Ok(0);
         }
+        let points = self.axes.points(self.gaps_of_way(), choice);
+        if let Some(place) = self.ways_of.get(&points) {
+            return Ok(*place);
+        }
         let filled = |table: &Gapped| table.filled(self.source, self.axes, choice);
         let age = self.age.as_ref().map(filled).transpose()?;
         let bench = self
@@ -659,9 +696,6 @@ impl Cells<'_> {
             age: age.unwrap_or_default(),
             bench: bench.transpose()?,
         };
-        if let Some(place) = self.ways.iter().position(|known| *known == way) {
-            return Ok(place);
-        }
         if let (Err(why), Some(table)) = (way.age.check(), &self.age) {
             return Err(self.source.wrong(&table.span, why));
         }
@@ -670,7 +704,9 @@ impl Cells<'_> {
             sound.map_err(|error| self.source.wrong(&table.span, format!("{error:#}")))?;
         }
         self.ways.push(way);
-        Ok(self.ways.len() - 1)
+        let place = self.ways.len() - 1;
+        self.ways_of.insert(points, place);
+        Ok(place)
     }
 }
 

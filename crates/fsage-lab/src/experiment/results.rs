@@ -13,7 +13,7 @@ use std::path::Path;
 /// A workload on a target.
 #[derive(Debug, Serialize)]
 pub struct Row {
-    /// Name of the workload.
+    /// Name of the workload, with what is varied beside it and the target: see [`Cell::life`].
     workload: String,
     /// Specification of the target.
     target: String,
@@ -90,18 +90,17 @@ impl Row {
 /// # Errors
 /// Results of a cell are there, and cannot be read.
 pub fn rows(experiment: &Path, manifest: &Manifest) -> crate::Result<Vec<Row>> {
-    let mut pairs: Vec<(&str, &str)> = Vec::new();
-    let mut cells_of: HashMap<(&str, &str), Vec<&Cell>> = HashMap::new();
+    let mut pairs: Vec<(String, &str)> = Vec::new();
+    let mut cells_of: HashMap<(String, &str), Vec<&Cell>> = HashMap::new();
     for cell in &manifest.cells {
-        let pair = (cell.workload.as_str(), cell.target.as_str());
-        let cells = cells_of.entry(pair).or_default();
+        let pair = (cell.life(), cell.target.as_str());
+        let cells = cells_of.entry(pair.clone()).or_default();
         if cells.is_empty() {
             pairs.push(pair);
         }
         cells.push(cell);
     }
     let rows = pairs.into_iter().map(|pair| {
-        let (workload, target) = pair;
         let of_pair = || cells_of[&pair].iter().copied();
         let count = |state| of_pair().filter(|cell| cell.state == state).count();
         let mut verdicts = Vec::new();
@@ -125,8 +124,8 @@ pub fn rows(experiment: &Path, manifest: &Manifest) -> crate::Result<Vec<Row>> {
         });
         let throughput = throughput.collect();
         Ok(Row {
-            workload: workload.to_owned(),
-            target: target.to_owned(),
+            workload: pair.0.clone(),
+            target: pair.1.to_owned(),
             cells: verdicts.len(),
             failed: count(State::Failed),
             missing: count(State::Missing),

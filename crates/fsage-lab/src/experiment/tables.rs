@@ -55,7 +55,9 @@ impl Parameter {
         let taken = |name: &str| {
             let metric = ["metric", "value", "unit"].contains(&name)
                 || days::is_column(name)
-                || results::is_column(name);
+                || results::is_column(name)
+                || columns_of_mean().iter().any(|column| column.name == name)
+                || name == "measured";
             OWN.contains(&name) || metric
         };
         let parameters = kinds.into_iter().map(|(name, kind)| Parameter {
@@ -317,7 +319,8 @@ type Life = (Option<u64>, u32);
 struct Group {
     /// Values of the keys, of the first cell.
     keys: Vec<Value>,
-    workload: String,
+    /// See [`Cell::life`].
+    life: String,
     target: String,
     metric: String,
     unit: String,
@@ -329,7 +332,7 @@ struct Group {
 struct Means {
     groups: Vec<Group>,
     places: HashMap<(String, String, String), usize>,
-    /// By workload and metric the group of the first target that has it.
+    /// By workload, what is varied beside it and the target, and metric the group of the first target that has it.
     first: HashMap<(String, String), usize>,
 }
 
@@ -342,7 +345,7 @@ impl Means {
         let place = *self.places.entry(key).or_insert_with(|| {
             groups.push(Group {
                 keys: keys.of_group(cell),
-                workload: cell.workload.clone(),
+                life: cell.life(),
                 target: cell.target.clone(),
                 metric: ended.metric.clone(),
                 unit: ended.unit,
@@ -351,7 +354,7 @@ impl Means {
             groups.len() - 1
         });
         self.first
-            .entry((cell.workload.clone(), ended.metric))
+            .entry((cell.life(), ended.metric))
             .or_insert(place);
         self.groups[place]
             .lives
@@ -361,7 +364,7 @@ impl Means {
     fn write(&self, push: &mut dyn FnMut(Vec<Value>) -> crate::Result<()>) -> crate::Result<()> {
         for (place, group) in self.groups.iter().enumerate() {
             let values: Vec<f64> = group.lives.iter().map(|(_, value)| *value).collect();
-            let first = self.first[&(group.workload.clone(), group.metric.clone())];
+            let first = self.first[&(group.life.clone(), group.metric.clone())];
             let first = (first != place).then(|| &self.groups[first]);
             let differences = first.map(|first| differences(&group.lives, &first.lives));
             let mut row = group.keys.clone();
@@ -413,6 +416,7 @@ mod tests {
             repetition: 1,
             target: target.to_owned(),
             parameters: BTreeMap::from([("u".to_owned(), u.into())]),
+            beside: BTreeMap::new(),
             run: String::new(),
             state: State::Complete,
             error: None,
@@ -470,6 +474,40 @@ mod tests {
         );
     }
 
+    /// Each target twice, on a slow device and on a fast one: what is compared is of one device.
+    #[test]
+    fn targets_are_compared_where_all_else_is_the_same() {
+        let keys = Keys {
+            parameters: Vec::new(),
+        };
+        let mut means = Means::default();
+        for (target, device, number) in [
+            ("ffs", "slow", 10.0),
+            ("ffs", "fast", 100.0),
+            ("lfs", "slow", 11.0),
+            ("lfs", "fast", 102.0),
+        ] {
+            let beside = BTreeMap::from([("device".to_owned(), device.into())]);
+            let cell = Cell {
+                parameters: beside.clone(),
+                beside,
+                ..cell("w", 1, target, 50)
+            };
+            assert_eq!(cell.life(), format!("w (device={device})"));
+            means.add(&cell, &keys, value(number));
+        }
+        let mut rows = Vec::new();
+        means
+            .write(&mut |row| {
+                rows.push(row);
+                Ok(())
+            })
+            .expect("rows");
+        let differences: Vec<&Value> = rows.iter().map(|row| &row[9]).collect();
+        let (one, two) = (Value::F64(1.0), Value::F64(2.0));
+        assert_eq!(differences, [&Value::Null, &Value::Null, &one, &two]);
+    }
+
     #[test]
     fn parameters_are_columns_of_a_kind_that_holds_all_values() {
         let with = |name: &str, values: &[serde_json::Value]| {
@@ -494,6 +532,9 @@ mod tests {
             ("u".to_owned(), ColumnKind::Text)
         );
         assert_eq!(with("target", &["x".into()]).0, "parameter_target");
+        for name in ["mean", "low", "cells", "first_target", "measured"] {
+            assert_eq!(with(name, &[1.into()]).0, format!("parameter_{name}"));
+        }
         assert_eq!(
             with("layout_score", &[1.into()]).0,
             "parameter_layout_score"

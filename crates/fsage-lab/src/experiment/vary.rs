@@ -87,6 +87,16 @@ impl Axes {
         choices
     }
 
+    /// The points of the axes of these names, all of which are chosen.
+    pub fn points<'a>(
+        &self,
+        gaps: impl IntoIterator<Item = &'a str>,
+        choice: &Choice,
+    ) -> Vec<usize> {
+        let axes = gaps.into_iter().filter_map(|gap| self.axis_of(gap));
+        axes.filter_map(|axis| choice.get(&axis).copied()).collect()
+    }
+
     /// The value of a name.
     pub fn value(&self, choice: &Choice, name: &str) -> Option<&Value> {
         let axis = self.axis_of(name)?;
@@ -177,8 +187,7 @@ impl Range {
                 if step <= 0.0 {
                     return Err(format!("step {step}: expected more than 0"));
                 }
-                let count = ((ends.to - ends.from) / step * (1.0 + 1e-12)).floor() as u64 + 1;
-                check_count(count)?;
+                let count = count((ends.to - ends.from) / step)?;
                 (0..count).map(|at| ends.from + at as f64 * step).collect()
             }
             (None, Some(factor), None) => {
@@ -186,9 +195,7 @@ impl Range {
                 if factor <= 1.0 || ends.from <= 0.0 {
                     return Err("factor: expected more than 1, from a number above 0".to_owned());
                 }
-                let count =
-                    ((ends.to / ends.from).ln() / factor.ln() * (1.0 + 1e-12)).floor() as u64 + 1;
-                check_count(count)?;
+                let count = count((ends.to / ends.from).ln() / factor.ln())?;
                 (0..count)
                     .map(|at| ends.from * factor.powi(at as i32))
                     .collect()
@@ -212,6 +219,15 @@ impl Range {
         values.dedup();
         Ok(values)
     }
+}
+
+/// How many values so many steps are.
+fn count(steps: f64) -> Result<u64, String> {
+    let steps = (steps * (1.0 + 1e-12)).floor();
+    if steps.is_nan() || steps >= MOST_VALUES as f64 {
+        return Err(format!("more than {MOST_VALUES} values"));
+    }
+    Ok(steps as u64 + 1)
 }
 
 fn check_count(count: u64) -> Result<(), String> {

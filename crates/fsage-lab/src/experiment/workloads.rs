@@ -69,13 +69,42 @@ pub fn ready(plan: &WorkloadPlan, experiment: &Path, ui: &dyn Watch) -> crate::R
     Ok(Workload { path, blake3 })
 }
 
+/// The hash of a workload as it would be replayed now, where nothing has to be made to know it: that of no workload
+/// where it was made of something else.
+pub fn known(plan: &WorkloadPlan, experiment: &Path) -> Option<String> {
+    match &plan.recipe {
+        Recipe::File(path) => fsage_data::hash_file(path).ok(),
+        Recipe::Make(source) => {
+            let name = format!("{}.json", plan.label());
+            let made = made(&experiment.join("workloads").join(name))?;
+            Some(if made.is_of(source) {
+                made.blake3
+            } else {
+                String::new()
+            })
+        }
+    }
+}
+
+fn made(facts: &Path) -> Option<Made> {
+    serde_json::from_slice(&fsage_input::bytes(facts, TEXT_BYTES).ok()?).ok()
+}
+
+impl Made {
+    /// Whether the same source gave it.
+    fn is_of(&self, source: &Source) -> bool {
+        self.fsage == env!("CARGO_PKG_VERSION")
+            && serde_json::to_value(source).is_ok_and(|source| source == self.generate)
+    }
+}
+
 /// The hash of a workload that need not be made again: the same source gave it, and no file that may have changed since
 /// had a part in it.
 fn as_it_was_made(source: &Source, path: &Path, facts: &Path) -> Option<String> {
-    let made: Made = serde_json::from_slice(&fsage_input::bytes(facts, TEXT_BYTES).ok()?).ok()?;
-    let same = made.fsage == env!("CARGO_PKG_VERSION")
-        && Some(made.generate) == serde_json::to_value(source).ok()
-        && !source.reads_files();
+    let made = made(facts)?;
+    if !made.is_of(source) || source.reads_files() {
+        return None;
+    }
     let blake3 = fsage_data::hash_file(path).ok()?;
-    (same && blake3 == made.blake3).then_some(blake3)
+    (blake3 == made.blake3).then_some(blake3)
 }

@@ -14,7 +14,7 @@ use crate::error::{Context, bail};
 use crate::table::print_json;
 use crate::watch::Watch;
 use fsage_data::table::{Column, ColumnKind, TableWriter, Value as Cell};
-use fsage_durable::{TemporaryFolder, make_folders, refuse_existing};
+use fsage_durable::{FileError, TemporaryFolder, make_folders};
 use fsage_metrics::{METRICS, files, free_space};
 use serde::Serialize;
 use std::path::Path;
@@ -185,13 +185,18 @@ impl Tally {
     /// The folder is there and `force` is not set, or is no fleet's; it cannot be written.
     pub fn begin(output: Option<&Path>, force: bool) -> crate::Result<Tally> {
         let output = output.map(|to| {
-            refuse_existing(to, force)?;
             let replaces = to.exists();
             if replaces && !is_fleet(to) {
                 bail!(
                     "{}: exists and is no fleet, so it is left alone; name another folder",
                     to.display()
                 );
+            }
+            if replaces && !force {
+                return Err(FileError::Exists {
+                    path: to.to_owned(),
+                }
+                .into());
             }
             make_folders(fsage_durable::parent_of(to))?;
             let folder = TemporaryFolder::create(to)?;

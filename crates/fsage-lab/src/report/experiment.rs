@@ -13,13 +13,13 @@ pub fn read(path: &Path) -> crate::Result<Material> {
     let manifest = Manifest::read(path)?;
     let mut missing = Vec::new();
     let mut specs: Vec<&str> = Vec::new();
-    let mut workloads: Vec<&str> = Vec::new();
+    let mut workloads: Vec<String> = Vec::new();
     for cell in &manifest.cells {
         if !specs.contains(&cell.target.as_str()) {
             specs.push(&cell.target);
         }
-        if !workloads.contains(&cell.workload.as_str()) {
-            workloads.push(&cell.workload);
+        if !workloads.contains(&cell.life()) {
+            workloads.push(cell.life());
         }
     }
     let names = names::short(&specs);
@@ -45,7 +45,7 @@ pub fn read(path: &Path) -> crate::Result<Material> {
             } else {
                 String::new()
             },
-            title: several.then(|| (*workload).to_owned()),
+            title: several.then(|| workload.clone()),
             subjects: subjects.clone(),
             workload: None,
         })
@@ -53,7 +53,7 @@ pub fn read(path: &Path) -> crate::Result<Material> {
     for cell in &manifest.cells {
         let group = workloads
             .iter()
-            .position(|workload| *workload == cell.workload);
+            .position(|workload| *workload == cell.life());
         let subject = specs.iter().position(|spec| *spec == cell.target);
         if let Some((group, subject)) = group.zip(subject) {
             live(path, cell, &mut groups[group], subject, &mut missing);
@@ -162,7 +162,7 @@ fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     seen
 }
 
-fn facts(manifest: &Manifest, workloads: &[&str], groups: &[Group]) -> Vec<page::Fact> {
+fn facts(manifest: &Manifest, workloads: &[String], groups: &[Group]) -> Vec<page::Fact> {
     let mut facts = vec![again::fact(
         "BLAKE3 of the experiment file",
         manifest.blake3.as_str(),
@@ -235,7 +235,7 @@ fn cells(cells: &[Cell], specs: &[&str], subjects: &[Subject]) -> Section {
         };
         data.rows.push(vec![
             cell.id.as_str().into(),
-            cell.workload.as_str().into(),
+            cell.life().as_str().into(),
             cell.seed.map(|seed| seed as f64).into(),
             target.into(),
             f64::from(cell.repetition).into(),

@@ -50,11 +50,20 @@ pub fn in_place_ns() -> u64 {
 /// What a log takes for so many random reads and for what it wrote and cleaned meanwhile, in nanoseconds. The
 /// cleaner's segments count as the paper's: 450 ms for one that is read, 603 ms for as many bytes that are written.
 pub fn log_ns(random_reads: u64, log: &LogUsage) -> u64 {
-    let written = u128::from(log.cleaner_written_bytes) * u128::from(cleaner_write_ns(SEGMENT));
+    let [reading, writing] = cleaner_ns(log);
     random_reads * random_read_ns()
         + log.new_bytes.saturating_mul(1_000_000_000) / FLUSH_RATE
-        + log.cleaner_read_segments * segment_read_ns(SEGMENT)
-        + (written / u128::from(log.segment_bytes.max(1))) as u64
+        + reading
+        + writing
+}
+
+/// What the cleaner's share of that is: reading segments, and writing what lives in them, in nanoseconds.
+pub fn cleaner_ns(log: &LogUsage) -> [u64; 2] {
+    let written = u128::from(log.cleaner_written_bytes) * u128::from(cleaner_write_ns(SEGMENT));
+    [
+        log.cleaner_read_segments * segment_read_ns(SEGMENT),
+        (written / u128::from(log.segment_bytes.max(1))) as u64,
+    ]
 }
 
 #[cfg(test)]

@@ -15,8 +15,29 @@ const NAME: &str = "xfs";
 const OF_IMAGE: &[&str] = &["size", "agcount", "log", "features"];
 const OF_SNAPSHOT: usize = 2;
 
+/// Options of `mkfs.xfs` and `mount` that decide where data goes, and that it does not have.
+const LACKS: &[(&str, &str)] = &[
+    ("bsize", "blocks have 4K; others are not modeled"),
+    ("blocksize", "blocks have 4K; others are not modeled"),
+    ("sectsize", "sectors have 512 bytes; others are not modeled"),
+    ("isize", "inodes have 512 bytes; others are not modeled"),
+    ("dirblocks", "blocks of directories have 4K; others are not modeled"),
+    ("stripe", "stripes are not modeled"),
+    ("sunit", "stripes are not modeled"),
+    ("swidth", "stripes are not modeled"),
+    ("su", "stripes are not modeled"),
+    ("sw", "stripes are not modeled"),
+    ("rtdev", "realtime sections are not modeled"),
+    ("realtime", "realtime sections are not modeled"),
+    ("quota", "quotas are not modeled"),
+    ("reflink", "shared extents are not modeled; `features` chooses the trees that are there for them"),
+    ("allocsize", "a fixed preallocation is not modeled"),
+    ("inode32", "inodes lie anywhere; a mount with inode32 is not modeled"),
+];
+
 /// Its line in the list of models.
 pub static ENTRY: Entry = Entry {
+    lacks: LACKS,
     examples: &[
         "size=4G",
         "size=512M,agcount=8,features=rmapbt",

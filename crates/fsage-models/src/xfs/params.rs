@@ -199,12 +199,6 @@ impl Params {
                 "rate" => params.rate = Some(clock::rate_of(setting)?),
                 "dirty" => params.dirty_bytes = setting.number()?,
                 "cpus" => params.cpus = clock::cpus_of(setting)?,
-                "bsize" | "blocksize" | "stripe" | "sunit" | "rtdev" | "realtime" | "quota"
-                | "allocsize" | "inode32" => {
-                    return Err(setting.bad(
-                        "no such key: blocks have 4K, and stripes, realtime sections and quotas are not modeled",
-                    ));
-                }
                 _ => return Err(setting.unknown(KEYS)),
             }
         }

@@ -109,6 +109,12 @@ impl Outcome {
         self.seconds.iter().sum::<f64>() / self.seconds.len() as f64
     }
 
+    /// The mean length of a seek, as a share of the disk.
+    pub fn mean_seek(&self) -> f64 {
+        let cylinders = self.device.seek_cylinders as f64 / self.device.seeks.max(1) as f64;
+        cylinders / f64::from(self.cylinders)
+    }
+
     /// Standard deviation, where there are several repetitions.
     pub fn deviation_s(&self) -> Option<f64> {
         let others = self.seconds.len().checked_sub(1).filter(|&n| n > 0)?;

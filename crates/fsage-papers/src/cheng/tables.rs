@@ -48,7 +48,7 @@ pub fn settings(study: &Study<'_>) -> Vec<Setting> {
     };
     let printed = study.run(MODIFIED, Mix::Reads, percent, false);
     let mut settings = vec![Setting {
-        key: "as printed".to_owned(),
+        key: "main reading".to_owned(),
         value: String::new(),
         run: printed.clone(),
     }];
@@ -99,7 +99,7 @@ fn pairs(study: &Study<'_>, name: &str, change: impl Fn(Run) -> Run) -> Pairs {
 pub fn readings(study: &Study<'_>) -> Vec<Pairs> {
     [
         (
-            "as printed: each is filled to the same share, old articles are read",
+            "main reading: each is filled to the same share, old articles are read",
             Reading::Printed,
         ),
         (
@@ -247,13 +247,12 @@ fn where_time_goes(results: &Results<'_>) -> Sheet {
 fn parts(outcome: &Outcome) -> Vec<String> {
     let device = &outcome.device;
     let seconds = |ns: u64| format!("{:.1}", ns as f64 / 1e9);
-    let seek = device.seek_cylinders as f64 / device.seeks.max(1) as f64;
     vec![
         format!("{:.1}", outcome.mean_s()),
         device.reads.to_string(),
         device.writes.to_string(),
         format!("{:.0}", device.written_bytes as f64 / 1e6),
-        format!("{:.1}", 100.0 * seek / f64::from(outcome.cylinders)),
+        format!("{:.1}", 100.0 * outcome.mean_seek()),
         seconds(device.time.seek_ns),
         seconds(device.time.rotation_ns),
         seconds(device.destage_ns),

@@ -295,6 +295,15 @@ fn measure_soft(soft: &OfEach<Phases>, measured: &mut Measured) {
         "G97.4.delete.rate",
         delete(both).map(|p| p.files_per_s.mean),
     );
+    measured.shape(
+        "G97.4.delete.embed",
+        faster(soft.embed(), neither, "delete").map(|ratio| {
+            (
+                words::nearly_the_same(ratio),
+                format!("{:+.1} %", 100.0 * (ratio - 1.0)),
+            )
+        }),
+    );
     let dirtied = delete(soft.embed()).zip(delete(neither));
     let dirtied = dirtied.map(|(embed, neither)| {
         embed.requests.written_bytes as f64 / neither.requests.written_bytes as f64

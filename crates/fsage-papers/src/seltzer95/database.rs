@@ -135,6 +135,7 @@ impl TpcB {
             );
         }
         measured.shape("T95.3", self.ffs_is_flat());
+        measured.shape("T95.8", self.reading_dominates());
         let cleaning = self.0.get(&(On::In1993, IN_1993));
         let cleaning = cleaning.and_then(|point| point.cleaning);
         let of = |value: fn(&Cleaning) -> f64| cleaning.as_ref().map(value);
@@ -153,6 +154,20 @@ impl TpcB {
         );
         let text = format!("{least:.1} to {most:.1} transactions a second on the disk");
         (all.len() > 1).then_some((words::nearly_the_same(most / least), text))
+    }
+
+    /// The cleaner's reads as a share of its time, by the constants of the paper.
+    fn reading_dominates(&self) -> Option<(bool, String)> {
+        let of_log = self.0.iter().filter(|((on, _), _)| *on == On::Cleaned);
+        let shares: Vec<(u64, f64)> = of_log
+            .filter_map(|(&(_, percent), point)| Some((percent, point.cleaning?.share_of_reading)))
+            .collect();
+        let text: Vec<String> = shares
+            .iter()
+            .map(|(percent, share)| format!("{:.0} % at {percent} %", 100.0 * share))
+            .collect();
+        let holds = shares.iter().all(|(_, share)| *share > 0.5);
+        (!shares.is_empty()).then(|| (holds, text.join(", ")))
     }
 
     /// The log with its cleaner over the FFS at every utilization: comparable.

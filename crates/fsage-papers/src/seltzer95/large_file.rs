@@ -55,18 +55,9 @@ impl FivePasses {
 
     /// What the paper says of it; `bandwidth` of the disk in MB/s.
     pub fn measure(&self, bandwidth: f64, measured: &mut Measured) {
-        let Systems { lfs, m1r2, .. } = &self.systems;
-        let log = |pass| self.rate(lfs, pass);
+        let Systems { m1r2, .. } = &self.systems;
         let ffs = self.rate(m1r2, "create");
         measured.figure("L95.4", ffs.map(|rate| rate / bandwidth));
-        let again = log("reread").zip(log("random-read"));
-        measured.shape(
-            "L95.5",
-            again.map(|(reread, random)| {
-                let text = format!("{reread:.2} in order, {random:.2} at random, MB/s");
-                (reread > random, text)
-            }),
-        );
     }
 
     /// MB/s of each pass.

@@ -105,8 +105,10 @@ impl Sprite {
             let [lfs, _] = self.megabytes(pass);
             measured.shape(row, beside(ours(pass), lfs, "MB/s", nearly_the_same));
         }
-        let [lfs, _] = self.megabytes("read");
-        measured.shape("L95.2", beside(ours("read"), lfs, "MB/s", |r| r > 1.0));
+        for (row, pass) in [("L95.2", "read"), ("L95.5", "reread")] {
+            let [lfs, _] = self.megabytes(pass);
+            measured.shape(row, beside(ours(pass), lfs, "MB/s", |r| r > 1.0));
+        }
         let [lfs, _] = self.megabytes("random-read");
         measured.shape(
             "L95.3",

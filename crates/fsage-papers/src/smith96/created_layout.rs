@@ -2,7 +2,7 @@
 
 use crate::comparison::Measured;
 use crate::figure::{Exhibit, Figure};
-use crate::sizes::{Sizes, What};
+use crate::sizes::{Sizes, What, mean};
 use crate::words;
 use fsage_report::chart::size_text;
 use fsage_report::svg::Axis;
@@ -33,6 +33,7 @@ pub fn exhibit(orig: &Sizes, realloc: &Sizes) -> Exhibit {
 pub fn measure(orig: &Sizes, realloc: &Sizes, measured: &mut Measured) {
     let layout = realloc.all(What::Layout);
     measured.shape("S96.F5.better", is_better(orig, realloc));
+    measured.shape("S96.8.large", large_files_are_laid_out_well(orig, realloc));
     let small: Vec<&(u64, f64)> = layout.iter().filter(|(b, _)| *b <= 56 * KB).collect();
     let worst = small.iter().min_by(|a, b| a.1.total_cmp(&b.1));
     measured.shape(
@@ -57,6 +58,17 @@ pub fn measure(orig: &Sizes, realloc: &Sizes, measured: &mut Measured) {
             (words::is_most(share), text)
         }),
     );
+}
+
+/// Better than the original allocator's, and not perfect.
+fn large_files_are_laid_out_well(orig: &Sizes, realloc: &Sizes) -> Option<(bool, String)> {
+    let of_large = |sizes: &Sizes| {
+        let large = sizes.all(What::Layout).into_iter();
+        mean(large.filter(|p| p.0 >= 4 << 20).map(|p| p.1))
+    };
+    let (orig, realloc) = (of_large(orig)?, of_large(realloc)?);
+    let text = format!("{realloc:.3}, orig {orig:.3}");
+    Some((realloc > orig && realloc < 1.0, text))
 }
 
 /// Nowhere worse, and better from 64 KB on, where files of the original allocator may be perfect no more.

@@ -10,9 +10,10 @@ use super::by_blocks::{Blocks, ByBlocks};
 use super::comparison::{Measured, other_reading};
 use super::experiments::Bench;
 use super::figure::{Exhibit, Figure};
-use super::hot::Hot;
+use super::hot::{Hot, over};
 use super::layout_by_day::{self, Score};
 use super::paper::Paper;
+use super::sizes::{What, change, ratios};
 use fsage_core::Layout;
 use hot_files::HotFiles;
 use throughput::Throughput;
@@ -89,6 +90,7 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     if let Some(truth) = &bench.truth {
         truth.measure("S96.F1", orig, &mut measured);
     }
+    measured.shape("S96.F1.steady", layout_by_day::falls_steadily(&orig.scores));
     Ok(Reproduction {
         lines: measured.compare(paper),
         exhibits,
@@ -117,7 +119,18 @@ impl Pair<'_> {
         let broken = |aged: &Aged| aged.scores.last().map(|score| 1.0 - score);
         let fewer = broken(self.realloc).zip(broken(self.orig));
         measured.figure("S96.10.fewer", fewer.map(|(realloc, orig)| realloc / orig));
+        let fewer = broken(self.realloc).zip(broken(self.orig));
+        measured.shape(
+            "S96.10.half",
+            fewer.map(|(realloc, orig)| {
+                (
+                    realloc < 0.5 * orig,
+                    format!("{:.0} % fewer", 100.0 * (1.0 - realloc / orig)),
+                )
+            }),
+        );
         measured.shape("S96.10.always", self.always_less_fragmented());
+        measured.shape("S96.9.all", self.always_faster());
         measured.shape("S96.10.grows", self.difference_grows());
         self.throughput.measure(&mut measured);
         created_layout::measure(self.throughput.orig, self.throughput.realloc, &mut measured);
@@ -131,6 +144,23 @@ impl Pair<'_> {
     fn differences(&self) -> Vec<f64> {
         let days = self.realloc.scores.iter().zip(&self.orig.scores);
         days.map(|(realloc, orig)| realloc - orig).collect()
+    }
+
+    /// In the mean of sizes, and of the hot files.
+    fn always_faster(&self) -> Option<(bool, String)> {
+        let by_size = |what| {
+            let gains = ratios(self.throughput.realloc, self.throughput.orig, what);
+            throughput::of_sizes(&gains, |_| true)
+        };
+        let (realloc, orig) = (self.hot.realloc, self.hot.orig);
+        let gains = [
+            by_size(What::Read)?,
+            by_size(What::Create)?,
+            over(realloc.read, orig.read)?,
+            over(realloc.overwrite, orig.overwrite)?,
+        ];
+        let text: Vec<String> = gains.iter().map(|gain| change(*gain)).collect();
+        Some((gains.iter().all(|gain| *gain > 1.0), text.join(", ")))
     }
 
     fn always_less_fragmented(&self) -> Option<(bool, String)> {

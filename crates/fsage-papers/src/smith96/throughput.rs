@@ -112,6 +112,18 @@ impl Throughput<'_> {
         measured.figure("S96.3", mean(large.map(|(_, ratio)| *ratio)));
         measured.shape("S96.4", self.all_dip());
         measured.shape("S96.5", small_differ_little(&create));
+        let up_to_96_kb = |gains: &[(u64, f64)]| of_sizes(gains, |bytes| bytes <= 96 * KB);
+        measured.shape(
+            "S96.5.less",
+            is_less(up_to_96_kb(&create), up_to_96_kb(&read)),
+        );
+        measured.shape(
+            "S96.5.smaller",
+            is_less(
+                of_sizes(&create, |bytes| bytes <= 56 * KB),
+                of_sizes(&create, |bytes| bytes >= 64 * KB),
+            ),
+        );
         let step = self.realloc.step(What::Create, 64 * KB, 72 * KB);
         measured.shape("S96.6.write", step.map(|step| (step < 1.0, change(step))));
         measured.shape("S96.6.read", self.first_drop_in_reading());
@@ -169,6 +181,20 @@ impl Throughput<'_> {
             ),
         ))
     }
+}
+
+/// The mean gain at some sizes.
+pub fn of_sizes(gains: &[(u64, f64)], is_meant: impl Fn(u64) -> bool) -> Option<f64> {
+    mean(gains.iter().filter(|p| is_meant(p.0)).map(|p| p.1))
+}
+
+/// Whether one mean gain is less than another.
+fn is_less(one: Option<f64>, other: Option<f64>) -> Option<(bool, String)> {
+    let (one, other) = (one?, other?);
+    Some((
+        one < other,
+        format!("{} against {}", change(one), change(other)),
+    ))
 }
 
 /// Small files: those below the jump at 64 KB.

@@ -45,12 +45,18 @@ pub fn reproduce(bench: &Bench<'_>) -> anyhow::Result<Reproduction> {
     let mut exhibits = Vec::new();
 
     measured.figure("S97.11", realloc.scores.last().copied());
+    measured.figure("S97.11.orig", orig.scores.last().copied());
     Bench::measure_inputs("S97.0", realloc, &mut measured);
     let used = realloc.measures.utilization();
     measured.figure("S97.0.full", used.map(|share| 100.0 * share));
     if let Some(truth) = &bench.truth {
         truth.measure("S97.F3", realloc, &mut measured);
+        truth.measure("S97.F3.orig", orig, &mut measured);
     }
+    measured.shape(
+        "S97.F3.steady",
+        layout_by_day::falls_steadily(&realloc.scores),
+    );
     let all = ByBlocks::of(&realloc.state.fs, Blocks::All, |_| true);
     measured.shape("S97.F4.small", small_files_are_fragmented(&all));
     measured.shape("S97.F4.large", large_files_do_not_decline(&all));

@@ -103,23 +103,22 @@ impl NoSwitch<'_> {
             "S97.2.write",
             self.realloc_aged.step(What::Create, 96 * KB, 104 * KB),
         );
+        measured.shape("S97.2.larger", self.reading_drops_more());
         let empty = ratios(self.noswitch_empty, self.realloc_empty, What::Read);
         let aged = ratios(self.noswitch_aged, self.realloc_aged, What::Read);
-        measured.figure("S97.3.empty", largest(&empty).map(|(_, ratio)| ratio));
-        measured.figure("S97.3.aged", largest(&aged).map(|(_, ratio)| ratio));
         let [empty_writes, aged_writes] = [
             (self.noswitch_empty, self.realloc_empty),
             (self.noswitch_aged, self.realloc_aged),
         ]
         .map(|(noswitch, realloc)| ratios(noswitch, realloc, What::Create));
-        measured.figure(
-            "S97.3.empty.write",
-            largest(&empty_writes).map(|(_, ratio)| ratio),
-        );
-        measured.figure(
-            "S97.3.aged.write",
-            largest(&aged_writes).map(|(_, ratio)| ratio),
-        );
+        for (id, gains) in [
+            ("S97.3.empty", &empty),
+            ("S97.3.aged", &aged),
+            ("S97.3.empty.write", &empty_writes),
+            ("S97.3.aged.write", &aged_writes),
+        ] {
+            measured.figure(id, at_104_kb(gains));
+        }
         measured.shape(
             "S97.4.both",
             always_faster_at_104_kb(&[&empty, &empty_writes, &aged, &aged_writes]),
@@ -155,6 +154,17 @@ impl NoSwitch<'_> {
             }),
         );
     }
+
+    fn reading_drops_more(&self) -> Option<(bool, String)> {
+        let step = |what| self.realloc_aged.step(what, 96 * KB, 104 * KB);
+        let (read, write) = (step(What::Read)?, step(What::Create)?);
+        let text = format!("{} against {}", change(read), change(write));
+        Some((read < write && read < 1.0, text))
+    }
+}
+
+fn at_104_kb(gains: &[(u64, f64)]) -> Option<f64> {
+    gains.iter().find(|p| p.0 == 104 * KB).map(|p| p.1)
 }
 
 /// The mean of what is read faster, over sizes, in MB/s.
@@ -164,8 +174,7 @@ fn area(noswitch: &Sizes, realloc: &Sizes) -> Option<f64> {
 }
 
 fn always_faster_at_104_kb(gains: &[&[(u64, f64)]; 4]) -> Option<(bool, String)> {
-    let at = |gains: &[(u64, f64)]| gains.iter().find(|p| p.0 == 104 * KB).map(|p| p.1);
-    let gains: Option<Vec<f64>> = gains.iter().map(|gains| at(gains)).collect();
+    let gains: Option<Vec<f64>> = gains.iter().map(|gains| at_104_kb(gains)).collect();
     let gains = gains?;
     let text: Vec<String> = gains.iter().map(|gain| change(*gain)).collect();
     let text = format!("read and write, empty, then aged: {}", text.join(", "));
@@ -173,14 +182,14 @@ fn always_faster_at_104_kb(gains: &[&[(u64, f64)]; 4]) -> Option<(bool, String)>
 }
 
 fn gains_only_in_files_of_some_hundred_kb(aged: &[(u64, f64)]) -> Option<(bool, String)> {
-    let (_, first) = aged.iter().find(|(bytes, _)| *bytes == 104 * KB)?;
+    let first = at_104_kb(aged)?;
     let large: Vec<(u64, f64)> = aged.iter().copied().filter(|p| p.0 >= MB).collect();
     let (at, most) = largest(&large)?;
     Some((
-        *first > 1.10 && most < 1.10,
+        first > 1.10 && most < 1.10,
         format!(
             "{} at 104 KB; from 1 MB on at most {}, at {}",
-            change(*first),
+            change(first),
             change(most),
             size_text(at)
         ),

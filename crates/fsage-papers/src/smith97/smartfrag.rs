@@ -75,7 +75,17 @@ impl SmartFrag<'_> {
         measured.shape("S97.5.equal", self.equal_at_whole_blocks());
         measured.shape("S97.5.saw-tooth", saw_tooth([self.realloc, self.smartfrag]));
         measured.shape("S97.5.empty", saw_tooth(self.empty));
-        measured.shape("S97.6.read", self.fragments_are_read_faster());
+        measured.shape("S97.5.whole", self.whole_blocks_are_nearly_perfect());
+        measured.shape("S97.5.speed", self.as_fast_at_whole_blocks());
+        measured.shape(
+            "S97.6.read",
+            fragments_are_read_faster(self.smartfrag, self.realloc),
+        );
+        let [realloc, smartfrag] = self.empty;
+        measured.shape(
+            "S97.6.read.empty",
+            fragments_are_read_faster(smartfrag, realloc),
+        );
         measured.shape("S97.6.jump", self.jump());
         let create = ratios(self.smartfrag, self.realloc, What::Create);
         let below = mean(create.iter().filter(|p| p.0 < 64 * KB).map(|p| p.1));
@@ -110,22 +120,31 @@ impl SmartFrag<'_> {
         Some((most <= 0.03, format!("at most {most:.3} apart")))
     }
 
-    fn fragments_are_read_faster(&self) -> Option<(bool, String)> {
-        let ratios = ratios(self.smartfrag, self.realloc, What::Read).into_iter();
-        let ratios: Vec<f64> = ratios
-            .filter(|p| !p.0.is_multiple_of(BLOCK))
-            .map(|p| p.1)
-            .collect();
-        let faster = ratios.iter().filter(|ratio| **ratio > 1.0).count();
-        let text = format!(
-            "at {faster} of {} sizes, {} in the mean",
-            ratios.len(),
-            change(mean(ratios.clone())?)
-        );
-        Some((
-            words::is_nearly_all(faster as f64 / ratios.len() as f64),
-            text,
-        ))
+    /// Up to 96 KB: behind it the indirect block is a break.
+    fn whole_blocks_are_nearly_perfect(&self) -> Option<(bool, String)> {
+        let scores = [self.realloc, self.smartfrag].map(|sizes| sizes.all(What::Layout));
+        let whole = scores.concat().into_iter();
+        let whole = whole.filter(|(bytes, _)| bytes.is_multiple_of(BLOCK) && *bytes <= 96 * KB);
+        let (at, least) = whole.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let text = format!("at least {least:.3}, at {}", size_text(at));
+        Some((words::nearly_perfect(least), text))
+    }
+
+    fn as_fast_at_whole_blocks(&self) -> Option<(bool, String)> {
+        let [empty_realloc, empty_smartfrag] = self.empty;
+        let mut all = Vec::new();
+        for what in [What::Read, What::Create] {
+            all.extend(ratios(self.smartfrag, self.realloc, what));
+            all.extend(ratios(empty_smartfrag, empty_realloc, what));
+        }
+        all.retain(|(bytes, _)| bytes.is_multiple_of(BLOCK));
+        let same = all
+            .iter()
+            .filter(|(_, ratio)| words::nearly_the_same(*ratio));
+        let same = same.count();
+        let text = format!("nearly the same in {same} of {}", all.len());
+        let share = same as f64 / all.len() as f64;
+        (!all.is_empty()).then(|| (words::is_nearly_all(share), text))
     }
 
     fn jump(&self) -> Option<(bool, String)> {
@@ -137,6 +156,24 @@ impl SmartFrag<'_> {
             format!("{}; before at most {}", change(jump), change(before)),
         ))
     }
+}
+
+fn fragments_are_read_faster(smartfrag: &Sizes, realloc: &Sizes) -> Option<(bool, String)> {
+    let ratios = ratios(smartfrag, realloc, What::Read).into_iter();
+    let ratios: Vec<f64> = ratios
+        .filter(|p| !p.0.is_multiple_of(BLOCK))
+        .map(|p| p.1)
+        .collect();
+    let faster = ratios.iter().filter(|ratio| **ratio > 1.0).count();
+    let text = format!(
+        "at {faster} of {} sizes, {} in the mean",
+        ratios.len(),
+        change(mean(ratios.clone())?)
+    );
+    Some((
+        words::is_nearly_all(faster as f64 / ratios.len() as f64),
+        text,
+    ))
 }
 
 /// Whether both policies have a tooth at nearly all multiples of a block.

@@ -184,6 +184,8 @@ pub struct Cleaning {
     pub share_of_writes: f64,
     /// Bytes that the cleaner wrote over all that were read or written.
     pub share_of_transfers: f64,
+    /// Time of reading segments over all time of the cleaner, by the constants of the paper.
+    pub share_of_reading: f64,
 }
 
 /// Measures a point.
@@ -312,11 +314,13 @@ impl Cleaning {
         let cleaner = log.cleaner_written_bytes as f64;
         let written = (log.new_bytes + log.cleaner_written_bytes).max(1) as f64;
         let read = pages_read * PAGE + log.cleaner_read_segments * log.segment_bytes;
+        let [reading, writing] = costs::cleaner_ns(log);
         Some(Cleaning {
             utilization: log.cleaned_live_share()?,
             segments_per_1000: 1000.0 * log.cleaned_segments as f64 / transactions,
             share_of_writes: cleaner / written,
             share_of_transfers: cleaner / (written + read as f64),
+            share_of_reading: reading as f64 / (reading + writing).max(1) as f64,
         })
     }
 }
@@ -370,13 +374,14 @@ mod tests {
         assert!((point.time.seek_ms - 20.0).abs() < 1e-9, "{point:?}");
         assert!((point.log_bytes - 5200.0).abs() < 1e-9, "{point:?}");
         let cleaning = point.cleaning.unwrap();
-        // Of 10,442,880 bytes written 5,242,880, and 4,096,000 and 10,485,760 more were read.
-        let expected = [0.5, 10.0, 0.502_053, 0.209_509];
+        // Of 10,442,880 bytes written 5,242,880, and 4,096,000 and 10,485,760 more were read; 4.498 s of 7.514 s.
+        let expected = [0.5, 10.0, 0.502_053, 0.209_509, 0.598_613];
         let got = [
             cleaning.utilization,
             cleaning.segments_per_1000,
             cleaning.share_of_writes,
             cleaning.share_of_transfers,
+            cleaning.share_of_reading,
         ];
         for (got, expected) in got.into_iter().zip(expected) {
             assert!((got - expected).abs() < 1e-5, "{got} for {expected}");

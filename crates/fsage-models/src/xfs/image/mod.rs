@@ -74,6 +74,10 @@ fn kind_of(inode: &Inode) -> Kind {
     }
 }
 
+/// What the block of a symbolic link begins with, and where it has its checksum.
+const LINK_MAGIC: [u8; 4] = *b"XSLM";
+const LINK_SUM: usize = 12;
+
 const LONG_LINK: u64 = directories::SHORT_LINK + 1;
 
 /// Writes a model.
@@ -302,16 +306,15 @@ impl<'a> Writer<'a> {
     /// Writes where a symbolic link leads that does not fit into its inode.
     fn link_block(&self, inode: &Inode, target: &[u8], to: &mut dyn WriteAt) -> io::Result<()> {
         const HEADER: usize = 56;
-        const SUM: usize = 12;
         let block = inode.extents[0].start();
         let mut b = [0; BYTES];
-        put(&mut b, 0, *b"XSLM");
+        put(&mut b, 0, LINK_MAGIC);
         put32(&mut b, 8, target.len() as u32);
         put(&mut b, 16, self.options.uuid);
         put64(&mut b, 32, inode.ino);
         put64(&mut b, 40, self.sector(block));
         b[HEADER..HEADER + target.len()].copy_from_slice(target);
-        seal(&mut b, SUM);
+        seal(&mut b, LINK_SUM);
         self.block(block, &b, to)
     }
 }

@@ -11,7 +11,7 @@ use super::headers::{
     INODES_MAGIC, INODES_SUM, LIST_BLOCKS, LIST_MAGIC, LIST_SUM, MAGIC, SECTOR, SPACE_MAGIC,
     SPACE_SUM, SUPERBLOCK_SUM, VERSION, superblock,
 };
-use super::{BYTES, inode, trees};
+use super::{BYTES, LINK_MAGIC, LINK_SUM, inode, trees};
 use crate::image::{DIRECTORY, FOUND, FURTHER, REGULAR, ReadAt, ReadError, SYMLINK, lies_on};
 use crate::name_table::Name;
 use crate::names::{Entry as Place, File};
@@ -112,20 +112,14 @@ fn found_in(from: &dyn ReadAt) -> Result<(Params, Geometry, [u8; 16])> {
     if u16_at(&b, 100) & 0xf != 5 {
         return foreign(format!("version {}", u16_at(&b, 100) & 0xf));
     }
+    let sector = u16_at(&b, 102);
+    if usize::from(sector) != SECTOR {
+        return foreign(format!("sectors of {sector} bytes"));
+    }
     if !is_sound(&b, SUPERBLOCK_SUM) {
         return damaged("the superblock has a wrong checksum");
     }
-    let masks = (u32_at(&b, 212), u32_at(&b, 216));
-    let features = [Features::Default, Features::Plain, Features::Rmapbt];
-    let Some(features) = features
-        .into_iter()
-        .find(|features| features.masks() == masks)
-    else {
-        return foreign(format!(
-            "a set of features other than default, plain and rmapbt (ro_compat {:#x}, incompat {:#x})",
-            masks.0, masks.1
-        ));
-    };
+    let features = features_of(u32_at(&b, 212), u32_at(&b, 216))?;
     let (blocks, ags) = (u64_at(&b, 8), u32_at(&b, 88));
     let params = |ag_count| Params {
         size_bytes: blocks.saturating_mul(BLOCK),
@@ -135,29 +129,107 @@ fn found_in(from: &dyn ReadAt) -> Result<(Params, Geometry, [u8; 16])> {
         regime: Regime::usual(features),
         ..Params::default()
     };
-    // Fields that decide nothing: label, counters, identity, the end of the log, whether there are attributes.
-    let mut expected = b;
-    for [from, to] in [[32, 48], [108, 120], [128, 160], [224, 228], [240, 248]] {
-        expected[from..to].fill(0);
-    }
-    put(
-        &mut expected,
-        100,
-        (u16_at(&b, 100) | VERSION & !u16_at(&b, 100) & 0x10).to_be_bytes(),
-    );
+    let found = comparable(&b, features);
+    let mut expected = None;
     for params in [None, Some(ags.into())].map(params) {
         let Ok(g) = Geometry::mkfs(&params) else {
             continue;
         };
-        if superblock(&g) == expected {
+        let made = superblock(&g);
+        if made == found {
             lies_on(from, blocks * BLOCK, TOOL)?;
             let uuid = b[32..].first_chunk().copied().unwrap_or_default();
             return Ok((params, g, uuid));
         }
+        expected = Some(made);
     }
-    foreign(
-        "a geometry, stripes, quotas or a realtime section that `mkfs.xfs` does not make by default",
-    )
+    foreign(what_differs(&found, expected.as_ref()))
+}
+
+/// The features of an image by its masks; whether AGs count the blocks of their trees of inodes, and how long a time
+/// is, decides nothing about places.
+fn features_of(to_write: u32, to_read: u32) -> Result<Features> {
+    const COUNTED_TREES: u32 = 8;
+    const LONG_TIMES: u32 = 8;
+    const TO_WRITE: [&str; 4] = ["finobt", "rmapbt", "reflink", "inobtcount"];
+    const TO_READ: [&str; 8] = [
+        "ftype", "sparse inodes", "meta_uuid", "bigtime", "needsrepair", "nrext64", "exchange", "parent",
+    ];
+    let deciding = |(to_write, to_read): (u32, u32)| {
+        (to_write & !COUNTED_TREES, to_read & !LONG_TIMES)
+    };
+    let all = [Features::Default, Features::Plain, Features::Rmapbt];
+    let mut all = all.into_iter();
+    let masks = deciding((to_write, to_read));
+    if let Some(features) = all.find(|features| deciding(features.masks()) == masks) {
+        return Ok(features);
+    }
+    let bits = |mask: u32, names: &[&str]| -> Vec<String> {
+        let bits = (0..32).filter(|bit| mask >> bit & 1 == 1);
+        bits.map(|bit| {
+            let name = names.get(bit).map(|name| (*name).to_owned());
+            name.unwrap_or_else(|| format!("feature {bit}"))
+        })
+        .collect()
+    };
+    let names = [bits(to_write, &TO_WRITE), bits(to_read, &TO_READ)].concat();
+    foreign(format!(
+        "the features {} together, other than those of default, plain and rmapbt",
+        names.join(", ")
+    ))
+}
+
+/// A superblock without what decides nothing: label, counters, identity, the end of the log, whether there are
+/// attributes, quotas that nobody counts, and features of the same places.
+fn comparable(b: &[u8; SECTOR], features: Features) -> [u8; SECTOR] {
+    let mut found = *b;
+    for [from, to] in [[32, 48], [108, 120], [128, 160], [224, 228], [240, 248]] {
+        found[from..to].fill(0);
+    }
+    let version = u16_at(b, 100);
+    put(&mut found, 100, (version | VERSION & !version & 0x10).to_be_bytes());
+    // Inodes of quotas: none, as `mkfs.xfs` and as the first mount say it.
+    for quota in [160, 168, 232] {
+        if u64_at(b, quota) == 0 {
+            put(&mut found, quota, u64::MAX.to_be_bytes());
+        }
+    }
+    let (to_write, to_read) = features.masks();
+    put(&mut found, 212, to_write.to_be_bytes());
+    put(&mut found, 216, to_read.to_be_bytes());
+    found
+}
+
+/// What a superblock has that none has which the model makes.
+fn what_differs(found: &[u8; SECTOR], made: Option<&[u8; SECTOR]>) -> String {
+    let differs = |from: usize, to: usize| {
+        made.is_some_and(|made| made[from..to] != found[from..to])
+    };
+    let is_given = |from: usize, to: usize| found[from..to].iter().any(|byte| *byte != 0);
+    if u32_at(found, 4) != BLOCK as u32 {
+        return format!("blocks of {} bytes", u32_at(found, 4));
+    }
+    if u16_at(found, 104) != inode::BYTES as u16 {
+        return format!("inodes of {} bytes", u16_at(found, 104));
+    }
+    let named = [
+        (is_given(16, 32), "a realtime section"),
+        (is_given(184, 192), "stripes"),
+        (differs(160, 178) || differs(232, 240), "quotas"),
+        (found[192] != 0, "blocks of directories of several blocks"),
+        (differs(193, 200), "a log with a stripe or a sector of its own"),
+        (differs(127, 128), "another limit of the space for inodes (imaxpct)"),
+        (differs(180, 184) || differs(228, 232), "another alignment of inodes"),
+        (differs(220, 224), "a log that holds attributes"),
+        (differs(48, 56) || differs(96, 100), "a log elsewhere, or of another size"),
+        (differs(84, 92), "allocation groups of another size"),
+    ];
+    let named: Vec<&str> = named.iter().filter(|(is, _)| *is).map(|(_, name)| *name).collect();
+    if named.is_empty() {
+        "a geometry that `mkfs.xfs` does not make by default".to_owned()
+    } else {
+        named.join(", ")
+    }
 }
 
 impl Xfs {
@@ -360,8 +432,11 @@ impl Reader<'_> {
     fn ag(&mut self, ag: u32) -> Result<(Ag, Inodes)> {
         let mut b = [0; 4 * SECTOR];
         self.read(ag, 0, &mut b)?;
-        let [_, space, inodes, list] = [0, 1, 2, 3].map(|at| &b[at * SECTOR..(at + 1) * SECTOR]);
+        let [copy, space, inodes, list] = [0, 1, 2, 3].map(|at| &b[at * SECTOR..(at + 1) * SECTOR]);
         let wrong = |what: &str| damaged(format!("AG {ag}: {what}"));
+        if copy[..4] != MAGIC || !self.is_own(copy, SUPERBLOCK_SUM, 32) {
+            return wrong("its copy of the superblock");
+        }
         let length = self.g.ag_length(ag);
         let is_header = |b: &[u8], magic: [u8; 4]| {
             let fields = [4, 8, 12].map(|at| u32_at(b, at));
@@ -393,6 +468,12 @@ impl Reader<'_> {
             let is_empty =
                 (u32_at(space, 84), u32_at(space, 88), u32_at(space, 92)) == (1, references, 1);
             let b = self.block(self.g.fsb(ag, references))?;
+            let is_tree = b[..4] == trees::REFERENCES
+                && self.is_own(&b, trees::SHORT_SUM, 32)
+                && u32_at(&b, 48) == ag;
+            if is_empty && !is_tree {
+                return wrong("its tree of references");
+            }
             if !is_empty || u16_at(&b, 6) != 0 {
                 return foreign("shared extents");
             }
@@ -562,6 +643,16 @@ impl Reader<'_> {
         let (extents, tree) = self.extents(ino, b, data)?;
         if b[5] == inode::LOCAL && kind == Kind::File {
             return wrong("its data lies nowhere");
+        }
+        if let (Kind::Symlink, Some(extent)) = (kind, extents.first()) {
+            let b = self.block(extent.start())?;
+            let is_link = b[..4] == LINK_MAGIC
+                && self.is_own(&b, LINK_SUM, 16)
+                && u64_at(&b, 32) == ino
+                && u64::from(u32_at(&b, 8)) == size;
+            if !is_link {
+                return wrong("the block that says where it leads");
+            }
         }
         let slot = fs.keep_inode(ino, kind);
         let found = &mut fs.inodes[slot as usize];

@@ -33,7 +33,7 @@ use crate::xfs::params::{Features, Params};
 use crate::xfs::{MOST_FILE_BLOCKS, Xfs};
 use fsage_core::FileSystem as _;
 use fsage_core::names::{NAME_MAX, check_name, escape, unescape};
-use fsage_core::snapshot::Inode;
+use fsage_core::snapshot::{Inode, source_flags};
 use fsage_core::{Extent, FileKind, LayoutInMemory};
 use groups::{least_of_ag, make_ag, sparse_chunks, whole_chunks};
 use rustc_hash::FxHashMap;
@@ -325,6 +325,9 @@ impl<'a> Builder<'a> {
         let root = self.g.root_ino();
         for inode in &found.inodes {
             let ino = inode.ino;
+            if inode.source_flags & source_flags::SHARED != 0 {
+                return foreign(format!("inode {ino}, with shared extents"));
+            }
             let (ag, number) = self.g.ag_of_inode(ino);
             let is_there = ag < self.g.ag_count && number / PER_BLOCK < self.g.ag_length(ag);
             if !is_there || ino == root + 1 || ino == root + 2 {
