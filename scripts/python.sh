@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests the Python package: builds its wheel, installs it beside what the tests need into an environment of its own, with no
-# Rust on the way, and runs the tests and the examples of docstrings: on Python 3.11 or the newest, or with PYTHONS=all on
-# every one from 3.10 that is there.
+# Rust on the way, and runs the tests and the examples of docstrings: on Python 3.11 or the newest, and with PYTHONS=all on
+# every one from 3.10 that is there. Without, the others run what needs pyarrow alone: the wheel is the same for all.
 #
 # usage: scripts/python.sh [ARGUMENT OF PYTEST]...
 #
@@ -32,9 +32,8 @@ interpreters() {
 
 found=$(interpreters)
 [ -n "$found" ] || skip "there is no Python from 3.10 with its module venv"
-# Each has packages of its own to fetch.
-if [ "${PYTHONS:-}" != all ]; then found=$(echo "$found" | grep '^3.11 ' || echo "$found" | tail -n 1); fi
-PYTHON=$(echo "$found" | tail -n 1 | cut -d ' ' -f 2)
+main=$(echo "$found" | grep '^3.11 ' || echo "$found" | tail -n 1)
+PYTHON=$(echo "$main" | cut -d ' ' -f 2)
 export PYTHON
 if [ ! -x target/python/tools/bin/maturin ]; then
     "$PYTHON" -m venv target/python/tools && target/python/tools/bin/pip install --quiet 'maturin>=1.9,<2' ||
@@ -51,7 +50,11 @@ cp docs/python/*.ipynb docs/python/*.py target/python/tests/docs/
 echo "$found" | while read -r version python; do
     environment=target/python/$version
     [ -x "$environment/bin/python" ] || "$python" -m venv "$environment"
-    "$environment/bin/pip" install --quiet "$wheel[test]" || skip "packages for Python $version cannot be fetched"
+    wanted=("$wheel[test]") tests=(--doctest-modules --pyargs fsage .)
+    if [ "${PYTHONS:-}" != all ] && [ "$version $python" != "$main" ]; then
+        wanted=("$wheel" 'pytest>=8' 'pyarrow>=15') tests=(test_refused.py)
+    fi
+    "$environment/bin/pip" install --quiet "${wanted[@]}" || skip "packages for Python $version cannot be fetched"
     "$environment/bin/pip" install --quiet --force-reinstall --no-deps "$wheel"
     say "python: $version"
     # The installed package, and not the folder beside: so the tests run from elsewhere, without Rust.
@@ -59,6 +62,6 @@ echo "$found" | while read -r version python; do
         root=$PWD
         cd target/python/tests
         PATH=$root/$environment/bin:/usr/bin:/bin FSAGE_SOURCE=$root/python "$root/$environment/bin/python" -m pytest \
-            -q -ra -p no:cacheprovider --doctest-modules --pyargs fsage . "$@"
+            -q -ra -p no:cacheprovider "${tests[@]}" "$@"
     )
 done

@@ -5,10 +5,15 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable, Sequence
+from typing import overload
 
 from ._errors import InputError
 
 
+@overload
+def whole(name: str, value: int, low: int = 0, high: int = 2**63 - 1) -> int: ...
+@overload
+def whole(name: str, value: int | None, low: int = 0, high: int = 2**63 - 1) -> int | None: ...
 def whole(name: str, value: int | None, low: int = 0, high: int = 2**63 - 1) -> int | None:
     """A whole number, or none where none was given."""
     if value is None:
@@ -59,7 +64,7 @@ def paths(name: str, values: str | os.PathLike[str] | Iterable[str | os.PathLike
 
 def wholes(name: str, values: int | Iterable[int], low: int, high: int) -> list[int]:
     """Whole numbers, in order and each once; one may come without a list around it."""
-    found = values if isinstance(values, Iterable) and not isinstance(values, (str, bytes)) else [values]
+    found = values if isinstance(values, Iterable) else [values]
     return sorted({whole(name, value, low, high) for value in found})
 
 

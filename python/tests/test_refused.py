@@ -47,6 +47,9 @@ import pytest
         (lambda at: fsage.forecast(at / "w.parquet", "ffs", limits=["free"]), "free"),
         (lambda at: fsage.forecast([], "ffs"), "past: expected a workload or snapshots"),
         (lambda at: fsage.forecast(at / "w.parquet", "ffs", lives=3), "19"),
+        (lambda at: fsage.fleet(at / "policies", at / "fleet", threads=0), "threads: expected 1 or more, found 0"),
+        (lambda at: fsage.fleet(at / "policies", at / "fleet", alike=-1), "alike: expected 0 or more"),
+        (lambda at: fsage.compare(at / "w.parquet", ["ffs"], at / "run", after="defrag:fle"), "defrag:fle"),
     ],
 )
 def test_bad_input_is_named(runs, call, words):

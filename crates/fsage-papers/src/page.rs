@@ -3,6 +3,7 @@
 use super::comparison::{Line, Tally, Verdict};
 use super::figure::{BarChart, Exhibit, Figure, Sheet};
 use super::paper::Paper;
+use super::together;
 use super::{Reproduction, facts};
 use fsage_report::charts::{Bar, Bars, Point, Published, Series};
 use fsage_report::svg;
@@ -25,9 +26,17 @@ pub fn report(paper: &Paper, made: &Reproduction) -> Report {
             exhibits: vec![comparison(&made.lines)],
         },
         Section {
+            id: "causes".to_owned(),
+            title: "Why rows differ".to_owned(),
+            lead: "Each cause with the run or the table that shows it. They were found with the options that are \
+                   printed; another reading, drive or seed may change them."
+                .to_owned(),
+            exhibits: causes(paper, &made.lines).into_iter().collect(),
+        },
+        Section {
             id: "figures".to_owned(),
             title: "Figures and tables".to_owned(),
-            lead: "Diamonds are published values.".to_owned(),
+            lead: "Diamonds are published values; in the SVG files of the folder they are rings.".to_owned(),
             exhibits: made.exhibits.iter().map(|exhibit| shown(paper, exhibit)).collect(),
         },
     ];
@@ -126,6 +135,35 @@ fn comparison(lines: &[Line]) -> page::Exhibit {
         title: "Published and ours".to_owned(),
         description: Tally::of(lines).to_string(),
         data,
+    })
+}
+
+/// What is known of why rows differ; nothing where none does.
+fn causes(paper: &Paper, lines: &[Line]) -> Option<page::Exhibit> {
+    let mut data = DataTable::new(&["rows", "why", "shown by"]);
+    for cause in together::of_paper(&paper.name) {
+        let differs = |id: &&String| {
+            let line = lines.iter().find(|line| line.expected.id == **id);
+            line.is_some_and(|line| matches!(line.verdict, Verdict::Differs | Verdict::Open))
+        };
+        let rows: Vec<&str> = cause
+            .rows
+            .iter()
+            .filter(differs)
+            .map(String::as_str)
+            .collect();
+        if !rows.is_empty() {
+            let cells = [rows.join(", "), cause.cause.clone(), cause.experiment()];
+            data.rows.push(cells.map(Cell::from).to_vec());
+        }
+    }
+    (!data.rows.is_empty()).then(|| {
+        page::Exhibit::Table(page::Sheet {
+            id: "causes-table".to_owned(),
+            title: "Causes".to_owned(),
+            description: String::new(),
+            data,
+        })
     })
 }
 

@@ -57,6 +57,16 @@ fn causes() -> anyhow::Result<Vec<Cause>> {
     Ok(file.cause)
 }
 
+/// The causes of one paper.
+///
+/// # Panics
+/// The list of causes cannot be read: a mistake in the program, which a test finds.
+pub fn of_paper(name: &str) -> Vec<Cause> {
+    let mut causes = causes().expect("causes that a test reads");
+    causes.retain(|cause| cause.paper == name);
+    causes
+}
+
 /// A paper and what came out.
 pub struct Done {
     /// The paper.

@@ -278,8 +278,9 @@ fn suffix<'a>(gaps: impl Iterator<Item = &'a str>, axes: &Axes, choice: &Choice)
     parts.collect()
 }
 
-/// A name that is short enough and not taken yet: itself, or its beginning with a hash of all that tells it apart.
-fn distinct(name: String, most: usize, of: &str, taken: &mut HashSet<String>) -> String {
+/// A name that is short enough and not taken yet: itself, or its beginning with a hash of all that tells it apart. None
+/// where nothing does.
+fn distinct(name: String, most: usize, of: &str, taken: &mut HashSet<String>) -> Option<String> {
     let name = if name.len() <= most && !taken.contains(&name) {
         name
     } else {
@@ -292,8 +293,7 @@ fn distinct(name: String, most: usize, of: &str, taken: &mut HashSet<String>) ->
         let kept: String = name.chars().take(most - hash.len() - 1).collect();
         format!("{kept}-{hash}")
     };
-    taken.insert(name.clone());
-    name
+    taken.insert(name.clone()).then_some(name)
 }
 
 fn seeds(source: &Text<'_>, file: &File) -> crate::Result<Vec<u64>> {
@@ -346,7 +346,8 @@ fn workloads(source: &Text<'_>, file: &File, axes: &Axes) -> crate::Result<Vec<W
             } else {
                 // Points of a sample may have the same number, rounded; many values make a long name.
                 let name = format!("{name}{}", suffix(table.gaps(), axes, &choice));
-                distinct(name, MAX_NAME, &format!("{choice:?}"), &mut names)
+                let found = distinct(name.clone(), MAX_NAME, &format!("{choice:?}"), &mut names);
+                found.ok_or_else(|| wrong(format!("two workloads are called `{name}`")))?
             };
             if workload.seed.is_some() && !is_drawn {
                 return Err(wrong(format!(
@@ -544,7 +545,7 @@ fn cells(
     let targets = targets(source, file, axes)?;
     cells.all_gaps_are_filled(file, &targets, workloads)?;
     for (place, workload) in workloads.iter().enumerate() {
-        let mut folders = HashSet::new();
+        let mut folders = HashMap::new();
         for target in &targets {
             cells.of_target(place, workload, target, &mut folders)?;
         }
@@ -614,7 +615,7 @@ impl Cells<'_> {
         place: usize,
         workload: &WorkloadPlan,
         target: &TargetPlan,
-        folders: &mut HashSet<String>,
+        folders: &mut HashMap<String, usize>,
     ) -> crate::Result<()> {
         let (source, axes) = (self.source, self.axes);
         let wrong = |what: String| source.wrong(&target.span, &what);
@@ -634,7 +635,8 @@ impl Cells<'_> {
                 self.specs.insert(text, found.clone());
                 found
             };
-            if !folders.insert(spec.folder()) {
+            // Points of a sample may make the same one, where numbers are rounded.
+            if *folders.entry(spec.folder()).or_insert(target.span.start) != target.span.start {
                 return Err(wrong(format!("target `{spec}` is named twice")));
             }
             let ways = axes.choices(self.gaps_of_way(), &choice);
@@ -660,8 +662,10 @@ impl Cells<'_> {
                     };
                     let id = format!("{}-{}{own}{again}", workload.label(), spec.folder());
                     let of = serde_json::to_string(&parameters)?;
+                    let id = distinct(id, MAX_ID, &of, &mut self.ids)
+                        .ok_or_else(|| wrong(format!("target `{spec}` is named twice")))?;
                     self.all.push(CellPlan {
-                        id: distinct(id, MAX_ID, &of, &mut self.ids),
+                        id,
                         workload: place,
                         spec: spec.clone(),
                         is_real,

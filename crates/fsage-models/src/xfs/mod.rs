@@ -6,7 +6,7 @@
 //!
 //! **Not modeled**: blocks other than 4 KB, stripes, realtime sections, quotas, shared extents, extended attributes
 //! other than the security label, direct I/O, `discard`, a log that fills up between two syncs, interior blocks of
-//! directories of more than 504 leaves.
+//! directories of more than 504 leaves, offsets from 16 TiB on, which the kernel takes and which are too large here.
 //!
 //! | where | what |
 //! |---|---|

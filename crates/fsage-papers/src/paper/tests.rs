@@ -184,7 +184,8 @@ fn row(kind: Kind, value: f64) -> Expected {
 #[test]
 fn a_band_follows_from_the_kind() {
     let ratio = row(Kind::Ratio, 1.58);
-    assert!(ratio.is_met_by(1.48) && ratio.is_met_by(1.68) && !ratio.is_met_by(1.69));
+    assert!(ratio.is_met_by(1.43) && ratio.is_met_by(1.738) && !ratio.is_met_by(1.74));
+    assert!(!row(Kind::Ratio, 0.43).is_met_by(0.38));
     let absolute = row(Kind::Absolute, 2.0);
     assert!(absolute.is_met_by(1.7) && absolute.is_met_by(2.3) && !absolute.is_met_by(1.69));
     let range = Expected {
@@ -199,6 +200,11 @@ fn a_band_follows_from_the_kind() {
         ..row(Kind::Count, 0.1875)
     };
     assert!(count.is_met_by(7.0 / 48.0) && !count.is_met_by(6.0 / 48.0));
+    let one = Expected {
+        of: Some(46),
+        ..row(Kind::Count, 1.0 / 46.0)
+    };
+    assert!(one.is_met_by(0.0) && one.is_met_by(2.0 / 46.0) && !one.is_met_by(3.0 / 46.0));
     assert!(row(Kind::Nearly, 3.0).is_met_by(2.66) && !row(Kind::Nearly, 3.0).is_met_by(3.1));
     assert!(row(Kind::Exact, 80.0).is_met_by(80.0) && !row(Kind::Exact, 80.0).is_met_by(81.0));
     let simulated = Expected {
@@ -208,7 +214,7 @@ fn a_band_follows_from_the_kind() {
     assert!(simulated.is_met_by(408.0) && !simulated.is_met_by(391.0));
     assert_eq!(simulated.band_text().unwrap(), "± 2 %");
     let texts = [ratio, absolute, range, count].map(|row| row.band_text().unwrap());
-    assert_eq!(texts, ["± 0.10", "± 15 %", "± 0.5", "± 0.06"]);
+    assert_eq!(texts, ["± 10 %", "± 15 %", "± 0.5", "± 0.06"]);
 }
 
 #[test]

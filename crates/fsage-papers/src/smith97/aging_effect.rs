@@ -38,7 +38,7 @@ impl AgingEffect<'_> {
                 slug: "aging-effect",
                 title: "Reading on an empty and on an aged file system (figure 1)".to_owned(),
                 text: "32 MB in files of one size. The paper states how much slower the aged file system is at its \
-                       worst; the ring is that much below our empty one, at our worst size."
+                       worst; the published point is that much below our empty one, at our worst size."
                     .to_owned(),
                 axis: Axis::Bytes,
                 x_label: "size of a file, bytes",

@@ -48,7 +48,7 @@ impl NoSwitch<'_> {
                 What::Read,
                 "noswitch-read",
                 "NoSwitch, reading (figure 6)",
-                "A ring is the published gain over our curve of realloc, at 104 KB.",
+                "A published point is the gain over our curve of realloc, at 104 KB.",
                 read.into_iter().flatten().collect(),
             ),
             self.figure(What::Create, "noswitch-write", "NoSwitch, creating (figure 6)", "", Vec::new()),

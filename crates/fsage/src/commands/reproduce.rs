@@ -314,6 +314,16 @@ fn print(out: &mut impl Write, paper: &Paper, made: &Reproduction) -> anyhow::Re
         table.add_row(line.cells());
     }
     writeln!(out, "{table}\n\n{}", Tally::of(&made.lines))?;
+    if made
+        .lines
+        .iter()
+        .any(|line| line.verdict == comparison::Verdict::Differs)
+    {
+        writeln!(
+            out,
+            "The page has why, row by row, with the run or the table that shows it."
+        )?;
+    }
     Ok(())
 }
 

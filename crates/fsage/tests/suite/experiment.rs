@@ -3,7 +3,7 @@
 
 use fsage_data::table::{Value, read_table};
 use serde_json::Value as Json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -559,6 +559,100 @@ const WRONG: [(&str, &[&str]); 31] = [
     ("$T$Wseed = 2\n", &["e.toml:2", "seed: nothing of `w`"]),
     ("$T$W$W", &["e.toml:4", "two workloads are called `w`"]),
 ];
+
+/// Points of a sample whose numbers are equal when they are rounded, devices whose names become the same in names of
+/// files, and more values than a name has room for.
+#[test]
+fn every_cell_has_an_id_of_its_own_that_is_short_enough() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let drive = fsage_disk::presets::toml_of("st32430n").expect("a drive");
+    for name in ["a b.toml", "a_b.toml"] {
+        fs::write(at.join(name), drive).expect("a drive");
+    }
+    let sample = "targets = [\"ffs:maxcontig={m}\"]\n[sample]\npoints = 20\nm = {from = 1, to = 16}\n\
+                  days = {from = 1, to = 3}\n[[workload]]\npreset = \"home-1996\"\ndays = \"{days}\"\n";
+    let devices = "targets = [\"ffs\", \"lfs\"]\n[matrix]\ndevice = [\"a b.toml\", \"a_b.toml\"]\n[[workload]]\n\
+                   preset = \"home-1996\"\ndays = 2\n[bench]\nsuites = [\"sequential\"]\nsizes = [\"16K\"]\n\
+                   repetitions = 1\ndevice = \"{device}\"\n";
+    let names: Vec<String> = (0..12)
+        .map(|n| format!("a_parameter_with_a_long_name_{n}"))
+        .collect();
+    let matrix: String = names
+        .iter()
+        .map(|name| format!("{name} = [1, 2]\n"))
+        .take(3)
+        .collect();
+    let days = names.iter().take(3).map(|name| format!("{{{name}}}"));
+    let long = format!(
+        "targets = [\"ffs\"]\n[matrix]\n{matrix}[[workload]]\npreset = \"home-1996\"\ndays = \"{}\"\n",
+        days.collect::<String>()
+    );
+    for (text, cells) in [(sample, 20), (devices, 4), (long.as_str(), 8)] {
+        fs::write(at.join("e.toml"), text).expect("a file");
+        let listed = json(at, "run e.toml --dry-run --json");
+        let listed = listed["cells"].as_array().expect("cells").clone();
+        let ids = listed
+            .iter()
+            .map(|cell| cell["id"].as_str().expect("an id"));
+        let ids: BTreeSet<&str> = ids.collect();
+        assert_eq!((ids.len(), listed.len()), (cells, cells), "{text}: {ids:?}");
+        assert!(ids.iter().all(|id| id.len() <= 180), "{ids:?}");
+    }
+    // Each device has its own row, and is not beside the other.
+    fs::write(at.join("e.toml"), devices).expect("a file");
+    let said = fsage(at, "--quiet run e.toml").0;
+    for life in ["home-1996 (device=a b.toml)", "home-1996 (device=a_b.toml)"] {
+        assert_eq!(said.matches(life).count(), 2, "{said}");
+    }
+    let means = read_table(at.join("e/means.parquet")).expect("means");
+    let column = |name: &str| means.column(name).expect("a column");
+    let score = |row: &&Vec<Value>| row[column("metric")] == "layout_score".into();
+    let rows: Vec<_> = means.rows.iter().filter(score).collect();
+    assert_eq!(rows.len(), 4);
+    let first = rows
+        .iter()
+        .filter(|row| row[column("first_target")] == "ffs".into());
+    assert!(
+        first.clone().count() == 2
+            && first
+                .clone()
+                .all(|row| row[column("target")] == "lfs".into())
+    );
+}
+
+/// What would be run again is said to be missing before it is.
+#[test]
+fn a_workload_that_changed_is_seen_before_it_is_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    write_workload(&at.join("w.ops"), 5);
+    let text = "targets = [\"ffs:preset=tiny\"]\n[[workload]]\nfile = \"w.ops\"\n";
+    fs::write(at.join("e.toml"), text).expect("a file");
+    fsage(at, "--quiet run e.toml");
+    let states = |at: &Path| {
+        let listed = fsage(at, "run e.toml --dry-run --json").0;
+        listed.matches("\"complete\"").count()
+    };
+    assert_eq!(states(at), 1);
+    write_workload(&at.join("w.ops"), 6);
+    assert_eq!(states(at), 0);
+    fsage(at, "--quiet run e.toml");
+    assert_eq!(states(at), 1);
+    // Results that somebody removed are made again.
+    let mut cells = fs::read_dir(at.join("e/cells"))
+        .expect("cells")
+        .flatten()
+        .map(|entry| entry.path());
+    let run = cells.find(|path| path.is_dir()).expect("a run");
+    let targets = fs::read_dir(&run).expect("a run").flatten();
+    let mut days = targets.map(|entry| entry.path().join("days.parquet"));
+    let days = days.find(|path| path.is_file());
+    fs::remove_file(days.expect("days")).expect("removed");
+    assert_eq!(states(at), 0);
+    fsage(at, "--quiet run e.toml");
+    assert_eq!(states(at), 1);
+}
 
 #[test]
 fn what_is_wrong_in_an_experiment_file_is_named_with_its_line() {

@@ -78,6 +78,12 @@ fn hosts_are_compared_and_what_cannot_be_read_is_named() {
         assert!(bytes(&first) == bytes(&again), "{name}");
     }
 
+    // A fleet is replaced where that is asked for, and only then.
+    let refused = fsage(at, "fleet hosts -o again", 2);
+    assert!(refused.contains("again: exists"), "{refused}");
+    fsage(at, "fleet hosts -o again --force", 0);
+    assert!(bytes("again/hosts.parquet") == bytes("fleet/hosts.parquet"));
+
     // A host whose copy was cut off is told, and left out.
     let whole = bytes("hosts/a/snapshots.parquet");
     fs::create_dir_all(at.join("hosts/cut")).expect("a folder");
@@ -107,6 +113,8 @@ fn what_is_no_fleet_is_refused() {
         let refused = fsage(at, args, 2);
         assert!(refused.contains(why), "{args}: {refused}");
     }
+    let refused = fsage(at, "fleet empty -o empty --force", 2);
+    assert!(refused.contains("empty"), "{refused}");
     let run = command(at, env!("CARGO_BIN_EXE_fsage"), "fleet empty -o mine");
     assert_eq!(run.status.code(), Some(2));
     assert_eq!(fs::read_to_string(at.join("mine")).expect("a file"), "mine");

@@ -138,11 +138,14 @@ impl Imaged {
         assert!(sound.contains("disk.img"), "{sound}");
         let mounted = Mounted::new(at, "disk.img", self.options[1]);
         mounted.write_and_delete();
+        fs::write(at.join("nothing.ops"), "day 1\n").expect("a file");
+        let begun = format!("age nothing.ops --on {}:from=disk.img -o no", self.model);
+        let refused = fsage(at, &begun, 2);
+        assert!(refused.contains("is mounted on"), "{refused}");
         drop(mounted);
         (self.is_clean)(at, "disk.img");
         let more = fsage(at, "verify disk.img", 1);
         assert!(more.contains("new 1"), "{more}");
-        fs::write(at.join("nothing.ops"), "day 1\n").expect("a file");
         let age = format!(
             "age nothing.ops --on {}:from=disk.img -o from --force --check",
             self.model

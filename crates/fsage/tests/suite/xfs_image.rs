@@ -61,6 +61,75 @@ fn our_reader_and_xfs_repair_find_the_layout_of_the_model_in_its_image() {
     }
 }
 
+/// An image as `mkfs.xfs` leaves it is one to begin with; what the model has no place for is named.
+#[test]
+fn an_image_of_mkfs_is_taken_or_refused_by_what_it_has() {
+    if Command::new("mkfs.xfs").arg("-V").output().is_err() {
+        return skip("images of mkfs.xfs", "it is not installed");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("t.ops"), "mkdir 1\ncreate 1 1 100000\nday 1\n").expect("a file");
+    for (options, why) in [
+        ("", None),
+        ("-m finobt=0,reflink=0 -i sparse=0", None),
+        ("-m rmapbt=1", None),
+        ("-s size=4096", Some("sectors of 4096 bytes")),
+        ("-b size=1024", Some("blocks of 1024 bytes")),
+        ("-i size=1024", Some("inodes of 1024 bytes")),
+        ("-d su=64k,sw=4 -l size=64m", Some("stripes")),
+        ("-i maxpct=5", Some("imaxpct")),
+        ("-n size=8192", Some("blocks of directories")),
+        ("-i nrext64=1", Some("nrext64")),
+    ] {
+        let disk = fs::File::create(at.join("disk.img")).expect("a file");
+        disk.set_len(400 << 20).expect("a size");
+        let made = command(at, "mkfs.xfs", &format!("-q -f {options} disk.img"));
+        if !made.status.success() {
+            skip(
+                &format!("mkfs.xfs {options}"),
+                "it does not know these options",
+            );
+            continue;
+        }
+        let age = "age t.ops --on xfs:from=disk.img -o run --force --check";
+        let said = fsage(at, age, if why.is_some() { 2 } else { 0 });
+        assert!(
+            why.is_none_or(|why| said.contains(why)),
+            "{options}: {said}"
+        );
+    }
+    let lacking = fsage(at, "age t.ops --on xfs:size=1G,sunit=8 -o no", 2);
+    assert!(
+        lacking.contains("sunit: stripes are not modeled"),
+        "{lacking}"
+    );
+}
+
+/// Damage that hides no file is damage all the same: in AG 1 the copy of the superblock, and the tree of references, which
+/// lies in block 6 where extents have owners.
+#[test]
+fn what_xfs_repair_would_mend_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("t.ops"), "mkdir 1\ncreate 1 1 100000\nday 1\n").expect("a file");
+    let target = "xfs:size=300M,features=rmapbt";
+    fsage(at, &format!("age t.ops --on {target} -o run"), 0);
+    fsage(at, "export run disk.img", 0);
+    let whole = fs::read(at.join("disk.img")).expect("an image");
+    // 300 MB in four groups of 19,200 blocks of 4 KB.
+    for (place, what) in [
+        (19_200 * 4096 + 35, "its copy of the superblock"),
+        (19_206 * 4096 + 100, "its tree of references"),
+    ] {
+        let mut damaged = whole.clone();
+        damaged[place] ^= 1;
+        fs::write(at.join("disk.img"), &damaged).expect("an image");
+        let refused = fsage(at, "age t.ops --on xfs:from=disk.img -o no", 2);
+        assert!(refused.contains(what), "{refused}");
+    }
+}
+
 #[test]
 fn the_kernel_mounts_an_image_and_goes_on_with_it() {
     if let Err(why) = RealFs::usable("xfs") {

@@ -2,12 +2,14 @@
 
 use super::{finding, skipped_too_many};
 use crate::benching::digits;
+use crate::days::DayRow;
 use crate::fullness::Fullness;
 use crate::report::after;
 use crate::report::bench::{self, Compared, Fastest, Ratio};
 use crate::report::subject::{Group, Subject};
 use crate::report::words::{list, percent, thousands};
 use fsage_bench::Says;
+use fsage_metrics::directory_order::ADJACENCY;
 use fsage_metrics::free_space;
 use fsage_report::{Finding, Tone};
 
@@ -148,11 +150,43 @@ fn sentence(group: &Group, compared: &Compared) -> Finding {
         ""
     };
     let text = format!(
-        "{what}, aged beside unaged: {}.{single}{}",
+        "{what}, aged beside unaged: {}.{single}{}{}",
         list(&shortened(texts.collect())),
+        out_of_order(group, compared).unwrap_or_default(),
         ranked(group, compared)
     );
     finding(text, tone, "bench")
+}
+
+/// Why files are read slower that are as whole as those of the fresh copy: they do not lie in the order in which they
+/// are read.
+fn out_of_order(group: &Group, compared: &Compared) -> Option<String> {
+    if !compared.phase.contains("read") {
+        return None;
+    }
+    let slower = compared.ratios.iter().filter_map(|(name, ratio)| {
+        let is_slower = ratio.says == Says::Slower && ratio.mean < 0.9;
+        let subject = group
+            .subjects
+            .iter()
+            .find(|subject| subject.name == *name)?;
+        let lost = subject.of_control(DayRow::score)?.mean - subject.at_end(DayRow::score)?.mean;
+        let follow = |day: &DayRow| day.value(&ADJACENCY);
+        let (aged, fresh) = (
+            subject.at_end(follow)?.mean,
+            subject.of_control(follow)?.mean,
+        );
+        let is_cause = is_slower && lost < super::ALIKE && aged < fresh - 0.1;
+        is_cause.then(|| format!("{name} {} for {}", percent(aged), percent(fresh)))
+    });
+    let slower: Vec<String> = slower.collect();
+    (!slower.is_empty()).then(|| {
+        format!(
+            " Its files are as whole as fresh ones, and lie elsewhere than the order in which they are read: right \
+             behind the one before in their directory are {} of the fresh copy.",
+            list(&shortened(slower))
+        )
+    })
 }
 
 /// How fast the aged targets are, the fastest first; nothing of one.

@@ -258,8 +258,8 @@ fn blocks(ranking: &Ranking<'_>) -> Option<Finding> {
     let least = counted.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     (most.1 > least.1 * UNLIKE_BLOCKS).then(|| {
         let text = format!(
-            "{} has {:.1} times as many blocks to a byte as {}: a break weighs less in its layout score, so that \
-             pieces per file compare better.",
+            "{} has {:.1} times as many scored blocks to a byte as {}, by the size of its blocks or of its files: a \
+             break weighs less in its layout score, so that pieces per file compare better.",
             most.0,
             most.1 / least.1,
             least.0
