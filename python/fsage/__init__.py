@@ -313,9 +313,9 @@ def forecast(
     *,
     limits: str | Sequence[str] = (),
     years: float = 1.0,
-    lives: int = 39,
+    lives: int | None = None,
     seed: int = 1,
-    why: bool = True,
+    why: bool | None = None,
     tries: str | Sequence[str] = (),
     hold_out: float | None = None,
     threads: int | None = None,
@@ -326,7 +326,8 @@ def forecast(
     """When a file system breaks that goes on living as it did. ``past`` is a workload, or snapshots of the file system: a
     folder with some, or several files. ``limits`` say what counts as broken, as in ``["free=5%", "1m=100"]``; ``output``
     is a folder for the page and the tables. ``answers`` has the median day and the 90 % interval of each limit, ``drivers``
-    and ``helps`` the same under other conditions (``why=False``: without, a sixth of the time).
+    and ``helps`` the same under other conditions (``why=False``: without, a sixth of the time). Where that would be more
+    than 40 million operations, 19 lives are lived instead of 39, and ``why`` is not asked, unless they are named.
 
     >>> found = fsage.forecast(runs / "w.parquet", "ffs", lives=19, years=0.02, why=False, limits=["free=1%"])
     >>> [answer["limit"]["text"] for answer in found["answers"]]
@@ -338,7 +339,7 @@ def forecast(
         return json.loads(
             _native.forecast(
                 paths("past", past), on, texts("limits", limits), number("years", years), whole("lives", lives), whole("seed", seed),
-                bool(why), texts("tries", tries), None if hold_out is None else number("hold_out", hold_out),
+                True if why is None and tries else why, texts("tries", tries), None if hold_out is None else number("hold_out", hold_out),
                 whole("threads", threads, 1), None if output is None else os.fspath(output), force, listener,
             )
         )

@@ -46,12 +46,12 @@ pub struct Request<'a> {
     pub limits: &'a [Limit],
     /// How far to look ahead.
     pub years: f64,
-    /// Futures.
-    pub lives: usize,
+    /// Futures; none for the usual number: 39, and 19 where those are many operations.
+    pub lives: Option<usize>,
     /// Seed of the first future; the others follow.
     pub seed: u64,
-    /// Whether to ask what drives it, and what would help.
-    pub why: bool,
+    /// Whether to ask what drives it, and what would help; none to ask where that is not many operations.
+    pub why: Option<bool>,
     /// Targets that might help, besides the usual ones.
     pub tries: &'a [TargetSpec],
     /// Share of the days at the end that is not learned from, but compared with.
@@ -65,16 +65,16 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// A year ahead, in 39 futures, with nothing written.
+    /// A year ahead, in the usual number of futures, with nothing written.
     pub fn new(workload: Workload<'a>, target: &'a TargetSpec, limits: &'a [Limit]) -> Request<'a> {
         Request {
             workload,
             target,
             limits,
             years: 1.0,
-            lives: 39,
+            lives: None,
             seed: 1,
-            why: true,
+            why: None,
             tries: &[],
             hold_out: None,
             threads: 1,
@@ -165,23 +165,27 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
     } else {
         named
     };
+    let observed = past.observed();
+    let amount = Amount::of(request, &observed, horizon);
     let wanted = Wanted {
-        lives: request.lives,
+        lives: amount.lives,
         first_seed: request.seed,
         days: horizon,
         threads: request.threads,
         instead: Instead::Nothing,
         ends_early: false,
     };
-    let others = if request.why && !with_truth {
+    let others = if amount.why && !with_truth {
         others(&target, request.tries)
     } else {
         Vec::new()
     };
-    let observed = past.observed();
+    if amount.is_less {
+        watch.note(LESS);
+    }
     warn_of_time(&wanted, &observed, past_took, &others, watch);
     let bar = watch.bar_count(
-        Some((request.lives * (1 + others.len())) as u64),
+        Some((wanted.lives * (1 + others.len())) as u64),
         "living on",
     );
     let began = Instant::now();
@@ -222,7 +226,7 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         target_bytes: bytes_of(&target),
         observed,
         horizon_days: horizon,
-        lives: request.lives,
+        lives: wanted.lives,
         seed: request.seed,
         answers,
         drivers: found_others.drivers,
@@ -234,6 +238,43 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         tables::write(output, request.force, &found, limits, &ground.rows, &all)?;
     }
     Ok(found)
+}
+
+/// The usual number of futures, and that of long ones.
+const USUAL_LIVES: usize = 39;
+/// So many operations take minutes on two cores: what is not asked for is left out where there are more.
+const MANY_OPERATIONS: u64 = 40_000_000;
+/// What is said then.
+const LESS: &str = "These are many operations: without --lives and --why fewer futures are lived, and what drives it \
+                    is not asked.";
+
+/// How much is lived. It depends on the request and on the past, and not on the machine.
+struct Amount {
+    lives: usize,
+    why: bool,
+    /// Whether it is less than usual.
+    is_less: bool,
+}
+
+impl Amount {
+    fn of(request: &Request<'_>, observed: &Observed, horizon: u64) -> Amount {
+        let of_life = u128::from(observed.operations) * u128::from(horizon);
+        let of_life = of_life / u128::from(observed.days.max(1));
+        let is_long = |lives: usize| of_life * lives as u128 > u128::from(MANY_OPERATIONS);
+        let usual = if is_long(USUAL_LIVES) {
+            LEAST_LIVES
+        } else {
+            USUAL_LIVES
+        };
+        let lives = request.lives.unwrap_or(usual);
+        let why = request.why.unwrap_or(!is_long(lives));
+        let fewer = request.lives.is_none() && lives < USUAL_LIVES;
+        Amount {
+            lives,
+            why,
+            is_less: fewer || request.why.is_none() && !why,
+        }
+    }
 }
 
 /// Work that takes longer says so before, and what is known on the way.
@@ -308,7 +349,7 @@ fn check(request: &Request<'_>) -> crate::Result<()> {
             bail!("{} exists: --force replaces it", output.display());
         }
     }
-    if request.lives < LEAST_LIVES {
+    if request.lives.is_some_and(|lives| lives < LEAST_LIVES) {
         bail!(
             "lives: expected {LEAST_LIVES} or more: the interval of fewer lives holds less than 90 % of them"
         );

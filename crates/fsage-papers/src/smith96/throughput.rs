@@ -72,7 +72,7 @@ impl Throughput<'_> {
             slug,
             title: title.to_owned(),
             text: "32 MB in files of one size, 25 in a directory, on the aged file systems. The paper states gains of \
-                   realloc over orig, no throughput: the published point is such a gain over our curve of orig. The raw disk moves \
+                   realloc over orig, no throughput: a published point is such a gain over ours. The raw disk moves \
                    64 KB at a time."
                 .to_owned(),
             axis: Axis::Bytes,

@@ -260,6 +260,10 @@ mod tests {
         };
         assert!(!swapped.nearly_perfect().unwrap().0);
         assert!(!saw_tooth([swapped.realloc, swapped.smartfrag]).unwrap().0);
-        assert!(!fragments_are_read_faster(swapped.smartfrag, swapped.realloc).unwrap().0);
+        assert!(
+            !fragments_are_read_faster(swapped.smartfrag, swapped.realloc)
+                .unwrap()
+                .0
+        );
     }
 }

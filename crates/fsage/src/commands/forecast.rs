@@ -47,17 +47,20 @@ pub struct Args {
     /// free=5%, 64k=1, 1m=1, inodes=1, layout=0.7, enospc].
     #[arg(long = "limit", value_name = "LIMIT")]
     limits: Vec<String>,
-    /// Futures to live: 19 or more.
-    #[arg(long, value_name = "N", default_value_t = 39)]
-    lives: usize,
+    /// Futures to live: 19 or more [default: 39, and 19 where they would be more than 40 million operations].
+    #[arg(long, value_name = "N")]
+    lives: Option<usize>,
     /// Seed of the preset and of the first future; the others follow.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Also ask whether this target would help; give it several times.
     #[arg(long = "try", value_name = "SPEC")]
     tries: Vec<String>,
+    /// Ask what drives it and what would help, whatever it takes [default: where that is not long].
+    #[arg(long)]
+    why: bool,
     /// Do not ask what drives it and what would help: a sixth of the time.
-    #[arg(long, conflicts_with = "tries")]
+    #[arg(long, conflicts_with_all = ["tries", "why"])]
     no_why: bool,
     /// Learn from all days but this share at the end, as in 1/3, and compare with what came then. Without --limit the
     /// limits are what it had come to in the middle of that time.
@@ -105,7 +108,11 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         years: args.years,
         lives: args.lives,
         seed: args.seed,
-        why: !args.no_why,
+        why: match (args.no_why, args.why || !args.tries.is_empty()) {
+            (true, _) => Some(false),
+            (_, true) => Some(true),
+            _ => None,
+        },
         tries: &tries,
         hold_out: args.hold_out,
         threads: args.threads.map_or(cores, usize::from),
@@ -113,6 +120,12 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         force: args.force,
         ..Request::new(workload, &target, &limits)
     };
+    if let Some(days) = args.days {
+        ui.warn(&format!(
+            "--days {days}: all that the preset lives through happens in as many days, so that dates move with it; \
+             without --days it has its own"
+        ));
+    }
     let found = forecast(&request, &ui)?;
     for doubt in &found.doubts {
         ui.warn(doubt);

@@ -583,15 +583,15 @@ fn every_cell_has_an_id_of_its_own_that_is_short_enough() {
         .map(|name| format!("{name} = [1, 2]\n"))
         .take(3)
         .collect();
-    let days = names.iter().take(3).map(|name| format!("{{{name}}}"));
+    let gaps = names.iter().take(3).map(|name| format!("{{{name}}}"));
     let long = format!(
-        "targets = [\"ffs\"]\n[matrix]\n{matrix}[[workload]]\npreset = \"home-1996\"\ndays = \"{}\"\n",
-        days.collect::<String>()
+        "targets = [\"ffs\"]\n[matrix]\n{matrix}[[workload]]\npreset = \"home-1996\"\ncapacity = \"{}M\"\n",
+        gaps.collect::<String>()
     );
     for (text, cells) in [(sample, 20), (devices, 4), (long.as_str(), 8)] {
         fs::write(at.join("e.toml"), text).expect("a file");
         let listed = json(at, "run e.toml --dry-run --json");
-        let listed = listed["cells"].as_array().expect("cells").clone();
+        let listed = listed.as_array().expect("cells").clone();
         let ids = listed
             .iter()
             .map(|cell| cell["id"].as_str().expect("an id"));

@@ -106,8 +106,8 @@ fn an_image_of_mkfs_is_taken_or_refused_by_what_it_has() {
     );
 }
 
-/// Damage that hides no file is damage all the same: in AG 1 the copy of the superblock, and the tree of references, which
-/// lies in block 6 where extents have owners.
+/// Damage that hides no file is damage all the same: in AG 1 the copy of the superblock, and the tree of references,
+/// which lies in block 6 where extents have owners.
 #[test]
 fn what_xfs_repair_would_mend_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
