@@ -225,7 +225,8 @@ impl Range {
 fn count(steps: f64) -> Result<u64, String> {
     let steps = (steps * (1.0 + 1e-12)).floor();
     if steps.is_nan() || steps >= MOST_VALUES as f64 {
-        return Err(format!("more than {MOST_VALUES} values"));
+        let values = steps + 1.0;
+        return Err(format!("{values} values: expected up to {MOST_VALUES}"));
     }
     Ok(steps as u64 + 1)
 }
@@ -391,6 +392,10 @@ mod tests {
                 "begins above 0",
             ),
             ("{ from = 0, to = 1e9, step = 1 }", "expected up to 100000"),
+            (
+                "{ from = 1, to = 1e308, step = 1e-300 }",
+                "expected up to 100000",
+            ),
             ("{ from = 0, till = 2, step = 1 }", "unknown field `till`"),
             ("{ from = \"a\", to = 2, step = 1 }", "expected a number"),
         ] {

@@ -417,7 +417,8 @@ fn blocks_of_other_sizes_are_said() {
         subject
     };
     let all = said(vec![with("a", 1000), with("b", 2000)]).join("\n");
-    let sentence = "b has 2.0 times as many scored blocks to a byte as a, by the size of its blocks";
+    let sentence =
+        "b has 2.0 times as many scored blocks to a byte as a, by the size of its blocks";
     assert!(all.contains(sentence), "{all}");
     let alike = said(vec![with("a", 1000), with("b", 1100)]).join("\n");
     assert!(!alike.contains("to a byte"), "{alike}");
