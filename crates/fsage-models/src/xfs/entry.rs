@@ -21,7 +21,10 @@ const LACKS: &[(&str, &str)] = &[
     ("blocksize", "blocks have 4K; others are not modeled"),
     ("sectsize", "sectors have 512 bytes; others are not modeled"),
     ("isize", "inodes have 512 bytes; others are not modeled"),
-    ("dirblocks", "blocks of directories have 4K; others are not modeled"),
+    (
+        "dirblocks",
+        "blocks of directories have 4K; others are not modeled",
+    ),
     ("stripe", "stripes are not modeled"),
     ("sunit", "stripes are not modeled"),
     ("swidth", "stripes are not modeled"),
@@ -30,9 +33,15 @@ const LACKS: &[(&str, &str)] = &[
     ("rtdev", "realtime sections are not modeled"),
     ("realtime", "realtime sections are not modeled"),
     ("quota", "quotas are not modeled"),
-    ("reflink", "shared extents are not modeled; `features` chooses the trees that are there for them"),
+    (
+        "reflink",
+        "shared extents are not modeled; `features` chooses the trees that are there for them",
+    ),
     ("allocsize", "a fixed preallocation is not modeled"),
-    ("inode32", "inodes lie anywhere; a mount with inode32 is not modeled"),
+    (
+        "inode32",
+        "inodes lie anywhere; a mount with inode32 is not modeled",
+    ),
 ];
 
 /// Its line in the list of models.

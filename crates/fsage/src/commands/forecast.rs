@@ -22,6 +22,7 @@ use std::path::PathBuf;
                   fsage forecast history.parquet --on ext4 --hold-out 1/3\n\n\
                   `fsage age --help` shows what a SPEC may say."
 )]
+#[allow(clippy::struct_excessive_bools)]
 pub struct Args {
     /// The past: a workload (Parquet or .ops text), or snapshots of a file system: folders, or files and series.
     #[arg(

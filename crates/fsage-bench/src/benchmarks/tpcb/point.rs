@@ -374,7 +374,8 @@ mod tests {
         assert!((point.time.seek_ms - 20.0).abs() < 1e-9, "{point:?}");
         assert!((point.log_bytes - 5200.0).abs() < 1e-9, "{point:?}");
         let cleaning = point.cleaning.unwrap();
-        // Of 10,442,880 bytes written 5,242,880, and 4,096,000 and 10,485,760 more were read; 4.498 s of 7.514 s of the cleaner.
+        // Of 10,442,880 bytes written 5,242,880, and 4,096,000 and 10,485,760 more were read; of the cleaner's 7.514 s
+        // 4.498 are reads.
         let expected = [0.5, 10.0, 0.502_053, 0.209_509, 0.598_592];
         let got = [
             cleaning.utilization,

@@ -153,11 +153,17 @@ fn features_of(to_write: u32, to_read: u32) -> Result<Features> {
     const LONG_TIMES: u32 = 8;
     const TO_WRITE: [&str; 4] = ["finobt", "rmapbt", "reflink", "inobtcount"];
     const TO_READ: [&str; 8] = [
-        "ftype", "sparse inodes", "meta_uuid", "bigtime", "needsrepair", "nrext64", "exchange", "parent",
+        "ftype",
+        "sparse inodes",
+        "meta_uuid",
+        "bigtime",
+        "needsrepair",
+        "nrext64",
+        "exchange",
+        "parent",
     ];
-    let deciding = |(to_write, to_read): (u32, u32)| {
-        (to_write & !COUNTED_TREES, to_read & !LONG_TIMES)
-    };
+    let deciding =
+        |(to_write, to_read): (u32, u32)| (to_write & !COUNTED_TREES, to_read & !LONG_TIMES);
     let all = [Features::Default, Features::Plain, Features::Rmapbt];
     let mut all = all.into_iter();
     let masks = deciding((to_write, to_read));
@@ -187,7 +193,11 @@ fn comparable(b: &[u8; SECTOR], features: Features) -> [u8; SECTOR] {
         found[from..to].fill(0);
     }
     let version = u16_at(b, 100);
-    put(&mut found, 100, (version | VERSION & !version & 0x10).to_be_bytes());
+    put(
+        &mut found,
+        100,
+        (version | VERSION & !version & 0x10).to_be_bytes(),
+    );
     // Inodes of quotas: none, as `mkfs.xfs` and as the first mount say it.
     for quota in [160, 168, 232] {
         if u64_at(b, quota) == 0 {
@@ -202,9 +212,8 @@ fn comparable(b: &[u8; SECTOR], features: Features) -> [u8; SECTOR] {
 
 /// What a superblock has that none has which the model makes.
 fn what_differs(found: &[u8; SECTOR], made: Option<&[u8; SECTOR]>) -> String {
-    let differs = |from: usize, to: usize| {
-        made.is_some_and(|made| made[from..to] != found[from..to])
-    };
+    let differs =
+        |from: usize, to: usize| made.is_some_and(|made| made[from..to] != found[from..to]);
     let is_given = |from: usize, to: usize| found[from..to].iter().any(|byte| *byte != 0);
     if u32_at(found, 4) != BLOCK as u32 {
         return format!("blocks of {} bytes", u32_at(found, 4));
@@ -217,14 +226,30 @@ fn what_differs(found: &[u8; SECTOR], made: Option<&[u8; SECTOR]>) -> String {
         (is_given(184, 192), "stripes"),
         (differs(160, 178) || differs(232, 240), "quotas"),
         (found[192] != 0, "blocks of directories of several blocks"),
-        (differs(193, 200), "a log with a stripe or a sector of its own"),
-        (differs(127, 128), "another limit of the space for inodes (imaxpct)"),
-        (differs(180, 184) || differs(228, 232), "another alignment of inodes"),
+        (
+            differs(193, 200),
+            "a log with a stripe or a sector of its own",
+        ),
+        (
+            differs(127, 128),
+            "another limit of the space for inodes (imaxpct)",
+        ),
+        (
+            differs(180, 184) || differs(228, 232),
+            "another alignment of inodes",
+        ),
         (differs(220, 224), "a log that holds attributes"),
-        (differs(48, 56) || differs(96, 100), "a log elsewhere, or of another size"),
+        (
+            differs(48, 56) || differs(96, 100),
+            "a log elsewhere, or of another size",
+        ),
         (differs(84, 92), "allocation groups of another size"),
     ];
-    let named: Vec<&str> = named.iter().filter(|(is, _)| *is).map(|(_, name)| *name).collect();
+    let named: Vec<&str> = named
+        .iter()
+        .filter(|(is, _)| *is)
+        .map(|(_, name)| *name)
+        .collect();
     if named.is_empty() {
         "a geometry that `mkfs.xfs` does not make by default".to_owned()
     } else {
