@@ -49,7 +49,7 @@ import pytest
         (lambda at: fsage.forecast(at / "w.parquet", "ffs", lives=3), "19"),
         (lambda at: fsage.fleet(at / "policies", at / "fleet", threads=0), "threads: expected 1 or more, found 0"),
         (lambda at: fsage.fleet(at / "policies", at / "fleet", alike=-1), "alike: expected 0 or more"),
-        (lambda at: fsage.compare(at / "w.parquet", ["ffs"], at / "run", after="defrag:fle"), "defrag:fle"),
+        (lambda at: fsage.compare(at / "w.parquet", ["ffs"], at / "run", after="defrag:none"), "defrag:none"),
     ],
 )
 def test_bad_input_is_named(runs, call, words):
