@@ -349,9 +349,10 @@ def report(of: Path | Sequence[Path], output: Path) -> list[dict[str, Any]]:
     """Writes one page of several runs, each beside the first, or of snapshots: files, or folders with some. Gives what of
     the runs differs, ratios with their 99 % interval. ``Run.report`` writes the page of one run.
 
-    >>> nights = list((runs / "policies").glob("*/final.parquet"))
-    >>> fsage.report(nights, runs / "both.html")
-    []
+    >>> again = fsage.age(runs / "w.parquet", on="ffs", output=runs / "again")
+    >>> differs = fsage.report([runs / "policies", again], runs / "both.html")
+    >>> (runs / "both.html").is_file()
+    True
     """
     found = paths("of", of)
     if not found:
@@ -371,7 +372,7 @@ def check(
     """Judges a run or an experiment by rules, or against another one. ``strict`` raises :class:`fsage.CheckFailed` where
     something does not hold.
 
-    >>> fsage.check(runs / "policies", rules="sane")["passed"]
+    >>> fsage.check(runs / "policies", baseline=runs / "policies")["passed"]
     True
     """
     outcome = json.loads(

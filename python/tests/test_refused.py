@@ -68,7 +68,7 @@ def test_wrong_types_are_type_errors(runs):
         ("threads: expected a whole number, found 'all'", lambda: fsage.age(runs / "w", "ffs", runs / "r", threads="all")),
         ("fill: expected a whole number, found 'a'", lambda: fsage.compare(runs / "w", ["ffs"], runs / "r", fill=["a"])),
         ("name: expected the name of a chart, as in 'layout', found 3", lambda: fsage.Run(runs / "policies").chart(3)),
-        ("limits: expected a list of texts", lambda: fsage.forecast(runs / "w.parquet", "ffs", limits="free=5%")),
+        ("limits: expected a list of texts", lambda: fsage.forecast(runs / "w.parquet", "ffs", limits=5)),
         ("years: expected a number, found 'two'", lambda: fsage.forecast(runs / "w.parquet", "ffs", years="two")),
         ("header: expected a dict", lambda: fsage.workload(["day 1"], runs / "new.parquet", header="seed")),
         ("operation 2: expected a line, or a tuple of its words, found 7", lambda: fsage.workload(

@@ -23,7 +23,7 @@ fn deviation(event_index: u64) -> Deviation {
         size_bytes: (!event_index.is_multiple_of(5))
             .then(|| event_index.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (event_index % 64)),
         written_bytes: event_index % 300,
-        other_name: event_index.is_multiple_of(3),
+        other_names: (event_index % 9) as u8,
     }
 }
 

@@ -28,7 +28,8 @@ pub(super) struct Effect {
     pub written: u64,
     /// Length of the file where it is not what a plain end leaves; `None` also where the file was not made.
     pub size: Option<u64>,
-    pub other_name: bool,
+    /// As in [`Deviation`].
+    pub other_names: u8,
 }
 
 impl Effect {
@@ -38,7 +39,7 @@ impl Effect {
             outcome: Outcome::Done,
             written,
             size: None,
-            other_name: false,
+            other_names: 0,
         }
     }
 
@@ -56,12 +57,12 @@ impl Effect {
             outcome: deviation.outcome,
             written: deviation.written_bytes,
             size: deviation.size_bytes,
-            other_name: deviation.other_name,
+            other_names: deviation.other_names,
         })
     }
 
     pub fn is_plain(&self) -> bool {
-        self.outcome == Outcome::Done && !self.other_name
+        self.outcome == Outcome::Done && self.other_names == 0
     }
 
     pub fn deviation(&self, event_index: u64) -> Deviation {
@@ -70,7 +71,7 @@ impl Effect {
             outcome: self.outcome,
             size_bytes: self.size,
             written_bytes: self.written,
-            other_name: self.other_name,
+            other_names: self.other_names,
         }
     }
 }
@@ -159,7 +160,7 @@ impl OpenFile<'_> {
             outcome,
             written,
             size: Some(size),
-            other_name: false,
+            other_names: 0,
         })
     }
 

@@ -17,6 +17,7 @@ pub struct Deviation {
     pub size_bytes: Option<u64>,
     /// How many bytes from the start of the operation's range were written.
     pub written_bytes: u64,
-    /// The entry was made under its other name, `NAME~f<ID>` or `NAME~d<ID>`, as an entry `NAME` existed.
-    pub other_name: bool,
+    /// How many other names were tried until the entry could be made: `NAME~f<ID>` or `NAME~d<ID>` as an entry `NAME`
+    /// existed, and so on with that name; 0 where it has its own.
+    pub other_names: u8,
 }

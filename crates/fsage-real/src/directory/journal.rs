@@ -52,6 +52,8 @@ const PROGRESS: u8 = 1;
 const DAY: u8 = 2;
 const OTHER_NAME: u8 = 0x80;
 const SIZE: u8 = 0x40;
+/// Other names that were taken too: up to seven.
+const FURTHER_NAMES: u8 = 0x38;
 
 /// Outcomes by their number in the file.
 const OUTCOMES: [Outcome; 6] = [
@@ -530,8 +532,8 @@ fn read_payload(payload: &[u8]) -> Option<Entry<'_>> {
 fn put_deviation(to: &mut Vec<u8>, deviation: &Deviation) {
     let outcome = OUTCOMES.iter().position(|o| *o == deviation.outcome);
     let mut outcome = outcome.expect("every outcome has a number") as u8;
-    if deviation.other_name {
-        outcome |= OTHER_NAME;
+    if let Some(further) = deviation.other_names.checked_sub(1) {
+        outcome |= OTHER_NAME | (further << FURTHER_NAMES.trailing_zeros()) & FURTHER_NAMES;
     }
     if deviation.size_bytes.is_some() {
         outcome |= SIZE;
@@ -554,10 +556,13 @@ fn take_deviation(from: &mut &[u8]) -> Option<Deviation> {
     };
     Some(Deviation {
         event_index,
-        outcome: *OUTCOMES.get(usize::from(outcome & !(OTHER_NAME | SIZE)))?,
+        outcome: *OUTCOMES.get(usize::from(outcome & !(OTHER_NAME | SIZE | FURTHER_NAMES)))?,
         size_bytes,
         written_bytes: take_varint(from)?,
-        other_name: outcome & OTHER_NAME != 0,
+        other_names: match outcome & OTHER_NAME {
+            0 => 0,
+            _ => 1 + ((outcome & FURTHER_NAMES) >> FURTHER_NAMES.trailing_zeros()),
+        },
     })
 }
 

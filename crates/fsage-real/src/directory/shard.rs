@@ -81,6 +81,9 @@ pub(super) struct Shard {
     room_bytes: u64,
 }
 
+/// Names that an entry may get where its own is taken.
+pub(super) const MOST_OTHER_NAMES: u8 = 8;
+
 /// Flags of every open.
 const OPEN: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 
@@ -283,7 +286,7 @@ impl Shard {
         let name = buffer.name(event.name.as_deref(), b'f', file.0);
         let flags = OPEN | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
         let mode = Mode::from_raw_mode(0o644);
-        let (made, other_name) = with_other_name(name, b'f', file.0, |name| {
+        let (made, other_names) = with_other_name(name, b'f', file.0, |name| {
             retry(|| openat(parent, name, flags, mode))
         });
         let fd = match made {
@@ -299,7 +302,7 @@ impl Shard {
         let open = open_file(common, &fd, (file.0, 0), room_bytes);
         let effect = open.perform(task)?;
         Ok(Effect {
-            other_name,
+            other_names,
             ..effect
         })
     }
@@ -345,7 +348,7 @@ impl Shard {
         let target = symlink_target(Content::of(file), bytes);
         let mut buffer = NameBuffer::new();
         let name = buffer.name(event.name.as_deref(), b'f', file.0);
-        let (made, other_name) = with_other_name(name, b'f', file.0, |name| {
+        let (made, other_names) = with_other_name(name, b'f', file.0, |name| {
             symlinkat(&target[..], parent, name)
         });
         let outcome = match made {
@@ -356,7 +359,7 @@ impl Shard {
             }
         };
         Ok(Effect {
-            other_name,
+            other_names,
             ..Effect::nothing(outcome)
         })
     }
@@ -607,29 +610,38 @@ fn settle(body: &mut Body, task: Task, effect: &Effect) {
 
 /// The name that an event gave an entry, as the tables keep it.
 pub(super) fn name_after(event: &Event, effect: &Effect, letter: u8, id: u64) -> Option<Box<[u8]>> {
-    if effect.other_name {
-        let mut buffer = NameBuffer::new();
-        let name = buffer.name(event.name.as_deref(), letter, id);
-        return Some(naming::other(name, letter, id));
+    if effect.other_names == 0 {
+        return event.name.clone();
     }
-    event.name.clone()
+    let mut buffer = NameBuffer::new();
+    let mut name: Box<[u8]> = buffer.name(event.name.as_deref(), letter, id).into();
+    for _ in 0..effect.other_names {
+        name = naming::other(&name, letter, id);
+    }
+    Some(name)
 }
 
-/// Makes an entry, under its other name if there is one of its own name already. Says whether that was so.
+/// Makes an entry, under its other name if there is one of its own name already, and so on: a name of that kind may be
+/// held by a file that took the place of an earlier one with this id. Says how many other names that took.
 pub(super) fn with_other_name<T>(
     name: &[u8],
     letter: u8,
     id: u64,
     mut make: impl FnMut(&[u8]) -> Result<T, Errno>,
-) -> (Result<T, Errno>, bool) {
-    match make(name) {
-        Err(Errno::EXIST) => {
-            let made = make(&naming::other(name, letter, id));
-            let other_name = made.is_ok();
-            (made, other_name)
+) -> (Result<T, Errno>, u8) {
+    let mut made = make(name);
+    let mut other: Box<[u8]> = name.into();
+    for tried in 1..=MOST_OTHER_NAMES {
+        if !matches!(made, Err(Errno::EXIST)) {
+            break;
         }
-        made => (made, false),
+        other = naming::other(&other, letter, id);
+        made = make(&other);
+        if made.is_ok() {
+            return (made, tried);
+        }
     }
+    (made, 0)
 }
 
 fn open_file<'a>(

@@ -192,7 +192,7 @@ impl Directory {
     fn made(
         &self,
         call: &'static str,
-        (made, other_name): (Result<(), Errno>, bool),
+        (made, other_names): (Result<(), Errno>, u8),
     ) -> Result<Effect, Failure> {
         let outcome = match made {
             Ok(()) => Outcome::Done,
@@ -201,7 +201,7 @@ impl Directory {
             }
         };
         Ok(Effect {
-            other_name,
+            other_names,
             ..Effect::nothing(outcome)
         })
     }
@@ -216,7 +216,7 @@ impl Directory {
                 let name = self.dirs.name(slot, &mut NameBuffer::new()).to_vec();
                 let parent = self.parent(self.dirs.get(slot).parent)?;
                 let removed = unlinkat(parent, &name[..], AtFlags::REMOVEDIR);
-                self.made("unlinkat", (removed, false))?
+                self.made("unlinkat", (removed, 0))?
             }
         };
         self.note(how, &effect);
@@ -348,7 +348,7 @@ impl Directory {
         } else {
             renameat_with(from, &old[..], to, &new[..], RenameFlags::empty())
         };
-        self.made("renameat2", (renamed, false))
+        self.made("renameat2", (renamed, 0))
     }
 
     /// Moves a name in the tables.

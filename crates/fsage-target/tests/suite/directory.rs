@@ -370,10 +370,50 @@ fn an_entry_whose_name_is_taken_gets_another_and_says_so() {
     let deviations = directory.take_deviations();
     let numbers: Vec<_> = deviations
         .iter()
-        .map(|d| (d.event_index, d.other_name))
+        .map(|d| (d.event_index, d.other_names > 0))
         .collect();
     assert_eq!(numbers, [(1, true), (2, true)]);
     check(folder.path(), &directory.expected());
+}
+
+/// What takes the place of an entry keeps its name, so that another name may be taken too: file 3 lies at `a~f2` when file
+/// 2, which is made anew, would.
+#[test]
+fn another_name_that_is_taken_too_gets_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut directory = open(folder.path(), Options::default());
+    let (root, dir, file) = (DirId::ROOT, DirId(1), |id| FileId(id));
+    let create = |id| Op::Create {
+        file: file(id),
+        dir: root,
+        bytes: 0,
+    };
+    let events = [
+        Event::new(Op::Mkdir { dir, parent: None }).named(b"a"),
+        Event::new(create(2)).named(b"a"),
+        Event::new(create(3)).named(b"b"),
+        Event::new(Op::Rename {
+            file: file(3),
+            dir: root,
+            replaced: Some(file(2)),
+        })
+        .named(b"c"),
+        Event::new(create(2)).named(b"a"),
+    ];
+    directory
+        .apply(&events, &mut OpCounts::default(), false)
+        .unwrap();
+    let found = paths(folder.path());
+    assert_eq!(found, [&b"a"[..], b"a~f2", b"a~f2~f2"]);
+    let deviations = directory.take_deviations();
+    let names: Vec<_> = deviations
+        .iter()
+        .map(|d| (d.event_index, d.other_names))
+        .collect();
+    assert_eq!(names, [(1, 1), (4, 2)]);
+    check(folder.path(), &directory.expected());
+    let again = known(folder.path(), &events, &deviations, Options::default());
+    assert_eq!(again.expected(), directory.expected());
 }
 
 /// Holes are no shortfall: nothing was left out.

@@ -64,7 +64,7 @@ fn known(directory: &mut Directory, op: Op, end: End) -> Result<Outcome, StateEr
         outcome: end.outcome,
         size_bytes: end.bytes,
         written_bytes: 0,
-        other_name: false,
+        other_names: 0,
     };
     let deviation = (end.outcome != Outcome::Done).then_some(&deviation);
     let mut counts = OpCounts::default();
