@@ -376,8 +376,8 @@ fn an_entry_whose_name_is_taken_gets_another_and_says_so() {
     check(folder.path(), &directory.expected());
 }
 
-/// What takes the place of an entry keeps its name, so that another name may be taken too: file 3 lies at `a~f2` when file
-/// 2, which is made anew, would.
+/// What takes the place of an entry keeps its name, so that another name may be taken too: file 3 lies at `a~f2` when
+/// file 2, which is made anew, would.
 #[test]
 fn another_name_that_is_taken_too_gets_another() {
     let folder = tempfile::tempdir().unwrap();
