@@ -301,8 +301,8 @@ def compare(
     with Listener(progress) as listener:
         _native.compare(
             os.fspath(workload), some_specs(on), os.fspath(output), _json(age),
-            None if bench is None else _json(bench), wholes("fill", fill, 1, 99), texts("after", after), after_again, whole("seed", seed), whole("threads", threads, 1), force, resume,
-            listener,
+            None if bench is None else _json(bench), wholes("fill", fill, 1, 99), texts("after", after), after_again,
+            whole("seed", seed), whole("threads", threads, 1), force, resume, listener,
         )
     return Run(output)
 
@@ -338,9 +338,10 @@ def forecast(
     with Listener(progress) as listener:
         return json.loads(
             _native.forecast(
-                paths("past", past), on, texts("limits", limits), number("years", years), whole("lives", lives), whole("seed", seed),
-                True if why is None and tries else why, texts("tries", tries), None if hold_out is None else number("hold_out", hold_out),
-                whole("threads", threads, 1), None if output is None else os.fspath(output), force, listener,
+                paths("past", past), on, texts("limits", limits), number("years", years), whole("lives", lives),
+                whole("seed", seed), True if why is None and tries else why, texts("tries", tries),
+                None if hold_out is None else number("hold_out", hold_out), whole("threads", threads, 1),
+                None if output is None else os.fspath(output), force, listener,
             )
         )
 

@@ -67,8 +67,8 @@ fn section(group: &Group) -> Option<Section> {
             id: format!("paper-table{}", group.suffix),
             title: "Published values and ours".to_owned(),
             description:
-                "Met is what lies within the band around the published value: absolute for layout scores and for \
-                 ratios of file systems, a share of the value for what depends on the machine."
+                "Met is what lies within the band around the published value: absolute for layout scores, a share of \
+                 the value for ratios of file systems and for what depends on the machine."
                     .to_owned(),
             data,
         })],

@@ -135,6 +135,11 @@ pub fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     Summary::of(&values).map(|summary| summary.mean)
 }
 
+/// The ratio at a size.
+pub fn at(ratios: &[(u64, f64)], bytes: u64) -> Option<f64> {
+    ratios.iter().find(|p| p.0 == bytes).map(|p| p.1)
+}
+
 /// A ratio as a change: `+58 %`.
 pub fn change(ratio: f64) -> String {
     format!("{:+.1} %", (ratio - 1.0) * 100.0)

@@ -254,6 +254,15 @@ impl Plan {
         self.repetitions.unwrap_or(SIMULATED_REPETITIONS)
     }
 
+    /// That results in the folder of a target are not in the way.
+    fn may_write(&self, folder: &Path) -> crate::Result<()> {
+        if self.existing != Existing::Refused {
+            return Ok(());
+        }
+        let mut suites = self.suites.iter();
+        suites.try_for_each(|suite| results::may_be_written(folder, suite.name()))
+    }
+
     /// Repetitions of every case on real targets.
     fn real_repetitions(&self) -> Repetitions {
         match self.repetitions {
@@ -434,11 +443,7 @@ pub(crate) fn measure(
     let mut measured = Measured::default();
     for lane in lanes {
         lane.check(plan)?;
-        if plan.existing == Existing::Refused {
-            for suite in &plan.suites {
-                results::may_be_written(&lane.folder, suite.name())?;
-            }
-        }
+        plan.may_write(&lane.folder)?;
     }
     for suite in &plan.suites {
         let is_kept = |lane: &Lane| {
@@ -551,13 +556,9 @@ fn aged_lanes(
         );
     }
     let chosen = chosen(run, &manifest, only)?;
-    if plan.existing == Existing::Refused {
+    for target in &chosen {
         // Before anything is aged again.
-        for target in &chosen {
-            for suite in &plan.suites {
-                results::may_be_written(&run.join(&target.folder), suite.name())?;
-            }
-        }
+        plan.may_write(&run.join(&target.folder))?;
     }
     let states = if plan.states.is_empty() {
         vec![State::Aged, State::Control]

@@ -285,11 +285,7 @@ fn distinct(name: String, most: usize, of: &str, taken: &mut HashSet<String>) ->
         name
     } else {
         let hash = fsage_data::hash_bytes(format!("{name} {of}").as_bytes());
-        let hash: String = hash
-            .chars()
-            .filter(char::is_ascii_hexdigit)
-            .take(8)
-            .collect();
+        let hash = &hash[..8];
         let kept: String = name.chars().take(most - hash.len() - 1).collect();
         format!("{kept}-{hash}")
     };

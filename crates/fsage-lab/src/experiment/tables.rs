@@ -433,6 +433,16 @@ mod tests {
         }
     }
 
+    fn rows_of(means: &Means) -> Vec<Vec<Value>> {
+        let mut rows = Vec::new();
+        let mut push = |row| {
+            rows.push(row);
+            Ok(())
+        };
+        means.write(&mut push).expect("rows");
+        rows
+    }
+
     /// Seeds differ by 10, targets by 1 and 3 in the same life: paired, the seeds say nothing of the difference.
     #[test]
     fn targets_are_compared_in_the_lives_that_both_lived() {
@@ -446,13 +456,7 @@ mod tests {
             }
         }
         means.add(&cell("w", 4, "lfs", 50), &keys, value(1000.0));
-        let mut rows = Vec::new();
-        means
-            .write(&mut |row| {
-                rows.push(row);
-                Ok(())
-            })
-            .expect("rows");
+        let rows = rows_of(&means);
         assert_eq!(rows.len(), 2);
         assert_eq!(rows[0][5], Value::F64(20.0));
         assert_eq!(
@@ -496,13 +500,7 @@ mod tests {
             assert_eq!(cell.life(), format!("w (device={device})"));
             means.add(&cell, &keys, value(number));
         }
-        let mut rows = Vec::new();
-        means
-            .write(&mut |row| {
-                rows.push(row);
-                Ok(())
-            })
-            .expect("rows");
+        let rows = rows_of(&means);
         let differences: Vec<&Value> = rows.iter().map(|row| &row[9]).collect();
         let (one, two) = (Value::F64(1.0), Value::F64(2.0));
         assert_eq!(differences, [&Value::Null, &Value::Null, &one, &two]);

@@ -17,7 +17,7 @@ pub enum Features {
 }
 
 impl Features {
-    const ALL: [Features; 3] = [Features::Default, Features::Plain, Features::Rmapbt];
+    pub(super) const ALL: [Features; 3] = [Features::Default, Features::Plain, Features::Rmapbt];
 
     /// The word of the key `features`.
     pub fn as_str(self) -> &'static str {

@@ -7,6 +7,8 @@ use crate::words;
 
 /// The width of the reserved area, of the disk: key `ra` of the targets.
 const AREA: f64 = 0.025;
+/// Less than so much is not nearly the same.
+const LESS: f64 = 0.95;
 
 /// Every statement, with what our curves say.
 pub fn measure(results: &Results<'_>) -> Measured {
@@ -63,7 +65,7 @@ fn heads(results: &Results<'_>, measured: &mut Measured) {
     let distance = pairs(Outcome::mean_seek, MODIFIED);
     measured.shape("C2.always", stays_within(&distance, AREA));
     measured.shape("C2.distance", is_less(&distance, 1.0 - words::AGREEMENT));
-    measured.shape("C5.seek", is_less(&pairs(seeks, MODIFIED), 0.95));
+    measured.shape("C5.seek", is_less(&pairs(seeks, MODIFIED), LESS));
     measured.shape("C5.blocks", is_less(&pairs(seeks, "blocks"), 1.0));
     let premise = by_utilization(results, |percent| {
         let time = &of(ORIGINAL)(percent).device.time;
@@ -101,7 +103,7 @@ fn hints_pay(results: &Results<'_>) -> Option<(bool, String)> {
         .mean_s();
     let never = results.outcomes.get(&never.run).mean_s();
     let text = format!("{never:.1} s, and {original:.1} s with the original");
-    Some((never < 0.95 * original, text))
+    Some((never < LESS * original, text))
 }
 
 /// Two figures at every utilization.
@@ -118,52 +120,55 @@ fn hot_share(outcome: &Outcome) -> Option<f64> {
 
 /// Whether the second is less than the first everywhere, by more than what is nearly the same.
 fn is_faster(pairs: &[(u64, [f64; 2])]) -> Option<(bool, String)> {
-    let (holds, ratios) = is_less(pairs, 0.95)?;
+    let (holds, ratios) = is_less(pairs, LESS)?;
     Some((holds, format!("modified over {ratios}")))
 }
 
 /// Whether the second is less than so much of the first everywhere.
 fn is_less(pairs: &[(u64, [f64; 2])], share: f64) -> Option<(bool, String)> {
-    let ratios: Vec<String> = pairs
-        .iter()
-        .map(|(percent, [before, after])| format!("{:.2} at {percent} %", after / before))
-        .collect();
-    let holds = pairs
-        .iter()
-        .all(|(_, [before, after])| *after < share * before);
-    let text = format!("original: {}", ratios.join(", "));
-    (!pairs.is_empty()).then_some((holds, text))
+    let holds = |[before, after]: [f64; 2]| after < share * before;
+    let (holds, ratios) = everywhere(pairs, holds, |[before, after]| {
+        format!("{:.2}", after / before)
+    })?;
+    Some((holds, format!("original: {ratios}")))
 }
 
 /// Whether the second is at most a limit everywhere; both are shares of the disk.
 fn stays_within(pairs: &[(u64, [f64; 2])], limit: f64) -> Option<(bool, String)> {
-    let seeks: Vec<String> = pairs
-        .iter()
-        .map(|(percent, [_, seek])| format!("{:.1} % at {percent} %", 100.0 * seek))
-        .collect();
-    let holds = pairs.iter().all(|(_, [_, seek])| *seek <= limit);
-    let text = format!("mean seek of the disk: {}", seeks.join(", "));
-    (!pairs.is_empty()).then_some((holds, text))
+    let holds = |[_, seek]: [f64; 2]| seek <= limit;
+    let (holds, seeks) = everywhere(pairs, holds, |[_, seek]| format!("{:.1} %", 100.0 * seek))?;
+    Some((holds, format!("mean seek of the disk: {seeks}")))
 }
 
 /// Whether the second is over half of the first everywhere.
 fn is_most_of_it(pairs: &[(u64, [f64; 2])]) -> Option<(bool, String)> {
-    let shares: Vec<String> = pairs
-        .iter()
-        .map(|(percent, [all, part])| format!("{:.0} % at {percent} %", 100.0 * part / all))
-        .collect();
-    let holds = pairs.iter().all(|(_, [all, part])| *part > 0.5 * all);
-    (!pairs.is_empty()).then(|| (holds, shares.join(", ")))
+    let holds = |[all, part]: [f64; 2]| part > 0.5 * all;
+    everywhere(pairs, holds, |[all, part]| {
+        format!("{:.0} %", 100.0 * part / all)
+    })
 }
 
 /// Whether the second is no more than the best of the others anywhere.
 fn is_the_best(pairs: &[(u64, [f64; 2])]) -> Option<(bool, String)> {
-    let seconds: Vec<String> = pairs
+    let holds = |[best, ours]: [f64; 2]| ours <= best;
+    everywhere(pairs, holds, |[best, ours]| {
+        format!("{ours:.0} s, best {best:.0} s")
+    })
+}
+
+/// Whether something holds of both figures at every utilization, with what is said of each. Nothing where there are
+/// none.
+fn everywhere(
+    pairs: &[(u64, [f64; 2])],
+    holds: impl Fn([f64; 2]) -> bool,
+    says: impl Fn([f64; 2]) -> String,
+) -> Option<(bool, String)> {
+    let all = pairs.iter().all(|(_, pair)| holds(*pair));
+    let texts = pairs
         .iter()
-        .map(|(percent, [best, ours])| format!("{ours:.0} s, best {best:.0} s at {percent} %"))
-        .collect();
-    let holds = pairs.iter().all(|(_, [best, ours])| ours <= best);
-    (!pairs.is_empty()).then(|| (holds, seconds.join(", ")))
+        .map(|(percent, pair)| format!("{} at {percent} %", says(*pair)));
+    let texts: Vec<String> = texts.collect();
+    (!pairs.is_empty()).then(|| (all, texts.join(", ")))
 }
 
 /// Whether the second is less than the first on an empty disk, and nowhere more. Nothing where they are the same.

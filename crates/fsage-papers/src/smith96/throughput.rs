@@ -4,7 +4,7 @@ use crate::comparison::Measured;
 use crate::figure::{Curve, Exhibit, Figure, Published};
 use crate::lab::Raw;
 use crate::paper::Paper;
-use crate::sizes::{Sizes, What, change, largest, mean, ratios};
+use crate::sizes::{Sizes, What, at, change, largest, mean, ratios};
 use crate::words;
 use fsage_report::chart::size_text;
 use fsage_report::svg::Axis;
@@ -91,12 +91,6 @@ impl Throughput<'_> {
     pub fn measure(&self, measured: &mut Measured) {
         let read = ratios(self.realloc, self.orig, What::Read);
         let create = ratios(self.realloc, self.orig, What::Create);
-        let at = |ratios: &[(u64, f64)], bytes| {
-            ratios
-                .iter()
-                .find(|(b, _)| *b == bytes)
-                .map(|(_, ratio)| *ratio)
-        };
         measured.figure("S96.1", at(&read, 96 * KB));
         let most = |gains: &[(u64, f64)], is_meant: fn(u64) -> bool| {
             let gains = gains.iter().filter(|(bytes, _)| is_meant(*bytes));

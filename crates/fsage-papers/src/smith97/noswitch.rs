@@ -3,7 +3,7 @@
 use crate::comparison::Measured;
 use crate::figure::{Exhibit, Figure, Published};
 use crate::paper::Paper;
-use crate::sizes::{Sizes, What, change, largest, mean, ratios};
+use crate::sizes::{Sizes, What, at, change, largest, mean, ratios};
 use fsage_report::chart::size_text;
 use fsage_report::svg::Axis;
 
@@ -117,7 +117,7 @@ impl NoSwitch<'_> {
             ("S97.3.empty.write", &empty_writes),
             ("S97.3.aged.write", &aged_writes),
         ] {
-            measured.figure(id, at_104_kb(gains));
+            measured.figure(id, at(gains, 104 * KB));
         }
         measured.shape(
             "S97.4.both",
@@ -163,10 +163,6 @@ impl NoSwitch<'_> {
     }
 }
 
-fn at_104_kb(gains: &[(u64, f64)]) -> Option<f64> {
-    gains.iter().find(|p| p.0 == 104 * KB).map(|p| p.1)
-}
-
 /// The mean of what is read faster, over sizes, in MB/s.
 fn area(noswitch: &Sizes, realloc: &Sizes) -> Option<f64> {
     let gains = noswitch.all(What::Read).into_iter();
@@ -174,7 +170,7 @@ fn area(noswitch: &Sizes, realloc: &Sizes) -> Option<f64> {
 }
 
 fn always_faster_at_104_kb(gains: &[&[(u64, f64)]; 4]) -> Option<(bool, String)> {
-    let gains: Option<Vec<f64>> = gains.iter().map(|gains| at_104_kb(gains)).collect();
+    let gains: Option<Vec<f64>> = gains.iter().map(|gains| at(gains, 104 * KB)).collect();
     let gains = gains?;
     let text: Vec<String> = gains.iter().map(|gain| change(*gain)).collect();
     let text = format!("read and write, empty, then aged: {}", text.join(", "));
@@ -182,7 +178,7 @@ fn always_faster_at_104_kb(gains: &[&[(u64, f64)]; 4]) -> Option<(bool, String)>
 }
 
 fn gains_only_in_files_of_some_hundred_kb(aged: &[(u64, f64)]) -> Option<(bool, String)> {
-    let first = at_104_kb(aged)?;
+    let first = at(aged, 104 * KB)?;
     let large: Vec<(u64, f64)> = aged.iter().copied().filter(|p| p.0 >= MB).collect();
     let (at, most) = largest(&large)?;
     Some((

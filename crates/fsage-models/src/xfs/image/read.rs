@@ -164,9 +164,8 @@ fn features_of(to_write: u32, to_read: u32) -> Result<Features> {
     ];
     let deciding =
         |(to_write, to_read): (u32, u32)| (to_write & !COUNTED_TREES, to_read & !LONG_TIMES);
-    let all = [Features::Default, Features::Plain, Features::Rmapbt];
-    let mut all = all.into_iter();
     let masks = deciding((to_write, to_read));
+    let mut all = Features::ALL.into_iter();
     if let Some(features) = all.find(|features| deciding(features.masks()) == masks) {
         return Ok(features);
     }
@@ -453,6 +452,11 @@ impl Reader<'_> {
         is_sound(b, sum) && b[uuid..uuid + 16] == self.uuid
     }
 
+    /// Whether a block is one of such a tree of an AG.
+    fn is_of_tree(&self, b: &[u8; BYTES], magic: [u8; 4], ag: u32) -> bool {
+        b[..4] == magic && self.is_own(b, trees::SHORT_SUM, 32) && u32_at(b, 48) == ag
+    }
+
     /// Headers and trees of an AG.
     fn ag(&mut self, ag: u32) -> Result<(Ag, Inodes)> {
         let mut b = [0; 4 * SECTOR];
@@ -493,10 +497,7 @@ impl Reader<'_> {
             let is_empty =
                 (u32_at(space, 84), u32_at(space, 88), u32_at(space, 92)) == (1, references, 1);
             let b = self.block(self.g.fsb(ag, references))?;
-            let is_tree = b[..4] == trees::REFERENCES
-                && self.is_own(&b, trees::SHORT_SUM, 32)
-                && u32_at(&b, 48) == ag;
-            if is_empty && !is_tree {
+            if is_empty && !self.is_of_tree(&b, trees::REFERENCES, ag) {
                 return wrong("its tree of references");
             }
             if !is_empty || u16_at(&b, 6) != 0 {
@@ -563,7 +564,7 @@ impl Reader<'_> {
                 return Err(wrong(block, "a tree leads there that should not"));
             }
             let b = self.block(fsb)?;
-            if b[..4] != magic || !self.is_own(&b, trees::SHORT_SUM, 32) || u32_at(&b, 48) != ag {
+            if !self.is_of_tree(&b, magic, ag) {
                 return Err(wrong(block, "it is no block of a tree"));
             }
             let (loaded, entries) = (
