@@ -3,22 +3,35 @@
 use crate::device::{Device, Request, Service};
 use crate::scheduler::{Scheduler, Site};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 /// Requests on their way to a device.
 #[derive(Debug)]
 pub struct Queue {
     scheduler: &'static dyn Scheduler,
-    /// In the order of their arrival.
-    requests: Vec<Request>,
-    /// Arrival and tag of each.
-    labels: Vec<(u64, u64)>,
-    last_cylinder: u32,
+    /// In the order of their arrival. One that was served leaves a gap, and none at the front.
+    line: VecDeque<Option<Waiting>>,
+    /// The number of the request at the front of the line: requests are numbered as they arrive.
+    front: u64,
+    /// Requests that wait.
+    waiting: usize,
+    /// Place and number of those that a sweep may take: all before `swept` that wait.
+    sweep: BTreeSet<(u64, u64)>,
+    /// The number of the first request that is not in the sweep yet.
+    swept: u64,
     last_lba: u64,
     /// Requests that the device works on at once.
     depth: usize,
     /// When the last `depth` requests are done, the earliest first.
     in_flight: BinaryHeap<Reverse<u64>>,
+}
+
+/// A request in the line.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    request: Request,
+    arrival_ns: u64,
+    tag: u64,
 }
 
 /// A request that was served.
@@ -37,9 +50,11 @@ impl Queue {
     pub fn new(scheduler: &'static dyn Scheduler, depth: u32) -> Queue {
         Queue {
             scheduler,
-            requests: Vec::new(),
-            labels: Vec::new(),
-            last_cylinder: 0,
+            line: VecDeque::new(),
+            front: 0,
+            waiting: 0,
+            sweep: BTreeSet::new(),
+            swept: 0,
             last_lba: 0,
             depth: depth.max(1) as usize,
             in_flight: BinaryHeap::new(),
@@ -57,47 +72,52 @@ impl Queue {
     /// Puts a request into the queue. Requests come in the order of their arrival, and all that arrive before
     /// [`Queue::next_start_ns`] must be there before [`Queue::serve`] decides.
     pub fn arrive(&mut self, at_ns: u64, tag: u64, request: Request) {
-        self.requests.push(request);
-        self.labels.push((at_ns, tag));
+        self.line.push_back(Some(Waiting {
+            request,
+            arrival_ns: at_ns,
+            tag,
+        }));
+        self.waiting += 1;
     }
 
     /// Requests that wait.
     pub fn len(&self) -> usize {
-        self.requests.len()
+        self.waiting
     }
 
     /// Nothing waits.
     pub fn is_empty(&self) -> bool {
-        self.requests.is_empty()
+        self.waiting == 0
+    }
+
+    /// The oldest request that waits.
+    fn oldest(&self) -> Option<Waiting> {
+        self.line.front().copied().flatten()
     }
 
     /// When the device takes the next of the requests that are here; `None` if there are none.
     pub fn next_start_ns(&self) -> Option<u64> {
-        self.labels
-            .first()
-            .map(|&(arrival, _)| arrival.max(self.free_ns()))
+        self.oldest()
+            .map(|oldest| oldest.arrival_ns.max(self.free_ns()))
     }
 
     /// Serves the next request: when the device had room for it at once the one that came first, otherwise what the
     /// scheduler picks of those that have arrived when it becomes free.
     pub fn serve(&mut self, device: &mut dyn Device) -> Option<Served> {
-        let now_ns = self.next_start_ns()?;
-        let next = if self.labels[0].0 >= self.free_ns() {
-            0
+        let oldest = self.oldest()?;
+        let free_ns = self.free_ns();
+        let now_ns = oldest.arrival_ns.max(free_ns);
+        let number = if oldest.arrival_ns >= free_ns {
+            self.front
         } else {
-            let arrived = self.labels.partition_point(|&(at, _)| at <= now_ns);
-            let site = Site {
-                device,
-                now_ns,
-                last_cylinder: self.last_cylinder,
-                last_lba: self.last_lba,
-            };
-            self.scheduler.next(&self.requests[..arrived], site)
+            self.pick(device, now_ns)
         };
-        let request = self.requests.remove(next);
-        let (arrival_ns, tag) = self.labels.remove(next);
+        let Waiting {
+            request,
+            arrival_ns,
+            tag,
+        } = self.take(device, number)?;
         self.last_lba = request.lba;
-        self.last_cylinder = device.cylinder_of(request.lba);
         let mut service = device.submit(now_ns, request);
         service.components.queue_ns += now_ns - arrival_ns;
         service.issue_ns = arrival_ns;
@@ -110,5 +130,52 @@ impl Queue {
             request,
             service,
         })
+    }
+
+    /// The number of the request that the scheduler wants next, of those that have arrived.
+    fn pick(&mut self, device: &dyn Device, now_ns: u64) -> u64 {
+        let Some(place) = self.scheduler.sweep() else {
+            let arrived = (self.front..).zip(&self.line);
+            let arrived = arrived.filter_map(|(number, waiting)| Some((number, (*waiting)?)));
+            let arrived = arrived.take_while(|(_, waiting)| waiting.arrival_ns <= now_ns);
+            let (numbers, requests): (Vec<u64>, Vec<Request>) = arrived
+                .map(|(number, waiting)| (number, waiting.request))
+                .unzip();
+            let site = Site {
+                device,
+                now_ns,
+                last_lba: self.last_lba,
+            };
+            return numbers[self.scheduler.next(&requests, site)];
+        };
+        while let Some(&Some(waiting)) = self.line.get((self.swept - self.front) as usize)
+            && waiting.arrival_ns <= now_ns
+        {
+            let place = place(device, waiting.request.lba);
+            self.sweep.insert((place, self.swept));
+            self.swept += 1;
+        }
+        let last = place(device, self.last_lba);
+        let upward = self.sweep.range((last, 0)..).next();
+        let next = upward.or_else(|| self.sweep.first());
+        next.map_or(self.front, |&(_, number)| number)
+    }
+
+    /// Takes a request out of the line.
+    fn take(&mut self, device: &dyn Device, number: u64) -> Option<Waiting> {
+        let taken = self.line.get_mut((number - self.front) as usize)?.take()?;
+        self.waiting -= 1;
+        if number < self.swept
+            && let Some(place) = self.scheduler.sweep()
+        {
+            self.sweep
+                .remove(&(place(device, taken.request.lba), number));
+        }
+        while let Some(None) = self.line.front() {
+            self.line.pop_front();
+            self.front += 1;
+        }
+        self.swept = self.swept.max(self.front);
+        Some(taken)
     }
 }

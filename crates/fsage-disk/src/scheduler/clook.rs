@@ -1,7 +1,7 @@
 //! `clook`: ascending sweeps over the cylinders, blind to the order inside one.
 
-use super::{Scheduler, Site, cheapest};
-use crate::device::Request;
+use super::{Place, Scheduler, Site, upward};
+use crate::device::{Device, Request};
 
 /// The lowest cylinder at or above that of the last request; if there is none, the lowest of all. Then the oldest.
 #[derive(Clone, Copy, Debug)]
@@ -17,9 +17,14 @@ impl Scheduler for CLook {
     }
 
     fn next(&self, waiting: &[Request], site: Site) -> usize {
-        cheapest(waiting, |request| {
-            let cylinder = site.device.cylinder_of(request.lba);
-            (cylinder < site.last_cylinder, cylinder)
-        })
+        upward(waiting, site, cylinder)
     }
+
+    fn sweep(&self) -> Option<Place> {
+        Some(cylinder)
+    }
+}
+
+fn cylinder(device: &dyn Device, lba: u64) -> u64 {
+    u64::from(device.cylinder_of(lba))
 }

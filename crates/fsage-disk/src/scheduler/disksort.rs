@@ -1,8 +1,8 @@
 //! `disksort`: ascending sweeps over the addresses. The driver of 4.4BSD sorts its queue by cylinder, and inside a
 //! cylinder by block number.
 
-use super::{Scheduler, Site, cheapest};
-use crate::device::Request;
+use super::{Place, Scheduler, Site, upward};
+use crate::device::{Device, Request};
 
 /// The lowest address at or above that of the last request; if there is none, the lowest of all. Then the oldest.
 #[derive(Clone, Copy, Debug)]
@@ -18,8 +18,14 @@ impl Scheduler for DiskSort {
     }
 
     fn next(&self, waiting: &[Request], site: Site) -> usize {
-        cheapest(waiting, |request| {
-            (request.lba < site.last_lba, request.lba)
-        })
+        upward(waiting, site, address)
     }
+
+    fn sweep(&self) -> Option<Place> {
+        Some(address)
+    }
+}
+
+fn address(_device: &dyn Device, lba: u64) -> u64 {
+    lba
 }

@@ -1,6 +1,6 @@
 //! `fcfs`: first come, first served.
 
-use super::{Scheduler, Site};
+use super::{Place, Scheduler, Site};
 use crate::device::Request;
 
 /// The oldest request.
@@ -18,5 +18,9 @@ impl Scheduler for Fcfs {
 
     fn next(&self, _waiting: &[Request], _site: Site) -> usize {
         0
+    }
+    fn sweep(&self) -> Option<Place> {
+        // One place for all: the oldest of them.
+        Some(|_, _| 0)
     }
 }

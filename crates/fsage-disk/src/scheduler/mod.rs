@@ -25,9 +25,7 @@ pub struct Site<'a> {
     pub device: &'a dyn Device,
     /// The time, in nanoseconds.
     pub now_ns: u64,
-    /// Cylinder of the first sector of the request that was started last; 0 at first.
-    pub last_cylinder: u32,
-    /// First sector of that request; 0 at first.
+    /// First sector of the request that was started last; 0 at first.
     pub last_lba: u64,
 }
 
@@ -41,6 +39,25 @@ pub trait Scheduler: Debug + Sync {
 
     /// The position of the next request among the waiting ones, of which there is at least one. The oldest come first.
     fn next(&self, waiting: &[Request], site: Site) -> usize;
+
+    /// For a policy that goes upward from place to place and then back to the lowest, the oldest first in each: the
+    /// place of a sector. A queue then need not look at all that waits, and takes what [`next`](Scheduler::next) does.
+    fn sweep(&self) -> Option<Place> {
+        None
+    }
+}
+
+/// Where a sector is, as a sweep sees it.
+pub type Place = fn(&dyn Device, u64) -> u64;
+
+/// The next request of a sweep: the lowest place at or above that of the last request; if there is none, the lowest of
+/// all. Then the oldest.
+fn upward(waiting: &[Request], site: Site, place: Place) -> usize {
+    let last = place(site.device, site.last_lba);
+    cheapest(waiting, |request| {
+        let place = place(site.device, request.lba);
+        (place < last, place)
+    })
 }
 
 /// The scheduler of that name.
@@ -76,7 +93,6 @@ mod tests {
             let site = Site {
                 device: &disk,
                 now_ns: 0,
-                last_cylinder,
                 last_lba: u64::from(last_cylinder) * 14 * 57,
             };
             let next = waiting.remove(scheduler.next(&waiting, site));
@@ -103,7 +119,6 @@ mod tests {
         let site = Site {
             device: &disk,
             now_ns: 0,
-            last_cylinder: 0,
             last_lba: 350,
         };
         assert_eq!(CLook.next(&waiting, site), 0);
@@ -126,7 +141,6 @@ mod tests {
         let site = Site {
             device: &disk,
             now_ns: 0,
-            last_cylinder: 0,
             last_lba: 0,
         };
         assert_eq!(Sstf.next(&waiting, site), 0);

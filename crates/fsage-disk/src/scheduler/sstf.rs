@@ -17,9 +17,9 @@ impl Scheduler for Sstf {
     }
 
     fn next(&self, waiting: &[Request], site: Site) -> usize {
+        let last = site.device.cylinder_of(site.last_lba);
         cheapest(waiting, |request| {
-            let cylinder = site.device.cylinder_of(request.lba);
-            cylinder.abs_diff(site.last_cylinder)
+            site.device.cylinder_of(request.lba).abs_diff(last)
         })
     }
 }

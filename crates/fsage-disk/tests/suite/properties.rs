@@ -2,6 +2,7 @@
 
 use fsage_disk::replay::replay;
 use fsage_disk::requests::{Mode, Recorded, RequestFile};
+use fsage_disk::scheduler::Site;
 use fsage_disk::{Access, Device, Drive, Queue, Request, RotatingDisk, presets, scheduler};
 use proptest::prelude::*;
 
@@ -99,6 +100,51 @@ proptest! {
         }
         tags.sort_unstable();
         prop_assert_eq!(tags, (0..wishes.len() as u64).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_queue_takes_what_its_scheduler_picks_of_all_that_wait(
+        wishes in prop::collection::vec((0_u64..30_000_000, any::<bool>(), 0.0_f64..1.0, 1_u32..64), 1..120),
+        which in 0..scheduler::ALL.len(),
+        together in 1_u64..8,
+    ) {
+        let scheduler = scheduler::ALL[which];
+        let mut disk = RotatingDisk::new(&Drive::preset("st32430n").expect("a preset"));
+        let mut queue = Queue::new(scheduler, 1);
+        // The definition: a list in the order of arrival, and the policy looks at all of it.
+        let (mut list, mut twin) = (Vec::<(u64, u64, Request)>::new(), disk.clone());
+        let (mut last_lba, mut free_ns, mut at_ns) = (0, 0, 0);
+        let mut serve = |list: &mut Vec<(u64, u64, Request)>, disk: &mut RotatingDisk| {
+            let now_ns = list[0].0.max(free_ns);
+            let arrived: Vec<Request> =
+                list.iter().take_while(|(at, ..)| *at <= now_ns).map(|&(.., request)| request).collect();
+            let site = Site { device: disk, now_ns, last_lba };
+            let next = if list[0].0 >= free_ns { 0 } else { scheduler.next(&arrived, site) };
+            let (_, tag, request) = list.remove(next);
+            last_lba = request.lba;
+            free_ns = disk.submit(now_ns, request).done_ns;
+            (tag, free_ns)
+        };
+        let mut wishes = wishes.iter().enumerate().peekable();
+        let mut free = 0;
+        while wishes.peek().is_some() || !list.is_empty() {
+            // Many at once, and then whatever comes before the device is free.
+            for (tag, &wish) in wishes.by_ref().take(together as usize) {
+                at_ns += if tag as u64 % together == 0 { wish.0 } else { 0 };
+                let request = request(&disk, wish);
+                queue.arrive(at_ns, tag as u64, request);
+                list.push((at_ns, tag as u64, request));
+            }
+            let until = if wishes.peek().is_some() { at_ns } else { u64::MAX };
+            while list.first().is_some_and(|first| first.0.max(free) < until) {
+                let (tag, done_ns) = serve(&mut list, &mut twin);
+                free = done_ns;
+                let served = queue.serve(&mut disk).expect("it waits in both");
+                prop_assert_eq!((served.tag, served.service.done_ns), (tag, done_ns));
+                prop_assert_eq!(queue.len(), list.len());
+            }
+        }
+        prop_assert!(queue.is_empty() && queue.serve(&mut disk).is_none());
     }
 
     #[test]
