@@ -27,13 +27,13 @@ has() {
     at_least "${printed#v}" "$2"
 }
 
-# cargo_install_package PACKAGE VERSION [FLAG...]: without optimization, for these run for a second or two, and so build
-# in a third of the time.
+# cargo_install_package PACKAGE VERSION [FLAG...]: without optimization and what a debugger wants, for these run for a
+# second or two, and so build in a third of the time.
 cargo_install_package() {
     local package=$1@$2
     say "tools: cargo install $1 $2 (about 2 minutes on 2 cores)"
     shift 2
-    CARGO_TARGET_DIR=$tools/build \
+    CARGO_TARGET_DIR=$tools/build CARGO_PROFILE_DEV_DEBUG=false \
         cargo install --quiet --locked --debug --force --root "$tools" "$@" "$package" >&2 ||
         stop "tools: $package could not be installed. Type this to see why:" \
             "    cargo install --locked $* $package"

@@ -274,24 +274,6 @@ pub fn bench(
             ..bench.clone()
         };
         checked.check().context("bench")?;
-        let mut plan = match &command {
-            None => Plan::new(&bench)?,
-            Some((line, values, name)) => {
-                let values = values.iter().map(|value| value.parse());
-                let values = values.collect::<Result<Vec<Wanted>, String>>();
-                let name = name.as_deref().unwrap_or_else(|| Command::program(line));
-                let command = values
-                    .and_then(|values| Command::new(name, line, values))
-                    .map_err(|why| fsage_lab::Error::new(format!("exec: {why}")))?;
-                Plan::with_command(command, &bench)?
-            }
-        };
-        plan.seed = seed;
-        plan.workload = workload;
-        plan.threads = threads.unwrap_or(plan.threads);
-        if force {
-            plan.existing = Existing::Replaced;
-        }
         let targets = specs(&on)?;
         let what = match (&run_path, &output) {
             (Some(run), _) => What::Run(run),
@@ -302,6 +284,25 @@ pub fn bench(
                 ));
             }
         };
+        let all = what.targets(&targets)?;
+        let mut plan = match &command {
+            None => Plan::new(&bench, &all)?,
+            Some((line, values, name)) => {
+                let values = values.iter().map(|value| value.parse());
+                let values = values.collect::<Result<Vec<Wanted>, String>>();
+                let name = name.as_deref().unwrap_or_else(|| Command::program(line));
+                let command = values
+                    .and_then(|values| Command::new(name, line, values))
+                    .map_err(|why| fsage_lab::Error::new(format!("exec: {why}")))?;
+                Plan::with_command(command, &bench, &all)?
+            }
+        };
+        plan.seed = seed;
+        plan.workload = workload;
+        plan.threads = threads.unwrap_or(plan.threads);
+        if force {
+            plan.existing = Existing::Replaced;
+        }
         let request = benching::Request {
             what,
             targets: &targets,

@@ -43,6 +43,19 @@ def test_days_are_one_table_with_their_targets(made):
     assert set(measured["state"].to_pylist()) == {"aged", "control"}
 
 
+def test_every_table_of_a_run_names_its_target(made):
+    names = set()
+    for path in (made / "policies").glob("*/**/*.parquet"):
+        table = pyarrow.parquet.read_table(path)
+        spec = {"ffs": "ffs", "ffs_policy-realloc": "ffs:policy=realloc"}[path.relative_to(made / "policies").parts[0]]
+        assert set(table["target"].to_pylist()) <= {spec}, path
+        names.add(path.name)
+    assert {"days.parquet", "final.parquet", "final.free.parquet", "control.snapshots.parquet"} <= names
+    run = fsage.Run(made / "policies")
+    assert run.final.to_arrow().column_names.count("target") == 1
+    assert set(run.control.select("target", "ino").to_arrow()["target"].to_pylist()) == {"ffs", "ffs:policy=realloc"}
+
+
 def test_pandas_polars_and_duckdb_read_tables_as_they_are(made):
     days = fsage.Run(made / "policies").days
     pandas = days.to_pandas()

@@ -4,8 +4,8 @@ use crate::decoder_panic::guard;
 use crate::error::DataError;
 use crate::pages::Pages;
 use crate::placed_file::PlacedFile;
-use arrow_array::{Array, RecordBatch};
-use arrow_schema::{DataType, Schema, SchemaRef};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use fsage_durable::{CompleteFile, PartialFile};
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
@@ -19,6 +19,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Key of the schema's name.
 const SCHEMA_KEY: &str = "fsage.schema";
@@ -400,6 +401,8 @@ pub(crate) fn properties(
 pub(crate) struct TableOutput {
     path: PathBuf,
     writer: ArrowWriter<PartialFile>,
+    /// The last column, where every row has the same name, and the schema with it.
+    target: Option<(String, SchemaRef)>,
 }
 
 impl TableOutput {
@@ -409,6 +412,24 @@ impl TableOutput {
         schema: SchemaRef,
         properties: WriterProperties,
     ) -> Result<TableOutput, DataError> {
+        TableOutput::of_target(path, force, schema, properties, None)
+    }
+
+    /// A table of a target of a run: each row has its name behind all other columns, as all tables of a run have it.
+    pub fn of_target(
+        path: &Path,
+        force: bool,
+        schema: SchemaRef,
+        properties: WriterProperties,
+        target: Option<&str>,
+    ) -> Result<TableOutput, DataError> {
+        let mut schema = schema;
+        if target.is_some() {
+            let name = Arc::new(Field::new("target", DataType::Utf8, false));
+            let fields = schema.fields().iter().cloned().chain([name]);
+            schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        }
+        let target = target.map(|target| (target.to_owned(), Arc::clone(&schema)));
         let file = PartialFile::create(path, force)?;
         let options = ArrowWriterOptions::new()
             .with_skip_arrow_metadata(true)
@@ -418,6 +439,7 @@ impl TableOutput {
         Ok(TableOutput {
             path: path.to_owned(),
             writer,
+            target,
         })
     }
 
@@ -426,8 +448,15 @@ impl TableOutput {
     }
 
     pub fn write(&mut self, batch: &RecordBatch) -> Result<(), DataError> {
+        let named = self.target.as_ref().map(|(target, schema)| {
+            let names = std::iter::repeat_n(target, batch.num_rows());
+            let names: ArrayRef = Arc::new(StringArray::from_iter_values(names));
+            let columns = batch.columns().iter().cloned().chain([names]);
+            RecordBatch::try_new(Arc::clone(schema), columns.collect())
+                .expect("the columns of the batch and one more")
+        });
         self.writer
-            .write(batch)
+            .write(named.as_ref().unwrap_or(batch))
             .map_err(|e| write_error(&self.path, e))
     }
 

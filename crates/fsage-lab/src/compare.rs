@@ -151,13 +151,16 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
         // A workload that nothing can live on with is refused before long work.
         after::can_live_on(&workload, request.seed, ui)?;
     }
-    let bench = request.bench.map(|bench| Bench::new(bench, request.seed));
     let specs = &if request.fill.is_empty() {
         aging::sized(&workload, request.targets, ui)?
     } else {
         aging::filled(&workload, request.targets, request.fill, ui)?
     };
-    if let Some(Ok(bench)) = &bench {
+    let bench = request
+        .bench
+        .map(|bench| Bench::new(bench, specs, request.seed))
+        .transpose()?;
+    if let Some(bench) = &bench {
         let machine = bench.options.machine()?;
         for spec in specs.iter().filter(|spec| matches!(spec.real(), Ok(None))) {
             let bytes = Target::make(spec)?.layout().geometry().size_bytes;
@@ -166,7 +169,7 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
                 .map_err(|why| error!("{spec}: {why}"))?;
         }
     }
-    let made_of = MadeOf::new(&workload, specs, &request.age, bench.transpose()?)?;
+    let made_of = MadeOf::new(&workload, specs, &request.age, bench)?;
     let steps = Steps {
         workload: &workload,
         specs,
@@ -271,4 +274,45 @@ fn how_to_go_on(run: &Path) -> String {
         ),
         Err(_) => format!("{shown}: exists and is no run; name another folder"),
     }
+}
+
+/// A comparison over several lives of a preset.
+pub struct Lives<'a> {
+    /// Name of the preset, or TOML file.
+    pub preset: &'a str,
+    /// Its days; none for as many as it says.
+    pub days: Option<u64>,
+    /// How many lives: the seeds are 1 to so many.
+    pub seeds: u32,
+    /// The targets, as they were written.
+    pub targets: &'a [String],
+    /// How they are aged.
+    pub age: &'a aging::Options,
+    /// What is benchmarked; nothing if none.
+    pub bench: Option<&'a benching::Options>,
+}
+
+/// The same as the text of an experiment file.
+///
+/// # Errors
+/// A value that TOML cannot have.
+pub fn experiment_text(lives: &Lives<'_>) -> crate::Result<String> {
+    let days = lives.days.map(|days| format!("days = {days}\n"));
+    let table = |name: &str, options: serde_json::Value| {
+        let pairs = options.as_object().cloned().unwrap_or_default();
+        let pairs = pairs.into_iter().filter(|(_, value)| !value.is_null());
+        // A value of JSON that is no table is one of TOML.
+        let lines = pairs.map(|(key, value)| format!("{key} = {value}\n"));
+        format!("\n[{name}]\n{}", lines.collect::<String>())
+    };
+    let bench = lives.bench.map(serde_json::to_value).transpose()?;
+    Ok(format!(
+        "seeds = {{ from = 1, to = {}, step = 1 }}\ntargets = {}\n\n[[workload]]\npreset = {}\n{}{}{}",
+        lives.seeds,
+        serde_json::to_string(lives.targets)?,
+        serde_json::to_string(lives.preset)?,
+        days.unwrap_or_default(),
+        table("age", serde_json::to_value(lives.age)?),
+        bench.map(|bench| table("bench", bench)).unwrap_or_default()
+    ))
 }

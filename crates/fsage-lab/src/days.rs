@@ -12,7 +12,7 @@ use fsage_data::SnapshotMeta;
 use fsage_data::table::{self, Column, ColumnKind, RunClass, SizeClass, TableWriter};
 use fsage_metrics::{FreeSpace, LayoutBySize, METRICS, Measures, Metric, Number, Numbers};
 use fsage_metrics::{directory_order, layout_score, split_files};
-use fsage_target::Day;
+use fsage_target::{Day, TargetSpec};
 use std::path::Path;
 
 /// Name of the table in the file's metadata.
@@ -243,15 +243,17 @@ pub(crate) fn write(path: &Path, target: &str, rows: &[DayRow]) -> crate::Result
     Ok(table.finish()?)
 }
 
-/// Writes the layout of a model at the end as the snapshot `NAME.parquet`, with its free space beside it. Its time
+/// Writes the layout of a target's model at the end as the snapshot `NAME.parquet`, with its free space beside it. Its time
 /// is that of the last event, nanoseconds since 1970 UTC.
 pub(crate) fn write_final(
     path: &Path,
     layout: &dyn Layout,
+    target: &TargetSpec,
     day: u32,
     taken_at_ns: i64,
 ) -> crate::Result<()> {
     let meta = SnapshotMeta {
+        target: Some(target.to_string()),
         snap_id: day,
         taken_at_ns,
         source: "model".to_owned(),

@@ -185,6 +185,11 @@ impl TargetSpec {
             .transpose()
     }
 
+    /// Whether it is the model of a file system that kernels of today have.
+    pub fn is_of_today(&self) -> bool {
+        self.entry().is_some_and(|entry| entry.kernel.is_some())
+    }
+
     /// A name for the folder of this target's results: the specification in characters that every file system takes and
     /// that no reader of tables takes for a partition (`key=value`), and a checksum instead of the rest if it is long.
     pub fn folder(&self) -> String {

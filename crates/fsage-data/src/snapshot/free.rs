@@ -27,7 +27,7 @@ pub fn write_free_map(
     layout: &dyn Layout,
     force: bool,
 ) -> Result<(), DataError> {
-    let mut map = FreeMapWriter::create(path.as_ref(), force)?;
+    let mut map = FreeMapWriter::create(path.as_ref(), force, None)?;
     map.write_layout(snap_id, layout)?;
     Ok(map.complete()?.publish()?)
 }
@@ -39,14 +39,18 @@ pub(super) struct FreeMapWriter {
 }
 
 impl FreeMapWriter {
-    pub fn create(path: &Path, force: bool) -> Result<FreeMapWriter, DataError> {
+    pub fn create(
+        path: &Path,
+        force: bool,
+        target: Option<&str>,
+    ) -> Result<FreeMapWriter, DataError> {
         let schema: SchemaRef = Arc::new(free_schema());
         let start = ColumnPath::from("start_bytes");
         let properties = properties(FREE, [])
             .set_column_dictionary_enabled(start.clone(), false)
             .set_column_encoding(start, Encoding::DELTA_BINARY_PACKED)
             .build();
-        let output = TableOutput::create(path, force, Arc::clone(&schema), properties)?;
+        let output = TableOutput::of_target(path, force, Arc::clone(&schema), properties, target)?;
         Ok(FreeMapWriter { output, schema })
     }
 

@@ -48,13 +48,23 @@ impl InodeWriter {
         form: Form,
         force: bool,
     ) -> Result<InodeWriter, DataError> {
+        InodeWriter::of_target(path.as_ref(), form, force, None)
+    }
+
+    /// The table of a target of a run, if it is of one.
+    pub(super) fn of_target(
+        path: &Path,
+        form: Form,
+        force: bool,
+        target: Option<&str>,
+    ) -> Result<InodeWriter, DataError> {
         let schema: SchemaRef = Arc::new(inode_schema(form));
         let metadata = [("fsage.form".to_owned(), form.as_str().to_owned())];
         let properties = properties(INODES, metadata)
             .set_column_dictionary_enabled(ColumnPath::from("ino"), false)
             .set_column_encoding(ColumnPath::from("ino"), Encoding::DELTA_BINARY_PACKED)
             .build();
-        let output = TableOutput::create(path.as_ref(), force, Arc::clone(&schema), properties)?;
+        let output = TableOutput::of_target(path, force, Arc::clone(&schema), properties, target)?;
         Ok(InodeWriter {
             output,
             schema,

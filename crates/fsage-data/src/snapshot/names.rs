@@ -31,9 +31,18 @@ impl NamesWriter {
     /// # Errors
     /// `path` exists and `force` is not set, or the folder cannot be written.
     pub fn create(path: impl AsRef<Path>, force: bool) -> Result<NamesWriter, DataError> {
+        NamesWriter::of_target(path.as_ref(), force, None)
+    }
+
+    /// The table of a target of a run, if it is of one.
+    pub(super) fn of_target(
+        path: &Path,
+        force: bool,
+        target: Option<&str>,
+    ) -> Result<NamesWriter, DataError> {
         let schema: SchemaRef = Arc::new(names_schema());
         let properties = properties(NAMES, []).build();
-        let output = TableOutput::create(path.as_ref(), force, Arc::clone(&schema), properties)?;
+        let output = TableOutput::of_target(path, force, Arc::clone(&schema), properties, target)?;
         Ok(NamesWriter {
             output,
             schema,

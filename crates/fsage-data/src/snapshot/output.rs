@@ -48,6 +48,20 @@ impl SnapshotOutput {
         SnapshotOutput::with_memory(path, form, force, MEMORY_BYTES)
     }
 
+    /// Starts the series of a target of a run, and replaces one that is there: each row of its tables has the target's
+    /// name, in a column `target`.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn of_target(
+        path: impl AsRef<Path>,
+        form: Form,
+        target: &str,
+    ) -> Result<SnapshotOutput, DataError> {
+        let writer = SeriesWriter::create(path.as_ref(), form, true, Some(target))?;
+        Ok(SnapshotOutput::new(writer, MEMORY_BYTES))
+    }
+
     /// The same with another bound, in bytes, for the rows that are sorted in memory.
     ///
     /// # Errors
@@ -58,15 +72,19 @@ impl SnapshotOutput {
         force: bool,
         memory_bytes: usize,
     ) -> Result<SnapshotOutput, DataError> {
-        let writer = SeriesWriter::create(path.as_ref(), form, force)?;
+        let writer = SeriesWriter::create(path.as_ref(), form, force, None)?;
+        Ok(SnapshotOutput::new(writer, memory_bytes))
+    }
+
+    fn new(writer: SeriesWriter, memory_bytes: usize) -> SnapshotOutput {
         let scratch = Scratch::beside(&writer.path());
-        Ok(SnapshotOutput {
+        SnapshotOutput {
             writer,
             memory_bytes,
             sorter: Sorter::new(&scratch, memory_bytes),
             before: Spool::new(&scratch, memory_bytes),
             scratch,
-        })
+        }
     }
 
     /// Says what is known of the last snapshot only in the end: its row of the snapshot table anew, and its free space,

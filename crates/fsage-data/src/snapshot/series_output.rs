@@ -20,7 +20,7 @@ impl SeriesOutput {
         form: Form,
         force: bool,
     ) -> Result<SeriesOutput, DataError> {
-        SeriesWriter::create(path.as_ref(), form, force).map(SeriesOutput)
+        SeriesWriter::create(path.as_ref(), form, force, None).map(SeriesOutput)
     }
 
     /// Takes over the free map beside `table`, if there is one; numbers of snapshots have to stay as they are there.

@@ -69,6 +69,7 @@ pub(super) struct SeriesWriter {
     stem: PathBuf,
     form: Form,
     force: bool,
+    target: Option<String>,
     inodes: InodeWriter,
     names: Option<NamesWriter>,
     infos: Vec<SnapshotInfo>,
@@ -79,15 +80,22 @@ pub(super) struct SeriesWriter {
 }
 
 impl SeriesWriter {
-    pub fn create(path: &Path, form: Form, force: bool) -> Result<SeriesWriter, DataError> {
+    pub fn create(
+        path: &Path,
+        form: Form,
+        force: bool,
+        target: Option<&str>,
+    ) -> Result<SeriesWriter, DataError> {
         let stem = stem(path);
         for ending in [".snapshots.parquet", ".names.parquet", ".free.parquet"] {
             refuse_existing(&with_ending(&stem, ending), force)?;
         }
+        let table = with_ending(&stem, ".parquet");
         Ok(SeriesWriter {
             form,
             force,
-            inodes: InodeWriter::create(with_ending(&stem, ".parquet"), form, force)?,
+            target: target.map(str::to_owned),
+            inodes: InodeWriter::of_target(&table, form, force, target)?,
             names: None,
             infos: Vec::new(),
             free: None,
@@ -165,7 +173,11 @@ impl SeriesWriter {
         self.counts.further_names += names.len() as u64;
         if self.names.is_none() {
             let path = with_ending(&self.stem, ".names.parquet");
-            self.names = Some(NamesWriter::create(path, self.force)?);
+            self.names = Some(NamesWriter::of_target(
+                &path,
+                self.force,
+                self.target.as_deref(),
+            )?);
         }
         match &mut self.names {
             Some(writer) => writer.write(snap_id, names),
@@ -186,9 +198,11 @@ impl SeriesWriter {
                 ))
             })?;
         }
-        let mut free = match self.free.take() {
-            Some(free) => free,
-            None => FreeMapWriter::create(&with_ending(&self.stem, ".free.parquet"), self.force)?,
+        let mut free = if let Some(free) = self.free.take() {
+            free
+        } else {
+            let path = with_ending(&self.stem, ".free.parquet");
+            FreeMapWriter::create(&path, self.force, self.target.as_deref())?
         };
         free.write(snap_id, runs)?;
         self.free = Some(free);
@@ -213,7 +227,8 @@ impl SeriesWriter {
     pub fn finish(self) -> Result<SnapshotCounts, DataError> {
         // All of them are written before the first gets its name: a full disk leaves the files of before.
         let table = with_ending(&self.stem, ".snapshots.parquet");
-        let table = complete_snapshot_table(&table, &self.infos, self.force)?;
+        let table =
+            complete_snapshot_table(&table, &self.infos, self.force, self.target.as_deref())?;
         let names = self.names.map(NamesWriter::complete).transpose()?;
         let free_map = with_ending(&self.stem, ".free.parquet");
         let free = match (self.free, &self.free_map) {

@@ -20,7 +20,7 @@ pub fn write_snapshot_table(
     rows: &[SnapshotInfo],
     force: bool,
 ) -> Result<(), DataError> {
-    Ok(complete_snapshot_table(path.as_ref(), rows, force)?.publish()?)
+    Ok(complete_snapshot_table(path.as_ref(), rows, force, None)?.publish()?)
 }
 
 /// Writes a snapshot table; the file gets its name later.
@@ -28,10 +28,11 @@ pub(super) fn complete_snapshot_table(
     path: &Path,
     rows: &[SnapshotInfo],
     force: bool,
+    target: Option<&str>,
 ) -> Result<CompleteFile, DataError> {
     let schema = Arc::new(info_schema());
     let properties = properties(SNAPSHOTS, []).build();
-    let mut output = TableOutput::create(path, force, Arc::clone(&schema), properties)?;
+    let mut output = TableOutput::of_target(path, force, Arc::clone(&schema), properties, target)?;
     let u32s = |f: fn(&SnapshotInfo) -> Option<u32>| -> ArrayRef {
         Arc::new(rows.iter().map(f).collect::<UInt32Array>())
     };

@@ -2,7 +2,8 @@
 
 use super::form::Form;
 use super::free::FreeMapWriter;
-use super::{InodeWriter, stem, with_ending, write_snapshot_table};
+use super::table::complete_snapshot_table;
+use super::{InodeWriter, stem, with_ending};
 use crate::error::DataError;
 use fsage_core::snapshot::{Inode, SnapshotInfo, source_flags};
 use fsage_core::{FileView, Layout};
@@ -26,6 +27,8 @@ pub struct SnapshotMeta {
     pub fs_uuid: Option<String>,
     /// What writes it.
     pub tool_version: Option<String>,
+    /// The target of a run that it is of: each row of its tables has that name then.
+    pub target: Option<String>,
 }
 
 /// Writes a layout as `STEM.parquet`, `STEM.snapshots.parquet` and `STEM.free.parquet`; `path` is `STEM`, with
@@ -45,10 +48,11 @@ pub fn write_snapshot(
 ) -> Result<(), DataError> {
     let stem = stem(path.as_ref());
     let table = with_ending(&stem, ".parquet");
-    let mut inodes = InodeWriter::create(&table, Form::Full, force)?;
+    let target = meta.target.as_deref();
+    let mut inodes = InodeWriter::of_target(&table, Form::Full, force, target)?;
     write_inodes(&mut inodes, layout, meta.snap_id)?;
     let free = with_ending(&stem, ".free.parquet");
-    let mut free = FreeMapWriter::create(&free, force)?;
+    let mut free = FreeMapWriter::create(&free, force, target)?;
     free.write_layout(meta.snap_id, layout)?;
     let free = free.complete()?;
     let info = SnapshotInfo {
@@ -61,7 +65,8 @@ pub fn write_snapshot(
         ..SnapshotInfo::default()
     };
     let info = info.with_layout(&layout.geometry(), layout.space().as_ref());
-    write_snapshot_table(with_ending(&stem, ".snapshots.parquet"), &[info], force)?;
+    let infos = with_ending(&stem, ".snapshots.parquet");
+    complete_snapshot_table(&infos, &[info], force, target)?.publish()?;
     free.publish()?;
     inodes.finish()
 }

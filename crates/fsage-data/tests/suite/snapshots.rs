@@ -141,6 +141,8 @@ fn a_layout_comes_back_sorted_by_inode() {
         snap_id: 300,
         taken_at_ns: -5,
         source: "model".to_owned(),
+        // A column more, which readers do without.
+        target: Some("ffs:policy=realloc".to_owned()),
         ..SnapshotMeta::default()
     };
     write_snapshot(&path, &layout, &meta, false).unwrap();

@@ -130,7 +130,7 @@ proptest! {
         while wishes.peek().is_some() || !list.is_empty() {
             // Many at once, and then whatever comes before the device is free.
             for (tag, &wish) in wishes.by_ref().take(together as usize) {
-                at_ns += if tag as u64 % together == 0 { wish.0 } else { 0 };
+                at_ns += if (tag as u64).is_multiple_of(together) { wish.0 } else { 0 };
                 let request = request(&disk, wish);
                 queue.arrive(at_ns, tag as u64, request);
                 list.push((at_ns, tag as u64, request));

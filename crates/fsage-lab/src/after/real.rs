@@ -238,7 +238,8 @@ impl<'a> Image<'a> {
         let copy = self.options.image_in(folder);
         let known = sizes(directory.root(), &self.spec.place, Some(&copy));
         let path = folder.join("final.parquet");
-        store_snapshot(directory.root(), &path, self.day, self.taken_at_ns, &known)?;
+        let at = (self.day, self.taken_at_ns);
+        store_snapshot(directory.root(), &path, self.target, at, &known)?;
         Ok(walked::measure_walked(
             &SnapshotFile::open(&path)?,
             directory,

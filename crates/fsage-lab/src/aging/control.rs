@@ -9,7 +9,7 @@ use fsage_metrics::Measures;
 use fsage_real::directory::{Directory, PlainDirectory, Volume};
 use fsage_real::loop_image::{LoopImage, LoopOptions, Unpublished};
 use fsage_real::{Place, RealSpec};
-use fsage_target::control_workload;
+use fsage_target::{TargetSpec, control_workload};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -22,10 +22,9 @@ const CONTROL: &str = "control";
 /// Copies the live files in tree order to a fresh file system of the same kind, and measures that.
 pub fn measure(
     layout: &dyn Layout,
-    spec: &RealSpec,
+    (target, spec): (&TargetSpec, &RealSpec),
     folder: &Path,
-    day: u32,
-    taken_at_ns: i64,
+    at: (u32, i64),
     ui: &dyn Watch,
 ) -> crate::Result<Option<Measures>> {
     let mut unpublished = None;
@@ -75,7 +74,7 @@ pub fn measure(
     let measures = fsage_metrics::measure(&directory);
     let known = sizes(directory.root(), &spec.place, image.as_deref());
     let path = folder.join("control.parquet");
-    store_snapshot(directory.root(), &path, day, taken_at_ns, &known)?;
+    store_snapshot(directory.root(), &path, target, at, &known)?;
     let volume = directory.finish()?;
     volume.close().context("cannot unmount the control")?;
     if let Some(image) = unpublished {

@@ -10,10 +10,13 @@ use fsage_real::loop_image::{LoopImage, LoopOptions};
 use fsage_real::{Place, RealSpec};
 use fsage_target::{Target, TargetSpec};
 use rustix::fs::fstatvfs;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// How often a size is corrected by what metadata take of it.
-const CORRECTIONS: usize = 3;
+const CORRECTIONS: usize = 4;
+/// The unit in which files usually take space.
+const USUAL_BLOCK: u64 = 4096;
 /// Sizes are multiples of the largest power of two that is at most this part of them, and of this.
 const EXACTNESS: u64 = 1000;
 const LEAST_UNIT: u64 = 4096;
@@ -44,13 +47,15 @@ pub fn filled(
         {
             bail!("`{spec}`: --fill says how large a target is; leave {key}= out");
         }
-        let of_target = || spec.to_string();
-        let block_bytes = block_bytes(spec).with_context(of_target)?;
-        let most_bytes = most_bytes(workload, block_bytes, ui)?;
+        if matches!(spec.real()?, Some(real) if matches!(real.place, Place::Dir(_))) {
+            bail!("`{spec}`: {NO_SIZE}");
+        }
+        let mut most = Most::of(workload, ui);
         for &percent in percents {
-            let wanted = most_bytes.saturating_mul(100) / u64::from(percent);
-            let sized =
-                with_data(spec, wanted).with_context(|| format!("{spec}, {percent} % full"))?;
+            let sized = with_data(spec, |block_bytes| {
+                Ok(most.bytes(block_bytes)?.saturating_mul(100) / u64::from(percent))
+            })
+            .with_context(|| format!("{spec}, {percent} % full"))?;
             ui.note(&format!("{spec}, {percent} % full: {sized}"));
             if filled.contains(&sized) {
                 bail!(
@@ -63,15 +68,47 @@ pub fn filled(
     Ok(filled)
 }
 
-/// The target in a size with so much data space.
-fn with_data(spec: &TargetSpec, wanted: u64) -> crate::Result<TargetSpec> {
-    let mut bytes = wanted;
+/// What the files of a workload take when they take the most, by the unit in which files take space.
+struct Most<'a> {
+    workload: &'a Path,
+    ui: &'a dyn Watch,
+    known: BTreeMap<u64, u64>,
+}
+
+impl Most<'_> {
+    fn of<'a>(workload: &'a Path, ui: &'a dyn Watch) -> Most<'a> {
+        Most {
+            workload,
+            ui,
+            known: BTreeMap::new(),
+        }
+    }
+
+    fn bytes(&mut self, block_bytes: u64) -> crate::Result<u64> {
+        if let Some(bytes) = self.known.get(&block_bytes) {
+            return Ok(*bytes);
+        }
+        let bytes = most_bytes(self.workload, block_bytes, self.ui)?;
+        self.known.insert(block_bytes, bytes);
+        Ok(bytes)
+    }
+}
+
+/// The target in a size with the data space that is wanted for its unit of space, which may depend on the size: ext4 has
+/// smaller blocks below 512 MiB.
+fn with_data(
+    spec: &TargetSpec,
+    mut wanted: impl FnMut(u64) -> crate::Result<u64>,
+) -> crate::Result<TargetSpec> {
+    let mut bytes = wanted(USUAL_BLOCK)?;
     for _ in 0..CORRECTIONS {
-        let has = data_bytes(&with_size(spec, bytes))?;
-        bytes = bytes.saturating_add(wanted).saturating_sub(has);
+        let room = room(&with_size(spec, bytes))?;
+        bytes = bytes
+            .saturating_add(wanted(room.block_bytes)?)
+            .saturating_sub(room.data_bytes);
     }
     let sized = with_size(spec, bytes);
-    data_bytes(&sized)?;
+    room(&sized)?;
     Ok(sized)
 }
 
@@ -84,35 +121,35 @@ fn with_size(spec: &TargetSpec, bytes: u64) -> TargetSpec {
     sized
 }
 
-/// The unit in which files take space.
-fn block_bytes(spec: &TargetSpec) -> crate::Result<u64> {
-    match spec.real()? {
-        Some(real) if matches!(real.place, Place::Dir(_)) => bail!("{NO_SIZE}"),
-        Some(_) => return Ok(4096),
-        None => {}
-    }
-    let frag_bytes = Target::make(spec)?.layout().geometry().frag_bytes;
-    Ok(u64::from(frag_bytes))
+/// The space that a file system has for files.
+struct Room {
+    /// What all of them can take together.
+    data_bytes: u64,
+    /// The unit in which each takes it.
+    block_bytes: u64,
 }
 
-/// What all files of a target can take together.
-fn data_bytes(spec: &TargetSpec) -> crate::Result<u64> {
+fn room(spec: &TargetSpec) -> crate::Result<Room> {
     match spec.real()? {
         None => {
-            let target = Target::make(spec)?;
-            let data_bytes = target.layout().geometry().data_bytes;
-            data_bytes.context("it has no size; --fill needs targets that have one")
+            let geometry = Target::make(spec)?.layout().geometry();
+            let data_bytes = geometry.data_bytes;
+            Ok(Room {
+                data_bytes: data_bytes
+                    .context("it has no size; --fill needs targets that have one")?,
+                block_bytes: u64::from(geometry.frag_bytes),
+            })
         }
         Some(RealSpec {
             place: Place::Loop(options),
             ..
-        }) => free_of_image(&options),
+        }) => room_of_image(&options),
         Some(_) => bail!("{NO_SIZE}"),
     }
 }
 
 /// What is free on a new file system, by making one: a sparse image that goes again.
-fn free_of_image(options: &LoopOptions) -> crate::Result<u64> {
+fn room_of_image(options: &LoopOptions) -> crate::Result<Room> {
     let folder = TemporaryFolder::private(&std::env::temp_dir().join("fsage-fill"))?;
     let options = LoopOptions {
         image: None,
@@ -121,7 +158,10 @@ fn free_of_image(options: &LoopOptions) -> crate::Result<u64> {
     let image = LoopImage::create(&options, &folder.path().join("image"))?;
     let stat = fstatvfs(image.root())?;
     Box::new(image).close()?;
-    Ok(stat.f_bfree.saturating_mul(stat.f_frsize))
+    Ok(Room {
+        data_bytes: stat.f_bfree.saturating_mul(stat.f_frsize),
+        block_bytes: stat.f_frsize,
+    })
 }
 
 #[cfg(test)]
@@ -133,11 +173,29 @@ mod tests {
     fn a_size_is_found_for_a_data_space() {
         for (spec, wanted) in [("ffs", 300 << 20), ("ext4", 700 << 20), ("xfs", 900 << 20)] {
             let spec = TargetSpec::parse(spec).expect("a target");
-            let sized = with_data(&spec, wanted).expect("a size");
-            let has = data_bytes(&sized).expect("it can be made");
+            let sized = with_data(&spec, |_| Ok(wanted)).expect("a size");
+            let has = room(&sized).expect("it can be made").data_bytes;
             assert!(
                 has.abs_diff(wanted) < wanted / 50,
                 "{sized}: {has} for {wanted}"
+            );
+        }
+    }
+
+    /// mke2fs makes blocks of 1 KiB below 512 MiB, where small files take less.
+    #[test]
+    fn files_are_counted_in_the_blocks_of_the_size_that_is_found() {
+        let spec = TargetSpec::parse("ext4").expect("a target");
+        for (files, block_bytes) in [(40_000, 1024), (200_000, 4096)] {
+            let wanted = |unit: u64| Ok(files * 3000_u64.next_multiple_of(unit));
+            let sized = with_data(&spec, wanted).expect("a size");
+            let room = room(&sized).expect("it can be made");
+            assert_eq!(room.block_bytes, block_bytes, "{sized}");
+            let wanted = wanted(block_bytes).expect("a number");
+            assert!(
+                room.data_bytes.abs_diff(wanted) < wanted / 50,
+                "{sized}: {} for {wanted}",
+                room.data_bytes
             );
         }
     }

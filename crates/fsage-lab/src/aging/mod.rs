@@ -15,6 +15,7 @@ pub(crate) mod watched;
 pub use again::{aged, hot_files, model_of};
 pub use filled::filled;
 pub use real::days_so_far;
+pub(crate) use sizes::of_capacity;
 pub use sizes::sized;
 
 use crate::days::{self, DayRow};
@@ -595,7 +596,7 @@ impl<'a> Lane<'a> {
         ui: &dyn Watch,
     ) -> crate::Result<Option<Measures>> {
         let path = self.path.join("final.parquet");
-        days::write_final(&path, model.layout(), day, taken_at_ns)?;
+        days::write_final(&path, model.layout(), self.spec, day, taken_at_ns)?;
         let control = (options.control && self.spec.keeps_files())
             .then(|| model_control(self.spec, &model, ui));
         let images = options
@@ -607,7 +608,7 @@ impl<'a> Lane<'a> {
         Ok(match control {
             Some(Ok((mut control, copied))) => {
                 let path = self.path.join("control.parquet");
-                days::write_final(&path, control.layout(), day, taken_at_ns)?;
+                days::write_final(&path, control.layout(), self.spec, day, taken_at_ns)?;
                 let measures = fsage_metrics::measure(control.layout());
                 if let Some(images) = &images {
                     images.control(&mut control, &copied)?;

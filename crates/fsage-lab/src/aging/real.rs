@@ -265,15 +265,15 @@ pub(crate) fn sizes(root: BorrowedFd<'_>, place: &Place, image: Option<&Path>) -
     info
 }
 
-/// Takes a snapshot of a mounted tree at a time of the workload.
+/// Takes a snapshot of a target's mounted tree, on a day and at a time of the workload.
 pub fn store_snapshot(
     root: BorrowedFd<'_>,
     path: &Path,
-    day: u32,
-    taken_at_ns: i64,
+    target: &TargetSpec,
+    (day, taken_at_ns): (u32, i64),
     known: &SnapshotInfo,
 ) -> crate::Result<()> {
-    let mut output = SnapshotOutput::create(path, Form::Full, true)?;
+    let mut output = SnapshotOutput::of_target(path, Form::Full, &target.to_string())?;
     let options = WalkOptions {
         snap_id: day,
         source: "replay".to_owned(),
@@ -353,7 +353,7 @@ pub fn end(
     let directory = real.into_directory();
     tree_table::write(&folder.join("tree.parquet"), &directory.expected())?;
     let path = folder.join("final.parquet");
-    store_snapshot(directory.root(), &path, day, taken_at_ns, &known)?;
+    store_snapshot(directory.root(), &path, spec, (day, taken_at_ns), &known)?;
     let layout = SnapshotFile::open(&path)?;
     let walked = walked::measure_walked(&layout, &directory);
     let facts = directory.volume().facts();
@@ -370,7 +370,7 @@ pub fn end(
         warnings: Vec::new(),
     };
     if with_control {
-        match control::measure(&layout, &real_spec, folder, day, taken_at_ns, ui) {
+        match control::measure(&layout, (spec, &real_spec), folder, (day, taken_at_ns), ui) {
             Ok(control) => ended.control = control,
             Err(error) if interrupt::go_on().is_err() => return Err(error),
             Err(error) => ended.warnings.push(format!(

@@ -46,7 +46,7 @@ pub fn sized(
 }
 
 /// The target with this capacity as its size; none where it has a size, or comes close to it without one.
-fn of_capacity(spec: &TargetSpec, capacity: u64) -> Option<TargetSpec> {
+pub(crate) fn of_capacity(spec: &TargetSpec, capacity: u64) -> Option<TargetSpec> {
     let says = |key: &str| spec.options.iter().any(|(known, _)| known == key);
     if SAYS_SIZE.iter().any(|key| says(key)) {
         return None;

@@ -21,16 +21,16 @@ pub fn take(
     epoch_ns: i64,
 ) -> crate::Result<Option<Series>> {
     let Target::Real(target) = aging.target() else {
-        let series = Series::create(&folder.join("snapshots.parquet"))?;
+        let series = Series::create(&folder.join("snapshots.parquet"), spec)?;
         aging.take_snapshots(every_days, epoch_ns, series.taker());
         return Ok(Some(series));
     };
     let known = real::known_sizes(target, spec, folder)?;
-    let folder = folder.join("snapshots");
+    let (folder, target) = (folder.join("snapshots"), spec.clone());
     make_folders(&folder)?;
     let take = move |day: u32, taken_at_ns: i64, root: std::os::fd::BorrowedFd<'_>| {
         let path = folder.join(format!("day-{day:05}.parquet"));
-        real::store_snapshot(root, &path, day, taken_at_ns, &known).map_err(Into::into)
+        real::store_snapshot(root, &path, &target, (day, taken_at_ns), &known).map_err(Into::into)
     };
     aging.take_real_snapshots(every_days, epoch_ns, Box::new(take));
     Ok(None)
@@ -40,8 +40,8 @@ pub fn take(
 pub struct Series(Arc<Mutex<Option<SnapshotOutput>>>);
 
 impl Series {
-    fn create(path: &Path) -> crate::Result<Series> {
-        let output = SnapshotOutput::create(path, Form::Delta, true)?;
+    fn create(path: &Path, target: &TargetSpec) -> crate::Result<Series> {
+        let output = SnapshotOutput::of_target(path, Form::Delta, &target.to_string())?;
         Ok(Series(Arc::new(Mutex::new(Some(output)))))
     }
 

@@ -186,13 +186,13 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What was asked for; everything else is as usual.
+    /// What was asked for, of targets that say what machine is the usual one; everything else is as usual.
     ///
     /// # Errors
     /// There is no such suite, disk or machine.
-    pub fn new(options: &Options) -> crate::Result<Plan> {
+    pub fn new(options: &Options, targets: &[TargetSpec]) -> crate::Result<Plan> {
         let suites = options.suites()?.into_iter();
-        Plan::of(suites.map(Suite::Known).collect(), options)
+        Plan::of(suites.map(Suite::Known).collect(), options, targets)
     }
 
     /// The widest set of files that a suite goes over.
@@ -212,16 +212,21 @@ impl Plan {
     ///
     /// # Errors
     /// As for [`new`](Plan::new).
-    pub fn with_command(command: Command, options: &Options) -> crate::Result<Plan> {
+    pub fn with_command(
+        command: Command,
+        options: &Options,
+        targets: &[TargetSpec],
+    ) -> crate::Result<Plan> {
         let mut all = Vec::new();
         if !options.suites.is_empty() {
             all.extend(options.suites()?.into_iter().map(Suite::Known));
         }
         all.push(Suite::Command(Arc::new(command)));
-        Plan::of(all, options)
+        Plan::of(all, options, targets)
     }
 
-    fn of(suites: Vec<Suite>, options: &Options) -> crate::Result<Plan> {
+    fn of(suites: Vec<Suite>, options: &Options, targets: &[TargetSpec]) -> crate::Result<Plan> {
+        let options = options.below(targets)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         options.may_split()?;
         Ok(Plan {
@@ -355,6 +360,23 @@ pub enum What<'a> {
     Run(&'a Path),
     /// Targets that are made for it, and are empty; the folder is for the results.
     Empty(&'a Path),
+}
+
+impl What<'_> {
+    /// All targets that are there: those of the run, whichever of them are benchmarked, or `named` ones.
+    ///
+    /// # Errors
+    /// There is no run.
+    pub fn targets(&self, named: &[TargetSpec]) -> crate::Result<Vec<TargetSpec>> {
+        match self {
+            What::Run(run) => {
+                let targets = Manifest::read(run)?.targets;
+                let targets = targets.iter().map(|of| TargetSpec::parse(&of.spec));
+                Ok(targets.collect::<Result<_, _>>()?)
+            }
+            What::Empty(_) => Ok(named.to_vec()),
+        }
+    }
 }
 
 /// Benchmarks targets: the report of each suite on each of them, what was left out, and where results lie.

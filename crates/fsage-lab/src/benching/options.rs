@@ -5,10 +5,12 @@ use crate::device::disk;
 use crate::error::{Context, bail};
 use fsage_bench::Benchmark;
 use fsage_disk::Disk;
+use fsage_target::TargetSpec;
 use serde::{Deserialize, Serialize};
 
-/// The disk of simulated targets where none is named.
+/// The disk of simulated targets where none is named: that of the papers, and flash for file systems of today.
 const DEVICE: &str = "st32430n";
+const DEVICE_OF_TODAY: &str = "nvme_a";
 /// The machine of simulated targets where none is named, neither by the call nor by the device.
 const HOST: &str = "pentium-120";
 /// The same above flash.
@@ -42,9 +44,11 @@ pub struct Options {
     /// Minutes after which a suite repeats nothing more on real targets that ran 6 times.
     #[arg(long, value_name = "MINUTES", default_value_t = MINUTES, conflicts_with = "repetitions")]
     pub minutes: u32,
-    /// Disk below simulated targets: a name of `fsage device list`, or a TOML file.
-    #[arg(long, value_name = "DRIVE", default_value = DEVICE)]
-    pub device: String,
+    /// Disk below simulated targets: a name of `fsage device list`, or a TOML file [default: `nvme_a`, flash, where one of
+    /// them is a file system of today, as ext4 and XFS are; else `st32430n`, a disk of 1996].
+    #[arg(long, value_name = "DRIVE")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
     /// Machine of simulated targets: pentium-120, pentium-120-cffs, pentium-pro-200, sparcstation-1, sparcstation-2,
     /// sun-4-260, pentium-4-1600, linux-hdd or linux-nvme, or a TOML file [default: that of the device; linux-nvme
     /// above flash].
@@ -77,7 +81,7 @@ impl Default for Options {
             sizes: Vec::new(),
             repetitions: None,
             minutes: MINUTES,
-            device: DEVICE.to_owned(),
+            device: None,
             host: None,
             states: Vec::new(),
             hot_days: HOT_DAYS,
@@ -113,33 +117,51 @@ impl Options {
         sizes.collect()
     }
 
+    /// The same below these targets, which are all that are compared: the disk and the machine have their names.
+    ///
+    /// # Errors
+    /// There is no such disk.
+    pub fn below<'a>(
+        &self,
+        targets: impl IntoIterator<Item = &'a TargetSpec>,
+    ) -> crate::Result<Options> {
+        let device = self.device.clone().unwrap_or_else(|| {
+            let of_today = targets.into_iter().any(TargetSpec::is_of_today);
+            if of_today { DEVICE_OF_TODAY } else { DEVICE }.to_owned()
+        });
+        let host = match &self.host {
+            Some(host) => host.clone(),
+            None => match disk(&device)? {
+                Disk::Flash(_) => FLASH_HOST.to_owned(),
+                Disk::Rotating(drive) => drive.host.unwrap_or_else(|| HOST.to_owned()),
+                Disk::Null => HOST.to_owned(),
+            },
+        };
+        Ok(Options {
+            device: Some(device),
+            host: Some(host),
+            ..self.clone()
+        })
+    }
+
+    /// Names of the disk and the machine: those of papers where nothing else is known.
+    fn machine_names(&self) -> (&str, &str) {
+        let device = self.device.as_deref().unwrap_or(DEVICE);
+        (device, self.host.as_deref().unwrap_or(HOST))
+    }
+
     /// The simulated machine and its disk.
     ///
     /// # Errors
     /// There is no such disk or machine.
     pub fn machine(&self) -> crate::Result<Machine> {
-        Machine::named(&self.device, &self.host_name()?)
+        let (device, host) = self.machine_names();
+        Machine::named(device, host)
     }
 
-    /// Whether the disk and the machine are the usual ones, which are those of the papers.
+    /// Whether the disk and the machine are those of the papers.
     pub fn is_of_papers(&self) -> bool {
-        self.device == DEVICE && self.host.as_deref().is_none_or(|host| host == HOST)
-    }
-
-    /// The machine that was asked for, or the usual one above such a device.
-    ///
-    /// # Errors
-    /// There is no such device.
-    pub fn host_name(&self) -> crate::Result<String> {
-        if let Some(host) = &self.host {
-            return Ok(host.clone());
-        }
-        let usual = match disk(&self.device)? {
-            Disk::Flash(_) => FLASH_HOST.to_owned(),
-            Disk::Rotating(drive) => drive.host.unwrap_or_else(|| HOST.to_owned()),
-            Disk::Null => HOST.to_owned(),
-        };
-        Ok(usual)
+        self.machine_names() == (DEVICE, HOST)
     }
 
     /// That losses can be split into causes, where that is asked for.
@@ -150,11 +172,12 @@ impl Options {
         if !self.causes {
             return Ok(());
         }
-        if !matches!(disk(&self.device)?, Disk::Flash(_)) {
+        if let Some(device) = &self.device
+            && !matches!(disk(device)?, Disk::Flash(_))
+        {
             bail!(
-                "--causes: losses are split on flash only, and {} is none; expected a flash device of `fsage device \
-                 list`, as in --device nvme_mlc_p1",
-                self.device
+                "--causes: losses are split on flash only, and {device} is none; expected a flash device of `fsage \
+                 device list`, as in --device nvme_mlc_p1"
             );
         }
         let both = [State::Aged, State::Control];
@@ -223,7 +246,10 @@ mod tests {
             ("sizes = [\"0\"]", "sizes: a file of 0 bytes"),
             ("repetitions = 0", "repetitions: expected 1 to"),
             ("host = \"cray\"", "no host is called cray"),
-            ("causes = true", "--causes: losses are split on flash only"),
+            (
+                "causes = true\ndevice = \"st32430n\"",
+                "--causes: losses are split on flash only",
+            ),
             (
                 "causes = true\ndevice = \"emu24\"\nstates = [\"aged\"]",
                 "--causes: a loss is that of aged against control",
@@ -233,5 +259,42 @@ mod tests {
             assert!(why.contains(expected), "{why}");
         }
         assert!(Options::default().check().is_ok());
+    }
+
+    #[test]
+    fn one_file_system_of_today_brings_all_targets_to_a_machine_of_today() {
+        let names = |options: &Options, targets: &[&str]| {
+            let targets = targets
+                .iter()
+                .map(|text| TargetSpec::parse(text).expect("a target"));
+            let targets: Vec<TargetSpec> = targets.collect();
+            let options = options.below(&targets).expect("a machine");
+            let (device, host) = options.machine_names();
+            (device.to_owned(), host.to_owned(), options.is_of_papers())
+        };
+        let is =
+            |device: &str, host: &str, of_papers| (device.to_owned(), host.to_owned(), of_papers);
+        let usual = Options::default();
+        assert_eq!(
+            names(&usual, &["ffs", "loop:ext4,size=64M"]),
+            is("st32430n", "pentium-120", true)
+        );
+        assert_eq!(
+            names(&usual, &["ffs", "xfs"]),
+            is("nvme_a", "linux-nvme", false)
+        );
+        let asked = Options {
+            device: Some("st4000nm0033".to_owned()),
+            ..Options::default()
+        };
+        assert_eq!(
+            names(&asked, &["ext4"]),
+            is("st4000nm0033", "linux-hdd", false)
+        );
+        let old = Options {
+            host: Some("pentium-120".to_owned()),
+            ..Options::default()
+        };
+        assert_eq!(names(&old, &["ext4"]), is("nvme_a", "pentium-120", false));
     }
 }

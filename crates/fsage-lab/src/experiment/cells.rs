@@ -123,7 +123,10 @@ fn mark(experiment: &Path, id: &str) -> Option<Mark> {
 fn made_of(plan: &Plan, cell: &CellPlan, workload: &str) -> crate::Result<MadeOf> {
     let seed = plan.workloads[cell.workload].seed.unwrap_or(1);
     let way = &plan.ways[cell.way];
-    let bench = way.bench.as_ref().map(|bench| Bench::new(bench, seed));
+    let bench = way
+        .bench
+        .as_ref()
+        .map(|bench| Bench::new(bench, std::slice::from_ref(&cell.spec), seed));
     Ok(MadeOf::of(
         workload.to_owned(),
         std::slice::from_ref(&cell.spec),

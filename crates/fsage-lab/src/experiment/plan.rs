@@ -3,12 +3,13 @@
 use super::file::{self, File, Text};
 use super::template::{TableTemplate, Template};
 use super::vary::{self, Axes, Choice};
-use crate::aging;
+use crate::aging::{self, of_capacity};
 use crate::benching;
 use crate::check::{self, Rules};
 use crate::generate::{Profile, Source};
 use crate::interrupt;
 use fsage_core::size;
+use fsage_data::open_workload;
 use fsage_input::TEXT_BYTES;
 use fsage_target::{Target, TargetSpec};
 use serde::de::DeserializeOwned;
@@ -67,6 +68,8 @@ pub struct WorkloadPlan {
     pub seed: Option<u64>,
     /// What it is made of.
     pub recipe: Recipe,
+    /// The size in bytes of the file system that it is made for, where that is known: that of targets without a size.
+    capacity: Option<u64>,
 }
 
 /// Where a workload comes from.
@@ -105,6 +108,18 @@ pub struct CheckPlan {
     pub text: String,
     /// A run or an experiment to compare with.
     pub baseline: Option<PathBuf>,
+}
+
+impl Recipe {
+    fn capacity(&self) -> crate::Result<Option<u64>> {
+        match self {
+            // One that cannot be read is an error where it is used.
+            Recipe::File(path) => Ok(open_workload(path)
+                .ok()
+                .and_then(|workload| workload.header().capacity_bytes)),
+            Recipe::Make(source) => source.capacity(),
+        }
+    }
 }
 
 impl WorkloadPlan {
@@ -356,6 +371,7 @@ fn workloads(source: &Text<'_>, file: &File, axes: &Axes) -> crate::Result<Vec<W
                 None => vec![None],
             };
             too_many(workloads.len() as u64 + seeds.len() as u64).map_err(wrong)?;
+            let mut capacity = None;
             for (i, seed) in seeds.into_iter().enumerate() {
                 let recipe = match (&recipe, seed) {
                     (Recipe::File(path), _) => Recipe::File(path.clone()),
@@ -372,12 +388,17 @@ fn workloads(source: &Text<'_>, file: &File, axes: &Axes) -> crate::Result<Vec<W
                     let checked = source.check().and_then(|()| source.writes_nothing_else());
                     checked.map_err(|error| wrong(format!("{error:#}")))?;
                 }
+                if i == 0 {
+                    let known = recipe.capacity();
+                    capacity = known.map_err(|error| wrong(format!("{error:#}")))?;
+                }
                 let new = WorkloadPlan {
                     name: name.clone(),
                     choice: choice.clone(),
                     gaps: table.gaps.clone(),
                     seed,
                     recipe,
+                    capacity,
                 };
                 if !labels.insert(new.label()) {
                     return Err(wrong(format!(
@@ -502,8 +523,8 @@ struct Cells<'a> {
     ways: Vec<Way>,
     age: Option<Gapped>,
     bench: Option<Gapped>,
-    /// Targets by their text, which were checked.
-    specs: HashMap<String, (TargetSpec, bool)>,
+    /// Targets by their text and the capacity of the workload, which were checked.
+    specs: HashMap<(String, Option<u64>), (TargetSpec, bool)>,
     ids: HashSet<String>,
     /// Ways by the points of what they depend on.
     ways_of: HashMap<Vec<usize>, usize>,
@@ -546,6 +567,7 @@ fn cells(
             cells.of_target(place, workload, target, &mut folders)?;
         }
     }
+    cells.share_a_machine()?;
     if let Some(given) = &file.repetitions
         && cells.all.iter().all(|cell| !cell.is_real)
     {
@@ -624,12 +646,18 @@ impl Cells<'_> {
         for choice in axes.choices(gaps.iter().copied(), &workload.choice) {
             interrupt::go_on()?;
             let text = target.template.text(&filling(axes, &choice));
-            let (spec, is_real) = if let Some(known) = self.specs.get(&text) {
+            let key = (text, workload.capacity);
+            let (spec, is_real) = if let Some(known) = self.specs.get(&key) {
                 known.clone()
             } else {
-                let found = checked(&text).map_err(|error| wrong(format!("{error:#}")))?;
-                self.specs.insert(text, found.clone());
-                found
+                let (mut spec, is_real) =
+                    checked(&key.0).map_err(|error| wrong(format!("{error:#}")))?;
+                let sized = workload.capacity;
+                if let Some(sized) = sized.and_then(|bytes| of_capacity(&spec, bytes)) {
+                    spec = sized;
+                }
+                self.specs.insert(key, (spec.clone(), is_real));
+                (spec, is_real)
             };
             // Points of a sample may make the same one, where numbers are rounded.
             if *folders.entry(spec.folder()).or_insert(target.span.start) != target.span.start {
@@ -673,6 +701,22 @@ impl Cells<'_> {
                 }
             }
             too_many(self.all.len() as u64).map_err(wrong)?;
+        }
+        Ok(())
+    }
+
+    /// That all targets of the experiment are benchmarked on one machine, where the table `[bench]` names none.
+    fn share_a_machine(&mut self) -> crate::Result<()> {
+        let Some(table) = &self.bench else {
+            return Ok(());
+        };
+        for way in &mut self.ways {
+            let Some(bench) = &mut way.bench else {
+                continue;
+            };
+            let below = bench.below(self.all.iter().map(|cell| &cell.spec));
+            let sound = below.and_then(|below| below.check().map(|()| below));
+            *bench = sound.map_err(|error| self.source.wrong(&table.span, format!("{error:#}")))?;
         }
         Ok(())
     }

@@ -127,16 +127,20 @@ impl MadeOf {
 }
 
 impl Bench {
-    /// What was asked for, with a seed.
+    /// What was asked for below these targets, with a seed.
     ///
     /// # Errors
     /// There is no such suite; a drive or a machine that is a file cannot be read.
-    pub fn new(options: &benching::Options, seed: u64) -> crate::Result<Bench> {
+    pub fn new(
+        options: &benching::Options,
+        targets: &[TargetSpec],
+        seed: u64,
+    ) -> crate::Result<Bench> {
+        let options = options.below(targets)?;
         let suites = options.suites()?;
         let suites = suites.iter().map(|suite| suite.name().to_owned());
         let sizes = options.sizes()?;
-        let host = options.host_name()?;
-        let names = [&options.device, &host].into_iter();
+        let names = options.device.iter().chain(&options.host);
         let files = names
             .filter(|name| Path::new(name).is_file())
             .map(|file| Ok(fsage_data::hash_file(file)?))
@@ -145,8 +149,7 @@ impl Bench {
             options: benching::Options {
                 suites: suites.collect(),
                 sizes: sizes.iter().map(ToString::to_string).collect(),
-                host: Some(host),
-                ..options.clone()
+                ..options
             },
             files,
             seed,
@@ -213,7 +216,7 @@ impl Steps<'_> {
     /// # Errors
     /// There is no such suite, disk or machine.
     pub fn plan(&self, bench: &Bench) -> crate::Result<benching::Plan> {
-        let mut plan = benching::Plan::new(&bench.options)?;
+        let mut plan = benching::Plan::new(&bench.options, self.specs)?;
         plan.seed = bench.seed;
         plan.threads = self.start.threads.unwrap_or(plan.threads);
         if self.start.resume {

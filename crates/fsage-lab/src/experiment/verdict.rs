@@ -188,7 +188,7 @@ pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()>
     let spread = if is_any_spread {
         "In brackets: the\n99 % interval; where it holds 1, nothing is claimed."
     } else {
-        "Repetitions\nagree; how much another life would differ, other seeds show (--seed)."
+        "Repetitions\nagree; how much another life would differ, other seeds show (--seeds N)."
     };
     writeln!(
         out,

@@ -74,6 +74,17 @@ impl Source {
         }
     }
 
+    /// The size in bytes of the file system that its workloads are made for, where that is known before they are made.
+    ///
+    /// # Errors
+    /// There is no such preset, or it cannot be adapted so.
+    pub fn capacity(&self) -> Result<Option<u64>> {
+        match self {
+            Source::Profile(source) => profile::capacity(source),
+            _ => Ok(None),
+        }
+    }
+
     /// The seed by which it draws at random, if it does: `None` in it is 1.
     pub fn seed(&mut self) -> Option<&mut Option<u64>> {
         match self {

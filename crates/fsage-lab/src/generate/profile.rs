@@ -99,6 +99,15 @@ pub fn check(args: &Profile) -> crate::Result<()> {
     adapted(find(&args.profile, &Unwatched)?, args).map(drop)
 }
 
+/// The size of the file system that it is made for, in bytes.
+///
+/// # Errors
+/// As for [`check`].
+pub(super) fn capacity(args: &Profile) -> crate::Result<Option<u64>> {
+    let preset = adapted(find(&args.profile, &Unwatched)?, args)?;
+    Ok(header(&preset.generator, 1, args.times())?.capacity_bytes)
+}
+
 /// The TOML of a preset.
 ///
 /// # Errors
@@ -217,19 +226,16 @@ fn make(
     ui: &dyn Watch,
 ) -> crate::Result<Generated> {
     let (seed, times) = (args.seed.unwrap_or(1), args.times());
-    let (header, expected) = match &preset.generator {
-        Generator::Home(g) => (g.header(seed), Some(g.operations)),
-        Generator::Profile(g) => (g.header(seed), Some(g.expected_operations()?)),
-        Generator::Herrin(g) => (g.header(seed), None),
-        Generator::Server(g) => (
-            g.header(seed),
-            Some(g.operations_per_day * g.days + g.files),
-        ),
+    let expected = match &preset.generator {
+        Generator::Home(g) => Some(g.operations),
+        Generator::Profile(g) => Some(g.expected_operations()?),
+        Generator::Herrin(_) => None,
+        Generator::Server(g) => Some(g.operations_per_day * g.days + g.files),
     };
     let header = WorkloadHeader {
         generator: Some(parameters(name, &preset.generator, times)?.to_string()),
         source: Some(preset.source.clone()),
-        ..larger::header(header, times).map_err(|why| error!("file_scale: {why}"))?
+        ..header(&preset.generator, seed, times)?
     };
     let generate = |sink: &mut dyn EventSink| -> crate::Result<(Vec<Row>, Vec<Beside>)> {
         let sink = &mut Larger::new(sink, times);
@@ -258,6 +264,17 @@ fn make(
         published: beside,
         tally,
     })
+}
+
+/// What the generator says of its workloads, their files made larger.
+fn header(generator: &Generator, seed: u64, times: u64) -> crate::Result<WorkloadHeader> {
+    let header = match generator {
+        Generator::Home(g) => g.header(seed),
+        Generator::Profile(g) => g.header(seed),
+        Generator::Herrin(g) => g.header(seed),
+        Generator::Server(g) => g.header(seed),
+    };
+    larger::header(header, times).map_err(|why| error!("file_scale: {why}"))
 }
 
 /// Everything that makes this workload again, but the seed.

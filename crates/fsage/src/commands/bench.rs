@@ -88,12 +88,19 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     if args.list {
         return list(args.json);
     }
-    let plan = plan(args)?;
     let specs = args
         .on
         .iter()
         .map(|text| TargetSpec::parse(text))
         .collect::<Result<Vec<_>, _>>()?;
+    let what = match (&args.run, &args.output) {
+        (Some(run), _) => What::Run(run),
+        (None, Some(output)) => What::Empty(output),
+        (None, None) => {
+            bail!("-o FOLDER is needed where there is no run: the folder for the results")
+        }
+    };
+    let plan = plan(args, &what.targets(&specs)?)?;
     let mut out = ui::stdout();
     let mut suites: Vec<SuiteJson> = Vec::new();
     let mut reported = |report: benching::Report| -> fsage_lab::Result<()> {
@@ -110,13 +117,6 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             last.targets.push(report.into_json());
         }
         Ok(())
-    };
-    let what = match (&args.run, &args.output) {
-        (Some(run), _) => What::Run(run),
-        (None, Some(output)) => What::Empty(output),
-        (None, None) => {
-            bail!("-o FOLDER is needed where there is no run: the folder for the results")
-        }
     };
     let request = benching::Request {
         what,
@@ -165,16 +165,16 @@ fn list(json: bool) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-fn plan(args: &Args) -> anyhow::Result<Plan> {
+fn plan(args: &Args, targets: &[TargetSpec]) -> anyhow::Result<Plan> {
     let mut plan = match &args.exec {
-        None => Plan::new(&args.options)?,
+        None => Plan::new(&args.options, targets)?,
         Some(line) => {
             let name = args.exec_name.as_deref();
             let name = name.unwrap_or_else(|| Command::program(line));
             Command::is_found(line).map_err(|why| anyhow!("--exec {why}"))?;
             let command = Command::new(name, line, args.exec_value.clone())
                 .map_err(|why| anyhow!("--exec: {why}"))?;
-            Plan::with_command(command, &args.options)?
+            Plan::with_command(command, &args.options, targets)?
         }
     };
     plan.seed = args.seed;

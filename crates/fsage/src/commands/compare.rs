@@ -1,13 +1,14 @@
 //! `fsage compare`: one workload on several targets, aged, benchmarked and reported on.
 
+use super::run::{Place, Said, run_cells};
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::bail;
 use fsage_lab::after;
 use fsage_lab::aging::{Options, Start};
 use fsage_lab::benching;
-use fsage_lab::compare::{Request, Workload, compare};
-use fsage_lab::experiment::{Verdict, print_verdict};
+use fsage_lab::compare::{Lives, Request, Workload, compare, experiment_text};
+use fsage_lab::experiment::{self, Plan, Verdict, print_verdict};
 use fsage_lab::fullness::{self, Fullness};
 use fsage_lab::generate::{Profile, Source};
 use fsage_lab::report::print_findings;
@@ -24,6 +25,7 @@ use std::path::PathBuf;
 #[command(
     after_help = "Examples:\n  fsage compare w.parquet --on ffs --on ffs:policy=realloc -o run\n  \
                   fsage compare --preset fileserver --on loop:ext4,size=4G --on loop:xfs,size=4G -o run\n  \
+                  fsage compare --preset mail-spool --on ext4 --on xfs --seeds 5 -o lives\n  \
                   fsage compare w.parquet --on ext4 --on xfs --fill 60,80,90,95 -o run\n  \
                   fsage compare w.parquet --on ext4 --after defrag:file --after-again -o run\n\n\
                   `fsage age --help` shows what a SPEC may say.",
@@ -41,6 +43,11 @@ pub struct Args {
     /// Seed of the preset, and of where the spindle of a simulated disk stands.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Live N lives of the preset, with seeds 1 to N, and say what holds for all of them, with intervals: the folder is
+    /// that of an experiment, as `fsage run` makes it, and the same command resumes it.
+    #[arg(long, value_name = "N", requires = "preset", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    #[arg(conflicts_with_all = ["seed", "fill", "after", "force"])]
+    seeds: Option<u32>,
     /// Days of the preset [default: as it says].
     #[arg(long, value_name = "DAYS", requires = "preset")]
     days: Option<u64>,
@@ -86,24 +93,58 @@ struct Json<'a> {
     failed: &'a [String],
 }
 
-/// What simulated targets were benchmarked on, if any were: a drive of 1996, unless another one is named.
+/// What simulated targets were benchmarked on, if any were.
 fn simulated_machine(args: &Args, specs: &[TargetSpec]) -> anyhow::Result<Option<String>> {
     let simulated = specs.iter().any(|spec| matches!(spec.real(), Ok(None)));
     if args.no_bench || !simulated {
         return Ok(None);
     }
-    let options = &args.bench;
+    let options = args.bench.below(specs)?;
     let another = if options.is_of_papers() {
-        ": a drive and a machine of 1996.\nOf today: --device nvme_a (flash), --device st4000nm0033 (disk); more: \
-         `fsage device list`"
+        ": a drive and a machine of 1996.\nOf today: --device nvme_a (flash), --device st4000nm0033 (disk)"
+    } else if args.bench.device.is_none() {
+        ", flash.\nA disk of today: --device st4000nm0033"
     } else {
-        ""
+        return Ok(Some(format!("{}.", machine(&options))));
     };
-    let host = options.host_name()?;
     Ok(Some(format!(
-        "Simulated targets ran on --device {} --host {host}{another}.",
-        options.device
+        "{}{another}; more: `fsage device list`.",
+        machine(&options)
     )))
+}
+
+fn machine(options: &benching::Options) -> String {
+    let name = |name: &Option<String>| name.clone().unwrap_or_default();
+    format!(
+        "Simulated targets ran on --device {} --host {}",
+        name(&options.device),
+        name(&options.host)
+    )
+}
+
+/// Runs the comparison as an experiment over seeds.
+fn lives(args: &Args, seeds: u32, ui: Ui) -> anyhow::Result<()> {
+    let name = args.output.file_name().unwrap_or_default();
+    let text = experiment_text(&Lives {
+        preset: args.preset.as_deref().unwrap_or_default(),
+        days: args.days,
+        seeds,
+        targets: &args.on,
+        age: &args.options,
+        bench: (!args.no_bench).then_some(&args.bench),
+    })?;
+    let plan = Plan::parse("compare --seeds", &name.to_string_lossy(), &text)?;
+    let options = experiment::Options {
+        threads: args.start.threads,
+        ..experiment::Options::default()
+    };
+    let place = Place {
+        folder: &std::path::absolute(&args.output)?,
+        shown: &args.output,
+        start: &std::env::current_dir()?,
+    };
+    let said = Said::Verdict { json: args.json };
+    run_cells(&plan, &options, &place, said, ui)
 }
 
 fn percent(text: &str) -> Result<u8, String> {
@@ -134,6 +175,9 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         (None, Some(file)) => Workload::File(file),
         (None, None) => bail!("a workload is needed: a file, or --preset NAME"),
     };
+    if let Some(seeds) = args.seeds {
+        return lives(args, seeds, ui);
+    }
     let mut fill = args.fill.clone();
     fill.sort_unstable();
     fill.dedup();

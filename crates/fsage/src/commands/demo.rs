@@ -114,7 +114,7 @@ fn compare(
         .iter()
         .map(|policy| TargetSpec::parse(&format!("{target},policy={policy}")))
         .collect::<Result<Vec<_>, _>>()?;
-    let bench = bench.map(|bench| Bench::new(&bench, 1));
+    let bench = bench.map(|bench| Bench::new(&bench, &specs, 1));
     let age = Options::default();
     let made_of = MadeOf::new(workload, &specs, &age, bench.transpose()?)?;
     let steps = Steps {

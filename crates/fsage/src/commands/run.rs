@@ -9,7 +9,7 @@ use fsage_lab::check::{self, Outcome};
 use fsage_lab::experiment::job_array::{JobArray, Scheduler};
 use fsage_lab::experiment::manifest::{self, Cell, Manifest, State};
 use fsage_lab::experiment::{self, Estimate, Home, Options, Plan, Shard, Status};
-use fsage_lab::report;
+use fsage_lab::report::{self, print_findings};
 use fsage_papers::Papers;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -112,6 +112,8 @@ struct Json<'a> {
     report: Option<String>,
     results: &'a [experiment::Row],
     check: Option<&'a Outcome>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    verdict: Vec<&'a str>,
     cells: &'a [Cell],
 }
 
@@ -187,24 +189,50 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         return Ok(out.flush()?);
     }
     drop(out);
-    run_cells(args, &plan, &options, (&folder, &shown, &start), ui)
+    let place = Place {
+        folder: &folder,
+        shown: &shown,
+        start: &start,
+    };
+    run_cells(&plan, &options, &place, Said::Rows { json: args.json }, ui)
 }
 
-/// Runs the cells, and writes and says what comes of them. Folders: that of the results, how the user calls it, and
-/// where the command was given.
-fn run_cells(
-    args: &Args,
+/// The folder of the results, how the user calls it, and where the command was given.
+pub struct Place<'a> {
+    pub folder: &'a Path,
+    pub shown: &'a Path,
+    pub start: &'a Path,
+}
+
+/// What is said of an experiment that ran.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Said {
+    /// A row for each workload and target.
+    Rows { json: bool },
+    /// That, and the verdict of the page.
+    Verdict { json: bool },
+}
+
+/// Runs the cells, and writes and says what comes of them.
+pub fn run_cells(
     plan: &Plan,
     options: &Options,
-    (folder, shown, start): (&Path, &Path, &Path),
+    place: &Place<'_>,
+    said: Said,
     ui: Ui,
 ) -> anyhow::Result<()> {
+    let &Place {
+        folder,
+        shown,
+        start,
+    } = place;
+    let (Said::Rows { json } | Said::Verdict { json }) = said;
     let mut out = ui::stdout();
     let resume = || format!("{}: the same command resumes it", shown.display());
     let ran =
         experiment::run(plan, folder, options, &ui).map_err(|error| error.context(resume()))?;
     let rows = experiment::rows(folder, &ran.manifest)?;
-    if !args.json {
+    if !json {
         experiment::print_results(&mut out, &rows)?;
         out.flush()?;
     }
@@ -212,28 +240,38 @@ fn run_cells(
     if let Some(of) = plan.check.as_ref().filter(|_| ran.is_over()) {
         checked = Some(check::check(folder, &of.rules, of.baseline.as_deref())?);
     }
-    let mut page = None;
+    let (mut page, mut verdict) = (None, Vec::new());
     if plan.writes_report && ran.is_over() {
         // The page and its warnings name the folder as the user does.
         std::env::set_current_dir(start)?;
         let path = shown.join(report::PAGE);
         let request = report::Request::new(shown, &path).beside(&Papers);
-        report::report(&request, &ui)?;
+        let written = report::report(&request, &ui)?;
+        verdict = written.verdict;
         page = Some(path.display().to_string());
     }
-    if args.json {
+    if json {
         let json = Json {
             name: &plan.name,
             folder: shown.display().to_string(),
             report: page.clone(),
             results: &rows,
             check: checked.as_ref(),
+            verdict: verdict
+                .iter()
+                .filter(|_| said == Said::Verdict { json: true })
+                .map(|finding| finding.text.as_str())
+                .collect(),
             cells: &ran.manifest.cells,
         };
         summary::print_json(&mut out, &json)?;
     } else if let Some(checked) = &checked {
         writeln!(out)?;
         checked.print(&mut out)?;
+    }
+    if said == (Said::Verdict { json: false }) {
+        writeln!(out, "\nVerdict\n")?;
+        print_findings(&mut out, &verdict)?;
     }
     out.flush()?;
     let left = ran
