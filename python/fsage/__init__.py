@@ -27,7 +27,10 @@ from ._chart import Chart
 from ._errors import AtWork, CheckFailed, Error, InputError, SystemRefused, Warning
 from ._experiment import Experiment, estimate, experiment, sweep
 from ._fleet import Fleet, fleet
-from ._given import number, paths, several, some_specs, specs, texts, whole, wholes
+from ._given import (
+    flag, number, path, path_if_any, paths, several, some_specs, specs, text_if_any, texts, whole, wholes,
+)
+from ._given import path as given_path
 from ._listen import Listener, Progress
 from ._run import Run
 from ._table import Table
@@ -141,17 +144,17 @@ def workload(
         if hasattr(source, "__arrow_c_stream__"):
             if isinstance(source, Sized) and not len(source):
                 raise InputError(_NO_OPERATIONS)
-            _native.workload_of_table(source, os.fspath(output), force, native_header, listener)
+            _native.workload_of_table(source, path("output", output), flag("force", force), native_header, listener)
         elif isinstance(source, Iterable) and not isinstance(source, (str, bytes, Mapping)):
             items = iter(source)
             first = next(items, _NOTHING)
             if first is _NOTHING:
                 raise InputError(_NO_OPERATIONS)
             if hasattr(first, "__arrow_c_stream__") or hasattr(first, "__arrow_c_array__"):
-                _native.workload_of_batches(first, items, os.fspath(output), force, native_header, listener)
+                _native.workload_of_batches(first, items, path("output", output), flag("force", force), native_header, listener)
             else:
                 items = itertools.chain((first,), items)
-                _native.workload_of_operations(items, os.fspath(output), force, native_header, listener)
+                _native.workload_of_operations(items, path("output", output), flag("force", force), native_header, listener)
         else:
             raise TypeError(f"expected a table or an iterator of operations, found {type(source).__name__}")
     return pathlib.Path(output)
@@ -187,8 +190,8 @@ def age(
     }
     with Listener(progress) as listener:
         _native.age(
-            os.fspath(workload), some_specs(on), os.fspath(output), _json(options), whole("threads", threads, 1), force,
-            resume, listener,
+            path("workload", workload), some_specs(on), path("output", output), _json(options), whole("threads", threads, 1),
+            flag("force", force), flag("resume", resume), listener,
         )
     return Run(output)
 
@@ -202,7 +205,7 @@ def measure(path: Path, *, snap_id: int | None = None) -> dict[str, Any]:
     True
     """
     with Listener() as listener:
-        return json.loads(_native.measure(os.fspath(path), whole("snap_id", snap_id, 0, 2**32 - 1), listener))
+        return json.loads(_native.measure(given_path("path", path), whole("snap_id", snap_id, 0, 2**32 - 1), listener))
 
 
 def bench(
@@ -247,6 +250,10 @@ def bench(
         raise InputError("bench: expected either a run, or targets with `on` and `output`; found both")
     if run is None and not (on and output is not None):
         raise InputError("bench: expected a run, or targets with `on` and `output`")
+    exec, exec_name = text_if_any("exec", exec), text_if_any("exec_name", exec_name)
+    values = texts("exec_values", exec_values)
+    if exec is None and (values or exec_name is not None):
+        raise InputError("bench: exec_values and exec_name are of a command; expected `exec` beside them")
     if exec is not None and suites is None:
         suites = []
     options = {
@@ -257,15 +264,15 @@ def bench(
     with Listener(progress) as listener:
         return json.loads(
             _native.bench(
-                None if run is None else os.fspath(run),
+                path_if_any("run", run),
                 on,
-                None if output is None else os.fspath(output),
+                path_if_any("output", output),
                 _json(options),
                 whole("seed", seed),
-                None if workload is None else os.fspath(workload),
+                path_if_any("workload", workload),
                 whole("threads", threads, 1),
-                force,
-                None if exec is None else (exec, texts("exec_values", exec_values), exec_name),
+                flag("force", force),
+                None if exec is None else (exec, values, exec_name),
                 listener,
             )
         )
@@ -300,9 +307,10 @@ def compare(
     """
     with Listener(progress) as listener:
         _native.compare(
-            os.fspath(workload), some_specs(on), os.fspath(output), _json(age),
+            path("workload", workload), some_specs(on), path("output", output), _json(age),
             None if bench is None else _json(bench), wholes("fill", fill, 1, 99), texts("after", after), after_again,
-            whole("seed", seed), whole("threads", threads, 1), force, resume, listener,
+            whole("seed", seed), whole("threads", threads, 1), flag("force", force),
+            flag("resume", resume), listener,
         )
     return Run(output)
 
@@ -341,7 +349,7 @@ def forecast(
                 paths("past", past), on, texts("limits", limits), number("years", years), whole("lives", lives),
                 whole("seed", seed), True if why is None and tries else why, texts("tries", tries),
                 None if hold_out is None else number("hold_out", hold_out), whole("threads", threads, 1),
-                None if output is None else os.fspath(output), force, listener,
+                path_if_any("output", output), flag("force", force), listener,
             )
         )
 
@@ -359,7 +367,7 @@ def report(of: Path | Sequence[Path], output: Path) -> list[dict[str, Any]]:
     if not found:
         raise InputError("report: expected runs or snapshots, found none")
     with Listener() as listener:
-        return json.loads(_native.report_several(found, os.fspath(output), listener))
+        return json.loads(_native.report_several(found, path("output", output), listener))
 
 
 def check(
@@ -378,10 +386,10 @@ def check(
     """
     outcome = json.loads(
         _native.check(
-            os.fspath(run),
-            None if rules is None else os.fspath(rules),
-            None if baseline is None else os.fspath(baseline),
-            match,
+            path("run", run),
+            path_if_any("rules", rules),
+            path_if_any("baseline", baseline),
+            text_if_any("match", match),
         )
     )
     if strict and not outcome["passed"]:
@@ -413,7 +421,7 @@ def verify_method(
     with Listener(progress) as listener:
         return json.loads(
             _native.verify_method(
-                os.fspath(workload), some_specs(on), paths("profiles", profiles),
+                path("workload", workload), some_specs(on), paths("profiles", profiles),
                 whole("profiles_a_day", profiles_a_day, 1), whole("seed", seed), whole("seeds", seeds, 1, 1000), listener,
             )
         )

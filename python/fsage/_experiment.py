@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native, _sweep
 from ._chart import Chart, charts
-from ._given import whole
+from ._given import path, path_if_any, whole
 from ._listen import Listener, Progress
 from ._run import Run
 from ._table import Table
@@ -105,7 +105,7 @@ def experiment(
     >>> len(small.cells), small.means.to_arrow().column("cells").unique().to_pylist()
     (4, [2])
     """
-    planned = _native.Experiment(os.fspath(file), None if output is None else os.fspath(output))
+    planned = _native.Experiment(path("file", file), path_if_any("output", output))
     threads = whole("threads", threads, 1)
     with Listener(progress) as listener:
         planned.run(threads, listener)
@@ -132,7 +132,7 @@ def estimate(
     >>> fsage.estimate(file, runs / "small", budget_seconds=1)["cells"]
     3
     """
-    planned = _native.Experiment(os.fspath(file), None if output is None else os.fspath(output))
+    planned = _native.Experiment(path("file", file), path_if_any("output", output))
     threads = whole("threads", threads, 1)
     with Listener(progress) as listener:
         return json.loads(planned.estimate(threads, budget_seconds, listener))
@@ -168,7 +168,7 @@ def sweep(
     ['complete', 'complete']
     """
     retries = whole("retries", retries)
-    planned = _native.Experiment(os.fspath(file), None if output is None else os.fspath(output))
+    planned = _native.Experiment(path("file", file), path_if_any("output", output))
     with Listener(progress) as listener:
         _sweep.run(planned, os.path.abspath(file), client, shared, retries, listener)
     return Experiment(planned.folder)

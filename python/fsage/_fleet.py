@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._errors import InputError
-from ._given import number, whole
+from ._given import flag, number, path, whole
 from ._given import paths as several_paths
 from ._listen import Listener, Progress
 from ._sweep import connected, named_loss, outcome, patience
@@ -90,17 +90,20 @@ def fleet(
     ['a', 'b']
     """
     absolute = [os.path.abspath(path) for path in several_paths("paths", paths)]
+    if not absolute:
+        raise InputError("paths: expected folders of hosts, or patterns with {host}; found none")
     threads, retries = whole("threads", threads, 1), whole("retries", retries)
+    output, force = path("output", output), flag("force", force)
     alike = number("alike", alike)
     if not alike >= 0:
         raise InputError(f"alike: expected 0 or more, found {alike}")
     with Listener(progress) as listener:
         if client is None:
-            _native.fleet_of(absolute, os.fspath(output), force, threads, alike, listener)
+            _native.fleet_of(absolute, output, force, threads, alike, listener)
         else:
             connected(client)
             with named_loss(client):
-                _on_cluster(absolute, os.fspath(output), client, alike, force, retries, listener)
+                _on_cluster(absolute, output, client, alike, force, retries, listener)
     return Fleet(output)
 
 

@@ -48,6 +48,33 @@ def texts(name: str, values: str | Sequence[str]) -> list[str]:
     return found
 
 
+def flag(name: str, value: bool) -> bool:
+    """Yes or no."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name}: expected True or False, found {value!r}")
+    return value
+
+
+def path(name: str, value: str | os.PathLike[str]) -> str:
+    """A path, a run among them."""
+    found = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
+    if not isinstance(found, str):
+        raise TypeError(f"{name}: expected a path, found {value!r}")
+    return found
+
+
+def path_if_any(name: str, value: str | os.PathLike[str] | None) -> str | None:
+    """A path, or none where none was given."""
+    return None if value is None else path(name, value)
+
+
+def text_if_any(name: str, value: str | None) -> str | None:
+    """A text, or none where none was given."""
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"{name}: expected a text, found {value!r}")
+    return value
+
+
 def several(values: str | Sequence[str] | None) -> Sequence[str] | None:
     """Texts; one may come without a list around it."""
     return [values] if isinstance(values, str) else values
@@ -57,7 +84,7 @@ def paths(name: str, values: str | os.PathLike[str] | Iterable[str | os.PathLike
     """Paths, runs among them; one may come without a list around it."""
     found = [values] if isinstance(values, (str, os.PathLike)) else values
     try:
-        return [os.fspath(value) for value in found]
+        return [path(name, value) for value in found]
     except TypeError:
         raise TypeError(f"{name}: expected paths, found {values!r}") from None
 

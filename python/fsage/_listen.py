@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import time
 import warnings
@@ -16,6 +17,15 @@ Progress = Union[bool, Callable[[str, int, Optional[int]], object]]
 how much."""
 
 _log = logging.getLogger("fsage")
+
+
+def _of_caller() -> int:
+    """How far from a function of this package, as ``warnings`` counts, the line is that called the package."""
+    here, level = os.path.dirname(__file__), 1
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 class Listener:
@@ -42,8 +52,7 @@ class Listener:
 
     def warn(self, text: str) -> None:
         self._clear()
-        # Beyond this function, the native call and the function of the package stands whoever called it.
-        warnings.warn(text, Warning, stacklevel=4)
+        warnings.warn(text, Warning, stacklevel=_of_caller())
 
     def note(self, text: str) -> None:
         _log.info("%s", text)

@@ -22,6 +22,8 @@ from typing import Any, Literal
 
 from . import _native
 from ._errors import InputError
+from ._given import flag
+from ._given import path as given_path
 from ._listen import Listener, Progress
 
 Path = str | os.PathLike[str]
@@ -58,7 +60,7 @@ def _made(
     except TypeError as error:
         raise InputError(f"generate {name}: {error}; expected texts, numbers, paths, and lists of these") from None
     with Listener(progress) as listener:
-        _native.generate(source, os.fspath(output), force, listener)
+        _native.generate(source, given_path("output", output), flag("force", force), listener)
     return pathlib.Path(output)
 
 

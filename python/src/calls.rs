@@ -43,13 +43,65 @@ pub fn to_json(value: &impl Serialize) -> fsage_lab::Result<String> {
 /// Options as their struct; `of` says in messages what they are options of.
 pub fn options<T: DeserializeOwned>(of: &str, json: &str) -> fsage_lab::Result<T> {
     serde_json::from_str(json).map_err(|error| {
-        // Where in the JSON it stands means nothing to whoever wrote Python.
-        let text = error.to_string();
-        let text = text
-            .rsplit_once(" at line ")
-            .map_or(text.as_str(), |(what, _)| what);
-        fsage_lab::Error::new(format!("{of}: {text}"))
+        let name = serde_json::from_str(json)
+            .ok()
+            .and_then(|given| culprit::<T>(&given));
+        let name = name.map_or_else(String::new, |name| format!("{name}: "));
+        fsage_lab::Error::new(format!("{of}: {name}{}", in_words(&error)))
     })
+}
+
+/// The option that is wrong: the one without which there is no error, or another one. It may stand in a table of its own.
+fn culprit<T: DeserializeOwned>(given: &Value) -> Option<String> {
+    let error = |value: &Value| T::deserialize(value).err().map(|error| error.to_string());
+    let found = error(given)?;
+    let tables: Vec<&str> = match given.as_object() {
+        Some(object) if object.len() == 1 && object.values().all(Value::is_object) => {
+            object.keys().map(String::as_str).collect()
+        }
+        _ => Vec::new(),
+    };
+    let mut pointer = String::new();
+    for table in tables {
+        pointer = format!("/{table}");
+    }
+    let options = given.pointer(&pointer)?.as_object()?;
+    let is_wrong = |name: &&String| {
+        let mut without = given.clone();
+        if let Some(object) = without.pointer_mut(&pointer).and_then(Value::as_object_mut) {
+            object.remove(*name);
+        }
+        error(&without).is_none_or(|other| other != found)
+    };
+    // One that is unknown is named by the error itself.
+    let unknown = found.starts_with("unknown field");
+    options.keys().filter(|_| !unknown).find(is_wrong).cloned()
+}
+
+/// What is wrong with a value, without where in the JSON it stands, which means nothing to whoever wrote Python, and
+/// without Rust's names of numbers.
+fn in_words(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let text = text
+        .rsplit_once(" at line ")
+        .map_or(text.as_str(), |(what, _)| what);
+    let mut text = text.to_owned();
+    for (name, words) in [
+        ("u8", "a whole number from 0 to 255"),
+        ("u16", "a whole number from 0 to 65535"),
+        ("u32", "a whole number from 0 to 4294967295"),
+        ("u64", "a whole number from 0 on"),
+        ("usize", "a whole number from 0 on"),
+        ("f64", "a number"),
+        ("a boolean", "True or False"),
+        ("a string", "a text"),
+        ("a sequence", "a list"),
+    ] {
+        if let Some(front) = text.strip_suffix(&format!("expected {name}")) {
+            text = format!("{front}expected {words}");
+        }
+    }
+    text
 }
 
 fn specs(on: &[String]) -> fsage_lab::Result<Vec<TargetSpec>> {

@@ -56,6 +56,7 @@ pub mod fleet;
 pub mod forecast;
 pub mod fullness;
 pub mod generate;
+pub mod history;
 pub mod interrupt;
 mod map_file;
 pub mod measure;

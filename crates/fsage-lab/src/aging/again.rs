@@ -7,14 +7,17 @@ use super::{each_event, model_control, replay_all};
 use crate::days::{self, DayRow};
 use crate::error::{Context, bail};
 use crate::interrupt;
-use crate::run_folder::{Manifest, TargetFacts};
+use crate::run_folder::{Manifest, OneTarget, TargetFacts};
 use crate::watch::Watch;
 use fsage_core::io::AnyHosted;
+use fsage_core::snapshot::Inode;
 use fsage_core::{Event, FileId, Op};
 use fsage_disk::FlashDrive;
 use fsage_host::HostParams;
 use fsage_metrics::{Metric, files, layout_score};
-use fsage_target::{Aging, HotFile, HotFiles, Target, TargetSpec, in_directory_order};
+use fsage_target::{
+    Aging, HotFile, HotFiles, TakeSnapshot, Target, TargetSpec, in_directory_order,
+};
 use std::path::Path;
 
 /// What came of aging models again.
@@ -162,6 +165,40 @@ pub fn aged(
     let mut agings = vec![aging];
     replay_all(workload, &mut *source, &mut agings, None, ui)?;
     agings.pop().context("one target was aged")
+}
+
+/// A model of a run, aged again, with all files that are alive at its end; what takes the inodes is called at the end of
+/// every day, with its number.
+///
+/// # Errors
+/// As for [`model_of`].
+pub(crate) fn aged_by(
+    target: &OneTarget,
+    workload: &Path,
+    ui: &dyn Watch,
+    mut take: impl FnMut(u32, &[Inode]) + Send + 'static,
+) -> crate::Result<(Box<dyn AnyHosted>, Vec<HotFile>)> {
+    let mut source = fsage_data::open_workload(workload)?;
+    let mut aging = Aging::new(Target::make(&target.spec)?, target.manifest.lenient);
+    let epoch_s = source.header().epoch_unix_s.unwrap_or(0);
+    let taker: TakeSnapshot = Box::new(move |info, inodes, _| {
+        take(info.snap_id, &inodes);
+        Ok(())
+    });
+    aging.take_snapshots(1, epoch_s.saturating_mul(1_000_000_000), taker);
+    let mut agings = vec![aging];
+    let mut hot = HotFiles::new();
+    let mut watched = Watched {
+        source: &mut *source,
+        observe: |event: &Event| hot.observe(event),
+    };
+    replay_all(workload, &mut watched, &mut agings, None, ui)?;
+    let aging = agings.pop().context("one target was aged")?;
+    let days = target.run.join(&target.facts.folder).join("days.parquet");
+    is_as_it_was(&aging, &days, &target.facts.spec)?;
+    let model = aging.into_target().into_hosted();
+    let model = model.with_context(|| format!("`{}` keeps no files", target.spec))?;
+    Ok((model, hot.of_last_days(u32::MAX)))
 }
 
 /// The hot files of a workload.

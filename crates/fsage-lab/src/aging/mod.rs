@@ -12,6 +12,7 @@ mod snapshots;
 pub(crate) mod walked;
 pub(crate) mod watched;
 
+pub(crate) use again::aged_by;
 pub use again::{aged, hot_files, model_of};
 pub use filled::filled;
 pub use real::days_so_far;
@@ -740,7 +741,7 @@ fn peak_bytes(workload: &Path, ui: &dyn Watch) -> crate::Result<(u64, u64)> {
 }
 
 /// Reads a workload from end to end.
-fn each_event(
+pub(crate) fn each_event(
     workload: &Path,
     what: &str,
     ui: &dyn Watch,

@@ -98,7 +98,7 @@ pub fn fleet(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Fleet> {
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         let (done, lives) = mpsc::channel();
-        for _ in 0..request.threads.clamp(1, hosts.len()) {
+        for _ in 0..request.threads.clamp(1, hosts.len().max(1)) {
             let (done, next, hosts) = (done.clone(), &next, &hosts);
             scope.spawn(move || {
                 while let at = next.fetch_add(1, Ordering::Relaxed)

@@ -45,8 +45,8 @@ pub struct Args {
     seed: u64,
     /// Live N lives of the preset, with seeds 1 to N, and say what holds for all of them, with intervals: the folder is
     /// that of an experiment, as `fsage run` makes it, and the same command resumes it.
-    #[arg(long, value_name = "N", requires = "preset", value_parser = clap::value_parser!(u32).range(2..=1000))]
-    #[arg(conflicts_with_all = ["seed", "fill", "after", "force"])]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    #[arg(conflicts_with_all = ["seed", "force"])]
     seeds: Option<u32>,
     /// Days of the preset [default: as it says].
     #[arg(long, value_name = "DAYS", requires = "preset")]
@@ -122,11 +122,38 @@ fn machine(options: &benching::Options) -> String {
     )
 }
 
+/// When models of file systems of today write back, where that is as in no kernel that just runs.
+fn regime(specs: &[TargetSpec]) -> Option<String> {
+    let says = |spec: &TargetSpec| spec.options.iter().any(|(key, _)| key == "regime");
+    let plain = specs
+        .iter()
+        .find(|spec| spec.is_of_today() && !says(spec))?;
+    Some(format!(
+        "Models write back at the end of each day, so that a kernel that is set up so does the same. A kernel as it comes \
+         writes back\nby time too, and ages more: --on {}:regime=default.",
+        plain.kind
+    ))
+}
+
 /// Runs the comparison as an experiment over seeds.
-fn lives(args: &Args, seeds: u32, ui: Ui) -> anyhow::Result<()> {
+fn lives(args: &Args, specs: &[TargetSpec], seeds: u32, ui: Ui) -> anyhow::Result<()> {
+    let Some(preset) = &args.preset else {
+        bail!(
+            "--seeds lives several lives of a preset (--preset NAME); a workload file is one life"
+        );
+    };
+    if !args.fill.is_empty() || !args.after.after.is_empty() {
+        bail!(
+            "--seeds has neither --fill nor --after; an experiment has lives in several sizes, as targets with size= \
+             (`fsage run --show policies`)"
+        );
+    }
+    if let Some(note) = regime(specs) {
+        ui.note(&note);
+    }
     let name = args.output.file_name().unwrap_or_default();
     let text = experiment_text(&Lives {
-        preset: args.preset.as_deref().unwrap_or_default(),
+        preset,
         days: args.days,
         seeds,
         targets: &args.on,
@@ -176,7 +203,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         (None, None) => bail!("a workload is needed: a file, or --preset NAME"),
     };
     if let Some(seeds) = args.seeds {
-        return lives(args, seeds, ui);
+        return lives(args, &specs, seeds, ui);
     }
     let mut fill = args.fill.clone();
     fill.sort_unstable();
@@ -208,6 +235,9 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     } else {
         print_verdict(&mut out, &compared.verdicts)?;
         if let Some(note) = simulated_machine(args, &specs)? {
+            writeln!(out, "{note}")?;
+        }
+        if let Some(note) = regime(&specs) {
             writeln!(out, "{note}")?;
         }
         fullness::print(&mut out, &fullness::of_verdicts(&compared.verdicts))?;

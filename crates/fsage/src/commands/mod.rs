@@ -15,6 +15,7 @@ mod fleet;
 mod forecast;
 mod fsck;
 mod generate;
+mod history;
 mod inspect;
 mod man;
 mod measure;
@@ -32,6 +33,7 @@ mod verify_model;
 
 use crate::ui::Ui;
 use clap::{Parser, Subcommand};
+use fsage_lab::table::wrapped;
 use std::fmt::Write as _;
 
 /// The help of fsage: the verbs by what one wants of them.
@@ -44,7 +46,8 @@ const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Look",
         &[
-            "measure", "results", "inspect", "diff", "fleet", "report", "mount", "umount",
+            "measure", "results", "inspect", "history", "diff", "fleet", "report", "mount",
+            "umount",
         ],
     ),
     ("Compare", &["compare", "bench", "forecast", "check"]),
@@ -91,6 +94,7 @@ enum Command {
     Check(check::Args),
     Verify(verify::Args),
     Inspect(inspect::Args),
+    History(history::Args),
     Convert(convert::Args),
     Export(export::Args),
     Mount(mount::Args),
@@ -110,19 +114,9 @@ enum Command {
     Man(man::Args),
 }
 
-/// What a line of 80 columns has of a description: what stands before a colon, or as many of its parts as fit.
-fn shortened(about: &str) -> String {
-    const MOST: usize = 63;
-    let first = about.split_once(": ").map_or(about, |(first, _)| first);
-    let Some((end, _)) = first.char_indices().nth(MOST) else {
-        return first.to_owned();
-    };
-    let head = &first[..end];
-    match (head.rfind(", "), head.rfind(' ')) {
-        (Some(end), _) => head[..end].to_owned(),
-        (None, Some(end)) => format!("{}...", &head[..end]),
-        (None, None) => head.to_owned(),
-    }
+/// What stands before the colon of a description.
+fn shortened(about: &str) -> &str {
+    about.split_once(": ").map_or(about, |(first, _)| first)
 }
 
 /// The verbs in their groups, each with what its help says first.
@@ -134,7 +128,8 @@ fn verbs() -> String {
         for name in names {
             let about = all.find_subcommand(name).and_then(clap::Command::get_about);
             let about = about.map(ToString::to_string).unwrap_or_default();
-            let _ = writeln!(text, "  {name:13}  {}", shortened(&about));
+            let (first, others) = (format!("  {name:13}  "), " ".repeat(17));
+            let _ = writeln!(text, "{}", wrapped(shortened(&about), &first, &others));
         }
         text.push('\n');
     }
@@ -158,6 +153,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Check(args) => check::run(args, ui),
         Command::Verify(args) => verify::run(args, ui),
         Command::Inspect(args) => inspect::run(args, ui),
+        Command::History(args) => history::run(args, ui),
         Command::Convert(args) => convert::run(args, ui),
         Command::Export(args) => export::run(args, ui),
         Command::Mount(args) => mount::run(args, ui),

@@ -12,6 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// A page that takes so long is named, for whoever wants to make the tests shorter.
+const LONG_S: u64 = 10;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -136,8 +140,13 @@ fn every_command_of_the_book_does_what_its_page_shows() {
         for _ in 0..threads {
             scope.spawn(|| {
                 while let Some((name, steps)) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let began = Instant::now();
                     if let Err(fault) = run(name, steps, no_root.as_deref()) {
                         faults.lock().expect("no thread panics").push(fault);
+                    }
+                    let seconds = began.elapsed().as_secs();
+                    if seconds >= LONG_S {
+                        say(&format!("docs/{name} took {seconds} s"));
                     }
                 }
             });

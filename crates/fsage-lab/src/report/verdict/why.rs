@@ -115,7 +115,12 @@ pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
     };
     text.extend(sizes.map(|sizes| format!(" {sizes}")));
     if !against.is_empty() {
-        let _ = write!(text, " On the other hand: {}.", list(&against));
+        let _ = write!(
+            text,
+            " In these age cost {} more: {}.",
+            least.name,
+            list(&against)
+        );
     }
     let policies = policy(least).zip(policy(most)).filter(|(a, b)| a != b);
     let policies = policies.filter(|_| kind(least) == kind(most));

@@ -1,0 +1,392 @@
+//! How a file of an aged model came to lie as it does: its operations, and its pieces at the end of each day.
+
+use crate::aging::{self, aged_by};
+use crate::days::{self, DayRow};
+use crate::error::{Context, bail};
+use crate::run_folder::OneTarget;
+use crate::watch::Watch;
+use fsage_core::snapshot::Inode;
+use fsage_core::{Extent, FileId, FileKind, Layout, Op};
+use fsage_data::snapshot::SnapshotFile;
+use fsage_metrics::{files, free_space};
+use serde::Serialize;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Which file of a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The one in the most pieces, the largest of several.
+    MostPieces,
+    /// The one with this inode at the end.
+    Inode(u64),
+    /// The one that has this path at the end, from the root of the file system.
+    Path(String),
+}
+
+/// A file and its days.
+#[derive(Clone, Debug, Serialize)]
+pub struct History {
+    /// Its path at the end, from the root.
+    pub path: String,
+    /// Its inode number.
+    pub inode: u64,
+    /// Its number in the workload; none where its inode holds no data that the workload wrote.
+    pub file: Option<u64>,
+    /// Its length, in bytes.
+    pub size_bytes: u64,
+    /// Where its data lie at the end: logical and physical offset, and length, in bytes.
+    pub pieces: Vec<Piece>,
+    /// The days on which something was done to it, or its pieces changed.
+    pub days: Vec<FileDay>,
+}
+
+/// A run of a file's data that is contiguous on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Piece {
+    /// Where it begins in the file, in bytes.
+    pub logical_bytes: u64,
+    /// Where it begins on the disk, in bytes.
+    pub physical_bytes: u64,
+    /// Its length, in bytes.
+    pub length_bytes: u64,
+}
+
+/// A day of a file.
+#[derive(Clone, Debug, Serialize)]
+pub struct FileDay {
+    /// Its number, as in `days.parquet`.
+    pub day: u32,
+    /// What was done to the file.
+    pub operations: Vec<Done>,
+    /// At the end of the day, in bytes.
+    pub size_bytes: u64,
+    /// At the end of the day.
+    pub pieces: usize,
+    /// Share of the data space that was taken at the end of the day.
+    pub utilization: Option<f64>,
+    /// The longest run of free space at the end of the day, in bytes.
+    pub largest_free_bytes: Option<u64>,
+    /// Share of the free space that lay in runs of 1 MiB or more.
+    pub free_in_1m_runs: Option<f64>,
+}
+
+/// Operations of a kind on a file on a day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Done {
+    /// The operation.
+    pub operation: &'static str,
+    /// How often.
+    pub times: u64,
+    /// What they wrote, allocated or freed, in bytes; 0 where that is not said.
+    pub bytes: u64,
+}
+
+/// What the file was at the end of a day.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Seen {
+    day: u32,
+    size_bytes: u64,
+    pieces: Vec<Piece>,
+}
+
+/// The inode that is watched, from day to day.
+#[derive(Debug)]
+struct Watched {
+    which: Which,
+    known: Option<(u64, Option<u32>, String)>,
+    seen: Vec<Seen>,
+    last_day: u32,
+}
+
+impl Watched {
+    /// Takes the file as it is at the end of a day. Another inode in its place begins anew.
+    fn day(&mut self, day: u32, inodes: &[Inode]) {
+        self.last_day = day;
+        let is_it = |inode: &&Inode| match &self.which {
+            Which::Path(path) => inode.path.as_deref() == Some(path),
+            Which::Inode(number) => inode.ino == *number,
+            Which::MostPieces => false,
+        };
+        let found = inodes
+            .iter()
+            .filter(|inode| inode.kind == FileKind::Regular)
+            .find(is_it);
+        let Some(inode) = found else {
+            return;
+        };
+        let path = inode.path.as_deref().unwrap_or_default().to_owned();
+        let same = self
+            .known
+            .as_ref()
+            .is_some_and(|known| (known.0, known.1) == (inode.ino, inode.generation));
+        if !same {
+            self.seen.clear();
+        }
+        self.known = Some((inode.ino, inode.generation, path));
+        self.seen.push(Seen {
+            day,
+            size_bytes: inode.size_bytes,
+            pieces: pieces(inode.extents.as_deref().unwrap_or_default()),
+        });
+    }
+}
+
+/// The runs of a file's data that are contiguous on disk.
+fn pieces(extents: &[Extent]) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    for extent in extents.iter().filter(|extent| extent.is_placed_data()) {
+        match pieces.last_mut() {
+            Some(last) if last.physical_bytes + last.length_bytes == extent.physical_bytes => {
+                last.length_bytes += extent.length_bytes;
+            }
+            _ => pieces.push(Piece {
+                logical_bytes: extent.logical_bytes,
+                physical_bytes: extent.physical_bytes,
+                length_bytes: extent.length_bytes,
+            }),
+        }
+    }
+    pieces
+}
+
+/// The regular file in the most pieces, and of several the largest.
+fn most_pieces(snapshot: &Path) -> crate::Result<u64> {
+    let layout = SnapshotFile::open(snapshot)?;
+    let mut most: Option<(usize, u64, u64)> = None;
+    layout.visit_files(&mut |file| {
+        if file.kind == FileKind::Regular {
+            let this = (
+                pieces(file.extents.unwrap_or_default()).len(),
+                file.size_bytes,
+                file.ino,
+            );
+            most = most.max(Some(this));
+        }
+    });
+    let (_, _, inode) = most.context("no file is left at the end")?;
+    Ok(inode)
+}
+
+/// Ages a model of a run again, and follows one file of it.
+///
+/// # Errors
+/// It is no run, or its target no model; the workload is not there; there is no such file at the end; an interrupt.
+pub fn history(
+    of: &Path,
+    workload: Option<&Path>,
+    which: &Which,
+    ui: &dyn Watch,
+) -> crate::Result<History> {
+    let target = OneTarget::find(of, |spec| matches!(spec.real(), Ok(None)))?;
+    if target.spec.real()?.is_some() {
+        bail!(
+            "`{}`: a real file system cannot be aged again; `fsage age --snapshots 1` keeps its days",
+            target.spec
+        );
+    }
+    let folder = target.run.join(&target.facts.folder);
+    let which = match which {
+        Which::MostPieces => Which::Inode(most_pieces(&folder.join("final.parquet"))?),
+        Which::Path(path) => Which::Path(path.trim_start_matches('/').to_owned()),
+        Which::Inode(number) => Which::Inode(*number),
+    };
+    let workload = target.manifest.workload.find(&target.run, workload)?;
+    let watched = Arc::new(Mutex::new(Watched {
+        which: which.clone(),
+        known: None,
+        seen: Vec::new(),
+        last_day: 0,
+    }));
+    let taken = Arc::clone(&watched);
+    let (aged, alive) = aged_by(&target, &workload, ui, move |day, inodes| {
+        taken
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .day(day, inodes);
+    })?;
+    let watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
+    let at_end = watched
+        .seen
+        .last()
+        .filter(|seen| seen.day == watched.last_day);
+    let (Some(end), Some((inode, _, path))) = (at_end, &watched.known) else {
+        bail!(
+            "{}: no file {} is there at the end; `fsage inspect {} --extents` lists them",
+            of.display(),
+            match &which {
+                Which::Path(path) => format!("/{path}"),
+                Which::Inode(number) => format!("with inode {number}"),
+                Which::MostPieces => String::new(),
+            },
+            folder.join("final.parquet").display()
+        );
+    };
+    let file = alive
+        .into_iter()
+        .find(|file| aged.inode(file.file) == Some(*inode));
+    let done = match file {
+        Some(file) => operations(&workload, [file.file, file.made_as], ui)?,
+        None => Vec::new(),
+    };
+    let rows = days::read(&folder.join("days.parquet"))?;
+    Ok(History {
+        path: format!("/{path}"),
+        inode: *inode,
+        file: file.map(|file| file.file.0),
+        size_bytes: end.size_bytes,
+        pieces: end.pieces.clone(),
+        days: file_days(&watched.seen, &done, &rows),
+    })
+}
+
+/// The days on which there is something to say.
+fn file_days(seen: &[Seen], done: &[(u32, Done)], rows: &[DayRow]) -> Vec<FileDay> {
+    let mut before: Option<&Seen> = None;
+    let mut days = Vec::new();
+    for seen in seen {
+        let of_day = done.iter().filter(|(day, _)| *day == seen.day);
+        let operations: Vec<Done> = of_day.map(|(_, done)| *done).collect();
+        let changed = before.is_none_or(|before| before.pieces != seen.pieces);
+        before = Some(seen);
+        if operations.is_empty() && !changed {
+            continue;
+        }
+        let row = rows.iter().find(|row| row.day == u64::from(seen.day));
+        let free = row.and_then(|row| row.value(&free_space::BYTES));
+        let in_runs = row.and_then(|row| row.value(&free_space::BYTES_IN_1M_RUNS));
+        days.push(FileDay {
+            day: seen.day,
+            operations,
+            size_bytes: seen.size_bytes,
+            pieces: seen.pieces.len(),
+            utilization: row.and_then(|row| row.value(&files::UTILIZATION)),
+            largest_free_bytes: row.and_then(|row| row.count(&free_space::LARGEST_RUN_BYTES)),
+            free_in_1m_runs: in_runs
+                .zip(free.filter(|free| *free > 0.0))
+                .map(|(in_runs, free)| in_runs / free),
+        });
+    }
+    days
+}
+
+/// What a workload does to a file, under any of its names, by day.
+fn operations(
+    workload: &Path,
+    names: [FileId; 2],
+    ui: &dyn Watch,
+) -> crate::Result<Vec<(u32, Done)>> {
+    let (mut day, mut all) = (1, Vec::<(u32, Done)>::new());
+    aging::each_event(workload, "operations", ui, |event| {
+        if event.op == Op::Day {
+            day += 1;
+            return;
+        }
+        let Some((file, bytes)) = changes(&event.op) else {
+            return;
+        };
+        if !names.contains(&file) {
+            return;
+        }
+        let operation = event.op.verb().as_str();
+        let same = |(of, done): &&mut (u32, Done)| *of == day && done.operation == operation;
+        match all.iter_mut().rev().find(same) {
+            Some((_, done)) => {
+                done.times += 1;
+                done.bytes = done.bytes.saturating_add(bytes);
+            }
+            None => all.push((
+                day,
+                Done {
+                    operation,
+                    times: 1,
+                    bytes,
+                },
+            )),
+        }
+    })?;
+    Ok(all)
+}
+
+/// The file that an operation changes, and how many bytes of it.
+fn changes(op: &Op) -> Option<(FileId, u64)> {
+    Some(match *op {
+        Op::Create { file, bytes, .. }
+        | Op::Append { file, bytes }
+        | Op::Write { file, bytes, .. }
+        | Op::Rewrite { file, bytes }
+        | Op::Truncate { file, bytes }
+        | Op::Fallocate { file, bytes, .. }
+        | Op::Punch { file, bytes, .. } => (file, bytes),
+        Op::Overwrite { file, range } => (file, range.map_or(0, |(_, bytes)| bytes)),
+        Op::Rename { file, .. } => (file, 0),
+        Op::Link { existing, .. } => (existing, 0),
+        _ => return None,
+    })
+}
+
+impl History {
+    /// The day that made the most pieces: it, and how many pieces the file had before.
+    pub fn worst_day(&self) -> Option<(&FileDay, usize)> {
+        let before = std::iter::once(0).chain(self.days.iter().map(|day| day.pieces));
+        let days = self.days.iter().zip(before);
+        let days = days.filter(|(day, before)| day.pieces > *before);
+        days.max_by_key(|(day, before)| (day.pieces - before, std::cmp::Reverse(day.day)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extent(logical_bytes: u64, physical_bytes: u64, length_bytes: u64) -> Extent {
+        Extent {
+            logical_bytes,
+            physical_bytes,
+            length_bytes,
+            flags: 0,
+        }
+    }
+
+    #[test]
+    fn extents_that_follow_each_other_on_disk_are_one_piece() {
+        let found = pieces(&[
+            extent(0, 4096, 8192),
+            extent(8192, 12_288, 4096),
+            extent(12_288, 40_960, 4096),
+        ]);
+        let lengths: Vec<u64> = found.iter().map(|piece| piece.length_bytes).collect();
+        assert_eq!(lengths, [12_288, 4096]);
+    }
+
+    #[test]
+    fn a_day_without_operations_and_without_change_is_left_out() {
+        let piece = |physical_bytes| Piece {
+            logical_bytes: 0,
+            physical_bytes,
+            length_bytes: 4096,
+        };
+        let seen = |day, places: &[u64]| Seen {
+            day,
+            size_bytes: 4096,
+            pieces: places.iter().map(|&place| piece(place)).collect(),
+        };
+        let seen = [
+            seen(1, &[0]),
+            seen(2, &[0]),
+            seen(3, &[0, 8192]),
+            seen(4, &[0, 8192]),
+        ];
+        let append = Done {
+            operation: "append",
+            times: 2,
+            bytes: 10,
+        };
+        let days = file_days(&seen, &[(4, append)], &[]);
+        let told: Vec<(u32, usize, usize)> = days
+            .iter()
+            .map(|day| (day.day, day.pieces, day.operations.len()))
+            .collect();
+        assert_eq!(told, [(1, 1, 0), (3, 2, 0), (4, 2, 1)]);
+    }
+}

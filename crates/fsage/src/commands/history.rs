@@ -1,0 +1,147 @@
+//! `fsage history`: how a file came to lie as it does.
+
+use crate::summary::print_json;
+use crate::ui::{self, Ui};
+use fsage_core::size::human;
+use fsage_lab::history::{Done, FileDay, History, Which, history};
+use fsage_lab::table;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// Shows how a file of an aged model came to lie as it does.
+///
+/// The workload is lived again, and the file followed through its days: what was done to it, in how many pieces it lay at
+/// the end of the day, and how much room the file system had then. Without a file it is the one in the most pieces.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  fsage history run/ext4\n  fsage history run/ext4 --path /d26/f1583\n  \
+                  fsage history run/ext4 --inode 1600"
+)]
+pub struct Args {
+    /// A run with one model, or RUN/TARGET.
+    run: PathBuf,
+    /// The file with this path at the end.
+    #[arg(long, conflicts_with = "inode")]
+    path: Option<String>,
+    /// The file with this inode number at the end.
+    #[arg(long, value_name = "N")]
+    inode: Option<u64>,
+    /// Where the workload of the run is, if it has moved.
+    #[arg(long, value_name = "FILE")]
+    workload: Option<PathBuf>,
+    /// Print all pieces; otherwise the first 12.
+    #[arg(long)]
+    extents: bool,
+    /// Print everything as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Pieces that are printed where not all are asked for.
+const FEW: usize = 12;
+
+/// Runs the command.
+pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
+    let which = match (&args.path, args.inode) {
+        (Some(path), _) => Which::Path(path.clone()),
+        (None, Some(inode)) => Which::Inode(inode),
+        (None, None) => Which::MostPieces,
+    };
+    let history = history(&args.run, args.workload.as_deref(), &which, &ui)?;
+    let mut out = ui::stdout();
+    if args.json {
+        print_json(&mut out, &history)?;
+    } else {
+        print(&mut out, &history, args.extents)?;
+    }
+    Ok(out.flush()?)
+}
+
+fn print(out: &mut impl Write, history: &History, all: bool) -> io::Result<()> {
+    let count = |pieces: usize| match pieces {
+        1 => "1 piece".to_owned(),
+        pieces => format!("{pieces} pieces"),
+    };
+    writeln!(
+        out,
+        "{} (inode {}): {} in {}\n",
+        history.path,
+        history.inode,
+        human(history.size_bytes),
+        count(history.pieces.len())
+    )?;
+    let mut days = table::table(&[
+        "day",
+        "operations",
+        "size",
+        "pieces",
+        "full",
+        "free in runs\nof 1 MiB",
+        "longest\nfree run",
+    ]);
+    for day in &history.days {
+        let percent = |share: Option<f64>| {
+            share.map_or("-".to_owned(), |share| format!("{:.0} %", share * 100.0))
+        };
+        days.add_row([
+            day.day.to_string(),
+            words(day),
+            human(day.size_bytes),
+            day.pieces.to_string(),
+            percent(day.utilization),
+            percent(day.free_in_1m_runs),
+            day.largest_free_bytes.map_or("-".to_owned(), human),
+        ]);
+    }
+    writeln!(out, "{days}\n")?;
+    if let Some((day, before)) = history.worst_day().filter(|(day, _)| day.pieces > 1) {
+        let longest = day.largest_free_bytes.map(|bytes| {
+            format!(
+                " The longest run of free space at its end was {}.",
+                human(bytes)
+            )
+        });
+        let sentence = format!(
+            "Day {} made {} of {before}{}.{}",
+            day.day,
+            count(day.pieces),
+            if day.operations.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", words(day))
+            },
+            longest.unwrap_or_default()
+        );
+        writeln!(out, "{}\n", table::wrapped(&sentence, "", ""))?;
+    }
+    let mut pieces = table::table(&["offset", "on disk", "bytes"]);
+    let shown = if all { history.pieces.len() } else { FEW };
+    for piece in history.pieces.iter().take(shown) {
+        pieces.add_row([
+            piece.logical_bytes.to_string(),
+            piece.physical_bytes.to_string(),
+            piece.length_bytes.to_string(),
+        ]);
+    }
+    writeln!(out, "{pieces}")?;
+    if let more @ 1.. = history.pieces.len().saturating_sub(shown) {
+        writeln!(out, "and {more} more: --extents")?;
+    }
+    Ok(())
+}
+
+/// What was done on a day.
+fn words(day: &FileDay) -> String {
+    let words = |done: &Done| {
+        let times = match done.times {
+            1 => String::new(),
+            times => format!("{times} x "),
+        };
+        match done.bytes {
+            0 => format!("{times}{}", done.operation),
+            bytes => format!("{times}{} {}", done.operation, human(bytes)),
+        }
+    };
+    let all: Vec<String> = day.operations.iter().map(words).collect();
+    all.join(", ")
+}
