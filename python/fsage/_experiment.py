@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native, _sweep
 from ._chart import Chart, charts
-from ._given import path, path_if_any, whole
+from ._given import number, path, path_if_any, whole
 from ._listen import Listener, Progress
 from ._run import Run
 from ._table import Table
@@ -135,7 +135,7 @@ def estimate(
     planned = _native.Experiment(path("file", file), path_if_any("output", output))
     threads = whole("threads", threads, 1)
     with Listener(progress) as listener:
-        return json.loads(planned.estimate(threads, budget_seconds, listener))
+        return json.loads(planned.estimate(threads, number("budget_seconds", budget_seconds), listener))
 
 
 def sweep(

@@ -111,7 +111,7 @@ def run(
     try:
         import distributed
     except ImportError:
-        raise InputError("a sweep needs Dask: pip install 'fsage[sweep]'") from None
+        raise InputError("a sweep needs Dask: pip install 'fsage[sweep]'; fsage.experiment runs the same on this machine without") from None
     if client is not None:
         connected(client)
     planned.begin()

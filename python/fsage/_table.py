@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _native
+from ._errors import InputError
 
 if TYPE_CHECKING:
     import pandas
@@ -50,9 +51,14 @@ class Table:
 
     def to_arrow(self) -> pyarrow.Table:
         """As a ``pyarrow.Table``."""
-        import pyarrow
-
-        return pyarrow.table(self)
+        try:
+            import pyarrow
+        except ModuleNotFoundError:
+            raise InputError("tables for pandas and Arrow need pyarrow: pip install pyarrow; to_polars does without") from None
+        try:
+            return pyarrow.table(self)
+        except pyarrow.ArrowInvalid as error:
+            raise InputError(str(error)) from None
 
     def to_pandas(self, **options: Any) -> pandas.DataFrame:
         """As a ``pandas.DataFrame``; options are those of ``pyarrow.Table.to_pandas``."""

@@ -51,7 +51,7 @@ pub fn options<T: DeserializeOwned>(of: &str, json: &str) -> fsage_lab::Result<T
     })
 }
 
-/// The option that is wrong: the one without which there is no error, or another one. It may stand in a table of its own.
+/// The option that is wrong: the one without which there is no error, or another one. All may stand in one table.
 fn culprit<T: DeserializeOwned>(given: &Value) -> Option<String> {
     let error = |value: &Value| T::deserialize(value).err().map(|error| error.to_string());
     let found = error(given)?;

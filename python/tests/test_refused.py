@@ -80,6 +80,10 @@ def test_wrong_types_are_type_errors(runs):
         ("header: expected a dict", lambda: fsage.workload(["day 1"], runs / "new.parquet", header="seed")),
         ("operation 2: expected a line, or a tuple of its words, found 7", lambda: fsage.workload(
             ["day 1", 7], runs / "new.parquet")),
+        ("force: expected True or False, found 'x'", lambda: fsage.age(runs / "w", "ffs", runs / "r", force="x")),
+        ("workload: expected a path, found None", lambda: fsage.age(None, "ffs", runs / "r")),
+        ("exec: expected a text, found 3", lambda: fsage.bench(runs / "policies", exec=3)),
+        ("match: expected a text, found 3", lambda: fsage.check(runs / "policies", match=3)),
     ]:
         with pytest.raises(TypeError, match=words):
             call()

@@ -95,6 +95,15 @@ def test_a_table_is_a_workload(tmp_path):
         assert run.facts["workload"]["seed"] == 7
 
 
+def test_workloads_are_read_as_other_programs_compress_them(made, tmp_path):
+    table = pyarrow.parquet.read_table(made / "w.parquet")
+    expected = fsage.Run(made / "policies").days.to_arrow().slice(0, 3).column("layout_score")
+    for compression in ["snappy", "zstd", "none"]:
+        path = tmp_path / f"{compression}.parquet"
+        pyarrow.parquet.write_table(table, path, compression=compression)
+        assert fsage.age(path, "ffs", tmp_path / compression).days.to_arrow().column("layout_score") == expected
+
+
 def test_charts_are_those_of_the_report(made):
     run = fsage.Run(made / "policies")
     chart = run.chart("layout")

@@ -63,6 +63,12 @@ pub trait Benchmark: Sync {
         GoesOver::Own
     }
 
+    /// Whether a repetition draws anything at random, so that another one differs on a device that does the same every
+    /// time.
+    fn draws(&self) -> bool {
+        false
+    }
+
     /// Whether it runs programs of this machine, which see real file systems only.
     fn runs_programs(&self) -> bool {
         false

@@ -122,6 +122,17 @@ pub fn said(run: &Path) -> crate::Result<Said> {
     })
 }
 
+/// That simulated targets fit the disk.
+fn all_fit(specs: &[TargetSpec], options: &benching::Options) -> crate::Result<()> {
+    let machine = options.machine()?;
+    for spec in specs.iter().filter(|spec| matches!(spec.real(), Ok(None))) {
+        let bytes = Target::make(spec)?.layout().geometry().size_bytes;
+        let fits = machine.check_fits(bytes);
+        fits.map_err(|why| error!("{spec}: {why}"))?;
+    }
+    Ok(())
+}
+
 /// Ages a workload on every target, benchmarks them beside their unaged controls, and writes the report. A run that
 /// goes on is given the same request again; what is done is not done twice.
 ///
@@ -161,13 +172,7 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
         .map(|bench| Bench::new(bench, specs, request.seed))
         .transpose()?;
     if let Some(bench) = &bench {
-        let machine = bench.options.machine()?;
-        for spec in specs.iter().filter(|spec| matches!(spec.real(), Ok(None))) {
-            let bytes = Target::make(spec)?.layout().geometry().size_bytes;
-            machine
-                .check_fits(bytes)
-                .map_err(|why| error!("{spec}: {why}"))?;
-        }
+        all_fit(specs, &bench.options)?;
     }
     let made_of = MadeOf::new(&workload, specs, &request.age, bench)?;
     let steps = Steps {
@@ -182,7 +187,9 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
     step(1, "aging");
     steps.age(ui)?;
     made_of.keep(output)?;
-    step(2, "benchmarks");
+    if made_of.bench.is_some() {
+        step(2, "benchmarks");
+    }
     let left_out = steps
         .measure(ui)
         .map_err(|error| match interrupt::go_on() {

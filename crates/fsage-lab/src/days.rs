@@ -243,8 +243,8 @@ pub(crate) fn write(path: &Path, target: &str, rows: &[DayRow]) -> crate::Result
     Ok(table.finish()?)
 }
 
-/// Writes the layout of a target's model at the end as the snapshot `NAME.parquet`, with its free space beside it. Its time
-/// is that of the last event, nanoseconds since 1970 UTC.
+/// Writes the layout of a target's model at the end as the snapshot `NAME.parquet`, with its free space beside it. Its
+/// time is that of the last event, nanoseconds since 1970 UTC.
 pub(crate) fn write_final(
     path: &Path,
     layout: &dyn Layout,

@@ -2,7 +2,7 @@
 
 use crate::aging::{self, aged_by};
 use crate::days::{self, DayRow};
-use crate::error::{Context, bail};
+use crate::error::{Context, bail, error};
 use crate::run_folder::OneTarget;
 use crate::watch::Watch;
 use fsage_core::snapshot::Inode;
@@ -93,43 +93,65 @@ struct Seen {
 /// The inode that is watched, from day to day.
 #[derive(Debug)]
 struct Watched {
-    which: Which,
-    known: Option<(u64, Option<u32>, String)>,
+    inode: u64,
+    /// Its generation and its path.
+    known: Option<(Option<u32>, String)>,
     seen: Vec<Seen>,
-    last_day: u32,
+    /// Numbers of all days, in order.
+    days: Vec<u32>,
 }
 
 impl Watched {
-    /// Takes the file as it is at the end of a day. Another inode in its place begins anew.
+    fn new(inode: u64) -> Watched {
+        Watched {
+            inode,
+            known: None,
+            seen: Vec::new(),
+            days: Vec::new(),
+        }
+    }
+
+    /// Takes the file as it is at the end of a day. Another file in its inode begins anew.
     fn day(&mut self, day: u32, inodes: &[Inode]) {
-        self.last_day = day;
-        let is_it = |inode: &&Inode| match &self.which {
-            Which::Path(path) => inode.path.as_deref() == Some(path),
-            Which::Inode(number) => inode.ino == *number,
-            Which::MostPieces => false,
-        };
-        let found = inodes
-            .iter()
-            .filter(|inode| inode.kind == FileKind::Regular)
-            .find(is_it);
-        let Some(inode) = found else {
+        self.days.push(day);
+        let found = inodes.iter().find(|inode| inode.ino == self.inode);
+        let Some(inode) = found.filter(|inode| inode.kind == FileKind::Regular) else {
             return;
         };
-        let path = inode.path.as_deref().unwrap_or_default().to_owned();
-        let same = self
-            .known
-            .as_ref()
-            .is_some_and(|known| (known.0, known.1) == (inode.ino, inode.generation));
-        if !same {
+        let known = self.known.as_ref();
+        if known.is_none_or(|(generation, _)| *generation != inode.generation) {
             self.seen.clear();
         }
-        self.known = Some((inode.ino, inode.generation, path));
+        let path = inode.path.as_deref().unwrap_or_default().to_owned();
+        self.known = Some((inode.generation, path));
         self.seen.push(Seen {
             day,
             size_bytes: inode.size_bytes,
             pieces: pieces(inode.extents.as_deref().unwrap_or_default()),
         });
     }
+}
+
+/// The inode that has a path at the end, which only a life of its own says: a file has other paths before.
+fn inode_of(path: &str, target: &OneTarget, workload: &Path, ui: &dyn Watch) -> crate::Result<u64> {
+    let found = Arc::new(Mutex::new(None));
+    let (taken, wanted) = (Arc::clone(&found), path.to_owned());
+    aged_by(target, workload, ui, move |_, inodes| {
+        let of_path = |inode: &&Inode| inode.path.as_deref() == Some(&wanted);
+        let file = inodes.iter().find(of_path).map(|inode| inode.ino);
+        *taken.lock().unwrap_or_else(PoisonError::into_inner) = file;
+    })?;
+    let inode = *found.lock().unwrap_or_else(PoisonError::into_inner);
+    inode.ok_or_else(|| not_there(&format!("/{path}"), target))
+}
+
+fn not_there(what: &str, target: &OneTarget) -> crate::Error {
+    let folder = target.run.join(&target.facts.folder);
+    error!(
+        "{}: no file {what} is there at the end; `fsage inspect {} --extents` lists them",
+        folder.display(),
+        folder.join("final.parquet").display()
+    )
 }
 
 /// The runs of a file's data that are contiguous on disk.
@@ -186,18 +208,13 @@ pub fn history(
         );
     }
     let folder = target.run.join(&target.facts.folder);
-    let which = match which {
-        Which::MostPieces => Which::Inode(most_pieces(&folder.join("final.parquet"))?),
-        Which::Path(path) => Which::Path(path.trim_start_matches('/').to_owned()),
-        Which::Inode(number) => Which::Inode(*number),
-    };
     let workload = target.manifest.workload.find(&target.run, workload)?;
-    let watched = Arc::new(Mutex::new(Watched {
-        which: which.clone(),
-        known: None,
-        seen: Vec::new(),
-        last_day: 0,
-    }));
+    let inode = match which {
+        Which::MostPieces => most_pieces(&folder.join("final.parquet"))?,
+        Which::Path(path) => inode_of(path.trim_start_matches('/'), &target, &workload, ui)?,
+        Which::Inode(number) => *number,
+    };
+    let watched = Arc::new(Mutex::new(Watched::new(inode)));
     let taken = Arc::clone(&watched);
     let (aged, alive) = aged_by(&target, &workload, ui, move |day, inodes| {
         taken
@@ -206,33 +223,25 @@ pub fn history(
             .day(day, inodes);
     })?;
     let watched = watched.lock().unwrap_or_else(PoisonError::into_inner);
+    let last_day = watched.days.last();
     let at_end = watched
         .seen
         .last()
-        .filter(|seen| seen.day == watched.last_day);
-    let (Some(end), Some((inode, _, path))) = (at_end, &watched.known) else {
-        bail!(
-            "{}: no file {} is there at the end; `fsage inspect {} --extents` lists them",
-            of.display(),
-            match &which {
-                Which::Path(path) => format!("/{path}"),
-                Which::Inode(number) => format!("with inode {number}"),
-                Which::MostPieces => String::new(),
-            },
-            folder.join("final.parquet").display()
-        );
+        .filter(|seen| last_day == Some(&seen.day));
+    let (Some(end), Some((_, path))) = (at_end, &watched.known) else {
+        return Err(not_there(&format!("with inode {inode}"), &target));
     };
     let file = alive
         .into_iter()
-        .find(|file| aged.inode(file.file) == Some(*inode));
+        .find(|file| aged.inode(file.file) == Some(inode));
     let done = match file {
-        Some(file) => operations(&workload, [file.file, file.made_as], ui)?,
+        Some(file) => operations(&workload, [file.file, file.made_as], &watched.days, ui)?,
         None => Vec::new(),
     };
     let rows = days::read(&folder.join("days.parquet"))?;
     Ok(History {
         path: format!("/{path}"),
-        inode: *inode,
+        inode,
         file: file.map(|file| file.file.0),
         size_bytes: end.size_bytes,
         pieces: end.pieces.clone(),
@@ -270,18 +279,22 @@ fn file_days(seen: &[Seen], done: &[(u32, Done)], rows: &[DayRow]) -> Vec<FileDa
     days
 }
 
-/// What a workload does to a file, under any of its names, by day.
+/// What a workload does to a file, under any of its names, by the number of the day.
 fn operations(
     workload: &Path,
     names: [FileId; 2],
+    days: &[u32],
     ui: &dyn Watch,
 ) -> crate::Result<Vec<(u32, Done)>> {
-    let (mut day, mut all) = (1, Vec::<(u32, Done)>::new());
+    let (mut ended, mut all) = (0, Vec::<(u32, Done)>::new());
     aging::each_event(workload, "operations", ui, |event| {
         if event.op == Op::Day {
-            day += 1;
+            ended += 1;
             return;
         }
+        let Some(&day) = days.get(ended).or(days.last()) else {
+            return;
+        };
         let Some((file, bytes)) = changes(&event.op) else {
             return;
         };
@@ -349,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn extents_that_follow_each_other_on_disk_are_one_piece() {
+    fn extents_that_follow_each_other_on_disk_are_a_single_one() {
         let found = pieces(&[
             extent(0, 4096, 8192),
             extent(8192, 12_288, 4096),

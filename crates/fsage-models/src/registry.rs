@@ -161,6 +161,9 @@ pub struct Entry {
     pub image: Option<Image>,
     /// A key and its value with which it gives back by time what files keep behind their ends, if there is one.
     pub trims_with: Option<(&'static str, &'static str)>,
+    /// Keys that follow from the size where they are not given, with what they are in large file systems: with these,
+    /// one in several sizes is the same file system in each.
+    pub in_all_sizes: &'static [(&'static str, &'static str)],
 }
 
 impl Entry {
@@ -191,6 +194,7 @@ impl Entry {
             kernel: None,
             image: None,
             trims_with: None,
+            in_all_sizes: &[],
         }
     }
 

@@ -91,6 +91,10 @@ impl Benchmark for Bbs {
         vec![Case::default()]
     }
 
+    fn draws(&self) -> bool {
+        true
+    }
+
     fn suits(&self, _case: Case, site: &Site) -> Result<(), Unsuited> {
         let directories = (self.cold_boards + self.hot_boards) * (self.directories + 1);
         let written = self.operations * self.write_percent / 100 + self.filled;

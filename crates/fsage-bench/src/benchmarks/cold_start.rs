@@ -76,6 +76,10 @@ impl Benchmark for ColdStart {
         vec![Case::default()]
     }
 
+    fn draws(&self) -> bool {
+        true
+    }
+
     fn suits(&self, _case: Case, site: &Site) -> Result<(), Unsuited> {
         Unsuited::unless_it_fits(self.bytes(), site)
     }

@@ -66,6 +66,10 @@ impl Benchmark for LargeFile {
         vec![Case::of_size(self.file_bytes)]
     }
 
+    fn draws(&self) -> bool {
+        true
+    }
+
     fn suits(&self, case: Case, site: &Site) -> Result<(), Unsuited> {
         let file_bytes = case.file_bytes.ok_or(Unsuited::NoSize)?;
         Unsuited::unless_it_fits(file_bytes, site)

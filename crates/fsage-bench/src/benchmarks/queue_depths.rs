@@ -62,6 +62,10 @@ impl Benchmark for QueueDepths {
         GoesOver::HotFiles
     }
 
+    fn draws(&self) -> bool {
+        true
+    }
+
     fn suits(&self, _case: Case, site: &Site) -> Result<(), Unsuited> {
         if site.hot_files.is_empty() {
             return Err(Unsuited::NoHotFiles);

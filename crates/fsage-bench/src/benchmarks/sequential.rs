@@ -237,6 +237,10 @@ impl Benchmark for Sequential {
             .collect()
     }
 
+    fn draws(&self) -> bool {
+        matches!(self.order, Order::AtRandom | Order::ByDocument(_))
+    }
+
     fn suits(&self, case: Case, site: &Site) -> Result<(), Unsuited> {
         let file_bytes = case.file_bytes.filter(|&bytes| bytes > 0);
         let file_bytes = file_bytes.ok_or(Unsuited::NoSize)?;

@@ -167,8 +167,8 @@ pub fn aged(
     agings.pop().context("one target was aged")
 }
 
-/// A model of a run, aged again, with all files that are alive at its end; what takes the inodes is called at the end of
-/// every day, with its number.
+/// A model of a run, aged again, with all files that are alive at its end; `take` is called at the end of every day,
+/// with its number and all inodes.
 ///
 /// # Errors
 /// As for [`model_of`].

@@ -4,22 +4,22 @@ use super::most_bytes;
 use super::sizes::{SAYS_SIZE, in_units};
 use crate::error::{Context, bail};
 use crate::watch::Watch;
+use fsage_core::Geometry;
 use fsage_durable::TemporaryFolder;
 use fsage_real::directory::Volume;
 use fsage_real::loop_image::{LoopImage, LoopOptions};
 use fsage_real::{Place, RealSpec};
 use fsage_target::{Target, TargetSpec};
 use rustix::fs::fstatvfs;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// How often a size is corrected by what metadata take of it.
-const CORRECTIONS: usize = 4;
-/// The unit in which files usually take space.
-const USUAL_BLOCK: u64 = 4096;
+const CORRECTIONS: usize = 3;
 /// Sizes are multiples of the largest power of two that is at most this part of them, and of this.
 const EXACTNESS: u64 = 1000;
 const LEAST_UNIT: u64 = 4096;
+/// From so many bytes on they are whole MiB, which people read more easily.
+const IN_MIB: u64 = 128 << 20;
 /// Why a directory cannot be filled so far.
 const NO_SIZE: &str = "the size of a directory's file system is what it is; --fill needs targets that it can make, as \
                        loop:ext4";
@@ -47,15 +47,29 @@ pub fn filled(
         {
             bail!("`{spec}`: --fill says how large a target is; leave {key}= out");
         }
-        if matches!(spec.real()?, Some(real) if matches!(real.place, Place::Dir(_))) {
-            bail!("`{spec}`: {NO_SIZE}");
-        }
-        let mut most = Most::of(workload, ui);
+        let fixed = in_all_sizes(spec);
+        let of_target = || fixed.to_string();
+        let block_bytes = block_bytes(&fixed).with_context(of_target)?;
+        let most_bytes = most_bytes(workload, block_bytes, ui)?;
+        let mut sizes = Vec::new();
         for &percent in percents {
-            let sized = with_data(spec, |block_bytes| {
-                Ok(most.bytes(block_bytes)?.saturating_mul(100) / u64::from(percent))
-            })
-            .with_context(|| format!("{spec}, {percent} % full"))?;
+            let wanted = most_bytes.saturating_mul(100) / u64::from(percent);
+            let bytes = with_data(&fixed, wanted);
+            sizes.push(bytes.with_context(|| format!("{fixed}, {percent} % full"))?);
+        }
+        // What a target has in all of these sizes by itself need not be said.
+        let alike = |bytes: &u64| -> crate::Result<bool> {
+            Ok(spec.real()?.is_some()
+                || geometry(&with_size(spec, *bytes))? == geometry(&with_size(&fixed, *bytes))?)
+        };
+        let alike: crate::Result<Vec<bool>> = sizes.iter().map(alike).collect();
+        let named = if alike?.contains(&false) {
+            &fixed
+        } else {
+            spec
+        };
+        for (bytes, percent) in sizes.iter().zip(percents) {
+            let sized = with_size(named, *bytes);
             ui.note(&format!("{spec}, {percent} % full: {sized}"));
             if filled.contains(&sized) {
                 bail!(
@@ -68,88 +82,74 @@ pub fn filled(
     Ok(filled)
 }
 
-/// What the files of a workload take when they take the most, by the unit in which files take space.
-struct Most<'a> {
-    workload: &'a Path,
-    ui: &'a dyn Watch,
-    known: BTreeMap<u64, u64>,
-}
-
-impl Most<'_> {
-    fn of<'a>(workload: &'a Path, ui: &'a dyn Watch) -> Most<'a> {
-        Most {
-            workload,
-            ui,
-            known: BTreeMap::new(),
+/// The target with what would follow from its size as large file systems have it: a curve over sizes is to be of one.
+fn in_all_sizes(spec: &TargetSpec) -> TargetSpec {
+    let mut fixed = spec.clone();
+    let keys = spec.entry().map_or(&[][..], |entry| entry.in_all_sizes);
+    for &(key, value) in keys {
+        if !spec.options.iter().any(|(given, _)| given == key) {
+            let option = (key.to_owned(), Some(value.to_owned()));
+            fixed.options.push(option);
         }
     }
-
-    fn bytes(&mut self, block_bytes: u64) -> crate::Result<u64> {
-        if let Some(bytes) = self.known.get(&block_bytes) {
-            return Ok(*bytes);
-        }
-        let bytes = most_bytes(self.workload, block_bytes, self.ui)?;
-        self.known.insert(block_bytes, bytes);
-        Ok(bytes)
-    }
+    fixed
 }
 
-/// The target in a size with the data space that is wanted for its unit of space, which may depend on the size: ext4 has
-/// smaller blocks below 512 MiB.
-fn with_data(
-    spec: &TargetSpec,
-    mut wanted: impl FnMut(u64) -> crate::Result<u64>,
-) -> crate::Result<TargetSpec> {
-    let mut bytes = wanted(USUAL_BLOCK)?;
+/// The size, in bytes, in which the target has so much data space.
+fn with_data(spec: &TargetSpec, wanted: u64) -> crate::Result<u64> {
+    let mut bytes = wanted;
     for _ in 0..CORRECTIONS {
-        let room = room(&with_size(spec, bytes))?;
-        bytes = bytes
-            .saturating_add(wanted(room.block_bytes)?)
-            .saturating_sub(room.data_bytes);
+        let has = data_bytes(&with_size(spec, bytes))?;
+        bytes = bytes.saturating_add(wanted).saturating_sub(has);
     }
-    let sized = with_size(spec, bytes);
-    room(&sized)?;
-    Ok(sized)
+    data_bytes(&with_size(spec, bytes))?;
+    Ok(bytes)
+}
+
+fn geometry(spec: &TargetSpec) -> crate::Result<Geometry> {
+    Ok(Target::make(spec)?.layout().geometry())
 }
 
 fn with_size(spec: &TargetSpec, bytes: u64) -> TargetSpec {
-    let unit = (bytes / EXACTNESS).max(LEAST_UNIT);
-    let unit = 1 << unit.ilog2();
+    let unit = match (bytes / EXACTNESS).max(LEAST_UNIT) {
+        _ if bytes >= IN_MIB => 1 << 20,
+        unit => 1 << unit.ilog2(),
+    };
     let mut sized = spec.clone();
     let size = in_units(bytes.next_multiple_of(unit));
     sized.options.insert(0, ("size".to_owned(), Some(size)));
     sized
 }
 
-/// The space that a file system has for files.
-struct Room {
-    /// What all of them can take together.
-    data_bytes: u64,
-    /// The unit in which each takes it.
-    block_bytes: u64,
+/// The unit in which files take space.
+fn block_bytes(spec: &TargetSpec) -> crate::Result<u64> {
+    match spec.real()? {
+        Some(real) if matches!(real.place, Place::Dir(_)) => bail!("{NO_SIZE}"),
+        Some(_) => return Ok(4096),
+        None => {}
+    }
+    let frag_bytes = Target::make(spec)?.layout().geometry().frag_bytes;
+    Ok(u64::from(frag_bytes))
 }
 
-fn room(spec: &TargetSpec) -> crate::Result<Room> {
+/// What all files of a target can take together.
+fn data_bytes(spec: &TargetSpec) -> crate::Result<u64> {
     match spec.real()? {
         None => {
-            let geometry = Target::make(spec)?.layout().geometry();
-            let data_bytes = geometry.data_bytes;
-            Ok(Room {
-                data_bytes: data_bytes
-                    .context("it has no size; --fill needs targets that have one")?,
-                block_bytes: u64::from(geometry.frag_bytes),
-            })
+            let target = Target::make(spec)?;
+            let data_bytes = target.layout().geometry().data_bytes;
+            data_bytes.context("it has no size; --fill needs targets that have one")
         }
         Some(RealSpec {
             place: Place::Loop(options),
             ..
-        }) => room_of_image(&options),
+        }) => free_of_image(&options),
         Some(_) => bail!("{NO_SIZE}"),
     }
 }
 
 /// What is free on a new file system, by making one: a sparse image that goes again.
-fn room_of_image(options: &LoopOptions) -> crate::Result<Room> {
+fn free_of_image(options: &LoopOptions) -> crate::Result<u64> {
     let folder = TemporaryFolder::private(&std::env::temp_dir().join("fsage-fill"))?;
     let options = LoopOptions {
         image: None,
@@ -158,10 +158,7 @@ fn room_of_image(options: &LoopOptions) -> crate::Result<Room> {
     let image = LoopImage::create(&options, &folder.path().join("image"))?;
     let stat = fstatvfs(image.root())?;
     Box::new(image).close()?;
-    Ok(Room {
-        data_bytes: stat.f_bfree.saturating_mul(stat.f_frsize),
-        block_bytes: stat.f_frsize,
-    })
+    Ok(stat.f_bfree.saturating_mul(stat.f_frsize))
 }
 
 #[cfg(test)]
@@ -173,8 +170,8 @@ mod tests {
     fn a_size_is_found_for_a_data_space() {
         for (spec, wanted) in [("ffs", 300 << 20), ("ext4", 700 << 20), ("xfs", 900 << 20)] {
             let spec = TargetSpec::parse(spec).expect("a target");
-            let sized = with_data(&spec, |_| Ok(wanted)).expect("a size");
-            let has = room(&sized).expect("it can be made").data_bytes;
+            let sized = with_size(&spec, with_data(&spec, wanted).expect("a size"));
+            let has = data_bytes(&sized).expect("it can be made");
             assert!(
                 has.abs_diff(wanted) < wanted / 50,
                 "{sized}: {has} for {wanted}"
@@ -182,22 +179,18 @@ mod tests {
         }
     }
 
-    /// mke2fs makes blocks of 1 KiB below 512 MiB, where small files take less.
+    /// Below 512 MiB mke2fs would make blocks of 1 KiB, and an inode every 4 KiB.
     #[test]
-    fn files_are_counted_in_the_blocks_of_the_size_that_is_found() {
-        let spec = TargetSpec::parse("ext4").expect("a target");
-        for (files, block_bytes) in [(40_000, 1024), (200_000, 4096)] {
-            let wanted = |unit: u64| Ok(files * 3000_u64.next_multiple_of(unit));
-            let sized = with_data(&spec, wanted).expect("a size");
-            let room = room(&sized).expect("it can be made");
-            assert_eq!(room.block_bytes, block_bytes, "{sized}");
-            let wanted = wanted(block_bytes).expect("a number");
-            assert!(
-                room.data_bytes.abs_diff(wanted) < wanted / 50,
-                "{sized}: {} for {wanted}",
-                room.data_bytes
-            );
-        }
+    fn small_sizes_are_of_the_same_file_system_as_large_ones() {
+        let spec = in_all_sizes(&TargetSpec::parse("ext4:regime=b").expect("a target"));
+        assert_eq!(
+            spec.to_string(),
+            "ext4:regime=b,bsize=4K,bytes_per_inode=16K"
+        );
+        let sized = with_size(&spec, with_data(&spec, 200 << 20).expect("a size"));
+        assert_eq!(geometry(&sized).expect("a model").frag_bytes, 4096);
+        let asked = in_all_sizes(&TargetSpec::parse("ext4:bsize=1K").expect("a target"));
+        assert_eq!(asked.to_string(), "ext4:bsize=1K,bytes_per_inode=16K");
     }
 
     #[test]

@@ -261,7 +261,7 @@ impl Lane {
             tree: known.tree.clone(),
         };
         let (cases, left_out) = plan.cases(suite, &site);
-        let repetitions = plan.simulated_repetitions();
+        let repetitions = plan.simulated_repetitions(suite);
         let total = cases.len() as u64 * u64::from(repetitions);
         let what = format!("{} {}", suite.name(), state.as_str());
         let bar = ui.bar_count(Some(total), &what);

@@ -254,9 +254,14 @@ impl Plan {
         pairs.all(|(folder, suite)| results::are_there(&folder, suite))
     }
 
-    /// Repetitions of every case on simulated targets.
-    fn simulated_repetitions(&self) -> u32 {
-        self.repetitions.unwrap_or(SIMULATED_REPETITIONS)
+    /// Repetitions of every case of a suite on simulated targets. Flash has no spindle, and does the same every time.
+    fn simulated_repetitions(&self, suite: &dyn Benchmark) -> u32 {
+        let usual = if self.machine.flash().is_some() && !suite.draws() {
+            1
+        } else {
+            SIMULATED_REPETITIONS
+        };
+        self.repetitions.unwrap_or(usual)
     }
 
     /// That results in the folder of a target are not in the way.

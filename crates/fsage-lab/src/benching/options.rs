@@ -36,7 +36,8 @@ pub struct Options {
     /// Sizes of files instead of the suites' own, separated by commas: 16K,1M; `all` for those of the suites.
     #[arg(long = "size", value_name = "SIZE", value_delimiter = ',', value_parser = size)]
     pub sizes: Vec<String>,
-    /// Repetitions of every case [default: 10 of simulated targets; of real ones 6 to 30, until every speed is known to
+    /// Repetitions of every case [default: 10 of simulated targets, 1 on flash, which does the same every time, of
+    /// suites that draw nothing; of real ones 6 to 30, until every speed is known to
     /// 5 %, or the time is up].
     #[arg(long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_REPETITIONS)))]
@@ -44,8 +45,8 @@ pub struct Options {
     /// Minutes after which a suite repeats nothing more on real targets that ran 6 times.
     #[arg(long, value_name = "MINUTES", default_value_t = MINUTES, conflicts_with = "repetitions")]
     pub minutes: u32,
-    /// Disk below simulated targets: a name of `fsage device list`, or a TOML file [default: `nvme_a`, flash, where one of
-    /// them is a file system of today, as ext4 and XFS are; else `st32430n`, a disk of 1996].
+    /// Disk below simulated targets: a name of `fsage device list`, or a TOML file [default: `nvme_a`, flash, where one
+    /// of them is a file system of today, as ext4 and XFS are; else `st32430n`, a disk of 1996].
     #[arg(long, value_name = "DRIVE")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,

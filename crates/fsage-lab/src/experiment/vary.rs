@@ -2,7 +2,7 @@
 
 use fsage_core::Rng;
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use toml::Value;
 
 /// Values by the name of the gap that they fill.
@@ -248,6 +248,14 @@ impl Ends {
         }
     }
 
+    /// The value at a share of the way, below 1, that was drawn. Of whole numbers each is as likely as any other.
+    fn drawn(self, share: f64, log: bool) -> Value {
+        if self.is_whole && !log {
+            return self.value((self.from + (self.to - self.from + 1.0) * share).floor());
+        }
+        self.value(self.at(share, log))
+    }
+
     /// A number between them, whole if they are; without the last digits, which only say how it was found.
     fn value(self, number: f64) -> Value {
         let number = number.clamp(self.from, self.to);
@@ -277,6 +285,10 @@ pub fn values(given: &Value) -> Result<Vec<Value>, String> {
             }
             if !list.iter().all(fits) {
                 return Err("expected texts, numbers, true and false".to_owned());
+            }
+            let mut seen = HashSet::new();
+            if let Some(again) = list.iter().find(|value| !seen.insert(format!("{value:?}"))) {
+                return Err(format!("`{}` stands there twice", text(again)));
             }
             Ok(list.clone())
         }
@@ -321,6 +333,12 @@ impl Sample {
         let seeded = Rng::new(self.seed);
         for (name, range) in &self.of {
             let wrong = |why: String| format!("{name}: {why}");
+            if !range.is_table() {
+                return Err(wrong(
+                    "expected a range, as in { from = 50, to = 95 }; lists stand in [matrix]"
+                        .to_owned(),
+                ));
+            }
             let range = Range::of(range).map_err(wrong)?;
             if range.step.is_some() || range.factor.is_some() || range.points.is_some() {
                 return Err(wrong(
@@ -333,9 +351,12 @@ impl Sample {
             rng.shuffle(&mut parts);
             for (point, part) in points.iter_mut().zip(parts) {
                 let share = (part as f64 + rng.unit()) / self.points as f64;
-                point.insert(name.clone(), ends.value(ends.at(share, range.log)));
+                point.insert(name.clone(), ends.drawn(share, range.log));
             }
         }
+        // Few whole numbers make equal points, and what is measured twice says nothing more.
+        let mut seen = HashSet::new();
+        points.retain(|point| seen.insert(format!("{point:?}")));
         Ok(points)
     }
 }
@@ -380,6 +401,7 @@ mod tests {
         for (text, expected) in [
             ("[]", "at least one"),
             ("[[1]]", "expected texts, numbers"),
+            ("[\"a\", \"b\", \"a\"]", "`a` stands there twice"),
             ("7", "expected a list, or a range"),
             ("{ from = 2, to = 1, step = 1 }", "the smaller end first"),
             ("{ from = 1, to = 2 }", "expected `step`"),
@@ -428,6 +450,30 @@ mod tests {
                 (0..12).collect::<Vec<u64>>()
             );
             assert_eq!(points, sample.drawn().expect("points"), "the same again");
+        }
+    }
+
+    /// By hand: 9 points of 3 numbers are 3 of each, and those of one number are one point. With another name beside
+    /// it, each is a point of its own.
+    #[test]
+    fn whole_numbers_of_a_sample_are_alike_likely_and_there_once() {
+        for seed in 1..20 {
+            let drawn = |more: &str| {
+                let text = format!("points = 9\nseed = {seed}\nd = {{ from = 1, to = 3 }}\n{more}");
+                let sample: Sample = toml::from_str(&text).expect("a sample");
+                let points = sample.drawn().expect("points");
+                let mut numbers: Vec<i64> = points
+                    .iter()
+                    .map(|point| point["d"].as_integer().expect("a whole number"))
+                    .collect();
+                numbers.sort_unstable();
+                numbers
+            };
+            assert_eq!(drawn(""), [1, 2, 3]);
+            assert_eq!(
+                drawn("u = { from = 0.0, to = 1.0 }\n"),
+                [1, 1, 1, 2, 2, 2, 3, 3, 3]
+            );
         }
     }
 

@@ -115,9 +115,11 @@ pub fn compared(group: &Group) -> Vec<Compared> {
         let of_all = measured(group, &suite);
         for (subject, lives) in &of_all {
             for phase in phases(lives) {
-                let Some(ratio) = ratio(lives, &phase) else {
+                let Some(mut ratio) = ratio(lives, &phase) else {
                     continue;
                 };
+                // Flash does the same every time: what is drawn at random is repeated there.
+                ratio.is_single &= subject.lives.iter().all(|life| life.flash.is_empty());
                 let Some(first) = line(lives, &phase) else {
                     continue;
                 };

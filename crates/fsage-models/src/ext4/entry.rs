@@ -13,8 +13,31 @@ use std::path::Path;
 
 const NAME: &str = "ext4";
 
+/// What users know of ext4, and the model does not have: the kernel's own does.
+const LACKS: &[(&str, &str)] = &[
+    (
+        "stripe",
+        "stripes are not modeled; the kernel has them: loop:ext4,mount=stripe=16",
+    ),
+    (
+        "bigalloc",
+        "clusters are not modeled; the kernel has them: loop:ext4,mkfs=\"-O bigalloc -C 64K\"",
+    ),
+    (
+        "cluster",
+        "clusters are not modeled; the kernel has them: loop:ext4,mkfs=\"-O bigalloc -C 64K\"",
+    ),
+    (
+        "inline_data",
+        "data in inodes are not modeled; the kernel has them: loop:ext4,mkfs=\"-O inline_data\"",
+    ),
+    ("quota", "quotas are not modeled"),
+    ("encrypt", "encryption is not modeled"),
+];
+
 /// Its line in the list of models.
 pub static ENTRY: Entry = Entry {
+    lacks: LACKS,
     examples: &["size=4G", "size=512M,bsize=4K,regime=b"],
     small: &[
         "size=16M,journal=1M",
@@ -36,6 +59,7 @@ pub static ENTRY: Entry = Entry {
         },
     }),
     image: Some(Image::Mountable),
+    in_all_sizes: &[("bsize", "4K"), ("bytes_per_inode", "16K")],
     ..Entry::new(
         NAME,
         "Ext4 of Linux 6.18, simulated",

@@ -129,8 +129,8 @@ fn regime(specs: &[TargetSpec]) -> Option<String> {
         .iter()
         .find(|spec| spec.is_of_today() && !says(spec))?;
     Some(format!(
-        "Models write back at the end of each day, so that a kernel that is set up so does the same. A kernel as it comes \
-         writes back\nby time too, and ages more: --on {}:regime=default.",
+        "Models write back at the end of each day, so that a kernel that is set up so does the same. A kernel as it \
+         comes writes back\nby time too, and ages more: --on {}:regime=default.",
         plain.kind
     ))
 }

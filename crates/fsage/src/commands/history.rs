@@ -10,8 +10,8 @@ use std::path::PathBuf;
 
 /// Shows how a file of an aged model came to lie as it does.
 ///
-/// The workload is lived again, and the file followed through its days: what was done to it, in how many pieces it lay at
-/// the end of the day, and how much room the file system had then. Without a file it is the one in the most pieces.
+/// The workload is lived again, and the file followed through its days: what was done to it, in how many pieces it lay
+/// at the end of the day, and how much room the file system had then. Without a file it is the one in the most pieces.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage history run/ext4\n  fsage history run/ext4 --path /d26/f1583\n  \
@@ -95,22 +95,24 @@ fn print(out: &mut impl Write, history: &History, all: bool) -> io::Result<()> {
     }
     writeln!(out, "{days}\n")?;
     if let Some((day, before)) = history.worst_day().filter(|(day, _)| day.pieces > 1) {
-        let longest = day.largest_free_bytes.map(|bytes| {
+        let what = match words(day) {
+            words if words.is_empty() => "what was done to others".to_owned(),
+            words => words,
+        };
+        let before = match before {
+            0 => String::new(),
+            before => format!(", where it had {}", count(before)),
+        };
+        let room = day.free_in_1m_runs.map_or_else(String::new, |share| {
             format!(
-                " The longest run of free space at its end was {}.",
-                human(bytes)
+                " At the end of that day {:.0} % of the free space lay in runs of 1 MiB or more.",
+                share * 100.0
             )
         });
         let sentence = format!(
-            "Day {} made {} of {before}{}.{}",
-            day.day,
+            "It came to {} on day {}, by {what}{before}.{room}",
             count(day.pieces),
-            if day.operations.is_empty() {
-                String::new()
-            } else {
-                format!(": {}", words(day))
-            },
-            longest.unwrap_or_default()
+            day.day
         );
         writeln!(out, "{}\n", table::wrapped(&sentence, "", ""))?;
     }

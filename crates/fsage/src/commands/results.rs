@@ -1,13 +1,15 @@
 //! `fsage results`: the tables of an experiment.
 
 use crate::ui;
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::ValueEnum;
+use fsage_core::keys;
 use fsage_data::table::{Value, each_row};
 use fsage_lab::experiment::manifest::Manifest;
 use fsage_lab::experiment::{self, tables};
+use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Shows the results of an experiment: means over seeds with their intervals, or one of its tables as CSV.
 ///
@@ -72,6 +74,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let mut metric = None;
     let mut shown = Vec::new();
+    // Those that are there, until the one that is asked for is found.
+    let (mut found, mut others) = (args.metric.is_none(), BTreeSet::new());
     each_row(&path, |columns, row| -> anyhow::Result<()> {
         if shown.is_empty() {
             shown = (0..columns.len())
@@ -84,8 +88,14 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         let is_other =
             |name: &String| metric.is_some_and(|at: usize| row[at] != Value::Text(name.clone()));
         if args.metric.as_ref().is_some_and(is_other) {
+            if let Some(Value::Text(name)) = metric.map(|at| &row[at])
+                && !found
+            {
+                others.insert(name.clone());
+            }
             return Ok(());
         }
+        found = true;
         let cells = shown.iter().map(|&at| match &row[at] {
             Value::U64(number) => number.to_string(),
             Value::F64(number) => number.to_string(),
@@ -98,7 +108,24 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             cells.collect::<Vec<String>>().join(",")
         )?)
     })?;
-    Ok(out.flush()?)
+    out.flush()?;
+    match &args.metric {
+        Some(name) if !found => Err(no_metric(&path, name, &others)),
+        _ => Ok(()),
+    }
+}
+
+fn no_metric(table: &Path, name: &str, others: &BTreeSet<String>) -> anyhow::Error {
+    if others.is_empty() {
+        return anyhow!("{}: it has no metrics", table.display());
+    }
+    let meant = keys::meant(name, others.iter().map(String::as_str));
+    let others: Vec<&str> = others.iter().map(String::as_str).collect();
+    anyhow!(
+        "{}: no metric is called `{name}`; {meant}expected one of {}",
+        table.display(),
+        others.join(", ")
+    )
 }
 
 /// Text as a field of CSV (RFC 4180).

@@ -68,6 +68,11 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     out.flush()?;
     match &verdict.difference {
         None => Ok(()),
+        Some(difference) if difference.first.is_none() => Err(No(format!(
+            "{}: this kernel gave two layouts of one workload, as it does on a full disk or a busy machine; repeat it",
+            verdict.model
+        ))
+        .into()),
         Some(_) => Err(No(format!("{}: not what this kernel does", verdict.model)).into()),
     }
 }

@@ -115,7 +115,7 @@ fn every_model_is_treated_lives_on_and_is_benchmarked_and_the_same_twice() {
         0,
     );
     let args = "--suite hot-files --size 16K --repetitions 2 --after defrag:ideal --after defrag:file --after-again \
-                --no-map --no-control";
+                --device st32430n --no-map --no-control";
     let on = "--on ffs --on ext4:size=1200M --on xfs:size=1200M";
     let json = compared(at, &format!("{on} {args}"));
     let outcomes = json["after"].as_array().expect("outcomes");

@@ -24,6 +24,7 @@ mod ffs_vectors;
 mod fleet;
 mod forecast;
 mod from_snapshots;
+mod history;
 mod images;
 mod limits;
 mod links;

@@ -29,7 +29,7 @@ fn cells(at: &Path) -> Vec<Json> {
 
 const SWEEP: &str = r#"
 seeds = { from = 1, to = 2, step = 1 }
-targets = ["ffs:policy={policy}", "lfs"]
+targets = ["ffs:policy={policy}", "lfs:size=1G"]
 
 [matrix]
 policy = ["orig", "realloc"]
@@ -52,10 +52,10 @@ fn gaps_of_workloads_have_the_type_of_the_field() {
         cells.iter().filter(is_of).count()
     };
     assert_eq!(of(1, "ffs:policy=realloc"), 2);
-    assert_eq!(of(2, "lfs"), 2);
+    assert_eq!(of(2, "lfs:size=1G"), 2);
     assert_eq!(cells[0]["workload"], "home-1996-days1");
     assert_eq!(cells[0]["parameters"]["policy"], "orig");
-    let lfs = cells.iter().find(|cell| cell["target"] == "lfs");
+    let lfs = cells.iter().find(|cell| cell["target"] == "lfs:size=1G");
     assert_eq!(
         lfs.expect("a cell")["parameters"].get("policy"),
         None,
@@ -102,7 +102,11 @@ fn a_name_in_workload_and_target_has_the_same_value_in_both() {
             );
             assert_eq!(parameters.get("chunk"), None);
         } else {
-            assert_eq!(target, format!("ffs:write_chunk={}", parameters["chunk"]));
+            // Without a size it takes that of its workload, in whole MiB, unless that is its usual one.
+            let chunk = format!("write_chunk={}", parameters["chunk"]);
+            let mib = size.div_ceil(1 << 20);
+            let fits = [format!("ffs:{chunk}"), format!("ffs:size={mib}M,{chunk}")];
+            assert!(fits.iter().any(|fits| fits == target), "{target}: {fits:?}");
         }
     }
 }
@@ -186,7 +190,7 @@ fn an_experiment_is_one_table_with_a_column_for_each_parameter() {
             "{row:?}"
         );
         assert_eq!(
-            row[target] == Value::Text("lfs".to_owned()),
+            row[target] == Value::Text("lfs:size=1G".to_owned()),
             row[policy] == Value::Null,
             "{row:?}"
         );

@@ -1,0 +1,106 @@
+//! `fsage history`: what was done to a file, and in how many pieces it lay, day by day.
+
+use crate::images::fsage;
+use serde_json::Value;
+use std::fs;
+
+/// Three days of two files that grow in turn; the numbers below are counted by hand.
+const WORKLOAD: &str = "\
+mkdir 5
+create 1 5 40000
+create 2 5 1000
+day 1
+append 1 8192
+append 1 8192
+append 2 5000
+day 2
+day 3
+rewrite 1 90000
+rename 1 0
+day 4
+";
+
+fn json(at: &std::path::Path, command: &str) -> Value {
+    serde_json::from_str(&fsage(at, command, 0)).expect("JSON")
+}
+
+#[test]
+fn a_file_is_followed_through_its_days() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("w.ops"), WORKLOAD).expect("a workload");
+    fsage(at, "age w.ops --on ext4:size=64M --on ffs -o run", 0);
+    for target in ["ext4_size-64M", "ffs"] {
+        let found = json(at, &format!("history run/{target} --path /f1 --json"));
+        assert_eq!(found["file"], 1, "{target}");
+        assert_eq!(found["size_bytes"], 90_000);
+        let days = found["days"].as_array().expect("days");
+        let done: Vec<String> = days
+            .iter()
+            .map(|day| format!("{} {}", day["day"], day["operations"]))
+            .collect();
+        let done_of = |number: u64| {
+            let day = days.iter().find(|day| day["day"] == number);
+            let operations = day.expect("the day")["operations"].as_array();
+            let said =
+                |done: &Value| format!("{} {} {}", done["operation"], done["times"], done["bytes"]);
+            operations
+                .expect("a list")
+                .iter()
+                .map(said)
+                .collect::<Vec<String>>()
+        };
+        let first = days[0]["day"].as_u64().expect("a number");
+        assert_eq!(done_of(first), ["\"create\" 1 40000"], "{done:?}");
+        assert_eq!(done_of(first + 1), ["\"append\" 2 16384"], "{done:?}");
+        assert!(
+            days.iter().all(|day| day["day"] != first + 2),
+            "nothing was done: {done:?}"
+        );
+        assert_eq!(
+            done_of(first + 3),
+            ["\"rewrite\" 1 90000", "\"rename\" 1 0"]
+        );
+        // Another way to the same: what `inspect` lists of its inode.
+        let listed = fsage(
+            at,
+            &format!("inspect run/{target}/final.parquet --extents"),
+            0,
+        );
+        let inode = found["inode"].to_string();
+        let line = listed
+            .lines()
+            .find(|line| line.split('\t').next() == Some(&inode));
+        let line = line.unwrap_or_else(|| panic!("inode {inode} in\n{listed}"));
+        assert!(line.contains("90000"), "{line}");
+        let bytes: u64 = found["pieces"]
+            .as_array()
+            .expect("pieces")
+            .iter()
+            .map(|piece| piece["length_bytes"].as_u64().expect("a length"))
+            .sum();
+        assert!((90_000..=98_304).contains(&bytes), "{target}: {bytes}");
+        let same = json(at, &format!("history run/{target} --inode {inode} --json"));
+        assert_eq!(same, found);
+        // The larger of the two, where both lie in one piece.
+        let most = json(at, &format!("history run/{target} --json"));
+        assert_eq!(most["path"], "/f1");
+        let said = fsage(at, &format!("history run/{target}"), 0);
+        assert!(
+            said.contains("rewrite") && said.starts_with("/f1 (inode "),
+            "{said}"
+        );
+    }
+    for (command, words) in [
+        (
+            "history run/ffs --path /none",
+            "no file /none is there at the end",
+        ),
+        ("history run/ffs --inode 99999", "no file with inode 99999"),
+        ("history run", "expected RUN/TARGET"),
+        ("history w.ops", "w.ops"),
+    ] {
+        let said = fsage(at, command, 2);
+        assert!(said.contains(words), "{command}: {said}");
+    }
+}
