@@ -55,16 +55,13 @@ pub fn options<T: DeserializeOwned>(of: &str, json: &str) -> fsage_lab::Result<T
 fn culprit<T: DeserializeOwned>(given: &Value) -> Option<String> {
     let error = |value: &Value| T::deserialize(value).err().map(|error| error.to_string());
     let found = error(given)?;
-    let tables: Vec<&str> = match given.as_object() {
-        Some(object) if object.len() == 1 && object.values().all(Value::is_object) => {
-            object.keys().map(String::as_str).collect()
-        }
-        _ => Vec::new(),
-    };
-    let mut pointer = String::new();
-    for table in tables {
-        pointer = format!("/{table}");
+    // One that is unknown is named by the error itself.
+    if found.starts_with("unknown field") {
+        return None;
     }
+    let only = given.as_object().filter(|object| object.len() == 1);
+    let table = only.and_then(|object| object.iter().find(|(_, value)| value.is_object()));
+    let pointer = table.map_or_else(String::new, |(name, _)| format!("/{name}"));
     let options = given.pointer(&pointer)?.as_object()?;
     let is_wrong = |name: &&String| {
         let mut without = given.clone();
@@ -73,9 +70,7 @@ fn culprit<T: DeserializeOwned>(given: &Value) -> Option<String> {
         }
         error(&without).is_none_or(|other| other != found)
     };
-    // One that is unknown is named by the error itself.
-    let unknown = found.starts_with("unknown field");
-    options.keys().filter(|_| !unknown).find(is_wrong).cloned()
+    options.keys().find(is_wrong).cloned()
 }
 
 /// What is wrong with a value, without where in the JSON it stands, which means nothing to whoever wrote Python, and

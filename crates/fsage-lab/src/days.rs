@@ -11,7 +11,7 @@ use fsage_core::LogUsage;
 use fsage_data::SnapshotMeta;
 use fsage_data::table::{self, Column, ColumnKind, RunClass, SizeClass, TableWriter};
 use fsage_metrics::{FreeSpace, LayoutBySize, METRICS, Measures, Metric, Number, Numbers};
-use fsage_metrics::{directory_order, layout_score, split_files};
+use fsage_metrics::{directory_order, free_space, layout_score, split_files};
 use fsage_target::{Day, TargetSpec};
 use std::path::Path;
 
@@ -22,6 +22,14 @@ impl DayRow {
     /// Layout score; `None` where no block is scored, of which the column says 1.
     pub fn score(&self) -> Option<f64> {
         self.value(&layout_score::SCORE)
+    }
+
+    /// Share of the free space that lies in runs of 1 MiB or more; `None` where nothing is free, or it is not known.
+    pub fn free_in_1m_runs(&self) -> Option<f64> {
+        let free = self
+            .value(&free_space::BYTES)
+            .filter(|&bytes| bytes > 0.0)?;
+        Some(self.value(&free_space::BYTES_IN_1M_RUNS)? / free)
     }
 
     /// A layout as it stands.

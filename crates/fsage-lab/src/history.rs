@@ -262,8 +262,6 @@ fn file_days(seen: &[Seen], done: &[(u32, Done)], rows: &[DayRow]) -> Vec<FileDa
             continue;
         }
         let row = rows.iter().find(|row| row.day == u64::from(seen.day));
-        let free = row.and_then(|row| row.value(&free_space::BYTES));
-        let in_runs = row.and_then(|row| row.value(&free_space::BYTES_IN_1M_RUNS));
         days.push(FileDay {
             day: seen.day,
             operations,
@@ -271,9 +269,7 @@ fn file_days(seen: &[Seen], done: &[(u32, Done)], rows: &[DayRow]) -> Vec<FileDa
             pieces: seen.pieces.len(),
             utilization: row.and_then(|row| row.value(&files::UTILIZATION)),
             largest_free_bytes: row.and_then(|row| row.count(&free_space::LARGEST_RUN_BYTES)),
-            free_in_1m_runs: in_runs
-                .zip(free.filter(|free| *free > 0.0))
-                .map(|(in_runs, free)| in_runs / free),
+            free_in_1m_runs: row.and_then(DayRow::free_in_1m_runs),
         });
     }
     days

@@ -111,9 +111,10 @@ fn geometry(spec: &TargetSpec) -> crate::Result<Geometry> {
 }
 
 fn with_size(spec: &TargetSpec, bytes: u64) -> TargetSpec {
-    let unit = match (bytes / EXACTNESS).max(LEAST_UNIT) {
-        _ if bytes >= IN_MIB => 1 << 20,
-        unit => 1 << unit.ilog2(),
+    let unit = if bytes >= IN_MIB {
+        1 << 20
+    } else {
+        1 << (bytes / EXACTNESS).max(LEAST_UNIT).ilog2()
     };
     let mut sized = spec.clone();
     let size = in_units(bytes.next_multiple_of(unit));
@@ -128,16 +129,14 @@ fn block_bytes(spec: &TargetSpec) -> crate::Result<u64> {
         Some(_) => return Ok(4096),
         None => {}
     }
-    let frag_bytes = Target::make(spec)?.layout().geometry().frag_bytes;
-    Ok(u64::from(frag_bytes))
+    Ok(u64::from(geometry(spec)?.frag_bytes))
 }
 
 /// What all files of a target can take together.
 fn data_bytes(spec: &TargetSpec) -> crate::Result<u64> {
     match spec.real()? {
         None => {
-            let target = Target::make(spec)?;
-            let data_bytes = target.layout().geometry().data_bytes;
+            let data_bytes = geometry(spec)?.data_bytes;
             data_bytes.context("it has no size; --fill needs targets that have one")
         }
         Some(RealSpec {

@@ -170,7 +170,10 @@ fn lives(args: &Args, specs: &[TargetSpec], seeds: u32, ui: Ui) -> anyhow::Resul
         shown: &args.output,
         start: &std::env::current_dir()?,
     };
-    let said = Said::Verdict { json: args.json };
+    let said = Said {
+        json: args.json,
+        verdict: true,
+    };
     run_cells(&plan, &options, &place, said, ui)
 }
 

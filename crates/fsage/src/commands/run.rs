@@ -194,7 +194,16 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         shown: &shown,
         start: &start,
     };
-    run_cells(&plan, &options, &place, Said::Rows { json: args.json }, ui)
+    run_cells(
+        &plan,
+        &options,
+        &place,
+        Said {
+            json: args.json,
+            verdict: false,
+        },
+        ui,
+    )
 }
 
 /// The folder of the results, how the user calls it, and where the command was given.
@@ -204,13 +213,13 @@ pub struct Place<'a> {
     pub start: &'a Path,
 }
 
-/// What is said of an experiment that ran.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Said {
-    /// A row for each workload and target.
-    Rows { json: bool },
-    /// That, and the verdict of the page.
-    Verdict { json: bool },
+/// How an experiment that ran is reported.
+#[derive(Clone, Copy)]
+pub struct Said {
+    /// As JSON; otherwise as text.
+    pub json: bool,
+    /// The verdict of the page, behind the rows of workloads and targets.
+    pub verdict: bool,
 }
 
 /// Runs the cells, and writes and says what comes of them.
@@ -226,7 +235,7 @@ pub fn run_cells(
         shown,
         start,
     } = place;
-    let (Said::Rows { json } | Said::Verdict { json }) = said;
+    let json = said.json;
     let mut out = ui::stdout();
     let resume = || format!("{}: the same command resumes it", shown.display());
     let ran =
@@ -247,7 +256,9 @@ pub fn run_cells(
         let path = shown.join(report::PAGE);
         let request = report::Request::new(shown, &path).beside(&Papers);
         let written = report::report(&request, &ui)?;
-        verdict = written.verdict;
+        if said.verdict {
+            verdict = written.verdict;
+        }
         page = Some(path.display().to_string());
     }
     if json {
@@ -259,7 +270,6 @@ pub fn run_cells(
             check: checked.as_ref(),
             verdict: verdict
                 .iter()
-                .filter(|_| said == Said::Verdict { json: true })
                 .map(|finding| finding.text.as_str())
                 .collect(),
             cells: &ran.manifest.cells,
@@ -269,7 +279,7 @@ pub fn run_cells(
         writeln!(out)?;
         checked.print(&mut out)?;
     }
-    if said == (Said::Verdict { json: false }) {
+    if said.verdict && !json {
         writeln!(out, "\nVerdict\n")?;
         print_findings(&mut out, &verdict)?;
     }

@@ -6,7 +6,7 @@ use crate::report::again::{KIND, POLICY};
 use crate::report::split_files;
 use crate::report::subject::Subject;
 use crate::report::words::{list, percent, size};
-use fsage_metrics::{directory_order, files, free_space, pieces};
+use fsage_metrics::{directory_order, files, pieces};
 
 use fsage_report::{Finding, Tone};
 use std::fmt::Write as _;
@@ -50,10 +50,7 @@ const CLUES: [Clue; 5] = [
         text: percent,
     },
     Clue {
-        value: |day| {
-            let free = day.value(&free_space::BYTES).filter(|&bytes| bytes > 0.0)?;
-            Some(day.value(&free_space::BYTES_IN_1M_RUNS)? / free)
-        },
+        value: DayRow::free_in_1m_runs,
         least: 0.05,
         more_is_better: true,
         what: "free space in runs of 1 MiB or more",
