@@ -24,7 +24,6 @@ This file is written by write_generate.py.
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import pathlib
 import tempfile
@@ -33,21 +32,11 @@ from typing import Any, Literal
 
 from . import _native
 from ._errors import InputError
-from ._given import flag
+from ._given import as_json, flag
 from ._given import path as given_path
 from ._listen import Listener, Progress
 
 Path = str | os.PathLike[str]
-
-
-def _text(value: object) -> object:
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if isinstance(value, (list, tuple)):
-        return [_text(item) for item in value]
-    if isinstance(value, Mapping):
-        return {key: _text(item) for key, item in value.items()}
-    return value
 
 
 _temporary: list[tempfile.TemporaryDirectory[str]] = []
@@ -65,11 +54,10 @@ def _made(
     name: str, options: Mapping[str, object], output: Path | None, force: bool, progress: Progress
 ) -> pathlib.Path:
     output = _temporary_file(name) if output is None else output
-    given = {key: _text(value) for key, value in options.items() if value is not None}
     try:
-        source = json.dumps({name: given})
+        source = as_json({name: {key: value for key, value in options.items() if value is not None}})
     except TypeError as error:
-        raise InputError(f"generate {name}: {error}; expected texts, numbers, paths, and lists of these") from None
+        raise InputError(f"generate {name}: {error}") from None
     with Listener(progress) as listener:
         _native.generate(source, given_path("output", output), flag("force", force), listener)
     return pathlib.Path(output)
@@ -111,9 +99,9 @@ def function(source):
     doc = [source["summary"].rstrip(".") + ".", ""]
     for option in options:
         text = option["doc"]
-        if isinstance(option["default"], dict):
+        if isinstance(option["default"], dict) and option["default"]:
             text = "further options: " + ", ".join(option["default"])
-        elif not option["is_required"] and option["default"] not in (None, [], False) and "[default" not in text:
+        elif not option["is_required"] and option["default"] not in (None, [], {}, False) and "[default" not in text:
             text += f" [default: {option['default']}]"
         doc += textwrap.wrap(f"``{option['name']}``: {text}", 112, subsequent_indent="    ")
     lines += textwrap.indent('"""' + "\n".join(doc).rstrip() + '\n"""', "    ").splitlines()

@@ -28,7 +28,7 @@ from ._errors import AtWork, CheckFailed, Error, InputError, SystemRefused, Warn
 from ._experiment import Experiment, estimate, experiment, sweep
 from ._fleet import Fleet, fleet
 from ._given import (
-    flag, number, path, path_if_any, paths, several, some_specs, specs, text_if_any, texts, whole, wholes,
+    as_json, flag, number, path, path_if_any, paths, several, some_specs, specs, text_if_any, texts, whole, wholes,
 )
 from ._given import path as given_path
 from ._listen import Listener, Progress
@@ -77,22 +77,13 @@ _NOTHING = object()
 _NO_OPERATIONS = "workload: expected operations, as in 'create 1 0 8192', found none"
 
 
-def _paths(of: object) -> object:
-    """Options with paths as text, and without those that nobody gave."""
-    if isinstance(of, os.PathLike):
-        return os.fspath(of)
-    if isinstance(of, Mapping):
-        return {key: _paths(value) for key, value in of.items() if value is not None}
-    if isinstance(of, (list, tuple)):
-        return [_paths(value) for value in of]
-    return of
-
-
-def _json(options: Mapping[str, object] | None) -> str:
+def _json(name: str, options: Mapping[str, object] | None) -> str:
+    if not isinstance(options or {}, Mapping):
+        raise TypeError(f"{name}: expected options by name, as in {{'sizes': ['16K']}}, found {options!r}")
     try:
-        return json.dumps(_paths(options or {}))
+        return as_json({key: value for key, value in (options or {}).items() if value is not None})
     except TypeError as error:
-        raise InputError(f"options: {error}; expected texts, numbers, paths, and lists of these") from None
+        raise InputError(f"{name}: {error}") from None
 
 
 def targets() -> list[dict[str, Any]]:
@@ -190,7 +181,8 @@ def age(
     }
     with Listener(progress) as listener:
         _native.age(
-            path("workload", workload), some_specs(on), path("output", output), _json(options), whole("threads", threads, 1),
+            path("workload", workload), some_specs(on), path("output", output), _json("options", options),
+            whole("threads", threads, 1),
             flag("force", force), flag("resume", resume), listener,
         )
     return Run(output)
@@ -267,7 +259,7 @@ def bench(
                 path_if_any("run", run),
                 on,
                 path_if_any("output", output),
-                _json(options),
+                _json("options", options),
                 whole("seed", seed),
                 path_if_any("workload", workload),
                 whole("threads", threads, 1),
@@ -307,9 +299,9 @@ def compare(
     """
     with Listener(progress) as listener:
         _native.compare(
-            path("workload", workload), some_specs(on), path("output", output), _json(age),
-            None if bench is None else _json(bench), wholes("fill", fill, 1, 99), texts("after", after), after_again,
-            whole("seed", seed), whole("threads", threads, 1), flag("force", force),
+            path("workload", workload), some_specs(on), path("output", output), _json("age", age),
+            None if bench is None else _json("bench", bench), wholes("fill", fill, 1, 99), texts("after", after),
+            flag("after_again", after_again), whole("seed", seed), whole("threads", threads, 1), flag("force", force),
             flag("resume", resume), listener,
         )
     return Run(output)
@@ -392,7 +384,7 @@ def check(
             text_if_any("match", match),
         )
     )
-    if strict and not outcome["passed"]:
+    if flag("strict", strict) and not outcome["passed"]:
         failures = [
             f"{verdict['target']}: {verdict['rule']}: {failure['message']}"
             for verdict in outcome["verdicts"]

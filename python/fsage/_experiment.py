@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native, _sweep
 from ._chart import Chart, charts
-from ._given import number, path, path_if_any, whole
+from ._given import flag, number, path, path_if_any, whole
 from ._listen import Listener, Progress
 from ._run import Run
 from ._table import Table
@@ -170,5 +170,5 @@ def sweep(
     retries = whole("retries", retries)
     planned = _native.Experiment(path("file", file), path_if_any("output", output))
     with Listener(progress) as listener:
-        _sweep.run(planned, os.path.abspath(file), client, shared, retries, listener)
+        _sweep.run(planned, os.path.abspath(file), client, flag("shared", shared), retries, listener)
     return Experiment(planned.folder)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import operator
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import overload
 
 from ._errors import InputError
@@ -36,6 +37,25 @@ def number(name: str, value: float) -> float:
         return float(value)
     except TypeError:
         raise TypeError(f"{name}: expected a number, found {value!r}") from None
+
+
+def as_json(of: object) -> str:
+    """Options as JSON, numbers of numpy and paths among them; a ``TypeError`` names what has no form there."""
+
+    def plain(value: object) -> object:
+        if isinstance(value, os.PathLike):
+            return os.fspath(value)
+        if isinstance(value, Mapping):
+            return dict(value)
+        # Numbers, texts and arrays of numpy and pandas.
+        for become in "tolist", "item":
+            if callable(found := getattr(value, become, None)):
+                return found()
+        if hasattr(value, "__index__"):
+            return operator.index(value)
+        raise TypeError(f"{value!r} is none of texts, numbers, paths, and lists and tables of these")
+
+    return json.dumps(of, default=plain)
 
 
 def texts(name: str, values: str | Sequence[str]) -> list[str]:

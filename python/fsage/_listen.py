@@ -32,6 +32,8 @@ class Listener:
     """Hears what the laboratory says: warnings become :class:`fsage.Warning`, remarks go to the log ``fsage``."""
 
     def __init__(self, progress: Progress = False) -> None:
+        if not (isinstance(progress, bool) or callable(progress)):
+            raise TypeError(f"progress: expected True, False or a function, found {progress!r}")
         self._progress = progress
         self._shown = 0.0
         self._line = False

@@ -11,6 +11,7 @@ from typing import Any
 from . import _native
 from ._chart import Chart, charts
 from ._errors import InputError
+from ._given import path as given_path
 from ._listen import Listener
 from ._table import Table
 
@@ -28,7 +29,7 @@ class Run:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = pathlib.Path(path)
+        self.path = pathlib.Path(given_path("path", path))
         # That it is a run at all.
         self.facts  # noqa: B018
 

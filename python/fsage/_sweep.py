@@ -148,33 +148,41 @@ def _run_on(
     submit: dict[str, Any] = {"pure": False, "retries": retries}
     made: dict[str, Future] = {}
     futures: list[Future] = []
-    with patience(client), without_workers(client, listener):
-        for cell in missing:
-            key = f"fsage-{stem}-{cell['id']}"
-            if not shared:
-                futures.append(client.submit(_run_apart, file, text, cell["id"], key=key, **submit))
-                continue
+
+    def begun(cell: dict[str, Any], **where: Any) -> Future:
+        key = f"fsage-{stem}-{cell['id']}"
+        if not shared:
+            future = client.submit(_run_apart, file, text, cell["id"], key=key, **submit, **where)
+        else:
             needs = cell["needs"]
             if needs not in made:
                 made[needs] = client.submit(_make, file, text, folder, needs, key=f"fsage-{stem}-of-{needs}", **submit)
-            futures.append(
-                client.submit(_run, file, text, folder, cell["id"], made[needs], key=key, **submit)
-            )
-        done, failed = len(cells) - len(missing), []
+            future = client.submit(_run, file, text, folder, cell["id"], made[needs], key=key, **submit, **where)
+        futures.append(future)
+        return future
+
+    done, failed = len(cells) - len(missing), []
+
+    def ended(future: Future) -> None:
+        nonlocal done
+        error = outcome(future, lambda future: future.exception())
+        if error is not None:
+            failed.append(f"{future.key.removeprefix(f'fsage-{stem}-')}: {error}")
+            return
+        result = outcome(future, lambda future: future.result())
+        if not shared:
+            _keep(pathlib.Path(folder), result[2])
+        done += 1
+        listener.progress("cells", done, len(cells))
+        # The cluster need not keep what is on disk.
+        future.release()
+
+    with patience(client), without_workers(client, listener):
         listener.progress("cells", done, len(cells))
         try:
-            for future in as_completed(futures):
-                error = outcome(future, lambda future: future.exception())
-                if error is not None:
-                    failed.append(f"{future.key.removeprefix(f'fsage-{stem}-')}: {error}")
-                    continue
-                result = outcome(future, lambda future: future.result())
-                if not shared:
-                    _keep(pathlib.Path(folder), result[2])
-                done += 1
-                listener.progress("cells", done, len(cells))
-                # The cluster need not keep what is on disk.
-                future.release()
+            for future in as_completed([begun(cell) for cell in missing if not cell["is_real"]]):
+                ended(future)
+            _one_a_host(client, [cell for cell in missing if cell["is_real"]], begun, ended)
         except BaseException:
             client.cancel(futures)
             raise
@@ -182,6 +190,38 @@ def _run_on(
     if failed:
         shown = "; ".join(failed[:5]) + ("; ..." if len(failed) > 5 else "")
         raise Error(f"{len(failed)} of {len(cells)} cells were not run; the same call tries them again: {shown}")
+
+
+def _one_a_host(
+    client: Client, cells: list[dict[str, Any]], begun: Callable[..., Future], ended: Callable[[Future], None]
+) -> None:
+    """Cells of real file systems, behind all models: on each host one after the other, so that nothing disturbs their
+    clocks."""
+    from distributed import as_completed
+
+    waiting = cells[::-1]
+    at: dict[Any, str] = {}
+    running = as_completed()
+    while waiting or at:
+        addresses: dict[str, list[str]] = client.run_on_scheduler(_workers_by_host)
+        # Without any worker the next cell waits for the first that comes.
+        free = [host for host in addresses or {"": []} if host not in at.values()]
+        for host in free[: len(waiting)]:
+            # Where all workers of a host have left, another host takes its cell.
+            where = {"workers": addresses[host], "allow_other_workers": True} if host else {}
+            future = begun(waiting.pop(), **where)
+            at[future.key] = host
+            running.add(future)
+        future = next(running)
+        del at[future.key]
+        ended(future)
+
+
+def _workers_by_host(dask_scheduler: Any = None) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for address, worker in dask_scheduler.workers.items():
+        found.setdefault(worker.host, []).append(address)
+    return found
 
 
 def outcome(future: Future, ask: Callable[[Future], Any]) -> Any:
@@ -214,6 +254,8 @@ def connected(client: Client) -> None:
     """A client that is closed is refused before anything is written."""
     if not hasattr(client, "status"):
         raise InputError(f"client: wanted is a distributed.Client, as of `Client({client!r})`, not {client!r}")
+    if getattr(client, "asynchronous", False):
+        raise InputError("client: one for asynchronous code, which nothing here awaits; make it without asynchronous=True")
     if client.status != "running":
         raise InputError(f"the client is {client.status}; what runs on a cluster needs one that is connected to it")
 

@@ -44,6 +44,11 @@ class Table:
 
     def select(self, *columns: str) -> Table:
         """The same rows with these columns only; other columns are not read at all."""
+        if not columns:
+            raise InputError("select: expected the names of columns; column_names has them")
+        for column in columns:
+            if not isinstance(column, str):
+                raise TypeError(f"select: expected names of columns, as in select('day', 'files'), found {column!r}")
         return Table(self._native.select(list(columns)))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

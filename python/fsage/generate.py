@@ -13,7 +13,6 @@ This file is written by write_generate.py.
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import pathlib
 import tempfile
@@ -22,21 +21,11 @@ from typing import Any, Literal
 
 from . import _native
 from ._errors import InputError
-from ._given import flag
+from ._given import as_json, flag
 from ._given import path as given_path
 from ._listen import Listener, Progress
 
 Path = str | os.PathLike[str]
-
-
-def _text(value: object) -> object:
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    if isinstance(value, (list, tuple)):
-        return [_text(item) for item in value]
-    if isinstance(value, Mapping):
-        return {key: _text(item) for key, item in value.items()}
-    return value
 
 
 _temporary: list[tempfile.TemporaryDirectory[str]] = []
@@ -54,11 +43,10 @@ def _made(
     name: str, options: Mapping[str, object], output: Path | None, force: bool, progress: Progress
 ) -> pathlib.Path:
     output = _temporary_file(name) if output is None else output
-    given = {key: _text(value) for key, value in options.items() if value is not None}
     try:
-        source = json.dumps({name: given})
+        source = as_json({name: {key: value for key, value in options.items() if value is not None}})
     except TypeError as error:
-        raise InputError(f"generate {name}: {error}; expected texts, numbers, paths, and lists of these") from None
+        raise InputError(f"generate {name}: {error}") from None
     with Listener(progress) as listener:
         _native.generate(source, given_path("output", output), flag("force", force), listener)
     return pathlib.Path(output)
@@ -263,6 +251,7 @@ def profile(
     capacity: int | float | str | os.PathLike[str] | None = None,
     file_scale: int | float | str | os.PathLike[str] | None = None,
     utilization: int | float | str | os.PathLike[str] | None = None,
+    set: Mapping[str, Any] | None = None,
     force: bool = False,
     progress: Progress = False,
 ) -> pathlib.Path:
@@ -275,6 +264,8 @@ def profile(
     ``file_scale``: Files N times larger, on a file system N times larger, with no more operations; a capacity is
         that of the larger one [default: 1]
     ``utilization``: Utilization at the end, in percent of the capacity; a curve keeps its shape
+    ``set``: A value in place of the profile's own, by its key in the TOML file (--show NAME), as in
+        size.mean1=4096; may be given several times
     """
     options = {
         "profile": profile,
@@ -283,5 +274,6 @@ def profile(
         "capacity": capacity,
         "file_scale": file_scale,
         "utilization": utilization,
+        "set": set,
     }
     return _made("profile", options, output, force, progress)

@@ -12,7 +12,7 @@ use fsage_lab::benching::{self, Command, Existing, Plan, Wanted, What};
 use fsage_lab::check::{Matching, Outcome, Rules};
 use fsage_lab::compare::{Workload, said};
 use fsage_lab::days::DayRow;
-use fsage_lab::error::Context as _;
+use fsage_lab::error::{Context as _, types_in_words};
 use fsage_lab::forecast::{
     Limit, Request as ForecastRequest, forecast as forecasting, past_source,
 };
@@ -80,23 +80,7 @@ fn in_words(error: &serde_json::Error) -> String {
     let text = text
         .rsplit_once(" at line ")
         .map_or(text.as_str(), |(what, _)| what);
-    let mut text = text.to_owned();
-    for (name, words) in [
-        ("u8", "a whole number from 0 to 255"),
-        ("u16", "a whole number from 0 to 65535"),
-        ("u32", "a whole number from 0 to 4294967295"),
-        ("u64", "a whole number from 0 on"),
-        ("usize", "a whole number from 0 on"),
-        ("f64", "a number"),
-        ("a boolean", "True or False"),
-        ("a string", "a text"),
-        ("a sequence", "a list"),
-    ] {
-        if let Some(front) = text.strip_suffix(&format!("expected {name}")) {
-            text = format!("{front}expected {words}");
-        }
-    }
-    text
+    types_in_words(text, "True or False")
 }
 
 fn specs(on: &[String]) -> fsage_lab::Result<Vec<TargetSpec>> {

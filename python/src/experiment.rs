@@ -110,19 +110,17 @@ impl Experiment {
         &self.plan.text
     }
 
-    /// Every cell as it stands, and the workload that it needs, as JSON.
+    /// Every cell as it stands, the workload that it needs, and whether it is of a real file system, as JSON.
     fn cells(&self, py: Python<'_>) -> PyResult<String> {
         run(py, None, |_| {
             self.at_home(|plan, folder| {
                 let all = Options::default();
                 let standing = experiment::standing(plan, folder, &all)?;
-                let needs = plan
-                    .cells
-                    .iter()
-                    .map(|cell| plan.workloads[cell.workload].label());
-                let cells = standing.cells.iter().zip(needs).map(|(cell, needs)| {
+                let cells = standing.cells.iter().zip(&plan.cells);
+                let cells = cells.map(|(cell, planned)| {
                     let mut cell = json!(cell);
-                    cell["needs"] = needs.into();
+                    cell["needs"] = plan.workloads[planned.workload].label().into();
+                    cell["is_real"] = planned.is_real.into();
                     cell
                 });
                 Ok(json!(cells.collect::<Vec<_>>()).to_string())

@@ -83,6 +83,15 @@ def test_wrong_types_are_type_errors(runs):
         ("force: expected True or False, found 'x'", lambda: fsage.age(runs / "w", "ffs", runs / "r", force="x")),
         ("workload: expected a path, found None", lambda: fsage.age(None, "ffs", runs / "r")),
         ("exec: expected a text, found 3", lambda: fsage.bench(runs / "policies", exec=3)),
+        ("after_again: expected True or False, found 'x'", lambda: fsage.compare(
+            runs / "w", ["ffs"], runs / "r", after_again="x")),
+        ("age: expected options by name, .* found 'x'", lambda: fsage.compare(runs / "w", ["ffs"], runs / "r", age="x")),
+        ("progress: expected True, False or a function, found 'x'", lambda: fsage.age(
+            runs / "w", "ffs", runs / "r", progress="x")),
+        ("strict: expected True or False, found 'no'", lambda: fsage.check(
+            runs / "policies", baseline=runs / "policies", strict="no")),
+        ("select: expected names of columns, .* found \\['day'\\]", lambda: fsage.Run(runs / "policies").days.select(["day"])),
+        ("path: expected a path, found None", lambda: fsage.Run(None)),
         ("match: expected a text, found 3", lambda: fsage.check(runs / "policies", match=3)),
     ]:
         with pytest.raises(TypeError, match=words):

@@ -82,6 +82,8 @@ def test_a_table_is_a_workload(tmp_path):
     sources = {
         "arrow": pyarrow.table(table),
         "pandas": pyarrow.table(table).to_pandas(),
+        # One that was sorted or filtered has its index as a column.
+        "filtered": pyarrow.table(table).to_pandas().iloc[[0, 1, 2, 3, 4]],
         "words": iter(words),
         "lines": text.splitlines(),
         "batches": (pyarrow.table(table).slice(at, 2).to_batches()[0] for at in (0, 2, 4)),
@@ -193,6 +195,17 @@ def test_what_there_is(made):
     assert {"ffs", "ext4", "xfs", "loop"} <= set(names)
     assert {"layout_score", "utilization"} <= {metric["name"] for metric in fsage.metrics()}
     assert fsage.measure(made / "policies" / "ffs" / "final.parquet")["layout_score"] > 0
+
+
+def test_values_of_numpy_and_of_a_profile_are_options(tmp_path):
+    numpy = pytest.importorskip("numpy")
+    plain = fsage.generate.profile("fileserver", days=1, capacity="64M", set={"operations_per_day": 300})
+    made = fsage.generate.profile("fileserver", days=numpy.int64(1), capacity="64M", set={"operations_per_day": numpy.int32(300)})
+    assert made.read_bytes() == plain.read_bytes()
+    run = fsage.age(made, "ffs:size=256M", tmp_path / "run", snapshots=numpy.uint8(1))
+    fsage.bench(run, sizes=numpy.array(["16K"]), suites=["sequential"], repetitions=numpy.int64(1))
+    with pytest.raises(fsage.InputError, match=r"generate profile: .* is none of texts, numbers, paths"):
+        fsage.generate.profile("fileserver", set={"files": object()})
 
 
 def test_generate_is_as_the_program_has_it():

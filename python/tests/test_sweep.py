@@ -109,6 +109,50 @@ def test_a_cluster_makes_the_bytes_of_one_machine(alone, tmp_path):
     assert not (tmp_path / "new").exists()
 
 
+def test_real_file_systems_run_one_after_another_behind_the_models(tmp_path):
+    """Each on one host alone, so that nothing disturbs its clocks."""
+    for name in "abc":
+        (tmp_path / name).mkdir()
+    file = tmp_path / "real.toml"
+    file.write_text(
+        'targets = ["dir:a", "dir:b", "dir:c", "ffs"]\n'
+        '[[workload]]\npreset = "home-1996"\ndays = 1\n[age]\ncontrol = false\n[report]\nwrite = false\n'
+    )
+    with (
+        distributed.LocalCluster(n_workers=3, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        swept = fsage.sweep(file, tmp_path / "exp", client=client)
+    assert {cell["state"] for cell in swept.cells} == {"complete"}
+
+    def times(cell):
+        found = [path.stat().st_mtime_ns for path in (swept.path / "cells" / cell["id"]).rglob("*") if path.is_file()]
+        return min(found), max(found)
+
+    real = sorted(times(cell) for cell in swept.cells if cell["target"].startswith("dir:"))
+    models = [times(cell) for cell in swept.cells if cell["target"] == "ffs"]
+    assert len(real) == 3 and len(models) == 1
+    ends = [max(end for _, end in models), *(end for _, end in real)]
+    assert all(before < begin for before, (begin, _) in zip(ends, real, strict=False))
+
+
+def test_a_source_that_changed_is_made_again(tmp_path):
+    own, file = tmp_path / "own.toml", tmp_path / "e.toml"
+    file.write_text('targets = ["ffs"]\n[[workload]]\npreset = "own.toml"\n[report]\nwrite = false\n')
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        for days in 1, 2:
+            text = subprocess.run(
+                ["fsage", "generate", "profile", "--show", "fileserver"], check=True, capture_output=True, text=True
+            ).stdout
+            text = text.replace("days = 30 ", f"days = {days} ").replace("operations_per_day = 50000", "operations_per_day = 50")
+            own.write_text(text.replace("files = 10000", "files = 20"))
+            swept = fsage.sweep(file, tmp_path / "exp", client=client)
+            assert len(swept.days) == days
+
+
 def test_workers_that_are_killed_lose_nothing(alone, tmp_path):
     """One of the workers is killed again and again; the nannies start others."""
     file = experiment_file(tmp_path, int(os.environ.get("FSAGE_SWEEP_SEEDS", "2")))

@@ -183,6 +183,29 @@ macro_rules! ensure {
 
 pub(crate) use {bail, ensure, error};
 
+/// What is wrong with a value, without Rust's names of types; `yes_or_no` is how the writer says a boolean.
+pub fn types_in_words(text: &str, yes_or_no: &str) -> String {
+    let words = [
+        ("u8", "a whole number from 0 to 255"),
+        ("u16", "a whole number from 0 to 65535"),
+        ("u32", "a whole number from 0 to 4294967295"),
+        ("u64", "a whole number from 0 on"),
+        ("usize", "a whole number from 0 on"),
+        ("f64", "a number"),
+        ("a boolean", yes_or_no),
+        ("a string", "a text"),
+        ("a sequence", "a list"),
+        ("a map", "a table"),
+        ("struct Options", "a table of options"),
+    ];
+    let found = words.into_iter().find_map(|(name, words)| {
+        let front = text.strip_suffix(name)?;
+        let front = front.strip_suffix("expected ")?;
+        Some(format!("{front}expected {words}"))
+    });
+    found.unwrap_or_else(|| text.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

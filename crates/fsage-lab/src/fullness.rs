@@ -14,6 +14,8 @@ pub type Phase = (String, String);
 
 /// Layout scores that differ by this part of them are alike.
 const ALIKE: f64 = 0.005;
+/// What keeps this part of what the emptiest size has lost little by being fuller.
+const LITTLE_LOST: f64 = 0.9;
 
 /// A target in several sizes.
 #[derive(Clone, Debug, Serialize)]
@@ -149,72 +151,81 @@ impl Fullness {
         }
     }
 
-    /// How full it may get, in a sentence; `None` where fewer than two sizes were measured.
+    /// How full it may get, in a sentence that begins with the answer; `None` where fewer than two sizes were measured.
     pub fn sentence(&self) -> Option<String> {
         let known: Vec<(&Level, Left)> = self
             .levels
             .iter()
             .filter_map(|level| Some((level, level.left?)))
             .collect();
-        let [.., fullest] = known[..] else {
+        let [first, .., fullest] = known[..] else {
             return None;
         };
-        if known.len() < 2 {
-            return None;
-        }
         let full = |level: &Level| percent(level.utilization);
-        let is_worse = |(_, left): &&(&Level, Left)| left.says == Says::Slower;
-        let first_worse = known.iter().position(|one| is_worse(&one));
-        let fine = &known[..first_worse.unwrap_or(known.len())];
-        let is_unclear = |(_, left): &(&Level, Left)| left.says == Says::Inconclusive;
-        let what = self.what();
-        let fine_text = match &self.phase {
-            _ if fine.iter().any(is_unclear) => format!("no loss of {what} is certain"),
-            Some(_) => format!("{what} runs at fresh speed"),
-            None => "the layout score is that of a fresh copy".to_owned(),
-        };
-        let at = |(level, left): &(&Level, Left)| {
-            let ratio = percent(left.ratio);
-            let [low, high] = left.interval.map(|end| format!("{:.0}", end * 100.0));
-            let ends = if low == high {
-                String::new()
-            } else {
-                format!(" ({low} to {high})")
-            };
-            match &self.phase {
-                Some(_) => format!(
-                    "at {} {what} runs at {ratio} of fresh speed{ends}",
-                    full(level)
-                ),
-                None => format!(
-                    "at {} the layout score is {ratio} of that of a fresh copy",
-                    full(level)
-                ),
-            }
-        };
-        let worst = known.iter().rev().find(is_worse);
+        let is_worse = |(_, left): &(&Level, Left)| left.says == Says::Slower;
+        let fine = &known[..known.iter().position(is_worse).unwrap_or(known.len())];
+        let worst = known.iter().rev().find(|one| is_worse(one));
         let text = match (fine.last(), worst) {
-            (Some((level, _)), None) => format!("up to {} full {fine_text}", full(level)),
+            (Some((level, _)), None) => {
+                format!("up to {} full {}", full(level), self.fine(fine))
+            }
             (Some((level, _)), Some(worst)) => {
-                format!("up to {} full {fine_text}; {}", full(level), at(worst))
+                let fine = self.fine(fine);
+                format!("up to {} full {fine}; {}", full(level), self.at(worst))
             }
-            (None, Some(worst)) => {
-                let first = at(&known[0]);
-                let is_first = worst.0.target == known[0].0.target;
-                let then = if is_first {
-                    String::new()
-                } else {
-                    format!("; {}", at(worst))
-                };
-                format!("{first}{then}")
+            (None, Some(worst)) if worst.0.target == first.0.target => {
+                format!("already {}", self.at(&first))
             }
+            (None, Some(worst)) => format!("already {}; {}", self.at(&first), self.at(worst)),
             (None, None) => return None,
         };
         let skipped = match fullest.0.skipped {
             0 => String::new(),
             skipped => format!("; at {} {skipped} operations were skipped", full(fullest.0)),
         };
-        Some(format!("{}: {text}{skipped}.", self.target))
+        // As good as the emptiest, and with room for everything.
+        let is_alike = |(level, left): &(&Level, Left)| {
+            level.skipped == 0 && left.ratio >= LITTLE_LOST * first.1.ratio
+        };
+        let alike = known.iter().take_while(|one| is_alike(one)).count();
+        let answer = match alike {
+            0 => format!("too full already at {}; ", full(first.0)),
+            all if all == known.len() && worst.is_none() => String::new(),
+            all if all == known.len() => {
+                format!("fullness costs little up to {}; ", full(fullest.0))
+            }
+            some => format!("keep it at {} or less; ", full(known[some - 1].0)),
+        };
+        Some(format!("{}: {answer}{text}{skipped}.", self.target))
+    }
+
+    /// What is said of levels at which nothing is known to be lost.
+    fn fine(&self, levels: &[(&Level, Left)]) -> String {
+        let is_unclear = |(_, left): &(&Level, Left)| left.says == Says::Inconclusive;
+        let what = self.what();
+        match &self.phase {
+            _ if levels.iter().any(is_unclear) => format!("no loss of {what} is certain"),
+            Some(_) => format!("{what} runs at fresh speed"),
+            None => "the layout score is that of a fresh copy".to_owned(),
+        }
+    }
+
+    /// What is left at a level.
+    fn at(&self, (level, left): &(&Level, Left)) -> String {
+        let (full, ratio) = (percent(level.utilization), percent(left.ratio));
+        let [low, high] = left.interval.map(|end| format!("{:.0}", end * 100.0));
+        let ends = if low == high {
+            String::new()
+        } else {
+            format!(" ({low} to {high})")
+        };
+        match &self.phase {
+            Some(_) => format!(
+                "at {full} {} runs at {ratio} of fresh speed{ends}",
+                self.what()
+            ),
+            None => format!("at {full} the layout score is {ratio} of that of a fresh copy"),
+        }
     }
 }
 
@@ -293,8 +304,8 @@ mod tests {
                 fine(160, 0.60),
                 fine(120, 0.80)
             ]),
-            "ext4: up to 80 % full hot-files read runs at fresh speed; at 95 % hot-files read runs at 61 % of fresh \
-             speed (56 to 66)."
+            "ext4: keep it at 80 % or less; up to 80 % full hot-files read runs at fresh speed; at 95 % hot-files read \
+             runs at 61 % of fresh speed (56 to 66)."
         );
         assert_eq!(
             said(vec![fine(160, 0.60), unclear(120, 0.80)]),
@@ -302,8 +313,18 @@ mod tests {
         );
         assert_eq!(
             said(vec![slower(160, 0.60, 0.90), slower(100, 0.95, 0.61)]),
-            "ext4: at 60 % hot-files read runs at 90 % of fresh speed (85 to 95); at 95 % hot-files read runs at 61 % \
-             of fresh speed (56 to 66)."
+            "ext4: keep it at 60 % or less; already at 60 % hot-files read runs at 90 % of fresh speed (85 to 95); at \
+             95 % hot-files read runs at 61 % of fresh speed (56 to 66)."
+        );
+        assert_eq!(
+            said(vec![slower(160, 0.60, 0.20), slower(100, 0.95, 0.19)]),
+            "ext4: fullness costs little up to 95 %; already at 60 % hot-files read runs at 20 % of fresh speed (15 to \
+             25); at 95 % hot-files read runs at 19 % of fresh speed (14 to 24)."
+        );
+        let first = level(160, 0.60, 3, Some((0.90, Says::Slower)));
+        assert!(
+            said(vec![first, slower(100, 0.95, 0.61)])
+                .starts_with("ext4: too full already at 60 %; already at 60 % ")
         );
         let full = level(90, 1.0, 12, Some((0.5, Says::Slower)));
         assert!(

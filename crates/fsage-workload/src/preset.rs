@@ -7,6 +7,7 @@ use crate::profile::Profile;
 use crate::server::Server;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use toml::{Table, Value};
 
 macro_rules! embedded {
     ($($name:literal),* $(,)?) => {
@@ -116,29 +117,102 @@ impl Preset {
             let at = text.lines().position(|l| l.trim() == header);
             at.map_or(1, |i| i + 1)
         };
+        read.checked(&|table, message| wrong(table.map_or(1, line_of), message))
+    }
+
+    /// The same with some values of its table in place of those of the text: by key, `mix.turnover` or a table in a
+    /// table. Text stands for what it says in TOML, unless the text of the file has a text there.
+    ///
+    /// # Errors
+    /// As for [`parse`](Preset::parse); what is wrong with a value that was set has the line of the table.
+    pub fn parse_with(file: &str, text: &str, set: &Table) -> Result<Preset, PresetError> {
+        let preset = Preset::parse(file, text)?;
+        if set.is_empty() {
+            return Ok(preset);
+        }
+        let name = preset.generator.table();
+        let wrong = |message: &str| PresetError {
+            file: file.to_owned(),
+            line: 1 + text
+                .lines()
+                .position(|l| l.trim() == format!("[{name}]"))
+                .unwrap_or(0),
+            message: format!(
+                "with what is set in [{name}]: {}",
+                message.replace('\n', "; ")
+            ),
+        };
+        let mut whole: Table = toml::from_str(text).map_err(|e| wrong(e.message()))?;
+        if let Some(table) = whole.get_mut(name).and_then(Value::as_table_mut) {
+            put_all(table, set);
+        }
+        let read: File = whole.try_into().map_err(|e| wrong(e.message()))?;
+        read.checked(&|_, message| wrong(&message))
+    }
+}
+
+impl File {
+    /// The preset, if its values fit together; `wrong` is told in which table they do not.
+    fn checked(
+        self,
+        wrong: &dyn Fn(Option<&str>, String) -> PresetError,
+    ) -> Result<Preset, PresetError> {
         let mut generators = Vec::new();
-        generators.extend(read.home.map(|h| Generator::Home(Box::new(h))));
-        generators.extend(read.profile.map(|p| Generator::Profile(Box::new(p))));
-        generators.extend(read.herrin.map(Generator::Herrin));
-        generators.extend(read.server.map(Generator::Server));
+        generators.extend(self.home.map(|h| Generator::Home(Box::new(h))));
+        generators.extend(self.profile.map(|p| Generator::Profile(Box::new(p))));
+        generators.extend(self.herrin.map(Generator::Herrin));
+        generators.extend(self.server.map(Generator::Server));
         let [generator] = <[Generator; 1]>::try_from(generators).map_err(|all| {
             let message = format!(
                 "expected one of the tables [home], [profile], [herrin], [server], found {}",
                 all.len()
             );
-            wrong(1, message)
+            wrong(None, message)
         })?;
-        if read.summary.lines().count() != 1 {
-            return Err(wrong(1, "summary: expected one line".into()));
+        if self.summary.lines().count() != 1 {
+            return Err(wrong(None, "summary: expected one line".into()));
         }
         generator
             .check()
-            .map_err(|message| wrong(line_of(generator.table()), message))?;
+            .map_err(|message| wrong(Some(generator.table()), message))?;
         Ok(Preset {
-            summary: read.summary,
-            source: read.source,
+            summary: self.summary,
+            source: self.source,
             generator,
         })
+    }
+}
+
+/// Sets values in a table, by key.
+fn put_all(table: &mut Table, set: &Table) {
+    for (key, value) in set {
+        put(table, key, value);
+    }
+}
+
+fn put(table: &mut Table, key: &str, value: &Value) {
+    if let Some((outer, rest)) = key.split_once('.') {
+        let inner = table
+            .entry(outer)
+            .or_insert_with(|| Value::Table(Table::new()));
+        match inner {
+            Value::Table(inner) => put(inner, rest, value),
+            // No table, as the parser will say.
+            other => *other = Value::Table(Table::from_iter([(rest.to_owned(), value.clone())])),
+        }
+        return;
+    }
+    match (table.get_mut(key), value) {
+        (Some(Value::Table(inner)), Value::Table(set)) => put_all(inner, set),
+        (Some(Value::String(known)), Value::String(text)) => known.clone_from(text),
+        (_, Value::String(text)) => {
+            let meant = format!("x = {text}").parse::<Table>().ok();
+            let meant = meant.and_then(|mut table| table.remove("x"));
+            table.insert(key.to_owned(), meant.unwrap_or_else(|| value.clone()));
+        }
+        _ => {
+            table.insert(key.to_owned(), value.clone());
+        }
     }
 }
 

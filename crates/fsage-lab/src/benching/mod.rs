@@ -19,7 +19,7 @@ pub use ratios::{PhaseRatio, between, between_rows, ratios, speed};
 pub use report::{
     Line, Report, TargetJson, aged_over, digits, lines, ratio_over, spread, with_ends,
 };
-pub use results::{State, measured_suites};
+pub use results::{State, measured_suites, path as results_path};
 // What a command as a benchmark is made of.
 pub use fsage_bench::{Command, Wanted};
 

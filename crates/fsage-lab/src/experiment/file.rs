@@ -4,7 +4,7 @@ use super::template::{Filling, TableTemplate};
 use super::vary::Sample;
 use crate::aging;
 use crate::benching;
-use crate::error::error;
+use crate::error::{error, types_in_words};
 use crate::generate::Source;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -73,6 +73,11 @@ pub struct Workload {
     pub capacity: Option<String>,
     /// Of a preset, another utilization, in percent.
     pub utilization: Option<u8>,
+    /// Of a preset, files so many times larger.
+    pub file_scale: Option<u64>,
+    /// Of a preset, other values for keys of its TOML file, as in `set = { "size.mean1" = "{mean}" }`.
+    #[serde(default)]
+    pub set: Table,
     /// Its source.
     pub generate: Option<Source>,
     /// A seed of its own instead of the seeds of the experiment.
@@ -122,6 +127,7 @@ impl Text<'_> {
 
     fn refused(&self, error: &toml::de::Error) -> crate::Error {
         let what = error.message().replace('\n', "; ");
+        let what = types_in_words(&what, "true or false");
         self.wrong(
             &error.span().unwrap_or(0..0),
             format!("{what}; `fsage run --show policies` prints an example"),

@@ -57,11 +57,18 @@ impl JobArray<'_> {
         if self.scheduler == Scheduler::Slurm {
             // A path with a percent sign would be taken for a pattern.
             let log = plain(&self.folder.join("slurm"))?.replace('%', "%%");
+            let log = format!("{log}-%a.log");
+            // Slurm takes what is in double quotes for one word.
+            let log = if log.contains(char::is_whitespace) {
+                format!("\"{log}\"")
+            } else {
+                log
+            };
             let _ = write!(
                 script,
                 "#SBATCH --job-name=fsage-{name}\n#SBATCH --array=1-{jobs}\n#SBATCH --ntasks=1\n\
                  #SBATCH --cpus-per-task=1\n#SBATCH --requeue\n#SBATCH --signal=B:TERM@120\n\
-                 #SBATCH --open-mode=append\n#SBATCH --output={log}-%a.log\n"
+                 #SBATCH --open-mode=append\n#SBATCH --output={log}\n"
             );
         }
         let (program, file, folder) =
@@ -132,6 +139,8 @@ mod tests {
             slurm.contains("\n#SBATCH --output=/scratch/100%%/slurm-%a.log\n"),
             "{slurm}"
         );
+        let spaced = script(Scheduler::Slurm, "/my data").expect("a script");
+        assert!(spaced.contains("\n#SBATCH --output=\"/my data/slurm-%a.log\"\n"));
         assert!(
             slurm.contains(
                 r"'/opt/fsage' run '/scratch/it'\''s mine.toml' --output '/scratch/100%'"

@@ -154,12 +154,23 @@ pub fn run(plan: &Plan, folder: &Path, options: &Options, ui: &dyn Watch) -> cra
         .filter(|cell| options.has(&cell.id))
         .collect();
     let at_work = begin(plan, folder, options.shard)?;
-    let workloads = workloads(plan, &cells, folder, ui)?;
-    let ran = run_cells(plan, &cells, &workloads, folder, options, ui);
+    let until = options.budget.map(|budget| Instant::now() + budget);
+    let workloads = workloads(plan, &cells, folder, until, ui)?;
     let hashes: Vec<Option<&str>> = workloads
         .iter()
         .map(|workload| Some(workload.as_ref()?.as_ref().ok()?.blake3.as_str()))
         .collect();
+    let before = manifest(plan, folder, &hashes)?.cells.into_iter();
+    let before = before.filter(|cell| cell.state == manifest::State::Complete);
+    let before: HashSet<String> = before.map(|cell| cell.id).collect();
+    let work = Work {
+        plan,
+        workloads: &workloads,
+        folder,
+        threads: options.threads,
+        until,
+    };
+    let ran = work.run(&cells, &before, ui);
     let manifest = manifest(plan, folder, &hashes)?;
     manifest.write(folder)?;
     let outcomes = ran?;
@@ -306,17 +317,19 @@ fn manifest(plan: &Plan, folder: &Path, hashes: &[Option<&str>]) -> crate::Resul
     })
 }
 
-/// The workloads of these cells, by their place in the plan. One that cannot be made is no reason to stop.
+/// The workloads of these cells, by their place in the plan. One that cannot be made is no reason to stop. When the time
+/// is over no more are made.
 fn workloads(
     plan: &Plan,
     cells: &[&CellPlan],
     folder: &Path,
+    until: Option<Instant>,
     ui: &dyn Watch,
 ) -> crate::Result<Vec<Readied>> {
     let needed: HashSet<usize> = cells.iter().map(|cell| cell.workload).collect();
     let mut workloads = Vec::new();
     for (i, workload) in plan.workloads.iter().enumerate() {
-        let is_needed = needed.contains(&i);
+        let is_needed = needed.contains(&i) && is_time(until);
         let ready = is_needed.then(|| workloads::ready(workload, folder, ui));
         interrupt::go_on().context("stopped; the same command resumes it")?;
         workloads.push(ready);
@@ -324,89 +337,93 @@ fn workloads(
     Ok(workloads)
 }
 
-fn run_cells(
-    plan: &Plan,
-    cells: &[&CellPlan],
-    workloads: &[Readied],
-    folder: &Path,
-    options: &Options,
-    ui: &dyn Watch,
-) -> crate::Result<Vec<Outcome>> {
-    let (real, models): (Vec<&CellPlan>, Vec<&CellPlan>) =
-        cells.iter().partition(|cell| cell.is_real);
-    let bar = ui.bar_count(Some(models.len() as u64), "cells");
-    let until = options.budget.map(|budget| Instant::now() + budget);
-    let mut outcomes = run_models(
-        plan,
-        &models,
-        workloads,
-        folder,
-        options.threads,
-        until,
-        &*bar,
-    );
-    drop(bar);
-    let say = |line: &str| ui.note(line);
-    let place = Place {
-        plan,
-        folder,
-        say: &say,
-    };
-    for (i, cell) in real.iter().enumerate() {
-        let is_over = until.is_some_and(|until| Instant::now() >= until);
-        if outcomes.is_err() || is_over || interrupt::go_on().is_err() {
-            break;
-        }
-        say(&format!("cell {} of {}: {}", i + 1, real.len(), cell.id));
-        let outcome = place.run(cell, &workloads[cell.workload], options.threads, ui);
-        outcomes = outcomes.and_then(|mut all| {
-            all.push(outcome?);
-            Ok(all)
-        });
-    }
-    outcomes
+/// Whether a cell may still begin.
+fn is_time(until: Option<Instant>) -> bool {
+    until.is_none_or(|until| Instant::now() < until)
 }
 
-/// Cells that share nothing: threads take one after another.
-fn run_models(
-    plan: &Plan,
-    cells: &[&CellPlan],
-    workloads: &[Readied],
-    folder: &Path,
+/// What cells have in common.
+struct Work<'a> {
+    plan: &'a Plan,
+    workloads: &'a [Readied],
+    folder: &'a Path,
     threads: Option<usize>,
     until: Option<Instant>,
-    bar: &dyn Progress,
-) -> crate::Result<Vec<Outcome>> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = threads.unwrap_or(cores).min(cells.len());
-    let say = |line: &str| bar.note(line);
-    let place = Place {
-        plan,
-        folder,
-        say: &say,
-    };
-    let next = AtomicUsize::new(0);
-    let is_time = || until.is_none_or(|until| Instant::now() < until);
-    let outcomes = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while is_time()
-                    && interrupt::go_on().is_ok()
-                    && let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed))
-                {
-                    let outcome = place.run(cell, &workloads[cell.workload], Some(1), &Unwatched);
-                    bar.inc(1);
-                    outcomes
-                        .lock()
-                        .unwrap_or_else(std::sync::PoisonError::into_inner)
-                        .push(outcome);
-                }
+}
+
+impl Work<'_> {
+    /// Runs models, then real file systems one after the other.
+    fn run(
+        &self,
+        cells: &[&CellPlan],
+        before: &HashSet<String>,
+        ui: &dyn Watch,
+    ) -> crate::Result<Vec<Outcome>> {
+        let (real, models): (Vec<&CellPlan>, Vec<&CellPlan>) =
+            cells.iter().partition(|cell| cell.is_real);
+        // Those that are done take no time, and say nothing of how long the others take.
+        let (done, open): (Vec<&CellPlan>, Vec<&CellPlan>) =
+            models.iter().partition(|cell| before.contains(&cell.id));
+        let mut outcomes = self.run_models(&done, &Unwatched);
+        let bar = ui.bar_count(Some(open.len() as u64), "cells");
+        outcomes = outcomes.and_then(|mut all| {
+            all.extend(self.run_models(&open, &*bar)?);
+            Ok(all)
+        });
+        drop(bar);
+        let say = |line: &str| ui.note(line);
+        let place = self.place(&say);
+        for (i, cell) in real.iter().enumerate() {
+            if outcomes.is_err() || !is_time(self.until) || interrupt::go_on().is_err() {
+                break;
+            }
+            say(&format!("cell {} of {}: {}", i + 1, real.len(), cell.id));
+            let outcome = place.run(cell, &self.workloads[cell.workload], self.threads, ui);
+            outcomes = outcomes.and_then(|mut all| {
+                all.push(outcome?);
+                Ok(all)
             });
         }
-    });
-    let outcomes = outcomes
-        .into_inner()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    outcomes.into_iter().collect()
+        outcomes
+    }
+
+    fn place<'a>(&'a self, say: &'a (dyn Fn(&str) + Sync)) -> Place<'a> {
+        Place {
+            plan: self.plan,
+            folder: self.folder,
+            say,
+        }
+    }
+
+    /// Cells that share nothing: threads take one after another.
+    fn run_models(&self, cells: &[&CellPlan], bar: &dyn Progress) -> crate::Result<Vec<Outcome>> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = self.threads.unwrap_or(cores).min(cells.len());
+        let say = |line: &str| bar.note(line);
+        let place = self.place(&say);
+        let next = AtomicUsize::new(0);
+        let outcomes = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| {
+                    while is_time(self.until)
+                        && interrupt::go_on().is_ok()
+                        && let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed))
+                    {
+                        let workload = &self.workloads[cell.workload];
+                        let outcome = place.run(cell, workload, Some(1), &Unwatched);
+                        bar.inc(1);
+                        outcomes
+                            .lock()
+                            .unwrap_or_else(std::sync::PoisonError::into_inner)
+                            .push(outcome);
+                    }
+                });
+            }
+        });
+        let outcomes = outcomes
+            .into_inner()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        outcomes.into_iter().collect()
+    }
 }

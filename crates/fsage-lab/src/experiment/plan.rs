@@ -415,10 +415,15 @@ fn workloads(source: &Text<'_>, file: &File, axes: &Axes) -> crate::Result<Vec<W
 
 /// Name, recipe, and whether it is drawn at random, with a seed that may be added to the recipe.
 fn recipe(workload: &file::Workload) -> Result<(String, Recipe, bool), String> {
-    let of_preset =
-        workload.days.is_some() || workload.capacity.is_some() || workload.utilization.is_some();
+    let of_preset = workload.days.is_some()
+        || workload.capacity.is_some()
+        || workload.utilization.is_some()
+        || workload.file_scale.is_some()
+        || !workload.set.is_empty();
     if of_preset && workload.preset.is_none() {
-        return Err("days, capacity and utilization belong to a `preset`".to_owned());
+        return Err(
+            "days, capacity, utilization, file_scale and set belong to a `preset`".to_owned(),
+        );
     }
     match (&workload.file, &workload.preset, &workload.generate) {
         (Some(file), None, None) => {
@@ -441,8 +446,9 @@ fn recipe(workload: &file::Workload) -> Result<(String, Recipe, bool), String> {
                 capacity: capacity
                     .transpose()
                     .map_err(|why| format!("capacity: {why}"))?,
-                file_scale: None,
+                file_scale: workload.file_scale,
                 utilization: workload.utilization,
+                set: workload.set.clone(),
             });
             let stem = Path::new(preset).file_stem().unwrap_or_default();
             Ok((

@@ -3,8 +3,10 @@
 use super::cells::run_folder;
 use super::manifest::{Cell, Manifest, State};
 use super::verdict::{self, Verdict, phases};
-use crate::benching::PhaseRatio;
-use fsage_bench::Summary;
+use crate::benching::{PhaseRatio, digits as speed_digits};
+use crate::table;
+use comfy_table::CellAlignment;
+use fsage_bench::{Better, Summary};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -31,7 +33,7 @@ pub struct Row {
     layout_change: Option<Mean>,
     /// The layout score as a multiple of that of the control.
     layout_ratio: Option<Mean>,
-    /// Throughput of the aged file system as a multiple of that of the control.
+    /// The aged file system in benchmarks: itself, beside the control, and beside the first target.
     throughput: Vec<PhaseMean>,
 }
 
@@ -47,8 +49,29 @@ struct Mean {
 struct PhaseMean {
     suite: String,
     phase: String,
+    /// What the values are counted in.
+    unit: String,
+    better: Better,
+    /// As a multiple of the control.
     #[serde(flatten)]
     aged_by_control: Mean,
+    /// The value itself.
+    aged: Mean,
+    /// As a multiple of the aged first target of that workload, of the lives that both lived; none of the first itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    aged_by_first: Option<Mean>,
+}
+
+/// A life: seed and repetition.
+pub type Life = (Option<u64>, u32);
+
+/// Values of the same life on two targets, in the order of the first.
+pub fn pairs(of: &[(Life, f64)], than: &[(Life, f64)]) -> Vec<(f64, f64)> {
+    let than: HashMap<Life, f64> = than.iter().copied().collect();
+    let both = of
+        .iter()
+        .filter_map(|(life, value)| Some((*value, *than.get(life)?)));
+    both.collect()
 }
 
 impl Mean {
@@ -100,59 +123,88 @@ pub fn rows(experiment: &Path, manifest: &Manifest) -> crate::Result<Vec<Row>> {
         }
         cells.push(cell);
     }
-    let rows = pairs.into_iter().map(|pair| {
-        let of_pair = || cells_of[&pair].iter().copied();
-        let count = |state| of_pair().filter(|cell| cell.state == state).count();
+    let verdicts = pairs.iter().map(|pair| {
         let mut verdicts = Vec::new();
-        for cell in of_pair().filter(|cell| cell.state == State::Complete) {
-            verdicts.extend(Verdict::of_run(
-                &run_folder(experiment, &cell.id),
-                &manifest.suites,
-            )?);
+        let complete = cells_of[pair].iter();
+        for cell in complete.filter(|cell| cell.state == State::Complete) {
+            let run = run_folder(experiment, &cell.id);
+            let life: Life = (cell.seed, cell.repetition);
+            let of_run = Verdict::of_run(&run, &manifest.suites)?;
+            verdicts.extend(of_run.into_iter().map(|verdict| (life, verdict)));
         }
-        let ratios = || verdicts.iter().flat_map(|verdict| &verdict.throughput);
-        let throughput = phases(ratios().map(PhaseRatio::of));
-        let throughput = throughput.into_iter().filter_map(|(suite, phase)| {
-            let of_phase = ratios().filter(|ratio| ratio.of() == (suite, phase));
-            Some(PhaseMean {
-                suite: suite.to_owned(),
-                phase: phase.to_owned(),
-                aged_by_control: Mean::of(
-                    of_phase.map(|ratio: &PhaseRatio| ratio.aged_by_control),
-                )?,
-            })
-        });
-        let throughput = throughput.collect();
-        Ok(Row {
+        Ok(verdicts)
+    });
+    let verdicts = verdicts.collect::<crate::Result<Vec<Vec<(Life, Verdict)>>>>()?;
+    let mut first_of: HashMap<&str, usize> = HashMap::new();
+    let rows = pairs.iter().zip(&verdicts).enumerate();
+    let rows = rows.map(|(place, (pair, lives))| {
+        let count = |state| {
+            let of_pair = cells_of[pair].iter();
+            of_pair.filter(|cell| cell.state == state).count()
+        };
+        let first = *first_of.entry(&pair.0).or_insert(place);
+        let first = (first != place).then(|| verdicts[first].as_slice());
+        let of_all = |value: fn(&Verdict) -> Option<f64>| {
+            Mean::of(lives.iter().filter_map(|(_, verdict)| value(verdict)))
+        };
+        Row {
             workload: pair.0.clone(),
             target: pair.1.to_owned(),
-            cells: verdicts.len(),
+            cells: lives.len(),
             failed: count(State::Failed),
             missing: count(State::Missing),
-            skipped: verdicts.iter().map(|verdict| verdict.skipped).sum(),
-            layout_end: Mean::of(verdicts.iter().filter_map(|v| v.layout_end)),
-            layout_change: Mean::of(verdicts.iter().filter_map(|v| v.layout_change)),
-            layout_ratio: Mean::of(verdicts.iter().filter_map(|v| v.layout_ratio)),
-            throughput,
-        })
+            skipped: lives.iter().map(|(_, verdict)| verdict.skipped).sum(),
+            layout_end: of_all(|verdict| verdict.layout_end),
+            layout_change: of_all(|verdict| verdict.layout_change),
+            layout_ratio: of_all(|verdict| verdict.layout_ratio),
+            throughput: throughput(lives, first),
+        }
     });
-    rows.collect()
+    Ok(rows.collect())
 }
 
-/// Prints a table of them.
+/// The benchmarks of a target over its lives.
+fn throughput(lives: &[(Life, Verdict)], first: Option<&[(Life, Verdict)]>) -> Vec<PhaseMean> {
+    let ratios = || lives.iter().flat_map(|(_, verdict)| &verdict.throughput);
+    let aged = |of: &[(Life, Verdict)], phase| -> Vec<(Life, f64)> {
+        let values = of.iter().flat_map(|(life, verdict)| {
+            let of_phase = verdict.throughput.iter();
+            let of_phase = of_phase.filter(move |ratio| ratio.of() == phase);
+            of_phase.map(|ratio| (*life, ratio.aged))
+        });
+        values.collect()
+    };
+    let means = phases(ratios().map(PhaseRatio::of)).into_iter();
+    let means = means.filter_map(|phase| {
+        let of_phase = || ratios().filter(|ratio| ratio.of() == phase);
+        let one = of_phase().next()?;
+        let aged_by_first = first.and_then(|first| {
+            let pairs = pairs(&aged(lives, phase), &aged(first, phase));
+            Mean::of(pairs.into_iter().map(|(of, than)| of / than))
+        });
+        Some(PhaseMean {
+            suite: phase.0.to_owned(),
+            phase: phase.1.to_owned(),
+            unit: one.unit.clone(),
+            better: one.better,
+            aged: Mean::of(of_phase().map(|ratio| ratio.aged))?,
+            aged_by_control: Mean::of(of_phase().map(|ratio| ratio.aged_by_control))?,
+            aged_by_first,
+        })
+    });
+    means.collect()
+}
+
+/// Prints a row a workload and target; then, of each benchmark, a row a workload and target.
 ///
 /// # Errors
 /// `out` fails.
 pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
-    let of_all = rows.iter().flat_map(|row| &row.throughput);
-    let phases = phases(of_all.map(|mean| (mean.suite.as_str(), mean.phase.as_str())));
-    let mut table = verdict::table(&["workload", "target", "cells", "skipped"], &phases);
-    if let Some(column) = table.column_mut(1) {
-        column.set_cell_alignment(comfy_table::CellAlignment::Left);
-    }
+    let mut table = verdict::table(&["workload", "target", "cells", "skipped"]);
+    left(&mut table, 1);
     for row in rows {
         let planned = row.cells + row.failed + row.missing;
-        let mut cells = vec![
+        table.add_row(vec![
             row.workload.clone(),
             row.target.clone(),
             if planned == row.cells {
@@ -164,15 +216,10 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
             Mean::shown(row.layout_end.as_ref()),
             Mean::shown(row.layout_change.as_ref()),
             Mean::shown(row.layout_ratio.as_ref()),
-        ];
-        for (suite, phase) in &phases {
-            let mut means = row.throughput.iter();
-            let mean = means.find(|mean| mean.suite == *suite && mean.phase == *phase);
-            cells.push(Mean::shown(mean.map(|mean| &mean.aged_by_control)));
-        }
-        table.add_row(cells);
+        ]);
     }
     writeln!(out, "{table}")?;
+    let is_benchmarked = print_benchmarks(out, rows)?;
     if rows.iter().any(|row| row.cells > 1) {
         writeln!(
             out,
@@ -180,5 +227,70 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
              (Student's t)."
         )?;
     }
-    verdict::print_note(out, &phases)
+    if is_benchmarked {
+        writeln!(
+            out,
+            "Speeds: below 1 of the control the aged file system is the slower one; beside another target both are aged, \
+             of the same\nlives, in pairs. `fsage results EXP --csv means` has every metric."
+        )?;
+    }
+    Ok(())
+}
+
+/// The benchmarks, if there are any.
+fn print_benchmarks(out: &mut impl Write, rows: &[Row]) -> io::Result<bool> {
+    let of_all = rows.iter().flat_map(|row| &row.throughput);
+    let phases = phases(of_all.map(|mean| (mean.suite.as_str(), mean.phase.as_str())));
+    if phases.is_empty() {
+        return Ok(false);
+    }
+    // What all rows have in common is not said in each.
+    let is_one_workload = rows.iter().all(|row| row.workload == rows[0].workload);
+    let beside = if is_one_workload {
+        format!("beside\n{}", rows[0].target)
+    } else {
+        "beside the\nfirst target".to_owned()
+    };
+    let mut means = rows.iter().flat_map(|row| &row.throughput);
+    let beside = means
+        .any(|mean| mean.aged_by_first.is_some())
+        .then_some(beside.as_str());
+    let titles = ["benchmark"].into_iter();
+    let titles = titles.chain((!is_one_workload).then_some("workload"));
+    let titles = titles.chain(["target", "aged", "unit", "aged / control"]);
+    let titles: Vec<&str> = titles.chain(beside).collect();
+    let mut table = table::table(&titles);
+    for (place, title) in titles.iter().enumerate() {
+        if ["workload", "target", "unit"].contains(title) {
+            left(&mut table, place);
+        }
+    }
+    for (suite, phase) in phases {
+        let mut name = format!("{suite} {phase}");
+        for row in rows {
+            let mut means = row.throughput.iter();
+            let Some(mean) = means.find(|mean| mean.suite == suite && mean.phase == phase) else {
+                continue;
+            };
+            let cells = [std::mem::take(&mut name)].into_iter();
+            let cells = cells.chain((!is_one_workload).then(|| row.workload.clone()));
+            let cells = cells.chain([
+                row.target.clone(),
+                speed_digits(mean.aged.mean),
+                mean.unit.clone(),
+                Mean::shown(Some(&mean.aged_by_control)),
+            ]);
+            let beside = beside.map(|_| Mean::shown(mean.aged_by_first.as_ref()));
+            table.add_row(cells.chain(beside).collect::<Vec<String>>());
+        }
+    }
+    writeln!(out, "\n{table}")?;
+    Ok(true)
+}
+
+/// Texts, not numbers.
+fn left(table: &mut comfy_table::Table, column: usize) {
+    if let Some(column) = table.column_mut(column) {
+        column.set_cell_alignment(CellAlignment::Left);
+    }
 }

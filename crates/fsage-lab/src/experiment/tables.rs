@@ -12,6 +12,7 @@
 
 use super::cells::run_folder;
 use super::manifest::{Cell, Manifest, State};
+use super::results::{Life, pairs};
 use crate::benching::{self, results};
 use crate::days::{self, DayRow};
 use crate::error::Context;
@@ -312,9 +313,6 @@ fn columns_of_mean() -> Vec<Column> {
     ]
 }
 
-/// A life: seed and repetition.
-type Life = (Option<u64>, u32);
-
 /// Values of one metric of a workload on a target.
 struct Group {
     /// Values of the keys, of the first cell.
@@ -384,11 +382,8 @@ impl Means {
 
 /// What a target has more than another, of every life that both lived.
 fn differences(of: &[(Life, f64)], than: &[(Life, f64)]) -> Vec<f64> {
-    let than: HashMap<Life, f64> = than.iter().copied().collect();
-    let both = of
-        .iter()
-        .filter_map(|(life, value)| Some(value - than.get(life)?));
-    both.collect()
+    let pairs = pairs(of, than).into_iter();
+    pairs.map(|(of, than)| of - than).collect()
 }
 
 /// The mean of values, and where that of more of them lies with a confidence of 0.95 (Student's t).

@@ -1,6 +1,7 @@
 //! Text and tables with gaps, `ffs:policy={policy},maxcontig={maxcontig}`, and what they become with values.
 
 use super::vary::text;
+use crate::error::types_in_words;
 use serde::de::value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 use toml::de::Error;
@@ -129,8 +130,10 @@ impl TableTemplate {
     /// What the table stands for with all gaps filled. A text that is one gap has the type of its value, or is
     /// text where the field is.
     pub fn filled<T: DeserializeOwned>(&self, filling: &Filling<'_>) -> Result<T, String> {
-        T::deserialize(Node::of(&Value::Table(self.0.clone()), filling))
-            .map_err(|error| error.message().replace('\n', "; "))
+        T::deserialize(Node::of(&Value::Table(self.0.clone()), filling)).map_err(|error| {
+            let what = error.message().replace('\n', "; ");
+            types_in_words(&what, "true or false")
+        })
     }
 }
 
@@ -280,7 +283,10 @@ mod tests {
         let error = table
             .filled::<Filled>(&|_: &str| &text)
             .expect_err("no number");
-        assert!(error.contains("expected u8"), "{error}");
+        assert!(
+            error.ends_with("expected a whole number from 0 to 255"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -92,31 +92,14 @@ pub fn phases<'a>(of: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<(&'a str,
     phases
 }
 
-/// An empty table: columns with these titles, the layout, and a column a phase.
-pub fn table(titles: &[&str], phases: &[(&str, &str)]) -> Table {
+/// An empty table: columns with these titles, and the layout.
+pub fn table(titles: &[&str]) -> Table {
     let layout = [
         "layout\nend",
         "change\nsince day 1",
         "layout\naged / control",
     ];
-    let phases = phases
-        .iter()
-        .map(|(suite, phase)| format!("{suite}\n{phase}"));
-    let phases: Vec<String> = phases.collect();
-    let phases = phases.iter().map(String::as_str);
-    let header: Vec<&str> = titles.iter().copied().chain(layout).chain(phases).collect();
-    table::table(&header)
-}
-
-/// What the columns of the phases are, below a table that has any.
-pub fn print_note(out: &mut impl Write, phases: &[(&str, &str)]) -> io::Result<()> {
-    if phases.is_empty() {
-        return Ok(());
-    }
-    writeln!(
-        out,
-        "The columns behind the layout are throughput, aged over control: below 1 the aged file system is slower."
-    )
+    table::table(&titles.iter().copied().chain(layout).collect::<Vec<_>>())
 }
 
 /// A row a target with its layout; then, of each benchmark, a row a target, the fastest aged one first.
@@ -124,7 +107,7 @@ pub fn print_note(out: &mut impl Write, phases: &[(&str, &str)]) -> io::Result<(
 /// # Errors
 /// `out` fails.
 pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()> {
-    let mut table = table(&["target", "days", "skipped"], &[]);
+    let mut table = table(&["target", "days", "skipped"]);
     for verdict in verdicts {
         table.add_row(vec![
             verdict.target.clone(),

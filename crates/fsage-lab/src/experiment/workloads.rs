@@ -30,6 +30,9 @@ struct Made {
     fsage: String,
     /// Its source, with all its options.
     generate: Value,
+    /// The state of what it was made from, if it was made from anything: see [`Source::state_of_inputs`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    inputs: Option<String>,
     /// BLAKE3 hash of what came out.
     blake3: String,
 }
@@ -56,6 +59,7 @@ pub fn ready(plan: &WorkloadPlan, experiment: &Path, ui: &dyn Watch) -> crate::R
         plan.label(),
         source.name()
     ));
+    let inputs = state_of_inputs(source);
     // Another shard may be making the same file at the same time: it gets its name when it is complete.
     let made = generate(source, &Output::replacing(&path), ui);
     made.with_context(|| format!("workload {}", plan.label()))?;
@@ -63,6 +67,7 @@ pub fn ready(plan: &WorkloadPlan, experiment: &Path, ui: &dyn Watch) -> crate::R
     let made = Made {
         fsage: env!("CARGO_PKG_VERSION").to_owned(),
         generate: serde_json::to_value(source)?,
+        inputs,
         blake3: blake3.clone(),
     };
     write_json(&facts, &made)?;
@@ -86,14 +91,24 @@ pub fn known(plan: &WorkloadPlan, experiment: &Path) -> Option<String> {
     }
 }
 
+/// None of a source that reads nothing, or whose files cannot be seen from here.
+fn state_of_inputs(source: &Source) -> Option<String> {
+    (!source.inputs().is_empty())
+        .then(|| source.state_of_inputs())
+        .flatten()
+}
+
 fn made(facts: &Path) -> Option<Made> {
     serde_json::from_slice(&fsage_input::bytes(facts, TEXT_BYTES).ok()?).ok()
 }
 
 impl Made {
-    /// Whether the same source gave it.
+    /// Whether the same source gave it, of the same files as far as they can be seen.
     fn is_of(&self, source: &Source) -> bool {
-        self.fsage == env!("CARGO_PKG_VERSION")
+        let inputs = state_of_inputs(source);
+        let is_same = inputs.is_none() || inputs == self.inputs;
+        is_same
+            && self.fsage == env!("CARGO_PKG_VERSION")
             && serde_json::to_value(source).is_ok_and(|source| source == self.generate)
     }
 }
@@ -102,7 +117,7 @@ impl Made {
 /// had a part in it.
 fn as_it_was_made(source: &Source, path: &Path, facts: &Path) -> Option<String> {
     let made = made(facts)?;
-    if !made.is_of(source) || source.reads_files() {
+    if !source.inputs().is_empty() || !made.is_of(source) {
         return None;
     }
     let blake3 = fsage_data::hash_file(path).ok()?;

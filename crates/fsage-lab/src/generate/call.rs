@@ -107,6 +107,10 @@ struct ProfileCall {
     /// Utilization at the end, in percent of the capacity; a curve keeps its shape.
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_PERCENT)))]
     utilization: Option<u8>,
+    /// A value in place of the profile's own, by its key in the TOML file (--show NAME), as in size.mean1=4096; may be
+    /// given several times.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = pair)]
+    set: Vec<(String, String)>,
     /// The workload to write.
     #[arg(short = 'o', long = "output", value_name = "W", required_unless_present_any = ["list", "show"])]
     output: Option<PathBuf>,
@@ -116,6 +120,12 @@ struct ProfileCall {
     /// Print the summary, or the list, as JSON.
     #[arg(long)]
     json: bool,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=').filter(|(key, _)| !key.is_empty());
+    let (key, value) = pair.ok_or("expected KEY=VALUE, as in size.mean1=4096")?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
 
 /// What the words ask for.
@@ -177,6 +187,11 @@ impl ProfileCall {
             capacity: self.capacity,
             file_scale: self.file_scale,
             utilization: self.utilization,
+            set: self
+                .set
+                .iter()
+                .map(|(key, value)| (key.clone(), toml::Value::from(value.as_str())))
+                .collect(),
         };
         let output = Output {
             path: self.output.clone().context(needed)?,

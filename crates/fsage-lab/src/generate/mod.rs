@@ -4,6 +4,7 @@ mod call;
 mod copies;
 mod described;
 mod git;
+mod inputs;
 mod nfsdump;
 mod oplog;
 mod output;
@@ -92,14 +93,6 @@ impl Source {
             Source::Git(source) => Some(&mut source.seed),
             Source::Profile(source) => Some(&mut source.seed),
             Source::Strace(_) | Source::Nfsdump(_) | Source::Oplog(_) | Source::Playback(_) => None,
-        }
-    }
-
-    /// Whether it reads something that is there now, and later may be another.
-    pub fn reads_files(&self) -> bool {
-        match self {
-            Source::Profile(source) => Path::new(&source.profile).exists(),
-            _ => true,
         }
     }
 

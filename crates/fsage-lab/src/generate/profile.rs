@@ -13,8 +13,8 @@ use fsage_workload::profile::{Deviation, ProfileSummary};
 use fsage_workload::server::ServerSummary;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
-
 use std::path::PathBuf;
+use toml::Table;
 
 /// A synthetic workload: a preset, a TOML file of one's own, or a profile of Geriatrix.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -38,6 +38,10 @@ pub struct Profile {
     /// Utilization at the end, in percent of the capacity; a curve keeps its shape.
     #[serde(default)]
     pub utilization: Option<u8>,
+    /// Values in place of the profile's own, by the keys of its table in the TOML file, as in `size.mean1`. Text stands
+    /// for what it says in TOML where the profile has no text.
+    #[serde(default)]
+    pub set: Table,
 }
 
 /// The most days that a profile is stretched to.
@@ -75,7 +79,7 @@ fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
 /// The input is not what it should be, or cannot be read; the output cannot be written.
 pub fn run(args: &Profile, output: &Output, ui: &dyn Watch) -> crate::Result<Generated> {
     let name = &args.profile;
-    let preset = adapted(find(name, ui)?, args)?;
+    let preset = adapted(find(args, ui)?, args)?;
     output.check([&PathBuf::from(name)])?;
     make(name, &preset, args, output, ui)
 }
@@ -96,7 +100,7 @@ pub fn check(args: &Profile) -> crate::Result<()> {
     if times.is_some_and(|times| !(1..=MOST_TIMES).contains(&times)) {
         bail!("file_scale: expected 1 to {MOST_TIMES}");
     }
-    adapted(find(&args.profile, &Unwatched)?, args).map(drop)
+    adapted(find(args, &Unwatched)?, args).map(drop)
 }
 
 /// The size of the file system that it is made for, in bytes.
@@ -104,7 +108,7 @@ pub fn check(args: &Profile) -> crate::Result<()> {
 /// # Errors
 /// As for [`check`].
 pub(super) fn capacity(args: &Profile) -> crate::Result<Option<u64>> {
-    let preset = adapted(find(&args.profile, &Unwatched)?, args)?;
+    let preset = adapted(find(args, &Unwatched)?, args)?;
     Ok(header(&preset.generator, 1, args.times())?.capacity_bytes)
 }
 
@@ -125,13 +129,17 @@ fn unknown(name: &str) -> crate::Error {
     )
 }
 
-/// A preset of that name, else the folder or file.
-fn find(name: &str, ui: &dyn Watch) -> crate::Result<Preset> {
-    if let Some(preset) = Preset::named(name) {
-        return Ok(preset);
+/// A preset of that name, else the folder or file, with the values that are set.
+fn find(args: &Profile, ui: &dyn Watch) -> crate::Result<Preset> {
+    let name = args.profile.as_str();
+    if let Some(text) = toml_of(name) {
+        return Ok(Preset::parse_with(name, text, &args.set)?);
     }
     let path = PathBuf::from(name);
     if path.is_dir() {
+        if let Some(key) = args.set.keys().next() {
+            bail!("{name}: a Geriatrix profile has no `{key}` to set; presets and TOML files have");
+        }
         let triple = Triple::read(&path)?;
         for warning in &triple.warnings {
             ui.warn(warning);
@@ -152,7 +160,7 @@ fn find(name: &str, ui: &dyn Watch) -> crate::Result<Preset> {
     }
     let text = fsage_input::text(&path, fsage_input::TEXT_BYTES)
         .with_context(|| format!("cannot read {name}"))?;
-    Ok(Preset::parse(name, &text)?)
+    Ok(Preset::parse_with(name, &text, &args.set)?)
 }
 
 /// With the days, capacity and utilization of the command line; of files that are made larger, as they are before.

@@ -37,6 +37,7 @@ const LACKS: &[(&str, &str)] = &[
         "reflink",
         "shared extents are not modeled; `features` chooses the trees that are there for them",
     ),
+    ("discard", "what is free is never discarded"),
     ("allocsize", "a fixed preallocation is not modeled"),
     (
         "inode32",

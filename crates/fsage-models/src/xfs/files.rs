@@ -119,6 +119,8 @@ impl Xfs {
         let inode = &self.inodes[slot as usize];
         let old_size = inode.size;
         if size == 0 && old_size == 0 && inode.extents.is_empty() {
+            // Its times change, and are logged.
+            self.log_change(slot);
             return;
         }
         let was_zeroed = if size > old_size {

@@ -187,3 +187,36 @@ fn a_file_that_was_written_back_while_its_content_was_replaced_keeps_what_is_beh
         assert_eq!(places, [fsb, fsb + 108], "{features:?}");
     }
 }
+
+/// What Linux 6.18.44 did on 512 MB in one AG, and without the truncation did not: an empty file that is truncated to
+/// nothing gets new times, which are logged. So its `fsync` forces the log, and what was freed may be used again.
+#[test]
+fn an_empty_file_that_is_truncated_to_nothing_is_logged() {
+    for (is_truncated, block) in [(true, 16_394), (false, 16_396)] {
+        let params = Params {
+            size_bytes: 512 << 20,
+            ag_count: Some(1),
+            ..Params::default()
+        };
+        let mut fs = Xfs::new(params).expect("a file system");
+        let (dir, other, empty) = (DirId(1), FileId(2), FileId(3));
+        let made = |file, bytes| Op::Create { file, dir, bytes };
+        let mkdir = Op::Mkdir { dir, parent: None };
+        let first = [mkdir, made(other, 8000), made(empty, 0)];
+        apply(&mut fs, &first);
+        apply(&mut fs, &[Op::Fsync { file: other }, Op::Day]);
+        apply(&mut fs, &[Op::Delete { file: other }]);
+        if is_truncated {
+            let (file, bytes) = (empty, 0);
+            apply(&mut fs, &[Op::Truncate { file, bytes }]);
+        }
+        let last = [Op::Fsync { file: empty }, made(FILE, 8000), Op::Day];
+        apply(&mut fs, &last);
+        let mut places = Vec::new();
+        fs.visit_files(&mut |file| {
+            let extents = file.extents.unwrap_or_default().iter();
+            places.extend(extents.map(|extent| extent.physical_bytes / 4096));
+        });
+        assert_eq!(places, [block]);
+    }
+}

@@ -3,14 +3,14 @@
 use super::run::{Place, Said, run_cells};
 use crate::summary;
 use crate::ui::{self, Ui};
-use anyhow::bail;
+use anyhow::{Context, bail};
 use fsage_lab::after;
-use fsage_lab::aging::{Options, Start};
+use fsage_lab::aging::{self, Options, Start};
 use fsage_lab::benching;
 use fsage_lab::compare::{Lives, Request, Workload, compare, experiment_text};
 use fsage_lab::experiment::{self, Plan, Verdict, print_verdict};
 use fsage_lab::fullness::{self, Fullness};
-use fsage_lab::generate::{Profile, Source};
+use fsage_lab::generate::{Output, Profile, Source, generate};
 use fsage_lab::report::print_findings;
 use fsage_papers::Papers;
 use fsage_target::{SpecError, TargetSpec};
@@ -142,21 +142,24 @@ fn lives(args: &Args, specs: &[TargetSpec], seeds: u32, ui: Ui) -> anyhow::Resul
             "--seeds lives several lives of a preset (--preset NAME); a workload file is one life"
         );
     };
-    if !args.fill.is_empty() || !args.after.after.is_empty() {
+    if !args.after.after.is_empty() {
         bail!(
-            "--seeds has neither --fill nor --after; an experiment has lives in several sizes, as targets with size= \
-             (`fsage run --show policies`)"
+            "--seeds has no --after; `fsage compare --seed N --after ...` treats one life, each with another -o RUN"
         );
     }
     if let Some(note) = regime(specs) {
         ui.note(&note);
     }
     let name = args.output.file_name().unwrap_or_default();
+    let targets = match args.filled() {
+        fill if fill.is_empty() => args.on.clone(),
+        fill => filled(preset, args.days, specs, &fill, ui)?,
+    };
     let text = experiment_text(&Lives {
         preset,
         days: args.days,
         seeds,
-        targets: &args.on,
+        targets: &targets,
         age: &args.options,
         bench: (!args.no_bench).then_some(&args.bench),
     })?;
@@ -175,6 +178,38 @@ fn lives(args: &Args, specs: &[TargetSpec], seeds: u32, ui: Ui) -> anyhow::Resul
         verdict: true,
     };
     run_cells(&plan, &options, &place, said, ui)
+}
+
+/// The targets in the sizes that the first life fills so far; the others fill them a little more or less.
+fn filled(
+    preset: &str,
+    days: Option<u64>,
+    specs: &[TargetSpec],
+    fill: &[u8],
+    ui: Ui,
+) -> anyhow::Result<Vec<String>> {
+    let folder = tempfile::tempdir().context("a folder for temporary files")?;
+    let workload = folder.path().join("first.parquet");
+    let first = Source::Profile(Profile {
+        profile: preset.to_owned(),
+        seed: Some(1),
+        days,
+        ..Profile::default()
+    });
+    ui.note("The life of seed 1 says the sizes.");
+    generate(&first, &Output::replacing(&workload), &ui)?;
+    let filled = aging::filled(&workload, specs, fill, &ui)?;
+    Ok(filled.iter().map(TargetSpec::to_string).collect())
+}
+
+impl Args {
+    /// The percentages of `--fill`, each once.
+    fn filled(&self) -> Vec<u8> {
+        let mut fill = self.fill.clone();
+        fill.sort_unstable();
+        fill.dedup();
+        fill
+    }
 }
 
 fn percent(text: &str) -> Result<u8, String> {
@@ -208,9 +243,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     if let Some(seeds) = args.seeds {
         return lives(args, &specs, seeds, ui);
     }
-    let mut fill = args.fill.clone();
-    fill.sort_unstable();
-    fill.dedup();
+    let fill = args.filled();
     let request = Request {
         fill: &fill,
         age: args.options,

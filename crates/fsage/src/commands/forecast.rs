@@ -179,8 +179,14 @@ fn print(out: &mut impl Write, found: &Forecast) -> io::Result<()> {
     )?;
     writeln!(
         out,
-        "{} days ahead in {} lives; days from the last one observed\n",
-        found.horizon_days, found.lives
+        "{} days ahead in {} lives; days from the last one observed{}\n",
+        found.horizon_days,
+        found.lives,
+        if found.answers.iter().any(|answer| answer.already) {
+            "; already: on that day"
+        } else {
+            ""
+        }
     )?;
     let horizon = found.horizon_days;
     let mut answers = table(&["limit", "now", "median", "90 % of lives", "cross it"]);

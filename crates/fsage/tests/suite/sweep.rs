@@ -40,6 +40,106 @@ preset = "home-1996"
 days = "{days}"
 "#;
 
+/// Any value of a preset's own TOML is a parameter, typed by what stands there.
+#[test]
+fn values_of_a_profile_are_swept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let text = r#"
+targets = ["ffs"]
+[matrix]
+operations = [100, 300]
+[[workload]]
+preset = "fileserver"
+days = 1
+capacity = "64M"
+set = { operations_per_day = "{operations}", mean_bytes = "16K" }
+"#;
+    fs::write(at.join("e.toml"), text).expect("a file");
+    run(at, "run e.toml", 0);
+    let operations = |workload: &str| {
+        let text = run(at, &format!("inspect e/workloads/{workload} --json"), 0);
+        let json: Json = serde_json::from_str(&text).expect("JSON");
+        json["operations"].as_u64().expect("operations")
+    };
+    // The files of the beginning come on top: some 300 of them at this capacity.
+    let few = operations("fileserver-operations100-s1.parquet");
+    let many = operations("fileserver-operations300-s1.parquet");
+    assert_eq!(many - few, 200);
+    // The same by hand.
+    let made =
+        "generate profile fileserver --days 1 --capacity 64M --set mean_bytes=16K -o w.parquet";
+    run(at, &format!("{made} --set operations_per_day=100"), 0);
+    let bytes = |name: &str| fs::read(at.join(name)).expect("a workload");
+    assert_eq!(
+        bytes("w.parquet"),
+        bytes("e/workloads/fileserver-operations100-s1.parquet")
+    );
+    for (set, said) in [
+        ("opertions_per_day=7", "unknown field `opertions_per_day`"), // typos: ignore
+        ("files=many", "with what is set in [server]: "),
+        ("files", "expected KEY=VALUE"),
+    ] {
+        let text = run(at, &format!("{made} --force --set {set}"), 2);
+        assert!(text.contains(said), "{text}");
+    }
+}
+
+/// A preset file of one's own that was changed makes another workload, and whoever asks is told.
+#[test]
+fn a_preset_file_that_was_changed_is_seen() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let own = run(at, "generate profile --show fileserver", 0);
+    let own = own.replace("operations_per_day = 50000", "operations_per_day = 50");
+    fs::write(at.join("own.toml"), &own).expect("a file");
+    let text =
+        "targets = [\"ffs\"]\n[[workload]]\npreset = \"own.toml\"\ndays = 1\ncapacity = \"64M\"\n";
+    fs::write(at.join("e.toml"), text).expect("a file");
+    run(at, "run e.toml", 0);
+    let states = || -> Vec<Json> { cells(at).iter().map(|cell| cell["state"].clone()).collect() };
+    assert_eq!(states(), ["complete"]);
+    let changed = own.replace("operations_per_day = 50", "operations_per_day = 70");
+    fs::write(at.join("own.toml"), changed).expect("a file");
+    assert_eq!(states(), ["missing"]);
+    run(at, "run e.toml", 0);
+    assert_eq!(states(), ["complete"]);
+}
+
+/// How full, over several lives: sizes are those of the first life, and each run has its tables as CSV.
+#[test]
+fn lives_are_lived_in_several_sizes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let said = run(
+        at,
+        "compare --preset home-1996 --days 1 --on ffs --on ext4 --fill 50,80 --seeds 2 --no-bench -o lives",
+        0,
+    );
+    assert!(said.contains("ffs, 50 % full: ffs:size="), "{said}");
+    assert!(said.contains("\n- ffs: "), "a sentence on fullness: {said}");
+    let cells = fs::read_dir(at.join("lives/cells")).expect("cells");
+    let cells = cells.map(|entry| entry.expect("an entry").path());
+    let mut cells: Vec<_> = cells.filter(|path| path.is_dir()).collect();
+    cells.sort();
+    assert_eq!(cells.len(), 2 * 2 * 2);
+    let shown = cells[0].strip_prefix(at).expect("below").display();
+    let days = run(at, &format!("results {shown} --csv"), 0);
+    let mut lines = days.lines();
+    assert!(lines.next().expect("a header").starts_with("target,day,"));
+    let first = lines.next().expect("a day");
+    assert!(first.contains(':') && lines.next().is_none(), "{days}");
+    let table = run(at, &format!("results {shown}"), 0);
+    assert!(table.contains("aged / control"), "{table}");
+    let refused = run(at, &format!("results {shown} --csv means"), 2);
+    assert!(
+        refused.contains("a run has the tables days and bench"),
+        "{refused}"
+    );
+    let refused = run(at, &format!("results {shown} --csv bench"), 2);
+    assert!(refused.contains("nothing was measured"), "{refused}");
+}
+
 #[test]
 fn gaps_of_workloads_have_the_type_of_the_field() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -118,7 +218,7 @@ fn what_cannot_be_varied_is_named() {
     for (text, words) in [
         (
             "[matrix]\nd = [\"many\"]\n",
-            "e.toml:2: invalid type: string \"many\", expected u64",
+            "e.toml:2: invalid type: string \"many\", expected a whole number from 0 on",
         ),
         (
             "[matrix]\nx = [1]\n",

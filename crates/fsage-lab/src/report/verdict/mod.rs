@@ -31,7 +31,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
     let is_of_sizes = levels > 0 && levels >= group.subjects.len();
     if is_of_sizes {
         findings.extend(consequences::fullness(&sizes));
-        findings.extend(warnings::findings(group, &ranking));
+        findings.extend(warnings::findings(group, &ranking, &sizes));
     } else {
         // A file system that had no room comes before all others are praised.
         findings.extend(warnings::ran_out(group, &ranking));
@@ -44,7 +44,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
         findings.extend(no_verdict);
         // Before anybody decides: what makes the targets hard to compare.
         findings.extend(warnings::not_known(group));
-        findings.extend(warnings::findings(group, &ranking));
+        findings.extend(warnings::findings(group, &ranking, &[]));
         findings.extend(consequences::room(group));
         findings.extend(consequences::fullness(&sizes));
     }

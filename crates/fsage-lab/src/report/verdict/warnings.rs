@@ -2,6 +2,7 @@
 
 use super::{Ranking, alike, finding};
 use crate::days::{self, DayRow, REASONS};
+use crate::fullness::Fullness;
 use crate::report::subject::{Group, Life, Subject};
 use crate::report::words::{counted, list, percent, thousands};
 use fsage_core::size::human;
@@ -21,11 +22,19 @@ const UNLIKE_BEHIND: f64 = 0.05;
 /// Where more is in use, a lack of inodes surprises nobody.
 const FULL: f64 = 0.95;
 
-/// All warnings.
-pub fn findings(group: &Group, ranking: &Ranking<'_>) -> Vec<Finding> {
+/// All warnings. `sizes` are the targets in several sizes, where all are: these are to differ in how full they are, and
+/// what is true of one in all of its sizes is said once.
+pub fn findings(group: &Group, ranking: &Ranking<'_>, sizes: &[Fullness]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    findings.extend(utilization(ranking));
-    findings.extend(group.subjects.iter().filter_map(behind_ends));
+    if sizes.is_empty() {
+        findings.extend(utilization(ranking));
+        findings.extend(group.subjects.iter().filter_map(behind_ends));
+    }
+    for of in sizes {
+        let is_of = |subject: &&Subject| of.levels.iter().any(|l| l.target == subject.spec);
+        let mut subjects = group.subjects.iter().filter(is_of);
+        findings.extend(subjects.find_map(behind_ends));
+    }
     findings.extend(group.subjects.iter().filter_map(no_inodes));
     findings.extend(blocks(ranking));
     findings.extend(ages(ranking));

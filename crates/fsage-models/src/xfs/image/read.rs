@@ -119,6 +119,9 @@ fn found_in(from: &dyn ReadAt) -> Result<(Params, Geometry, [u8; 16])> {
     if !is_sound(&b, SUPERBLOCK_SUM) {
         return damaged("the superblock has a wrong checksum");
     }
+    if b[16..32].iter().any(|byte| *byte != 0) {
+        return foreign("a realtime section".to_owned());
+    }
     let features = features_of(u32_at(&b, 212), u32_at(&b, 216))?;
     let (blocks, ags) = (u64_at(&b, 8), u32_at(&b, 88));
     let params = |ag_count| Params {
@@ -221,8 +224,11 @@ fn what_differs(found: &[u8; SECTOR], made: Option<&[u8; SECTOR]>) -> String {
         return format!("inodes of {} bytes", u16_at(found, 104));
     }
     let named = [
-        (is_given(16, 32), "a realtime section"),
         (is_given(184, 192), "stripes"),
+        (
+            u16_at(found, 100) & 0x4000 != 0,
+            "names that are found in any case (version=ci)",
+        ),
         (differs(160, 178) || differs(232, 240), "quotas"),
         (found[192] != 0, "blocks of directories of several blocks"),
         (
