@@ -111,9 +111,10 @@ impl Space {
     }
 
     /// The longest run that can be hoped for, up to `most`, in the first AG that has that much or in all.
-    fn longest_from(&self, first: u32, most: u32, purpose: Purpose) -> u32 {
+    fn longest_from(&mut self, first: u32, most: u32, purpose: Purpose) -> u32 {
         let mut best = 0;
         for ag in (first..self.geometry.ag_count).chain(0..first) {
+            self.read(ag);
             best = self.longest_usable(ag, purpose).max(best);
             if best >= most {
                 return most;

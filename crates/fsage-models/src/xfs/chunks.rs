@@ -539,6 +539,9 @@ pub(super) fn take_inode(
         for ag in (first..g.ag_count).chain(0..first) {
             let inodes = &mut all[ag as usize];
             if inodes.free == 0 {
+                if may_make {
+                    space.read(ag);
+                }
                 let of = &space.ags[ag as usize];
                 let needed = chunk_blocks + if is_first_round { g.inode_align } else { 0 };
                 let longest = match of.longest() {

@@ -77,9 +77,16 @@ pub(super) struct Ag {
     pub for_trees: Reserve,
     /// For the tree of owners.
     pub for_owners: Reserve,
+    /// Somebody looked at it since the file system was mounted.
+    pub is_read: bool,
 }
 
 impl Ag {
+    /// Blocks of its trees of free space, but for the roots.
+    fn tree_blocks(&self) -> u64 {
+        u64::from(self.by_start.blocks() + self.by_length.blocks() - 2)
+    }
+
     /// The longest run of free blocks.
     pub fn longest(&self) -> u32 {
         self.by_length.last().map_or(0, |record| record.blocks)
@@ -115,6 +122,8 @@ pub(super) struct Space {
     pub counter: Counter,
     /// Blocks of the trees of free space, but for the roots.
     pub tree_blocks: u64,
+    /// Those of them in AGs that nobody looked at since the file system was mounted: the kernel does not know them.
+    unknown_tree_blocks: u64,
     /// Words of 64 blocks in which something was taken or freed.
     pub changed: ChangedWords,
 }
@@ -223,6 +232,7 @@ impl Space {
             },
             counter: Counter::default(),
             tree_blocks: 0,
+            unknown_tree_blocks: 0,
             changed: ChangedWords::default(),
         };
         if geometry.features.has_owners() {
@@ -262,9 +272,9 @@ impl Space {
     pub fn mount(&mut self, blocks_of_free_inodes: &[u32]) {
         let g = self.geometry;
         let mut free = 0;
-        self.tree_blocks = 0;
+        (self.tree_blocks, self.unknown_tree_blocks) = (0, 0);
         for ag in &self.ags {
-            let trees = u64::from(ag.by_start.blocks() + ag.by_length.blocks() - 2);
+            let trees = ag.tree_blocks();
             let owners = ag
                 .owners
                 .as_ref()
@@ -294,8 +304,22 @@ impl Space {
                 left: asked.saturating_sub(used),
             };
             self.counter.withhold(asked.into());
+            // Headers are read for what is kept, and else when they are needed first.
+            of.is_read = of.for_trees.asked > 0 || of.for_owners.asked > 0;
+            if !of.is_read {
+                self.unknown_tree_blocks += of.tree_blocks();
+            }
         }
         self.fill_pool();
+    }
+
+    /// The headers of an AG are looked at.
+    pub fn read(&mut self, ag: u32) {
+        let of = &mut self.ags[ag as usize];
+        if !of.is_read {
+            of.is_read = true;
+            self.unknown_tree_blocks -= of.tree_blocks();
+        }
     }
 
     fn fill_pool(&mut self) {
@@ -311,7 +335,8 @@ impl Space {
 
     /// Blocks that nobody may reserve: trees of free space have them, or may need them.
     pub fn set_aside(&self) -> i64 {
-        8 * i64::from(self.geometry.ag_count) + self.tree_blocks as i64
+        let known = self.tree_blocks - self.unknown_tree_blocks;
+        8 * i64::from(self.geometry.ag_count) + known as i64
     }
 
     /// Blocks that `statfs` calls free.
@@ -390,6 +415,7 @@ impl Space {
 
     /// Makes an AG ready for an allocation: says whether it has what is asked for.
     pub fn fix(&mut self, tx: &mut Transaction, ag: u32, request: &mut Request) -> bool {
+        self.read(ag);
         let target = self.list_target(ag);
         let wanted = i64::from(request.least + request.align - 1 + request.slop);
         if i64::from(self.longest_usable(ag, request.purpose)) < wanted {
@@ -410,6 +436,7 @@ impl Space {
 
     /// The same for a free, which always goes on.
     pub fn fix_for_free(&mut self, tx: &mut Transaction, ag: u32) {
+        self.read(ag);
         let target = self.list_target(ag);
         self.shorten_list(tx, ag, target);
         self.fill_list(ag, target);
@@ -605,6 +632,7 @@ fn fresh_ag(g: &Geometry, ag: u32) -> Ag {
         free,
         for_trees: Reserve::default(),
         for_owners: Reserve::default(),
+        is_read: false,
     }
 }
 

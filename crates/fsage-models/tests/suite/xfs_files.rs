@@ -220,3 +220,37 @@ fn an_empty_file_that_is_truncated_to_nothing_is_logged() {
         assert_eq!(places, [block]);
     }
 }
+
+/// What `statfs` of Linux 6.18.44 said on 512 MB in one AG, where nothing is kept for trees: blocks of the trees of free
+/// space are not free, but after a mount nobody knows of them until an allocation or a free looks at the AG.
+#[test]
+fn blocks_of_trees_are_known_when_an_allocation_group_is_looked_at() {
+    let params = Params {
+        size_bytes: 512 << 20,
+        ag_count: Some(1),
+        features: Features::Plain,
+        ..Params::default()
+    };
+    let mut fs = Xfs::new(params).expect("a file system");
+    let mut live = |ops: &[Op]| {
+        apply(&mut fs, ops);
+        fs.free_blocks()
+    };
+    let delete = |file| Op::Delete { file: FileId(file) };
+    let mut ops: Vec<Op> = (1..=1300).map(|file| create(FileId(file), 4096)).collect();
+    ops.push(Op::Day);
+    assert_eq!(live(&ops), 106_642);
+    // So many runs that both trees have two levels.
+    let mut ops: Vec<Op> = (1..1100).step_by(2).map(delete).collect();
+    ops.push(Op::Day);
+    assert_eq!(live(&ops), 107_190);
+    assert_eq!(live(&[Op::Remount]), 107_194);
+    assert_eq!(live(&[delete(2), Op::Day]), 107_191);
+    assert_eq!(live(&[Op::Remount]), 107_195);
+    let (file, bytes) = (FileId(2000), 4096);
+    assert_eq!(live(&[create(file, 0), Op::Day]), 107_195);
+    assert_eq!(
+        live(&[Op::Append { file, bytes }, Op::Fsync { file }]),
+        107_190
+    );
+}

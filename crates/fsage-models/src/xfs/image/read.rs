@@ -550,6 +550,7 @@ impl Reader<'_> {
             free: free as u32,
             for_trees: Reserve::default(),
             for_owners: Reserve::default(),
+            is_read: false,
         };
         Ok((space, found))
     }

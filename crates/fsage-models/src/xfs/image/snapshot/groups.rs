@@ -285,6 +285,7 @@ pub(super) fn make_ag(
         free: group.free.blocks,
         for_trees: Reserve::default(),
         for_owners: Reserve::default(),
+        is_read: false,
     };
     Some((space, Inodes::found(chunk_tree, free_tree, newest)))
 }
