@@ -135,7 +135,7 @@ pub fn of_verdicts(verdicts: &[Verdict]) -> Vec<Fullness> {
 }
 
 /// The specification of a target without its size; `None` where it has none.
-fn without_size(spec: &str) -> Option<String> {
+pub(crate) fn without_size(spec: &str) -> Option<String> {
     let mut spec = TargetSpec::parse(spec).ok()?;
     let before = spec.options.len();
     spec.options.retain(|(key, _)| key != "size");

@@ -317,8 +317,8 @@ fn manifest(plan: &Plan, folder: &Path, hashes: &[Option<&str>]) -> crate::Resul
     })
 }
 
-/// The workloads of these cells, by their place in the plan. One that cannot be made is no reason to stop. When the time
-/// is over no more are made.
+/// The workloads of these cells, by their place in the plan. One that cannot be made is no reason to stop. When the
+/// time is over no more are made.
 fn workloads(
     plan: &Plan,
     cells: &[&CellPlan],

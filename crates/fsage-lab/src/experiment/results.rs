@@ -4,6 +4,7 @@ use super::cells::run_folder;
 use super::manifest::{Cell, Manifest, State};
 use super::verdict::{self, Verdict, phases};
 use crate::benching::{PhaseRatio, digits as speed_digits};
+use crate::fullness;
 use crate::table;
 use comfy_table::CellAlignment;
 use fsage_bench::{Better, Summary};
@@ -230,8 +231,8 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     if is_benchmarked {
         writeln!(
             out,
-            "Speeds: below 1 of the control the aged file system is the slower one; beside another target both are aged, \
-             of the same\nlives, in pairs. `fsage results EXP --csv means` has every metric."
+            "Speeds: below 1 of the control the aged file system is the slower one; beside another target both are \
+             aged, of the same\nlives, in pairs. `fsage results EXP --csv means` has every metric."
         )?;
     }
     Ok(())
@@ -252,9 +253,8 @@ fn print_benchmarks(out: &mut impl Write, rows: &[Row]) -> io::Result<bool> {
         "beside the\nfirst target".to_owned()
     };
     let mut means = rows.iter().flat_map(|row| &row.throughput);
-    let beside = means
-        .any(|mean| mean.aged_by_first.is_some())
-        .then_some(beside.as_str());
+    let is_any = means.any(|mean| mean.aged_by_first.is_some());
+    let beside = (is_any && !are_sizes(rows)).then_some(beside.as_str());
     let titles = ["benchmark"].into_iter();
     let titles = titles.chain((!is_one_workload).then_some("workload"));
     let titles = titles.chain(["target", "aged", "unit", "aged / control"]);
@@ -286,6 +286,15 @@ fn print_benchmarks(out: &mut impl Write, rows: &[Row]) -> io::Result<bool> {
     }
     writeln!(out, "\n{table}")?;
     Ok(true)
+}
+
+/// Whether targets come in several sizes: these are compared by how full they are, and not with the first of them.
+fn are_sizes(rows: &[Row]) -> bool {
+    let mut known: HashMap<String, &str> = HashMap::new();
+    rows.iter().any(|row| {
+        let of = fullness::without_size(&row.target);
+        of.is_some_and(|of| *known.entry(of).or_insert(&row.target) != row.target)
+    })
 }
 
 /// Texts, not numbers.

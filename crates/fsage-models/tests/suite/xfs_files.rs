@@ -221,8 +221,8 @@ fn an_empty_file_that_is_truncated_to_nothing_is_logged() {
     }
 }
 
-/// What `statfs` of Linux 6.18.44 said on 512 MB in one AG, where nothing is kept for trees: blocks of the trees of free
-/// space are not free, but after a mount nobody knows of them until an allocation or a free looks at the AG.
+/// What `statfs` of Linux 6.18.44 said on 512 MB in one AG, where nothing is kept for trees: blocks of the trees of
+/// free space are not free, but after a mount nobody knows of them until an allocation or a free looks at the AG.
 #[test]
 fn blocks_of_trees_are_known_when_an_allocation_group_is_looked_at() {
     let params = Params {
