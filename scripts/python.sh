@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests the Python package: builds its wheel, installs it beside what the tests need into an environment of its own, with no
 # Rust on the way, and runs the tests and the examples of docstrings: on Python 3.11 or the newest, and with PYTHONS=all on
-# every one from 3.10 that is there. Without, the oldest of them runs what needs pyarrow alone: the wheel is the same for all.
+# every one from 3.10 that is there. Without, the others run what needs pyarrow alone: the wheel is the same for all.
 #
 # usage: scripts/python.sh [ARGUMENT OF PYTEST]...
 #
@@ -33,7 +33,6 @@ interpreters() {
 found=$(interpreters)
 [ -n "$found" ] || skip "there is no Python from 3.10 with its module venv"
 main=$(echo "$found" | grep '^3.11 ' || echo "$found" | tail -n 1)
-if [ "${PYTHONS:-}" != all ]; then found=$(printf '%s\n%s\n' "$(echo "$found" | head -n 1)" "$main" | sort -u); fi
 PYTHON=$(echo "$main" | cut -d ' ' -f 2)
 export PYTHON
 if [ ! -x target/python/tools/bin/maturin ]; then
