@@ -64,6 +64,16 @@ def _made(
 '''
 
 
+EXAMPLES = {
+    "profile": '''>>> made = fsage.generate.profile("fileserver", days=1, capacity="64M", set={"operations_per_day": 100})
+>>> made.suffix
+\'.parquet\'''',
+    "snapshots": '''>>> night = runs / "policies" / "ffs" / "final.parquet"
+>>> fsage.generate.snapshots([night]).suffix
+\'.parquet\'''',
+}
+
+
 def kind(option):
     """The type of an option, by what holds without it."""
     default = option["default"]
@@ -104,6 +114,8 @@ def function(source):
         elif not option["is_required"] and option["default"] not in (None, [], {}, False) and "[default" not in text:
             text += f" [default: {option['default']}]"
         doc += textwrap.wrap(f"``{option['name']}``: {text}", 112, subsequent_indent="    ")
+    if name in EXAMPLES:
+        doc += ["", EXAMPLES[name]]
     lines += textwrap.indent('"""' + "\n".join(doc).rstrip() + '\n"""', "    ").splitlines()
     lines += ["    options = {"] + [f'        "{o["name"]}": {o["name"]},' for o in options] + ["    }"]
     lines += [f'    return _made("{name}", options, output, force, progress)']

@@ -12,7 +12,12 @@ from ._errors import InputError
 
 class Chart:
     """A chart of a report. In Jupyter it shows itself; ``spec`` is Vega-Lite with the data inside, ``svg`` a picture, none
-    where there is nothing to show."""
+    where there is nothing to show.
+
+    >>> chart = fsage.Run(runs / "policies").chart("layout")
+    >>> chart.id.startswith("layout"), "data" in chart.spec or "datasets" in chart.spec
+    (True, True)
+    """
 
     def __init__(
         self, id: str, title: str, spec: dict[str, Any], svg: str | None = None  # noqa: A002 - its name on the page

@@ -22,7 +22,14 @@ Path = str | os.PathLike[str]
 
 
 class Experiment:
-    """The folder of an experiment, with the tables of all its cells."""
+    """The folder of an experiment, with the tables of all its cells.
+
+    >>> file = runs / "two.toml"
+    >>> _ = file.write_text('targets = ["ffs", "ext4"]\\n[[workload]]\\npreset = "home-1996"\\ndays = 1')
+    >>> of = fsage.Experiment(fsage.experiment(file, runs / "two"))
+    >>> of.results.to_pandas().query("metric == 'skipped'")["value"].tolist()
+    [0.0, 0.0]
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = pathlib.Path(path)

@@ -20,6 +20,12 @@ class Table:
 
     A table is read when somebody asks for its rows, and only the columns that are chosen. It has the Arrow PyCapsule
     interface: ``pyarrow.table(t)``, ``polars.DataFrame(t)`` and ``duckdb.sql("from t")`` take it as it is.
+
+    >>> fsage.Run(runs / "policies").days.select("target", "files").to_pandas().groupby("target", sort=False).size()
+    target
+    ffs                   3
+    ffs:policy=realloc    3
+    dtype: int64
     """
 
     def __init__(self, native: _native.Table) -> None:

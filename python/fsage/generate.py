@@ -93,6 +93,10 @@ def snapshots(
         the day
     ``repeat``: So many more years, from days of the past drawn at random
     ``seed``: Seed of what is guessed [default: 1]
+
+    >>> night = runs / "policies" / "ffs" / "final.parquet"
+    >>> fsage.generate.snapshots([night]).suffix
+    '.parquet'
     """
     options = {
         "snapshots": snapshots,
@@ -266,6 +270,10 @@ def profile(
     ``utilization``: Utilization at the end, in percent of the capacity; a curve keeps its shape
     ``set``: A value in place of the profile's own, by its key in the TOML file (--show NAME), as in
         size.mean1=4096; may be given several times
+
+    >>> made = fsage.generate.profile("fileserver", days=1, capacity="64M", set={"operations_per_day": 100})
+    >>> made.suffix
+    '.parquet'
     """
     options = {
         "profile": profile,
