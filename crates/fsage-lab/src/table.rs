@@ -26,6 +26,15 @@ pub fn table(header: &[&str]) -> Table {
     table
 }
 
+/// Puts columns with texts to the left.
+pub fn align_left(table: &mut Table, columns: &[usize]) {
+    for &column in columns {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Left);
+        }
+    }
+}
+
 /// How many columns the terminal has; `None` where the output is none.
 fn terminal_width() -> Option<u16> {
     let (Width(width), _) = terminal_size_of(io::stdout())?;

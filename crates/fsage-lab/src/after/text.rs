@@ -5,7 +5,6 @@ use crate::benching::{digits, with_ends};
 use crate::fullness;
 use crate::report::words::{counted, size, thousands};
 use crate::table;
-use comfy_table::CellAlignment;
 use fsage_bench::Says;
 use std::io::{self, Write};
 
@@ -27,9 +26,7 @@ pub fn print(out: &mut impl Write, outcomes: &[Outcome]) -> io::Result<()> {
             header.extend([title.as_str(), "by before"]);
         }
         let mut table = table::table(&header);
-        if let Some(column) = table.column_mut(0) {
-            column.set_cell_alignment(CellAlignment::Left);
-        }
+        table::align_left(&mut table, &[0]);
         for stage in &outcome.stages {
             let mut row = vec![
                 name(stage, outcome),

@@ -6,7 +6,6 @@ use super::verdict::{self, Verdict, phases};
 use crate::benching::{PhaseRatio, digits as speed_digits};
 use crate::fullness;
 use crate::table;
-use comfy_table::CellAlignment;
 use fsage_bench::{Better, Summary};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -202,7 +201,7 @@ fn throughput(lives: &[(Life, Verdict)], first: Option<&[(Life, Verdict)]>) -> V
 /// `out` fails.
 pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     let mut table = verdict::table(&["workload", "target", "cells", "skipped"]);
-    left(&mut table, 1);
+    table::align_left(&mut table, &[1]);
     for row in rows {
         let planned = row.cells + row.failed + row.missing;
         table.add_row(vec![
@@ -260,11 +259,9 @@ fn print_benchmarks(out: &mut impl Write, rows: &[Row]) -> io::Result<bool> {
     let titles = titles.chain(["target", "aged", "unit", "aged / control"]);
     let titles: Vec<&str> = titles.chain(beside).collect();
     let mut table = table::table(&titles);
-    for (place, title) in titles.iter().enumerate() {
-        if ["workload", "target", "unit"].contains(title) {
-            left(&mut table, place);
-        }
-    }
+    let texts = ["workload", "target", "unit"];
+    let texts = (0..titles.len()).filter(|&place| texts.contains(&titles[place]));
+    table::align_left(&mut table, &texts.collect::<Vec<_>>());
     for (suite, phase) in phases {
         let mut name = format!("{suite} {phase}");
         for row in rows {
@@ -295,11 +292,4 @@ fn are_sizes(rows: &[Row]) -> bool {
         let of = fullness::without_size(&row.target);
         of.is_some_and(|of| *known.entry(of).or_insert(&row.target) != row.target)
     })
-}
-
-/// Texts, not numbers.
-fn left(table: &mut comfy_table::Table, column: usize) {
-    if let Some(column) = table.column_mut(column) {
-        column.set_cell_alignment(CellAlignment::Left);
-    }
 }

@@ -4,7 +4,7 @@ use crate::benching::{self, PhaseRatio, digits as speed_digits};
 use crate::days::{self, DayRow};
 use crate::run_folder::Manifest;
 use crate::table::{self, digits};
-use comfy_table::{CellAlignment, Table};
+use comfy_table::Table;
 use fsage_metrics::{files, layout_score};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -134,11 +134,7 @@ pub fn print_table(out: &mut impl Write, verdicts: &[Verdict]) -> io::Result<()>
         "unit",
         "aged / control",
     ]);
-    for column in [1, 4] {
-        if let Some(column) = benchmarks.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Left);
-        }
-    }
+    table::align_left(&mut benchmarks, &[1, 4]);
     let mut is_any_spread = false;
     for phase in phases {
         let of_phase = verdicts.iter().filter_map(|verdict| {

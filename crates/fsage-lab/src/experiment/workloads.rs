@@ -105,11 +105,11 @@ fn made(facts: &Path) -> Option<Made> {
 impl Made {
     /// Whether the same source gave it, of the same files as far as they can be seen.
     fn is_of(&self, source: &Source) -> bool {
-        let inputs = state_of_inputs(source);
-        let is_same = inputs.is_none() || inputs == self.inputs;
-        is_same
-            && self.fsage == env!("CARGO_PKG_VERSION")
+        // Files are read last, where nothing else tells.
+        let is_same = || state_of_inputs(source).is_none_or(|state| Some(state) == self.inputs);
+        self.fsage == env!("CARGO_PKG_VERSION")
             && serde_json::to_value(source).is_ok_and(|source| source == self.generate)
+            && is_same()
     }
 }
 

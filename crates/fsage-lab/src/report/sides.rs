@@ -8,7 +8,6 @@ use crate::benching::{self, PhaseRatio, digits};
 use crate::error::bail;
 use crate::run_folder::Manifest;
 use crate::table;
-use comfy_table::CellAlignment;
 use fsage_bench::Says;
 use fsage_metrics::{Metric, Unit, files, free_space, layout_score, pieces, split_files};
 use fsage_report::{Cell, Command, DataTable, Exhibit, Section, Sheet};
@@ -406,9 +405,7 @@ pub fn print(out: &mut impl Write, sides: &[Side]) -> io::Result<()> {
                 says,
             ]);
         }
-        if let Some(column) = all.column_mut(0) {
-            column.set_cell_alignment(CellAlignment::Left);
-        }
+        table::align_left(&mut all, &[0]);
         writeln!(out, "{all}\n")?;
     }
     Ok(())

@@ -280,7 +280,7 @@ impl Check<'_> {
         let mut expected = 0_i64;
         let mut tree_blocks = 0;
         for (ag, of) in fs.space.ags.iter().enumerate() {
-            let trees = u64::from(of.by_start.blocks() + of.by_length.blocks() - 2);
+            let trees = of.tree_blocks();
             tree_blocks += trees;
             let owners = of
                 .owners

@@ -83,7 +83,7 @@ pub(super) struct Ag {
 
 impl Ag {
     /// Blocks of its trees of free space, but for the roots.
-    fn tree_blocks(&self) -> u64 {
+    pub fn tree_blocks(&self) -> u64 {
         u64::from(self.by_start.blocks() + self.by_length.blocks() - 2)
     }
 

@@ -234,5 +234,5 @@ impl Writer<'_> {
 /// Blocks of the trees of free space and of owners in an AG, but for the roots.
 fn tree_blocks(of: &Ag) -> u32 {
     let owners = of.owners.as_ref().map_or(0, |tree| tree.blocks() - 1);
-    of.by_start.blocks() - 1 + of.by_length.blocks() - 1 + owners
+    of.tree_blocks() as u32 + owners
 }
