@@ -45,11 +45,9 @@ wheel: setup ## Make target/wheels/fsage-*.whl: the Python package, with the pro
 test-python: setup ## Run the tests of the Python package, on the Python that is there
 	CARGO_FLAGS="$(CARGO_FLAGS)" scripts/python.sh
 
-# More tests at a time than there are cores: those of real file systems wait for disks and for each other.
 test: setup ## Run all tests, documentation examples included
 	@scripts/setup.sh realfs browser
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) * 2))} cargo test $(CARGO_FLAGS) --workspace --no-fail-fast
-	CARGO_FLAGS="$(CARGO_FLAGS)" scripts/python.sh
+	CARGO_FLAGS="$(CARGO_FLAGS)" scripts/test.sh
 
 bench: setup ## Measure the performance budget of DESIGN.md
 	cargo bench $(CARGO_FLAGS) --workspace

@@ -182,13 +182,17 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
         made_of: &made_of,
         start,
     };
-    let of = if treated.is_some() { 4 } else { 3 };
-    let step = |number: u32, what: &str| ui.note(&format!("Step {number} of {of}: {what}"));
-    step(1, "aging");
+    let of = 2 + u32::from(made_of.bench.is_some()) + u32::from(treated.is_some());
+    let mut number = 0;
+    let mut step = |what: &str| {
+        number += 1;
+        ui.note(&format!("Step {number} of {of}: {what}"));
+    };
+    step("aging");
     steps.age(ui)?;
     made_of.keep(output)?;
     if made_of.bench.is_some() {
-        step(2, "benchmarks");
+        step("benchmarks");
     }
     let left_out = steps
         .measure(ui)
@@ -201,20 +205,8 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
         failed,
     } = match treated {
         Some(options) => {
-            step(3, "treatments");
-            let plan = made_of.bench.as_ref().map(|bench| steps.plan(bench));
-            let mut plan = plan.transpose()?;
-            if let Some(plan) = &mut plan {
-                plan.existing = benching::Existing::Replaced;
-            }
-            after::after(
-                output,
-                options,
-                plan.as_ref(),
-                request.seed,
-                start.resume,
-                ui,
-            )?
+            step("treatments");
+            steps.treat(options, request.seed, ui)?
         }
         None => after::Treated::default(),
     };
@@ -222,7 +214,7 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
         .bench
         .map(|bench| bench.options.suites)
         .unwrap_or_default();
-    step(of, "report");
+    step("report");
     let verdicts = Verdict::of_run(output, &suites)?;
     let page = output.join(report::PAGE);
     let request = report::Request {
@@ -297,6 +289,8 @@ pub struct Lives<'a> {
     pub age: &'a aging::Options,
     /// What is benchmarked; nothing if none.
     pub bench: Option<&'a benching::Options>,
+    /// What is done to what was aged; nothing if none.
+    pub after: Option<&'a after::Options>,
 }
 
 /// The same as the text of an experiment file.
@@ -313,13 +307,15 @@ pub fn experiment_text(lives: &Lives<'_>) -> crate::Result<String> {
         format!("\n[{name}]\n{}", lines.collect::<String>())
     };
     let bench = lives.bench.map(serde_json::to_value).transpose()?;
+    let after = lives.after.map(serde_json::to_value).transpose()?;
     Ok(format!(
-        "seeds = {{ from = 1, to = {}, step = 1 }}\ntargets = {}\n\n[[workload]]\npreset = {}\n{}{}{}",
+        "seeds = {{ from = 1, to = {}, step = 1 }}\ntargets = {}\n\n[[workload]]\npreset = {}\n{}{}{}{}",
         lives.seeds,
         serde_json::to_string(lives.targets)?,
         serde_json::to_string(lives.preset)?,
         days.unwrap_or_default(),
         table("age", serde_json::to_value(lives.age)?),
-        bench.map(|bench| table("bench", bench)).unwrap_or_default()
+        bench.map(|bench| table("bench", bench)).unwrap_or_default(),
+        after.map(|after| table("after", after)).unwrap_or_default()
     ))
 }

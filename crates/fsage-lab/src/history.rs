@@ -3,12 +3,14 @@
 use crate::aging::{self, aged_by};
 use crate::days::{self, DayRow};
 use crate::error::{Context, bail, error};
+use crate::report::words::shell;
 use crate::run_folder::OneTarget;
 use crate::watch::Watch;
 use fsage_core::snapshot::Inode;
 use fsage_core::{Extent, FileId, FileKind, Layout, Op};
 use fsage_data::snapshot::SnapshotFile;
 use fsage_metrics::{files, free_space};
+use fsage_target::TargetSpec;
 use serde::Serialize;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -39,6 +41,8 @@ pub struct History {
     pub pieces: Vec<Piece>,
     /// The days on which something was done to it, or its pieces changed.
     pub days: Vec<FileDay>,
+    /// The command that prints every request for its blocks, where the allocator of the model can be traced.
+    pub trace: Option<String>,
 }
 
 /// A run of a file's data that is contiguous on disk.
@@ -148,7 +152,8 @@ fn inode_of(path: &str, target: &OneTarget, workload: &Path, ui: &dyn Watch) -> 
 fn not_there(what: &str, target: &OneTarget) -> crate::Error {
     let folder = target.run.join(&target.facts.folder);
     error!(
-        "{}: no file {what} is there at the end; `fsage inspect {} --extents` lists them",
+        "{}: no file {what} is there at the end; without --path and --inode the file in the most pieces is taken, and \
+         `fsage inspect {} --extents` lists inodes",
         folder.display(),
         folder.join("final.parquet").display()
     )
@@ -200,10 +205,12 @@ pub fn history(
     which: &Which,
     ui: &dyn Watch,
 ) -> crate::Result<History> {
-    let target = OneTarget::find(of, |spec| matches!(spec.real(), Ok(None)))?;
+    let model = OneTarget::find(of, |spec| matches!(spec.real(), Ok(None)));
+    let target = model.or_else(|why| OneTarget::find(of, |_| true).map_err(|_| why))?;
     if target.spec.real()?.is_some() {
         bail!(
-            "`{}`: a real file system cannot be aged again; `fsage age --snapshots 1` keeps its days",
+            "`{}`: a real file system cannot be aged again; `fsage age --snapshots 1` keeps its days, which `fsage diff` \
+             and `fsage inspect --extents` look into",
             target.spec
         );
     }
@@ -246,6 +253,18 @@ pub fn history(
         size_bytes: end.size_bytes,
         pieces: end.pieces.clone(),
         days: file_days(&watched.seen, &done, &rows),
+        trace: trace_command(&target.spec, &workload, inode),
+    })
+}
+
+fn trace_command(spec: &TargetSpec, workload: &Path, inode: u64) -> Option<String> {
+    let microscope = spec.entry().and_then(|entry| entry.microscope)?;
+    microscope.is_by_inode.then(|| {
+        format!(
+            "fsage age {} --on {} --trace --inode {inode}",
+            shell(&workload.display().to_string()),
+            shell(&spec.to_string())
+        )
     })
 }
 

@@ -35,15 +35,26 @@ pub struct Request<'a> {
 /// The run is not complete, or at work; the target is no image, or its image is gone or in use; the directory is not
 /// there, or not empty; this user may not mount.
 pub fn mount(request: &Request<'_>) -> crate::Result<PathBuf> {
-    let target = OneTarget::find(request.target, |spec| image_options(spec).is_some())?;
+    let is_model = |spec: &TargetSpec| matches!(spec.real(), Ok(None));
+    let image = OneTarget::find(request.target, |spec| image_options(spec).is_some());
+    let target = image.or_else(|why| OneTarget::find(request.target, is_model).map_err(|_| why))?;
+    let folder = target.run.join(&target.facts.folder);
     let Some((options, control)) = image_options(&target.spec) else {
-        bail!(
-            "`{}` is no image, and only images are mounted; a model's is made by `fsage export`, and a directory can \
-             be looked at where it is",
+        ensure!(
+            is_model(&target.spec),
+            "`{}` is no image, and only images are mounted; look at the directory where it is",
             target.spec
         );
+        bail!(
+            "`{}` is a model, and only images are mounted. Make its image, and mount that:\n  \
+             fsage export {}{} FILE.img\n  sudo mount -o loop,{} FILE.img {}",
+            target.spec,
+            if request.control { "--control " } else { "" },
+            folder.display(),
+            if request.write { "rw" } else { "ro" },
+            request.at.display()
+        );
     };
-    let folder = target.run.join(&target.facts.folder);
     let image = if request.control {
         control.unwrap_or_else(|| control_image(&folder))
     } else {

@@ -50,7 +50,12 @@ const EXT4: [Case; 10] = [
     case("ext4:size=256M,regime=a", 256, 4000, 60),
     case("ext4:size=256M,regime=a", 256, 8000, 100),
     case("ext4:size=256M,bsize=1K,regime=a", 256, 8000, 90),
-    case("ext4:size=512M,bsize=2K,regime=a", 512, 6000, 75),
+    case(
+        "ext4:size=512M,bsize=2K,regime=a,stream_req=64",
+        512,
+        6000,
+        75,
+    ),
     case("ext4:size=1G,flex=4,regime=a", 1024, 10_000, 95),
     case("ext4:size=1G,flex=1,regime=a", 1024, 20_000, 40),
     case("ext4:size=2560M,regime=a", 2560, 2000, 100),

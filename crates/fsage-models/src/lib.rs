@@ -30,6 +30,7 @@ models! {
     bump
 }
 
+pub mod allocator_trace;
 mod block_list;
 mod changes;
 mod clock;

@@ -1,8 +1,8 @@
-//! Models under the microscope: everything that the original printed, from the same script, to be compared byte for
-//! byte.
+//! Models under the microscope: what their original prints or can be traced to do, from the same script, to be compared
+//! line by line.
 
 use crate::AnyModel;
-use fsage_core::Op;
+use fsage_core::Event;
 use std::fmt;
 use std::io::{self, Write};
 use thiserror::Error;
@@ -12,6 +12,8 @@ use thiserror::Error;
 pub struct Microscope {
     /// What is printed, in a few words.
     pub prints: &'static str,
+    /// Its lines begin with the inode that they are of.
+    pub is_by_inode: bool,
     /// Puts a model under it; `None` for one of another kind, or with a layer over it.
     pub over: fn(Box<dyn AnyModel>) -> Option<Trace>,
 }
@@ -27,17 +29,25 @@ pub enum Trace {
 
 /// Plays a workload in the text form.
 pub trait WorkloadTrace: fmt::Debug {
-    /// Applies an operation or prints a probe. `line` is the script's line as read, `label` that of a `day`.
+    /// Applies an operation or prints a probe. `line` is the script's line as read.
     ///
     /// # Errors
     /// Writing to `out`.
-    fn step(&mut self, op: &Op, label: &[u8], line: &[u8], out: &mut dyn Write) -> io::Result<()>;
+    fn step(&mut self, event: &Event, line: &[u8], out: &mut dyn Write) -> io::Result<()>;
 
     /// Prints that a line could not even be read as an operation.
     ///
     /// # Errors
     /// Writing to `out`.
     fn bad_line(&mut self, line: &[u8], out: &mut dyn Write) -> io::Result<()>;
+
+    /// The end of the workload.
+    ///
+    /// # Errors
+    /// Writing to `out`.
+    fn finish(&mut self, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Plays a script of a form of its own.

@@ -164,6 +164,8 @@ pub struct Entry {
     /// Keys that follow from the size where they are not given, with what they are in large file systems: with these,
     /// one in several sizes is the same file system in each.
     pub in_all_sizes: &'static [(&'static str, &'static str)],
+    /// The smallest that the original's own `mkfs` makes unless it is forced, in bytes.
+    pub least_bytes: u64,
 }
 
 impl Entry {
@@ -195,6 +197,7 @@ impl Entry {
             image: None,
             trims_with: None,
             in_all_sizes: &[],
+            least_bytes: 0,
         }
     }
 

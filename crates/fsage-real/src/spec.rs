@@ -74,6 +74,13 @@ const LOOP_KEYS: &[Key] = &[
         "`66736167-6500-4000-8000-000000000001`",
         "of the file system, and hash seed of ext2, ext3 and ext4",
     ),
+    Key::number(
+        "stream_req",
+        "blocks",
+        "",
+        "of ext4, `mb_stream_req`: files up to this size share a preallocation of 512 blocks",
+    )
+    .by_rule("as the kernel sets it: 16"),
     Key::word(
         "regime",
         &["a", "b", "c", "d", "strict"],
@@ -291,6 +298,19 @@ fn set_loop(options: &mut LoopOptions, key: &str, value: Option<&str>) -> Result
             let value = needed(key, value)?;
             let form = "the form 01234567-89ab-cdef-0123-456789abcdef";
             options.uuid = Uuid::parse(value).ok_or_else(|| bad(key, value, form))?;
+        }
+        "stream_req" => {
+            if options.kind != Kind::Ext4 {
+                return Err(format!(
+                    "stream_req: ext4 has it, and {} does not",
+                    options.kind
+                ));
+            }
+            let value = needed(key, value)?;
+            let blocks = value
+                .parse()
+                .map_err(|_| bad(key, value, "a number of blocks"))?;
+            options.stream_request = Some(blocks);
         }
         "regime" => options.regime = Some(Regime::find(options.kind, needed(key, value)?)?),
         _ => return Ok(false),

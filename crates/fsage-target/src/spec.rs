@@ -67,6 +67,12 @@ impl TargetSpec {
             None => (text, None),
         };
         let known: Vec<&str> = kinds().map(|(name, _)| name).collect();
+        if let [_, _, ..] = kind.split(',').collect::<Vec<_>>()[..]
+            && kind.split(',').all(|kind| known.contains(&kind))
+        {
+            let each: Vec<String> = kind.split(',').map(|kind| format!("--on {kind}")).collect();
+            return error(format!("one target at a time: {}", each.join(" ")));
+        }
         if !known.contains(&kind) {
             return error(format!("unknown kind `{kind}`{}", instead(kind, &known)));
         }
@@ -285,6 +291,7 @@ mod tests {
         let message = |text: &str| TargetSpec::parse(text).unwrap_err().to_string();
         assert!(message("zfs").contains("known: ffs, ext3, ext4, xfs, lfs, cffs, null, dir, loop"));
         assert!(message("").contains("unknown kind"));
+        assert!(message("ext4,xfs").contains("--on ext4 --on xfs"));
         assert!(message("ffs:").contains("key=value"));
         assert!(message("ffs:root,,nrpos=1").contains("key=value"));
         assert!(message("ffs:nrpos=1,nrpos=8").contains("twice"));

@@ -367,7 +367,8 @@ fn inode_tables(path: &Path) -> Result<Vec<PathBuf>, DataError> {
     if tables.is_empty() {
         return Err(DataError::unsuitable(
             path,
-            "there is no snapshot in the folder: expected inode tables, *.parquet",
+            "there is no snapshot in the folder: expected inode tables, *.parquet; `fsage convert LISTING... \
+             NIGHTS.parquet` makes one of listings by find and others",
         ));
     }
     Ok(tables)

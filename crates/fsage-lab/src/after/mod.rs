@@ -17,7 +17,7 @@ mod real;
 mod text;
 
 pub use defrag::Way;
-pub(crate) use text::name;
+pub(crate) use text::{name, phase, speed};
 pub use text::{print, sentences};
 
 use crate::benching::{self, PhaseRatio, Plan};
@@ -39,26 +39,31 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// The file in the folder of a target.
-const FILE: &str = "after.json";
+pub(crate) const FILE: &str = "after.json";
 /// The folder of its stages.
 const FOLDER: &str = "after";
 
-/// What is done to aged file systems. The same are options of `fsage compare`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
+/// What is done to aged file systems. The same are options of `fsage compare`, and the table `[after]` of an
+/// experiment, with the keys `treat` and `again`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args, Serialize, Deserialize)]
 #[group(skip)]
+#[serde(deny_unknown_fields)]
 pub struct Options {
     /// Treat what was aged, and measure it before and after: models by `defrag:ideal`, `defrag:file` or
     /// `defrag:free-space`, images by a command of the shell, where {mnt} stands for the root of the file system and
     /// {dev} for its device. May be given several times.
     #[arg(long, value_name = "DO")]
+    #[serde(rename = "treat")]
     pub after: Vec<Treatment>,
     /// Also let what was treated, and what was not, live on for as long again.
     #[arg(long, requires = "after")]
+    #[serde(rename = "again", default)]
     pub after_again: bool,
 }
 
 /// Something that is done to an aged file system.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Treatment {
     /// To a model.
     Defrag(Way),
@@ -80,6 +85,20 @@ impl FromStr for Treatment {
             "defrag" => Err("expected defrag:ideal, defrag:file or defrag:free-space".to_owned()),
             _ => Ok(Treatment::Command(text.to_owned())),
         }
+    }
+}
+
+impl TryFrom<String> for Treatment {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Treatment, String> {
+        text.parse()
+    }
+}
+
+impl From<Treatment> for String {
+    fn from(treatment: Treatment) -> String {
+        treatment.to_string()
     }
 }
 
@@ -195,6 +214,17 @@ impl Outcome {
 }
 
 impl Stage {
+    /// Whether nothing was done to it, and it did not live on.
+    pub fn is_as_aged(&self) -> bool {
+        self.treatment.is_none() && !self.lived_on
+    }
+
+    /// What it is called in tables: the treatment or `nothing`, and whether it lived on.
+    pub fn id(&self) -> String {
+        let treatment = self.treatment.as_deref().unwrap_or("nothing");
+        format!("{treatment}{}", if self.lived_on { ".again" } else { "" })
+    }
+
     fn new(treatment: Option<&Treatment>, layout: &DayRow) -> Stage {
         Stage {
             treatment: treatment.map(ToString::to_string),
@@ -239,6 +269,20 @@ pub struct Treated {
     pub outcomes: Vec<Outcome>,
     /// Commands that failed, on which target, and why: of these there is no stage.
     pub failed: Vec<String>,
+}
+
+impl Options {
+    /// Those that can be done to a target; none if nothing can.
+    ///
+    /// # Errors
+    /// A target that is not known.
+    pub fn suited_to(&self, spec: &TargetSpec) -> crate::Result<Option<Options>> {
+        let suited = suited(spec, &self.after)?;
+        Ok((!suited.is_empty()).then(|| Options {
+            after: suited.into_iter().cloned().collect(),
+            ..*self
+        }))
+    }
 }
 
 /// Treats the targets of a complete run, each in every way that suits it, and keeps what came of it. With `plan` all
@@ -415,6 +459,20 @@ pub fn read(folder: &Path) -> crate::Result<Option<Outcome>> {
     serde_json::from_slice(&bytes)
         .with_context(failed)
         .map(Some)
+}
+
+/// What stands in a run, of each of its targets.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn of_run(run: &Path) -> crate::Result<Vec<Outcome>> {
+    let targets = Manifest::read(run)?.targets;
+    let found = targets.iter().map(|target| read(&run.join(&target.folder)));
+    Ok(found
+        .collect::<crate::Result<Vec<_>>>()?
+        .into_iter()
+        .flatten()
+        .collect())
 }
 
 /// A folder for a stage of a target, anew.

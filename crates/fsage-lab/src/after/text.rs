@@ -95,7 +95,7 @@ fn sentence(outcome: &Outcome, treatment: &str) -> Option<String> {
     let mut parts = Vec::new();
     if let (Some(was), Some(is)) = (before.layout_score, after.layout_score) {
         parts.push(if (is - was).abs() < SAME_SCORE {
-            format!("the layout score stays {is:.3}")
+            format!("the layout score hardly changes ({was:.3} before, {is:.3} after)")
         } else {
             format!("the layout score goes from {was:.3} to {is:.3}")
         });
@@ -109,7 +109,7 @@ fn sentence(outcome: &Outcome, treatment: &str) -> Option<String> {
             with_ends(beside.ratio, (low, high)),
         );
         parts.push(match beside.says {
-            Says::Same => format!("{what} is as fast as before"),
+            Says::Same => format!("{what} is as fast as before, so that it does not pay"),
             Says::Inconclusive => {
                 format!("whether {what} is faster is open: {ratio} times as fast")
             }

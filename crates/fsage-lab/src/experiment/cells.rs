@@ -4,8 +4,9 @@ use super::manifest::{Cell, State, write_json};
 use super::plan::{CellPlan, Plan};
 use super::steps::{Bench, MadeOf, Steps};
 use super::workloads::{Readied, Workload};
+use crate::after;
 use crate::aging::Start;
-use crate::error::{Context, bail};
+use crate::error::{Context, bail, ensure};
 use crate::interrupt;
 use crate::run_folder::Manifest;
 use crate::watch::Watch;
@@ -99,7 +100,9 @@ pub fn standing(
             return Ok(standing);
         }
     }
-    if mark.state != State::Complete || is_whole(&run_folder(experiment, &cell.id), cell) {
+    let is_treated = mark.made_of.is_some_and(|made_of| made_of.after.is_some());
+    let run = run_folder(experiment, &cell.id);
+    if mark.state != State::Complete || is_whole(&run, cell, is_treated) {
         standing.state = mark.state;
         standing.error = mark.error;
         standing.left_out = mark.left_out;
@@ -108,9 +111,10 @@ pub fn standing(
 }
 
 /// Whether what the tables are made of is there: somebody may have removed it.
-fn is_whole(run: &Path, cell: &CellPlan) -> bool {
-    let days = run.join(cell.spec.folder()).join("days.parquet");
-    Manifest::is_run(run) && days.is_file()
+fn is_whole(run: &Path, cell: &CellPlan, is_treated: bool) -> bool {
+    let folder = run.join(cell.spec.folder());
+    let days = folder.join("days.parquet").is_file();
+    Manifest::is_run(run) && days && (!is_treated || folder.join(after::FILE).is_file())
 }
 
 /// How far a cell came; none if it never began.
@@ -127,13 +131,18 @@ fn made_of(plan: &Plan, cell: &CellPlan, workload: &str) -> crate::Result<MadeOf
         .bench
         .as_ref()
         .map(|bench| Bench::new(bench, std::slice::from_ref(&cell.spec), seed));
-    Ok(MadeOf::of(
-        workload.to_owned(),
-        std::slice::from_ref(&cell.spec),
-        cell.repetition,
-        &way.age,
-        bench.transpose()?,
-    ))
+    let after = way.after.as_ref();
+    let after = after.map(|options| options.suited_to(&cell.spec));
+    Ok(MadeOf {
+        after: after.transpose()?.flatten(),
+        ..MadeOf::of(
+            workload.to_owned(),
+            std::slice::from_ref(&cell.spec),
+            cell.repetition,
+            &way.age,
+            bench.transpose()?,
+        )
+    })
 }
 
 /// Where the cells of an experiment are run.
@@ -173,7 +182,10 @@ impl Place<'_> {
         let run = run_folder(self.folder, &cell.id);
         if let Some(mark) = mark(self.folder, &cell.id) {
             let changed = mark.is_of_another(&made_of);
-            if changed.is_none() && mark.state == State::Complete && is_whole(&run, cell) {
+            if changed.is_none()
+                && mark.state == State::Complete
+                && is_whole(&run, cell, made_of.after.is_some())
+            {
                 return Ok(Outcome::Skipped);
             }
             let gone = mark.state == State::Complete && changed.is_none();
@@ -200,7 +212,7 @@ impl Place<'_> {
                 resume: true,
             },
         };
-        match steps.age(ui).and_then(|()| steps.measure(ui)) {
+        match self.take(cell, &steps, ui) {
             Ok(left_out) => {
                 for line in &left_out {
                     (self.say)(&format!("{}: {line}", cell.id));
@@ -217,6 +229,23 @@ impl Place<'_> {
             Err(error) if is_taken(&error) => Err(error),
             Err(error) => self.failed(cell, &error, Some(made_of)),
         }
+    }
+
+    /// Takes all steps of a cell; gives what was left out, and why.
+    fn take(
+        &self,
+        cell: &CellPlan,
+        steps: &Steps<'_>,
+        ui: &dyn Watch,
+    ) -> crate::Result<Vec<String>> {
+        steps.age(ui)?;
+        let left_out = steps.measure(ui)?;
+        if let Some(options) = &steps.made_of.after {
+            let seed = self.plan.workloads[cell.workload].seed.unwrap_or(1);
+            let treated = steps.treat(options, seed, ui)?;
+            ensure!(treated.failed.is_empty(), "{}", treated.failed.join("; "));
+        }
+        Ok(left_out)
     }
 
     /// Keeps why a cell failed.

@@ -2,6 +2,7 @@
 
 use super::template::{Filling, TableTemplate};
 use super::vary::Sample;
+use crate::after;
 use crate::aging;
 use crate::benching;
 use crate::error::{error, types_in_words};
@@ -40,6 +41,8 @@ pub struct File {
     pub age: Option<Spanned<Table>>,
     /// What is benchmarked, with gaps; without it nothing is.
     pub bench: Option<Spanned<Table>>,
+    /// What is done to what was aged, with gaps; without it nothing is.
+    pub after: Option<Spanned<Table>>,
     /// What must hold; without it nothing is checked.
     pub check: Option<Check>,
     /// The report.
@@ -55,6 +58,7 @@ struct WithoutGaps {
     workload: Vec<Workload>,
     age: Option<aging::Options>,
     bench: Option<benching::Options>,
+    after: Option<after::Options>,
 }
 
 /// A workload: a file, a preset or a source of `fsage generate`, as `{ git = { repo = ".", clones = 20 } }`.

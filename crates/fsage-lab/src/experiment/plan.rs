@@ -3,6 +3,7 @@
 use super::file::{self, File, Text};
 use super::template::{TableTemplate, Template};
 use super::vary::{self, Axes, Choice};
+use crate::after;
 use crate::aging::{self, of_capacity};
 use crate::benching;
 use crate::check::{self, Rules};
@@ -54,6 +55,8 @@ pub struct Way {
     pub age: aging::Options,
     /// What is benchmarked.
     pub bench: Option<benching::Options>,
+    /// What is done to what was aged.
+    pub after: Option<after::Options>,
 }
 
 /// A workload with a seed.
@@ -529,6 +532,7 @@ struct Cells<'a> {
     ways: Vec<Way>,
     age: Option<Gapped>,
     bench: Option<Gapped>,
+    after: Option<Gapped>,
     /// Targets by their text and the capacity of the workload, which were checked.
     specs: HashMap<(String, Option<u64>), (TargetSpec, bool)>,
     ids: HashSet<String>,
@@ -560,6 +564,7 @@ fn cells(
         ways: Vec::new(),
         age: gapped(&file.age)?,
         bench: gapped(&file.bench)?,
+        after: gapped(&file.after)?,
         specs: HashMap::new(),
         ids: HashSet::new(),
         ways_of: HashMap::new(),
@@ -574,6 +579,7 @@ fn cells(
         }
     }
     cells.share_a_machine()?;
+    cells.treatments_suit()?;
     if let Some(given) = &file.repetitions
         && cells.all.iter().all(|cell| !cell.is_real)
     {
@@ -631,7 +637,8 @@ impl Cells<'_> {
     }
 
     fn gaps_of_way(&self) -> impl Iterator<Item = &str> {
-        self.age.iter().chain(&self.bench).flat_map(Gapped::gaps)
+        let tables = self.age.iter().chain(&self.bench).chain(&self.after);
+        tables.flat_map(Gapped::gaps)
     }
 
     fn of_target(
@@ -727,7 +734,24 @@ impl Cells<'_> {
         Ok(())
     }
 
-    /// How cells of a choice are aged and benchmarked.
+    /// That each treatment suits one of the targets.
+    fn treatments_suit(&self) -> crate::Result<()> {
+        let Some(table) = &self.after else {
+            return Ok(());
+        };
+        // One target of a kind is enough: what suits it does not depend on its other keys.
+        let mut kinds = HashSet::new();
+        let specs = self.all.iter().map(|cell| &cell.spec);
+        let specs = specs.filter(|spec| kinds.insert((&spec.kind, &spec.place)));
+        let specs: Vec<TargetSpec> = specs.cloned().collect();
+        for options in self.ways.iter().filter_map(|way| way.after.as_ref()) {
+            let sound = after::check(options, &specs);
+            sound.map_err(|error| self.source.wrong(&table.span, format!("{error:#}")))?;
+        }
+        Ok(())
+    }
+
+    /// How cells of a choice are aged, benchmarked and treated.
     fn way(&mut self, choice: &Choice) -> crate::Result<usize> {
         if self.gaps_of_way().next().is_none() && !self.ways.is_empty() {
             return Ok(0);
@@ -742,9 +766,14 @@ impl Cells<'_> {
             .bench
             .as_ref()
             .map(|table| table.filled(self.source, self.axes, choice));
+        let after = self
+            .after
+            .as_ref()
+            .map(|table| table.filled(self.source, self.axes, choice));
         let way = Way {
             age: age.unwrap_or_default(),
             bench: bench.transpose()?,
+            after: after.transpose()?,
         };
         if let (Err(why), Some(table)) = (way.age.check(), &self.age) {
             return Err(self.source.wrong(&table.span, why));

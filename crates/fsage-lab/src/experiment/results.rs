@@ -2,7 +2,9 @@
 
 use super::cells::run_folder;
 use super::manifest::{Cell, Manifest, State};
+use super::treated::{self, StageMean};
 use super::verdict::{self, Verdict, phases};
+use crate::after;
 use crate::benching::{PhaseRatio, digits as speed_digits};
 use crate::fullness;
 use crate::table;
@@ -35,14 +37,17 @@ pub struct Row {
     layout_ratio: Option<Mean>,
     /// The aged file system in benchmarks: itself, beside the control, and beside the first target.
     throughput: Vec<PhaseMean>,
+    /// Before and after each treatment.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    after: Vec<StageMean>,
 }
 
 /// A mean over cells.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-struct Mean {
-    mean: f64,
+pub(crate) struct Mean {
+    pub mean: f64,
     /// Where the mean of all seeds lies with a confidence of 0.95, by Student's t; none of a single cell.
-    interval: Option<(f64, f64)>,
+    pub interval: Option<(f64, f64)>,
 }
 
 #[derive(Debug, Serialize)]
@@ -75,7 +80,7 @@ pub fn pairs(of: &[(Life, f64)], than: &[(Life, f64)]) -> Vec<(f64, f64)> {
 }
 
 impl Mean {
-    fn of(values: impl Iterator<Item = f64>) -> Option<Mean> {
+    pub fn of(values: impl Iterator<Item = f64>) -> Option<Mean> {
         let summary = Summary::of(&values.collect::<Vec<f64>>())?;
         let interval = summary.mean_interval();
         Some(Mean {
@@ -84,7 +89,7 @@ impl Mean {
         })
     }
 
-    fn shown(mean: Option<&Mean>) -> String {
+    pub fn shown(mean: Option<&Mean>) -> String {
         match mean {
             Some(Mean {
                 mean,
@@ -97,6 +102,16 @@ impl Mean {
 }
 
 impl Row {
+    /// Before and after each treatment.
+    pub(super) fn after(&self) -> &[StageMean] {
+        &self.after
+    }
+
+    /// What it is called beside others.
+    pub(super) fn name(&self) -> String {
+        format!("{} on {}", self.workload, self.target)
+    }
+
     /// What to warn of, where operations were not done.
     pub fn left_out(&self) -> Option<String> {
         (self.skipped > 0).then(|| {
@@ -123,18 +138,21 @@ pub fn rows(experiment: &Path, manifest: &Manifest) -> crate::Result<Vec<Row>> {
         }
         cells.push(cell);
     }
-    let verdicts = pairs.iter().map(|pair| {
-        let mut verdicts = Vec::new();
+    let mut verdicts: Vec<Vec<(Life, Verdict)>> = Vec::new();
+    let mut treated: Vec<Vec<after::Outcome>> = Vec::new();
+    for pair in &pairs {
+        let (mut of_lives, mut outcomes) = (Vec::new(), Vec::new());
         let complete = cells_of[pair].iter();
         for cell in complete.filter(|cell| cell.state == State::Complete) {
             let run = run_folder(experiment, &cell.id);
             let life: Life = (cell.seed, cell.repetition);
             let of_run = Verdict::of_run(&run, &manifest.suites)?;
-            verdicts.extend(of_run.into_iter().map(|verdict| (life, verdict)));
+            of_lives.extend(of_run.into_iter().map(|verdict| (life, verdict)));
+            outcomes.extend(after::of_run(&run)?);
         }
-        Ok(verdicts)
-    });
-    let verdicts = verdicts.collect::<crate::Result<Vec<Vec<(Life, Verdict)>>>>()?;
+        verdicts.push(of_lives);
+        treated.push(outcomes);
+    }
     let mut first_of: HashMap<&str, usize> = HashMap::new();
     let rows = pairs.iter().zip(&verdicts).enumerate();
     let rows = rows.map(|(place, (pair, lives))| {
@@ -158,6 +176,7 @@ pub fn rows(experiment: &Path, manifest: &Manifest) -> crate::Result<Vec<Row>> {
             layout_change: of_all(|verdict| verdict.layout_change),
             layout_ratio: of_all(|verdict| verdict.layout_ratio),
             throughput: throughput(lives, first),
+            after: treated::stages(&treated[place]),
         }
     });
     Ok(rows.collect())
@@ -220,6 +239,7 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     }
     writeln!(out, "{table}")?;
     let is_benchmarked = print_benchmarks(out, rows)?;
+    treated::print(out, rows)?;
     if rows.iter().any(|row| row.cells > 1) {
         writeln!(
             out,

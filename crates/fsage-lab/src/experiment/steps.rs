@@ -1,6 +1,7 @@
 //! Aging and benchmarking in one run. What is done already is not done again, so that an interrupted run goes on.
 
 use super::manifest::write_json;
+use crate::after;
 use crate::aging;
 use crate::benching::{self, Existing};
 use crate::error::{Context, bail, error};
@@ -27,6 +28,9 @@ pub struct MadeOf {
     pub age: aging::Options,
     /// What is benchmarked.
     pub bench: Option<Bench>,
+    /// What is done to what was aged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<after::Options>,
 }
 
 /// What is benchmarked, and on what.
@@ -71,6 +75,7 @@ impl MadeOf {
             repetition,
             age: *age,
             bench,
+            after: None,
         }
     }
 
@@ -88,6 +93,10 @@ impl MadeOf {
             (
                 self.bench != earlier.bench,
                 "its benchmarks are others".to_owned(),
+            ),
+            (
+                self.after != earlier.after,
+                "it is treated in another way".to_owned(),
             ),
             (
                 self.fsage != earlier.fsage,
@@ -209,6 +218,25 @@ impl Steps<'_> {
             return Ok(Vec::new());
         };
         self.measure_by(bench, ui)
+    }
+
+    /// Treats what was aged, in every way that suits it, unless that is done; gives commands that failed, and why.
+    ///
+    /// # Errors
+    /// As [`after`](crate::after::after).
+    pub fn treat(
+        &self,
+        options: &after::Options,
+        seed: u64,
+        ui: &dyn Watch,
+    ) -> crate::Result<after::Treated> {
+        let plan = self.made_of.bench.as_ref().map(|bench| self.plan(bench));
+        let mut plan = plan.transpose()?;
+        if let Some(plan) = &mut plan {
+            plan.existing = Existing::Replaced;
+        }
+        let kept = self.start.resume;
+        after::after(self.run, options, plan.as_ref(), seed, kept, ui)
     }
 
     /// How it is benchmarked.

@@ -13,6 +13,7 @@
 use super::cells::run_folder;
 use super::manifest::{Cell, Manifest, State};
 use super::results::{Life, pairs};
+use crate::after;
 use crate::benching::{self, results};
 use crate::days::{self, DayRow};
 use crate::error::Context;
@@ -20,7 +21,7 @@ use crate::interrupt;
 use crate::run_folder::Manifest as Run;
 use fsage_bench::Summary;
 use fsage_data::table::{Column, ColumnKind, TableWriter, Value};
-use fsage_metrics::METRICS;
+use fsage_metrics::{METRICS, layout_score, pieces};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -247,7 +248,8 @@ pub fn write(experiment: &Path, manifest: &Manifest) -> crate::Result<()> {
     Ok(means_table.finish()?)
 }
 
-/// All that a cell ends with: metrics of its last day, aged, of the control and as ratios; then its benchmarks.
+/// All that a cell ends with: metrics of its last day, aged, of the control and as ratios; then its benchmarks, and
+/// what treatments made of it.
 fn ended(rows: &[DayRow], folder: &Path, suites: &[String]) -> crate::Result<Vec<Ended>> {
     let mut all = Vec::new();
     let mut push = |metric: String, value: Option<f64>, unit: &str| {
@@ -292,6 +294,55 @@ fn ended(rows: &[DayRow], folder: &Path, suites: &[String]) -> crate::Result<Vec
             Some(ratio.aged_by_control),
             "ratio",
         );
+    }
+    for stage in after::read(folder)?.iter().flat_map(|found| &found.stages) {
+        if stage.is_as_aged() {
+            continue;
+        }
+        let name = |what: &str| format!("after.{}.{what}", stage.id());
+        push(
+            name("layout_score"),
+            stage.layout_score,
+            layout_score::SCORE.unit.name(),
+        );
+        push(
+            name("pieces_per_file"),
+            stage.pieces_per_file,
+            pieces::PER_FILE.unit.name(),
+        );
+        push(
+            name("free_in_1m_runs_bytes"),
+            stage.free_in_1m_runs_bytes,
+            "bytes",
+        );
+        if let Some(cost) = &stage.cost {
+            push(
+                name("cost_read_bytes"),
+                Some(cost.read_bytes as f64),
+                "bytes",
+            );
+            push(
+                name("cost_written_bytes"),
+                Some(cost.written_bytes as f64),
+                "bytes",
+            );
+            push(name("cost_seconds"), cost.seconds, "s");
+        }
+        for speed in &stage.speeds {
+            let of = format!("{}.{}", speed.suite, speed.phase);
+            push(name(&of), Some(speed.speed), &speed.unit);
+            let ratio = |beside: Option<after::Beside>| beside.map(|beside| beside.ratio);
+            push(
+                name(&format!("{of}.by_before")),
+                ratio(speed.by_before),
+                "ratio",
+            );
+            push(
+                name(&format!("{of}.by_untreated")),
+                ratio(speed.by_untreated),
+                "ratio",
+            );
+        }
     }
     Ok(all)
 }

@@ -480,6 +480,7 @@ fn others(target: &TargetSpec, tries: &[TargetSpec]) -> Vec<Other> {
     if let Some(bytes) = bytes_of(target).filter(|_| is_one) {
         for rival in models.into_iter().filter(|&model| model != target.kind) {
             if let Ok(spec) = TargetSpec::parse(&format!("{rival}:size={}M", bytes.div_ceil(MIB)))
+                && spec.entry().is_some_and(|entry| bytes >= entry.least_bytes)
                 && Target::can_be_made(&spec).is_ok()
             {
                 help(rival, spec);

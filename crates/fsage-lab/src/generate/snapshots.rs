@@ -539,7 +539,8 @@ fn warnings(args: &Snapshots, s: &FromSnapshotsSummary) -> Vec<String> {
     }
     if args.profiles.is_empty() && s.snapshots > 1 {
         warnings.push(
-            "files that came and went between two snapshots are in none; --profiles adds such files from a trace"
+            "files that came and went between two snapshots are in none; `fsage generate snapshots --profiles` adds \
+             such files from a trace"
                 .to_owned(),
         );
     }

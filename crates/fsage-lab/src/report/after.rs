@@ -2,6 +2,8 @@
 
 use super::subject::{Group, Subject};
 use crate::after::{self, Outcome};
+use crate::experiment::results::Mean;
+use crate::experiment::treated::{self, StageMean};
 use fsage_report::charts::{Point, Series};
 use fsage_report::{Axis, Cell, DataTable, Exhibit, Lines, Section, Sheet};
 
@@ -22,7 +24,9 @@ pub fn outcomes(group: &Group) -> Vec<(&Subject, Outcome)> {
 /// The section; none where nothing was done.
 pub fn section(group: &Group) -> Option<Section> {
     let all = outcomes(group);
-    all.first()?;
+    if all.is_empty() {
+        return over_lives(group);
+    }
     let mut exhibits = vec![Exhibit::Table(table(group, &all))];
     let days: Vec<Exhibit> = all
         .iter()
@@ -39,6 +43,93 @@ pub fn section(group: &Group) -> Option<Section> {
         lead: sentences.join(" "),
         exhibits,
     })
+}
+
+/// The section on several lives.
+fn over_lives(group: &Group) -> Option<Section> {
+    let known = group.subjects.iter().filter_map(|subject| {
+        let lives = subject
+            .lives
+            .iter()
+            .filter(|life| !life.folder.as_os_str().is_empty());
+        let outcomes = lives.filter_map(|life| after::read(&life.folder).ok()?);
+        let stages = treated::stages(&outcomes.collect::<Vec<_>>());
+        (!stages.is_empty()).then_some((subject.name.as_str(), stages))
+    });
+    let known: Vec<(&str, Vec<StageMean>)> = known.collect();
+    known.first()?;
+    let sentences = known
+        .iter()
+        .flat_map(|(name, stages)| treated::sentences(name, stages));
+    Some(Section {
+        id: format!("after{}", group.suffix),
+        title: group.titled("Does defragmenting pay?"),
+        lead: sentences.collect::<Vec<_>>().join(" "),
+        exhibits: vec![Exhibit::Table(means(group, &known))],
+    })
+}
+
+/// Means over lives, with their intervals.
+fn means(group: &Group, known: &[(&str, Vec<StageMean>)]) -> Sheet {
+    let mut data = DataTable::new(&[
+        "target",
+        "stage",
+        "lives",
+        "layout score",
+        "layout, lowest",
+        "layout, highest",
+        "pieces a file",
+        "free in runs of 1 MiB (bytes)",
+        "seconds",
+        "benchmark",
+        "speed",
+        "unit",
+        "by before",
+        "lowest",
+        "highest",
+    ]);
+    let mean = |mean: Option<Mean>| Cell::from(mean.map(|mean| mean.mean));
+    let with_ends = |mean: Option<Mean>| {
+        let ends = mean.and_then(|mean| mean.interval);
+        [
+            mean.map(|mean| mean.mean),
+            ends.map(|ends| ends.0),
+            ends.map(|ends| ends.1),
+        ]
+        .map(Cell::from)
+    };
+    for (name, stages) in known {
+        for stage in stages {
+            let mut row = vec![
+                Cell::from(*name),
+                Cell::from(stage.stage.as_str()),
+                Cell::from(Some(stage.cells as f64)),
+            ];
+            row.extend(with_ends(stage.layout_score));
+            row.push(mean(stage.pieces_per_file));
+            row.push(mean(stage.free_in_1m_runs_bytes));
+            row.push(mean(stage.cost_seconds));
+            if let Some(speed) = &stage.speed {
+                row.push(Cell::from(
+                    format!("{} {}", speed.suite, speed.phase).as_str(),
+                ));
+                row.push(mean(Some(speed.speed)));
+                row.push(Cell::from(speed.unit.as_str()));
+                row.extend(with_ends(speed.by_before));
+            }
+            row.resize(data.columns.len(), Cell::Null);
+            data.rows.push(row);
+        }
+    }
+    Sheet {
+        id: format!("after-table{}", group.suffix),
+        title: "Before, after, and later, over all lives".to_owned(),
+        description:
+            "Means, with the ends of their 95 % intervals. A speed stands as a multiple of that of \
+                      the same life before any treatment."
+                .to_owned(),
+        data,
+    }
 }
 
 fn table(group: &Group, all: &[(&Subject, Outcome)]) -> Sheet {

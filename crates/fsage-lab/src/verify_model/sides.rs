@@ -205,7 +205,15 @@ fn with_facts(spec: &TargetSpec, directory: &Directory) -> crate::Result<TargetS
             Some((_, given)) => {
                 let given = given.as_deref().unwrap_or("on");
                 if given != value {
-                    bail!("`{spec}`: on this machine it is {name}={value}; leave the key out");
+                    let hint = match name {
+                        "rotational" => {
+                            ", or let the image lie elsewhere: --folder /dev/shm is memory, which does not rotate"
+                        }
+                        _ => "",
+                    };
+                    bail!(
+                        "`{spec}`: on this machine it is {name}={value}; leave the key out{hint}"
+                    );
                 }
             }
         }

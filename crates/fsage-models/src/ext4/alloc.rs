@@ -5,6 +5,7 @@
 use super::cache::Own;
 use super::groups::average_class;
 use super::pieces::{self, order_of};
+use super::trace::{Criterion, Searched, Served};
 use super::tree::Goal;
 use super::{Ext4, Kind};
 use std::cmp::Ordering;
@@ -103,23 +104,14 @@ struct Search<'a> {
     measured: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Criterion {
-    Power2,
-    Fast,
-    BestAvailable,
-    Slow,
-    Any,
-}
-
 /// The search is over, with the best that it has.
 struct Over;
 
 impl Ext4 {
-    /// The address that a goal stands for.
+    /// The address that a goal stands for; it may lie behind the end.
     pub(super) fn address_of(&self, goal: Goal, ino: u32, is_data: bool) -> u32 {
         let g = &self.geometry;
-        let address = match goal {
+        match goal {
             Goal::Near(block) | Goal::Exactly(block) => block,
             Goal::Inode => {
                 let mut group = (ino - 1) / g.inodes_per_group;
@@ -130,11 +122,6 @@ impl Ext4 {
                 }
                 g.start_of(group)
             }
-        };
-        if address < g.first_block || address >= g.blocks {
-            g.first_block
-        } else {
-            address
         }
     }
 
@@ -175,7 +162,12 @@ impl Ext4 {
             claimed = i64::from(request.blocks);
             self.counters.delayed.add(claimed);
         }
-        let found = self.serve(&request);
+        let asked_goal = request.goal;
+        if !(self.geometry.first_block..self.geometry.blocks).contains(&request.goal) {
+            request.goal = self.geometry.first_block;
+        }
+        let (found, searched) = self.serve(&request);
+        self.record(&request, asked_goal, found, searched);
         if let Some((block, blocks)) = found {
             self.groups.use_on_disk(block, blocks);
             self.counters.free_blocks.add(-i64::from(blocks));
@@ -199,20 +191,22 @@ impl Ext4 {
         }
     }
 
-    fn serve(&mut self, request: &Request) -> Option<(u32, u32)> {
-        if !request.is_data {
-            return self.search_with_retries(request, Service::Plain);
+    /// Serves a request; says what was searched for, if anything was.
+    fn serve(&mut self, request: &Request) -> (Option<(u32, u32)>, Option<Searched>) {
+        let mut service = Service::Plain;
+        if request.is_data {
+            service = self.service(request);
+            let mut kept = self.take_own(request.inode, request.logical, request.blocks);
+            if kept.is_none() && service == Service::Shared {
+                let block = self.take_shared(request.goal, request.blocks);
+                kept = block.map(|block| (block, request.blocks));
+            }
+            if kept.is_some() {
+                return (kept, None);
+            }
         }
-        let service = self.service(request);
-        if let Some(found) = self.take_own(request.inode, request.logical, request.blocks) {
-            return Some(found);
-        }
-        if service == Service::Shared
-            && let Some(block) = self.take_shared(request.goal, request.blocks)
-        {
-            return Some((block, request.blocks));
-        }
-        self.search_with_retries(request, service)
+        let (found, searched) = self.search_with_retries(request, service);
+        (found, Some(searched))
     }
 
     /// Takes from what is set aside for an inode.
@@ -350,24 +344,26 @@ impl Ext4 {
         freed
     }
 
-    fn search_with_retries(&mut self, request: &Request, service: Service) -> Option<(u32, u32)> {
+    fn search_with_retries(
+        &mut self,
+        request: &Request,
+        service: Service,
+    ) -> (Option<(u32, u32)>, Searched) {
         let mut aim = self.aim(request, service);
         let mut was_empty = false;
-        for attempt in 1.. {
-            if let Some(found) = self.search(request, service, &mut aim) {
-                return Some(found);
-            }
-            if attempt == 3 {
-                break;
+        for _ in 0..2 {
+            let (found, searched) = self.search(request, service, &mut aim);
+            if found.is_some() {
+                return (found, searched);
             }
             if self.drop_by_group(request.blocks) == 0 {
                 if was_empty {
-                    break;
+                    return (None, searched);
                 }
                 was_empty = true;
             }
         }
-        None
+        self.search(request, service, &mut aim)
     }
 
     /// Normalizes a request.
@@ -402,11 +398,14 @@ impl Ext4 {
     }
 
     /// Searches, and sets aside what was found beyond what is asked for.
-    fn search(&mut self, request: &Request, service: Service, aim: &mut Aim) -> Option<(u32, u32)> {
-        let ino = self.inodes[request.inode as usize].ino;
-        let stream = ino as usize % self.stream_goals.len();
+    fn search(
+        &mut self,
+        request: &Request,
+        service: Service,
+        aim: &mut Aim,
+    ) -> (Option<(u32, u32)>, Searched) {
         let group = match service {
-            Service::Stream => self.stream_goals[stream],
+            Service::Stream => self.stream_goals[self.stream_of(request.inode)],
             _ => self.geometry.group_of(aim.goal),
         };
         let search = Search {
@@ -418,15 +417,27 @@ impl Ext4 {
             best: None,
             measured: 0,
         };
-        let (found, wanted) = search.run(aim.exactly.then_some(aim.goal), group);
-        let Some(found) = found else {
-            aim.wanted = wanted;
+        let (found, searched) = search.run(aim.exactly.then_some(aim.goal), group);
+        let given = found.and_then(|found| self.claim(request, service, aim, found));
+        if given.is_none() {
+            aim.wanted = searched.blocks;
             aim.exactly &= service != Service::Stream;
-            return None;
-        };
+        }
+        (given, searched)
+    }
+
+    /// Takes what was found, and sets aside what nobody asked for.
+    fn claim(
+        &mut self,
+        request: &Request,
+        service: Service,
+        aim: &Aim,
+        found: Found,
+    ) -> Option<(u32, u32)> {
         let block = self.geometry.start_of(found.group) + found.at;
         self.groups.take(block, found.blocks);
         if service == Service::Stream {
+            let stream = self.stream_of(request.inode);
             self.stream_goals[stream] = found.group;
         }
         if found.blocks <= request.blocks {
@@ -450,6 +461,35 @@ impl Ext4 {
         let at = cache.own.partition_point(|other| other.logical < logical);
         cache.own.insert(at, own);
         self.take_own(request.inode, request.logical, request.blocks)
+    }
+
+    /// The goal that files of some inodes share.
+    fn stream_of(&self, inode: u32) -> usize {
+        self.inodes[inode as usize].ino as usize % self.stream_goals.len()
+    }
+
+    /// Notes how a request was served, where that is recorded.
+    #[inline]
+    fn record(
+        &mut self,
+        request: &Request,
+        goal: u32,
+        given: Option<(u32, u32)>,
+        searched: Option<Searched>,
+    ) {
+        if let Some(served) = &mut self.served {
+            let (block, got) = given.unwrap_or_default();
+            served.push(Served {
+                inode: self.inodes[request.inode as usize].ino,
+                is_data: request.is_data,
+                logical: request.logical,
+                asked: request.blocks,
+                goal,
+                block,
+                got,
+                searched,
+            });
+        }
     }
 
     /// What a growing file asks for: the first block in the file, and how many.
@@ -527,12 +567,16 @@ impl Search<'_> {
         self.fs.geometry.orders()
     }
 
-    /// What was found, and how much was wanted in the end.
-    fn run(mut self, exactly: Option<u32>, start: u32) -> (Option<Found>, u32) {
+    /// What was found, how much was wanted in the end, and the criterion that ended the search.
+    fn run(mut self, exactly: Option<u32>, start: u32) -> (Option<Found>, Searched) {
         if let Some(goal) = exactly
             && let Some(found) = self.at_goal(goal)
         {
-            return (Some(found), self.wanted);
+            let searched = Searched {
+                blocks: self.wanted,
+                criterion: Some(Criterion::Power2),
+            };
+            return (Some(found), searched);
         }
         let order = order_of(self.wanted);
         let is_power = self.wanted.is_power_of_two() && order >= 1 && order < self.orders();
@@ -544,6 +588,7 @@ impl Search<'_> {
             Criterion::Any,
         ];
         let is_optimized = self.fs.geometry.groups >= OPTIMIZED_GROUPS;
+        let mut last = None;
         for criterion in criteria {
             let is_left_out = match criterion {
                 Criterion::Power2 => !is_power,
@@ -561,15 +606,19 @@ impl Search<'_> {
                 self.one_by_one(criterion, start, self.fs.geometry.groups)
             };
             if let Err(Over) = over {
+                last = Some(criterion);
                 break;
             }
         }
-        let wanted = self.wanted;
         let found = self.best.map(|best| Found {
-            blocks: best.blocks.min(wanted),
+            blocks: best.blocks.min(self.wanted),
             ..best
         });
-        (found, wanted)
+        let searched = Searched {
+            blocks: self.wanted,
+            criterion: last,
+        };
+        (found, searched)
     }
 
     fn at_goal(&self, goal: u32) -> Option<Found> {

@@ -3,6 +3,7 @@
 use super::image;
 use super::{Checksums, Ext4, Geometry, Params, Regime, SyncPolicy, params};
 use crate::ParamError;
+use crate::allocator_trace;
 use crate::image::{Mountable, ReadError, open, refuse_decided, unread};
 use crate::options::Setting;
 use crate::registry::{AnyModel, Entry, FromSnapshot, Image, MakeError, Options};
@@ -46,6 +47,7 @@ pub static ENTRY: Entry = Entry {
         "size=32M,regime=d,rotational",
         "size=32M,regime=default,rate=100",
     ],
+    microscope: Some(allocator_trace::microscope::<Ext4>()),
     kernel: Some(|options| Ok(kernel(&params_of(options)?)?)),
     from_snapshot: Some(FromSnapshot {
         key: "from",
@@ -196,8 +198,12 @@ fn kernel(params: &Params) -> Result<String, ParamError> {
         SyncPolicy::Day => "day",
         SyncPolicy::Each => "each",
     };
+    let stream_request = match params.stream_request {
+        Params::STREAM_REQUEST => String::new(),
+        blocks => format!(",stream_req={blocks}"),
+    };
     Ok(format!(
-        "loop:ext4,size={},regime={},sync={sync},uuid={},mkfs=\"{}\"",
+        "loop:ext4,size={},regime={},sync={sync},uuid={}{stream_request},mkfs=\"{}\"",
         params.size_bytes,
         params.regime.as_str(),
         params.hash_seed_text(),

@@ -21,6 +21,7 @@
 //! | `directory`, `entries`, `hash` | directories and their index |
 //! | `layout` | what metrics see |
 //! | `io` | what a host sees |
+//! | [`trace`] | every request for blocks, to be held against the kernel's trace |
 //! | `check` | the file system check |
 //! | [`image`] | the file system as it lies on a disk |
 
@@ -45,6 +46,7 @@ mod layout;
 pub mod params;
 mod pieces;
 mod runs;
+pub mod trace;
 mod tree;
 
 pub use entry::ENTRY;
@@ -160,6 +162,8 @@ pub struct Ext4 {
     dir_ids: DirIds,
     shortfall: Shortfall,
     emitted: Emitted,
+    /// Requests for blocks that were served, where they are recorded.
+    served: Option<Vec<trace::Served>>,
     changes: Changes,
 }
 
@@ -215,6 +219,7 @@ impl Ext4 {
             dir_ids: DirIds::default(),
             shortfall: Shortfall::default(),
             emitted: Emitted::default(),
+            served: None,
             changes: Changes::default(),
             params,
             geometry,

@@ -230,7 +230,7 @@ impl Default for Params {
             sync: SyncPolicy::Day,
             cpus: 2,
             rotational: false,
-            stream_request: 16,
+            stream_request: Params::STREAM_REQUEST,
             hash_seed: [
                 0x66, 0x73, 0x61, 0x67, 0x65, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 1,
             ],
@@ -240,6 +240,9 @@ impl Default for Params {
 }
 
 impl Params {
+    /// Blocks up to which files share preallocations, unless a key says otherwise.
+    pub const STREAM_REQUEST: u32 = 16;
+
     /// Reads keys and values.
     ///
     /// # Errors

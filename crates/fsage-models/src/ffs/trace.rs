@@ -10,7 +10,7 @@
 use super::report::BlockReport;
 use super::{Ffs, Geometry};
 use crate::microscope::WorkloadTrace;
-use fsage_core::{FileSystem, Op, Outcome};
+use fsage_core::{Event, FileSystem, Op, Outcome};
 use std::io::{self, Write};
 
 /// An FFS under the microscope.
@@ -189,16 +189,16 @@ impl Trace {
 }
 
 impl WorkloadTrace for Trace {
-    fn step(&mut self, op: &Op, label: &[u8], line: &[u8], out: &mut dyn Write) -> io::Result<()> {
-        match *op {
+    fn step(&mut self, event: &Event, line: &[u8], out: &mut dyn Write) -> io::Result<()> {
+        match event.op {
             Op::Geom => self.geom(out),
             Op::Cgs => self.cgs(out),
             Op::Dump => self.dump(out),
-            Op::Day => self.day(label, out),
+            Op::Day => self.day(event.name.as_deref().unwrap_or_default(), out),
             Op::Check => self.check(out),
             Op::Layout { lo, hi } => self.layout(lo.0, hi.0, out),
             _ => {
-                let word: &[u8] = match self.fs.apply(op) {
+                let word: &[u8] = match self.fs.apply(&event.op) {
                     Ok(Outcome::Done | Outcome::Ignored) => return Ok(()),
                     Ok(Outcome::NoSpace | Outcome::NoInode) => {
                         self.no_space += 1;

@@ -14,6 +14,7 @@ pub(super) struct Wish {
     /// First block in the file.
     pub logical: u32,
     pub blocks: u32,
+    pub ino: u64,
     /// The block of the inode.
     pub inode_block: u64,
     /// The extent before: its end in the file and on disk, if it has a place.
@@ -91,6 +92,7 @@ impl Space {
             most,
             total: if tx.is_low { 1 } else { wish.total },
             leaves,
+            ino: wish.ino,
             ..Request::exactly(1, wish.purpose)
         };
         if !tx.is_low {

@@ -2,6 +2,7 @@
 
 use super::{Features, Geometry, Params, Regime, Xfs, image, params};
 use crate::ParamError;
+use crate::allocator_trace;
 use crate::image::{Mountable, ReadError, open, refuse_decided, unread};
 use crate::options::Setting;
 use crate::registry::{AnyModel, Entry, FromSnapshot, Image, MakeError, Options};
@@ -48,6 +49,7 @@ const LACKS: &[(&str, &str)] = &[
 /// Its line in the list of models.
 pub static ENTRY: Entry = Entry {
     lacks: LACKS,
+    least_bytes: LEAST_OF_MKFS,
     examples: &[
         "size=4G",
         "size=512M,agcount=8,features=rmapbt",
@@ -62,6 +64,7 @@ pub static ENTRY: Entry = Entry {
         "size=40M,agcount=2,features=rmapbt,regime=default,rate=1000",
     ],
     group: "allocation group",
+    microscope: Some(allocator_trace::microscope::<Xfs>()),
     kernel: Some(|options| Ok(kernel(&params_of(options)?)?)),
     from_snapshot: Some(FromSnapshot {
         key: "from",
@@ -132,6 +135,8 @@ fn of_snapshot(options: &Options<'_>, why: ReadError) -> MakeError {
 
 /// `mkfs.xfs` makes smaller ones, and those of one AG, only if it is told that they are not supported.
 const LEAST_OF_MKFS: u64 = 300 << 20;
+/// The smallest log that it makes, in blocks.
+const LEAST_LOG_OF_MKFS: u32 = 64 << 8;
 
 /// The real target with the same `mkfs`, the same mount and the same syncs.
 fn kernel(params: &Params) -> Result<String, ParamError> {
@@ -161,7 +166,9 @@ fn kernel(params: &Params) -> Result<String, ParamError> {
         let plain = "-m finobt=0,reflink=0,bigtime=0,inobtcount=0 -i sparse=0";
         mkfs.push(plain.to_owned());
     }
-    if params.size_bytes < LEAST_OF_MKFS || params.ag_count == Some(1) {
+    let log = Geometry::mkfs(params).map_or(0, |geometry| geometry.log_blocks);
+    let is_small = params.size_bytes < LEAST_OF_MKFS || log < LEAST_LOG_OF_MKFS;
+    if is_small || params.ag_count == Some(1) {
         mkfs.push("--unsupported".to_owned());
     }
     let target = format!(

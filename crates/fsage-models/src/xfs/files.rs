@@ -426,6 +426,7 @@ impl Fork<'_> {
         let wish = Wish {
             logical,
             blocks,
+            ino: self.inode.ino,
             inode_block: block_of_inode(self.inode.ino),
             before: self.before(logical),
             behind,

@@ -43,6 +43,7 @@ impl TreeBlocks<'_> {
     fn take_near(&mut self, near: u64, leaves: u32) -> Option<u64> {
         let request = Request {
             leaves,
+            ino: self.ino,
             ..Request::exactly(1, Purpose::Metadata)
         };
         let (ag, block, _) = self.space.take_from_ag(self.tx, near, request)?;

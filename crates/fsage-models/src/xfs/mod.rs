@@ -25,6 +25,7 @@
 //! | `clock` | time and processors, where they decide |
 //! | `io` | what a host sees |
 //! | `image` | images that a kernel mounts |
+//! | [`trace`] | every request for blocks, to be held against the kernel's trace |
 //! | `check` | the file system check |
 
 mod allocate;
@@ -53,6 +54,7 @@ mod report;
 mod search;
 mod space;
 mod taken;
+pub mod trace;
 mod transaction;
 mod writeback;
 

@@ -4,6 +4,7 @@
 
 use super::btree::{Cursor, Record, Tree, Wanted};
 use super::space::{Ag, ByLength, ByStart, Purpose, Request, Space};
+use super::trace::Search;
 
 /// What of a run of free blocks a request may use.
 #[derive(Clone, Copy, Debug)]
@@ -73,12 +74,16 @@ impl Space {
         }
         let blocks = (end - target).min(request.most);
         self.take_out(ag, run, target, blocks);
-        Some((target, blocks))
+        let taken = (target, blocks);
+        self.record(ag, Search::Exact(target), request, taken);
+        Some(taken)
     }
 
     /// Takes blocks wherever they are, the smallest run that is long enough.
     pub fn take_by_size(&mut self, ag: u32, request: &Request) -> Option<(u32, u32)> {
-        self.take_found(ag, |space| space.find_by_size(ag, request))
+        let taken = self.take_found(ag, |space| space.find_by_size(ag, request))?;
+        self.record(ag, Search::BySize, request, taken);
+        Some(taken)
     }
 
     /// Takes blocks near a place.
@@ -86,7 +91,9 @@ impl Space {
         let target = request
             .starts
             .map_or(target, |(first, last)| target.clamp(first, last));
-        self.take_found(ag, |space| space.find_near(ag, target, request))
+        let taken = self.take_found(ag, |space| space.find_near(ag, target, request))?;
+        self.record(ag, Search::Near(target), request, taken);
+        Some(taken)
     }
 
     /// Searches; where only busy space was met, once more after the log was forced.

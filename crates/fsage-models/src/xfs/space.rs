@@ -7,6 +7,7 @@ use super::busy::Busy;
 use super::counter::Counter;
 use super::geometry::Geometry;
 use super::owners::{self, Kind, Owned};
+use super::trace::Served;
 use super::transaction::{Free, Kept, Transaction};
 use crate::changes::ChangedWords;
 use std::collections::VecDeque;
@@ -126,6 +127,8 @@ pub(super) struct Space {
     unknown_tree_blocks: u64,
     /// Words of 64 blocks in which something was taken or freed.
     pub changed: ChangedWords,
+    /// Requests that were served, where they are recorded.
+    pub served: Option<Vec<Served>>,
 }
 
 /// The free list of an AG as a source of blocks for trees.
@@ -198,6 +201,8 @@ pub(super) struct Request {
     /// The first and the last block at which it may start.
     pub starts: Option<(u32, u32)>,
     pub purpose: Purpose,
+    /// The inode that gets the blocks; 0 where an AG does.
+    pub ino: u64,
 }
 
 impl Request {
@@ -212,6 +217,7 @@ impl Request {
             leaves: 0,
             starts: None,
             purpose,
+            ino: 0,
         }
     }
 }
@@ -234,6 +240,7 @@ impl Space {
             tree_blocks: 0,
             unknown_tree_blocks: 0,
             changed: ChangedWords::default(),
+            served: None,
         };
         if geometry.features.has_owners() {
             space.make_first_owners();

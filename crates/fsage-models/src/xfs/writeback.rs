@@ -44,6 +44,7 @@ impl Xfs {
         let wish = Wish {
             logical: part.start,
             blocks: part.end - part.start,
+            ino: fork.inode.ino,
             inode_block: block_of_inode(fork.inode.ino),
             before: fork.before(fork.inode.extents[at].logical),
             behind: None,

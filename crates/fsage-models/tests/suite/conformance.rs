@@ -5,7 +5,7 @@
 use crate::steps;
 use crate::steps::any_op;
 use crate::steps::{Live, Player, Setup, cases, setup, step};
-use fsage_core::{DirId, FileId, FileKind, FileSystem, Layout, Op, Outcome, StateError};
+use fsage_core::{DirId, Event, FileId, FileKind, FileSystem, Layout, Op, Outcome, StateError};
 use fsage_models::ffs::{self, Ffs, Params, policy};
 use fsage_models::microscope::WorkloadTrace as _;
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ fn print(fs: &Ffs) -> Vec<u8> {
     let mut out = Vec::new();
     for probe in [Op::Geom, Op::Cgs, Op::Dump] {
         trace
-            .step(&probe, b"", b"", &mut out)
+            .step(&Event::new(probe), b"", &mut out)
             .expect("a Vec takes everything");
     }
     out

@@ -6,6 +6,7 @@
 
 use flate2::read::GzDecoder;
 use fsage_core::{DirId, FileId, FileSystem, Op, Outcome};
+use fsage_models::allocator_trace::TracedAllocator as _;
 use fsage_models::ext4::{Entry, Ext4, Geometry, Params, Regime, SyncPolicy};
 use std::collections::HashMap;
 use std::fs::File;
@@ -111,6 +112,27 @@ struct Driver {
 }
 
 impl Driver {
+    fn new(params: Params) -> Driver {
+        Driver {
+            fs: Ext4::new(params).expect("mkfs takes it"),
+            ids: HashMap::new(),
+            dirs: HashMap::new(),
+            open: Vec::new(),
+            failed: 0,
+            files: Vec::new(),
+        }
+    }
+
+    fn play(mut self, script: &str, mut watch: impl FnMut(&Driver, &str)) -> Driver {
+        let lines = script.lines();
+        for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            self.run(line);
+            watch(&self, line);
+        }
+        self.finish();
+        self
+    }
+
     fn apply(&mut self, op: &Op) -> Outcome {
         let outcome = self
             .fs
@@ -220,22 +242,8 @@ impl Driver {
 }
 
 /// Runs a script; `watch` sees the state after every line.
-fn run(params: Params, script: &str, mut watch: impl FnMut(&Driver, &str)) -> Driver {
-    let mut driver = Driver {
-        fs: Ext4::new(params).expect("mkfs takes it"),
-        ids: HashMap::new(),
-        dirs: HashMap::new(),
-        open: Vec::new(),
-        failed: 0,
-        files: Vec::new(),
-    };
-    let lines = script.lines();
-    for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        driver.run(line);
-        watch(&driver, line);
-    }
-    driver.finish();
-    driver
+fn run(params: Params, script: &str, watch: impl FnMut(&Driver, &str)) -> Driver {
+    Driver::new(params).play(script, watch)
 }
 
 /// Extents that adjoin in the file and on disk are one, in the form of the vectors.
@@ -393,6 +401,39 @@ fn is_equal(vector: &str) {
         let found = groups_text(&driver.fs);
         compare(&format!("{vector}, free"), &found, &first_columns(&free));
     }
+}
+
+/// Compares every request for blocks with those that the driver's trace events showed. The recorded files have no name
+/// for searches that no criterion ended, which the kernel prints as a number, and show them as if there had been none.
+fn requests_are_equal(vector: &str) {
+    let script = read(&format!("{}.ops.gz", script_of(vector)));
+    let (Some(script), Some(expected), Some(requests)) = (
+        script,
+        read(&format!("{vector}.tsv.gz")),
+        read(&format!("{vector}.alloc.tsv.gz")),
+    ) else {
+        return;
+    };
+    let mut driver = Driver::new(params(&expected));
+    driver.fs.record_requests();
+    let driver = driver.play(&script, |_, _| {});
+    let served = { driver }.fs.take_requests();
+    let found: Vec<String> = served
+        .into_iter()
+        .map(|mut served| {
+            served.searched = served
+                .searched
+                .filter(|searched| searched.criterion.is_some());
+            served.to_string()
+        })
+        .collect();
+    let wanted: Vec<String> = requests.lines().skip(1).map(str::to_owned).collect();
+    compare(&format!("{vector}, requests"), &found, &wanted);
+}
+
+#[test]
+fn requests_of_large_files() {
+    requests_are_equal("A_b1");
 }
 
 macro_rules! vectors {

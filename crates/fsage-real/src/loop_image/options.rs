@@ -26,6 +26,8 @@ pub struct LoopOptions {
     pub uuid: Uuid,
     /// What makes the layout the same each time, if anything does.
     pub regime: Option<Regime>,
+    /// Of ext4, `mb_stream_req`: files of at most so many blocks share what is set aside. `None` leaves the kernel's.
+    pub stream_request: Option<u32>,
 }
 
 impl LoopOptions {
@@ -40,6 +42,7 @@ impl LoopOptions {
             direct: false,
             uuid: Uuid::DEFAULT,
             regime: None,
+            stream_request: None,
         }
     }
 

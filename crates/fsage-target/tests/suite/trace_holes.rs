@@ -1,6 +1,6 @@
 //! The microscope counts holes as the original FFS study did, metrics as real file systems are measured.
 
-use fsage_core::{DirId, FileId, FileSystem, Op};
+use fsage_core::{DirId, Event, FileId, FileSystem, Op};
 use fsage_metrics::measure;
 use fsage_models::ffs::{self, Ffs, Params};
 use fsage_models::microscope::WorkloadTrace as _;
@@ -33,10 +33,10 @@ fn a_hole_is_scored_by_the_microscope_only() {
     let mut trace = ffs::Trace::new(fs);
     let all = Op::Layout { lo: file, hi: file };
     trace
-        .step(&Op::Day, b"1", b"day 1", &mut out)
+        .step(&Event::day("1"), b"day 1", &mut out)
         .expect("memory takes it");
     trace
-        .step(&all, b"", b"", &mut out)
+        .step(&Event::new(all), b"", &mut out)
         .expect("memory takes it");
     let out = String::from_utf8(out).expect("text");
     let said = out.lines().filter(|line| line.contains("opt 2 cnt 9"));

@@ -142,11 +142,6 @@ fn lives(args: &Args, specs: &[TargetSpec], seeds: u32, ui: Ui) -> anyhow::Resul
             "--seeds lives several lives of a preset (--preset NAME); a workload file is one life"
         );
     };
-    if !args.after.after.is_empty() {
-        bail!(
-            "--seeds has no --after; `fsage compare --seed N --after ...` treats one life, each with another -o RUN"
-        );
-    }
     if let Some(note) = regime(specs) {
         ui.note(&note);
     }
@@ -162,6 +157,7 @@ fn lives(args: &Args, specs: &[TargetSpec], seeds: u32, ui: Ui) -> anyhow::Resul
         targets: &targets,
         age: &args.options,
         bench: (!args.no_bench).then_some(&args.bench),
+        after: (!args.after.after.is_empty()).then_some(&args.after),
     })?;
     let plan = Plan::parse("compare --seeds", &name.to_string_lossy(), &text)?;
     let options = experiment::Options {

@@ -129,6 +129,12 @@ fn print(out: &mut impl Write, history: &History, all: bool) -> io::Result<()> {
     if let more @ 1.. = history.pieces.len().saturating_sub(shown) {
         writeln!(out, "and {more} more: --extents")?;
     }
+    if let Some(trace) = &history.trace {
+        writeln!(
+            out,
+            "\nEach request for its blocks, and what served it:\n  {trace}"
+        )?;
+    }
     Ok(())
 }
 

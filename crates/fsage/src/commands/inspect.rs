@@ -12,16 +12,18 @@ use fsage_data::profiles::{PROFILES, is_profiles_csv};
 use fsage_data::snapshot::INODES;
 use fsage_data::{is_parquet, table};
 use fsage_lab::cffs_image;
+use fsage_real::loop_image::Kind;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Looks into a workload, snapshots, a pool of profiles, any other table of fsage, or an image of a C-FFS.
+/// Looks into a workload, snapshots, a pool of profiles, any other table of fsage, or an image of a file system.
 ///
 /// Percentiles are within 0.4 %; counts, means, smallest and largest values are exact.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A workload (Parquet or .ops text, which may be compressed), a snapshot or a folder of them, profiles (Parquet
-    /// or CSV), a table of a run, or an image of `fsage export`; `-` is text from standard input.
+    /// or CSV), a table of a run, or an unmounted image of ext2, ext3, ext4, XFS or C-FFS; `-` is text from standard
+    /// input.
     file: PathBuf,
     /// Of a snapshot or an image, print the extents of every regular file: inode, directory, bytes, and
     /// logical:physical:length in blocks.
@@ -41,6 +43,9 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     if file.is_file() && cffs_image::is_image(file)? {
         return image::run(file, args.extents, args.json);
     }
+    if file.is_file() && Kind::of_image(file).is_ok_and(|kind| kind.is_some()) {
+        return image::collected(file, args.extents, args.json, ui);
+    }
     if args.extents {
         return snapshot::extents(file, args.snap_id);
     }
@@ -56,7 +61,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let info = table::parquet_info(file)?;
     match info.schema.as_deref() {
         Some(fsage_data::schema::WORKLOAD) => workload::run(file, args.json, ui),
-        Some(INODES) => snapshot::table(&info, args.json, ui),
+        Some(INODES) => snapshot::table(&info, file, args.json, ui),
         Some(PROFILES) => profiles::run(file, args.json),
         _ => parquet::table(&info, args.json),
     }

@@ -242,6 +242,91 @@ fn what_suits_no_target_is_refused_before_anything_is_made() {
     assert!(said.contains("--after"), "{said}");
 }
 
+/// Every life is treated; means are those of the lives, the tables have them, and the same command resumes.
+#[test]
+fn lives_are_treated_and_give_means() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let args = "compare --preset home-1996 --days 2 --on ffs --on null --seeds 2 --no-bench --after defrag:ideal \
+                --after-again -o lives --json";
+    let lives = || {
+        let run = command(at, env!("CARGO_BIN_EXE_fsage"), args);
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert_eq!(run.status.code(), Some(0), "{said}");
+        serde_json::from_slice::<Json>(&run.stdout).expect("JSON")
+    };
+    let json = lives();
+    let treated = |row: &&Json| !row["after"].is_null();
+    let rows: Vec<&Json> = json["results"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .filter(treated)
+        .collect();
+    assert_eq!(rows.len(), 1, "nothing suits null: {json:#}");
+    let stages = rows[0]["after"].as_array().expect("stages");
+    let names: Vec<&str> = stages
+        .iter()
+        .filter_map(|stage| stage["stage"].as_str())
+        .collect();
+    let expected = [
+        "aged",
+        "aged, 2 days more",
+        "defrag:ideal",
+        "defrag:ideal, 2 days more",
+    ];
+    assert_eq!(names, expected);
+    let table = read_table(&at.join("lives/results.parquet")).expect("results");
+    let column = |name: &str| {
+        let place = table.columns.iter().position(|column| column.name == name);
+        place.expect("a column")
+    };
+    let (metric, value) = (column("metric"), column("value"));
+    let scores: Vec<f64> = table
+        .rows
+        .iter()
+        .filter(|row| {
+            row[metric] == Value::Text("after.defrag:ideal.again.layout_score".to_owned())
+        })
+        .map(|row| match row[value] {
+            Value::F64(score) => score,
+            ref other => panic!("a score: {other:?}"),
+        })
+        .collect();
+    assert_eq!(scores.len(), 2);
+    let mean = stages[3]["layout_score"]["mean"].as_f64().expect("a mean");
+    assert!(
+        (mean - (scores[0] + scores[1]) / 2.0).abs() < 1e-12,
+        "{mean}, {scores:?}"
+    );
+    let interval = stages[3]["layout_score"]["interval"]
+        .as_array()
+        .expect("an interval");
+    assert!(interval[0].as_f64() < Some(mean) && interval[1].as_f64() > Some(mean));
+    assert_eq!(lives(), json, "resumed");
+    let said = fsage(at, "results lives", 0);
+    assert!(
+        said.contains("defrag:ideal: the layout score goes from"),
+        "{said}"
+    );
+    // A cell without what treatments made of it is not complete.
+    let cells = fs::read_dir(at.join("lives/cells")).expect("cells");
+    let found = cells.filter_map(|entry| {
+        let file = entry.expect("an entry").path().join("ffs/after.json");
+        file.is_file().then_some(file)
+    });
+    fs::remove_file(found.min().expect("a treated cell")).expect("removed");
+    assert_eq!(lives(), json, "treated again");
+    let text = "seeds = [1]\ntargets = [\"ffs\"]\n[[workload]]\npreset = \"home-1996\"\ndays = 1\n[after]\n\
+                treat = [\"ls\"]\n";
+    fs::write(at.join("e.toml"), text).expect("a file");
+    let said = fsage(at, "run e.toml", 2);
+    assert!(
+        said.contains("e.toml:6") && said.contains("commands run on images"),
+        "{said}"
+    );
+}
+
 /// The command sees the files, what it writes is counted, and no copy of the image is left behind.
 #[test]
 fn a_command_treats_a_copy_of_an_image() {

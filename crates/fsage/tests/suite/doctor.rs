@@ -1,5 +1,6 @@
 //! `fsage doctor` as root and as nobody: an answer, the right status, and nothing left behind.
 
+use crate::real::attached_below;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,16 +25,8 @@ fn run(mut command: Command, folder: &Path, args: &str) -> Output {
         .expect("doctor runs");
     let left = fs::read_dir(&temp).expect("a folder").count();
     assert_eq!(left, 0, "something is left in the temporary folder");
-    assert!(!is_attached(folder), "a loop device is left");
+    assert_eq!(attached_below(folder), Vec::<String>::new());
     output
-}
-
-/// Whether a loop device has an image below this folder.
-fn is_attached(folder: &Path) -> bool {
-    fs::read_dir("/sys/block").expect("/sys").any(|entry| {
-        let backing = entry.expect("an entry").path().join("loop/backing_file");
-        fs::read_to_string(backing).is_ok_and(|text| Path::new(&text).starts_with(folder))
-    })
 }
 
 fn folder() -> tempfile::TempDir {

@@ -1,6 +1,7 @@
 //! Tests of the whole crate, in one program: what it is linked with is linked once.
 
 mod after;
+mod allocator_traces;
 mod bad_input;
 mod bench;
 mod bench_real;

@@ -68,7 +68,7 @@ fn images_of_a_run_are_mounted_and_unmounted() {
         at,
         "mount run/ffs_preset-tiny full",
         2,
-        "`ffs:preset=tiny` is no image",
+        "`ffs:preset=tiny` is a model",
     );
     is_refused(at, "umount full", 2, "nothing is mounted there");
     fs::remove_file(at.join("full/file")).expect("a file");

@@ -169,13 +169,24 @@ fn sizes(least: &Subject, most: &Subject) -> Option<String> {
             Some(from) if to == u64::MAX => format!("over {from}"),
             Some(from) => format!("of {from} to {}", size(to)),
         };
+        let (of_least, of_most) = distinct(of_least, of_most);
         format!(
             "{} of the difference lies in files {class}: {} of their blocks are contiguous against {}.",
             percent((sum(&range) / all).min(1.0)),
-            percent(of_least),
-            percent(of_most)
+            of_least,
+            of_most
         )
     })
+}
+
+/// Two shares that differ, in so many digits that one sees it.
+fn distinct(a: f64, b: f64) -> (String, String) {
+    let (short, other) = (percent(a), percent(b));
+    if short != other {
+        return (short, other);
+    }
+    let long = |share: f64| format!("{:.2} %", share * 100.0);
+    (long(a), long(b))
 }
 
 /// Blocks of a size of files, over all lives.

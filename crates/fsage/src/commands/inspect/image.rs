@@ -1,15 +1,43 @@
-//! Images of a C-FFS.
+//! Images: of a C-FFS, and of file systems that are collected to look into them.
 
 use super::snapshot::extents_of_layout;
 use crate::summary::{percent, print_json};
-use crate::ui;
+use crate::ui::{self, Ui};
+use anyhow::Context as _;
 use fsage_core::Layout as _;
 use fsage_core::size::human;
+use fsage_data::snapshot::{Form, SnapshotOutput};
+use fsage_data::table;
 use fsage_lab::cffs_image;
+use fsage_lab::collect::{How, collect, collect_layout};
 use fsage_models::cffs::Start;
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
+
+/// Prints what an unmounted image holds, as the snapshot of it that is made for that, or the extents of its files.
+pub fn collected(path: &Path, extents: bool, as_json: bool, ui: Ui) -> anyhow::Result<()> {
+    if extents {
+        let (layout, report) = collect_layout(path, &ui)?;
+        for warning in &report.warnings {
+            ui.warn(warning);
+        }
+        let mut out = ui::stdout();
+        writeln!(out, "#image {}", path.display())?;
+        extents_of_layout(&mut out, &layout, path)?;
+        return Ok(out.flush()?);
+    }
+    let folder = tempfile::tempdir().context("a folder for temporary files")?;
+    let snapshot = folder.path().join("image.parquet");
+    let mut output = SnapshotOutput::create(&snapshot, Form::Full, false)?;
+    let report = collect(path, How::default(), &mut output, &ui)?;
+    output.complete_snapshot(report.info.clone(), report.free.as_deref())?;
+    output.finish_watched(&mut |_| ui::go_on())?;
+    for warning in &report.warnings {
+        ui.warn(warning);
+    }
+    super::snapshot::table(&table::parquet_info(&snapshot)?, path, as_json, ui)
+}
 
 /// Prints what an image holds, or the extents of its files. What damage leaves of it is told as it is.
 pub fn run(path: &Path, extents: bool, as_json: bool) -> anyhow::Result<()> {

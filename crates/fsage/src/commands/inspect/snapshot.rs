@@ -202,7 +202,7 @@ fn seconds(ns: i64) -> String {
 }
 
 /// Prints the numbers of an inode table.
-pub fn table(info: &ParquetInfo, as_json: bool, ui: Ui) -> anyhow::Result<()> {
+pub fn table(info: &ParquetInfo, shown: &Path, as_json: bool, ui: Ui) -> anyhow::Result<()> {
     let mut reader = InodeReader::open(&info.path)?;
     let mut inodes = Inodes::default();
     let mut rows = 0_u64;
@@ -229,7 +229,7 @@ pub fn table(info: &ParquetInfo, as_json: bool, ui: Ui) -> anyhow::Result<()> {
     let mut out = ui::stdout();
     if as_json {
         let mut value = json!({
-            "file": info.path.display().to_string(),
+            "file": shown.display().to_string(),
             "kind": "snapshot",
             "form": form,
             "snapshots": snapshots,
@@ -247,7 +247,7 @@ pub fn table(info: &ParquetInfo, as_json: bool, ui: Ui) -> anyhow::Result<()> {
         print_json(&mut out, &value)?;
         return Ok(out.flush()?);
     }
-    writeln!(out, "{}: snapshots, {form} form", info.path.display())?;
+    writeln!(out, "{}: snapshots, {form} form", shown.display())?;
     let ids = inodes
         .range
         .map_or_else(String::new, |(first, last)| format!(" ({first} to {last})"));

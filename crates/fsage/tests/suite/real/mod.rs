@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 /// Says on stderr that a test did not run, and why.
 pub fn skip(test: &str, why: &str) {
@@ -154,6 +155,18 @@ impl Drop for UnmountedAtEnd<'_> {
 
 /// Loop devices whose image lies below a folder.
 pub fn attached_below(folder: &Path) -> Vec<String> {
+    // Whoever looks for a free device may have one open at the moment, which then goes a little later.
+    let end = Instant::now() + Duration::from_secs(5);
+    loop {
+        let attached = attached_now(folder);
+        if attached.is_empty() || Instant::now() > end {
+            return attached;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn attached_now(folder: &Path) -> Vec<String> {
     let below = folder.to_string_lossy().into_owned();
     let mut attached = Vec::new();
     for device in fs::read_dir("/sys/block").into_iter().flatten().flatten() {

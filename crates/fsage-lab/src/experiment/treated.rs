@@ -1,0 +1,179 @@
+//! What treatments made of a target, over all of its lives.
+
+use super::results::{Mean, Row};
+use crate::after::{Outcome, Stage, name, phase, speed};
+use crate::fullness::Phase;
+use crate::report::words::size;
+use crate::table;
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// A target before or after a treatment, as [`Stage`] is of one life.
+#[derive(Debug, Serialize)]
+pub struct StageMean {
+    /// What it is called.
+    pub stage: String,
+    pub treatment: Option<String>,
+    pub lived_on: bool,
+    /// Lives of which it is known.
+    pub cells: usize,
+    pub layout_score: Option<Mean>,
+    pub pieces_per_file: Option<Mean>,
+    pub free_in_1m_runs_bytes: Option<Mean>,
+    pub cost_seconds: Option<Mean>,
+    /// How fast it is in the phase by which stages are compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speed: Option<SpeedMean>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct SpeedMean {
+    pub suite: String,
+    pub phase: String,
+    pub unit: String,
+    pub speed: Mean,
+    /// As a multiple of the same life before any treatment.
+    pub by_before: Option<Mean>,
+    /// As a multiple of the same life that was not treated and lived on as long.
+    pub by_untreated: Option<Mean>,
+}
+
+/// The stages of a target, from what is known of each life.
+pub fn stages(lives: &[Outcome]) -> Vec<StageMean> {
+    let Some(first) = lives.first() else {
+        return Vec::new();
+    };
+    let phase = lives.iter().find_map(phase);
+    let means = first.stages.iter().map(|stage| {
+        let same: Vec<&Stage> = lives
+            .iter()
+            .filter_map(|life| life.stage(stage.treatment.as_deref(), stage.lived_on))
+            .collect();
+        let mean = |value: fn(&Stage) -> Option<f64>| {
+            Mean::of(same.iter().filter_map(|stage| value(stage)))
+        };
+        StageMean {
+            stage: name(stage, first),
+            treatment: stage.treatment.clone(),
+            lived_on: stage.lived_on,
+            cells: same.len(),
+            layout_score: mean(|stage| stage.layout_score),
+            pieces_per_file: mean(|stage| stage.pieces_per_file),
+            free_in_1m_runs_bytes: mean(|stage| stage.free_in_1m_runs_bytes),
+            cost_seconds: mean(|stage| stage.cost.as_ref()?.seconds),
+            speed: phase.as_ref().and_then(|phase| speed_mean(&same, phase)),
+        }
+    });
+    means.collect()
+}
+
+fn speed_mean(stages: &[&Stage], of: &Phase) -> Option<SpeedMean> {
+    let speeds = || stages.iter().filter_map(|stage| speed(stage, of));
+    Some(SpeedMean {
+        suite: of.0.clone(),
+        phase: of.1.clone(),
+        unit: speeds().next()?.unit.clone(),
+        speed: Mean::of(speeds().map(|speed| speed.speed))?,
+        by_before: Mean::of(speeds().filter_map(|speed| Some(speed.by_before?.ratio))),
+        by_untreated: Mean::of(speeds().filter_map(|speed| Some(speed.by_untreated?.ratio))),
+    })
+}
+
+/// A table of all stages, and whether each treatment pays.
+///
+/// # Errors
+/// `out` fails.
+pub fn print(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
+    let treated = || rows.iter().filter(|row| !row.after().is_empty());
+    let Some(first) = treated().next() else {
+        return Ok(());
+    };
+    let speed = first.after().iter().find_map(|stage| stage.speed.as_ref());
+    let title = speed.map(|speed| format!("{} {}\nby before", speed.suite, speed.phase));
+    let mut header = vec![
+        "treated",
+        "",
+        "layout",
+        "pieces\na file",
+        "free in runs\nof 1 MiB",
+    ];
+    header.extend(title.as_deref());
+    let mut table = table::table(&header);
+    table::align_left(&mut table, &[0, 1]);
+    for row in treated() {
+        let mut target = row.name();
+        for stage in row.after() {
+            let free = stage.free_in_1m_runs_bytes.as_ref();
+            let mut cells = vec![
+                std::mem::take(&mut target),
+                stage.stage.clone(),
+                Mean::shown(stage.layout_score.as_ref()),
+                Mean::shown(stage.pieces_per_file.as_ref()),
+                free.map_or_else(|| "-".to_owned(), |free| size(free.mean as u64)),
+            ];
+            if title.is_some() {
+                let by_before = stage.speed.as_ref().and_then(|speed| speed.by_before);
+                cells.push(Mean::shown(by_before.as_ref()));
+            }
+            table.add_row(cells);
+        }
+    }
+    writeln!(out, "\n{table}\n")?;
+    for row in treated() {
+        for sentence in sentences(&row.name(), row.after()) {
+            writeln!(out, "{sentence}")?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether each treatment of a target pays, in sentences.
+pub fn sentences(target: &str, stages: &[StageMean]) -> Vec<String> {
+    let treated = stages.iter().filter(|stage| !stage.lived_on);
+    let treated = treated.filter_map(|stage| {
+        let treatment = stage.treatment.as_ref()?;
+        Some(format!("{target}, {treatment}: {}.", words(stages, stage)))
+    });
+    treated.collect()
+}
+
+fn words(stages: &[StageMean], stage: &StageMean) -> String {
+    let mut parts = Vec::new();
+    let aged = stages.first().and_then(|aged| aged.layout_score);
+    if let (Some(was), Some(is)) = (aged, stage.layout_score) {
+        parts.push(format!(
+            "the layout score goes from {:.3} to {:.3}",
+            was.mean, is.mean
+        ));
+    }
+    if let Some(speed) = &stage.speed
+        && let Some(by_before) = &speed.by_before
+    {
+        let what = format!("{} {}", speed.suite, speed.phase);
+        parts.push(faster(&what, by_before, "as before"));
+    }
+    if let Some(seconds) = &stage.cost_seconds {
+        parts.push(format!("it takes {:.1} s", seconds.mean));
+    }
+    let later = |stage: &&StageMean| stage.lived_on;
+    let of_treatment = |other: &&StageMean| other.treatment == stage.treatment;
+    let later = stages.iter().filter(later).find(of_treatment);
+    if let Some(later) = later
+        && let Some(speed) = &later.speed
+        && let Some(by_untreated) = &speed.by_untreated
+    {
+        let what = format!("later {} {}", speed.suite, speed.phase);
+        parts.push(faster(&what, by_untreated, "as without it"));
+    }
+    parts.join("; ")
+}
+
+fn faster(what: &str, ratio: &Mean, beside: &str) -> String {
+    let shown = Mean::shown(Some(ratio));
+    match ratio.interval {
+        Some((low, high)) if low <= 1.0 && high >= 1.0 => {
+            format!("whether {what} is faster is open: {shown} times as fast {beside}")
+        }
+        _ => format!("{what} is {shown} times as fast {beside}"),
+    }
+}
