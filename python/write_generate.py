@@ -31,8 +31,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from . import _native
-from ._errors import InputError
-from ._given import as_json, flag
+from ._given import flag, options_as_json
 from ._given import path as given_path
 from ._listen import Listener, Progress
 
@@ -54,10 +53,7 @@ def _made(
     name: str, options: Mapping[str, object], output: Path | None, force: bool, progress: Progress
 ) -> pathlib.Path:
     output = _temporary_file(name) if output is None else output
-    try:
-        source = as_json({name: {key: value for key, value in options.items() if value is not None}})
-    except TypeError as error:
-        raise InputError(f"generate {name}: {error}") from None
+    source = f'{{"{name}": {options_as_json(f"generate {name}", options)}}}'
     with Listener(progress) as listener:
         _native.generate(source, given_path("output", output), flag("force", force), listener)
     return pathlib.Path(output)

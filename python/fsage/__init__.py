@@ -28,7 +28,7 @@ from ._errors import AtWork, CheckFailed, Error, InputError, SystemRefused, Warn
 from ._experiment import Experiment, estimate, experiment, sweep
 from ._fleet import Fleet, fleet
 from ._given import (
-    as_json, flag, number, path, path_if_any, paths, several, some_specs, specs, text_if_any, texts, whole, wholes,
+    flag, number, options_as_json, path, path_if_any, paths, several, some_specs, specs, text_if_any, texts, whole, wholes,
 )
 from ._given import path as given_path
 from ._listen import Listener, Progress
@@ -80,10 +80,7 @@ _NO_OPERATIONS = "workload: expected operations, as in 'create 1 0 8192', found 
 def _json(name: str, options: Mapping[str, object] | None) -> str:
     if not isinstance(options or {}, Mapping):
         raise TypeError(f"{name}: expected options by name, as in {{'sizes': ['16K']}}, found {options!r}")
-    try:
-        return as_json({key: value for key, value in (options or {}).items() if value is not None})
-    except TypeError as error:
-        raise InputError(f"{name}: {error}") from None
+    return options_as_json(name, options or {})
 
 
 def targets() -> list[dict[str, Any]]:

@@ -10,6 +10,9 @@ from . import _native
 from ._errors import InputError
 
 
+SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+
+
 class Chart:
     """A chart of a report. In Jupyter it shows itself; ``spec`` is Vega-Lite with the data inside, ``svg`` a picture, none
     where there is nothing to show.
@@ -24,7 +27,7 @@ class Chart:
     ) -> None:
         self.id = id
         self.title = title
-        self.spec = spec
+        self.spec = {"$schema": SCHEMA, **spec}
         self.svg = svg
 
     @classmethod

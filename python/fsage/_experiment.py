@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native, _sweep
 from ._chart import Chart, charts
-from ._given import flag, number, path, path_if_any, whole
+from ._given import flag, number, path_if_any, whole
+from ._given import path as given_path
 from ._listen import Listener, Progress
 from ._run import Run
 from ._table import Table
@@ -32,7 +33,7 @@ class Experiment:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = pathlib.Path(path)
+        self.path = pathlib.Path(given_path("path", path))
         # That it is an experiment at all.
         self.facts  # noqa: B018
 
@@ -112,7 +113,7 @@ def experiment(
     >>> len(small.cells), small.means.to_arrow().column("cells").unique().to_pylist()
     (4, [2])
     """
-    planned = _native.Experiment(path("file", file), path_if_any("output", output))
+    planned = _native.Experiment(given_path("file", file), path_if_any("output", output))
     threads = whole("threads", threads, 1)
     with Listener(progress) as listener:
         planned.run(threads, listener)
@@ -139,7 +140,7 @@ def estimate(
     >>> fsage.estimate(file, runs / "small", budget_seconds=1)["cells"]
     3
     """
-    planned = _native.Experiment(path("file", file), path_if_any("output", output))
+    planned = _native.Experiment(given_path("file", file), path_if_any("output", output))
     threads = whole("threads", threads, 1)
     with Listener(progress) as listener:
         return json.loads(planned.estimate(threads, number("budget_seconds", budget_seconds), listener))
@@ -175,7 +176,7 @@ def sweep(
     ['complete', 'complete']
     """
     retries = whole("retries", retries)
-    planned = _native.Experiment(path("file", file), path_if_any("output", output))
+    planned = _native.Experiment(given_path("file", file), path_if_any("output", output))
     with Listener(progress) as listener:
         _sweep.run(planned, os.path.abspath(file), client, flag("shared", shared), retries, listener)
     return Experiment(planned.folder)

@@ -55,7 +55,20 @@ def as_json(of: object) -> str:
             return operator.index(value)
         raise TypeError(f"{value!r} is none of texts, numbers, paths, and lists and tables of these")
 
-    return json.dumps(of, default=plain)
+    return json.dumps(of, default=plain, allow_nan=False)
+
+
+def options_as_json(name: str, options: Mapping[str, object]) -> str:
+    """Options of a call as JSON, without those that were not given."""
+    given = {key: value for key, value in options.items() if value is not None}
+    for key, value in given.items():
+        try:
+            as_json(value)
+        except TypeError as error:
+            raise InputError(f"{name}: {error}") from None
+        except ValueError:
+            raise InputError(f"{name}: {key}: expected a number, found {value!r}") from None
+    return as_json(given)
 
 
 def texts(name: str, values: str | Sequence[str]) -> list[str]:

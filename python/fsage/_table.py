@@ -29,6 +29,8 @@ class Table:
     """
 
     def __init__(self, native: _native.Table) -> None:
+        if not isinstance(native, _native.Table):
+            raise TypeError(f"a Table is made by fsage, as in fsage.Run(path).days; found {native!r}")
         self._native = native
 
     @classmethod
@@ -77,8 +79,10 @@ class Table:
 
     def to_polars(self) -> polars.DataFrame:
         """As a ``polars.DataFrame``."""
-        import polars
-
+        try:
+            import polars
+        except ModuleNotFoundError:
+            raise InputError("tables for polars need it: pip install polars") from None
         return polars.DataFrame(self)
 
     def __repr__(self) -> str:

@@ -1,8 +1,9 @@
 //! Operations that a program in Python makes: one after another, or many at once as batches of Arrow.
 
+use crate::work::refused;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyIterator, PyString, PyTuple};
 use pyo3_arrow::input::AnyRecordBatch;
@@ -90,8 +91,8 @@ fn put_line(text: &mut Vec<u8>, item: &Bound<'_, PyAny>, number: u64) -> PyResul
     }
     if text[begin..].contains(&b'\n') {
         let line = String::from_utf8_lossy(&text[begin..]);
-        let problem = format!("an operation is one line, and {line:?} is several");
-        return Err(PyValueError::new_err(problem));
+        let problem = format!("operation {number}: expected one line, found several: {line:?}");
+        return Err(refused(item.py(), problem));
     }
     text.push(b'\n');
     Ok(())
@@ -162,7 +163,7 @@ impl Many {
                 found.join(", "),
                 expected.join(", ")
             );
-            return Err(PyValueError::new_err(problem));
+            return Err(Python::attach(|py| refused(py, problem)));
         }
         Ok(item)
     }

@@ -34,9 +34,18 @@ pub fn raised(py: Python<'_>, error: &fsage_lab::Error) -> PyErr {
         Kind::Input => "InputError",
         Kind::System | Kind::ClosedPipe => "SystemRefused",
     };
+    exception(py, name, format!("{error:#}"))
+}
+
+/// Bad input, as an exception.
+pub fn refused(py: Python<'_>, problem: String) -> PyErr {
+    exception(py, "InputError", problem)
+}
+
+fn exception(py: Python<'_>, name: &str, message: String) -> PyErr {
     let made = || -> PyResult<PyErr> {
         let class = py.import("fsage._errors")?.getattr(name)?;
-        Ok(PyErr::from_value(class.call1((format!("{error:#}"),))?))
+        Ok(PyErr::from_value(class.call1((message,))?))
     };
     made().unwrap_or_else(|failed| failed)
 }

@@ -631,6 +631,14 @@ mod tests {
                 "`file_id` is -1, which is out of range",
             ),
             (
+                vec![
+                    op("mkdir"),
+                    ("dir_id", number(0.0)),
+                    ("file_id", number(5.0)),
+                ],
+                "row 1: `mkdir` has its directory in `dir_id` and a parent in `id2`, and takes no `file_id`",
+            ),
+            (
                 vec![op("delete")],
                 "row 1: `delete` needs `file_id`, which is null",
             ),

@@ -209,8 +209,8 @@ pub fn history(
     let target = model.or_else(|why| OneTarget::find(of, |_| true).map_err(|_| why))?;
     if target.spec.real()?.is_some() {
         bail!(
-            "`{}`: a real file system cannot be aged again; `fsage age --snapshots 1` keeps its days, which `fsage diff` \
-             and `fsage inspect --extents` look into",
+            "`{}`: a real file system cannot be aged again; `fsage age --snapshots 1` keeps its days, which `fsage \
+             diff` and `fsage inspect --extents` look into",
             target.spec
         );
     }

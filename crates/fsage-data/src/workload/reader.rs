@@ -215,6 +215,14 @@ impl Rows {
             offset: known_at!(self.offset, at),
             length: known_at!(self.length, at),
         };
+        // Who takes it for the new directory would get another tree, and never know.
+        if matches!(verb, Verb::Mkdir | Verb::Rmdir | Verb::RenameDir)
+            && let Some(file @ 1..) = columns.file
+        {
+            return Err(format!(
+                "`{verb}` has its directory in `dir_id` and a parent in `id2`, and takes no `file_id`, which is {file}"
+            ));
+        }
         let op = columns
             .operation(verb)
             .map_err(|column| format!("`{verb}` needs `{column}`, which is null"))?

@@ -30,7 +30,7 @@ use fsage_linux::mount::{DetachedMount, MountError};
 use fsage_linux::xfs_inactive::wait_for_inactive;
 use rustix::fs::{fstat, fstatfs, fstatvfs};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -383,7 +383,8 @@ fn set_stream_request(device: &LoopDevice, blocks: u32) -> io::Result<()> {
     let setting = Path::new("/sys/fs/ext4")
         .join(device.name())
         .join("mb_stream_req");
-    fs::write(setting, blocks.to_string())
+    let mut setting = File::options().write(true).open(setting)?;
+    setting.write_all(blocks.to_string().as_bytes())
 }
 
 /// Waits until nothing is being written to the device. Files that were replaced are on their way before a sync, which

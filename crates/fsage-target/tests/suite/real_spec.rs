@@ -50,7 +50,8 @@ fn keys_of_every_real_file_system() {
 #[test]
 fn keys_of_an_image() {
     let text = "loop:ext4,size=2G,image=/i/a:b,mkfs=\"-O ^has_journal -L 'a b'\",\
-                mount=\"noatime,data=writeback\",direct,uuid=0fc63daf-8483-4772-8e79-3d69d8477de4,sync=end,stream_req=64";
+                mount=\"noatime,data=writeback\",direct,\
+                uuid=0fc63daf-8483-4772-8e79-3d69d8477de4,sync=end,stream_req=64";
     let real = real(text);
     let expected = LoopOptions {
         kind: Kind::Ext4,

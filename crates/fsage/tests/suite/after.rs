@@ -276,7 +276,7 @@ fn lives_are_treated_and_give_means() {
         "defrag:ideal, 2 days more",
     ];
     assert_eq!(names, expected);
-    let table = read_table(&at.join("lives/results.parquet")).expect("results");
+    let table = read_table(at.join("lives/results.parquet")).expect("results");
     let column = |name: &str| {
         let place = table.columns.iter().position(|column| column.name == name);
         place.expect("a column")
@@ -296,7 +296,7 @@ fn lives_are_treated_and_give_means() {
     assert_eq!(scores.len(), 2);
     let mean = stages[3]["layout_score"]["mean"].as_f64().expect("a mean");
     assert!(
-        (mean - (scores[0] + scores[1]) / 2.0).abs() < 1e-12,
+        (mean - f64::midpoint(scores[0], scores[1])).abs() < 1e-12,
         "{mean}, {scores:?}"
     );
     let interval = stages[3]["layout_score"]["interval"]

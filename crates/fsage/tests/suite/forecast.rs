@@ -106,7 +106,9 @@ fn what_was_held_out_is_compared_and_causes_are_lived() {
         found.unwrap_or_else(|| panic!("no {name}")).clone()
     };
     assert_eq!(day(&named("drivers", "no growth")), None);
-    assert_eq!(named("helps", "xfs")["target"], "xfs:size=128M");
+    // mkfs.xfs makes none that small.
+    let helps = found["helps"].as_array().expect("variants");
+    assert!(helps.iter().all(|help| help["name"] != "xfs"), "{helps:?}");
     let larger = named("helps", "10 % more space");
     assert_eq!(larger["target"], "ext4:size=141M");
     // 13 MiB more, of which 80 % are used: 10 files more, two weeks.

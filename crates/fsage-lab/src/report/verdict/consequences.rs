@@ -3,7 +3,7 @@
 use super::{finding, skipped_too_many};
 use crate::benching::digits;
 use crate::days::DayRow;
-use crate::fullness::Fullness;
+use crate::fullness::{self, Fullness};
 use crate::report::after;
 use crate::report::bench::{self, Compared, Fastest, Ratio};
 use crate::report::subject::{Group, Subject};
@@ -12,6 +12,9 @@ use fsage_bench::Says;
 use fsage_metrics::directory_order::ADJACENCY;
 use fsage_metrics::free_space;
 use fsage_report::{Finding, Tone};
+
+/// Who is less than so many times as fast is no answer.
+const LITTLE: f64 = 1.05;
 
 /// Targets that a sentence names, at most.
 const NAMED: usize = 4;
@@ -101,6 +104,64 @@ pub fn benchmarks(group: &Group) -> Vec<Finding> {
     let mut findings: Vec<Finding> = findings.collect();
     findings.extend(unmeasured(group));
     findings
+}
+
+/// Which target it is, for those who read one sentence: by the phase that counts most, and where another is faster.
+/// None of a single target, and where one left out so much that they do not hold the same files.
+pub fn answer(group: &Group) -> Option<Finding> {
+    if group.subjects.iter().any(skipped_too_many) {
+        return None;
+    }
+    let compared = bench::compared(group);
+    let phases: Vec<(&str, &str)> = compared
+        .iter()
+        .map(|compared| (compared.suite.as_str(), compared.phase.as_str()))
+        .collect();
+    let (suite, phase) = fullness::phase(&phases)?;
+    let is_chosen = |compared: &&Compared| compared.suite == suite && compared.phase == phase;
+    let fastest = compared.iter().find(is_chosen)?.fastest.as_ref()?;
+    let Fastest {
+        name,
+        next,
+        times,
+        says,
+        ..
+    } = fastest;
+    let others = compared.iter().filter(|compared| !is_chosen(compared));
+    let others = others.filter_map(|compared| {
+        let other = compared.fastest.as_ref()?;
+        let counts = ["read", "overwrite", "write"]
+            .iter()
+            .any(|word| compared.phase.contains(word));
+        let is_other = counts && other.says == Says::Faster && other.name != *name;
+        is_other.then(|| (other, format!("{} {}", compared.suite, compared.phase)))
+    });
+    let most = others.max_by(|(a, _), (b, _)| a.times.total_cmp(&b.times));
+    let but = most.map_or_else(String::new, |(other, what)| {
+        format!(
+            "; {} is faster in {what}, {:.2} times",
+            other.name, other.times
+        )
+    });
+    let text = match says {
+        Says::Faster if *times < LITTLE => format!(
+            "In short, for this life: {name} and {next} differ little in {suite} {phase} ({name} {times:.2} times as \
+             fast){but}."
+        ),
+        Says::Faster => format!(
+            "In short, for this life: {name}. Aged, it runs {suite} {phase} {times:.2} times as fast as {next}{but}."
+        ),
+        Says::Slower | Says::Same => {
+            format!(
+                "In short, for this life: {name} or {next}, which run {suite} {phase} as fast{but}."
+            )
+        }
+        Says::Inconclusive => format!(
+            "In short: open. Repetitions of {suite} {phase} differ too much, or are too few, to say whether {name} or \
+             {next} is faster{but}."
+        ),
+    };
+    Some(finding(text, Tone::Neutral, "bench"))
 }
 
 /// Targets that no benchmark was run on, where one was run on others.

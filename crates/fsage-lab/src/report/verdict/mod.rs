@@ -37,6 +37,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
         findings.extend(warnings::ran_out(group, &ranking));
         let no_verdict = warnings::no_verdict(group);
         if no_verdict.is_none() {
+            findings.extend(consequences::answer(group));
             findings.extend(ranking.ends());
             findings.extend(decayed::sentence(&ranking));
             findings.extend(why::sentence(&ranking));
