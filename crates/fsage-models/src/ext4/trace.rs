@@ -5,11 +5,12 @@
 //! 13      D     0        6      32768  32897  6    6         GOAL_LEN_FAST
 //! ```
 //!
-//! `kind` is `D` for data and `M` for a block of a directory, a symbolic link or a tree; `searched` is what was searched
-//! for, after normalization, and `criterion` the one that found it, by the kernel's name: `-` and `preallocated` where
-//! nothing was searched for, `0x5` where all were tried and the longest run that was seen is taken, as the kernel prints
-//! it. A request that found no free block has block 0 and got 0; what the counters refuse before the allocator sees it has
-//! no line. These are fields of the kernel's trace events `ext4_mballoc_alloc` and `ext4_mballoc_prealloc`.
+//! `kind` is `D` for data and `M` for a block of a directory, a symbolic link or a tree; `searched` is what was
+//! searched for, after normalization, and `criterion` the one that found it, by the kernel's name: `-` and
+//! `preallocated` where nothing was searched for, `0x5` where all were tried and the longest run that was seen is
+//! taken, as the kernel prints it. A request that found no free block has block 0 and got 0; what the counters refuse
+//! before the allocator sees it has no line. These are fields of the kernel's trace events `ext4_mballoc_alloc` and
+//! `ext4_mballoc_prealloc`.
 
 use super::Ext4;
 use crate::allocator_trace::TracedAllocator;

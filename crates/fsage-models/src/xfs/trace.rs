@@ -8,8 +8,8 @@
 //!
 //! `kind` is `D` for data that is written later, `M` for other blocks of inodes and for inodes, `F` for a block of the
 //! tree of free inodes, `L` for the free list of an AG. `search` is `exact`, `near` or `size`, and `target` the block
-//! that the first two start from. The numbers are those of the kernel's trace event `xfs_alloc_vextent_finish`, for free
-//! lists those of `xfs_alloc_size_done`; `maxlen` is what was left of it by the reserves of the AG.
+//! that the first two start from. The numbers are those of the kernel's trace event `xfs_alloc_vextent_finish`, for
+//! free lists those of `xfs_alloc_size_done`; `maxlen` is what was left of it by the reserves of the AG.
 
 use super::Xfs;
 use super::space::{Purpose, Request, Space};

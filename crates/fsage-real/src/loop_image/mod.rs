@@ -174,8 +174,8 @@ impl LoopImage {
         if machine.is_some() && options.kind == Kind::Ext4 {
             load_groups(&device).map_err(ImageError::io(image, "loading its groups"))?;
         }
-        if let (Some(blocks), false) = (options.stream_request, read_only) {
-            let set = set_stream_request(&device, blocks);
+        if !read_only {
+            let set = set_stream_request(&device, options);
             set.map_err(ImageError::io(image, "setting its mb_stream_req"))?;
         }
         Ok(LoopImage {
@@ -282,6 +282,9 @@ impl Volume for LoopImage {
         if self.regime_of() == Some(Kind::Ext4) {
             load_groups(&self.device)?;
         }
+        if !self.read_only {
+            set_stream_request(&self.device, &self.options)?;
+        }
         Ok(true)
     }
 
@@ -378,8 +381,11 @@ fn load_groups(device: &LoopDevice) -> io::Result<()> {
     fs::read(shown).map(drop)
 }
 
-/// Sets up to which size files share what the allocator of ext4 sets aside; it ends with the mount.
-fn set_stream_request(device: &LoopDevice, blocks: u32) -> io::Result<()> {
+/// Sets up to which size files share what the allocator of ext4 sets aside, where that was said. It ends with the mount.
+fn set_stream_request(device: &LoopDevice, options: &LoopOptions) -> io::Result<()> {
+    let Some(blocks) = options.stream_request else {
+        return Ok(());
+    };
     let setting = Path::new("/sys/fs/ext4")
         .join(device.name())
         .join("mb_stream_req");
