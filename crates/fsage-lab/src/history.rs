@@ -259,7 +259,7 @@ pub fn history(
 
 fn trace_command(spec: &TargetSpec, workload: &Path, inode: u64) -> Option<String> {
     let microscope = spec.entry().and_then(|entry| entry.microscope)?;
-    microscope.is_by_inode.then(|| {
+    microscope.over_inode.map(|_| {
         format!(
             "fsage age {} --on {} --trace --inode {inode}",
             shell(&workload.display().to_string()),

@@ -25,60 +25,74 @@ pub trait TracedAllocator: AnyModel {
 
     /// Requests since the last call, in order.
     fn take_requests(&mut self) -> Vec<Self::Served>;
+
+    /// The inode that a request was for; 0 where it was for none.
+    fn inode_of(served: &Self::Served) -> u64;
 }
 
 /// What the laboratory knows of it.
 pub const fn microscope<F: TracedAllocator>() -> Microscope {
     Microscope {
         prints: "every request for blocks and what served it, as the kernel's trace events have them",
-        is_by_inode: true,
-        over: |fs| {
-            let fs = (fs as Box<dyn Any>).downcast::<F>().ok()?;
-            Some(microscope::Trace::Workload(Box::new(Trace::new(*fs))))
-        },
+        over: |fs| over::<F>(fs, None),
+        over_inode: Some(|fs, inode| over::<F>(fs, Some(inode))),
     }
+}
+
+fn over<F: TracedAllocator>(
+    fs: Box<dyn AnyModel>,
+    inode: Option<u64>,
+) -> Option<microscope::Trace> {
+    let mut fs = *(fs as Box<dyn Any>).downcast::<F>().ok()?;
+    fs.record_requests();
+    let trace = Trace {
+        fs,
+        inode,
+        has_header: false,
+        is_whole_day: true,
+    };
+    Some(microscope::Trace::Workload(Box::new(trace)))
 }
 
 /// A model whose allocator is traced.
 #[derive(Debug)]
-pub struct Trace<F> {
+struct Trace<F> {
     fs: F,
+    /// The only inode whose requests are printed.
+    inode: Option<u64>,
     has_header: bool,
     /// The last line was the end of a day, or there was none.
     is_whole_day: bool,
 }
 
 impl<F: TracedAllocator> Trace<F> {
-    /// Puts a file system under the microscope.
-    pub fn new(mut fs: F) -> Trace<F> {
-        fs.record_requests();
-        Trace {
-            fs,
-            has_header: false,
-            is_whole_day: true,
-        }
-    }
-
-    fn print_line(&mut self, line: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    /// Prints a line of the script, the requests that it caused, and how it failed; of one inode what is of it alone.
+    fn print(&mut self, line: &[u8], failed: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
         if !std::mem::replace(&mut self.has_header, true) {
             writeln!(out, "#{}", F::COLUMNS)?;
         }
+        let mut served = self.fs.take_requests();
+        if let Some(inode) = self.inode {
+            served.retain(|served| F::inode_of(served) == inode);
+            if served.is_empty() {
+                return Ok(());
+            }
+        }
         out.write_all(b"# ")?;
         out.write_all(line.trim_ascii_end())?;
-        out.write_all(b"\n")
-    }
-
-    fn print_requests(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        for served in self.fs.take_requests() {
+        out.write_all(b"\n")?;
+        for served in served {
             writeln!(out, "{served}")?;
         }
-        Ok(())
+        match failed.filter(|_| self.inode.is_none()) {
+            Some(failed) => writeln!(out, "# {failed}"),
+            None => Ok(()),
+        }
     }
 }
 
 impl<F: TracedAllocator> WorkloadTrace for Trace<F> {
     fn step(&mut self, event: &Event, line: &[u8], out: &mut dyn Write) -> io::Result<()> {
-        self.print_line(line, out)?;
         if let Some(t_ns) = event.t_ns {
             self.fs.set_time(t_ns);
         }
@@ -93,27 +107,29 @@ impl<F: TracedAllocator> WorkloadTrace for Trace<F> {
             }
             self.fs.apply(&event.op)
         };
-        self.print_requests(out)?;
-        match outcome {
-            Ok(Outcome::Done | Outcome::Ignored) => Ok(()),
-            Ok(Outcome::NoSpace | Outcome::NoInode) => out.write_all(b"# ENOSPC\n"),
-            Ok(Outcome::TooLarge) => out.write_all(b"# EFBIG\n"),
-            Ok(Outcome::Absent) => out.write_all(b"# skipped\n"),
-            Err(error) => writeln!(out, "# BADOP: {error}"),
-        }
+        let bad_op;
+        let failed = match outcome {
+            Ok(Outcome::Done | Outcome::Ignored) => None,
+            Ok(Outcome::NoSpace | Outcome::NoInode) => Some("ENOSPC"),
+            Ok(Outcome::TooLarge) => Some("EFBIG"),
+            Ok(Outcome::Absent) => Some("skipped"),
+            Err(error) => {
+                bad_op = format!("BADOP: {error}");
+                Some(bad_op.as_str())
+            }
+        };
+        self.print(line, failed, out)
     }
 
     fn bad_line(&mut self, line: &[u8], out: &mut dyn Write) -> io::Result<()> {
-        self.print_line(line, out)?;
-        out.write_all(b"# BADOP\n")
+        self.print(line, Some("BADOP"), out)
     }
 
     fn finish(&mut self, out: &mut dyn Write) -> io::Result<()> {
         if self.is_whole_day {
             return Ok(());
         }
-        self.print_line(b"(the end)", out)?;
         self.fs.end_day();
-        self.print_requests(out)
+        self.print(b"(the end)", None, out)
     }
 }

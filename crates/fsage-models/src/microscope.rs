@@ -7,15 +7,18 @@ use std::fmt;
 use std::io::{self, Write};
 use thiserror::Error;
 
+/// Puts a model under it to look at one inode alone, by its number.
+pub type OverInode = fn(Box<dyn AnyModel>, u64) -> Option<Trace>;
+
 /// What there is to look at a model with.
 #[derive(Clone, Copy, Debug)]
 pub struct Microscope {
     /// What is printed, in a few words.
     pub prints: &'static str,
-    /// Its lines begin with the inode that they are of.
-    pub is_by_inode: bool,
     /// Puts a model under it; `None` for one of another kind, or with a layer over it.
     pub over: fn(Box<dyn AnyModel>) -> Option<Trace>,
+    /// The same, to look at one inode alone, where that can be.
+    pub over_inode: Option<OverInode>,
 }
 
 /// A model under the microscope, by the form of the scripts that it plays.

@@ -461,20 +461,6 @@ pub fn read(folder: &Path) -> crate::Result<Option<Outcome>> {
         .map(Some)
 }
 
-/// What stands in a run, of each of its targets.
-///
-/// # Errors
-/// It cannot be read.
-pub(crate) fn of_run(run: &Path) -> crate::Result<Vec<Outcome>> {
-    let targets = Manifest::read(run)?.targets;
-    let found = targets.iter().map(|target| read(&run.join(&target.folder)));
-    Ok(found
-        .collect::<crate::Result<Vec<_>>>()?
-        .into_iter()
-        .flatten()
-        .collect())
-}
-
 /// A folder for a stage of a target, anew.
 fn stage_folder(life: &Life<'_>, facts: &TargetFacts, number: usize) -> crate::Result<PathBuf> {
     let folder = life.run.join(&facts.folder).join(FOLDER);

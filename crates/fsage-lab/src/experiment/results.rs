@@ -4,7 +4,6 @@ use super::cells::run_folder;
 use super::manifest::{Cell, Manifest, State};
 use super::treated::{self, StageMean};
 use super::verdict::{self, Verdict, phases};
-use crate::after;
 use crate::benching::{PhaseRatio, digits as speed_digits};
 use crate::fullness;
 use crate::table;
@@ -138,21 +137,18 @@ pub fn rows(experiment: &Path, manifest: &Manifest) -> crate::Result<Vec<Row>> {
         }
         cells.push(cell);
     }
-    let mut verdicts: Vec<Vec<(Life, Verdict)>> = Vec::new();
-    let mut treated: Vec<Vec<after::Outcome>> = Vec::new();
-    for pair in &pairs {
-        let (mut of_lives, mut outcomes) = (Vec::new(), Vec::new());
+    let verdicts = pairs.iter().map(|pair| {
+        let mut verdicts = Vec::new();
         let complete = cells_of[pair].iter();
         for cell in complete.filter(|cell| cell.state == State::Complete) {
             let run = run_folder(experiment, &cell.id);
             let life: Life = (cell.seed, cell.repetition);
             let of_run = Verdict::of_run(&run, &manifest.suites)?;
-            of_lives.extend(of_run.into_iter().map(|verdict| (life, verdict)));
-            outcomes.extend(after::of_run(&run)?);
+            verdicts.extend(of_run.into_iter().map(|verdict| (life, verdict)));
         }
-        verdicts.push(of_lives);
-        treated.push(outcomes);
-    }
+        Ok(verdicts)
+    });
+    let verdicts = verdicts.collect::<crate::Result<Vec<Vec<(Life, Verdict)>>>>()?;
     let mut first_of: HashMap<&str, usize> = HashMap::new();
     let rows = pairs.iter().zip(&verdicts).enumerate();
     let rows = rows.map(|(place, (pair, lives))| {
@@ -176,7 +172,11 @@ pub fn rows(experiment: &Path, manifest: &Manifest) -> crate::Result<Vec<Row>> {
             layout_change: of_all(|verdict| verdict.layout_change),
             layout_ratio: of_all(|verdict| verdict.layout_ratio),
             throughput: throughput(lives, first),
-            after: treated::stages(&treated[place]),
+            after: treated::stages(
+                lives
+                    .iter()
+                    .filter_map(|(_, verdict)| verdict.after.as_ref()),
+            ),
         }
     });
     Ok(rows.collect())

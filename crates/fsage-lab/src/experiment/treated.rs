@@ -39,11 +39,12 @@ pub struct SpeedMean {
 }
 
 /// The stages of a target, from what is known of each life.
-pub fn stages(lives: &[Outcome]) -> Vec<StageMean> {
+pub fn stages<'a>(lives: impl Iterator<Item = &'a Outcome>) -> Vec<StageMean> {
+    let lives: Vec<&Outcome> = lives.collect();
     let Some(first) = lives.first() else {
         return Vec::new();
     };
-    let phase = lives.iter().find_map(phase);
+    let phase = lives.iter().find_map(|life| phase(life));
     let means = first.stages.iter().map(|stage| {
         let same: Vec<&Stage> = lives
             .iter()

@@ -1,5 +1,6 @@
 //! What a run says of its targets, in a few figures each.
 
+use crate::after;
 use crate::benching::{self, PhaseRatio, digits as speed_digits};
 use crate::days::{self, DayRow};
 use crate::run_folder::Manifest;
@@ -36,6 +37,9 @@ pub struct Verdict {
     pub layout_ratio: Option<f64>,
     /// Throughput of the aged file system as a multiple of that of the control.
     pub throughput: Vec<PhaseRatio>,
+    /// What treatments made of it, if any were.
+    #[serde(skip)]
+    pub after: Option<after::Outcome>,
 }
 
 impl Verdict {
@@ -66,6 +70,7 @@ impl Verdict {
                 layout_control: last.of_control(&layout_score::SCORE),
                 layout_ratio: last.ratio(&layout_score::SCORE),
                 throughput: benching::ratios(&folder, suites)?,
+                after: after::read(&folder)?,
             })
         });
         targets.collect()

@@ -53,7 +53,7 @@ fn over_lives(group: &Group) -> Option<Section> {
             .iter()
             .filter(|life| !life.folder.as_os_str().is_empty());
         let outcomes = lives.filter_map(|life| after::read(&life.folder).ok()?);
-        let stages = treated::stages(&outcomes.collect::<Vec<_>>());
+        let stages = treated::stages(outcomes.collect::<Vec<_>>().iter());
         (!stages.is_empty()).then_some((subject.name.as_str(), stages))
     });
     let known: Vec<(&str, Vec<StageMean>)> = known.collect();

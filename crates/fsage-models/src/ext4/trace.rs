@@ -104,4 +104,8 @@ impl TracedAllocator for Ext4 {
     fn take_requests(&mut self) -> Vec<Served> {
         self.served.as_mut().map(std::mem::take).unwrap_or_default()
     }
+
+    fn inode_of(served: &Served) -> u64 {
+        served.inode.into()
+    }
 }

@@ -16,7 +16,7 @@ pub static ENTRY: Entry = Entry {
     group: "cylinder group",
     microscope: Some(Microscope {
         prints: "what the original's driver prints: every probe and every failure",
-        is_by_inode: false,
+        over_inode: None,
         over: |fs| {
             let fs = (fs as Box<dyn Any>).downcast().ok()?;
             Some(microscope::Trace::Workload(Box::new(Trace::new(*fs))))

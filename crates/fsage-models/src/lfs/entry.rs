@@ -18,7 +18,7 @@ pub static ENTRY: Entry = Entry {
     is_log: true,
     microscope: Some(Microscope {
         prints: "everything written and cleaned, as a script of its own form says",
-        is_by_inode: false,
+        over_inode: None,
         over: |fs| {
             let fs = (fs as Box<dyn Any>).downcast().ok()?;
             Some(microscope::Trace::Script(Box::new(Trace::new(*fs))))

@@ -2,6 +2,7 @@
 //!
 //! Spec: `docs/spec/xfs.md`, sections 10 and 11.
 
+use super::geometry::block_of_inode;
 use super::space::{Purpose, Request, Space};
 use super::transaction::Transaction;
 
@@ -15,8 +16,6 @@ pub(super) struct Wish {
     pub logical: u32,
     pub blocks: u32,
     pub ino: u64,
-    /// The block of the inode.
-    pub inode_block: u64,
     /// The extent before: its end in the file and on disk, if it has a place.
     pub before: Option<(u32, u64)>,
     /// The extent behind, if it has a place: first block in the file and on disk.
@@ -144,7 +143,7 @@ impl Space {
                         block
                     }
                 }
-                _ => wish.inode_block,
+                _ => block_of_inode(wish.ino),
             };
         }
         let near = GAP * u64::from(wish.blocks);
@@ -178,7 +177,7 @@ impl Space {
         match (left, right) {
             (Some((block, gap)), Some((_, other))) if gap <= other => block,
             (_, Some((block, _))) | (Some((block, _)), None) => block,
-            (None, None) => wish.inode_block,
+            (None, None) => block_of_inode(wish.ino),
         }
     }
 }

@@ -5,7 +5,7 @@
 use super::allocate::Wish;
 use super::data::{NoSpace, blocks_until};
 use super::fork::{Fork, worst_tree};
-use super::geometry::{BLOCK, block_of_inode};
+use super::geometry::BLOCK;
 use super::inode::{Extent, Extents, Flags, Inode, Kind};
 use super::space::{Purpose, Space};
 use super::transaction::Transaction;
@@ -427,7 +427,6 @@ impl Fork<'_> {
             logical,
             blocks,
             ino: self.inode.ino,
-            inode_block: block_of_inode(self.inode.ino),
             before: self.before(logical),
             behind,
             is_at_end: next.is_none(),

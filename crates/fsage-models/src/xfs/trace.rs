@@ -111,4 +111,8 @@ impl TracedAllocator for Xfs {
             .map(std::mem::take)
             .unwrap_or_default()
     }
+
+    fn inode_of(served: &Served) -> u64 {
+        served.ino
+    }
 }

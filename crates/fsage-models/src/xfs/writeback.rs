@@ -6,7 +6,7 @@ use super::Xfs;
 use super::allocate::Wish;
 use super::data::{NoSpace, block_at, blocks_until};
 use super::fork::Fork;
-use super::geometry::{BLOCK, block_of_inode};
+use super::geometry::BLOCK;
 use super::inode::{Blocks, State};
 use super::params::Regime;
 use super::transaction::Transaction;
@@ -45,7 +45,6 @@ impl Xfs {
             logical: part.start,
             blocks: part.end - part.start,
             ino: fork.inode.ino,
-            inode_block: block_of_inode(fork.inode.ino),
             before: fork.before(fork.inode.extents[at].logical),
             behind: None,
             is_at_end: false,

@@ -381,7 +381,7 @@ fn load_groups(device: &LoopDevice) -> io::Result<()> {
     fs::read(shown).map(drop)
 }
 
-/// Sets up to which size files share what the allocator of ext4 sets aside, where that was said. It ends with a mount.
+/// Sets up to which size files share what ext4 sets aside, where that was said; it ends with the mount.
 fn set_stream_request(device: &LoopDevice, options: &LoopOptions) -> io::Result<()> {
     let Some(blocks) = options.stream_request else {
         return Ok(());
