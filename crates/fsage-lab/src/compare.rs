@@ -7,9 +7,10 @@ use crate::fullness::{self, Fullness};
 use crate::generate::{Output, Source, generate};
 use crate::interrupt;
 use crate::report::{self, Beside};
-use crate::run_folder::{Manifest, State};
+use crate::run_folder::{Manifest, State, TargetFacts};
 use crate::watch::Watch;
 use crate::{aging, benching};
+use fsage_core::size;
 use fsage_report::Finding;
 use fsage_target::{Target, TargetSpec};
 use serde::Serialize;
@@ -192,6 +193,7 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
     steps.age(ui)?;
     made_of.keep(output)?;
     if made_of.bench.is_some() {
+        some_fit(output, &workload, ui)?;
         step("benchmarks");
     }
     let left_out = steps
@@ -230,6 +232,23 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
         left_out,
         failed,
     })
+}
+
+/// That benchmarks would say something: a target did most of the workload.
+fn some_fit(run: &Path, workload: &Path, ui: &dyn Watch) -> crate::Result<()> {
+    let targets = Manifest::read(run)?.targets;
+    let did_little = |target: &TargetFacts| target.skipped > target.operations / 2;
+    if targets.is_empty() || !targets.iter().all(did_little) {
+        return Ok(());
+    }
+    let most = aging::most_bytes(workload, 1, ui)?;
+    bail!(
+        "every target skipped more than half of the operations, so that there is nothing to benchmark: the files take up \
+         to {} at a time; give more than that as size=, or none, then targets are as large as the workload's file system \
+         was. What was aged is in {}",
+        size::human(most),
+        run.display()
+    );
 }
 
 /// The workload that is there, or that is made now if it is not.

@@ -3,6 +3,7 @@
 use fsage_core::SinkError;
 use std::fmt::{self, Display};
 use std::io::{self, ErrorKind};
+use std::path::Path;
 
 /// Why something could not be done: a message that names the file and what was expected, and what caused it.
 ///
@@ -68,6 +69,18 @@ impl Error {
     /// What went wrong and its causes, the outermost first.
     pub fn chain(&self) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
         self.0.chain()
+    }
+
+    /// The same where it is one of a line of a file, as `line N: ...`: with the name of the file.
+    #[must_use]
+    pub fn at_line_of(self, file: &Path) -> Error {
+        let text = self.to_string();
+        match text.strip_prefix("line ") {
+            Some(at) if self.kind() == Kind::Input => {
+                Error::new(format!("{}:{at}", file.display()))
+            }
+            _ => self,
+        }
     }
 
     /// The same with a message around it.

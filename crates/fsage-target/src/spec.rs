@@ -5,6 +5,7 @@ use fsage_core::words;
 use fsage_models::rearrange::Settings;
 use fsage_models::registry::{self, Entry, Options};
 use fsage_models::{MODELS, ParamError};
+use fsage_real::loop_image::Kind;
 use fsage_real::{REAL_KINDS, RealKind, RealSpec};
 use std::fmt::{self, Write as _};
 use thiserror::Error;
@@ -72,6 +73,11 @@ impl TargetSpec {
         {
             let each: Vec<String> = kind.split(',').map(|kind| format!("--on {kind}")).collect();
             return error(format!("one target at a time: {}", each.join(" ")));
+        }
+        if !known.contains(&kind) && Kind::parse(kind).is_some() {
+            return error(format!(
+                "there is no model of {kind}; that of this machine's kernel is `loop:{kind}`"
+            ));
         }
         if !known.contains(&kind) {
             return error(format!("unknown kind `{kind}`{}", instead(kind, &known)));
@@ -291,6 +297,7 @@ mod tests {
         let message = |text: &str| TargetSpec::parse(text).unwrap_err().to_string();
         assert!(message("zfs").contains("known: ffs, ext3, ext4, xfs, lfs, cffs, null, dir, loop"));
         assert!(message("").contains("unknown kind"));
+        assert!(message("btrfs").contains("`loop:btrfs`"));
         assert!(message("ext4,xfs").contains("--on ext4 --on xfs"));
         assert!(message("ffs:").contains("key=value"));
         assert!(message("ffs:root,,nrpos=1").contains("key=value"));

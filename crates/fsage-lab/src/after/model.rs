@@ -3,7 +3,7 @@
 use super::defrag::{Known, defragment};
 use super::later::Ids;
 use super::{Cost, Life, Stage, Treatment, set_speeds, stage_folder};
-use crate::aging::again::{Asked, WorkloadFiles, with_control};
+use crate::aging::again::{AGAIN, Asked, WorkloadFiles, with_control};
 use crate::aging::life::{Life as FlashLife, Lived};
 use crate::aging::replay_all;
 use crate::aging::watched::Watched;
@@ -78,7 +78,13 @@ impl Made {
             source: &mut *source,
             observe: |event: &Event| known.observe(event),
         };
-        replay_all(life.workload, &mut watched, &mut agings, Some(1), life.ui)?;
+        replay_all(
+            (life.workload, AGAIN),
+            &mut watched,
+            &mut agings,
+            Some(1),
+            life.ui,
+        )?;
         let aging = agings.pop().context("one target was aged")?;
         let mut lived = on_flash.and_then(FlashLife::end);
         let mut ids = Ids {
@@ -104,7 +110,13 @@ impl Made {
                 FlashLife::go_on(lived.device, params, &mut agings[0])
             });
             let mut source = EventsInMemory::new(events);
-            replay_all(life.workload, &mut source, &mut agings, Some(1), life.ui)?;
+            replay_all(
+                (life.workload, "living on"),
+                &mut source,
+                &mut agings,
+                Some(1),
+                life.ui,
+            )?;
             let aging = agings.pop().context("one target lived on")?;
             stage = Stage::lived_on(treatment, &days::rows(aging.days()));
             target = aging.into_target();

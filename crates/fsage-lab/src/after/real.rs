@@ -193,7 +193,13 @@ impl<'a> Image<'a> {
         let real = Real::begin(directory, None, stop);
         let mut agings = vec![Aging::new(Target::Real(Box::new(real)), true)];
         let mut source = EventsInMemory::new(more.to_vec());
-        replay_all(self.life.workload, &mut source, &mut agings, Some(1), ui)?;
+        replay_all(
+            (self.life.workload, "living on"),
+            &mut source,
+            &mut agings,
+            Some(1),
+            ui,
+        )?;
         let aging = agings.pop().context("one target lived on")?;
         let mut rows = days::rows(aging.days());
         let Target::Real(real) = aging.into_target() else {

@@ -82,6 +82,9 @@ pub struct ModelFiles {
     pub tree: Vec<FileId>,
 }
 
+/// What somebody who watches reads: models are not kept, but made again.
+pub(crate) const AGAIN: &str = "aging again";
+
 /// Ages targets of a run again, all of which are models, and makes their controls. With `flash` each of them lives on
 /// such a device, below such a host.
 #[expect(clippy::too_many_arguments, reason = "each is a thing of its own")]
@@ -114,7 +117,7 @@ pub fn models(
             highest_id = highest_id.max(made_id(event));
         },
     };
-    replay_all(workload, &mut watched, &mut agings, threads, ui)?;
+    replay_all((workload, AGAIN), &mut watched, &mut agings, threads, ui)?;
     let files = WorkloadFiles::of(&hot, asked);
     let mut models = Vec::new();
     let aged = agings.into_iter().zip(lives);
@@ -163,7 +166,7 @@ pub fn aged(
     let epoch_s = source.header().epoch_unix_s.unwrap_or(0);
     aging.keep_stamps(epoch_s.saturating_mul(1_000_000_000));
     let mut agings = vec![aging];
-    replay_all(workload, &mut *source, &mut agings, None, ui)?;
+    replay_all((workload, AGAIN), &mut *source, &mut agings, None, ui)?;
     agings.pop().context("one target was aged")
 }
 
@@ -192,7 +195,7 @@ pub(crate) fn aged_by(
         source: &mut *source,
         observe: |event: &Event| hot.observe(event),
     };
-    replay_all(workload, &mut watched, &mut agings, None, ui)?;
+    replay_all((workload, AGAIN), &mut watched, &mut agings, None, ui)?;
     let aging = agings.pop().context("one target was aged")?;
     let days = target.run.join(&target.facts.folder).join("days.parquet");
     is_as_it_was(&aging, &days, &target.facts.spec)?;

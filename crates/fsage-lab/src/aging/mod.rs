@@ -248,7 +248,8 @@ pub fn age(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Vec<Aged>> {
         begin_real(workload, &mut run, &mut lanes, &agings, ui)?;
     }
     let mut counted = Counted::new(&mut *source);
-    if let Err(error) = replay_all(workload, &mut counted, &mut agings, start.threads, ui) {
+    let what = (workload, "aging");
+    if let Err(error) = replay_all(what, &mut counted, &mut agings, start.threads, ui) {
         let interrupted = interrupt::go_on().is_err();
         for lane in &lanes {
             lane.has_stopped(&error, ui);
@@ -670,9 +671,9 @@ fn folders(specs: &[TargetSpec]) -> crate::Result<Vec<String>> {
     Ok(folders)
 }
 
-/// Replays a workload on targets, as somebody watches.
+/// Replays a workload on targets, as somebody watches, who is told what that is for.
 pub(crate) fn replay_all(
-    workload: &Path,
+    (workload, what): (&Path, &str),
     source: &mut dyn EventSource,
     agings: &mut [Aging],
     threads: Option<usize>,
@@ -683,7 +684,7 @@ pub(crate) fn replay_all(
     let real = agings
         .iter()
         .any(|aging| matches!(aging.target(), Target::Real(_)));
-    let bar = ui.bar_bytes(source.progress().map(|(_, of)| of), "aging");
+    let bar = ui.bar_bytes(source.progress().map(|(_, of)| of), what);
     let result = replay(source, agings, threads, |progress: Progress| {
         bar.set_position(progress.bytes.map_or(progress.events, |(at, _)| at));
         interrupt::go_on().is_ok()
@@ -723,7 +724,7 @@ fn warn_of_small_target(spec: &TargetSpec, aging: &Aging, peak_bytes: u64, ui: &
 }
 
 /// The most bytes that the files of a workload take at a time, in whole blocks.
-fn most_bytes(workload: &Path, block_bytes: u64, ui: &dyn Watch) -> crate::Result<u64> {
+pub(crate) fn most_bytes(workload: &Path, block_bytes: u64, ui: &dyn Watch) -> crate::Result<u64> {
     let mut summary = WorkloadSummary::in_blocks(block_bytes);
     each_event(workload, "reading", ui, |event| summary.add(event))?;
     Ok(summary.live_bytes_most)

@@ -39,16 +39,38 @@ pub fn judge(rule: &Rule, pair: &Pair<'_>) -> Option<Verdict> {
 }
 
 /// A value on a day, and that of the baseline.
-struct Point<'a> {
+pub struct Point<'a> {
     day: &'a DayRow,
-    value: f64,
-    baseline: Option<f64>,
+    /// The value.
+    pub value: f64,
+    /// The baseline's.
+    pub baseline: Option<f64>,
 }
 
 fn metric(verdict: &mut Verdict, rule: &Rule, column: &str, when: When, pair: &Pair<'_>) {
+    let points = match points(rule, column, when, pair) {
+        Ok(points) if points.is_empty() => return,
+        Ok(points) => points,
+        Err(why) => return verdict.fail(why),
+    };
+    verdict.checked = points.len();
+    for bound in &rule.bounds {
+        verdict.failures.extend(crossing(bound, &points));
+    }
+    verdict.found = said(&points);
+}
+
+/// What a metric is on the days that are asked for, none where it is not known and the rule is content with that; else
+/// why it is not known.
+pub fn points<'a>(
+    rule: &Rule,
+    column: &str,
+    when: When,
+    pair: &Pair<'a>,
+) -> Result<Vec<Point<'a>>, String> {
     let days = &pair.new.days;
     let Some(last) = days.last() else {
-        return verdict.fail("no day was measured".to_owned());
+        return Err("no day was measured".to_owned());
     };
     let (days, mean): (Vec<&DayRow>, bool) = match when {
         When::Last => (vec![last], false),
@@ -56,7 +78,7 @@ fn metric(verdict: &mut Verdict, rule: &Rule, column: &str, when: When, pair: &P
         When::Day(number) => match days.iter().find(|row| row.day + 1 == number) {
             Some(day) => (vec![day], false),
             None => {
-                return verdict.fail(format!(
+                return Err(format!(
                     "there is no day {number}: the last is {}",
                     last.day + 1
                 ));
@@ -65,7 +87,7 @@ fn metric(verdict: &mut Verdict, rule: &Rule, column: &str, when: When, pair: &P
         When::MeanOfLast(count) => match days.len().checked_sub(count as usize) {
             Some(first) => (days[first..].iter().collect(), true),
             None => {
-                return verdict.fail(format!(
+                return Err(format!(
                     "there is no more than {}",
                     counted(days.len() as u64, "day")
                 ));
@@ -80,7 +102,7 @@ fn metric(verdict: &mut Verdict, rule: &Rule, column: &str, when: When, pair: &P
             .and_then(|old| old.days.iter().find(|row| row.day == day.day));
         if let (Some(target), None, true) = (pair.old, old, compares) {
             let last = target.days.last().map_or(0, |row| row.day + 1);
-            return verdict.fail(format!(
+            return Err(format!(
                 "the baseline has no day {}: its last is {last}",
                 day.day + 1
             ));
@@ -89,7 +111,7 @@ fn metric(verdict: &mut Verdict, rule: &Rule, column: &str, when: When, pair: &P
         let Some(value) = day.number(column) else {
             if let Some(baseline) = baseline {
                 let at = at(day);
-                return verdict.fail(format!(
+                return Err(format!(
                     "not known on {at}, where the baseline has {}",
                     number(baseline)
                 ));
@@ -98,7 +120,7 @@ fn metric(verdict: &mut Verdict, rule: &Rule, column: &str, when: When, pair: &P
         };
         if compares && pair.old.is_some() && baseline.is_none() && !rule.optional {
             let (value, at) = (number(value), at(day));
-            return verdict.fail(format!("{value} on {at}, not known of the baseline"));
+            return Err(format!("{value} on {at}, not known of the baseline"));
         }
         points.push(Point {
             day,
@@ -106,20 +128,13 @@ fn metric(verdict: &mut Verdict, rule: &Rule, column: &str, when: When, pair: &P
             baseline,
         });
     }
-    if points.is_empty() {
-        if !rule.optional {
-            verdict.fail(format!("`{column}` is not known of this target"));
-        }
-        return;
+    if points.is_empty() && !rule.optional {
+        return Err(format!("`{column}` is not known of this target"));
     }
-    if mean {
+    if mean && !points.is_empty() {
         points = vec![mean_of(&points)];
     }
-    verdict.checked = points.len();
-    for bound in &rule.bounds {
-        verdict.failures.extend(crossing(bound, &points));
-    }
-    verdict.found = said(&points);
+    Ok(points)
 }
 
 fn mean_of<'a>(points: &[Point<'a>]) -> Point<'a> {
@@ -171,7 +186,7 @@ fn crossing(bound: &Bound, points: &[Point<'_>]) -> Option<Failure> {
 
 /// How far a value lies beyond a limit by more than what rounding explains; none where it holds or nothing is there to
 /// compare with.
-fn excess(bound: &Bound, value: f64, baseline: Option<f64>) -> Option<f64> {
+pub fn excess(bound: &Bound, value: f64, baseline: Option<f64>) -> Option<f64> {
     const ROUNDING: f64 = 1e-12;
     let baseline = match (bound.kind.is_relative(), baseline) {
         (true, None) => return None,
@@ -231,7 +246,7 @@ fn bench(verdict: &mut Verdict, rule: &Rule, pattern: &str, of: Of, pair: &Pair<
 }
 
 /// Options of `bench` with which a suite is run.
-fn measured_by(suite: &str) -> String {
+pub fn measured_by(suite: &str) -> String {
     match suite {
         FLASH => "--device DEVICE".to_owned(),
         _ if benchmarks::by_name(suite).is_none() && !suite.contains(['*', '?']) => {
@@ -318,10 +333,12 @@ mod tests {
         });
         TargetResults {
             cell: None,
+            life: None,
             spec: "ffs".to_owned(),
             short: "ffs".to_owned(),
             unfinished: None,
             workload: None,
+            kernel: None,
             days: days.collect(),
             cases: Vec::new(),
         }

@@ -6,6 +6,7 @@
 
 mod judge;
 mod outcome;
+mod over_seeds;
 mod results;
 mod rules;
 mod words;
@@ -17,7 +18,6 @@ use crate::error::bail;
 use judge::{Pair, judge};
 use outcome::Verdict;
 use results::TargetResults;
-use rules::Allow;
 use std::path::Path;
 
 /// Checks a run or an experiment, beside a baseline of the same kind where there is one.
@@ -45,13 +45,12 @@ pub fn check(run: &Path, rules: &Rules, baseline: Option<&Path>) -> crate::Resul
 
     let mut verdicts = Vec::new();
     for pair in &pairs {
-        verdicts.extend(always(&rules.allow, pair, old.is_some()));
-        let asked = rules.list.iter().filter(|rule| {
-            let pattern = rule.target.as_deref();
-            pattern.is_none_or(|pattern| pair.new.is_called(pattern))
-        });
+        verdicts.extend(always(rules, pair, old.is_some()));
+        let asked = rules.list.iter();
+        let asked = asked.filter(|rule| !rule.over_seeds && rule.is_about(pair.new));
         verdicts.extend(asked.filter_map(|rule| judge(rule, pair)));
     }
+    verdicts.extend(over_seeds::verdicts(&rules.list, &pairs));
     if let (Some(old), false) = (&old, rules.allow.missing_targets) {
         for lost in old.iter().filter(|old| !is_paired(old, &pairs)) {
             let mut verdict = Verdict::new("target", lost);
@@ -73,8 +72,8 @@ pub fn check(run: &Path, rules: &Rules, baseline: Option<&Path>) -> crate::Resul
 }
 
 /// What must hold whatever the rules are about.
-fn always(allow: &Allow, pair: &Pair<'_>, compares: bool) -> Vec<Verdict> {
-    let new = pair.new;
+fn always(rules: &Rules, pair: &Pair<'_>, compares: bool) -> Vec<Verdict> {
+    let (allow, new) = (&rules.allow, pair.new);
     let mut complete = Verdict::new("complete", new);
     complete.checked = 1;
     complete.found = counted(new.days.len() as u64, "day");
@@ -128,6 +127,7 @@ fn always(allow: &Allow, pair: &Pair<'_>, compares: bool) -> Vec<Verdict> {
         }
         verdicts.push(verdict);
     }
+    verdicts.extend(of_kernels(new, old, rules.other_kernel));
     if !allow.missing_benchmarks && !old.cases.is_empty() {
         let mut verdict = Verdict::new("benchmarks", new);
         verdict.checked = old.cases.len();
@@ -149,6 +149,24 @@ fn always(allow: &Allow, pair: &Pair<'_>, compares: bool) -> Vec<Verdict> {
         verdicts.push(verdict);
     }
     verdicts
+}
+
+/// Under which kernels a real target and that of the baseline ran.
+fn of_kernels(new: &TargetResults, old: &TargetResults, must_differ: bool) -> Option<Verdict> {
+    let kernel = new.kernel.as_ref()?;
+    let mut verdict = Verdict::new("kernel", new);
+    verdict.checked = 1;
+    verdict.found = match &old.kernel {
+        Some(other) if other == kernel => format!("{kernel}, as the baseline's"),
+        Some(other) => format!("{kernel}, baseline {other}"),
+        None => format!("{kernel}, the baseline's is not known"),
+    };
+    if must_differ && old.kernel.as_ref() == Some(kernel) {
+        verdict.fail(format!(
+            "both ran under {kernel}, and `other_kernel = true` asks for two"
+        ));
+    }
+    Some(verdict)
 }
 
 /// Every target of the run with its own of the baseline.

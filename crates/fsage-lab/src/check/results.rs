@@ -17,6 +17,8 @@ use std::path::Path;
 pub struct TargetResults {
     /// The cell of an experiment: workload, seed and repetition; none of a run.
     pub cell: Option<String>,
+    /// The cell's workload: cells that have it in common differ in seed and repetition. None of a run.
+    pub life: Option<String>,
     /// Its specification.
     pub spec: String,
     /// Its name in reports of the run: what tells it from the other targets.
@@ -25,6 +27,8 @@ pub struct TargetResults {
     pub unfinished: Option<String>,
     /// Hash of the workload; none if it came through a pipe.
     pub workload: Option<String>,
+    /// Release of the kernel that it ran under; none of a model.
+    pub kernel: Option<String>,
     /// Its days.
     pub days: Vec<DayRow>,
     /// Its benchmarks.
@@ -118,10 +122,12 @@ pub fn read(of: &Path) -> crate::Result<Vec<TargetResults>> {
         if unfinished.is_some() {
             all.push(TargetResults {
                 cell: Some(name),
+                life: Some(cell.workload),
                 short: cell.target.clone(),
                 spec: cell.target,
                 unfinished,
                 workload: None,
+                kernel: None,
                 days: Vec::new(),
                 cases: Vec::new(),
             });
@@ -130,6 +136,7 @@ pub fn read(of: &Path) -> crate::Result<Vec<TargetResults>> {
         let run = of_run(&of.join(&cell.run)).with_context(|| format!("cell {}", cell.id))?;
         all.extend(run.into_iter().map(|target| TargetResults {
             cell: Some(name.clone()),
+            life: Some(cell.workload.clone()),
             ..target
         }));
     }
@@ -153,13 +160,19 @@ fn of_run(run: &Path) -> crate::Result<Vec<TargetResults>> {
         } else {
             Vec::new()
         };
+        let kernel = target
+            .facts
+            .get("kernel")
+            .and_then(|kernel| kernel.as_str());
         Ok(TargetResults {
             cell: None,
+            life: None,
             spec: target.spec.clone(),
             short,
             unfinished: (!is_complete)
                 .then(|| "the run is not complete; `fsage age ... --resume` resumes it".to_owned()),
             workload: manifest.workload.blake3.clone(),
+            kernel: kernel.map(str::to_owned),
             days,
             cases: cases(&folder)?,
         })

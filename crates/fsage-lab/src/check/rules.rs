@@ -1,6 +1,7 @@
 //! Rules of a check: a TOML file that says what must hold, read strictly.
 
 use super::number;
+use super::results::TargetResults;
 use super::words::matches;
 use crate::benching::flash::FLASH;
 use crate::days::{DayRow, metric_of};
@@ -47,6 +48,8 @@ pub struct Rules {
     pub pairs: Vec<(String, String)>,
     /// What may be missing or skipped.
     pub allow: Allow,
+    /// Real targets must have run under another kernel than those of the baseline.
+    pub other_kernel: bool,
     /// The rules, in the order of the file.
     pub list: Vec<Rule>,
 }
@@ -95,6 +98,24 @@ pub struct Rule {
     pub strict: bool,
     /// It holds where neither the run nor the baseline has what it looks at.
     pub optional: bool,
+    /// It looks at the mean over cells of an experiment that differ in seed and repetition alone.
+    pub over_seeds: bool,
+}
+
+impl Rule {
+    /// Whether it looks at a target.
+    pub fn is_about(&self, target: &TargetResults) -> bool {
+        let pattern = self.target.as_deref();
+        pattern.is_none_or(|pattern| target.is_called(pattern))
+    }
+}
+
+/// What the limits of a rule are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Over {
+    /// The mean of cells that differ in seed and repetition alone.
+    Seeds,
 }
 
 /// What a rule looks at.
@@ -254,6 +275,8 @@ struct File {
     #[serde(default)]
     allow: Allow,
     #[serde(default)]
+    other_kernel: bool,
+    #[serde(default)]
     rule: Vec<Spanned<Entry>>,
 }
 
@@ -279,6 +302,7 @@ struct Entry {
     strict: Option<Spanned<bool>>,
     #[serde(default)]
     optional: bool,
+    over: Option<Over>,
 }
 
 impl Rules {
@@ -338,6 +362,7 @@ impl Rules {
             matching: read.matching,
             pairs: read.targets.into_iter().collect(),
             allow: read.allow,
+            other_kernel: read.other_kernel,
             list: rules.collect::<crate::Result<_>>()?,
         })
     }
@@ -362,16 +387,23 @@ impl Entry {
                     ("of", self.of.as_ref().map(Spanned::span)),
                     ("strict", self.strict.as_ref().map(Spanned::span)),
                 ] {
-                    if let Some(at) = at {
+                    let scatters = key == "strict" && self.over.is_some();
+                    if let Some(at) = at.filter(|_| !scatters) {
                         let what = format!(
                             "`{key}` belongs to rules with `bench` or `exec`; leave it out"
                         );
                         return Err(source.wrong(&at, what));
                     }
                 }
+                let when = when(source, self.day.as_ref())?;
+                if self.over.is_some() && when == When::Every {
+                    let what = "over = \"seeds\" takes one value a life; give `day` a number, \"last\" or \"mean of \
+                                last 30\"";
+                    return Err(source.wrong(span, what));
+                }
                 Subject::Metric {
                     column: column(source, metric)?,
-                    when: when(source, self.day.as_ref())?,
+                    when,
                 }
             }
             (None, Some(bench)) => {
@@ -400,6 +432,7 @@ impl Entry {
             bounds,
             strict: self.strict.is_some_and(Spanned::into_inner),
             optional: self.optional,
+            over_seeds: self.over.is_some(),
         })
     }
 

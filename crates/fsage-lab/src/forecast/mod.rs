@@ -622,6 +622,51 @@ impl Forecast {
             None => self.target.clone(),
         }
     }
+
+    /// The limit that is crossed first and not crossed yet.
+    pub fn first_crossed(&self) -> Option<usize> {
+        let open = self.answers.iter().enumerate();
+        let open = open.filter(|(_, answer)| !answer.already && answer.reached > 0);
+        let first = open.min_by_key(|(_, answer)| {
+            (
+                answer.median_day.unwrap_or(u64::MAX),
+                answer.low_day.unwrap_or(u64::MAX),
+            )
+        });
+        first.map(|(place, _)| place)
+    }
+
+    /// The answer in a sentence: what breaks first.
+    pub fn in_short(&self) -> String {
+        let already = self.answers.iter().filter(|answer| answer.already);
+        let already: Vec<&str> = already.map(|answer| answer.limit.text.as_str()).collect();
+        let already = if already.is_empty() {
+            String::new()
+        } else {
+            format!("already crossed: {}; ", already.join(", "))
+        };
+        match self.first_crossed().map(|place| &self.answers[place]) {
+            Some(answer) => {
+                let when = answer.sentence.split_once(": ");
+                let when = when.map_or(answer.sentence.as_str(), |(_, when)| when);
+                let next = if already.is_empty() { "first" } else { "next" };
+                format!(
+                    "In short, {already}{next} comes {}, {when}",
+                    answer.limit.text
+                )
+            }
+            None => format!(
+                "In short, {already}{} is crossed within {} in any of {} lives.",
+                if already.is_empty() {
+                    "no limit"
+                } else {
+                    "no other limit"
+                },
+                counted(self.horizon_days, "day"),
+                self.lives
+            ),
+        }
+    }
 }
 
 /// Bytes that come or go a day.

@@ -78,7 +78,7 @@ pub(super) fn of(
             .iter()
             .map(|doubt| format!("{doubt}."))
             .collect(),
-        verdict: found.answers.iter().map(finding).collect(),
+        verdict: verdict(found),
         targets: vec![Target {
             name: found.target.clone(),
             spec: found.target.clone(),
@@ -88,6 +88,16 @@ pub(super) fn of(
         sections,
         ..Report::default()
     }
+}
+
+fn verdict(found: &Forecast) -> Vec<Finding> {
+    let in_short = found.held_out.is_empty().then(|| Finding {
+        text: found.in_short(),
+        tone: Tone::Neutral,
+        section: Some("fans".to_owned()),
+    });
+    let answers = found.answers.iter().map(finding);
+    in_short.into_iter().chain(answers).collect()
 }
 
 fn finding(answer: &Answer) -> Finding {

@@ -96,9 +96,8 @@ impl Past {
             }
         }
         drop(bar);
-        learned
-            .end()
-            .with_context(|| workload.display().to_string())?;
+        let ended = learned.end().and_then(|_| learned.has_futures());
+        ended.with_context(|| workload.display().to_string())?;
         Ok(Past {
             days: learned.days(),
             learned,

@@ -117,7 +117,9 @@ pub fn verify_model(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Verd
         folder: folder.path(),
         ui,
     };
-    let (mut verdict, differing) = verifier.all(&events)?;
+    let (mut verdict, differing) = verifier
+        .all(&events)
+        .map_err(|error| error.at_line_of(request.workload))?;
     let Some((same, differing)) = differing else {
         return Ok(verdict);
     };

@@ -116,7 +116,11 @@ impl Kind {
                     extended.push(',');
                     extended.push_str(&more);
                 }
-                add(&["-q", "-F", "-b", EXT_BLOCK, "-U", &uuid, "-E", &extended]);
+                add(&["-q", "-F"]);
+                if !extra.iter().any(|word| word.starts_with("-b")) {
+                    add(&["-b", EXT_BLOCK]);
+                }
+                add(&["-U", &uuid, "-E", &extended]);
             }
             Kind::Xfs => add(&["-q", "-f", "-m", &format!("uuid={uuid}")]),
             Kind::Btrfs => add(&["-q", "-f", "-m", "single", "-U", &uuid]),

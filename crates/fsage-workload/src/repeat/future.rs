@@ -73,6 +73,15 @@ impl Learned {
         Ok(self.past.close_open_day(Level::of(&self.world)))
     }
 
+    /// That futures can be drawn from it: days after the first one.
+    ///
+    /// # Errors
+    /// There are none.
+    pub fn has_futures(&self) -> Result<(), RepeatError> {
+        let later = self.past.days.iter().skip(1).any(|day| day.counts);
+        later.then_some(()).ok_or(RepeatError::OneDay)
+    }
+
     /// The days so far. The first one stands for all that was before it.
     pub fn days(&self) -> Vec<SeenDay> {
         let number = |n: u128| u64::try_from(n).unwrap_or(u64::MAX);

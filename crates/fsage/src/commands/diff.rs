@@ -1,5 +1,7 @@
 //! `fsage diff`: what happened between two snapshots.
 
+mod layout;
+
 use crate::summary::{print_json, table};
 use crate::ui::{self, Ui, go_on};
 use anyhow::bail;
@@ -22,7 +24,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage diff monday.parquet tuesday.parquet\n  fsage diff nightly.parquet#0 \
-                  nightly.parquet --list\n  fsage diff nightly/ --json"
+                  nightly.parquet --list\n  fsage diff nightly/ --json\n  fsage diff run/ext4 aged.img \
+                  --layout"
 )]
 pub struct Args {
     /// The earlier snapshot: FILE, or FILE#N for number N of a series [default: the last]. Alone, or a folder: a
@@ -41,6 +44,10 @@ pub struct Args {
     /// What tells a file from another one that had its inode number before.
     #[arg(long, value_enum, default_value = "auto")]
     identity: IdentityName,
+    /// Compare where the data of files lie instead, inode by inode, and exit with 1 where they lie elsewhere. BEFORE and
+    /// AFTER may also be unmounted images, directories and RUN/TARGET.
+    #[arg(long, requires = "after", conflicts_with_all = ["snap_a", "snap_b", "identity"])]
+    layout: bool,
     /// Print every change: a line each, with --json a JSON object each.
     #[arg(long)]
     list: bool,
@@ -77,6 +84,9 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let Some(after) = &args.after else {
         return series(args, ui);
     };
+    if args.layout {
+        return layout::run(&args.before, after, args.list, args.json, ui);
+    }
     let (before, after) = (
         snapshot(&args.before, args.snap_a)?,
         snapshot(after, args.snap_b)?,

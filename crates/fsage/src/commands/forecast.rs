@@ -188,6 +188,9 @@ fn print(out: &mut impl Write, found: &Forecast) -> io::Result<()> {
             ""
         }
     )?;
+    if found.held_out.is_empty() {
+        writeln!(out, "{}\n", found.in_short())?;
+    }
     let horizon = found.horizon_days;
     let mut answers = table(&["limit", "now", "median", "90 % of lives", "cross it"]);
     for answer in &found.answers {
@@ -202,14 +205,13 @@ fn print(out: &mut impl Write, found: &Forecast) -> io::Result<()> {
         ]);
     }
     writeln!(out, "{answers}\n")?;
-    for answer in found
-        .answers
-        .iter()
-        .filter(|answer| answer.reached > 0 && !answer.already)
-    {
+    let mut comes: Vec<&Answer> = found.answers.iter().collect();
+    comes.retain(|answer| answer.reached > 0 && !answer.already);
+    comes.sort_by_key(|answer| answer.median_day.unwrap_or(u64::MAX));
+    for answer in comes {
         writeln!(out, "{}", answer.sentence)?;
     }
-    if let Some(place) = first_crossed(&found.answers) {
+    if let Some(place) = found.first_crossed() {
         why(out, found, place, "What drives it", &found.drivers)?;
         why(out, found, place, "What would help", &found.helps)?;
     }
@@ -217,19 +219,6 @@ fn print(out: &mut impl Write, found: &Forecast) -> io::Result<()> {
         held_out(out, found)?;
     }
     Ok(())
-}
-
-/// The limit that is crossed first and not crossed yet.
-fn first_crossed(answers: &[Answer]) -> Option<usize> {
-    let open = answers.iter().enumerate();
-    let open = open.filter(|(_, answer)| !answer.already && answer.reached > 0);
-    let first = open.min_by_key(|(_, answer)| {
-        (
-            answer.median_day.unwrap_or(u64::MAX),
-            answer.low_day.unwrap_or(u64::MAX),
-        )
-    });
-    first.map(|(place, _)| place)
 }
 
 fn why(

@@ -26,14 +26,14 @@ use std::path::{Path, PathBuf};
 /// too, with the unaged control and the ratio where it has one.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A run (the folder that `fsage age -o` made), a snapshot (Parquet), a directory of a mounted file system, or an
+    /// A run (the folder that `fsage age -o` made) or RUN/TARGET, a snapshot (Parquet), a directory of a mounted file system, or an
     /// unmounted image with ext2, ext3, ext4 or XFS.
     path: PathBuf,
     /// Of a series of snapshots, the one with this number [default: the last].
     #[arg(long, value_name = "N")]
     snap_id: Option<u32>,
     /// Statistics of directories instead: sizes of files, entries and their inode blocks, and how files follow each
-    /// other on disk in several orders of the entries. Of a run, give `RUN/TARGET/final.parquet`.
+    /// other on disk in several orders of the entries. Of a run, give RUN/TARGET.
     #[arg(long)]
     directories: bool,
     /// With --directories: inodes of an inode block.
@@ -69,19 +69,22 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         if Manifest::is_run(&args.path) {
             if args.directories {
                 bail!(
-                    "--directories is for a snapshot, a directory or an image, and {} is a run: give the \
-                     final.parquet of one of its targets",
+                    "--directories is for a snapshot, a directory or an image, and {} is a run: give \
+                     RUN/TARGET",
                     args.path.display()
                 );
             }
-            return measure_run(&args.path, args.json, ui);
+            return measure_run(&args.path, None, args.json, ui);
         }
         if let Some(run) = args.path.parent().filter(|above| Manifest::is_run(above)) {
-            bail!(
-                "{} holds the results of a target: measure the run, {}, or the final.parquet in it",
-                args.path.display(),
-                run.display()
-            );
+            if args.directories {
+                let last = args.path.join("final.parquet");
+                let name = args.path.to_string_lossy();
+                return measure_layout(args, &measure::snapshot(&last, None)?, &name, &mut |_| {
+                    None
+                });
+            }
+            return measure_run(run, args.path.file_name(), args.json, ui);
         }
         return measure_path(args, ui);
     }
@@ -143,8 +146,25 @@ fn measure_layout(
     Ok(out.flush()?)
 }
 
-fn measure_run(run: &Path, json: bool, ui: Ui) -> anyhow::Result<()> {
-    let MeasuredRun { manifest, targets } = measure::run(run)?;
+/// Of a run every target, or the one with this folder.
+fn measure_run(run: &Path, only: Option<&OsStr>, json: bool, ui: Ui) -> anyhow::Result<()> {
+    let MeasuredRun {
+        manifest,
+        mut targets,
+    } = measure::run(run)?;
+    if let Some(only) = only {
+        let mut folders = manifest
+            .targets
+            .iter()
+            .map(|target| OsStr::new(&target.folder));
+        targets.retain(|_| folders.next() == Some(only));
+        if targets.is_empty() {
+            bail!(
+                "{}: no target of the run has its results there",
+                run.join(only).display()
+            );
+        }
+    }
     if manifest.state == State::Incomplete {
         ui.warn(&format!(
             "{}: the run goes on or was interrupted: these are the days of its real targets so far; \

@@ -131,6 +131,15 @@ fn of_run(run: &Path, ui: Ui) -> anyhow::Result<Vec<Found>> {
 fn image(path: &Path, target: String, ui: Ui) -> anyhow::Result<Found> {
     let options = LoopOptions::of_image(path).map_err(std::io::Error::from)?;
     let tree = tree_beside(path);
+    if !tree.exists() {
+        bail!(
+            "{}: nothing says what its files should hold: `fsage export RUN/TARGET {} --data noise` writes that beside \
+             an image, as {}",
+            path.display(),
+            path.display(),
+            tree.display()
+        );
+    }
     let verified = verify_place(&Place::Loop(options), Data::Write, path, &tree, ui)
         .with_context(|| format!("{}: cannot be verified", path.display()))?;
     Ok(Found::new(target, &verified))

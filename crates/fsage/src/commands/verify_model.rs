@@ -3,11 +3,12 @@
 use crate::exit::No;
 use crate::summary;
 use crate::ui::{self, Ui};
+use anyhow::bail;
 use fsage_lab::generate::may_write;
 use fsage_lab::verify_model::{Request, Verdict, verify_model};
 use fsage_target::TargetSpec;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Ages a model and the same file system of this kernel with one workload, and compares every inode, every extent and
 /// all free space.
@@ -48,7 +49,14 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     if let Some(path) = &args.reduce {
         may_write(path, args.force, [&args.workload])?;
     }
-    let target = TargetSpec::parse(&args.model)?;
+    let target = match TargetSpec::parse(&args.model) {
+        Err(_) if Path::new(&args.model).is_file() => bail!(
+            "`{}` is a file; the model comes first, as in `fsage verify-model ext4:size=1G {}`",
+            args.model,
+            args.model
+        ),
+        target => target?,
+    };
     let folder = args.folder.clone().unwrap_or_else(std::env::temp_dir);
     let request = Request {
         target: &target,

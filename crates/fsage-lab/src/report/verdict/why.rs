@@ -83,21 +83,27 @@ pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
         let fresh = least
             .of_control(clue.value)
             .zip(most.of_control(clue.value));
-        let fresh = fresh.map_or(0.0, |(a, b)| a.mean - b.mean);
-        let by_age = of_least - of_most - fresh;
+        let fresh = fresh.map(|(a, b)| (a.mean, b.mean));
+        let by_age = of_least - of_most - fresh.map_or(0.0, |(a, b)| a - b);
         if by_age.abs() < clue.least || (of_least - of_most).abs() < clue.least {
             continue;
         }
-        let text = format!(
-            "{} {} against {}",
-            clue.what,
-            (clue.text)(of_least),
-            (clue.text)(of_most)
-        );
+        let text = clue.text;
         if (by_age > 0.0) == clue.more_is_better {
-            with.push(text);
+            with.push(format!(
+                "{} {} against {}",
+                clue.what,
+                text(of_least),
+                text(of_most)
+            ));
         } else {
-            against.push(text);
+            // How they stand would not say who lost more: a fresh one may be worse than the other is aged.
+            let since = |fresh: f64, aged: f64| format!("from {} to {}", text(fresh), text(aged));
+            let (least, most) = match fresh {
+                Some((a, b)) => (since(a, of_least), since(b, of_most)),
+                None => (text(of_least), text(of_most)),
+            };
+            against.push(format!("{} {least} against {most}", clue.what));
         }
     }
     let sizes = sizes(least, most);
@@ -112,12 +118,7 @@ pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
     };
     text.extend(sizes.map(|sizes| format!(" {sizes}")));
     if !against.is_empty() {
-        let _ = write!(
-            text,
-            " In these age cost {} more: {}.",
-            least.name,
-            list(&against)
-        );
+        let _ = write!(text, " Age cost {} more in {}.", least.name, list(&against));
     }
     let policies = policy(least).zip(policy(most)).filter(|(a, b)| a != b);
     let policies = policies.filter(|_| kind(least) == kind(most));
