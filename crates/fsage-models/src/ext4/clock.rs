@@ -7,6 +7,7 @@
 
 use super::{Ext4, Params, Regime};
 use crate::clock::{self, SECOND};
+use std::collections::BTreeSet;
 
 /// A transaction is committed so long after it began.
 const COMMIT: i64 = 5 * SECOND;
@@ -17,7 +18,12 @@ pub(super) struct Clock {
     time: clock::Clock,
     /// The transaction that was seen running, and since when.
     running: (u32, i64),
+    /// Blocks of metadata that a transaction has changed, by their addresses, and which it is.
+    logged: (u32, BTreeSet<u64>),
 }
+
+/// Blocks that a running operation may still change.
+const OF_ONE: usize = 32;
 
 impl Clock {
     /// A clock, where the parameters leave anything to it.
@@ -25,7 +31,22 @@ impl Clock {
         (params.regime == Regime::Default).then(|| Clock {
             time: clock::Clock::new("ext4 processors", params.seed, params.rate, params.cpus),
             running: (0, 0),
+            logged: (0, BTreeSet::new()),
         })
+    }
+
+    /// A transaction changes a block of metadata.
+    pub fn logs(&mut self, start_bytes: u64, transaction: u32) {
+        if self.logged.0 != transaction {
+            self.logged.0 = transaction;
+            self.logged.1.clear();
+        }
+        self.logged.1.insert(start_bytes);
+    }
+
+    /// A block is gone before the transaction that changed it is committed.
+    pub fn forgets(&mut self, start_bytes: u64) {
+        self.logged.1.remove(&start_bytes);
     }
 
     /// Time of the next operation, if nothing else decides it.
@@ -39,8 +60,25 @@ impl Clock {
 }
 
 impl Ext4 {
+    /// Commits a transaction that has grown as large as the journal lets it. While data is written back half of that is
+    /// kept for the conversions of what was written.
+    pub(super) fn commit_if_large(&mut self, is_writing_back: bool) {
+        let Some(clock) = &self.clock else {
+            return;
+        };
+        let most = self.geometry.journal_blocks as usize / 3;
+        let most = if is_writing_back { most / 2 } else { most };
+        if most > 0
+            && clock.logged.0 == self.transaction
+            && clock.logged.1.len() + OF_ONE > most
+        {
+            self.commit();
+        }
+    }
+
     /// What has become due before the next operation happens.
     pub(super) fn pass_time(&mut self) {
+        self.commit_if_large(false);
         let Some(clock) = &mut self.clock else {
             return;
         };
@@ -63,7 +101,6 @@ impl Ext4 {
                     self.write_back_first(old);
                     // What it changed is part of a transaction that began no later.
                     if let Some(clock) = &mut self.clock
-                        && self.is_running
                         && clock.running.0 != self.transaction
                     {
                         clock.running = (self.transaction, at);

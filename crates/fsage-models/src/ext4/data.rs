@@ -673,6 +673,7 @@ impl Ext4 {
             }
             self.go_on_working();
             self.write_back(inode);
+            self.commit_if_large(true);
             if self.cache_mut(inode).is_listed() {
                 let since_ns = self.clock.as_ref().map_or(0, Clock::now_ns);
                 self.dirty.push(Dirty {

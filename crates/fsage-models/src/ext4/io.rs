@@ -52,21 +52,30 @@ impl Ext4 {
         self.device_buffer(g.tables[group as usize].inode_table + at / per_block)
     }
 
+    /// Whether anybody asks which blocks change: a host, or the limit of a transaction.
+    #[inline]
+    fn notes_blocks(&self) -> bool {
+        self.emitted.is_on() || self.clock.is_some()
+    }
+
     fn changed(&mut self, buffer: Buffer) {
+        if let Some(clock) = &mut self.clock {
+            clock.logs(buffer.start_bytes, self.transaction);
+        }
         self.emitted.emit_once(Io::Modify(buffer, Flush::Delayed));
     }
 
     /// An inode changes.
     #[inline]
     pub(super) fn changed_inode(&mut self, slot: u32) {
-        if self.emitted.is_on() {
+        if self.notes_blocks() {
             self.changed(self.inode_buffer(self.inodes[slot as usize].ino));
         }
     }
 
     /// The inode bitmap and the descriptor of a group change.
     pub(super) fn changed_inode_map(&mut self, group: u32) {
-        if self.emitted.is_on() {
+        if self.notes_blocks() {
             let bitmap = self.geometry.tables[group as usize].inode_bitmap;
             self.changed(self.device_buffer(bitmap));
             self.changed_descriptor(group);
@@ -76,7 +85,7 @@ impl Ext4 {
     /// The block bitmaps and the descriptors of groups change.
     #[inline]
     pub(super) fn changed_blocks(&mut self, block: u32, blocks: u32) {
-        if self.emitted.is_on() {
+        if self.notes_blocks() {
             let groups = self.geometry.group_of(block)..=self.geometry.group_of(block + blocks - 1);
             for group in groups {
                 let bitmap = self.geometry.tables[group as usize].block_bitmap;
@@ -95,7 +104,7 @@ impl Ext4 {
 
     /// The entry that leads to a block changes: in a block of the tree, else in the inode.
     pub(super) fn changed_tree(&mut self, slot: u32, lbn: u32) {
-        if self.emitted.is_on() {
+        if self.notes_blocks() {
             self.changed_inode(slot);
             let inode = &self.inodes[slot as usize];
             for buffer in self.tree_buffers(inode, lbn).into_iter().flatten() {
@@ -106,8 +115,11 @@ impl Ext4 {
 
     /// A block of the tree is gone.
     pub(super) fn forgot_tree_block(&mut self, block: u32) {
-        let id = self.device_buffer(block).id;
-        self.emitted.emit(Io::Forget(id));
+        let buffer = self.device_buffer(block);
+        if let Some(clock) = &mut self.clock {
+            clock.forgets(buffer.start_bytes);
+        }
+        self.emitted.emit(Io::Forget(buffer.id));
     }
 
     /// The blocks of the tree that lead to a block, the outermost first. They are not the file's: `fsync` leaves them
@@ -173,7 +185,7 @@ impl Ext4 {
 
     /// A block of a directory changes.
     pub(super) fn changed_directory(&mut self, dir: u32, lbn: u32) {
-        if self.emitted.is_on() {
+        if self.notes_blocks() {
             let inode = &self.inodes[self.dirs[dir as usize].inode as usize];
             let block = Ext4::block_of(inode, lbn);
             let buffer = self.data_buffer(inode, lbn, block);

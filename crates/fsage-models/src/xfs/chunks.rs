@@ -270,6 +270,7 @@ impl Inodes {
             free: !0,
         };
         (self.count, self.free) = (self.count + new.count(), self.free + new.count());
+        space.made_inodes.add(i64::from(new.count()));
         self.newest = Some(first);
         let merged = put_or_merge(
             &mut self.chunks,
@@ -401,6 +402,7 @@ impl Inodes {
                 &mut TreeBlocks::new(space, tx, ag, Purpose::Metadata),
             );
             (self.count, self.free) = (self.count - chunk.count(), self.free - chunk.count());
+            space.made_inodes.add(-i64::from(chunk.count()));
             for (start, blocks) in chunk.runs() {
                 tx.free_later(Free {
                     ag,
@@ -529,8 +531,7 @@ pub(super) fn take_inode(
     parent: u64,
 ) -> Option<u64> {
     let g = space.geometry;
-    let count: u64 = all.iter().map(|inodes| u64::from(inodes.count)).sum();
-    let is_full = count + u64::from(CHUNK) > g.most_inodes();
+    let is_full = space.made_inodes.estimate() + u64::from(CHUNK) > g.most_inodes();
     let is_low = space.counter.estimate() < space.percent(1);
     let mut may_make = !is_full && !is_low;
     let (parent_ag, parent_inode) = g.ag_of_inode(parent);

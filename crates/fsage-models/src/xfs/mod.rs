@@ -70,6 +70,7 @@ use crate::names::Names;
 use crate::searched;
 use chunks::Inodes;
 use clock::Clock;
+use counter::MadeInodes;
 use data::NoSpace;
 use directory::Dir;
 use fsage_core::io::Emitted;
@@ -182,6 +183,8 @@ impl Xfs {
     fn mount(&mut self) {
         let blocks: Vec<u32> = self.chunks.iter().map(Inodes::blocks_of_free).collect();
         self.space.mount(&blocks);
+        let made = self.chunks.iter().map(|inodes| u64::from(inodes.count));
+        self.space.made_inodes = MadeInodes::new(made.sum());
         self.have_processors();
     }
 

@@ -4,7 +4,7 @@
 
 use super::btree::{Blocks, Limits, Record, Tree, Wanted};
 use super::busy::Busy;
-use super::counter::Counter;
+use super::counter::{Counter, MadeInodes};
 use super::geometry::Geometry;
 use super::owners::{self, Kind, Owned};
 use super::trace::Served;
@@ -121,6 +121,7 @@ pub(super) struct Space {
     pub ags: Vec<Ag>,
     pub log: Log,
     pub counter: Counter,
+    pub made_inodes: MadeInodes,
     /// Blocks of the trees of free space, but for the roots.
     pub tree_blocks: u64,
     /// Those of them in AGs that nobody looked at since the file system was mounted: the kernel does not know them.
@@ -237,6 +238,7 @@ impl Space {
                 forces: 0,
             },
             counter: Counter::default(),
+            made_inodes: MadeInodes::default(),
             tree_blocks: 0,
             unknown_tree_blocks: 0,
             changed: ChangedWords::default(),

@@ -5,7 +5,7 @@ use super::deviation::Deviation;
 use super::error::{Failure, OrCall};
 use super::{Data, Sync};
 use fsage_core::Outcome;
-use rustix::fs::{FallocateFlags, fallocate, fstat, fstatvfs, fsync, ftruncate};
+use rustix::fs::{FallocateFlags, SeekFrom, fallocate, fstat, fstatvfs, fsync, ftruncate, seek};
 use rustix::io::{Errno, pread, pwrite, pwritev};
 use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -293,7 +293,21 @@ pub(super) fn retry<T>(mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, 
     }
 }
 
-/// Reads a range, as far as the file goes, and drops what was read.
+/// The next data of a file at or behind an offset, and where it ends; none where only a hole is left. A file system
+/// that knows no holes has data everywhere.
+fn data_from(fd: impl AsFd, at: u64) -> Option<(u64, u64)> {
+    match seek(&fd, SeekFrom::Data(at)) {
+        Ok(data) => {
+            let hole = seek(&fd, SeekFrom::Hole(data));
+            Some((data, hole.unwrap_or(u64::MAX).max(data + 1)))
+        }
+        Err(Errno::NXIO) => None,
+        Err(_) => Some((at, u64::MAX)),
+    }
+}
+
+/// Reads a range, as far as the file goes, and drops what was read. Holes are left out: terabytes of zeros would fill
+/// the page cache, and a kernel that reclaims memory writes back before its time.
 pub(super) fn read(
     fd: impl AsFd,
     (offset, bytes): (u64, u64),
@@ -301,9 +315,16 @@ pub(super) fn read(
 ) -> Result<(), Failure> {
     scratch.resize(CHUNK as usize, 0);
     let end = offset.saturating_add(bytes).min(i64::MAX as u64);
-    let mut at = offset;
+    let (mut at, mut data_end) = (offset, offset);
     while at < end {
-        let length = (end - at).min(CHUNK) as usize;
+        if at >= data_end {
+            (at, data_end) = match data_from(&fd, at) {
+                Some(data) => data,
+                None => break,
+            };
+            continue;
+        }
+        let length = (end.min(data_end) - at).min(CHUNK) as usize;
         match retry(|| pread(&fd, &mut scratch[..length], at)).or_call("pread")? {
             0 => break,
             count => at += count as u64,
