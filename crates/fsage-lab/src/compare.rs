@@ -243,9 +243,9 @@ fn some_fit(run: &Path, workload: &Path, ui: &dyn Watch) -> crate::Result<()> {
     }
     let most = aging::most_bytes(workload, 1, ui)?;
     bail!(
-        "every target skipped more than half of the operations, so that there is nothing to benchmark: the files take up \
-         to {} at a time; give more than that as size=, or none, then targets are as large as the workload's file system \
-         was. What was aged is in {}",
+        "every target skipped more than half of the operations, so that there is nothing to benchmark: the files take \
+         up to {} at a time; give more than that as size=, or none, then targets are as large as the workload's file \
+         system was. What was aged is in {}",
         size::human(most),
         run.display()
     );

@@ -20,6 +20,7 @@ use search::{fewest, first_differing};
 use serde::Serialize;
 use sides::Sides;
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 
 /// What is verified, and by what.
@@ -62,6 +63,8 @@ pub struct Verdict {
     pub extents: u64,
     /// Runs of free space.
     pub free_runs: u64,
+    /// The kernel reclaimed memory meanwhile, and may have written back before its time.
+    pub memory_ran_short: bool,
     /// How they differ, if they do.
     pub difference: Option<Difference>,
 }
@@ -88,6 +91,17 @@ pub struct Operation {
     pub line: u64,
     /// As `.ops` text says it.
     pub text: String,
+}
+
+/// Pages that the kernel has looked through for some to reclaim, since it was booted; none where it does not say.
+fn pages_looked_through() -> Option<u64> {
+    let counts = fs::read_to_string("/proc/vmstat").ok()?;
+    let scans = counts.lines().filter_map(|line| {
+        let (name, count) = line.split_once(' ')?;
+        let is_scan = matches!(name, "pgscan_kswapd" | "pgscan_direct");
+        is_scan.then(|| count.parse::<u64>().ok())?
+    });
+    Some(scans.sum())
 }
 
 /// Replays a workload on a model and on the kernel in the same regime, and compares.
@@ -117,9 +131,11 @@ pub fn verify_model(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Verd
         folder: folder.path(),
         ui,
     };
+    let before = pages_looked_through();
     let (mut verdict, differing) = verifier
         .all(&events)
         .map_err(|error| error.at_line_of(request.workload))?;
+    verdict.memory_ran_short = pages_looked_through() != before;
     let Some((same, differing)) = differing else {
         return Ok(verdict);
     };

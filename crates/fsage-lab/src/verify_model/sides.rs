@@ -170,6 +170,7 @@ impl Sides {
             directories: 0,
             extents: 0,
             free_runs: 0,
+            memory_ran_short: false,
             difference: None,
         }
     }

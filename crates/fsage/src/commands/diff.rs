@@ -44,8 +44,8 @@ pub struct Args {
     /// What tells a file from another one that had its inode number before.
     #[arg(long, value_enum, default_value = "auto")]
     identity: IdentityName,
-    /// Compare where the data of files lie instead, inode by inode, and exit with 1 where they lie elsewhere. BEFORE and
-    /// AFTER may also be unmounted images, directories and RUN/TARGET.
+    /// Compare where the data of files lie instead, inode by inode, and exit with 1 where they lie elsewhere. BEFORE
+    /// and AFTER may also be unmounted images, directories and RUN/TARGET.
     #[arg(long, requires = "after", conflicts_with_all = ["snap_a", "snap_b", "identity"])]
     layout: bool,
     /// Print every change: a line each, with --json a JSON object each.

@@ -26,8 +26,8 @@ use std::path::{Path, PathBuf};
 /// too, with the unaged control and the ratio where it has one.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A run (the folder that `fsage age -o` made) or RUN/TARGET, a snapshot (Parquet), a directory of a mounted file system, or an
-    /// unmounted image with ext2, ext3, ext4 or XFS.
+    /// A run (the folder that `fsage age -o` made) or RUN/TARGET, a snapshot (Parquet), a directory of a mounted file
+    /// system, or an unmounted image with ext2, ext3, ext4 or XFS.
     path: PathBuf,
     /// Of a series of snapshots, the one with this number [default: the last].
     #[arg(long, value_name = "N")]

@@ -124,6 +124,12 @@ fn print(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
             "They differed once, and not when the same was done again: this kernel's layout varied"
         )?,
     }
+    if verdict.memory_ran_short {
+        writeln!(
+            out,
+            "  The kernel reclaimed memory meanwhile, and then writes back before its time: free some and repeat it"
+        )?;
+    }
     for what in &difference.what {
         writeln!(out, "  {what}")?;
     }

@@ -373,3 +373,23 @@ fn damaged_facts_of_a_run_are_named() {
     let resume = format!("{compare} --resume");
     folder.fails(&resume, 2, &["run/made-of.json: damaged"]);
 }
+
+/// A comparison in which nothing fits says so instead of benchmarking what is left, and how much room it takes.
+#[test]
+fn a_comparison_that_is_too_small_ends_before_its_benchmarks() {
+    let folder = Folder::new();
+    let args = "compare --preset mail-spool --days 2 --on ext4:size=4M -o small";
+    let run = folder.fsage(args);
+    let message = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(2), "{message}");
+    assert!(
+        message.contains("every target skipped more than half")
+            && message.contains(" MiB at a time"),
+        "{message}"
+    );
+    let measured = folder.fsage("diff small/ext4_size-4M small/none.img --layout");
+    assert_eq!(measured.status.code(), Some(2));
+    let swapped = folder.fsage("verify-model small-workload.parquet ext4");
+    let message = String::from_utf8_lossy(&swapped.stderr);
+    assert!(message.contains("the model comes first"), "{message}");
+}

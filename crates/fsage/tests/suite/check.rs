@@ -489,5 +489,16 @@ fn every_cell_of_an_experiment_is_checked() {
     );
     write("complete");
     fsage(&at, "check exp --rules rules.toml", 0);
+    let over = "[[rule]]\nmetric = 'files'\nover = 'seeds'\nmax = 0\nmax_rise = 0\n";
+    rules(&at, over);
+    let text = fsage(&at, "check exp --rules rules.toml --baseline exp", 1);
+    let failed = "ffs:preset=tiny (w, 2 lives)\n  FAIL  files, last day: mean 1 (1 to 1), baseline 1, change 0 (0 to \
+                  0); max = 0";
+    assert!(text.contains(failed), "{text}");
+    rules(
+        &at,
+        &format!("other_kernel = true\n{}", over.replace("max = 0\n", "")),
+    );
+    fsage(&at, "check exp --rules rules.toml --baseline exp", 0);
     fsage(&at, "check exp --baseline exp", 0);
 }

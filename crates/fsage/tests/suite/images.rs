@@ -114,6 +114,9 @@ impl Imaged {
                 "{what} {of}"
             );
         }
+        let of_run = target.to_string_lossy();
+        let same = fsage(at, &format!("diff {of_run} disk.img --layout"), 0);
+        assert!(same.contains("in the same blocks"), "{what}: {same}");
         let image = format!("{}.img", self.model);
         for (of_export, of_age) in [("disk.img", &image[..]), ("control.img", "control.img")] {
             let of_age = target.join(of_age);

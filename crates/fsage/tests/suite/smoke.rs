@@ -133,6 +133,9 @@ fn a_run_and_its_final_snapshot_say_the_same() {
     fsage(at, "age w.parquet --on ffs -o run");
     let run: serde_json::Value =
         serde_json::from_str(&text(&fsage(at, "measure run --json"))).expect("JSON");
+    let of_target: serde_json::Value =
+        serde_json::from_str(&text(&fsage(at, "measure run/ffs --json"))).expect("JSON");
+    assert_eq!(of_target, run, "the run has one target");
     let snapshot: serde_json::Value =
         serde_json::from_str(&text(&fsage(at, "measure run/ffs/final.parquet --json")))
             .expect("JSON");
