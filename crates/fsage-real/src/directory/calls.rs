@@ -318,10 +318,10 @@ pub(super) fn read(
     let (mut at, mut data_end) = (offset, offset);
     while at < end {
         if at >= data_end {
-            (at, data_end) = match data_from(&fd, at) {
-                Some(data) => data,
-                None => break,
+            let Some((data, ends)) = data_from(&fd, at) else {
+                break;
             };
+            (at, data_end) = (data, ends);
             continue;
         }
         let length = (end.min(data_end) - at).min(CHUNK) as usize;
