@@ -17,6 +17,7 @@ mod ext3_io;
 mod ext4_clock;
 mod ext4_full;
 mod ext4_image;
+mod ext4_image_damage;
 mod ext4_mkfs;
 mod ext4_snapshot;
 mod ext4_vectors;

@@ -73,6 +73,10 @@ pub(super) fn read_index(
     seed: Option<u32>,
 ) -> Option<Vec<Place>> {
     let count = usize::from(u16_at(b, at + 2));
+    // Those below the root begin with an entry that is none, over all of the block.
+    if at == NODE_PLACES && (u32_at(b, 0) != 0 || usize::from(u16_at(b, 4)) != b.len()) {
+        return None;
+    }
     if usize::from(u16_at(b, at)) != limit || count == 0 || count > limit {
         return None;
     }
@@ -98,8 +102,20 @@ pub(super) fn read_index(
         .then_some(places)
 }
 
-/// Reads a leaf: of each entry the inode, the bytes up to the next, and the name.
-pub(super) fn read_leaf(b: &[u8], seed: Option<u32>) -> Option<Vec<(u32, u16, &[u8])>> {
+/// An entry of a leaf as it is found.
+pub(super) struct Found<'a> {
+    pub ino: u32,
+    /// Up to the next one.
+    pub bytes: u16,
+    pub kind: u8,
+    pub name: &'a [u8],
+}
+
+/// The least that an entry takes.
+const LEAST: usize = 12;
+
+/// Reads the entries of a leaf.
+pub(super) fn read_leaf(b: &[u8], seed: Option<u32>) -> Option<Vec<Found<'_>>> {
     let tail = b.len() - seed.map_or(0, |_| TAIL);
     if let Some(seed) = seed
         && (b[tail + 7] != TAIL_TYPE || !is_sum(u32_at(b, tail + 8), crc(seed, &b[..tail])))
@@ -114,7 +130,7 @@ pub(super) fn read_leaf(b: &[u8], seed: Option<u32>) -> Option<Vec<(u32, u16, &[
         }
         let (bytes, length) = (u16_at(rest, 4), usize::from(rest[6]));
         let is_used = u32_at(rest, 0) != 0;
-        let needed = HEADER + if is_used { length } else { 0 };
+        let needed = (HEADER + length).max(LEAST);
         if usize::from(bytes) < needed || usize::from(bytes) > rest.len() || bytes % 4 != 0 {
             return None;
         }
@@ -123,7 +139,12 @@ pub(super) fn read_leaf(b: &[u8], seed: Option<u32>) -> Option<Vec<(u32, u16, &[
         } else {
             &[]
         };
-        entries.push((u32_at(rest, 0), bytes, name));
+        entries.push(Found {
+            ino: u32_at(rest, 0),
+            bytes,
+            kind: rest[7],
+            name,
+        });
         at += usize::from(bytes);
     }
     Some(entries)

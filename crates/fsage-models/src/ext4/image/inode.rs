@@ -38,7 +38,7 @@ pub(super) struct Fields {
 }
 
 /// Directories may have more links than there is room to count.
-const MOST_LINKS: u32 = 65_000;
+pub(super) const MOST_LINKS: u32 = 65_000;
 
 /// A header: so many entries of how many that fit, and the levels below.
 fn header(b: &mut [u8], entries: usize, room: usize, depth: u16) {
@@ -88,7 +88,10 @@ pub(super) fn parse_node(
     let entries = usize::from(u16_at(b, 2));
     let found = u16_at(b, 6);
     let room = b.len() / ENTRY - 1;
-    if u16_at(b, 0) != TREE_MAGIC || entries > room || found > DEEPEST {
+    // What a block has room for is what it says, or up to two entries fewer.
+    let said = usize::from(u16_at(b, 4));
+    let is_room = entries <= said && said <= room && said + 2 >= room;
+    if u16_at(b, 0) != TREE_MAGIC || !is_room || found > DEEPEST {
         return Err("no tree");
     }
     if depth.is_some_and(|depth| depth != found || entries == 0) {

@@ -11,7 +11,7 @@
 //! | `inode` | inodes and extent trees |
 //! | `directory` | entries and their index |
 //! | `own` | the journal, and blocks kept for descriptors |
-//! | `read` | the way back |
+//! | `read` | the way back; `read/verify` that what an image says twice is the same |
 //! | `snapshot` | the same from a snapshot, which knows less |
 //!
 //! Spec: `docs/spec/ext4.md`, section 29.

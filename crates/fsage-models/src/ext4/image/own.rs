@@ -3,10 +3,10 @@
 use super::fields::{crc, put, put16, put32};
 use super::inode::{AREA, EXTENTS, Fields, RawInode, root};
 use super::{Attributes, WriteAt, Writer};
-use crate::ext4::Ext4;
 use crate::ext4::directory::ROOT_INO;
 use crate::ext4::geometry::{INODE_BYTES, RESERVED_INODES};
 use crate::ext4::tree::{Entry, Stored, Tree};
+use crate::ext4::{Ext4, Geometry};
 use crate::image::REGULAR;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -16,7 +16,7 @@ const BAD_BLOCKS_INO: u32 = 1;
 pub(super) const RESIZE_INO: u32 = 7;
 pub(super) const JOURNAL_INO: u32 = 8;
 
-const JOURNAL_MAGIC: u32 = 0xc03b_3998;
+pub(super) const JOURNAL_MAGIC: u32 = 0xc03b_3998;
 const JOURNAL_SUPERBLOCK: u32 = 4;
 /// Place of the pointer to the double indirect block, among those of an inode.
 pub(super) const DOUBLE_INDIRECT: usize = 13;
@@ -47,20 +47,50 @@ pub(super) fn journal_area(fs: &Ext4) -> [u8; AREA] {
     root(&journal_tree(fs))
 }
 
-impl Writer<'_> {
-    fn pointers(&self) -> u64 {
-        self.fs.geometry.block_bytes / 4
-    }
+/// Pointers of a block.
+fn pointers(g: &Geometry) -> u64 {
+    g.block_bytes / 4
+}
 
+/// Groups with a copy of the superblock, but for the first one.
+pub(super) fn copies(g: &Geometry) -> Vec<u32> {
+    let groups = 1..g.groups;
+    groups
+        .filter(|&group| Geometry::has_superblock(group))
+        .collect()
+}
+
+/// A block that is kept behind the descriptors of the first group.
+pub(super) fn kept_block(g: &Geometry, kept: u32) -> u32 {
+    g.first_block + 1 + g.descriptor_blocks + kept
+}
+
+/// What points to the blocks that are kept in the first group.
+pub(super) fn double_indirect(g: &Geometry) -> Vec<u8> {
+    let mut double = vec![0; g.block_bytes as usize];
+    for kept in 0..g.reserved_descriptor_blocks {
+        let place = u64::from(g.descriptor_blocks + kept) % pointers(g);
+        put32(&mut double, 4 * place as usize, kept_block(g, kept));
+    }
+    double
+}
+
+/// What stands in a block that is kept: where the same block of the copies lies.
+pub(super) fn indirect(g: &Geometry, kept: u32, copies: &[u32]) -> Vec<u8> {
+    let mut single = vec![0; g.block_bytes as usize];
+    for (place, group) in copies.iter().enumerate() {
+        let block = kept_block(g, kept).wrapping_add(group * g.blocks_per_group);
+        put32(&mut single, 4 * place, block);
+    }
+    single
+}
+
+impl Writer<'_> {
     /// Length of the inode that keeps blocks for descriptors: all that its pointers could reach.
     fn resize_bytes(&self) -> u64 {
-        let pointers = self.pointers();
-        (pointers * pointers + pointers + DIRECT) * self.fs.geometry.block_bytes
-    }
-
-    /// Groups with a copy of the superblock, but for the first one.
-    fn copies(&self) -> impl Iterator<Item = u32> + use<> {
-        (1..self.fs.geometry.groups).filter(|&group| crate::ext4::Geometry::has_superblock(group))
+        let g = &self.fs.geometry;
+        let pointers = pointers(g);
+        (pointers * pointers + pointers + DIRECT) * g.block_bytes
     }
 
     /// Writes what belongs to these files, and gives their inodes.
@@ -121,26 +151,12 @@ impl Writer<'_> {
     /// Every block that is kept behind the descriptors of the first group points to those in the copies.
     fn resize(&self, top: u32, to: &mut dyn WriteAt) -> io::Result<RawInode> {
         let g = &self.fs.geometry;
-        let bytes = g.block_bytes as usize;
-        let first = g.first_block + 1 + g.descriptor_blocks;
-        let mut blocks = 1;
-        let mut double = vec![0; bytes];
+        let copies = copies(g);
         for kept in 0..g.reserved_descriptor_blocks {
-            let place = u64::from(g.descriptor_blocks + kept) % self.pointers();
-            put32(&mut double, 4 * place as usize, first + kept);
-            let mut single = vec![0; bytes];
-            for (place, group) in self.copies().enumerate() {
-                put32(
-                    &mut single,
-                    4 * place,
-                    first + kept + group * g.blocks_per_group,
-                );
-                blocks += 1;
-            }
-            self.block(to, first + kept, &single)?;
-            blocks += 1;
+            self.block(to, kept_block(g, kept), &indirect(g, kept, &copies))?;
         }
-        self.block(to, top, &double)?;
+        let blocks = 1 + u64::from(g.reserved_descriptor_blocks) * (1 + copies.len() as u64);
+        self.block(to, top, &double_indirect(g))?;
         let mut area = [0; AREA];
         put32(&mut area, 4 * DOUBLE_INDIRECT, top);
         Ok(self.own_inode(RESIZE_INO, self.resize_bytes(), blocks, 0, area))

@@ -4,6 +4,8 @@
 //! of a tree is read for one inode only, and in the end the file system check of the model goes over all of it. What
 //! the model has no place for is refused, and so is damage.
 
+mod verify;
+
 use super::fields::{crc, is_sum, u16_at, u32_at};
 use super::groups::{BLOCK_UNINIT, INODE_UNINIT, checksum};
 use super::inode::{AREA, EXTENTS, INDEXED, parse_node};
@@ -25,6 +27,7 @@ use fsage_core::operations::ROOT;
 use fsage_core::{DirId, FileId, FileSystem as _};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::io;
+use verify::{Links, SaidOfGroup};
 
 /// No index leads to more.
 pub(super) const MOST_DIRECTORY_BLOCKS: u64 = 1 << 21;
@@ -64,6 +67,9 @@ struct Raw {
     mode: u16,
     flags: u32,
     size: u64,
+    links: u32,
+    /// Sectors that it counts, or blocks if its flags say so.
+    sectors: u64,
     area: [u8; AREA],
 }
 
@@ -83,6 +89,8 @@ struct Reader<'a> {
     tree_blocks: FxHashSet<u32>,
     /// Slots of inodes.
     slots: FxHashMap<u32, u32>,
+    /// Of each slot.
+    links: Vec<Links>,
     named: Vec<Named>,
     /// Directories with their inodes as they are found.
     found_dirs: Vec<Raw>,
@@ -170,11 +178,13 @@ impl Ext4 {
             },
             tree_blocks: FxHashSet::default(),
             slots: FxHashMap::default(),
+            links: Vec::new(),
             named: Vec::new(),
             found_dirs: Vec::new(),
         };
-        let unused = reader.groups()?;
-        reader.inodes(&unused)?;
+        let said = reader.groups()?;
+        reader.inodes(&said)?;
+        reader.counters(&said)?;
         if found.has_journal && reader.fs.geometry.journal_blocks == 0 {
             return damaged("its journal has no blocks");
         }
@@ -186,6 +196,7 @@ impl Ext4 {
         }
         reader.note_first_directories();
         reader.directories()?;
+        reader.all_links()?;
         reader.fs.mounted(reader.named)
     }
 
@@ -306,8 +317,8 @@ impl Reader<'_> {
         Ok(bytes)
     }
 
-    /// Reads descriptors and bitmaps. Gives of each group how many inodes at the end of its table were never used.
-    fn groups(&mut self) -> Result<Vec<u32>> {
+    /// Reads descriptors and bitmaps. Gives what descriptors say besides.
+    fn groups(&mut self) -> Result<Vec<SaidOfGroup>> {
         let mut g = self.fs.geometry.clone();
         let mut descriptors = Vec::new();
         for block in 0..g.descriptor_blocks {
@@ -324,7 +335,7 @@ impl Reader<'_> {
             geometry: Geometry::default(),
         };
         let words = g.blocks_per_group as usize / 64;
-        let (mut inode_maps, mut unused) = (Vec::new(), Vec::new());
+        let (mut inode_maps, mut said) = (Vec::new(), Vec::new());
         for (group, d) in (0..g.groups).zip(&descriptors) {
             let tables = Tables {
                 block_bitmap: u32_at(d, 0),
@@ -369,21 +380,31 @@ impl Reader<'_> {
                 fill(tables.inode_bitmap, 1);
                 fill(tables.inode_table, g.table_blocks());
             }
-            bits::fill(used, g.blocks_in(group), g.blocks_per_group, true);
+            let mut padded = used.to_vec();
+            bits::fill(&mut padded, g.blocks_in(group), g.blocks_per_group, true);
+            let is_set = flags & BLOCK_UNINIT != 0 || padded == used;
+            verify::end_of_bitmap("block", group, is_set)?;
+            used.copy_from_slice(&padded);
             let bytes = g.inodes_per_group as usize / 8;
             let (mut bitmap, mut rest) = (vec![0; bytes], g.inodes_per_group);
             if flags & INODE_UNINIT == 0 {
                 bitmap = self.block(tables.inode_bitmap)?;
-                bitmap.truncate(bytes);
+                let is_padded = bitmap.split_off(bytes).iter().all(|byte| *byte == 0xff);
                 if !self.is_map_sum(halves(26, 58), &bitmap) {
                     return damaged(format!(
                         "the inode bitmap of group {group} has a wrong checksum"
                     ));
                 }
+                verify::end_of_bitmap("inode", group, is_padded)?;
                 rest = if may_lack { halves(28, 50) } else { 0 };
             }
             inode_maps.push(bitmap);
-            unused.push(rest);
+            said.push(SaidOfGroup {
+                unused: rest,
+                free_blocks: halves(12, 44),
+                free_inodes: halves(14, 46),
+                directories: halves(16, 48),
+            });
         }
         made.geometry = g;
         self.fs.groups = Groups::new(&made);
@@ -391,7 +412,7 @@ impl Reader<'_> {
         for (group, bitmap) in (0..).zip(&inode_maps) {
             self.fs.groups.set_inodes(group, bitmap);
         }
-        Ok(unused)
+        Ok(said)
     }
 
     /// A descriptor with a right checksum, with room for the high halves of numbers.
@@ -419,25 +440,30 @@ impl Reader<'_> {
         is_sum(found, if is_half { sum & 0xffff } else { sum })
     }
 
-    fn inodes(&mut self, unused: &[u32]) -> Result<()> {
+    fn inodes(&mut self, said: &[SaidOfGroup]) -> Result<()> {
         let g = self.fs.geometry.clone();
         self.fs.inodes.clear();
         for ino in [ROOT_INO, LOST_FOUND_INO] {
             let slot = self.fs.keep_inode(ino, Kind::Directory);
             self.slots.insert(ino, slot);
         }
-        for ((group, tables), unused) in (0..g.groups).zip(&g.tables).zip(unused) {
+        for ((group, tables), said) in (0..g.groups).zip(&g.tables).zip(said) {
             let last = self.fs.groups.inodes_up_to_last(group);
-            if last + unused > g.inodes_per_group {
+            if last.saturating_add(said.unused) > g.inodes_per_group {
                 return damaged(format!("group {group} uses inodes that were never written"));
             }
             let per_block = (g.block_bytes / INODE_BYTES) as u32;
-            for block in 0..last.div_ceil(per_block) {
+            // Up to where inodes were ever in use: what is free is looked at too.
+            let end = g.inodes_per_group - said.unused;
+            for block in 0..end.div_ceil(per_block) {
                 let bytes = self.block(tables.inode_table + block)?;
                 let inodes = bytes.chunks_exact(INODE_BYTES as usize);
-                for (at, bytes) in (block * per_block..last).zip(inodes) {
+                for (at, bytes) in (block * per_block..end).zip(inodes) {
+                    let ino = group * g.inodes_per_group + at + 1;
                     if self.fs.groups.is_inode_used(group, at) {
-                        self.inode(group * g.inodes_per_group + at + 1, bytes)?;
+                        self.inode(ino, bytes)?;
+                    } else {
+                        verify::free_inode(ino, bytes)?;
                     }
                 }
             }
@@ -474,14 +500,19 @@ impl Reader<'_> {
             mode: u16_at(b, 0),
             flags: u32_at(b, 32),
             size: u64::from(u32_at(b, 4)) | u64::from(u32_at(b, 108)) << 32,
+            links: u16_at(b, 26).into(),
+            sectors: u64::from(u32_at(b, 28)) | u64::from(u16_at(b, 116)) << 32,
             area,
         };
-        if ino <= RESERVED_INODES && ino != ROOT_INO {
-            return self.own(&raw);
-        }
-        if !seed.is_none_or(|seed| is_inode_sum(seed, b)) {
+        let is_own = ino <= RESERVED_INODES && ino != ROOT_INO;
+        let is_nothing = is_own && b.iter().all(|byte| *byte == 0);
+        if !is_nothing && !seed.is_none_or(|seed| is_inode_sum(seed, b)) {
             return damaged(format!("inode {ino} has a wrong checksum"));
         }
+        if is_own {
+            return self.own(&raw, b);
+        }
+        verify::inode(&raw, b)?;
         if u32_at(b, 104) != 0 || u16_at(b, 118) != 0 {
             return foreign(format!("inode {ino}, with a block of attributes"));
         }
@@ -505,11 +536,13 @@ impl Reader<'_> {
         } else {
             Tree::default()
         };
+        self.blocks_and_size(&raw, &tree)?;
         let slot = match self.slots.get(&ino) {
             Some(&slot) => slot,
             None => self.fs.keep_inode(ino, kind),
         };
         self.slots.insert(ino, slot);
+        self.note_links(slot, &raw);
         let inode = &mut self.fs.inodes[slot as usize];
         (inode.size, inode.tree) = (raw.size, tree);
         if kind == Kind::Directory {
@@ -524,7 +557,7 @@ impl Reader<'_> {
     }
 
     /// An inode of the file system itself: where the journal lies, and the block for descriptors.
-    fn own(&mut self, raw: &Raw) -> Result<()> {
+    fn own(&mut self, raw: &Raw, b: &[u8]) -> Result<()> {
         if raw.ino == super::own::JOURNAL_INO && self.fs.params.journal_bytes.is_some() {
             let tree = self.tree(raw)?;
             let (mut extents, mut blocks) = (Vec::new(), Vec::new());
@@ -537,6 +570,7 @@ impl Reader<'_> {
                 .iter()
                 .map(|(_, blocks)| u64::from(*blocks))
                 .sum::<u64>();
+            self.journal(raw, &tree)?;
             let Ok(all) = u32::try_from(blocks_in_all) else {
                 return damaged("its journal is larger than the file system");
             };
@@ -544,12 +578,14 @@ impl Reader<'_> {
             self.fs.params.journal_bytes = Some(blocks_in_all * self.fs.geometry.block_bytes);
             self.fs.geometry.journal = extents;
             self.fs.geometry.journal_tree_block = blocks.first().copied();
+            return Ok(());
         }
         if raw.ino == super::own::RESIZE_INO && self.fs.params.resize_bytes != Some(0) {
             let block = u32_at(&raw.area, 4 * super::own::DOUBLE_INDIRECT);
             self.fs.geometry.resize_block = (block != 0).then_some(block);
+            return self.kept_blocks(raw);
         }
-        Ok(())
+        verify::kept_for_nothing(raw, b)
     }
 
     fn tree(&mut self, raw: &Raw) -> Result<Tree> {
@@ -594,6 +630,9 @@ impl Reader<'_> {
         {
             return foreign("no root, or no `lost+found`");
         }
+        if let Some(raw) = dirs.iter().find(|raw| raw.ino == LOST_FOUND_INO) {
+            self.lost_and_found(raw)?;
+        }
         let name = self.fs.keys.names.give(b"lost+found".as_slice().into());
         for (dir, raw) in (0..).zip(&root_first) {
             let entries = self.entries(dir, raw)?;
@@ -636,9 +675,10 @@ impl Reader<'_> {
         let mut todo = Vec::new();
         if is_indexed {
             let b = &raw_blocks[0];
-            if b[28] != 1 || b[29] != 8 || b[30] > 1 {
+            if b[28] != 1 || b[29] != 8 || b[30] > 1 || b[31] & 1 != 0 {
                 return foreign(format!("directory {ino}, with an index of another kind"));
             }
+            self.dots_of_index(ino, b)?;
             todo.push((0_u32, b[30]));
         }
         while let Some((block, below)) = todo.pop() {
@@ -696,10 +736,21 @@ impl Reader<'_> {
         let wrong = |what: &str| damage(format!("directory {ino}, block {logical}: {what}"));
         let raw = super::directory::read_leaf(b, seed).ok_or_else(|| wrong("no leaf"))?;
         let mut items = Vec::with_capacity(raw.len());
-        for (at, (child, bytes, name)) in raw.into_iter().enumerate() {
+        let mut names: Vec<&[u8]> = raw.iter().map(|entry| entry.name).collect();
+        names.retain(|name| !name.is_empty());
+        names.sort_unstable();
+        if names.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Err(wrong("a name stands there twice"));
+        }
+        for (at, found) in raw.into_iter().enumerate() {
+            let (child, bytes, name) = (found.ino, found.bytes, found.name);
             let dots = logical == 0 && at < 2;
-            if dots != matches!(name, b"." | b"..") {
+            let is_dot = name == b"." && at == 0 || name == b".." && at == 1;
+            if dots != is_dot || !dots && matches!(name, b"." | b"..") {
                 return Err(wrong("`.` and `..` are not where they should be"));
+            }
+            if dots {
+                self.note_dot(ino, child, name, found.kind)?;
             }
             if child == 0 || dots {
                 items.push(Item::nameless(
@@ -713,6 +764,10 @@ impl Reader<'_> {
             if check_name(name).is_err() {
                 return Err(wrong("a name that none has"));
             }
+            if slot == LOST_FOUND && name != b"lost+found" {
+                return Err(wrong("`lost+found` has another name"));
+            }
+            self.note_name(ino, slot, found.kind)?;
             let name = self.fs.keys.names.give(name.into());
             items.push(Item::of(self.fs.keys.key(name), slot, bytes));
             if slot > LOST_FOUND {
