@@ -6,6 +6,7 @@ use fsage_core::size::human;
 use fsage_lab::compare::Workload;
 use fsage_lab::forecast::{Answer, Forecast, Limit, PAGE, Request, Variant, forecast, past_source};
 use fsage_lab::generate::{Profile, Source};
+use fsage_lab::table::wrapped;
 use fsage_target::{SpecError, TargetSpec};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -189,7 +190,7 @@ fn print(out: &mut impl Write, found: &Forecast) -> io::Result<()> {
         }
     )?;
     if found.held_out.is_empty() {
-        writeln!(out, "{}\n", found.in_short())?;
+        writeln!(out, "{}\n", wrapped(&found.in_short(), "", ""))?;
     }
     let horizon = found.horizon_days;
     let mut answers = table(&["limit", "now", "median", "90 % of lives", "cross it"]);
