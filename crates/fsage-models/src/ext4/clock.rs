@@ -68,10 +68,7 @@ impl Ext4 {
         };
         let most = self.geometry.journal_blocks as usize / 3;
         let most = if is_writing_back { most / 2 } else { most };
-        if most > 0
-            && clock.logged.0 == self.transaction
-            && clock.logged.1.len() + OF_ONE > most
-        {
+        if most > 0 && clock.logged.0 == self.transaction && clock.logged.1.len() + OF_ONE > most {
             self.commit();
         }
     }
