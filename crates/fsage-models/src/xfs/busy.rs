@@ -270,8 +270,8 @@ impl Busy {
     /// What may be used of the free blocks from `from` to `to`, for a request of `least` to `most` of them: start and
     /// end, the same if nothing.
     ///
-    /// Only the nodes on one way down the tree cut it, as in the kernel: a set of the busy blocks (bits, say) is faster,
-    /// and was tried, but gives other places on a disk that is nearly full.
+    /// Only the nodes on one way down the tree cut it, as in the kernel: a set of busy blocks, bits say, is faster and
+    /// was tried, but gives other places on a disk that is nearly full.
     pub fn trim(&self, (mut from, mut to): (u32, u32), least: u32, most: u32) -> (u32, u32) {
         let mut at = self.root;
         while at != NIL && to - from >= least {
