@@ -241,7 +241,7 @@ fn some_fit(run: &Path, workload: &Path, ui: &dyn Watch) -> crate::Result<()> {
     if targets.is_empty() || !targets.iter().all(did_little) {
         return Ok(());
     }
-    let most = aging::most_bytes(workload, 1, ui)?;
+    let (most, _) = aging::peak_bytes(workload, ui)?;
     bail!(
         "every target skipped more than half of the operations, so that there is nothing to benchmark: the files take \
          up to {} at a time; give more than that as size=, or none, then targets are as large as the workload's file \

@@ -74,12 +74,12 @@ impl TargetSpec {
             let each: Vec<String> = kind.split(',').map(|kind| format!("--on {kind}")).collect();
             return error(format!("one target at a time: {}", each.join(" ")));
         }
-        if !known.contains(&kind) && Kind::parse(kind).is_some() {
-            return error(format!(
-                "there is no model of {kind}; that of this machine's kernel is `loop:{kind}`"
-            ));
-        }
         if !known.contains(&kind) {
+            if Kind::parse(kind).is_some() {
+                return error(format!(
+                    "there is no model of {kind}; that of this machine's kernel is `loop:{kind}`"
+                ));
+            }
             return error(format!("unknown kind `{kind}`{}", instead(kind, &known)));
         }
         let mut words = match rest.map(words::split_list).transpose() {

@@ -699,9 +699,8 @@ pub(crate) fn replay_all(
             } else {
                 "nothing was written (--lenient skips such lines)"
             };
-            let text = error.to_string();
-            let text = text.strip_prefix("line ").unwrap_or(&text);
-            bail!("{}:{text}; {advice}", workload.display())
+            let error = crate::Error::from(error).at_line_of(workload);
+            bail!("{error}; {advice}")
         }
         Err(ReplayError::Interrupted) => Err(Error::from(ErrorKind::Interrupted).into()),
         Err(error) => Err(error.into()),
@@ -724,14 +723,14 @@ fn warn_of_small_target(spec: &TargetSpec, aging: &Aging, peak_bytes: u64, ui: &
 }
 
 /// The most bytes that the files of a workload take at a time, in whole blocks.
-pub(crate) fn most_bytes(workload: &Path, block_bytes: u64, ui: &dyn Watch) -> crate::Result<u64> {
+fn most_bytes(workload: &Path, block_bytes: u64, ui: &dyn Watch) -> crate::Result<u64> {
     let mut summary = WorkloadSummary::in_blocks(block_bytes);
     each_event(workload, "reading", ui, |event| summary.add(event))?;
     Ok(summary.live_bytes_most)
 }
 
 /// The most bytes that a workload keeps in files at a time, by what it says, and how many events it has.
-fn peak_bytes(workload: &Path, ui: &dyn Watch) -> crate::Result<(u64, u64)> {
+pub(crate) fn peak_bytes(workload: &Path, ui: &dyn Watch) -> crate::Result<(u64, u64)> {
     let mut summary = WorkloadSummary::default();
     let mut events = 0;
     each_event(workload, "reading", ui, |event| {

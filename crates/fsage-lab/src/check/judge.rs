@@ -231,12 +231,7 @@ fn bench(verdict: &mut Verdict, rule: &Rule, pattern: &str, of: Of, pair: &Pair<
         }
     }
     if verdict.checked == 0 && verdict.failures.is_empty() && !rule.optional {
-        let suite = pattern.split('/').next().unwrap_or(pattern);
-        return verdict.fail(format!(
-            "no measurement of {pattern}, {}; `fsage bench RUN {}` makes them",
-            of.as_str(),
-            measured_by(suite)
-        ));
+        return verdict.fail(not_measured(pattern, of));
     }
     verdict.found = counted(verdict.checked as u64, "median");
     if within_noise > 0 {
@@ -245,8 +240,18 @@ fn bench(verdict: &mut Verdict, rule: &Rule, pattern: &str, of: Of, pair: &Pair<
     }
 }
 
+/// That benchmarks are missing, and what makes them.
+pub fn not_measured(pattern: &str, of: Of) -> String {
+    let suite = pattern.split('/').next().unwrap_or(pattern);
+    format!(
+        "no measurement of {pattern}, {}; `fsage bench RUN {}` makes them",
+        of.as_str(),
+        measured_by(suite)
+    )
+}
+
 /// Options of `bench` with which a suite is run.
-pub fn measured_by(suite: &str) -> String {
+fn measured_by(suite: &str) -> String {
     match suite {
         FLASH => "--device DEVICE".to_owned(),
         _ if benchmarks::by_name(suite).is_none() && !suite.contains(['*', '?']) => {

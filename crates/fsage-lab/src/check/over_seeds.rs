@@ -1,25 +1,29 @@
 //! A rule over the lives of an experiment: cells that differ in seed and repetition alone are one sample.
 
-use super::judge::{Pair, excess, measured_by, points};
+use super::judge::{Pair, excess, not_measured, points};
 use super::outcome::{Failure, Verdict};
 use super::results::TargetResults;
 use super::rules::{Bound, Rule, Subject};
 use super::{counted, number};
 use fsage_bench::{Interval, Summary};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// What the rules over seeds say of every target and workload.
 pub fn verdicts(rules: &[Rule], pairs: &[Pair<'_>]) -> Vec<Verdict> {
+    if !rules.iter().any(|rule| rule.over_seeds) {
+        return Vec::new();
+    }
     let mut groups: Vec<Vec<&Pair<'_>>> = Vec::new();
+    let mut places = BTreeMap::new();
     for pair in pairs {
-        let is_same = |group: &&mut Vec<&Pair<'_>>| {
-            let (one, other) = (group[0].new, pair.new);
-            one.life == other.life && one.spec == other.spec
-        };
-        match groups.iter_mut().find(is_same) {
-            Some(group) => group.push(pair),
-            None => groups.push(vec![pair]),
+        let place = *places
+            .entry((&pair.new.life, &pair.new.spec))
+            .or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Vec::new());
         }
+        groups[place].push(pair);
     }
     let mut verdicts = Vec::new();
     for group in &groups {
@@ -145,12 +149,7 @@ fn values(rule: &Rule, pair: &Pair<'_>) -> Result<Vec<OfLife>, String> {
         })
         .collect();
     if values.is_empty() && !rule.optional {
-        let suite = pattern.split('/').next().unwrap_or(pattern);
-        return Err(format!(
-            "no measurement of {pattern}, {}; `fsage bench RUN {}` makes them",
-            of.as_str(),
-            measured_by(suite)
-        ));
+        return Err(not_measured(pattern, of));
     }
     Ok(values)
 }
