@@ -162,6 +162,8 @@ impl Ext4 {
             claimed = i64::from(request.blocks);
             self.counters.delayed.add(claimed);
         }
+        // The search looks for a group at most, whatever was asked for: a longer request could never be found whole.
+        request.blocks = request.blocks.min(self.geometry.blocks_per_group);
         let asked_goal = request.goal;
         if !(self.geometry.first_block..self.geometry.blocks).contains(&request.goal) {
             request.goal = self.geometry.first_block;

@@ -64,6 +64,25 @@ pub(super) fn fill(words: &mut [u64], from: u32, to: u32, set: bool) {
     }
 }
 
+/// So many bits from one on, in words of their own.
+pub(super) fn cut(words: &[u64], from: u32, bits: u32) -> impl Iterator<Item = u64> {
+    let (first, shift) = (from as usize / 64, from % 64);
+    (first..first + bits.div_ceil(64) as usize).map(move |at| {
+        let above = words.get(at + 1).copied().unwrap_or(0);
+        words[at] >> shift | above.checked_shl(64 - shift).unwrap_or(0)
+    })
+}
+
+/// Puts so many bits of words to others, from a bit on; those are clear.
+pub(super) fn put(words: &mut [u64], from: u32, other: &[u64], bits: u32) {
+    let mut at = 0;
+    while at < bits {
+        let start = next_set(other, at, bits);
+        at = next_clear(other, start, bits).unwrap_or(bits);
+        fill(words, from + start, from + at, true);
+    }
+}
+
 #[inline]
 pub(super) fn is_set(words: &[u64], at: u32) -> bool {
     words[at as usize / 64] >> (at % 64) & 1 == 1
@@ -99,6 +118,12 @@ mod tests {
                 .rfind(|&at| is_set(&words, at))
                 .map_or(from, |at| at + 1);
             assert_eq!(clear_before(&words, from, to), before.max(from.min(to)));
+            let cut: Vec<u64> = cut(&words, from, to - from).collect();
+            let mut again = vec![0; 4];
+            put(&mut again, from, &cut, to - from);
+            assert!((from..to).all(|at| is_set(&words, at) == is_set(&again, at)));
+            assert_eq!(next_set(&again, 0, from), from);
+            assert_eq!(next_set(&again, to, 256), 256);
         }
     }
 }

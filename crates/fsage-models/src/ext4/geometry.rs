@@ -16,6 +16,8 @@ pub(super) const RESERVED_INODES: u32 = 10;
 /// `lost+found` is made of so many bytes, and of direct blocks alone.
 const LOST_FOUND_BYTES: u64 = 16 << 10;
 const DIRECT_BLOCKS: u64 = 12;
+/// To which `mkfs.ext4` shortens groups at most, in blocks.
+const LEAST_PER_GROUP: u64 = 248;
 const MEGABYTE: u64 = 1 << 20;
 const TERABYTE: u64 = 1 << 40;
 
@@ -39,15 +41,13 @@ pub enum MkfsError {
         /// What would do.
         most: u64,
     },
-    /// The bitmap of a group has no room for so many inodes.
-    #[error("{inodes} inodes: {groups} groups hold at most {most}")]
+    /// Groups have no room for their tables, or their bitmaps for so many inodes.
+    #[error("{inodes} inodes: more than {groups} groups have room for")]
     TooManyInodes {
         /// What is asked for.
         inodes: u64,
         /// Groups.
         groups: u32,
-        /// What would do.
-        most: u64,
     },
     /// It is as large already as it can grow.
     #[error("resize={bytes}: expected 0, or more than the partition has")]
@@ -121,7 +121,7 @@ pub struct Geometry {
     pub reserve_blocks: u64,
 }
 
-/// A geometry, and which blocks are in use at first: a bit a block, group by group in words of 64.
+/// A geometry, and which blocks are in use at first: a bit a block, from the first group on; so is what lies behind the end.
 pub(super) struct Made {
     pub geometry: Geometry,
     pub used: Vec<u64>,
@@ -165,7 +165,7 @@ impl Geometry {
         }
         let too_small = MkfsError::TooSmall { size };
         let first_block = u64::from(block_bytes == 1024);
-        let blocks_per_group = 8 * block_bytes;
+        let mut blocks_per_group = 8 * block_bytes;
         let ratio = params.bytes_per_inode.unwrap_or(match size {
             _ if is_small => 4 << 10,
             _ if size < 4 * TERABYTE => 16 << 10,
@@ -173,22 +173,33 @@ impl Geometry {
             _ => 64 << 10,
         });
         // They are counted before a last group is left away.
-        let inodes = params.inodes.unwrap_or(blocks * block_bytes / ratio);
+        let (all, inodes) = (
+            blocks,
+            params.inodes.unwrap_or(blocks * block_bytes / ratio),
+        );
         loop {
             if blocks < first_block + 64 {
                 return Err(too_small);
             }
             let groups = (blocks - first_block).div_ceil(blocks_per_group);
-            let most = groups * blocks_per_group;
-            if inodes > most {
-                return Err(MkfsError::TooManyInodes {
-                    inodes,
-                    groups: groups as u32,
-                    most,
-                });
+            // What the bitmap of a group has no room for makes groups shorter, and more of them.
+            let too_many = MkfsError::TooManyInodes {
+                inodes,
+                groups: groups as u32,
+            };
+            if inodes.div_ceil(groups) > 8 * block_bytes {
+                if blocks_per_group <= LEAST_PER_GROUP {
+                    return Err(too_many);
+                }
+                blocks_per_group -= 8;
+                blocks = all;
+                continue;
             }
             let table_blocks = (inodes.div_ceil(groups).max(8) * INODE_BYTES).div_ceil(block_bytes);
             let inodes_per_group = table_blocks * block_bytes / INODE_BYTES / 8 * 8;
+            if table_blocks + 3 > blocks_per_group {
+                return Err(too_many);
+            }
             if inodes_per_group < u64::from(RESERVED_INODES) + 6 {
                 return Err(too_small);
             }
@@ -309,6 +320,11 @@ impl Geometry {
         (u64::from(self.inodes_per_group) * INODE_BYTES).div_ceil(self.block_bytes) as u32
     }
 
+    /// Words of a bitmap of all groups, one behind the other.
+    pub(super) fn map_words(&self) -> usize {
+        (self.groups as usize * self.blocks_per_group as usize).div_ceil(64)
+    }
+
     /// Orders of the buddy allocator.
     #[inline]
     pub(super) fn orders(&self) -> u32 {
@@ -342,9 +358,11 @@ impl Made {
     /// sizes.
     pub fn of_sizes(sizes: &Geometry) -> Option<Made> {
         let bytes = sizes.block_bytes;
-        let blocks_per_group = 8 * bytes as u32;
+        let blocks_per_group = sizes.blocks_per_group;
         let first_block = u32::from(bytes == 1024);
-        if sizes.blocks < first_block + 64 {
+        let is_group = blocks_per_group.is_multiple_of(8)
+            && (LEAST_PER_GROUP..=8 * bytes).contains(&blocks_per_group.into());
+        if sizes.blocks < first_block + 64 || !is_group {
             return None;
         }
         let groups = (sizes.blocks - first_block).div_ceil(blocks_per_group);
@@ -352,7 +370,7 @@ impl Made {
         let most_inodes = u64::from(groups) * u64::from(per_group);
         let is_possible = per_group > RESERVED_INODES
             && per_group.is_multiple_of(8)
-            && per_group <= blocks_per_group
+            && u64::from(per_group) <= 8 * bytes
             && u32::try_from(most_inodes).is_ok()
             && u64::from(sizes.reserved_descriptor_blocks) <= bytes / 4;
         if !is_possible {
@@ -361,7 +379,6 @@ impl Made {
         let geometry = Geometry {
             block_bits: bytes.trailing_zeros(),
             first_block,
-            blocks_per_group,
             groups,
             descriptor_blocks: (u64::from(groups) * u64::from(sizes.descriptor_bytes))
                 .div_ceil(bytes) as u32,
@@ -374,18 +391,16 @@ impl Made {
         {
             return None;
         }
-        let words = groups as usize * blocks_per_group as usize / 64;
-        let used = vec![0; words];
+        let used = vec![0; geometry.map_words()];
         Some(Made { geometry, used })
     }
 
     /// Sizes, tables, and what they take.
     pub fn new(params: &Params) -> Result<Made, MkfsError> {
         let geometry = Geometry::sizes(params)?;
-        let words = geometry.groups as usize * geometry.blocks_per_group as usize / 64;
         let mut made = Made {
+            used: vec![0; geometry.map_words()],
             geometry,
-            used: vec![0; words],
         };
         made.take_copies_and_ends();
         made.place_tables().ok_or(Made::too_small(params))?;
@@ -434,7 +449,7 @@ impl Made {
         let copies: Vec<(u32, u32)> = (0..g.groups)
             .map(|group| (g.start_of(group), g.copy_blocks(group)))
             .collect();
-        let all = g.groups as usize * g.blocks_per_group as usize;
+        let all = g.map_words() * 64;
         let end = (g.blocks - g.first_block) as usize;
         for (start, blocks) in copies {
             self.take(start, blocks.min(self.geometry.blocks - start));
@@ -504,9 +519,10 @@ impl Made {
         let free = |group: u32| {
             let start = g.start_of(group) - g.first_block;
             let end = start + g.blocks_in(group);
-            let words = &self.used[start as usize / 64..(end as usize).div_ceil(64)];
-            let used: u32 = words.iter().map(|word| word.count_ones()).sum();
-            (words.len() as u32 * 64) - used
+            let used: u32 = bits::cut(&self.used, start, end - start)
+                .map(u64::count_ones)
+                .sum();
+            (end - start).next_multiple_of(64) - used
         };
         let mut middle = g.group_of(((g.blocks - g.first_block) / 2).max(g.first_block));
         let candidates = if g.flex > 1 && middle > g.flex {

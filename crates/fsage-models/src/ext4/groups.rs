@@ -101,15 +101,21 @@ impl Groups {
             let words = &mut inodes[group * inode_words..(group + 1) * inode_words];
             bits::fill(words, g.inodes_per_group, inode_words as u32 * 64, true);
         }
+        let block_words = g.blocks_per_group.div_ceil(64) as usize;
+        let mut disk = Vec::with_capacity(block_words * g.groups as usize);
+        for group in 0..g.groups {
+            let from = group * g.blocks_per_group;
+            disk.extend(bits::cut(&made.used, from, g.blocks_per_group));
+        }
         let mut groups = Groups {
             all: vec![Group::default(); g.groups as usize],
             flex: vec![Sums::default(); g.flex_groups() as usize],
-            disk: made.used.clone(),
-            core: made.used.clone(),
+            core: disk.clone(),
+            disk,
             inodes,
             by_largest: vec![GroupSet::new(g.groups); orders as usize],
             by_average: vec![GroupSet::new(g.groups); orders as usize],
-            block_words: g.blocks_per_group as usize / 64,
+            block_words,
             inode_words,
             blocks_per_group: g.blocks_per_group,
             inodes_per_group: g.inodes_per_group,
@@ -349,12 +355,14 @@ impl Groups {
 
     /// Whether a block is in use on disk.
     pub fn is_used_on_disk(&self, block: u32) -> bool {
-        bits::is_set(&self.disk, block - self.first_block)
+        let (group, at) = self.split(block);
+        bits::is_set(&self.disk[group as usize * self.block_words..], at)
     }
 
     /// Whether the allocator may not take a block.
     pub fn is_taken(&self, block: u32) -> bool {
-        bits::is_set(&self.core, block - self.first_block)
+        let (group, at) = self.split(block);
+        bits::is_set(self.core_of(group), at)
     }
 
     /// Place of a word of `disk` that was written to: its group, and the position of its first block.
@@ -433,20 +441,16 @@ impl Groups {
         self.flex[(group / self.flex_size) as usize].directories += 1;
     }
 
-    /// The bitmap of the blocks of a group, as it lies on disk.
-    pub fn block_bitmap(&self, group: u32) -> Vec<u8> {
+    /// The bitmap of the blocks of a group in so many bytes, as it lies on disk: bits of no block are set.
+    pub fn block_bitmap(&self, group: u32, bytes: usize) -> Vec<u8> {
         let start = group as usize * self.block_words;
         let words = &self.disk[start..start + self.block_words];
-        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+        bitmap_of(words, self.blocks_per_group, bytes)
     }
 
     /// The bitmap of the inodes of a group in so many bytes, as it lies on disk: bits of no inode are set.
     pub fn inode_bitmap(&self, group: u32, bytes: usize) -> Vec<u8> {
-        let words = self.inode_words_of(group);
-        let used = words.iter().flat_map(|word| word.to_le_bytes());
-        let mut bitmap: Vec<u8> = used.take(bytes).collect();
-        bitmap.resize(bytes, 0xff);
-        bitmap
+        bitmap_of(self.inode_words_of(group), self.inodes_per_group, bytes)
     }
 
     /// Inodes of a group up to the last one that is in use.
@@ -463,4 +467,12 @@ impl Groups {
     pub fn is_inode_used(&self, group: u32, at: u32) -> bool {
         bits::is_set(&self.inodes[group as usize * self.inode_words..], at)
     }
+}
+
+/// A bitmap in so many bytes, the bits behind its own set.
+fn bitmap_of(words: &[u64], bits: u32, bytes: usize) -> Vec<u8> {
+    let used = words.iter().flat_map(|word| word.to_le_bytes());
+    let mut bitmap: Vec<u8> = used.take(bits as usize / 8).collect();
+    bitmap.resize(bytes, 0xff);
+    bitmap
 }

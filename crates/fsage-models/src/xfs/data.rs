@@ -45,11 +45,9 @@ impl Xfs {
         Ok(())
     }
 
-    /// One call: what finds no space tries again once, when everything was written back and trimmed.
+    /// One call: what finds no space tries again once from the beginning, when everything was written back and trimmed.
     fn write_call(&mut self, slot: u32, mut from: u64, to: u64) -> Result<(), NoSpace> {
-        if from > self.inodes[slot as usize].size {
-            self.zero(slot, self.inodes[slot as usize].size, from);
-        }
+        self.zero_gap(slot, from);
         let mut tries = 0;
         while from < to {
             match self.write_piece(slot, from, to) {
@@ -58,11 +56,20 @@ impl Xfs {
                     tries += 1;
                     self.write_back_all();
                     self.trim_all(true);
+                    self.zero_gap(slot, from);
                 }
                 Err(NoSpace) => return Err(NoSpace),
             }
         }
         Ok(())
+    }
+
+    /// What lies between the end of a file and a write behind it becomes zero.
+    fn zero_gap(&mut self, slot: u32, from: u64) {
+        let size = self.inodes[slot as usize].size;
+        if from > size {
+            self.zero(slot, size, from);
+        }
     }
 
     /// Writes as far as one extent goes. Gives where it ended.

@@ -266,3 +266,37 @@ fn a_file_stays_listed_whose_folio_lost_its_last_dirty_block() {
         assert_eq!(fs.check(), Ok(()), "{ops:?}");
     }
 }
+
+/// A group has 8,192 blocks here. What asks for more than that is sought as a whole group, not as something that no
+/// group has, for which the first short runs would do.
+#[test]
+fn more_than_a_group_is_sought_group_by_group() {
+    let params = Params {
+        size_bytes: 300 << 20,
+        rotational: true,
+        ..Params::default()
+    };
+    let mut fs = Ext4::new(params).expect("mkfs takes it");
+    let create = |file, bytes| Op::Create {
+        file: FileId(file),
+        dir: DirId::ROOT,
+        bytes,
+    };
+    let small: Vec<Op> = (2..502).map(|file| create(file, 1024)).collect();
+    done(&mut fs, &small);
+    done(&mut fs, &[Op::Day]);
+    for file in (2..502).step_by(2) {
+        let file = FileId(file);
+        done(&mut fs, &[Op::Delete { file }]);
+    }
+    let file = FileId(600);
+    let reserve = Op::Fallocate {
+        file,
+        offset: 0,
+        bytes: 20 << 20,
+    };
+    done(&mut fs, &[Op::Day, create(600, 0), reserve, Op::Day]);
+    let extents = fs.extents(file).expect("it is there");
+    let places: Vec<(u32, u32)> = extents.iter().map(|e| (e.block, e.blocks())).collect();
+    assert_eq!(places, [(16_385, 8192), (32_769, 8192), (41_221, 4096)]);
+}

@@ -283,6 +283,16 @@ fn counters_of_groups_and_ends_of_bitmaps_are_compared() {
     );
 }
 
+/// Expected: e2fsck 1.47.0 calls each of the first two a corruption; the kernel would empty the list at a mount.
+#[test]
+fn a_superblock_that_cannot_be_is_refused() {
+    let mut good = Good::new(Checksums::None);
+    good.is_refused(1024 + 0x0b, |_| 1, "more than half");
+    good.is_refused(1024 + 0x4c, |_| 0, "revision 0, expected 1");
+    good.is_refused(1024 + 0xe8, |_| 12, "its list of orphans is to be replayed");
+    good.is_refused(1024 + 0x21, |byte| byte ^ 1, "clusters per group");
+}
+
 /// Neither has a checksum, whatever has one besides.
 #[test]
 fn blocks_that_are_kept_for_descriptors_and_the_journal_are_looked_at() {

@@ -112,6 +112,24 @@ fn fresh_file_systems_are_those_of_mkfs() {
         (64, &["-E", "resize=70000000"], |p| {
             p.resize_bytes = Some(70_000_000 << 10);
         }),
+        // Groups are shorter where the bitmap of inodes would not have room.
+        (129, &["-b", "4096"], |p| p.block_bytes = Some(4096)),
+        (8 << 10, &["-i", "1024"], |p| p.bytes_per_inode = Some(1024)),
+        (300, &["-i", "1024"], |p| p.bytes_per_inode = Some(1024)),
+        (700, &["-b", "4096", "-i", "1024", "-G", "4"], |p| {
+            p.block_bytes = Some(4096);
+            p.bytes_per_inode = Some(1024);
+            p.flex_groups = 4;
+        }),
+        (2000, &["-b", "2048", "-N", "1900000"], |p| {
+            p.block_bytes = Some(2048);
+            p.inodes = Some(1_900_000);
+        }),
+        (513, &["-b", "2048", "-i", "1024", "-O", "^flex_bg"], |p| {
+            p.block_bytes = Some(2048);
+            p.bytes_per_inode = Some(1024);
+            p.flex_groups = 1;
+        }),
         (128, &["-O", "^64bit", "-E", "resize=1000000"], |p| {
             p.wide = false;
             p.resize_bytes = Some(1_000_000 << 10);

@@ -150,3 +150,55 @@ fn a_full_file_system_stays_sound() {
     }
     assert!(full > 1_000, "{full} operations found no space");
 }
+
+/// Expected: extents of Linux 6.18.44 after the same operations. A write behind the end of a file that finds no space is
+/// begun again, so that the block with the end is dirty once more, and is written back before files made later.
+#[test]
+fn a_write_behind_the_end_without_space_is_begun_again() {
+    let params = Params {
+        size_bytes: 300 << 20,
+        ..Params::default()
+    };
+    let mut fs = Xfs::new(params).expect("mkfs takes it");
+    let dir = DirId(1);
+    let create = |file, bytes| Op::Create {
+        file: FileId(file),
+        dir,
+        bytes,
+    };
+    let append = |file, bytes| Op::Append {
+        file: FileId(file),
+        bytes,
+    };
+    let behind = Op::Write {
+        file: FileId(1),
+        offset: 1_000_000,
+        bytes: 5 << 20,
+    };
+    let delete = Op::Delete { file: FileId(2) };
+    let ops = [
+        (Op::Mkdir { dir, parent: None }, Outcome::Done),
+        (create(1, 10_001), Outcome::Done),
+        (create(5, 20_000), Outcome::Done),
+        (Op::Day, Outcome::Done),
+        (create(2, 1 << 30), Outcome::NoSpace),
+        (Op::Day, Outcome::Done),
+        (behind, Outcome::NoSpace),
+        (delete, Outcome::Done),
+        (create(3, 5000), Outcome::Done),
+        (append(1, 8000), Outcome::Done),
+        (Op::Day, Outcome::Done),
+    ];
+    for (op, outcome) in ops {
+        assert_eq!(fs.apply(&op), Ok(outcome), "{op:?}");
+    }
+    let places = |file| -> Vec<(u32, Option<u64>, u32)> {
+        let extents = fs.extents(FileId(file)).expect("it is there");
+        extents
+            .iter()
+            .map(|e| (e.logical, fs.start_of(e), e.blocks))
+            .collect()
+    };
+    assert_eq!(places(1), [(0, Some(10), 5)]);
+    assert_eq!(places(3), [(0, Some(17_987), 2)]);
+}

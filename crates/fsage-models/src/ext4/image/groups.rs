@@ -93,9 +93,10 @@ impl Writer<'_> {
         if may_lack && !hosts && !is_last && group > 0 && used == self.own_blocks(group) {
             flags |= BLOCK_UNINIT;
         } else {
-            let bitmap = fs.groups.block_bitmap(group);
+            let bitmap = fs.groups.block_bitmap(group, g.block_bytes as usize);
+            let bytes = g.blocks_per_group as usize / 8;
             if let Some(seed) = self.seed {
-                put_halves(&mut d, 24, 56, crc(seed, &bitmap));
+                put_halves(&mut d, 24, 56, crc(seed, &bitmap[..bytes]));
             }
             self.block(to, tables.block_bitmap, &bitmap)?;
         }

@@ -123,6 +123,7 @@ fn made_of(found: &superblock::Found) -> Result<Made> {
     let sizes = Geometry {
         block_bytes: found.block_bytes,
         blocks: found.blocks,
+        blocks_per_group: found.blocks_per_group,
         flex: found.flex,
         descriptor_bytes: found.descriptor_bytes,
         inodes_per_group: found.inodes_per_group,
@@ -331,10 +332,10 @@ impl Reader<'_> {
             .collect::<Result<_>>()?;
         let may_lack = self.sums.kind != Checksums::None;
         let mut made = Made {
-            used: vec![0; g.groups as usize * g.blocks_per_group as usize / 64],
+            used: vec![0; g.map_words()],
             geometry: Geometry::default(),
         };
-        let words = g.blocks_per_group as usize / 64;
+        let words = g.blocks_per_group.div_ceil(64) as usize;
         let (mut inode_maps, mut said) = (Vec::new(), Vec::new());
         for (group, d) in (0..g.groups).zip(&descriptors) {
             let tables = Tables {
@@ -355,16 +356,20 @@ impl Reader<'_> {
             g.tables[group as usize] = tables;
             let halves = |low, high| u32::from(u16_at(d, low)) | u32::from(u16_at(d, high)) << 16;
             let flags = if may_lack { u16_at(d, 18) } else { 0 };
-            let used = &mut made.used[group as usize * words..(group as usize + 1) * words];
+            let mut used = vec![0; words];
             if flags & BLOCK_UNINIT == 0 {
-                let bitmap = self.block(tables.block_bitmap)?;
+                let mut bitmap = self.block(tables.block_bitmap)?;
+                let behind = bitmap.split_off(g.blocks_per_group as usize / 8);
+                verify::end_of_bitmap("block", group, behind.iter().all(|byte| *byte == 0xff))?;
                 if !self.is_map_sum(halves(24, 56), &bitmap) {
                     return damaged(format!(
                         "the block bitmap of group {group} has a wrong checksum"
                     ));
                 }
-                for (word, bytes) in used.iter_mut().zip(bitmap.as_chunks::<8>().0) {
-                    *word = u64::from_le_bytes(*bytes);
+                for (word, bytes) in used.iter_mut().zip(bitmap.chunks(8)) {
+                    let mut all = [0; 8];
+                    all[..bytes.len()].copy_from_slice(bytes);
+                    *word = u64::from_le_bytes(all);
                 }
             } else {
                 let start = g.start_of(group);
@@ -372,7 +377,7 @@ impl Reader<'_> {
                 let mut fill = |first: u32, blocks: u32| {
                     let (from, to) = (first.max(start), first.saturating_add(blocks).min(end));
                     if from < to {
-                        bits::fill(used, from - start, to - start, true);
+                        bits::fill(&mut used, from - start, to - start, true);
                     }
                 };
                 fill(start, g.copy_blocks(group));
@@ -380,11 +385,12 @@ impl Reader<'_> {
                 fill(tables.inode_bitmap, 1);
                 fill(tables.inode_table, g.table_blocks());
             }
-            let mut padded = used.to_vec();
+            let mut padded = used.clone();
             bits::fill(&mut padded, g.blocks_in(group), g.blocks_per_group, true);
             let is_set = flags & BLOCK_UNINIT != 0 || padded == used;
             verify::end_of_bitmap("block", group, is_set)?;
-            used.copy_from_slice(&padded);
+            let first = group * g.blocks_per_group;
+            bits::put(&mut made.used, first, &padded, g.blocks_per_group);
             let bytes = g.inodes_per_group as usize / 8;
             let (mut bitmap, mut rest) = (vec![0; bytes], g.inodes_per_group);
             if flags & INODE_UNINIT == 0 {

@@ -161,6 +161,7 @@ pub(super) struct Found {
     pub blocks: u32,
     pub block_bytes: u64,
     pub inodes: u32,
+    pub blocks_per_group: u32,
     pub inodes_per_group: u32,
     pub flex: u32,
     pub descriptor_bytes: u32,
@@ -310,11 +311,31 @@ pub(super) fn read(b: &[u8; BYTES]) -> Result<Found, ReadError> {
     let descriptor_bytes = DESCRIPTOR_BYTES[usize::from(!is_wide)];
     let shift = u32_at(b, 0x18);
     let block_bytes = 1024_u64 << shift.min(6);
+    if u32_at(b, 0x4c) != DYNAMIC {
+        return foreign(format!("revision {}, expected {DYNAMIC}", u32_at(b, 0x4c)));
+    }
+    let reserve = u64::from(u32_at(b, 0x08)) | u64::from(u32_at(b, 0x154)) << 32;
+    let blocks = u64::from(u32_at(b, 0x04));
+    if reserve > blocks / 2 {
+        return damaged(format!(
+            "its superblock keeps {reserve} blocks of {blocks} for the superuser, more than half"
+        ));
+    }
+    if u32_at(b, 0xe8) != 0 {
+        return Err(ReadError::Unclean {
+            what: "list of orphans",
+            tool: "e2fsck -p",
+        });
+    }
     let sizes = [
         ("block size", block_bytes, block_bytes.min(4096)),
         ("cluster size", u32_at(b, 0x1c).into(), shift.into()),
         ("first block", u32_at(b, 0x14).into(), u64::from(shift == 0)),
-        ("blocks per group", u32_at(b, 0x20).into(), 8 * block_bytes),
+        (
+            "clusters per group",
+            u32_at(b, 0x24).into(),
+            u32_at(b, 0x20).into(),
+        ),
         ("inode size", u16_at(b, 0x58).into(), INODE_BYTES),
         (
             "first inode",
@@ -362,6 +383,7 @@ pub(super) fn read(b: &[u8; BYTES]) -> Result<Found, ReadError> {
         blocks: u32_at(b, 0x04),
         block_bytes,
         inodes: u32_at(b, 0x00),
+        blocks_per_group: u32_at(b, 0x20),
         inodes_per_group: u32_at(b, 0x28),
         flex: if has_flex { 1 << b[0x174].min(16) } else { 1 },
         descriptor_bytes,
