@@ -358,7 +358,7 @@ pub enum BenchError {
         line: String,
         /// How it ended.
         why: String,
-        /// The last lines of its stderr.
+        /// The last lines of its stderr; of its stdout, where that is empty.
         said: Vec<String>,
     },
     /// What a command of the user's printed does not have the number that is wanted.

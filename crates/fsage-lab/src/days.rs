@@ -29,7 +29,9 @@ impl DayRow {
         let free = self
             .value(&free_space::BYTES)
             .filter(|&bytes| bytes > 0.0)?;
-        Some(self.value(&free_space::BYTES_IN_1M_RUNS)? / free)
+        // What a file system keeps for itself lies in runs, and is not free to files.
+        let in_runs = self.value(&free_space::BYTES_IN_64K_RUNS).unwrap_or(0.0);
+        Some(self.value(&free_space::BYTES_IN_1M_RUNS)? / free.max(in_runs))
     }
 
     /// A layout as it stands.

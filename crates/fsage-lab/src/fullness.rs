@@ -37,6 +37,8 @@ pub struct Level {
     pub utilization: f64,
     /// Operations that were not done, for lack of space most often.
     pub skipped: u64,
+    /// Extents of 1 MiB that it has room for in the end; `None` where free space is not known.
+    pub placeable_1m: Option<f64>,
     /// What age left; `None` where it was not measured aged and in the control.
     pub left: Option<Left>,
 }
@@ -128,6 +130,7 @@ pub fn of_verdicts(verdicts: &[Verdict]) -> Vec<Fullness> {
             target: verdict.target.clone(),
             utilization: verdict.utilization_most?,
             skipped: verdict.skipped,
+            placeable_1m: verdict.placeable_1m,
             left,
         })
     });
@@ -194,9 +197,35 @@ impl Fullness {
             all if all == known.len() => {
                 format!("fullness costs little up to {}; ", full(fullest.0))
             }
-            some => format!("keep it at {} or less; ", full(known[some - 1].0)),
+            some => {
+                let (next, left) = &known[some];
+                let why = if left.ratio < LITTLE_LOST * first.1.ratio {
+                    "costs more than a tenth"
+                } else {
+                    "has no room for everything"
+                };
+                let (best, next) = (full(known[some - 1].0), full(next));
+                format!("keep it at {best} or less ({next}, tried next, {why}); ")
+            }
         };
-        Some(format!("{}: {answer}{text}{skipped}.", self.target))
+        let large = self.no_large_extents().unwrap_or_default();
+        Some(format!("{}: {answer}{text}{skipped}{large}.", self.target))
+    }
+
+    /// From where on there is no room for an extent of 1 MiB, where there is some before.
+    fn no_large_extents(&self) -> Option<String> {
+        let has_room = |level: &Level| level.placeable_1m.is_none_or(|extents| extents >= 1.0);
+        let first = self.levels.iter().position(|level| !has_room(level))?;
+        let without = percent(self.levels[first].utilization);
+        let before = first.checked_sub(1).map(|at| &self.levels[at]);
+        let with = before.and_then(|level| Some((level, level.placeable_1m?)));
+        Some(match with {
+            Some((level, extents)) => format!(
+                "; no room for an extent of 1 MiB is left at {without} ({extents:.0} at {})",
+                percent(level.utilization)
+            ),
+            None => format!("; no room for an extent of 1 MiB is left at {without} already"),
+        })
     }
 
     /// What is said of levels at which nothing is known to be lost.
@@ -278,6 +307,7 @@ mod tests {
             target: format!("ext4:size={size}M"),
             utilization,
             skipped,
+            placeable_1m: Some(if utilization < 0.9 { 7.0 } else { 0.3 }),
             left: left.map(|(ratio, says)| Left {
                 ratio,
                 interval: [ratio - 0.05, ratio + 0.05],
@@ -304,8 +334,9 @@ mod tests {
                 fine(160, 0.60),
                 fine(120, 0.80)
             ]),
-            "ext4: keep it at 80 % or less; up to 80 % full hot-files read runs at fresh speed; at 95 % hot-files read \
-             runs at 61 % of fresh speed (56 to 66)."
+            "ext4: keep it at 80 % or less (95 %, tried next, costs more than a tenth); up to 80 % full hot-files read \
+             runs at fresh speed; at 95 % hot-files read runs at 61 % of fresh speed (56 to 66); no room for an extent \
+             of 1 MiB is left at 95 % (7 at 80 %)."
         );
         assert_eq!(
             said(vec![fine(160, 0.60), unclear(120, 0.80)]),
@@ -313,13 +344,15 @@ mod tests {
         );
         assert_eq!(
             said(vec![slower(160, 0.60, 0.90), slower(100, 0.95, 0.61)]),
-            "ext4: keep it at 60 % or less; already at 60 % hot-files read runs at 90 % of fresh speed (85 to 95); at \
-             95 % hot-files read runs at 61 % of fresh speed (56 to 66)."
+            "ext4: keep it at 60 % or less (95 %, tried next, costs more than a tenth); already at 60 % hot-files read \
+             runs at 90 % of fresh speed (85 to 95); at 95 % hot-files read runs at 61 % of fresh speed (56 to 66); no \
+             room for an extent of 1 MiB is left at 95 % (7 at 60 %)."
         );
         assert_eq!(
             said(vec![slower(160, 0.60, 0.20), slower(100, 0.95, 0.19)]),
             "ext4: fullness costs little up to 95 %; already at 60 % hot-files read runs at 20 % of fresh speed (15 to \
-             25); at 95 % hot-files read runs at 19 % of fresh speed (14 to 24)."
+             25); at 95 % hot-files read runs at 19 % of fresh speed (14 to 24); no room for an extent of 1 MiB is left at \
+             95 % (7 at 60 %)."
         );
         let first = level(160, 0.60, 3, Some((0.90, Says::Slower)));
         assert!(
@@ -328,7 +361,8 @@ mod tests {
         );
         let full = level(90, 1.0, 12, Some((0.5, Says::Slower)));
         assert!(
-            said(vec![fine(160, 0.60), full]).ends_with("; at 100 % 12 operations were skipped.")
+            said(vec![fine(160, 0.60), full])
+                .contains("; at 100 % 12 operations were skipped; no room")
         );
         assert_eq!(sentence(vec![fine(160, 0.60)]), None);
         assert_eq!(

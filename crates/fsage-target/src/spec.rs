@@ -1,6 +1,6 @@
 //! Naming a target: `kind[:key=value|flag,...]`, for real file systems `kind:place[,key=value|flag,...]`.
 
-use fsage_core::keys::{Choice, instead};
+use fsage_core::keys::{Choice, Key, instead};
 use fsage_core::words;
 use fsage_models::rearrange::Settings;
 use fsage_models::registry::{self, Entry, Options};
@@ -56,7 +56,34 @@ impl SpecError {
     }
 }
 
+/// Keys of models that say which file system it is: the first word is the model's own name.
+fn names_system(entry: &Entry, key: &Key) -> bool {
+    key.words.first() == Some(&entry.name)
+}
+
+/// A file system that is one of several of a model, as that is named: `ext3:mode=ext2`.
+pub fn within_model(kind: &str) -> Option<String> {
+    let mut keys = MODELS
+        .iter()
+        .flat_map(|entry| entry.keys.iter().map(move |key| (entry, key)));
+    let (entry, key) =
+        keys.find(|(entry, key)| names_system(entry, key) && key.words.contains(&kind))?;
+    Some(format!("{}:{}={kind}", entry.name, key.name))
+}
+
 impl TargetSpec {
+    /// The file system that it is: the kind, or another one of the same model.
+    pub fn system(&self) -> &str {
+        let given = self.entry().and_then(|entry| {
+            let mut options = self.options.iter();
+            options.find_map(|(name, value)| {
+                let key = entry.keys.iter().find(|key| key.name == name)?;
+                names_system(entry, key).then_some(value.as_deref()?)
+            })
+        });
+        given.unwrap_or(&self.kind)
+    }
+
     /// Parses a specification. Whether the kind knows the keys is asked when the target is made.
     ///
     /// # Errors
@@ -75,9 +102,14 @@ impl TargetSpec {
             return error(format!("one target at a time: {}", each.join(" ")));
         }
         if !known.contains(&kind) {
+            let model = within_model(kind);
             if Kind::parse(kind).is_some() {
+                let model = model.map_or_else(
+                    || format!("there is no model of {kind}"),
+                    |model| format!("the model of {kind} is `{model}`"),
+                );
                 return error(format!(
-                    "there is no model of {kind}; that of this machine's kernel is `loop:{kind}`"
+                    "{model}; that of this machine's kernel is `loop:{kind}`"
                 ));
             }
             return error(format!("unknown kind `{kind}`{}", instead(kind, &known)));

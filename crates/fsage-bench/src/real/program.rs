@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -63,10 +63,15 @@ pub fn run(
     match ran {
         None => Err(BenchError::Interrupted),
         Some(ran) if status.success() => Ok(ran),
-        Some(_) => Err(BenchError::Program {
+        Some(ran) => Err(BenchError::Program {
             line: line.to_owned(),
             why: format!("failed with {status}"),
-            said,
+            // Some say on stdout what is wrong, as `e4defrag` and `xfs_fsr` do.
+            said: if said.is_empty() {
+                last_lines(&*ran.stdout)
+            } else {
+                said
+            },
         }),
     }
 }
@@ -166,12 +171,12 @@ fn all(mut stdout: ChildStdout) -> io::Result<Vec<u8>> {
 }
 
 /// The last lines.
-fn last_lines(stderr: ChildStderr) -> Vec<String> {
-    let mut stderr = BufReader::new(stderr);
+fn last_lines(printed: impl Read) -> Vec<String> {
+    let mut printed = BufReader::new(printed);
     let mut kept: VecDeque<String> = VecDeque::new();
     let mut piece = Vec::new();
     // What cannot be read is not shown.
-    while let Ok(1..) = stderr
+    while let Ok(1..) = printed
         .by_ref()
         .take(LINE_BYTES)
         .read_until(b'\n', &mut piece)

@@ -10,6 +10,8 @@ use std::io::{self, Write};
 
 /// Layout scores that differ by less are the same.
 const SAME_SCORE: f64 = 0.005;
+/// What makes reads less than so many times as fast hardly pays.
+const HARDLY: f64 = 1.05;
 
 /// A table, and sentences for each target.
 ///
@@ -51,6 +53,11 @@ pub fn print(out: &mut impl Write, outcomes: &[Outcome]) -> io::Result<()> {
             table.add_row(row);
         }
         writeln!(out, "\n{}, before and after:\n\n{table}", outcome.target)?;
+        if phase.is_some() && outcome.stages.iter().any(|stage| stage.lived_on) {
+            let note =
+                "After more days it reads the files of then: compare those rows with one another.";
+            writeln!(out, "{note}")?;
+        }
     }
     Ok(())
 }
@@ -84,9 +91,47 @@ pub(crate) fn speed<'a>(stage: &'a Stage, phase: &fullness::Phase) -> Option<&'a
 /// Whether each treatment pays, in sentences.
 pub fn sentences(outcome: &Outcome) -> Vec<String> {
     let treatments = outcome.treatments();
-    treatments
-        .filter_map(|treatment| sentence(outcome, treatment))
-        .collect()
+    let each = treatments.filter_map(|treatment| sentence(outcome, treatment));
+    answer(outcome).into_iter().chain(each).collect()
+}
+
+/// Which treatments pay, in one sentence; none without a benchmark.
+fn answer(outcome: &Outcome) -> Option<String> {
+    let phase = phase(outcome)?;
+    let treatments = outcome.treatments();
+    let answers = treatments.filter_map(|treatment| {
+        let beside = speed(outcome.stage(Some(treatment), false)?, &phase)?.by_before?;
+        let later = outcome
+            .stage(Some(treatment), true)
+            .and_then(|stage| speed(stage, &phase)?.by_untreated);
+        let later = later.map_or_else(String::new, |later| {
+            let more = counted(outcome.days_more, "day");
+            format!(", {:.2} times {more} later", later.ratio)
+        });
+        let ratio = beside.ratio;
+        Some(match beside.says {
+            Says::Faster if ratio < HARDLY => {
+                format!("{treatment} hardly ({ratio:.2} times as fast{later})")
+            }
+            Says::Faster => format!("{treatment} yes ({ratio:.2} times as fast{later})"),
+            Says::Same | Says::Slower => {
+                format!("{treatment} no ({ratio:.2} times as fast{later})")
+            }
+            Says::Inconclusive => {
+                let [low, high] = beside.interval;
+                format!("{treatment} is open ({low:.2} to {high:.2} times as fast)")
+            }
+        })
+    });
+    let answers: Vec<String> = answers.collect();
+    (!answers.is_empty()).then(|| {
+        let (suite, what) = &phase;
+        format!(
+            "{}, does it pay for {suite} {what}? {}.",
+            outcome.target,
+            answers.join("; ")
+        )
+    })
 }
 
 fn sentence(outcome: &Outcome, treatment: &str) -> Option<String> {

@@ -163,7 +163,7 @@ pub struct Aged {
 }
 
 /// A file system that was never fuller than this is too large for its workload.
-const NEARLY_EMPTY: f64 = 0.2;
+pub(crate) const NEARLY_EMPTY: f64 = 0.2;
 
 /// What the targets of a run need to know of it.
 pub struct RunFacts<'a> {

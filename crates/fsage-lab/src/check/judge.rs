@@ -55,7 +55,7 @@ fn metric(verdict: &mut Verdict, rule: &Rule, column: &str, when: When, pair: &P
     };
     verdict.checked = points.len();
     for bound in &rule.bounds {
-        verdict.failures.extend(crossing(bound, &points));
+        verdict.failures.extend(crossing(rule, bound, &points));
     }
     verdict.found = said(&points);
 }
@@ -148,9 +148,10 @@ fn mean_of<'a>(points: &[Point<'a>]) -> Point<'a> {
 }
 
 /// Where a limit is crossed first, and where it is exceeded most.
-fn crossing(bound: &Bound, points: &[Point<'_>]) -> Option<Failure> {
+fn crossing(rule: &Rule, bound: &Bound, points: &[Point<'_>]) -> Option<Failure> {
     let beyond: Vec<(f64, &Point<'_>)> = points
         .iter()
+        .filter(|point| rule.is_change(bound, point.value, point.baseline))
         .filter_map(|point| Some((excess(bound, point.value, point.baseline)?, point)))
         .collect();
     let (_, first) = *beyond.first()?;
@@ -412,6 +413,13 @@ mod tests {
         let found = verdict(&format!("{rule}max_drop_percent = 10"), &new, Some(&old));
         assert_eq!(found.failures[0].days_beyond, Some(1));
         assert!(messages(&format!("{rule}max_rise = 0"), &new, Some(&old)).is_empty());
+        // The drops of 0.04 and 0.07 are smaller than what counts as a change.
+        let found = verdict(
+            &format!("{rule}max_drop = 0.03\nmin_change = 0.1"),
+            &new,
+            Some(&old),
+        );
+        assert_eq!(found.failures[0].days_beyond, Some(1));
     }
 
     /// Latency of a command: 100 to 112 is 12 % worse, 112 to 100 is none; a rate the other way round.

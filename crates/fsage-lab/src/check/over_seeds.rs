@@ -211,7 +211,9 @@ fn judge(verdict: &mut Verdict, rule: &Rule, sample: &Sample) -> String {
             }
             continue;
         }
-        if excess(&bound, new.mean, old.as_ref().map(|old| old.mean)).is_none() {
+        let baseline = old.as_ref().map(|old| old.mean);
+        let is_change = rule.is_change(&bound, new.mean, baseline);
+        if !is_change || excess(&bound, new.mean, baseline).is_none() {
             continue;
         }
         if bound.kind.is_relative() && !rule.strict && !is_apart {

@@ -100,9 +100,17 @@ pub struct Rule {
     pub optional: bool,
     /// It looks at the mean over cells of an experiment that differ in seed and repetition alone.
     pub over_seeds: bool,
+    /// What differs from the baseline by less than this, in units of the metric, is no difference.
+    pub min_change: f64,
 }
 
 impl Rule {
+    /// Whether a value differs from the baseline by enough to be judged beside it.
+    pub fn is_change(&self, bound: &Bound, value: f64, baseline: Option<f64>) -> bool {
+        let change = baseline.map(|baseline| (value - baseline).abs());
+        !bound.kind.is_relative() || change.is_none_or(|change| change >= self.min_change)
+    }
+
     /// Whether it looks at a target.
     pub fn is_about(&self, target: &TargetResults) -> bool {
         let pattern = self.target.as_deref();
@@ -300,6 +308,7 @@ struct Entry {
     max_worse: Option<Spanned<f64>>,
     max_worse_percent: Option<Spanned<f64>>,
     strict: Option<Spanned<bool>>,
+    min_change: Option<Spanned<f64>>,
     #[serde(default)]
     optional: bool,
     over: Option<Over>,
@@ -424,6 +433,15 @@ impl Entry {
                 ));
             }
         };
+        let min_change = self.min_change.as_ref().map_or(Ok(0.0), |given| {
+            let value = *given.get_ref();
+            if matches!(subject, Subject::Bench { .. }) || !value.is_finite() || value < 0.0 {
+                let what = "`min_change` belongs to rules with `metric`, in units of the metric: expected a number that is \
+                            not negative";
+                return Err(source.wrong(&given.span(), what));
+            }
+            Ok(value)
+        })?;
         Ok(Rule {
             line: 1 + source.lines_before(span),
             name: self.name.unwrap_or_else(|| subject.to_string()),
@@ -433,6 +451,7 @@ impl Entry {
             strict: self.strict.is_some_and(Spanned::into_inner),
             optional: self.optional,
             over_seeds: self.over.is_some(),
+            min_change,
         })
     }
 

@@ -6,7 +6,7 @@ use crate::days::{self, DayRow};
 use crate::run_folder::Manifest;
 use crate::table::{self, digits};
 use comfy_table::Table;
-use fsage_metrics::{files, layout_score};
+use fsage_metrics::{files, free_space, layout_score};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
@@ -24,6 +24,8 @@ pub struct Verdict {
     pub skipped: u64,
     /// Share of the data space that was taken at the end of the fullest day.
     pub utilization_most: Option<f64>,
+    /// Extents of 1 MiB that it has room for in the end; `None` where free space is not known.
+    pub placeable_1m: Option<f64>,
     /// Layout score at the end of the first day; `None` where no block is scored, here and below.
     pub layout_first_day: Option<f64>,
     /// Layout score at the end.
@@ -64,6 +66,7 @@ impl Verdict {
                 operations: target.operations,
                 skipped: target.skipped,
                 utilization_most: shares.max_by(f64::total_cmp),
+                placeable_1m: last.value(&free_space::PLACEABLE_1M),
                 layout_first_day: rows.first().and_then(DayRow::score),
                 layout_end: last.score(),
                 layout_change: layout_change(&rows),

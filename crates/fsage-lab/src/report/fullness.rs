@@ -4,7 +4,7 @@ use super::bench;
 use super::subject::{Group, Life, Over};
 use crate::days::DayRow;
 use crate::fullness::{Fullness, Left, Level, by_target, phase};
-use fsage_metrics::{files, layout_score};
+use fsage_metrics::{files, free_space, layout_score};
 use fsage_report::charts::{Point, Series};
 use fsage_report::{Axis, Exhibit, Format, Lines, Section};
 
@@ -46,6 +46,9 @@ pub fn levels(group: &Group) -> Vec<Fullness> {
             target: subject.spec.clone(),
             utilization: full.mean,
             skipped: subject.total(|day: &DayRow| day.skipped),
+            placeable_1m: subject
+                .at_end(|day| day.value(&free_space::PLACEABLE_1M))
+                .map(|extents| extents.mean),
             left,
         })
     });

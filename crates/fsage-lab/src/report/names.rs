@@ -18,7 +18,9 @@ pub fn short(specs: &[&str]) -> Vec<String> {
                 return (*text).to_owned();
             };
             let all = parsed.iter().flatten();
-            let kin: Vec<&TargetSpec> = all.filter(|other| other.kind == spec.kind).collect();
+            let kin: Vec<&TargetSpec> = all
+                .filter(|other| other.system() == spec.system())
+                .collect();
             if kin.len() == 1 && parsed.len() > 1 {
                 return alone(spec);
             }
@@ -27,7 +29,7 @@ pub fn short(specs: &[&str]) -> Vec<String> {
             }
             let mut words = Vec::new();
             if kin.len() < parsed.len() {
-                words.push(spec.kind.clone());
+                words.push(spec.system().to_owned());
             }
             if kin.iter().any(|other| other.place != spec.place) {
                 words.extend(spec.place.clone());
@@ -44,7 +46,7 @@ pub fn short(specs: &[&str]) -> Vec<String> {
                 |spec: &TargetSpec| spec.options.iter().any(|(key, _)| key == "policy");
             if !names_policy(spec) && kin.iter().any(|other| names_policy(other)) {
                 let policy = spec.policy().map(|policy| policy.name);
-                words.push(policy.unwrap_or(&spec.kind).to_owned());
+                words.push(policy.unwrap_or(spec.system()).to_owned());
             }
             if words.is_empty() {
                 words.push(one(spec));
@@ -69,7 +71,7 @@ pub fn short(specs: &[&str]) -> Vec<String> {
 fn alone(spec: &TargetSpec) -> String {
     match (&spec.place, spec.kind.as_str()) {
         (Some(place), "loop") => place.clone(),
-        _ => spec.kind.clone(),
+        _ => spec.system().to_owned(),
     }
 }
 
@@ -93,6 +95,11 @@ fn option(key: &str, value: Option<&str>) -> String {
 /// What is known of the model of a target; nothing of a real file system.
 fn model(spec: &str) -> Option<&'static Entry> {
     TargetSpec::parse(spec).ok()?.entry()
+}
+
+/// Whether a target is a model, on which no machine has an influence.
+pub fn is_simulated(spec: &str) -> bool {
+    model(spec).is_some()
 }
 
 /// Whether a target keeps files, of which there is something to show.
@@ -122,7 +129,8 @@ mod tests {
 
     #[test]
     fn names_say_what_differs_and_nothing_else() {
-        let table: [(&[&str], &[&str]); 10] = [
+        let table: [(&[&str], &[&str]); 11] = [
+            (&["ext3:mode=ext2", "ext4"], &["ext2", "ext4"]),
             (
                 &[
                     "ffs:preset=g502,policy=orig",

@@ -113,7 +113,8 @@ impl<'a> FromSnapshots<'a> {
         let info = &self.info;
         WorkloadHeader {
             epoch_unix_s: Some(0),
-            capacity_bytes: info.data_bytes.or(info.size_bytes),
+            // A target of this size is as large as what was observed; one with as much room for data would be smaller.
+            capacity_bytes: info.size_bytes.or(info.data_bytes),
             block_bytes: info.block_bytes.map(u64::from),
             group_count: info.group_count.map(u64::from),
             inodes_per_group: info.inodes_per_group.map(u64::from),

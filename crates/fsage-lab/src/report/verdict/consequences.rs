@@ -6,6 +6,7 @@ use crate::days::DayRow;
 use crate::fullness::{self, Fullness};
 use crate::report::after;
 use crate::report::bench::{self, Compared, Fastest, Ratio};
+use crate::report::names::is_simulated;
 use crate::report::subject::{Group, Subject};
 use crate::report::words::{list, percent, thousands};
 use fsage_bench::Says;
@@ -205,6 +206,8 @@ fn sentence(group: &Group, compared: &Compared) -> Finding {
     let what = format!("Benchmark {}, {}", compared.suite, compared.phase);
     let single = if compared.ratios.iter().any(|(_, ratio)| ratio.is_single) {
         " Some of it ran only once, and what does not repeat may be chance."
+    } else if says(Says::Inconclusive) && group.subjects.iter().all(|s| is_simulated(&s.spec)) {
+        " Inconclusive: lives differ too much, or are too few; more `--seeds` narrow it down."
     } else if says(Says::Inconclusive) {
         " Inconclusive: repetitions differ too much, or are too few; repeat them on an idle machine."
     } else {

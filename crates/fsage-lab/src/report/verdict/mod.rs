@@ -35,6 +35,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
     } else {
         // A file system that had no room comes before all others are praised.
         findings.extend(warnings::ran_out(group, &ranking));
+        findings.extend(warnings::nearly_empty(group));
         let no_verdict = warnings::no_verdict(group);
         if no_verdict.is_none() {
             findings.extend(consequences::answer(group));

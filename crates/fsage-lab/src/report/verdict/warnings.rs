@@ -1,6 +1,7 @@
 //! What makes targets hard to compare.
 
 use super::{Ranking, alike, finding};
+use crate::aging::NEARLY_EMPTY;
 use crate::days::{self, DayRow, REASONS};
 use crate::fullness::Fullness;
 use crate::report::subject::{Group, Life, Subject};
@@ -40,6 +41,34 @@ pub fn findings(group: &Group, ranking: &Ranking<'_>, sizes: &[Fullness]) -> Vec
     findings.extend(ages(ranking));
     findings.extend(unscored(group));
     findings
+}
+
+/// Targets that always had room, on which hardly anything ages.
+pub fn nearly_empty(group: &Group) -> Option<Finding> {
+    let fullest = |subject: &Subject| {
+        let days = subject.lives.iter().flat_map(|life| &life.days);
+        let shares = days.filter_map(|day| day.value(&files::UTILIZATION));
+        shares.max_by(f64::total_cmp)
+    };
+    let lasted = |subject: &&Subject| subject.lives.iter().any(|life| life.days.len() > 1);
+    let of_some_days = group.subjects.iter().filter(lasted);
+    let shares =
+        of_some_days.filter_map(|subject| Some((subject.name.as_str(), fullest(subject)?)));
+    let (names, shares): (Vec<&str>, Vec<f64>) =
+        shares.filter(|(_, share)| *share < NEARLY_EMPTY).unzip();
+    let most = shares.into_iter().max_by(f64::total_cmp)?;
+    let (was, each) = if names.len() > 1 {
+        ("were", " each")
+    } else {
+        ("was", "")
+    };
+    let text = format!(
+        "{} {was} never more than {} full{each}, so that hardly anything aged: `--fill 80`, or a smaller `size=`, shows \
+         more.",
+        list(&names),
+        percent(most)
+    );
+    Some(finding(text, Tone::Bad, "outcomes"))
 }
 
 /// Why there is no verdict: targets that did not do most of their operations hold other files than the workload's. None
