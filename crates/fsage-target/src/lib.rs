@@ -20,6 +20,6 @@ pub use engine::{
     TakeSnapshot, apply_to_model, replay,
 };
 pub use hot_files::{HotFile, HotFiles, in_directory_order};
-pub use spec::{SpecError, TargetSpec, kernel_models, kinds};
+pub use spec::{SpecError, TargetSpec, kernel_models, kinds, within_models};
 pub use stamps::{Stamp, Stamps};
 pub use target::Target;

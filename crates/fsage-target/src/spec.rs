@@ -61,13 +61,25 @@ fn names_system(entry: &Entry, key: &Key) -> bool {
     key.words.first() == Some(&entry.name)
 }
 
-/// A file system that is one of several of a model, as that is named: `ext3:mode=ext2`.
-pub fn within_model(kind: &str) -> Option<String> {
-    let mut keys = MODELS
+/// File systems that are one of several of a model, each with the model: ext2, which is an `ext3`.
+pub fn within_models() -> impl Iterator<Item = (&'static str, &'static str)> {
+    within().map(|(system, entry, _)| (system, entry.name))
+}
+
+fn within() -> impl Iterator<Item = (&'static str, &'static Entry, &'static Key)> {
+    let keys = MODELS
         .iter()
         .flat_map(|entry| entry.keys.iter().map(move |key| (entry, key)));
-    let (entry, key) =
-        keys.find(|(entry, key)| names_system(entry, key) && key.words.contains(&kind))?;
+    let named = keys.filter(|(entry, key)| names_system(entry, key));
+    named.flat_map(|(entry, key)| {
+        let others = key.words[1..].iter();
+        others.map(move |system| (*system, *entry, key))
+    })
+}
+
+/// How a file system is named that is one of several of a model: `ext3:mode=ext2`.
+fn within_model(kind: &str) -> Option<String> {
+    let (_, entry, key) = within().find(|(system, ..)| *system == kind)?;
     Some(format!("{}:{}={kind}", entry.name, key.name))
 }
 

@@ -2,7 +2,7 @@
 
 use fsage_core::SinkError;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// Why a history could not be read. Each message says what to do next.
@@ -24,8 +24,9 @@ pub enum GitError {
     },
     /// The folder does not belong to a repository, or git refuses to read it.
     #[error(
-        "{} is no git repository that can be read ({detail}): name the folder of a clone or a bare repository",
-        path.display()
+        "{} is no git repository that can be read ({detail}): {}",
+        path.display(),
+        next_step(path, detail)
     )]
     NotARepository {
         /// The folder.
@@ -110,4 +111,15 @@ pub(super) fn shown(bytes: &[u8]) -> String {
     let cut = &bytes[..bytes.len().min(MOST)];
     let dots = if bytes.len() > MOST { "..." } else { "" };
     format!("\"{}\"{dots}", cut.escape_ascii())
+}
+
+/// What lets git read a folder that it refused.
+fn next_step(path: &Path, detail: &str) -> String {
+    if detail.contains("dubious ownership") {
+        return format!(
+            "it belongs to somebody else, and `git config --global --add safe.directory {}` says that you trust it",
+            path.display()
+        );
+    }
+    "name the folder of a clone or a bare repository".to_owned()
 }

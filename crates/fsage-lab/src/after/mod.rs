@@ -17,8 +17,8 @@ mod real;
 mod text;
 
 pub use defrag::Way;
+pub use text::{answer, print, sentences};
 pub(crate) use text::{name, phase, speed};
-pub use text::{print, sentences};
 
 use crate::benching::{self, PhaseRatio, Plan};
 use crate::days::DayRow;

@@ -88,15 +88,16 @@ pub(crate) fn speed<'a>(stage: &'a Stage, phase: &fullness::Phase) -> Option<&'a
     speeds.find(|speed| (&speed.suite, &speed.phase) == (&phase.0, &phase.1))
 }
 
-/// Whether each treatment pays, in sentences.
+/// What each treatment did, in sentences.
 pub fn sentences(outcome: &Outcome) -> Vec<String> {
     let treatments = outcome.treatments();
-    let each = treatments.filter_map(|treatment| sentence(outcome, treatment));
-    answer(outcome).into_iter().chain(each).collect()
+    treatments
+        .filter_map(|treatment| sentence(outcome, treatment))
+        .collect()
 }
 
 /// Which treatments pay, in one sentence; none without a benchmark.
-fn answer(outcome: &Outcome) -> Option<String> {
+pub fn answer(outcome: &Outcome) -> Option<String> {
     let phase = phase(outcome)?;
     let treatments = outcome.treatments();
     let answers = treatments.filter_map(|treatment| {

@@ -1,7 +1,7 @@
 //! Targets in the sizes in which a workload fills wanted shares of them.
 
-use super::most_bytes;
 use super::sizes::{SAYS_SIZE, in_units};
+use super::{Most, most};
 use crate::error::{Context, bail};
 use crate::watch::Watch;
 use fsage_core::Geometry;
@@ -48,15 +48,9 @@ pub fn filled(
             bail!("`{spec}`: --fill says how large a target is; leave {key}= out");
         }
         let fixed = in_all_sizes(spec);
-        let of_target = || fixed.to_string();
-        let block_bytes = block_bytes(&fixed).with_context(of_target)?;
-        let most_bytes = most_bytes(workload, block_bytes, ui)?;
-        let mut sizes = Vec::new();
-        for &percent in percents {
-            let wanted = most_bytes.saturating_mul(100) / u64::from(percent);
-            let bytes = with_data(&fixed, wanted);
-            sizes.push(bytes.with_context(|| format!("{fixed}, {percent} % full"))?);
-        }
+        let block_bytes = block_bytes(&fixed).with_context(|| fixed.to_string())?;
+        let most = most(workload, block_bytes, ui)?;
+        let (fixed, sizes) = with_inodes(spec, fixed, &most, percents, ui)?;
         // What a target has in all of these sizes by itself need not be said.
         let alike = |bytes: &u64| -> crate::Result<bool> {
             Ok(spec.real()?.is_some()
@@ -80,6 +74,46 @@ pub fn filled(
         }
     }
     Ok(filled)
+}
+
+/// The sizes of a target, and the target with as many inodes as files need in the smallest of them, where `mkfs` makes
+/// inodes by bytes and the user does not say how many.
+fn with_inodes(
+    spec: &TargetSpec,
+    mut fixed: TargetSpec,
+    most: &Most,
+    percents: &[u8],
+    ui: &dyn Watch,
+) -> crate::Result<(TargetSpec, Vec<u64>)> {
+    const KEY: &str = "bytes_per_inode";
+    let needed = most.files + most.files / 20;
+    let has_key = spec.entry().is_some_and(|entry| {
+        let mut keys = entry.keys.iter();
+        keys.any(|key| key.name == KEY) && !spec.options.iter().any(|(given, _)| given == KEY)
+    });
+    let mut fewer = [8192_u64, 4096, 2048, 1024].into_iter();
+    loop {
+        let mut sizes = Vec::new();
+        for &percent in percents {
+            let wanted = most.bytes.saturating_mul(100) / u64::from(percent);
+            let bytes = with_data(&fixed, wanted);
+            sizes.push(bytes.with_context(|| format!("{fixed}, {percent} % full"))?);
+        }
+        let smallest = sizes.iter().min().copied().unwrap_or_default();
+        if !has_key || geometry(&with_size(&fixed, smallest))?.inodes_total >= needed {
+            return Ok((fixed, sizes));
+        }
+        let Some(bytes) = fewer.next() else {
+            return Ok((fixed, sizes));
+        };
+        fixed.options.retain(|(key, _)| key != KEY);
+        let value = in_units(bytes);
+        ui.note(&format!(
+            "{spec}: {KEY}={value}, so that {} files have inodes",
+            most.files
+        ));
+        fixed.options.push((KEY.to_owned(), Some(value)));
+    }
 }
 
 /// The target with what would follow from its size as large file systems have it: a curve over sizes is to be of one.

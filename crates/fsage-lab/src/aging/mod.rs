@@ -723,10 +723,19 @@ fn warn_of_small_target(spec: &TargetSpec, aging: &Aging, peak_bytes: u64, ui: &
 }
 
 /// The most bytes that the files of a workload take at a time, in whole blocks.
-fn most_bytes(workload: &Path, block_bytes: u64, ui: &dyn Watch) -> crate::Result<u64> {
+fn most(workload: &Path, block_bytes: u64, ui: &dyn Watch) -> crate::Result<Most> {
     let mut summary = WorkloadSummary::in_blocks(block_bytes);
     each_event(workload, "reading", ui, |event| summary.add(event))?;
-    Ok(summary.live_bytes_most)
+    Ok(Most {
+        bytes: summary.live_bytes_most,
+        files: summary.live_files_most,
+    })
+}
+
+/// What a workload has at a time when it has most.
+struct Most {
+    bytes: u64,
+    files: u64,
 }
 
 /// The most bytes that a workload keeps in files at a time, by what it says, and how many events it has.

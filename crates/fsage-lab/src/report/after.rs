@@ -35,7 +35,11 @@ pub fn section(group: &Group) -> Option<Section> {
     exhibits.extend(days);
     let sentences: Vec<String> = all
         .iter()
-        .flat_map(|(_, outcome)| after::sentences(outcome))
+        .flat_map(|(_, outcome)| {
+            after::answer(outcome)
+                .into_iter()
+                .chain(after::sentences(outcome))
+        })
         .collect();
     Some(Section {
         id: format!("after{}", group.suffix),

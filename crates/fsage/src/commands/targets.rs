@@ -7,6 +7,7 @@ use comfy_table::CellAlignment;
 use fsage_core::keys::{Choice, Key};
 use fsage_lab::described::{self, plain, target};
 use fsage_target::catalogue::{Described, Sort, catalogue};
+use fsage_target::within_models;
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -25,16 +26,18 @@ pub struct Args {
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
-    catalogue().into_iter().map(|described| described.name)
+    let kinds = catalogue().into_iter().map(|described| described.name);
+    kinds.chain(within_models().map(|(system, _)| system))
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let all = catalogue();
-    let chosen = args
-        .name
-        .as_ref()
-        .and_then(|name| all.iter().find(|described| described.name == name));
+    let chosen = args.name.as_ref().and_then(|name| {
+        let within = within_models().find(|(system, _)| system == name);
+        let name = within.map_or(name.as_str(), |(_, model)| model);
+        all.iter().find(|described| described.name == name)
+    });
     let mut out = ui::stdout();
     match (chosen, args.json) {
         (Some(described), true) => summary::print_json(&mut out, &target(described))?,

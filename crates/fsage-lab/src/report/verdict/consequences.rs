@@ -20,7 +20,16 @@ const LITTLE: f64 = 1.05;
 /// Targets that a sentence names, at most.
 const NAMED: usize = 4;
 
-/// What was done to targets, and whether it pays.
+/// Whether it pays what was done to targets.
+pub fn pays(group: &Group) -> Vec<Finding> {
+    let outcomes = after::outcomes(group).into_iter();
+    let answers = outcomes.filter_map(|(_, outcome)| crate::after::answer(&outcome));
+    answers
+        .map(|answer| finding(answer, Tone::Neutral, "after"))
+        .collect()
+}
+
+/// What was done to targets, and what came of it.
 pub fn after(group: &Group) -> Vec<Finding> {
     let outcomes = after::outcomes(group).into_iter();
     let sentences = outcomes.flat_map(|(_, outcome)| crate::after::sentences(&outcome));

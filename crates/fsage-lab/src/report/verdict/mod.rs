@@ -28,6 +28,8 @@ pub fn findings(group: &Group) -> Vec<Finding> {
     // A question of sizes has an answer a target, which says what was skipped in which size.
     let sizes = fullness::levels(group);
     let levels = sizes.iter().map(|of| of.levels.len()).sum::<usize>();
+    // Who had something done to a file system asks whether it pays.
+    findings.extend(consequences::pays(group));
     let is_of_sizes = levels > 0 && levels >= group.subjects.len();
     if is_of_sizes {
         findings.extend(consequences::fullness(&sizes));
