@@ -2,6 +2,8 @@
 
 use crate::benching::PhaseRatio;
 use crate::experiment::Verdict;
+use crate::report::Over;
+use crate::report::by_value;
 use crate::report::words::percent;
 use crate::table;
 use fsage_bench::Says;
@@ -48,14 +50,17 @@ pub struct Level {
 pub struct Left {
     /// The ratio.
     pub ratio: f64,
-    /// Where it lies.
+    /// Where it lies: of one life with a confidence of 0.99 by the repetitions, of two both of them, of more with a
+    /// confidence of 0.95 by Student's t.
     pub interval: [f64; 2],
     /// What it says of the aged file system.
     pub says: Says,
+    /// Lives that it is the mean of.
+    pub lives: usize,
 }
 
 impl Left {
-    /// Of layout scores, which have no spread.
+    /// Of the layout scores of one life, which have no spread.
     pub fn of_layout(ratio: f64) -> Left {
         let says = if (ratio - 1.0).abs() < ALIKE {
             Says::Same
@@ -68,6 +73,24 @@ impl Left {
             ratio,
             interval: [ratio, ratio],
             says,
+            lives: 1,
+        }
+    }
+
+    /// The mean of several.
+    pub(crate) fn of_layouts(over: Over) -> Left {
+        let left = Left::of_layout(over.mean);
+        let (low, high) = over.ends();
+        let is_open = left.says != Says::Same && low <= 1.0 && 1.0 <= high;
+        Left {
+            interval: [low, high],
+            says: if is_open {
+                Says::Inconclusive
+            } else {
+                left.says
+            },
+            lives: over.count,
+            ..left
         }
     }
 }
@@ -122,6 +145,7 @@ pub fn of_verdicts(verdicts: &[Verdict]) -> Vec<Fullness> {
                     ratio: ratio.aged_by_control,
                     interval: ratio.interval,
                     says: ratio.says,
+                    lives: 1,
                 })
             }
             None => verdict.layout_ratio.map(Left::of_layout),
@@ -209,7 +233,18 @@ impl Fullness {
             }
         };
         let large = self.no_large_extents().unwrap_or_default();
-        Some(format!("{}: {answer}{text}{skipped}{large}.", self.target))
+        let lives = known.iter().map(|(_, left)| left.lives).max();
+        let brackets = match lives {
+            _ if !text.contains('(') => String::new(),
+            lives => format!(
+                "; in brackets {}",
+                by_value::interval_over(lives.unwrap_or(1))
+            ),
+        };
+        Some(format!(
+            "{}: {answer}{text}{brackets}{skipped}{large}.",
+            self.target
+        ))
     }
 
     /// From where on there is no room for an extent of 1 MiB, where there is some before.
@@ -253,7 +288,7 @@ impl Fullness {
                 "at {full} {} runs at {ratio} of fresh speed{ends}",
                 self.what()
             ),
-            None => format!("at {full} the layout score is {ratio} of that of a fresh copy"),
+            None => format!("at {full} the layout score is {ratio} of that of a fresh copy{ends}"),
         }
     }
 }
@@ -312,6 +347,7 @@ mod tests {
                 ratio,
                 interval: [ratio - 0.05, ratio + 0.05],
                 says,
+                lives: 1,
             }),
         }
     }
@@ -335,8 +371,8 @@ mod tests {
                 fine(120, 0.80)
             ]),
             "ext4: keep it at 80 % or less (95 %, tried next, costs more than a tenth); up to 80 % full hot-files read \
-             runs at fresh speed; at 95 % hot-files read runs at 61 % of fresh speed (56 to 66); no room for an extent \
-             of 1 MiB is left at 95 % (7 at 80 %)."
+             runs at fresh speed; at 95 % hot-files read runs at 61 % of fresh speed (56 to 66); in brackets the 99 % \
+             interval of the repetitions of the benchmark; no room for an extent of 1 MiB is left at 95 % (7 at 80 %)."
         );
         assert_eq!(
             said(vec![fine(160, 0.60), unclear(120, 0.80)]),
@@ -345,14 +381,15 @@ mod tests {
         assert_eq!(
             said(vec![slower(160, 0.60, 0.90), slower(100, 0.95, 0.61)]),
             "ext4: keep it at 60 % or less (95 %, tried next, costs more than a tenth); already at 60 % hot-files read \
-             runs at 90 % of fresh speed (85 to 95); at 95 % hot-files read runs at 61 % of fresh speed (56 to 66); no \
-             room for an extent of 1 MiB is left at 95 % (7 at 60 %)."
+             runs at 90 % of fresh speed (85 to 95); at 95 % hot-files read runs at 61 % of fresh speed (56 to 66); in \
+             brackets the 99 % interval of the repetitions of the benchmark; no room for an extent of 1 MiB is left at \
+             95 % (7 at 60 %)."
         );
         assert_eq!(
             said(vec![slower(160, 0.60, 0.20), slower(100, 0.95, 0.19)]),
             "ext4: fullness costs little up to 95 %; already at 60 % hot-files read runs at 20 % of fresh speed (15 to \
-             25); at 95 % hot-files read runs at 19 % of fresh speed (14 to 24); no room for an extent of 1 MiB is left at \
-             95 % (7 at 60 %)."
+             25); at 95 % hot-files read runs at 19 % of fresh speed (14 to 24); in brackets the 99 % interval of the \
+             repetitions of the benchmark; no room for an extent of 1 MiB is left at 95 % (7 at 60 %)."
         );
         let first = level(160, 0.60, 3, Some((0.90, Says::Slower)));
         assert!(
@@ -368,6 +405,39 @@ mod tests {
         assert_eq!(
             sentence(vec![fine(160, 0.60), level(90, 0.9, 0, None)]),
             None
+        );
+    }
+
+    #[test]
+    fn of_several_lives_it_says_what_the_brackets_are() {
+        let levels = |lives: usize| {
+            let at = |size: u64, ratios: [f64; 3]| {
+                let over = Over::of(ratios.into_iter().take(lives)).expect("lives");
+                let left = Some(Left::of_layouts(over));
+                Level {
+                    left,
+                    ..level(size, 160.0 / (size as f64) * 0.6, 0, None)
+                }
+            };
+            vec![at(160, [0.99, 0.9, 0.95]), at(100, [0.5, 0.52, 0.54])]
+        };
+        let sentence = |lives| {
+            by_target(None, levels(lives))[0]
+                .sentence()
+                .expect("a sentence")
+        };
+        // Student's t of 2 degrees of freedom is 4.303; the deviations are 0.045 and 0.02.
+        assert_eq!(
+            sentence(3),
+            "ext4: keep it at 60 % or less; up to 60 % full no loss of layout score is certain; at 96 % the layout \
+             score is 52 % of that of a fresh copy (47 to 57); in brackets Student's 95 % interval of the mean over 3 \
+             lives."
+        );
+        assert!(
+            sentence(2)
+                .ends_with("(50 to 52); in brackets the lower and the higher of two lives."),
+            "{}",
+            sentence(2)
         );
     }
 

@@ -1,6 +1,6 @@
 //! The cells of an experiment: which are done, and doing the others.
 
-use super::manifest::{Cell, State, write_json};
+use super::manifest::{Cell, Pattern, State, write_json};
 use super::plan::{CellPlan, Plan};
 use super::steps::{Bench, MadeOf, Steps};
 use super::workloads::{Readied, Workload};
@@ -83,6 +83,10 @@ pub fn standing(
         target: cell.spec.to_string(),
         parameters: cell.parameters.clone(),
         beside: cell.beside.clone(),
+        pattern: (!cell.parameters.is_empty()).then(|| Pattern {
+            workload: of.pattern.clone(),
+            target: cell.pattern.clone(),
+        }),
         run: run_of(&cell.id),
         state: State::Missing,
         error: None,

@@ -73,6 +73,9 @@ pub struct Cell {
     /// Those of them that neither the workload nor the target shows: how it is aged and benchmarked.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub beside: BTreeMap<String, Value>,
+    /// Its workload and its target before values were put in; none where nothing of it is varied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<Pattern>,
     /// Folder of its run, from the folder of the experiment.
     pub run: String,
     /// How far it came.
@@ -83,6 +86,15 @@ pub struct Cell {
     /// What was left out of a complete cell, and why: benchmarks that do not suit its target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+}
+
+/// What a cell has in common with those of other values.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pattern {
+    /// Name of the workload, without its values.
+    pub workload: String,
+    /// The target as the experiment file has it.
+    pub target: String,
 }
 
 /// How far a cell came.

@@ -63,6 +63,8 @@ pub struct Way {
 pub struct WorkloadPlan {
     /// Its name, which it shares with those of other seeds.
     pub name: String,
+    /// Its name without the values, which it shares with those of other values.
+    pub pattern: String,
     /// Points of what is varied that it depends on.
     choice: Choice,
     /// Names of these values.
@@ -91,6 +93,8 @@ pub struct CellPlan {
     pub workload: usize,
     /// Its target.
     pub spec: TargetSpec,
+    /// Its target as the file has it, with gaps.
+    pub pattern: String,
     /// Whether the target is a real file system.
     pub is_real: bool,
     /// Which repetition it is, from 1.
@@ -348,6 +352,7 @@ fn workloads(source: &Text<'_>, file: &File, axes: &Axes) -> crate::Result<Vec<W
             let (default_name, recipe, is_drawn) = recipe(&workload).map_err(wrong)?;
             let own_name = workload.name.clone();
             let name = own_name.unwrap_or_else(|| fitted(&default_name));
+            let pattern = table.table.text_of("name").unwrap_or(&name).to_owned();
             // A name with gaps says itself which of several it is.
             fits_file_names(&name).map_err(wrong)?;
             let name = if named || table.gaps.is_empty() {
@@ -397,6 +402,7 @@ fn workloads(source: &Text<'_>, file: &File, axes: &Axes) -> crate::Result<Vec<W
                 }
                 let new = WorkloadPlan {
                     name: name.clone(),
+                    pattern: pattern.clone(),
                     choice: choice.clone(),
                     gaps: table.gaps.clone(),
                     seed,
@@ -705,6 +711,7 @@ impl Cells<'_> {
                         id,
                         workload: place,
                         spec: spec.clone(),
+                        pattern: target.text.clone(),
                         is_real,
                         repetition,
                         way,

@@ -39,6 +39,9 @@ pub struct Row {
     /// Before and after each treatment.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     after: Vec<StageMean>,
+    /// What it is a mean of.
+    #[serde(skip)]
+    lives: Vec<(Life, Verdict)>,
 }
 
 /// A mean over cells.
@@ -104,6 +107,21 @@ impl Row {
     /// Before and after each treatment.
     pub(super) fn after(&self) -> &[StageMean] {
         &self.after
+    }
+
+    /// Name of the workload, with what is varied beside it and the target.
+    pub(super) fn workload(&self) -> &str {
+        &self.workload
+    }
+
+    /// Specification of the target.
+    pub(super) fn target(&self) -> &str {
+        &self.target
+    }
+
+    /// What each complete cell says.
+    pub(super) fn lives(&self) -> &[(Life, Verdict)] {
+        &self.lives
     }
 
     /// What it is called beside others.
@@ -177,6 +195,7 @@ pub fn rows(experiment: &Path, manifest: &Manifest) -> crate::Result<Vec<Row>> {
                     .iter()
                     .filter_map(|(_, verdict)| verdict.after.as_ref()),
             ),
+            lives: lives.clone(),
         }
     });
     Ok(rows.collect())

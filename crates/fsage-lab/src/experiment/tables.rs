@@ -467,6 +467,7 @@ mod tests {
             state: State::Complete,
             error: None,
             left_out: Vec::new(),
+            pattern: None,
         }
     }
 

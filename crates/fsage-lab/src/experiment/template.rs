@@ -120,10 +120,16 @@ impl TableTemplate {
         gaps
     }
 
+    /// The text of a key, with its gaps.
+    pub fn text_of(&self, key: &str) -> Option<&str> {
+        self.0.get(key).and_then(Value::as_str)
+    }
+
     /// Whether the text of a key has a gap.
     pub fn has_gap_in(&self, key: &str) -> bool {
-        let text = self.0.get(key).and_then(Value::as_str);
-        let template = text.and_then(|text| Template::parse(text).ok());
+        let template = self
+            .text_of(key)
+            .and_then(|text| Template::parse(text).ok());
         template.is_some_and(|template| !template.gaps().is_empty())
     }
 

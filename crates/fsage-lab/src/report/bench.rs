@@ -26,11 +26,30 @@ pub fn section(group: &Group) -> Option<Section> {
         title: group.titled("Benchmarks"),
         lead: format!(
             "How fast the aged file systems are, beside their unaged controls{}. Medians of the repetitions, with the \
-             95 % interval of the median; of fewer than six repetitions the smallest and the largest value.",
-            machine(group)
+             95 % interval of the median; of fewer than six repetitions the smallest and the largest value.{}",
+            machine(group),
+            over_lives_in_words(group)
         ),
         exhibits,
     })
+}
+
+/// What values are of several lives.
+fn over_lives_in_words(group: &Group) -> &'static str {
+    let measured = |subject: &Subject| {
+        subject
+            .lives
+            .iter()
+            .filter(|life| !life.bench.is_empty())
+            .count()
+    };
+    match group.subjects.iter().map(measured).max() {
+        None | Some(..=1) => "",
+        Some(2) => " Over two lives it is the mean of both, with the lower and the higher one.",
+        Some(_) => {
+            " Over several lives it is the mean of their medians, with Student's 95 % interval."
+        }
+    }
 }
 
 /// The models that the benchmarks ran on, where they are the same for all.
@@ -96,12 +115,14 @@ pub struct Fastest {
 pub struct Ratio {
     /// Of medians, then over the sizes of files; the mean over lives.
     pub mean: f64,
-    /// Where it lies: its interval; over several lives the smallest and the largest.
+    /// Where it lies: its interval; over several lives see [`Over::ends`].
     pub ends: (f64, f64),
     /// What it says of the aged file system.
     pub says: Says,
     /// Whether a case ran only once: nothing says then how far another repetition would lie from it.
     pub is_single: bool,
+    /// Lives that it is the mean of.
+    pub lives: usize,
     /// What the aged file system has, in the unit of the phase: over sizes of files the geometric mean, the mean over
     /// lives.
     pub aged: f64,
@@ -160,13 +181,14 @@ fn ratio(lives: &[Vec<Line>], phase: &str) -> Option<Ratio> {
     let aged = Over::of(known.iter().map(|&(_, aged)| aged))?;
     let (ends, says) = match known[..] {
         [(ratio, _)] => ((ratio.low, ratio.high), ratio.says()),
-        _ => ((over.low, over.high), over_lives(over)),
+        _ => (over.ends(), over_lives(over)),
     };
     Some(Ratio {
         mean: over.mean,
         ends,
         says,
         is_single: known.len() == 1 && known[0].0.count == 1,
+        lives: known.len(),
         aged: aged.mean,
     })
 }
@@ -197,7 +219,7 @@ fn fastest(of_all: &Measured<'_>, phase: &str) -> Option<Fastest> {
     let over = Over::of(ratios.iter().map(|ratio| ratio.median))?;
     let (ends, says) = match ratios[..] {
         [one] => ((one.low, one.high), one.says()),
-        _ => ((over.low, over.high), over_lives(over)),
+        _ => (over.ends(), over_lives(over)),
     };
     Some(Fastest {
         name: first.name.clone(),
@@ -210,9 +232,10 @@ fn fastest(of_all: &Measured<'_>, phase: &str) -> Option<Fastest> {
 
 /// What the ratios of several lives say: each is one of the same kind.
 fn over_lives(over: Over) -> Says {
+    let (low, high) = over.ends();
     if (over.mean - 1.0).abs() < SAME {
         Says::Same
-    } else if over.low <= 1.0 && 1.0 <= over.high {
+    } else if low <= 1.0 && 1.0 <= high {
         Says::Inconclusive
     } else if over.mean < 1.0 {
         Says::Slower
@@ -269,8 +292,8 @@ fn phases(lives: &[Vec<Line>]) -> Vec<String> {
     phases
 }
 
-/// How fast a state is: the median with its spread; over several lives the mean of their medians, with the smallest and
-/// the largest.
+/// How fast a state is: the median with its spread; over several lives the mean of their medians, with
+/// where that lies.
 fn speed(
     lives: &[Vec<Line>],
     phase: &str,
@@ -284,8 +307,9 @@ fn speed(
     let speeds: Vec<(f64, (f64, f64))> = speeds.map(|(_, s)| (s.median, spread(s))).collect();
     match speeds[..] {
         [one] => Some(one),
-        _ => Over::of(speeds.iter().map(|(median, _)| *median))
-            .map(|over| (over.mean, (over.low, over.high))),
+        _ => {
+            Over::of(speeds.iter().map(|(median, _)| *median)).map(|over| (over.mean, over.ends()))
+        }
     }
 }
 
@@ -504,7 +528,7 @@ fn table(group: &Group, suite: &str, measured: &Measured<'_>) -> Exhibit {
                 let over = Over::of(ratios.iter().map(|ratio| ratio.median));
                 let ends = match (&ratios[..], over) {
                     ([one], _) => Some((one.low, one.high)),
-                    (_, over) => over.map(|over| (over.low, over.high)),
+                    (_, over) => over.map(|over| over.ends()),
                 };
                 row.push(over.map(|over| over.mean).into());
                 row.push(ends.map(|ends| ends.0).into());
@@ -525,7 +549,12 @@ fn table(group: &Group, suite: &str, measured: &Measured<'_>) -> Exhibit {
     let kept = (0..data.columns.len())
         .filter(|&at| known(at) && (has_width || !(LOW..=HIGH).contains(&at)));
     let kept: Vec<usize> = kept.collect();
-    let interval = if has_width {
+    let most_lives = measured.iter().map(|(_, lives)| lives.len()).max();
+    let interval = if has_width && most_lives >= Some(3) {
+        " Beside it stand the ends of Student's 95 % interval of the mean over lives."
+    } else if has_width && most_lives == Some(2) {
+        " Beside the mean of two lives stand the lower and the higher one."
+    } else if has_width {
         " Beside it stand the ends of its 99 % interval."
     } else {
         " Repetitions agree; how much another life would differ, other seeds show."

@@ -1,6 +1,7 @@
 //! What stands on the page of an experiment: cells become the lives of their targets, workload by workload.
 
 use super::again;
+use super::by_value::{self, ByValue};
 use super::subject::{Group, Subject};
 use super::words::{counted, list, shell};
 use super::{Material, names, source};
@@ -63,6 +64,11 @@ pub fn read(path: &Path) -> crate::Result<Material> {
         group.subjects.retain(|subject| !subject.lives.is_empty());
     }
     missing.extend(unfinished(path, &manifest.cells));
+    let colors = |spec: &str| specs.iter().position(|known| *known == spec);
+    let by_value = by_value::of_experiment(path, &manifest, colors).unwrap_or_else(|error| {
+        missing.push(format!("Charts over what is varied: {error:#}."));
+        ByValue::default()
+    });
     let seeds = distinct(manifest.cells.iter().map(|cell| cell.seed)).len();
     Ok(Material {
         title: manifest.name.clone(),
@@ -77,6 +83,7 @@ pub fn read(path: &Path) -> crate::Result<Material> {
         targets: subjects.iter().map(Subject::target).collect(),
         facts: facts(&manifest, &workloads, &groups),
         commands: commands(path),
+        by_value,
         own_sections: vec![cells(&manifest.cells, &specs, &subjects)],
         groups,
         missing,

@@ -1,12 +1,13 @@
 //! How full a file system may get, where a page has one target in several sizes.
 
 use super::bench;
+use super::by_value;
 use super::subject::{Group, Life, Over};
 use crate::days::DayRow;
 use crate::fullness::{Fullness, Left, Level, by_target, phase};
 use fsage_metrics::{files, free_space, layout_score};
-use fsage_report::charts::{Point, Series};
-use fsage_report::{Axis, Exhibit, Format, Lines, Section};
+use fsage_report::charts::Series;
+use fsage_report::{Axis, Exhibit, Format, Section};
 
 /// The targets that are there in several sizes.
 pub fn levels(group: &Group) -> Vec<Fullness> {
@@ -25,7 +26,7 @@ pub fn levels(group: &Group) -> Vec<Fullness> {
         let left = match &phase {
             None => {
                 let ratio = subject.over(|life| life.last()?.ratio(&layout_score::SCORE));
-                ratio.map(|over| Left::of_layout(over.mean))
+                ratio.map(Left::of_layouts)
             }
             Some((suite, phase)) => {
                 let mut compared = compared.iter();
@@ -38,6 +39,7 @@ pub fn levels(group: &Group) -> Vec<Fullness> {
                         ratio: ratio.mean,
                         interval: ratio.ends.into(),
                         says: ratio.says,
+                        lives: ratio.lives,
                     })
             }
         };
@@ -67,11 +69,11 @@ pub fn section(group: &Group) -> Option<Section> {
     let series = all.iter().filter_map(|fullness| {
         let points = fullness.levels.iter().filter_map(|level| {
             let left = level.left?;
-            Some(Point {
-                x: level.utilization,
-                y: Some(left.ratio),
-                interval: Some(left.interval.into()),
-            })
+            Some(by_value::point(
+                level.utilization,
+                left.ratio,
+                Some(left.interval.into()),
+            ))
         });
         Some(Series {
             name: fullness.target.clone(),
@@ -80,24 +82,30 @@ pub fn section(group: &Group) -> Option<Section> {
             points: points.collect(),
         })
     });
-    let lines = Lines {
-        id: format!("by-fullness{}", group.suffix),
-        title: format!("{what}, aged over fresh, by how full it was"),
-        description: "1 is a fresh copy of the same files. Bands are the intervals of the ratios."
-            .to_owned(),
-        x: Axis {
+    let levels = all.iter().flat_map(|of| &of.levels);
+    let lives = levels
+        .filter_map(|level| level.left)
+        .map(|left| left.lives)
+        .max();
+    let chart = by_value::chart(
+        format!("by-fullness{}", group.suffix),
+        format!("{what}, aged over fresh, by how full it was"),
+        format!(
+            "1 is a fresh copy of the same files. Bands are {}.",
+            by_value::interval_over(lives.unwrap_or(1))
+        ),
+        Axis {
             label: "utilization on the fullest day".to_owned(),
             format: Format::Percent,
             ..Axis::default()
         },
-        y: Axis {
+        Axis {
             label: "aged / control".to_owned(),
             from_zero: true,
             ..Axis::default()
         },
-        series: series.collect(),
-        published: Vec::new(),
-    };
+        series.collect(),
+    );
     let sentences: Vec<String> = all.iter().filter_map(Fullness::sentence).collect();
     Some(Section {
         id: format!("fullness{}", group.suffix),
@@ -106,6 +114,6 @@ pub fn section(group: &Group) -> Option<Section> {
             "The same life on file systems of several sizes. {}",
             sentences.join(" ")
         ),
-        exhibits: vec![Exhibit::Chart(lines.into_chart())],
+        exhibits: chart.map(Exhibit::Chart).into_iter().collect(),
     })
 }

@@ -8,6 +8,7 @@ mod again;
 mod all_metrics;
 mod bench;
 mod by_size;
+pub(crate) mod by_value;
 mod decay;
 mod experiment;
 mod flash;
@@ -29,8 +30,10 @@ mod verdict;
 pub(crate) mod words;
 
 pub use sides::{Side, print as print_sides};
+pub(crate) use subject::Over;
 pub use subject::{Group, Life, Subject};
 
+use by_value::ByValue;
 use words::list;
 
 use crate::error::{Context, bail};
@@ -92,6 +95,8 @@ impl<'a> Request<'a> {
 pub struct Written {
     /// The sentences of its verdict.
     pub verdict: Vec<Finding>,
+    /// Of these those that say what a number does that an experiment varies.
+    pub by_value: Vec<Finding>,
     /// What differs between runs, where it is of several.
     pub sides: Vec<Side>,
 }
@@ -103,9 +108,13 @@ pub struct Written {
 pub fn report(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Written> {
     let Request { of, to, beside } = *request;
     may_be_replaced(to)?;
-    let verdict = write_page(material(of)?, &of.display().to_string(), to, beside, ui)?;
-    let sides = Vec::new();
-    Ok(Written { verdict, sides })
+    let material = material(of)?;
+    let by_value = material.by_value.findings.clone();
+    Ok(Written {
+        verdict: write_page(material, &of.display().to_string(), to, beside, ui)?,
+        by_value,
+        sides: Vec::new(),
+    })
 }
 
 /// Writes one page of several runs, each beside the first, or of snapshots; says what of the runs differs. A page that
@@ -142,7 +151,11 @@ pub fn write_several(
         }
     };
     let verdict = write_page(material, &list(&names), to, beside, ui)?;
-    Ok(Written { verdict, sides })
+    Ok(Written {
+        verdict,
+        by_value: Vec::new(),
+        sides,
+    })
 }
 
 /// Whether a path is a snapshot, or a folder with some, and no run.
@@ -238,6 +251,8 @@ struct Material {
     missing: Vec<String>,
     facts: Vec<Fact>,
     commands: Vec<Command>,
+    /// What numbers do that an experiment varies: before all others.
+    by_value: ByValue,
     /// Sections of its own, behind all others.
     own_sections: Vec<Section>,
     /// The verdict, where nothing was run that has one, and nothing lacks that a run would have.
@@ -251,12 +266,8 @@ fn run(of: &Path) -> crate::Result<Material> {
         title: title(&run.subjects),
         subtitle: run.name.clone(),
         targets: run.subjects.iter().map(Subject::target).collect(),
-        groups: Vec::new(),
         missing: run.missing,
-        facts: Vec::new(),
-        commands: Vec::new(),
-        own_sections: Vec::new(),
-        findings: None,
+        ..Material::default()
     };
     let mut group = Group {
         subjects: run.subjects,
@@ -282,8 +293,8 @@ fn title(subjects: &[Subject]) -> String {
 }
 
 fn page(material: Material, beside: Option<&dyn Beside>) -> Report {
-    let mut sections = Vec::new();
-    let mut verdict = Vec::new();
+    let mut sections = material.by_value.sections;
+    let mut verdict = material.by_value.findings;
     let mut missing = material.missing;
     for group in &material.groups {
         if material.findings.is_none() {

@@ -97,7 +97,6 @@ pub fn read(paths: &[PathBuf]) -> crate::Result<Material> {
         title: list(&names),
         subtitle: format!("{}; fsage {}", counted(nights, "snapshot"), env!("CARGO_PKG_VERSION")),
         targets: group.subjects.iter().map(Subject::target).collect(),
-        facts: Vec::new(),
         commands: vec![Command {
             what: "This page again:".to_owned(),
             line: format!("fsage report {} -o page.html", line.collect::<Vec<_>>().join(" ")),
@@ -119,6 +118,7 @@ pub fn read(paths: &[PathBuf]) -> crate::Result<Material> {
         findings: Some(findings),
         groups: vec![group],
         missing,
+        ..Material::default()
     })
 }
 

@@ -172,8 +172,8 @@ pub fn read(paths: &[PathBuf]) -> crate::Result<(Material, Vec<Side>)> {
         }],
         own_sections: section(&sides).into_iter().collect(),
         groups: vec![group],
-        findings: None,
         missing,
+        ..Material::default()
     };
     Ok((material, sides))
 }

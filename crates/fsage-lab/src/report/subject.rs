@@ -5,6 +5,7 @@ use crate::benching::flash::FlashRow;
 use crate::benching::results::Row;
 use crate::days::{self, DayRow};
 use crate::run_folder::WorkloadFacts;
+use fsage_bench::Summary;
 use fsage_metrics::layout_score;
 use fsage_report::{Fact, Target};
 use std::path::PathBuf;
@@ -112,29 +113,37 @@ pub struct Over {
     pub high: f64,
     /// How many values there are.
     pub count: usize,
+    /// Where the mean of all lives lies with a confidence of 0.95, by Student's t; none of fewer than three values.
+    pub mean_interval: Option<(f64, f64)>,
 }
+
+/// Values from which on an interval of their mean says something: that of two is 25 times as wide as they are apart.
+const FEW: usize = 3;
 
 impl Over {
     /// Of values; `None` where there is none.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Over> {
-        let (mut sum, mut low, mut high, mut count) = (0.0, f64::INFINITY, f64::NEG_INFINITY, 0);
-        for value in values {
-            sum += value;
-            low = value.min(low);
-            high = value.max(high);
-            count += 1;
-        }
+        let values: Vec<f64> = values.into_iter().collect();
+        let count = values.len();
+        let enough = Some(&values).filter(|values| values.len() >= FEW);
+        let interval = enough.and_then(|values| Summary::of(values)?.mean_interval());
         (count > 0).then(|| Over {
-            mean: sum / count as f64,
-            low,
-            high,
+            mean: values.iter().sum::<f64>() / count as f64,
+            low: values.iter().copied().fold(f64::INFINITY, f64::min),
+            high: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             count,
+            mean_interval: interval.map(|interval| (interval.low, interval.high)),
         })
     }
 
     /// From the smallest to the largest, where there are several.
     pub fn interval(&self) -> Option<(f64, f64)> {
         (self.count > 1).then_some((self.low, self.high))
+    }
+
+    /// Where the mean lies: by Student's t where there are enough values, else from the smallest to the largest.
+    pub fn ends(&self) -> (f64, f64) {
+        self.mean_interval.unwrap_or((self.low, self.high))
     }
 
     /// From the smallest to the largest; 0 of one.
@@ -192,5 +201,23 @@ impl Group {
             Some(workload) => format!("{title}: {workload}"),
             None => title.to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_lives_have_the_interval_of_student_and_two_both_ends() {
+        assert_eq!(
+            Over::of([2.0, 1.0]).map(|over| over.ends()),
+            Some((1.0, 2.0))
+        );
+        let (low, high) = Over::of([1.0, 2.0, 3.0]).expect("values").ends();
+        assert!(
+            (low + 0.4843).abs() < 1e-4 && (high - 4.4843).abs() < 1e-4,
+            "{low} {high}"
+        );
     }
 }

@@ -37,8 +37,9 @@ const TERMS: [(&str, &str); 9] = [
     ),
     (
         "spread",
-        "The interval in which the median lies with at least 95 % confidence; of fewer than six repetitions, and over \
-         seeds, the smallest and the largest value.",
+        "The interval in which the median lies with at least 95 % confidence; of fewer than six repetitions, and of \
+         layouts over seeds, the smallest and the largest value. Of benchmarks over three seeds or more, Student's \
+         95 % interval of the mean.",
     ),
     (
         "origin",

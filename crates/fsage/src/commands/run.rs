@@ -249,7 +249,7 @@ pub fn run_cells(
     if let Some(of) = plan.check.as_ref().filter(|_| ran.is_over()) {
         checked = Some(check::check(folder, &of.rules, of.baseline.as_deref())?);
     }
-    let (mut page, mut verdict) = (None, Vec::new());
+    let (mut page, mut verdict, mut by_value) = (None, Vec::new(), Vec::new());
     if plan.writes_report && ran.is_over() {
         // The page and its warnings name the folder as the user does.
         std::env::set_current_dir(start)?;
@@ -258,6 +258,8 @@ pub fn run_cells(
         let written = report::report(&request, &ui)?;
         if said.verdict {
             verdict = written.verdict;
+        } else {
+            by_value = written.by_value;
         }
         page = Some(path.display().to_string());
     }
@@ -270,6 +272,7 @@ pub fn run_cells(
             check: checked.as_ref(),
             verdict: verdict
                 .iter()
+                .chain(&by_value)
                 .map(|finding| finding.text.as_str())
                 .collect(),
             cells: &ran.manifest.cells,
@@ -278,6 +281,10 @@ pub fn run_cells(
     } else if let Some(checked) = &checked {
         writeln!(out)?;
         checked.print(&mut out)?;
+    }
+    if !by_value.is_empty() && !json {
+        writeln!(out)?;
+        print_findings(&mut out, &by_value)?;
     }
     if said.verdict && !json {
         writeln!(out, "\nVerdict\n")?;

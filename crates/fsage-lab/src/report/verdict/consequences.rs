@@ -18,7 +18,7 @@ use fsage_report::{Finding, Tone};
 const LITTLE: f64 = 1.05;
 
 /// Targets that a sentence names, at most.
-const NAMED: usize = 4;
+pub(super) const NAMED: usize = 6;
 
 /// Whether it pays what was done to targets.
 pub fn pays(group: &Group) -> Vec<Finding> {
@@ -318,4 +318,19 @@ fn shortened(mut texts: Vec<String>) -> Vec<String> {
         texts.push(last);
     }
     texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn up_to_six_are_named_in_full() {
+        let texts = |n: usize| (1..=n).map(|i| i.to_string()).collect::<Vec<_>>();
+        assert_eq!(shortened(texts(6)), texts(6));
+        assert_eq!(
+            list(&shortened(texts(9))),
+            "1, 2, 3, 4, 5, 3 others between and 9"
+        );
+    }
 }

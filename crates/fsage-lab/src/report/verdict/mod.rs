@@ -184,7 +184,7 @@ impl<'a> Ranking<'a> {
                 )
             }
             n => {
-                let shown = if n > 4 { 3 } else { n };
+                let shown = if n > consequences::NAMED { 3 } else { n };
                 let others: Vec<String> = (1..shown).map(named).collect();
                 let rest = if n > shown {
                     format!(

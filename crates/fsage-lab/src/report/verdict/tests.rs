@@ -73,6 +73,23 @@ fn of_three_targets_the_one_between_is_reported_too() {
 }
 
 #[test]
+fn up_to_six_targets_are_named_with_their_scores() {
+    let many = |n: usize| {
+        let names = ["a", "b", "c", "d", "e", "f", "g"].into_iter().zip(1..=n);
+        let targets = names.map(|(name, at)| one(name, &[1.0 - at as f64 / 10.0], Some(0.95)));
+        said(targets.collect()).swap_remove(0)
+    };
+    assert_eq!(
+        many(6),
+        "After 1 day a keeps 90 % of blocks contiguous, b 80 %, c 70 %, d 60 %, e 50 % and f 40 %."
+    );
+    assert_eq!(
+        many(7),
+        "After 1 day a keeps 90 % of blocks contiguous, b 80 % and c 70 %; of the other 4 the last is g with 30 %."
+    );
+}
+
+#[test]
 fn without_every_control_the_first_day_stands_for_it() {
     let a = one("a", &[1.0, 0.9], None);
     let b = one("b", &[0.9, 0.6], Some(0.95));

@@ -1,0 +1,589 @@
+//! What a number that an experiment varies does: metrics over its values, a curve a target.
+
+use super::manifest::{Cell, Manifest, State};
+use super::results::{Life, Row};
+use super::verdict::{Verdict, phases};
+use crate::benching::PhaseRatio;
+use crate::fullness::{self, Phase};
+use crate::report::Over;
+use crate::report::names;
+use fsage_core::size;
+use fsage_target::TargetSpec;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Metrics that are shown of all that is varied together, at most.
+const METRICS: usize = 6;
+/// Curves of a chart, at most.
+const CURVES: usize = 12;
+/// What lies farther than this outside of both ends of a curve is worth a word.
+const FAR: f64 = 0.005;
+
+/// A number that is varied, and metrics over its values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    /// Its name.
+    pub parameter: String,
+    /// Whether it is a number of bytes.
+    pub is_bytes: bool,
+    /// What else is varied, where the curves are means over that too.
+    pub pooled: Vec<String>,
+    /// Curves that are left out.
+    pub left_out: usize,
+    /// The most important one first.
+    pub metrics: Vec<OfMetric>,
+}
+
+/// A metric over the values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OfMetric {
+    /// Which.
+    pub metric: Metric,
+    /// In the order of the experiment.
+    pub curves: Vec<Curve>,
+}
+
+/// What is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// The layout score at the end.
+    LayoutScore,
+    /// How fast the aged file system is in a phase of a suite, beside its control.
+    Ratio(Phase),
+}
+
+/// A target over the values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// What tells it from the others.
+    pub name: String,
+    /// The specification of the target at its first value.
+    pub target: String,
+    /// Ascending.
+    pub points: Vec<At>,
+}
+
+/// A target at a value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct At {
+    /// The value.
+    pub x: f64,
+    /// As the experiment file has it.
+    pub text: String,
+    /// The metric over the lives.
+    pub over: Over,
+}
+
+impl Metric {
+    /// In words.
+    pub fn name(&self) -> String {
+        match self {
+            Metric::LayoutScore => "layout score".to_owned(),
+            Metric::Ratio((suite, phase)) => format!("{suite} {phase}, aged / control"),
+        }
+    }
+
+    /// Without what it is divided by.
+    pub fn short_name(&self) -> String {
+        match self {
+            Metric::LayoutScore => "layout score".to_owned(),
+            Metric::Ratio((suite, phase)) => format!("{suite} {phase}"),
+        }
+    }
+
+    fn of(&self, verdict: &Verdict) -> Option<f64> {
+        match self {
+            Metric::LayoutScore => verdict.layout_end,
+            Metric::Ratio((suite, phase)) => {
+                let mut ratios = verdict.throughput.iter();
+                let ratio = ratios.find(|ratio| ratio.of() == (suite, phase));
+                ratio.map(|ratio| ratio.aged_by_control)
+            }
+        }
+    }
+}
+
+impl Sweep {
+    /// A sentence a curve: how the first metric moves from the lowest value to the highest.
+    pub fn sentences(&self) -> Vec<String> {
+        let Some(first) = self.metrics.first() else {
+            return Vec::new();
+        };
+        let what = first.metric.name();
+        let sentences = first.curves.iter().filter_map(|curve| {
+            let [low, between @ .., high] = &curve.points[..] else {
+                return None;
+            };
+            let (a, b) = (low.over.mean, high.over.mean);
+            let outside = |at: &&At| (a.min(b) - at.over.mean).max(at.over.mean - a.max(b));
+            let farthest = between
+                .iter()
+                .filter(|at| outside(at) > FAR)
+                .max_by(|one, other| outside(one).total_cmp(&outside(other)));
+            let but = farthest.map_or_else(String::new, |at| {
+                let extreme = if at.over.mean < a.min(b) {
+                    "lowest"
+                } else {
+                    "highest"
+                };
+                format!("; it is {extreme} at {}, {:.2}", at.text, at.over.mean)
+            });
+            Some(format!(
+                "{}: {what} from {a:.2} at {} {} to {b:.2} at {}{but}.",
+                curve.name, self.parameter, low.text, high.text
+            ))
+        });
+        sentences.collect()
+    }
+
+    /// Lives of a point: the fewest, and the most.
+    pub fn lives(&self) -> (usize, usize) {
+        let curves = self.metrics.iter().flat_map(|metric| &metric.curves);
+        let counts = curves
+            .flat_map(|curve| &curve.points)
+            .map(|at| at.over.count);
+        (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0))
+    }
+}
+
+/// Numbers that the experiment varies, and what they do; `rows` are those of all its cells.
+pub fn sweeps(manifest: &Manifest, rows: &[Row]) -> Vec<Sweep> {
+    let numbers = numbers(&manifest.cells);
+    let verdicts = verdicts(rows);
+    let most = (METRICS / numbers.len().max(1)).max(1);
+    let sweeps = numbers.iter().filter_map(|name| {
+        let sweep = sweep(name, &manifest.cells, &verdicts, most);
+        (!sweep.metrics.is_empty()).then_some(sweep)
+    });
+    sweeps.collect()
+}
+
+/// Whether an experiment varies a number.
+pub fn are_there(manifest: &Manifest) -> bool {
+    !numbers(&manifest.cells).is_empty()
+}
+
+type Verdicts<'a> = HashMap<(&'a str, &'a str, Life), &'a Verdict>;
+
+fn verdicts(rows: &[Row]) -> Verdicts<'_> {
+    let all = rows.iter().flat_map(|row| {
+        let lives = row.lives().iter();
+        lives.map(move |(life, verdict)| ((row.workload(), row.target(), *life), verdict))
+    });
+    all.collect()
+}
+
+/// Names of what is varied over two numbers or more. Seeds are lives, and no numbers.
+fn numbers(cells: &[Cell]) -> Vec<String> {
+    let names: BTreeSet<&String> = cells
+        .iter()
+        .flat_map(|cell| cell.parameters.keys())
+        .collect();
+    let is_number = |name: &&&String| {
+        let of = cells
+            .iter()
+            .filter_map(|cell| Some((cell, cell.parameters.get(**name)?)));
+        let known: Vec<(&Cell, &Value)> = of.collect();
+        let texts = known.iter().filter(|(_, value)| value.is_string()).count();
+        let numbers = known.iter().map(|(_, value)| number(value));
+        let Some(mut numbers) = numbers.collect::<Option<Vec<f64>>>() else {
+            return false;
+        };
+        numbers.sort_by(f64::total_cmp);
+        numbers.dedup();
+        let is_seed =
+            |(cell, value): &(&Cell, &Value)| cell.seed.is_some() && value.as_u64() == cell.seed;
+        (texts == 0 || texts == known.len()) && numbers.len() > 1 && !known.iter().all(is_seed)
+    };
+    let names = names.iter().filter(is_number);
+    names.map(|name| (*name).clone()).collect()
+}
+
+/// A number, or a size with its unit.
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) if text.ends_with(|c: char| c.is_ascii_alphabetic()) => {
+            size::parse(text).ok().map(|bytes| bytes as f64)
+        }
+        _ => None,
+    }
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// What a curve is of.
+#[derive(Clone, PartialEq)]
+struct Key {
+    workload: String,
+    /// The target, with a gap for the number alone.
+    target: String,
+    /// What else is varied that the target does not show, with its values.
+    others: BTreeMap<String, String>,
+}
+
+impl Key {
+    fn of(cell: &Cell, name: &str) -> Key {
+        let (workload, pattern) = match &cell.pattern {
+            Some(pattern) => (pattern.workload.clone(), pattern.target.as_str()),
+            None => (cell.workload.clone(), cell.target.as_str()),
+        };
+        let mut target = pattern.to_owned();
+        let mut others = BTreeMap::new();
+        for (other, value) in cell.parameters.iter().filter(|(other, _)| *other != name) {
+            let gap = format!("{{{other}}}");
+            if target.contains(&gap) {
+                target = target.replace(&gap, &text(value));
+            } else {
+                others.insert(other.clone(), text(value));
+            }
+        }
+        Key {
+            workload,
+            target,
+            others,
+        }
+    }
+
+    /// The target without the number.
+    fn spec(&self) -> String {
+        let Ok(mut spec) = TargetSpec::parse(&self.target) else {
+            return self.target.clone();
+        };
+        let has_gap = |text: &Option<String>| text.as_ref().is_some_and(|text| text.contains('{'));
+        spec.options.retain(|(_, value)| !has_gap(value));
+        spec.to_string()
+    }
+}
+
+/// A cell and its value.
+type Placed<'a> = (&'a Cell, f64);
+
+fn sweep(name: &str, cells: &[Cell], verdicts: &Verdicts<'_>, most: usize) -> Sweep {
+    let is_complete = |cell: &&Cell| cell.state == State::Complete;
+    let placed = cells.iter().filter(is_complete).filter_map(|cell| {
+        let x = number(cell.parameters.get(name)?)?;
+        Some((cell, x))
+    });
+    let placed: Vec<Placed> = placed.collect();
+    let group = |is_pooled: bool| {
+        let mut curves: Vec<(Key, Vec<Placed>)> = Vec::new();
+        for (cell, x) in &placed {
+            let mut key = Key::of(cell, name);
+            if is_pooled {
+                key.others.clear();
+            }
+            match curves.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, cells)) => cells.push((cell, *x)),
+                None => curves.push((key, vec![(cell, *x)])),
+            }
+        }
+        curves
+    };
+    let mut curves = group(false);
+    let mut pooled = Vec::new();
+    if curves.len() > CURVES {
+        let others = curves.iter().flat_map(|(key, _)| key.others.keys());
+        pooled = others
+            .cloned()
+            .collect::<BTreeSet<String>>()
+            .into_iter()
+            .collect();
+        curves = group(true);
+    }
+    let left_out = curves.len().saturating_sub(CURVES);
+    curves.truncate(CURVES);
+    let keys: Vec<&Key> = curves.iter().map(|(key, _)| key).collect();
+    let names = curve_names(&keys);
+    let metrics = metrics(&placed, verdicts).into_iter().filter_map(|metric| {
+        let of_metric = curves.iter().zip(&names).filter_map(|((_, cells), own)| {
+            let points = points(name, cells, |cell| metric.of(verdict(cell, verdicts)?));
+            let first = cells.first()?;
+            (points.len() > 1).then(|| Curve {
+                name: own.clone(),
+                target: first.0.target.clone(),
+                points,
+            })
+        });
+        let curves: Vec<Curve> = of_metric.collect();
+        (!curves.is_empty()).then_some(OfMetric { metric, curves })
+    });
+    Sweep {
+        parameter: name.to_owned(),
+        is_bytes: placed
+            .iter()
+            .all(|(cell, _)| cell.parameters[name].is_string()),
+        pooled,
+        left_out,
+        metrics: metrics.take(most).collect(),
+    }
+}
+
+fn verdict<'a>(cell: &Cell, verdicts: &Verdicts<'a>) -> Option<&'a Verdict> {
+    let life = cell.life();
+    verdicts
+        .get(&(
+            life.as_str(),
+            cell.target.as_str(),
+            (cell.seed, cell.repetition),
+        ))
+        .copied()
+}
+
+/// What there is to show, the most important first: the layout score, then the phase that counts most, then those that
+/// read, then the others.
+fn metrics(placed: &[Placed<'_>], verdicts: &Verdicts<'_>) -> Vec<Metric> {
+    let known = placed
+        .iter()
+        .filter_map(|(cell, _)| verdict(cell, verdicts));
+    let ratios = known.flat_map(|verdict| &verdict.throughput);
+    let mut phases = phases(ratios.map(PhaseRatio::of));
+    let first = fullness::phase(&phases);
+    let is_first = |(suite, phase): &(&str, &str)| {
+        first
+            .as_ref()
+            .is_some_and(|of| of.0 == *suite && of.1 == *phase)
+    };
+    phases.sort_by_key(|of| (!is_first(of), !of.1.contains("read")));
+    let ratios = phases
+        .into_iter()
+        .map(|(suite, phase)| Metric::Ratio((suite.to_owned(), phase.to_owned())));
+    std::iter::once(Metric::LayoutScore).chain(ratios).collect()
+}
+
+/// The points of a curve, ascending.
+fn points(name: &str, cells: &[Placed<'_>], value: impl Fn(&Cell) -> Option<f64>) -> Vec<At> {
+    let mut sorted = cells.to_vec();
+    sorted.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+    let points = sorted
+        .chunk_by(|(_, a), (_, b)| a.total_cmp(b).is_eq())
+        .filter_map(|at| {
+            let (first, x) = at.first()?;
+            Some(At {
+                x: *x,
+                text: text(&first.parameters[name]),
+                over: Over::of(at.iter().filter_map(|(cell, _)| value(cell)))?,
+            })
+        });
+    points.collect()
+}
+
+/// A name for each curve, no two alike: the target, and what else differs.
+fn curve_names(keys: &[&Key]) -> Vec<String> {
+    let mut specs: Vec<String> = Vec::new();
+    let mut patterns: Vec<&str> = Vec::new();
+    for key in keys {
+        if !patterns.contains(&key.target.as_str()) {
+            patterns.push(&key.target);
+            specs.push(key.spec());
+        }
+    }
+    let mut short = names::short(&specs.iter().map(String::as_str).collect::<Vec<_>>());
+    let distinct: BTreeSet<&String> = short.iter().collect();
+    if distinct.len() < short.len() {
+        short = patterns
+            .iter()
+            .map(|pattern| (*pattern).to_owned())
+            .collect();
+    }
+    let differ = |other: &dyn Fn(&Key) -> Option<String>| {
+        keys.iter().any(|key| other(key) != other(keys[0]))
+    };
+    let with_workload = differ(&|key| Some(key.workload.clone()));
+    let names = keys.iter().map(|key| {
+        let place = patterns.iter().position(|pattern| *pattern == key.target);
+        let mut words =
+            vec![place.map_or_else(|| key.target.clone(), |place| short[place].clone())];
+        words.extend(with_workload.then(|| key.workload.clone()));
+        let others = key.others.iter();
+        let others = others.filter(|(name, _)| differ(&|key| key.others.get(*name).cloned()));
+        words.extend(others.map(|(name, value)| format!("{name}={value}")));
+        words.join(", ")
+    });
+    names.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::manifest::Pattern;
+    use super::*;
+
+    /// A cell of a target with gaps, with its score as all that is known of it.
+    fn cell(target: &str, seed: u64, values: &[(&str, Value)], score: f64) -> (Cell, Verdict) {
+        let parameters: BTreeMap<String, Value> = values
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect();
+        let filled = parameters
+            .iter()
+            .fold(target.to_owned(), |filled, (name, value)| {
+                filled.replace(&format!("{{{name}}}"), &text(value))
+            });
+        let own: Vec<String> = values
+            .iter()
+            .map(|(name, value)| format!("{name}{}", text(value)))
+            .collect();
+        let cell = Cell {
+            id: format!("{filled}-{seed}-{own:?}"),
+            workload: format!("home-{}", own.join("-")),
+            seed: Some(seed),
+            repetition: 1,
+            target: filled.clone(),
+            parameters,
+            beside: BTreeMap::new(),
+            pattern: Some(Pattern {
+                workload: "home".to_owned(),
+                target: target.to_owned(),
+            }),
+            run: String::new(),
+            state: State::Complete,
+            error: None,
+            left_out: Vec::new(),
+        };
+        let verdict = Verdict {
+            target: filled,
+            days: 1,
+            operations: 1,
+            skipped: 0,
+            utilization_most: None,
+            layout_first_day: None,
+            layout_end: Some(score),
+            layout_change: None,
+            layout_control: None,
+            layout_ratio: None,
+            throughput: Vec::new(),
+            after: None,
+        };
+        (cell, verdict)
+    }
+
+    fn swept(of: &[(Cell, Verdict)]) -> Vec<Sweep> {
+        let cells: Vec<Cell> = of.iter().map(|(cell, _)| cell.clone()).collect();
+        let lives: Vec<String> = cells.iter().map(Cell::life).collect();
+        let verdicts = of.iter().zip(&lives).map(|((cell, verdict), life)| {
+            (
+                (
+                    life.as_str(),
+                    cell.target.as_str(),
+                    (cell.seed, cell.repetition),
+                ),
+                verdict,
+            )
+        });
+        let verdicts = verdicts.collect();
+        let numbers = numbers(&cells).into_iter();
+        numbers
+            .map(|name| sweep(&name, &cells, &verdicts, METRICS))
+            .collect()
+    }
+
+    #[test]
+    fn targets_have_a_curve_each_over_the_values_of_a_workload() {
+        let mut cells = Vec::new();
+        for (u, low) in [(95, 0.7), (60, 0.9), (80, 0.8)] {
+            for (target, more) in [("ffs", 0.0), ("lfs", 0.01)] {
+                for seed in 1..=3_u32 {
+                    let score = low + more + f64::from(seed) * 0.01;
+                    cells.push(cell(
+                        target,
+                        seed.into(),
+                        &[("utilization", u.into())],
+                        score,
+                    ));
+                }
+            }
+        }
+        let sweeps = swept(&cells);
+        assert_eq!(sweeps.len(), 1);
+        assert_eq!(
+            sweeps[0].sentences(),
+            [
+                "ffs: layout score from 0.92 at utilization 60 to 0.72 at 95.",
+                "lfs: layout score from 0.93 at utilization 60 to 0.73 at 95."
+            ]
+        );
+        assert_eq!(sweeps[0].lives(), (3, 3));
+        let at = &sweeps[0].metrics[0].curves[0].points[0];
+        // Of 0.91, 0.92 and 0.93: Student's t of 2 degrees of freedom is 4.303, the deviation is 0.01.
+        let (low, high) = at.over.mean_interval.expect("an interval");
+        let half = 4.303 * 0.01 / 3_f64.sqrt();
+        assert!((low - (0.92 - half)).abs() < 1e-5 && (high - (0.92 + half)).abs() < 1e-5);
+    }
+
+    #[test]
+    fn a_key_of_a_target_is_taken_out_of_its_name() {
+        let mut cells = Vec::new();
+        for policy in ["orig", "realloc"] {
+            for (length, score) in [(7, 0.8), (14, 0.95), (28, 0.9)] {
+                let values = [("policy", policy.into()), ("length", length.into())];
+                cells.push(cell(
+                    "ffs:policy={policy},maxcontig={length}",
+                    1,
+                    &values,
+                    score,
+                ));
+            }
+        }
+        cells.push(cell("lfs", 1, &[], 0.9));
+        let sweeps = swept(&cells);
+        let names: Vec<&str> = sweeps
+            .iter()
+            .map(|sweep| sweep.parameter.as_str())
+            .collect();
+        assert_eq!(names, ["length"], "a word is no number");
+        assert_eq!(
+            sweeps[0].sentences()[1],
+            "realloc: layout score from 0.80 at length 7 to 0.90 at 28; it is highest at 14, 0.95."
+        );
+    }
+
+    #[test]
+    fn sizes_are_numbers_and_seeds_are_lives() {
+        let sizes =
+            ["64M", "1G"].map(|size| cell("ffs:size={size}", 1, &[("size", size.into())], 0.9));
+        let sweeps = swept(&sizes);
+        assert!(sweeps[0].is_bytes);
+        let points = &sweeps[0].metrics[0].curves[0].points;
+        assert_eq!(
+            points.iter().map(|at| at.x).collect::<Vec<_>>(),
+            [67_108_864.0, 1_073_741_824.0]
+        );
+        assert_eq!(points[1].text, "1G");
+        let seeds = [1, 2].map(|seed: u64| cell("ffs", seed, &[("s", seed.into())], 0.9));
+        assert_eq!(swept(&seeds), []);
+    }
+
+    #[test]
+    fn what_has_one_value_for_each_curve_is_no_curve() {
+        // Drawn together: where one value is another, so is the other.
+        let drawn = [(50, 7), (60, 9)]
+            .map(|(u, n)| cell("ffs", 1, &[("u", u.into()), ("n", n.into())], 0.9));
+        assert!(swept(&drawn).iter().all(|sweep| sweep.metrics.is_empty()));
+    }
+
+    #[test]
+    fn of_many_combinations_curves_are_means() {
+        let mut cells = Vec::new();
+        for u in [50, 60] {
+            for n in 0..13 {
+                let values = [("u", u.into()), ("n", n.into())];
+                cells.push(cell("ffs", 1, &values, 0.9 - f64::from(n) / 100.0));
+            }
+        }
+        let sweeps = swept(&cells);
+        let over_u = sweeps
+            .iter()
+            .find(|sweep| sweep.parameter == "u")
+            .expect("u");
+        assert_eq!(
+            (over_u.pooled.clone(), over_u.left_out),
+            (vec!["n".to_owned()], 0)
+        );
+        assert_eq!(over_u.metrics[0].curves[0].points[0].over.count, 13);
+    }
+}
