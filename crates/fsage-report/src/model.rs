@@ -14,6 +14,8 @@ pub struct Report {
     pub subtitle: String,
     /// The answer first.
     pub verdict: Vec<Finding>,
+    /// The answer part by part, where there are many parts: behind a line to press.
+    pub folded: Vec<Finding>,
     /// What is not there, and how to get it: a failed target, no benchmark, an interrupted run.
     pub missing: Vec<String>,
     /// The targets, in the order of their colors.

@@ -13,8 +13,9 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 /// Files of `templates/`. Their names end in `.html`: what stands in them is escaped.
-const TEMPLATES: [(&str, &str); 3] = [
+const TEMPLATES: [(&str, &str); 4] = [
     ("page.html", include_str!("../templates/page.html")),
+    ("finding.html", include_str!("../templates/finding.html")),
     ("exhibits.html", include_str!("../templates/exhibits.html")),
     ("map.html", include_str!("../templates/map.html")),
 ];

@@ -7,6 +7,7 @@ use crate::benching::PhaseRatio;
 use crate::fullness::{self, Phase};
 use crate::report::Over;
 use crate::report::names;
+use crate::report::words::list;
 use fsage_core::size;
 use fsage_target::TargetSpec;
 use serde_json::Value;
@@ -17,7 +18,9 @@ const METRICS: usize = 6;
 /// Curves of a chart, at most.
 const CURVES: usize = 12;
 /// What lies farther than this outside of both ends of a curve is worth a word.
-const FAR: f64 = 0.005;
+const FAR: f64 = 0.01;
+/// Lives that left out more of their operations, as a share, hold other files than the workload's.
+const UNDONE: f64 = 0.01;
 
 /// A number that is varied, and metrics over its values.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,6 +75,8 @@ pub struct At {
     pub text: String,
     /// The metric over the lives.
     pub over: Over,
+    /// Share of the operations that were not done.
+    pub undone: f64,
 }
 
 impl Metric {
@@ -109,31 +114,55 @@ impl Sweep {
         let Some(first) = self.metrics.first() else {
             return Vec::new();
         };
-        let what = first.metric.name();
-        let sentences = first.curves.iter().filter_map(|curve| {
-            let [low, between @ .., high] = &curve.points[..] else {
-                return None;
-            };
-            let (a, b) = (low.over.mean, high.over.mean);
-            let outside = |at: &&At| (a.min(b) - at.over.mean).max(at.over.mean - a.max(b));
-            let farthest = between
-                .iter()
-                .filter(|at| outside(at) > FAR)
-                .max_by(|one, other| outside(one).total_cmp(&outside(other)));
-            let but = farthest.map_or_else(String::new, |at| {
-                let extreme = if at.over.mean < a.min(b) {
-                    "lowest"
-                } else {
-                    "highest"
-                };
-                format!("; it is {extreme} at {}, {:.2}", at.text, at.over.mean)
-            });
-            Some(format!(
-                "{}: {what} from {a:.2} at {} {} to {b:.2} at {}{but}.",
-                curve.name, self.parameter, low.text, high.text
-            ))
-        });
+        let sentences = first.curves.iter();
+        let sentences = sentences.filter_map(|curve| self.sentence(&first.metric.name(), curve));
         sentences.collect()
+    }
+
+    fn sentence(&self, what: &str, curve: &Curve) -> Option<String> {
+        let [low, between @ .., high] = &curve.points[..] else {
+            return None;
+        };
+        let (a, b) = (low.over.mean, high.over.mean);
+        let outside = |at: &&At| (a.min(b) - at.over.mean).max(at.over.mean - a.max(b));
+        let farthest = between
+            .iter()
+            .filter(|at| outside(at) > FAR)
+            .max_by(|one, other| outside(one).total_cmp(&outside(other)));
+        let but = farthest.map_or_else(String::new, |at| {
+            let extreme = if at.over.mean < a.min(b) {
+                "lowest"
+            } else {
+                "highest"
+            };
+            format!("; it is {extreme} at {}, {:.2}", at.text, at.over.mean)
+        });
+        let full = curve.points.iter().filter(|at| at.undone > UNDONE);
+        let full: Vec<&str> = full.map(|at| at.text.as_str()).collect();
+        let undone = if full.is_empty() {
+            String::new()
+        } else if full.len() == curve.points.len() {
+            "; more than 1 % of the operations were skipped at every value".to_owned()
+        } else {
+            format!(
+                "; more than 1 % of the operations were skipped at {}",
+                list(&full)
+            )
+        };
+        let Curve { name, .. } = curve;
+        let parameter = &self.parameter;
+        let (a, b) = (format!("{a:.2}"), format!("{b:.2}"));
+        Some(if a == b {
+            format!(
+                "{name}: {what} {a} both at {parameter} {} and at {}{but}{undone}.",
+                low.text, high.text
+            )
+        } else {
+            format!(
+                "{name}: {what} from {a} at {parameter} {} to {b} at {}{but}{undone}.",
+                low.text, high.text
+            )
+        })
     }
 
     /// Lives of a point: the fewest, and the most.
@@ -302,7 +331,7 @@ fn sweep(name: &str, cells: &[Cell], verdicts: &Verdicts<'_>, most: usize) -> Sw
     let names = curve_names(&keys);
     let metrics = metrics(&placed, verdicts).into_iter().filter_map(|metric| {
         let of_metric = curves.iter().zip(&names).filter_map(|((_, cells), own)| {
-            let points = points(name, cells, |cell| metric.of(verdict(cell, verdicts)?));
+            let points = points(name, cells, &metric, verdicts);
             let first = cells.first()?;
             (points.len() > 1).then(|| Curve {
                 name: own.clone(),
@@ -357,17 +386,21 @@ fn metrics(placed: &[Placed<'_>], verdicts: &Verdicts<'_>) -> Vec<Metric> {
 }
 
 /// The points of a curve, ascending.
-fn points(name: &str, cells: &[Placed<'_>], value: impl Fn(&Cell) -> Option<f64>) -> Vec<At> {
+fn points(name: &str, cells: &[Placed<'_>], metric: &Metric, verdicts: &Verdicts<'_>) -> Vec<At> {
     let mut sorted = cells.to_vec();
     sorted.sort_by(|(_, a), (_, b)| a.total_cmp(b));
     let points = sorted
         .chunk_by(|(_, a), (_, b)| a.total_cmp(b).is_eq())
         .filter_map(|at| {
             let (first, x) = at.first()?;
+            let known = || at.iter().filter_map(|(cell, _)| verdict(cell, verdicts));
+            let sum = |of: fn(&Verdict) -> u64| known().map(of).fold(0, u64::saturating_add);
+            let skipped = sum(|verdict| verdict.skipped) as f64;
             Some(At {
                 x: *x,
                 text: text(&first.parameters[name]),
-                over: Over::of(at.iter().filter_map(|(cell, _)| value(cell)))?,
+                over: Over::of(known().filter_map(|verdict| metric.of(verdict)))?,
+                undone: skipped / sum(|verdict| verdict.operations).max(1) as f64,
             })
         });
     points.collect()
@@ -513,6 +546,19 @@ mod tests {
         let (low, high) = at.over.mean_interval.expect("an interval");
         let half = 4.303 * 0.01 / 3_f64.sqrt();
         assert!((low - (0.92 - half)).abs() < 1e-5 && (high - (0.92 + half)).abs() < 1e-5);
+    }
+
+    #[test]
+    fn it_says_where_there_was_no_room_and_where_nothing_moves() {
+        let mut cells = [50, 60, 90].map(|u: u64| cell("ffs", 1, &[("u", u.into())], 0.9));
+        cells[2].1.operations = 50;
+        cells[2].1.skipped = 1;
+        assert_eq!(
+            swept(&cells)[0].sentences(),
+            [
+                "ffs: layout score 0.90 both at u 50 and at 90; more than 1 % of the operations were skipped at 90."
+            ]
+        );
     }
 
     #[test]

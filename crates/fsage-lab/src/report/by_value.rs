@@ -174,9 +174,10 @@ fn of_metric(
     chart(
         format!("{id}-{metric}"),
         format!(
-            "{} over {}",
-            sentence_case(&of.metric.name()),
-            sweep.parameter
+            "{} over {}{}",
+            sentence_case(&of.metric.short_name()),
+            sweep.parameter,
+            if is_ratio { ", aged / control" } else { "" }
         ),
         format!("{what}{bands}"),
         Axis {
@@ -225,6 +226,7 @@ mod tests {
         let at = |x: u32| At {
             x: f64::from(x),
             text: x.to_string(),
+            undone: 0.0,
             over: Over::of(
                 (0..lives).map(|life| 0.9 - f64::from(x) / 1000.0 + life as f64 / 100.0),
             )

@@ -180,7 +180,8 @@ fn write_page(
     file.write_all(page.as_bytes())
         .with_context(|| format!("{}: cannot write the report", to.display()))?;
     file.finish()?;
-    Ok(report.verdict)
+    let sentences = report.verdict.into_iter().chain(report.folded);
+    Ok(sentences.collect())
 }
 
 /// Writes the sentences of a verdict, as wide as the terminal and 100 columns at most.
@@ -296,9 +297,10 @@ fn page(material: Material, beside: Option<&dyn Beside>) -> Report {
     let mut sections = material.by_value.sections;
     let mut verdict = material.by_value.findings;
     let mut missing = material.missing;
+    let mut by_group = Vec::new();
     for group in &material.groups {
         if material.findings.is_none() {
-            verdict.extend(verdict::findings(group));
+            by_group.extend(verdict::findings(group));
         }
         let of_group = [
             decay::section(group, beside),
@@ -327,8 +329,15 @@ fn page(material: Material, beside: Option<&dyn Beside>) -> Report {
         Vec::new()
     };
     sections.extend(material.own_sections);
+    // What holds for all workloads, and its charts, come before what is said of each.
+    let (answer, mut folded) = if material.groups.len() > 1 && !verdict.is_empty() {
+        (Vec::new(), by_group)
+    } else {
+        (by_group, Vec::new())
+    };
+    verdict.extend(answer);
     verdict.extend(material.findings.into_iter().flatten());
-    for finding in &mut verdict {
+    for finding in verdict.iter_mut().chain(&mut folded) {
         // A link leads to what stands on the page only.
         let leads = |id: &String| sections.iter().any(|section| section.id == *id);
         finding.section = finding.section.take().filter(leads);
@@ -337,6 +346,7 @@ fn page(material: Material, beside: Option<&dyn Beside>) -> Report {
         title: material.title,
         subtitle: material.subtitle,
         verdict,
+        folded,
         missing,
         targets: material.targets,
         facts: material.facts,

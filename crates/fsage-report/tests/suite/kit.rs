@@ -93,6 +93,10 @@ pub fn full(text: &str) -> Report {
     Report {
         title: text.into(),
         subtitle: text.into(),
+        folded: vec![Finding {
+            text: text.to_owned(),
+            ..Finding::default()
+        }],
         verdict: vec![Finding {
             text: text.into(),
             tone: Tone::Good,
