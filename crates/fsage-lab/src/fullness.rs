@@ -434,7 +434,7 @@ mod tests {
              lives."
         );
         assert!(
-            sentence(2).ends_with("(50 to 52); in brackets the lower and the higher of two lives."),
+            sentence(2).ends_with("(50 to 52); in brackets the range of two lives."),
             "{}",
             sentence(2)
         );

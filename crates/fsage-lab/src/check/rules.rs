@@ -436,8 +436,8 @@ impl Entry {
         let min_change = self.min_change.as_ref().map_or(Ok(0.0), |given| {
             let value = *given.get_ref();
             if matches!(subject, Subject::Bench { .. }) || !value.is_finite() || value < 0.0 {
-                let what = "`min_change` belongs to rules with `metric`, in units of the metric: expected a number that is \
-                            not negative";
+                let what = "`min_change` belongs to rules with `metric`, in units of the metric: expected a number \
+                            that is not negative";
                 return Err(source.wrong(&given.span(), what));
             }
             Ok(value)

@@ -53,7 +53,7 @@ pub fn point(x: f64, y: f64, interval: Option<(f64, f64)>) -> Point {
 pub fn interval_over(lives: usize) -> String {
     match lives {
         0 | 1 => "the 99 % interval of the repetitions of the benchmark".to_owned(),
-        2 => "the lower and the higher of two lives".to_owned(),
+        2 => "the range of two lives".to_owned(),
         lives => format!("Student's 95 % interval of the mean over {lives} lives"),
     }
 }
@@ -167,9 +167,9 @@ fn of_metric(
     let bands = match (counts.clone().min(), counts.max()) {
         (_, Some(most)) if most < 3 || !sweep.pooled.is_empty() => String::new(),
         (Some(least), Some(most)) if least == most => {
-            format!(" Bands are {}.", interval_over(most))
+            format!(" A band is {}.", interval_over(most))
         }
-        _ => " Bands are Student's 95 % intervals of the means, of three lives or more.".to_owned(),
+        _ => " A band is Student's 95 % interval of the mean, of three lives or more.".to_owned(),
     };
     chart(
         format!("{id}-{metric}"),
@@ -285,7 +285,7 @@ mod tests {
         let of_three = charts(&made.sections[0]);
         assert_eq!(
             of_three[0].description,
-            "At the end. Bands are Student's 95 % interval of the mean over 3 lives."
+            "At the end. A band is Student's 95 % interval of the mean over 3 lives."
         );
         let legend = &of_three[0].spec["usermeta"]["series"];
         assert_eq!(

@@ -91,7 +91,7 @@ pub fn section(group: &Group) -> Option<Section> {
         format!("by-fullness{}", group.suffix),
         format!("{what}, aged over fresh, by how full it was"),
         format!(
-            "1 is a fresh copy of the same files. Bands are {}.",
+            "1 is a fresh copy of the same files. A band is {}.",
             by_value::interval_over(lives.unwrap_or(1))
         ),
         Axis {

@@ -56,7 +56,18 @@ capacity = "64M"
 set = { operations_per_day = "{operations}", mean_bytes = "16K" }
 "#;
     fs::write(at.join("e.toml"), text).expect("a file");
-    run(at, "run e.toml", 0);
+    let said = run(at, "run e.toml", 0);
+    assert!(said.contains("- ffs: layout score "), "{said}");
+    assert!(said.contains(" at operations 100 "), "{said}");
+    run(at, "report e --svg pictures", 0);
+    assert!(
+        at.join("pictures/over-operations-layout-score.svg")
+            .is_file()
+    );
+    let page = fs::read_to_string(at.join("e/report.html")).expect("a page");
+    let place = |part: &str| page.find(part).expect(part);
+    assert!(place("<section id=\"over-operations\"") < place("<section id=\"decay-w1\""));
+    assert!(place("Each workload by itself: ") < place("<section id=\"over-operations\""));
     let operations = |workload: &str| {
         let text = run(at, &format!("inspect e/workloads/{workload} --json"), 0);
         let json: Json = serde_json::from_str(&text).expect("JSON");

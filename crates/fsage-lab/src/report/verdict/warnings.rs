@@ -63,8 +63,8 @@ pub fn nearly_empty(group: &Group) -> Option<Finding> {
         ("was", "")
     };
     let text = format!(
-        "{} {was} never more than {} full{each}, so that hardly anything aged: `--fill 80`, or a smaller `size=`, shows \
-         more.",
+        "{} {was} never more than {} full{each}, so that hardly anything aged: `--fill 80`, or a smaller `size=`, \
+         shows more.",
         list(&names),
         percent(most)
     );
