@@ -484,6 +484,7 @@ mod tests {
             operations: 1,
             skipped: 0,
             utilization_most: None,
+            placeable_1m: None,
             layout_first_day: None,
             layout_end: Some(score),
             layout_change: None,

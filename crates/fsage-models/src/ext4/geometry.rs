@@ -121,8 +121,8 @@ pub struct Geometry {
     pub reserve_blocks: u64,
 }
 
-/// A geometry, and which blocks are in use at first: a bit a block, from the first group on. What lies behind the end is
-/// in use too.
+/// A geometry, and which blocks are in use at first: a bit a block, from the first group on. What lies behind the end
+/// is in use too.
 pub(super) struct Made {
     pub geometry: Geometry,
     pub used: Vec<u64>,

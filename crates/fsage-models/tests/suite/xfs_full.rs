@@ -151,8 +151,8 @@ fn a_full_file_system_stays_sound() {
     assert!(full > 1_000, "{full} operations found no space");
 }
 
-/// Expected: extents of Linux 6.18.44 after the same operations. A write behind the end of a file that finds no space is
-/// begun again, so that the block with the end is dirty once more, and is written back before files made later.
+/// Expected: extents of Linux 6.18.44 after the same operations. A write behind the end of a file that finds no space
+/// is begun again, so that the block with the end is dirty once more, and is written back before files made later.
 #[test]
 fn a_write_behind_the_end_without_space_is_begun_again() {
     let params = Params {
