@@ -138,6 +138,46 @@ fn most_blocks(block_bytes: u64, descriptor_bytes: u64) -> u64 {
     descriptor_blocks * per_block * blocks_per_group
 }
 
+/// Blocks that are kept for further descriptors, of which a block holds `per_block`, in so many blocks, and blocks of a
+/// group.
+fn reserved_blocks(
+    params: &Params,
+    block_bytes: u64,
+    per_block: u64,
+    (blocks, blocks_per_group): (u64, u64),
+) -> Result<u64, MkfsError> {
+    let first_block = u64::from(block_bytes == 1024);
+    let descriptor_blocks = |blocks: u64| blocks.div_ceil(blocks_per_group).div_ceil(per_block);
+    let kept_for = |largest: u64, has: u64| {
+        let more = descriptor_blocks(largest).saturating_sub(has);
+        more.min(block_bytes / 4)
+    };
+    let largest = (1024 * blocks).min(u64::from(u32::MAX)) - first_block;
+    let by_rule = kept_for(largest, descriptor_blocks(blocks - first_block));
+    match params.resize_bytes {
+        Some(0) => Ok(0),
+        Some(bytes) if bytes / block_bytes <= blocks => Err(MkfsError::Resize { bytes }),
+        // A wish is reckoned without regard to where the first group begins; none looks like no wish.
+        Some(bytes) => Ok(
+            match kept_for(bytes / block_bytes, descriptor_blocks(blocks)) {
+                0 => by_rule,
+                kept => kept,
+            },
+        ),
+        None => Ok(by_rule),
+    }
+}
+
+/// Bytes for each inode, where nobody says how many.
+fn bytes_per_inode(size: u64) -> u64 {
+    match size {
+        _ if size < 512 * MEGABYTE => 4 << 10,
+        _ if size < 4 * TERABYTE => 16 << 10,
+        _ if size < 16 * TERABYTE => 32 << 10,
+        _ => 64 << 10,
+    }
+}
+
 impl Geometry {
     /// What `mkfs.ext4` derives.
     ///
@@ -167,12 +207,7 @@ impl Geometry {
         let too_small = MkfsError::TooSmall { size };
         let first_block = u64::from(block_bytes == 1024);
         let mut blocks_per_group = 8 * block_bytes;
-        let ratio = params.bytes_per_inode.unwrap_or(match size {
-            _ if is_small => 4 << 10,
-            _ if size < 4 * TERABYTE => 16 << 10,
-            _ if size < 16 * TERABYTE => 32 << 10,
-            _ => 64 << 10,
-        });
+        let ratio = params.bytes_per_inode.unwrap_or(bytes_per_inode(size));
         // They are counted before a last group is left away.
         let (all, inodes) = (
             blocks,
@@ -206,26 +241,8 @@ impl Geometry {
             }
             let descriptor_blocks = (groups * descriptor_bytes).div_ceil(block_bytes);
             let per_block = block_bytes / descriptor_bytes;
-            let kept_for = |largest: u64, has: u64| {
-                let all = largest.div_ceil(blocks_per_group).div_ceil(per_block);
-                all.saturating_sub(has).min(block_bytes / 4)
-            };
-            let largest = (1024 * blocks).min(u64::from(u32::MAX)) - first_block;
-            let by_rule = kept_for(largest, descriptor_blocks);
-            // A wish is reckoned without regard to where the first group begins.
-            let has = blocks.div_ceil(blocks_per_group).div_ceil(per_block);
-            let reserved = match params.resize_bytes {
-                Some(0) => 0,
-                Some(bytes) if bytes / block_bytes <= blocks => {
-                    return Err(MkfsError::Resize { bytes });
-                }
-                Some(bytes) => match kept_for(bytes / block_bytes, has) {
-                    // None looks like no wish.
-                    0 => by_rule,
-                    kept => kept,
-                },
-                None => by_rule,
-            };
+            let reserved =
+                reserved_blocks(params, block_bytes, per_block, (blocks, blocks_per_group))?;
             let mut geometry = Geometry {
                 block_bytes,
                 block_bits: block_bytes.trailing_zeros(),

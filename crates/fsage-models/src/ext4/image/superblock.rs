@@ -276,6 +276,27 @@ impl Features {
     }
 }
 
+/// That numbers of which none says where something lies are some that can be.
+fn check_numbers(b: &[u8; BYTES]) -> Result<(), ReadError> {
+    if u32_at(b, 0x4c) != DYNAMIC {
+        return foreign(format!("revision {}, expected {DYNAMIC}", u32_at(b, 0x4c)));
+    }
+    let reserve = u64::from(u32_at(b, 0x08)) | u64::from(u32_at(b, 0x154)) << 32;
+    let blocks = u64::from(u32_at(b, 0x04));
+    if reserve > blocks / 2 {
+        return damaged(format!(
+            "its superblock keeps {reserve} blocks of {blocks} for the superuser, more than half"
+        ));
+    }
+    if u32_at(b, 0xe8) != 0 {
+        return Err(ReadError::Unclean {
+            what: "list of orphans",
+            tool: "e2fsck -p",
+        });
+    }
+    Ok(())
+}
+
 /// Reads a superblock of a file system that the model could have made.
 pub(super) fn read(b: &[u8; BYTES]) -> Result<Found, ReadError> {
     if u16_at(b, 0x38) != MAGIC {
@@ -311,22 +332,7 @@ pub(super) fn read(b: &[u8; BYTES]) -> Result<Found, ReadError> {
     let descriptor_bytes = DESCRIPTOR_BYTES[usize::from(!is_wide)];
     let shift = u32_at(b, 0x18);
     let block_bytes = 1024_u64 << shift.min(6);
-    if u32_at(b, 0x4c) != DYNAMIC {
-        return foreign(format!("revision {}, expected {DYNAMIC}", u32_at(b, 0x4c)));
-    }
-    let reserve = u64::from(u32_at(b, 0x08)) | u64::from(u32_at(b, 0x154)) << 32;
-    let blocks = u64::from(u32_at(b, 0x04));
-    if reserve > blocks / 2 {
-        return damaged(format!(
-            "its superblock keeps {reserve} blocks of {blocks} for the superuser, more than half"
-        ));
-    }
-    if u32_at(b, 0xe8) != 0 {
-        return Err(ReadError::Unclean {
-            what: "list of orphans",
-            tool: "e2fsck -p",
-        });
-    }
+    check_numbers(b)?;
     let sizes = [
         ("block size", block_bytes, block_bytes.min(4096)),
         ("cluster size", u32_at(b, 0x1c).into(), shift.into()),
