@@ -429,9 +429,10 @@ mod tests {
         // Student's t of 2 degrees of freedom is 4.303; the deviations are 0.045 and 0.02.
         assert_eq!(
             sentence(3),
-            "ext4: keep it at 60 % or less (96 %, tried next, costs more than a tenth); up to 60 % full no loss of layout \
-             score is certain; at 96 % the layout score is 52 % of that of a fresh copy (47 to 57); in brackets Student's \
-             95 % interval of the mean over 3 lives; no room for an extent of 1 MiB is left at 96 % (7 at 60 %)."
+            "ext4: keep it at 60 % or less (96 %, tried next, costs more than a tenth); up to 60 % full no loss of \
+             layout score is certain; at 96 % the layout score is 52 % of that of a fresh copy (47 to 57); in brackets \
+             Student's 95 % interval of the mean over 3 lives; no room for an extent of 1 MiB is left at 96 % (7 at \
+             60 %)."
         );
         assert!(
             sentence(2).ends_with("(50 to 52); in brackets the range of two lives."),

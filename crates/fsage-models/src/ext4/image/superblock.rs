@@ -276,8 +276,11 @@ impl Features {
     }
 }
 
-/// That numbers of which none says where something lies are some that can be.
+/// That it was unmounted, and that numbers of which none says where something lies can be.
 fn check_numbers(b: &[u8; BYTES]) -> Result<(), ReadError> {
+    if u16_at(b, 0x3a) & (CLEAN | ERRORS) != CLEAN {
+        return damaged("it was not unmounted, or has errors, as its superblock says");
+    }
     if u32_at(b, 0x4c) != DYNAMIC {
         return foreign(format!("revision {}, expected {DYNAMIC}", u32_at(b, 0x4c)));
     }
@@ -324,15 +327,12 @@ pub(super) fn read(b: &[u8; BYTES]) -> Result<Found, ReadError> {
     if has_sums && !is_sum(u32_at(b, 0x3fc), crc(!0, &b[..0x3fc])) {
         return damaged("the superblock has a wrong checksum");
     }
-    if u16_at(b, 0x3a) & (CLEAN | ERRORS) != CLEAN {
-        return damaged("it was not unmounted, or has errors, as its superblock says");
-    }
+    check_numbers(b)?;
     let has_journal = compat & compat::JOURNAL != 0;
     let is_wide = incompat & incompat::WIDE != 0;
     let descriptor_bytes = DESCRIPTOR_BYTES[usize::from(!is_wide)];
     let shift = u32_at(b, 0x18);
     let block_bytes = 1024_u64 << shift.min(6);
-    check_numbers(b)?;
     let sizes = [
         ("block size", block_bytes, block_bytes.min(4096)),
         ("cluster size", u32_at(b, 0x1c).into(), shift.into()),
