@@ -435,7 +435,7 @@ mod tests {
              60 %)."
         );
         assert!(
-            sentence(2).ends_with("(50 to 52); in brackets the range of two lives."),
+            sentence(2).contains("(50 to 52); in brackets the range of two lives; no room"),
             "{}",
             sentence(2)
         );
