@@ -11,7 +11,7 @@ use fsage_core::LogUsage;
 use fsage_data::SnapshotMeta;
 use fsage_data::table::{self, Column, ColumnKind, RunClass, SizeClass, TableWriter};
 use fsage_metrics::{FreeSpace, LayoutBySize, METRICS, Measures, Metric, Number, Numbers};
-use fsage_metrics::{directory_order, free_space, layout_score, split_files};
+use fsage_metrics::{directory_order, files, free_space, layout_score, split_files};
 use fsage_target::{Day, TargetSpec};
 use std::path::Path;
 
@@ -297,6 +297,14 @@ pub fn calendar(rows: &[DayRow]) -> Vec<u64> {
     } else {
         counted()
     }
+}
+
+/// Share of the data space that was taken at the end of the fullest day; `None` where it is not known of any.
+pub fn fullest<'a>(rows: impl IntoIterator<Item = &'a DayRow>) -> Option<f64> {
+    let shares = rows
+        .into_iter()
+        .filter_map(|row| row.value(&files::UTILIZATION));
+    shares.max_by(f64::total_cmp)
 }
 
 /// Reads `days.parquet`.

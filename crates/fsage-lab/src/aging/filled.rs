@@ -91,29 +91,36 @@ fn with_inodes(
         let mut keys = entry.keys.iter();
         keys.any(|key| key.name == KEY) && !spec.options.iter().any(|(given, _)| given == KEY)
     });
-    let mut fewer = [8192_u64, 4096, 2048, 1024].into_iter();
-    loop {
-        let mut sizes = Vec::new();
-        for &percent in percents {
-            let wanted = most.bytes.saturating_mul(100) / u64::from(percent);
-            let bytes = with_data(&fixed, wanted);
-            sizes.push(bytes.with_context(|| format!("{fixed}, {percent} % full"))?);
-        }
+    let fewer = [8192_u64, 4096, 2048, 1024];
+    let mut sizes = in_shares(&fixed, most, percents)?;
+    let mut denser = None;
+    for bytes in fewer.into_iter().filter(|_| has_key) {
         let smallest = sizes.iter().min().copied().unwrap_or_default();
-        if !has_key || geometry(&with_size(&fixed, smallest))?.inodes_total >= needed {
-            return Ok((fixed, sizes));
+        if geometry(&with_size(&fixed, smallest))?.inodes_total >= needed {
+            break;
         }
-        let Some(bytes) = fewer.next() else {
-            return Ok((fixed, sizes));
-        };
-        fixed.options.retain(|(key, _)| key != KEY);
         let value = in_units(bytes);
+        fixed.options.retain(|(key, _)| key != KEY);
+        fixed.options.push((KEY.to_owned(), Some(value.clone())));
+        sizes = in_shares(&fixed, most, percents)?;
+        denser = Some(value);
+    }
+    if let Some(value) = denser {
         ui.note(&format!(
             "{spec}: {KEY}={value}, so that {} files have inodes",
             most.files
         ));
-        fixed.options.push((KEY.to_owned(), Some(value)));
     }
+    Ok((fixed, sizes))
+}
+
+/// The sizes of a target in which a workload takes these percentages of the data space.
+fn in_shares(spec: &TargetSpec, most: &Most, percents: &[u8]) -> crate::Result<Vec<u64>> {
+    let sizes = percents.iter().map(|&percent| {
+        let wanted = most.bytes.saturating_mul(100) / u64::from(percent);
+        with_data(spec, wanted).with_context(|| format!("{spec}, {percent} % full"))
+    });
+    sizes.collect()
 }
 
 /// The target with what would follow from its size as large file systems have it: a curve over sizes is to be of one.

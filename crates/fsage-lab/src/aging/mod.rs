@@ -791,11 +791,7 @@ fn say_how_the_plan_was_held(aged: &Aged, data_bytes: Option<u64>, ui: &dyn Watc
 
 /// Hardly anything ages where there is always room.
 fn warn_of_large_target(aged: &Aged, data_bytes: Option<u64>, ui: &dyn Watch) {
-    let days = aged.rows.iter();
-    let fullest = days
-        .filter_map(|row| row.value(&files::UTILIZATION))
-        .max_by(f64::total_cmp);
-    if let (Some(fullest), Some(data_bytes)) = (fullest, data_bytes)
+    if let (Some(fullest), Some(data_bytes)) = (days::fullest(&aged.rows), data_bytes)
         && fullest < NEARLY_EMPTY
         && aged.rows.len() > 1
     {

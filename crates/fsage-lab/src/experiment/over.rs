@@ -7,6 +7,7 @@ use crate::benching::PhaseRatio;
 use crate::fullness::{self, Phase};
 use crate::report::Over;
 use crate::report::names;
+use crate::report::verdict::UNDONE;
 use crate::report::words::list;
 use fsage_core::size;
 use fsage_target::TargetSpec;
@@ -19,8 +20,6 @@ const METRICS: usize = 6;
 const CURVES: usize = 12;
 /// What lies farther than this outside of both ends of a curve is worth a word.
 const FAR: f64 = 0.01;
-/// Lives that left out more of their operations, as a share, hold other files than the workload's.
-const UNDONE: f64 = 0.01;
 
 /// A number that is varied, and metrics over its values.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,7 +6,7 @@ use crate::days::{self, DayRow};
 use crate::run_folder::Manifest;
 use crate::table::{self, digits};
 use comfy_table::Table;
-use fsage_metrics::{files, free_space, layout_score};
+use fsage_metrics::{free_space, layout_score};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
@@ -55,7 +55,6 @@ impl Verdict {
             let folder = run.join(&target.folder);
             let rows = days::read(&folder.join("days.parquet"))?;
             let last = rows.last().cloned().unwrap_or_default();
-            let shares = rows.iter().filter_map(|row| row.value(&files::UTILIZATION));
             Ok(Verdict {
                 target: target.spec.clone(),
                 days: days::calendar(&rows)
@@ -65,7 +64,7 @@ impl Verdict {
                     .max(target.days),
                 operations: target.operations,
                 skipped: target.skipped,
-                utilization_most: shares.max_by(f64::total_cmp),
+                utilization_most: days::fullest(&rows),
                 placeable_1m: last.value(&free_space::PLACEABLE_1M),
                 layout_first_day: rows.first().and_then(DayRow::score),
                 layout_end: last.score(),

@@ -2,10 +2,10 @@
 
 use super::bench;
 use super::by_value;
-use super::subject::{Group, Life, Over};
-use crate::days::DayRow;
+use super::subject::{Group, Over};
+use crate::days::{self, DayRow};
 use crate::fullness::{Fullness, Left, Level, by_target, phase};
-use fsage_metrics::{files, free_space, layout_score};
+use fsage_metrics::{free_space, layout_score};
 use fsage_report::charts::Series;
 use fsage_report::{Axis, Exhibit, Format, Section};
 
@@ -16,13 +16,6 @@ pub fn levels(group: &Group) -> Vec<Fullness> {
     let phases = phases.map(|compared| (compared.suite.as_str(), compared.phase.as_str()));
     let phase = phase(&phases.collect::<Vec<_>>());
     let levels = group.subjects.iter().filter_map(|subject| {
-        let fullest = |life: &Life| {
-            let shares = life
-                .days
-                .iter()
-                .filter_map(|day| day.value(&files::UTILIZATION));
-            shares.max_by(f64::total_cmp)
-        };
         let left = match &phase {
             None => {
                 let ratio = subject.over(|life| life.last()?.ratio(&layout_score::SCORE));
@@ -43,7 +36,7 @@ pub fn levels(group: &Group) -> Vec<Fullness> {
                     })
             }
         };
-        let full: Over = subject.over(fullest)?;
+        let full: Over = subject.over(|life| days::fullest(&life.days))?;
         Some(Level {
             target: subject.spec.clone(),
             utilization: full.mean,

@@ -26,7 +26,7 @@ mod source;
 mod split_files;
 mod subject;
 mod terms;
-mod verdict;
+pub(crate) mod verdict;
 pub(crate) mod words;
 
 pub use sides::{Side, print as print_sides};

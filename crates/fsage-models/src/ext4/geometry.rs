@@ -338,6 +338,11 @@ impl Geometry {
         (u64::from(self.inodes_per_group) * INODE_BYTES).div_ceil(self.block_bytes) as u32
     }
 
+    /// Words of the bitmap of a group.
+    pub(super) fn group_words(&self) -> usize {
+        self.blocks_per_group.div_ceil(64) as usize
+    }
+
     /// Words of a bitmap of all groups, one behind the other.
     pub(super) fn map_words(&self) -> usize {
         (self.groups as usize * self.blocks_per_group as usize).div_ceil(64)

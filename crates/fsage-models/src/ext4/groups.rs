@@ -101,7 +101,7 @@ impl Groups {
             let words = &mut inodes[group * inode_words..(group + 1) * inode_words];
             bits::fill(words, g.inodes_per_group, inode_words as u32 * 64, true);
         }
-        let block_words = g.blocks_per_group.div_ceil(64) as usize;
+        let block_words = g.group_words();
         let mut disk = Vec::with_capacity(block_words * g.groups as usize);
         for group in 0..g.groups {
             let from = group * g.blocks_per_group;

@@ -125,8 +125,10 @@ impl Watched for Ext4 {
         let g = &self.geometry;
         for word in words {
             let (group, at) = self.groups.place_of_word(word);
+            // The last word of a group may have fewer blocks than bits.
+            let bits = 64.min(g.blocks_per_group - at);
             let start = u64::from(g.start_of(group) + at);
-            visit(start * g.block_bytes..(start + 64) * g.block_bytes);
+            visit(start * g.block_bytes..(start + u64::from(bits)) * g.block_bytes);
         }
     }
 }

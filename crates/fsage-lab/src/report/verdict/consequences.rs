@@ -1,10 +1,10 @@
 //! What follows from the layout: room for large extents, and the speed of benchmarks.
 
 use super::{finding, skipped_too_many};
+use crate::after::Outcome;
 use crate::benching::digits;
 use crate::days::DayRow;
 use crate::fullness::{self, Fullness};
-use crate::report::after;
 use crate::report::bench::{self, Compared, Fastest, Ratio};
 use crate::report::names::is_simulated;
 use crate::report::subject::{Group, Subject};
@@ -20,19 +20,12 @@ const LITTLE: f64 = 1.05;
 /// Targets that a sentence names, at most.
 pub(super) const NAMED: usize = 6;
 
-/// Whether it pays what was done to targets.
-pub fn pays(group: &Group) -> Vec<Finding> {
-    let outcomes = after::outcomes(group).into_iter();
-    let answers = outcomes.filter_map(|(_, outcome)| crate::after::answer(&outcome));
-    answers
-        .map(|answer| finding(answer, Tone::Neutral, "after"))
-        .collect()
-}
-
-/// What was done to targets, and what came of it.
-pub fn after(group: &Group) -> Vec<Finding> {
-    let outcomes = after::outcomes(group).into_iter();
-    let sentences = outcomes.flat_map(|(_, outcome)| crate::after::sentences(&outcome));
+/// What is to be said of what was done to targets: whether it pays, or what came of it.
+pub fn treated<S: IntoIterator<Item = String>>(
+    outcomes: &[(&Subject, Outcome)],
+    say: fn(&Outcome) -> S,
+) -> Vec<Finding> {
+    let sentences = outcomes.iter().flat_map(|(_, outcome)| say(outcome));
     sentences
         .map(|sentence| finding(sentence, Tone::Neutral, "after"))
         .collect()

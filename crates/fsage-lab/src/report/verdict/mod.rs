@@ -13,13 +13,14 @@ mod why;
 use super::fullness;
 use super::subject::{Group, Life, Over, Subject};
 use super::words::{counted, list, percents};
+use crate::after;
 use fsage_report::{Finding, Tone};
 
 /// Scores that differ by less are alike.
 const ALIKE: f64 = 0.005;
 
 /// A target that left out more of its operations, as a share, holds other files than the workload's.
-const UNDONE: f64 = 0.01;
+pub(crate) const UNDONE: f64 = 0.01;
 
 /// What the data of a workload say.
 pub fn findings(group: &Group) -> Vec<Finding> {
@@ -29,7 +30,8 @@ pub fn findings(group: &Group) -> Vec<Finding> {
     let sizes = fullness::levels(group);
     let levels = sizes.iter().map(|of| of.levels.len()).sum::<usize>();
     // Who had something done to a file system asks whether it pays.
-    findings.extend(consequences::pays(group));
+    let outcomes = super::after::outcomes(group);
+    findings.extend(consequences::treated(&outcomes, after::answer));
     let is_of_sizes = levels > 0 && levels >= group.subjects.len();
     if is_of_sizes {
         findings.extend(consequences::fullness(&sizes));
@@ -52,7 +54,7 @@ pub fn findings(group: &Group) -> Vec<Finding> {
         findings.extend(consequences::room(group));
         findings.extend(consequences::fullness(&sizes));
     }
-    findings.extend(consequences::after(group));
+    findings.extend(consequences::treated(&outcomes, after::sentences));
     if !is_of_sizes {
         findings.extend(consequences::benchmarks(group));
     }

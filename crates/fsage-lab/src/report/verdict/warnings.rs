@@ -45,11 +45,8 @@ pub fn findings(group: &Group, ranking: &Ranking<'_>, sizes: &[Fullness]) -> Vec
 
 /// Targets that always had room, on which hardly anything ages.
 pub fn nearly_empty(group: &Group) -> Option<Finding> {
-    let fullest = |subject: &Subject| {
-        let days = subject.lives.iter().flat_map(|life| &life.days);
-        let shares = days.filter_map(|day| day.value(&files::UTILIZATION));
-        shares.max_by(f64::total_cmp)
-    };
+    let fullest =
+        |subject: &Subject| days::fullest(subject.lives.iter().flat_map(|life| &life.days));
     let lasted = |subject: &&Subject| subject.lives.iter().any(|life| life.days.len() > 1);
     let of_some_days = group.subjects.iter().filter(lasted);
     let shares =

@@ -335,7 +335,7 @@ impl Reader<'_> {
             used: vec![0; g.map_words()],
             geometry: Geometry::default(),
         };
-        let words = g.blocks_per_group.div_ceil(64) as usize;
+        let words = g.group_words();
         let (mut inode_maps, mut said) = (Vec::new(), Vec::new());
         for (group, d) in (0..g.groups).zip(&descriptors) {
             let tables = Tables {
