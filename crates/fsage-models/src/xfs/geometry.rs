@@ -187,6 +187,11 @@ impl Geometry {
         (fsb & ((1 << self.ag_log) - 1)) as u32
     }
 
+    /// The sector at which a block begins.
+    pub fn sector(&self, fsb: u64) -> u64 {
+        self.absolute(fsb) * (BLOCK / 512)
+    }
+
     /// A block counted from the start of the device.
     pub fn absolute(&self, fsb: u64) -> u64 {
         u64::from(self.ag_of(fsb)) * u64::from(self.ag_blocks) + u64::from(self.block_of(fsb))

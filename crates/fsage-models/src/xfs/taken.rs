@@ -38,7 +38,8 @@ impl Taken {
         }
     }
 
-    fn has(&self, table: &NameTable, dir: u32, bytes: &[u8]) -> bool {
+    /// Whether it stands there.
+    pub fn has(&self, table: &NameTable, dir: u32, bytes: &[u8]) -> bool {
         let is_it = |entry: &(u32, Name)| {
             entry.0 == dir && table.with_bytes(entry.1, |other| other == bytes)
         };

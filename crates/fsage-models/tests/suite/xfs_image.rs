@@ -297,3 +297,60 @@ fn damage_is_refused_and_never_believed() {
     let why = cut.map(drop).expect_err("it is too short").to_string();
     assert!(why.contains("larger than what it lies on"), "{why}");
 }
+
+/// Fields changed, with the checksum of what they stand in made right again: `xfs_repair` finds each of them, and so
+/// does who reads the image.
+#[test]
+fn damage_under_a_right_checksum_is_refused() {
+    // What it stands in, where its checksum is, and the bytes that are changed.
+    const DAMAGE: [(&[u8], usize, usize, &[usize]); 11] = [
+        (b"XFSB", 224, 512, &[91, 135, 143, 151]),
+        (b"XAGF", 216, 512, &[47, 55, 59, 63, 83]),
+        (b"XAGI", 312, 512, &[19, 31]),
+        (b"AB3B", 52, 4096, &[23, 51]),
+        (b"AB3C", 52, 4096, &[23, 51]),
+        (b"IAB3", 52, 4096, &[23, 51]),
+        (b"FIB3", 52, 4096, &[23, 51]),
+        (b"RMB3", 52, 4096, &[23, 51]),
+        (b"R3FC", 52, 4096, &[11, 23, 51]),
+        // The type in `.` as well.
+        (b"XDB3", 4, 4096, &[15, 47, 71, 74]),
+        (b"IN", 100, 512, &[7, 19, 27, 75, 99]),
+    ];
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("image");
+    let mut fs = Xfs::new(params_of(Features::Rmapbt, 24)).expect("mkfs takes it");
+    half_kept(&mut fs);
+    write(&mut fs, &path);
+    let whole = std::fs::read(&path).expect("an image");
+    let mut bytes = whole.clone();
+    for (magic, sum, length, changed) in DAMAGE {
+        // The last one: copies of the superblock are refused for more than the first is.
+        let at = whole.chunks(512).rposition(|sector| {
+            sector.starts_with(magic) && (magic != b"IN" || sector[2..4] == [0x81, 0xa4])
+        });
+        let at = 512 * at.unwrap_or_else(|| panic!("the image has {magic:?}"));
+        for byte in changed {
+            let structure = &mut bytes[at..at + length];
+            structure[*byte] ^= 1;
+            structure[sum..sum + 4].fill(0);
+            let right = crc32c::crc32c(structure);
+            structure[sum..sum + 4].copy_from_slice(&right.to_le_bytes());
+            let what = format!("{}, byte {byte}", String::from_utf8_lossy(magic));
+            let read = Xfs::read_image(None, &Bytes(&bytes)).map(drop);
+            let why = read.expect_err(&what);
+            let is_seen = matches!(why, ReadError::Damaged { .. } | ReadError::Foreign { .. });
+            assert!(is_seen, "{what}: {why}");
+            if has("xfs_repair") {
+                std::fs::write(&path, &bytes).expect("an image");
+                let checked = Command::new("xfs_repair")
+                    .args(["-n", "-f", "-o", "force_geometry"])
+                    .arg(&path)
+                    .output()
+                    .expect("xfs_repair runs");
+                assert!(!checked.status.success(), "{what}: {}", text(&checked));
+            }
+            bytes[at..at + length].copy_from_slice(&whole[at..at + length]);
+        }
+    }
+}

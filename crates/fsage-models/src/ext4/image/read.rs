@@ -714,12 +714,20 @@ impl Reader<'_> {
         if is_indexed && wanted.len() as u64 + 1 != count {
             return Err(wrong("blocks that its index does not lead to"));
         }
+        let mut taken = FxHashSet::default();
         for (logical, b) in (0_u32..).zip(&raw_blocks) {
             if let Some(places) = places_of.remove(&logical) {
                 blocks.push(Block::Index(places));
                 continue;
             }
-            let items = self.leaf(dir, (ino, logical), b, raw.seed)?;
+            let leaf = super::directory::read_leaf(b, raw.seed)
+                .ok_or_else(|| wrong(&format!("block {logical} is no leaf")))?;
+            for found in leaf.iter().filter(|found| !found.name.is_empty()) {
+                if !taken.insert(found.name) {
+                    return Err(wrong("a name stands there twice"));
+                }
+            }
+            let items = self.leaf(dir, (ino, logical), leaf)?;
             let found = items
                 .iter()
                 .filter(|item| item.name.is_some() && item.inode != LOST_FOUND);
@@ -736,18 +744,10 @@ impl Reader<'_> {
         &mut self,
         dir: u32,
         (ino, logical): (u32, u32),
-        b: &[u8],
-        seed: Option<u32>,
+        raw: Vec<super::directory::Found<'_>>,
     ) -> Result<Vec<Item>> {
         let wrong = |what: &str| damage(format!("directory {ino}, block {logical}: {what}"));
-        let raw = super::directory::read_leaf(b, seed).ok_or_else(|| wrong("no leaf"))?;
         let mut items = Vec::with_capacity(raw.len());
-        let mut names: Vec<&[u8]> = raw.iter().map(|entry| entry.name).collect();
-        names.retain(|name| !name.is_empty());
-        names.sort_unstable();
-        if names.windows(2).any(|pair| pair[0] == pair[1]) {
-            return Err(wrong("a name stands there twice"));
-        }
         for (at, found) in raw.into_iter().enumerate() {
             let (child, bytes, name) = (found.ino, found.bytes, found.name);
             let dots = logical == 0 && at < 2;

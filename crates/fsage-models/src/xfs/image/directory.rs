@@ -3,8 +3,8 @@
 //! Spec: `docs/spec/xfs.md`, section 17. Source: `xfs_da_format.h`.
 
 use super::fields::{put, put16, put32, put64, seal, u16_at, u32_at, u64_at};
-use super::headers::SECTOR;
-use super::read::{FoundDir, FoundName, Raw, Reader, Result, damage, foreign};
+use super::names::{FoundDir, FoundName};
+use super::read::{Raw, Reader, Result, damage, foreign};
 use super::{BYTES, Block, Named, Writer, unsupported};
 use crate::image::{Kind, WriteAt};
 use crate::xfs::areas::{Area, Areas, HEADER};
@@ -188,7 +188,7 @@ impl Writer<'_> {
     ) -> io::Result<()> {
         let (ino, place) = self.place_of(dir, number)?;
         put(&mut b, 0, magic);
-        put64(&mut b, 8, self.sector(place));
+        put64(&mut b, 8, self.fs.geometry.sector(place));
         put(&mut b, 24, self.options.uuid);
         put64(&mut b, 40, ino);
         seal(&mut b, DATA_SUM);
@@ -204,7 +204,7 @@ impl Writer<'_> {
         to: &mut dyn WriteAt,
     ) -> io::Result<()> {
         let (ino, place) = self.place_of(dir, number)?;
-        put64(&mut b, 16, self.sector(place));
+        put64(&mut b, 16, self.fs.geometry.sector(place));
         put(&mut b, 32, self.options.uuid);
         put64(&mut b, 48, ino);
         seal(&mut b, LEAF_SUM);
@@ -263,11 +263,6 @@ impl Writer<'_> {
         }
         Ok(())
     }
-
-    /// The sector at which a block begins.
-    pub fn sector(&self, block: u64) -> u64 {
-        self.fs.geometry.absolute(block) * (BYTES / SECTOR) as u64
-    }
 }
 
 /// No directory that one node leads to has more blocks of entries.
@@ -295,7 +290,7 @@ fn leaf_entries(b: &[u8], count: usize) -> Vec<(u32, u32)> {
 }
 
 /// Reads what stands in a block: names, and what is free. The first block of a directory begins with `.` and `..`.
-fn read_data(b: &[u8], number: u32, parent: &mut u64) -> Option<Data> {
+fn read_data(b: &[u8], number: u32, (own, parent): (u64, &mut u64)) -> Option<Data> {
     let mut end = b.len();
     let table = b.starts_with(&BLOCK).then(|| {
         let count = u32_at(b, BYTES - 8) as usize;
@@ -324,16 +319,18 @@ fn read_data(b: &[u8], number: u32, parent: &mut u64) -> Option<Data> {
             return None;
         }
         if u16_at(rest, 0) != FREE_TAG {
-            let name = &entry[9..9 + usize::from(entry[8])];
-            let ino = u64_at(entry, 0);
+            let (name, behind) = entry[9..].split_at_checked(entry[8].into())?;
+            let (ino, kind) = (u64_at(entry, 0), *behind.first()?);
+            let is_dir = kind == Kind::Directory.entry_type();
             match (number, at) {
-                (0, AFTER) if name == b"." => {}
-                (0, 80) if name == b".." => *parent = ino,
+                (0, AFTER) if name == b"." && ino == own && is_dir => {}
+                (0, 80) if name == b".." && is_dir => *parent = ino,
                 (0, AFTER | 80) => return None,
                 _ => names.push(FoundName {
                     address: address(number as usize, at as u16),
                     bytes: name.to_vec(),
                     ino,
+                    kind,
                 }),
             }
         } else if number == 0 && at <= 80 {
@@ -378,7 +375,8 @@ pub(super) fn short_directory(raw: &Raw<'_>) -> Result<FoundDir> {
         for _ in 0..count {
             let (&[length, high, low], behind) = rest.split_first_chunk()?;
             let (name, behind) = behind.split_at_checked(length.into())?;
-            let (ino, behind) = ino_at(behind.get(1..)?, large > 0)?;
+            let (&kind, behind) = behind.split_first()?;
+            let (ino, behind) = ino_at(behind, large > 0)?;
             let start = u16::from_be_bytes([high, low]);
             let next = start.checked_add(need(length))?;
             if start < end || start % 8 != 0 || next > BYTES as u16 {
@@ -394,6 +392,7 @@ pub(super) fn short_directory(raw: &Raw<'_>) -> Result<FoundDir> {
                 address,
                 bytes: name.to_vec(),
                 ino,
+                kind,
             });
             (end, rest) = (next, behind);
         }
@@ -426,10 +425,12 @@ impl Reader<'_> {
         let extents = raw.extents.iter();
         let numbers = extents.flat_map(|extent| extent.logical..extent.end());
         for number in numbers.take_while(|number| *number < LEAVES) {
-            let b = self.directory_block(raw, number)?;
+            let (place, b) = self.directory_block(raw, number)?;
             let is_data = b.starts_with(&DATA) || b.starts_with(&BLOCK) && count == 1;
-            let is_own = is_data && self.is_own(&b, DATA_SUM, 24) && u64_at(&b, 40) == ino;
-            let read = is_own.then(|| read_data(&b, number, &mut parent)).flatten();
+            let is_own = is_data && self.is_data_block(&b, ino, place);
+            let read = is_own
+                .then(|| read_data(&b, number, (ino, &mut parent)))
+                .flatten();
             let (Some(read), Some(place)) = (read, data.get_mut(number as usize)) else {
                 return Err(wrong(number));
             };
@@ -464,14 +465,24 @@ impl Reader<'_> {
         })
     }
 
-    fn directory_block(&self, raw: &Raw<'_>, number: u32) -> Result<Block> {
+    /// Where a block of a directory lies, and what it holds.
+    fn directory_block(&self, raw: &Raw<'_>, number: u32) -> Result<(u64, Block)> {
         match raw.extents.find(number) {
-            Some(extent) => self.block(extent.from(number).start()),
+            Some(extent) => {
+                let place = extent.from(number).start();
+                Ok((place, self.block(place)?))
+            }
             None => Err(damage(format!(
                 "directory {} has no block {number}",
                 raw.ino
             ))),
         }
+    }
+
+    /// Whether a block of entries or of the index is one of a directory, and lies at such a place.
+    fn is_data_block(&self, b: &Block, ino: u64, place: u64) -> bool {
+        let header = [u64_at(b, 8), u64_at(b, 40)];
+        self.is_own(b, DATA_SUM, 24) && header == [self.g.sector(place), ino]
     }
 
     /// The leaves of a directory with blocks of their own, and whether tables of free space are right.
@@ -483,8 +494,9 @@ impl Reader<'_> {
     ) -> Result<Form> {
         let wrong = |number: u32| damage(format!("directory {}: block {number}", raw.ino));
         let read = |number: u32| {
-            let b = self.directory_block(raw, number)?;
-            let is_own = self.is_own(&b, LEAF_SUM, 32) && u64_at(&b, 48) == raw.ino;
+            let (place, b) = self.directory_block(raw, number)?;
+            let header = [u64_at(&b, 16), u64_at(&b, 48)];
+            let is_own = self.is_own(&b, LEAF_SUM, 32) && header == [self.g.sector(place), raw.ino];
             let count = usize::from(u16_at(&b, 56));
             if is_own && count <= MOST_ENTRIES {
                 Ok((b, leaf_entries(&b[AFTER..], count)))
@@ -492,10 +504,11 @@ impl Reader<'_> {
                 Err(wrong(number))
             }
         };
-        let leaf = |number: u32, magic: u16| {
+        let leaf = |number: u32, magic: u16, beside: [u32; 2]| {
             let (b, entries) = read(number)?;
             let leaf = leaf_of(&entries, u16_at(&b, 58).into(), lengths);
-            let leaf = leaf.filter(|_| u16_at(&b, 8) == magic);
+            let is_it = u16_at(&b, 8) == magic && [0, 4].map(|at| u32_at(&b, at)) == beside;
+            let leaf = leaf.filter(|_| is_it);
             leaf.ok_or_else(|| wrong(number))
         };
         let best_of = |data: &[Option<Areas>]| {
@@ -510,14 +523,14 @@ impl Reader<'_> {
             let table = (BYTES - 4).checked_sub(2 * count);
             let is_right = |at| count == data.len() && root[at..BYTES - 4] == best_of(data);
             return match table {
-                Some(at) if is_right(at) => Ok(Form::Leaf(leaf(LEAVES, ONLY_LEAF)?)),
+                Some(at) if is_right(at) => Ok(Form::Leaf(leaf(LEAVES, ONLY_LEAF, [0; 2])?)),
                 _ => Err(wrong(LEAVES)),
             };
         }
         for (at, data) in (0_u32..).zip(data.chunks(PER_INDEX)) {
             let number = INDEX + at;
-            let b = self.directory_block(raw, number)?;
-            let is_own = b.starts_with(&FREE) && self.is_own(&b, DATA_SUM, 24);
+            let (place, b) = self.directory_block(raw, number)?;
+            let is_own = b.starts_with(&FREE) && self.is_data_block(&b, raw.ino, place);
             let used = data.iter().flatten().count();
             let counts = [at as usize * PER_INDEX, data.len(), used];
             if !is_own
@@ -535,12 +548,12 @@ impl Reader<'_> {
             NODE => return foreign(format!("directory {}, with nodes above nodes", raw.ino)),
             _ => return Err(wrong(LEAVES)),
         };
-        let numbered = |number: u32| {
-            let leaf = leaf(number, LEAF)?;
+        let number_at = |at: Option<usize>| at.and_then(|at| numbers.get(at)).copied();
+        let leaves = numbers.iter().enumerate().map(|(at, &number)| {
+            let beside = [at.checked_add(1), at.checked_sub(1)].map(number_at);
+            let leaf = leaf(number, LEAF, beside.map(Option::unwrap_or_default))?;
             Ok(Numbered { number, leaf })
-        };
-        Ok(Form::Node(
-            numbers.into_iter().map(numbered).collect::<Result<_>>()?,
-        ))
+        });
+        Ok(Form::Node(leaves.collect::<Result<_>>()?))
     }
 }

@@ -3,10 +3,10 @@
 use super::fields::{put, put16, put32, put64, seal};
 use super::{BYTES, Block, Writer};
 use crate::image::WriteAt;
-use crate::xfs::Inodes;
 use crate::xfs::geometry::{BLOCK, Geometry, PER_BLOCK};
 use crate::xfs::params::Features;
 use crate::xfs::space::Ag;
+use crate::xfs::{Inodes, Xfs};
 use std::io;
 
 /// Bytes of a sector: each header of an AG has one.
@@ -21,6 +21,9 @@ pub(super) const LIST_MAGIC: [u8; 4] = *b"XAFL";
 pub(super) const LIST_SUM: usize = 32;
 /// Where the blocks of the free list begin.
 pub(super) const LIST_BLOCKS: usize = 36;
+
+/// Where the superblock has its counts.
+pub(super) const TOTALS: [usize; 3] = [128, 136, 144];
 
 /// Version 5 with all that it implies, aligned inodes, names of any byte, attributes, and further features.
 pub(super) const VERSION: u16 = 0xb4b5;
@@ -102,16 +105,9 @@ impl Writer<'_> {
         let g = &fs.geometry;
         let mut superblock = superblock(g);
         put(&mut superblock, 32, self.options.uuid);
-        let sum = |of: fn(&Inodes) -> u32| -> u64 {
-            fs.chunks.iter().map(|inodes| u64::from(of(inodes))).sum()
-        };
-        let free = fs.space.ags.iter().map(|ag| {
-            let listed = ag.list.len() as u64;
-            u64::from(ag.free) + listed + u64::from(tree_blocks(ag))
-        });
-        put64(&mut superblock, 128, sum(|inodes| inodes.count));
-        put64(&mut superblock, 136, sum(|inodes| inodes.free));
-        put64(&mut superblock, 144, free.sum());
+        for (at, total) in TOTALS.into_iter().zip(fs.totals()) {
+            put64(&mut superblock, at, total);
+        }
         seal(&mut superblock, SUPERBLOCK_SUM);
         for ag in (0..g.ag_count).rev() {
             let mut b: Block = [0; BYTES];
@@ -231,8 +227,26 @@ impl Writer<'_> {
     }
 }
 
+impl Xfs {
+    /// What the superblock counts: inodes, those of them that are free, and free blocks.
+    pub(super) fn totals(&self) -> [u64; 3] {
+        let sum = |of: fn(&Inodes) -> u32| -> u64 {
+            self.chunks.iter().map(|inodes| u64::from(of(inodes))).sum()
+        };
+        let free = self.space.ags.iter().map(|ag| {
+            let listed = ag.list.len() as u64;
+            u64::from(ag.free) + listed + u64::from(tree_blocks(ag))
+        });
+        [
+            sum(|inodes| inodes.count),
+            sum(|inodes| inodes.free),
+            free.sum(),
+        ]
+    }
+}
+
 /// Blocks of the trees of free space and of owners in an AG, but for the roots.
-fn tree_blocks(of: &Ag) -> u32 {
+pub(super) fn tree_blocks(of: &Ag) -> u32 {
     let owners = of.owners.as_ref().map_or(0, |tree| tree.blocks() - 1);
     of.tree_blocks() as u32 + owners
 }

@@ -20,6 +20,7 @@ mod directory;
 mod fields;
 mod headers;
 mod inode;
+mod names;
 mod read;
 mod snapshot;
 mod trees;
@@ -312,7 +313,7 @@ impl<'a> Writer<'a> {
         put32(&mut b, 8, target.len() as u32);
         put(&mut b, 16, self.options.uuid);
         put64(&mut b, 32, inode.ino);
-        put64(&mut b, 40, self.sector(block));
+        put64(&mut b, 40, self.fs.geometry.sector(block));
         b[HEADER..HEADER + target.len()].copy_from_slice(target);
         seal(&mut b, LINK_SUM);
         self.block(block, &b, to)

@@ -9,26 +9,21 @@ use super::directory::short_directory;
 use super::fields::{is_sound, put, u16_at, u32_at, u64_at};
 use super::headers::{
     INODES_MAGIC, INODES_SUM, LIST_BLOCKS, LIST_MAGIC, LIST_SUM, MAGIC, SECTOR, SPACE_MAGIC,
-    SPACE_SUM, SUPERBLOCK_SUM, VERSION, superblock,
+    SPACE_SUM, SUPERBLOCK_SUM, TOTALS, VERSION, superblock, tree_blocks,
 };
+use super::names::FoundDir;
 use super::{BYTES, LINK_MAGIC, LINK_SUM, inode, trees};
-use crate::image::{DIRECTORY, FOUND, FURTHER, REGULAR, ReadAt, ReadError, SYMLINK, lies_on};
-use crate::name_table::Name;
-use crate::names::{Entry as Place, File};
+use crate::image::{DIRECTORY, REGULAR, ReadAt, ReadError, SYMLINK, lies_on};
 use crate::xfs::btree::{Loaded, Tree};
 use crate::xfs::chunks::{Chunk, Inodes};
-use crate::xfs::directory::Dir;
-use crate::xfs::entries::Entries;
 use crate::xfs::geometry::{BLOCK, Geometry, PER_BLOCK};
 use crate::xfs::inode::{Extent, Extents, Kind, Mapped};
 use crate::xfs::owners::Owned;
 use crate::xfs::params::{Features, Params, Regime};
 use crate::xfs::space::{Ag, ByLength, ByStart, Reserve};
 use crate::xfs::{MOST_FILE_BLOCKS, Xfs};
-use fsage_core::names::check_name;
-use fsage_core::operations::ROOT;
-use fsage_core::{DirId, FileId, FileSystem as _};
-use rustc_hash::{FxHashMap, FxHashSet};
+use fsage_core::FileSystem as _;
+use rustc_hash::FxHashSet;
 use std::io;
 use trees::Stored;
 
@@ -51,22 +46,8 @@ pub(super) fn damage(what: impl Into<String>) -> ReadError {
     ReadError::Damaged { what, tool }
 }
 
-fn damaged<T>(what: impl Into<String>) -> Result<T> {
+pub(super) fn damaged<T>(what: impl Into<String>) -> Result<T> {
     Err(damage(what))
-}
-
-/// A name that was found: where it stands, and what it leads to.
-pub(super) struct FoundName {
-    pub address: u32,
-    pub bytes: Vec<u8>,
-    pub ino: u64,
-}
-
-/// A directory that was found.
-pub(super) struct FoundDir {
-    pub entries: Entries,
-    pub parent: u64,
-    pub names: Vec<FoundName>,
 }
 
 /// An inode that is being read.
@@ -84,7 +65,9 @@ type Mapping = (Vec<Extent>, Option<Box<Tree<Mapped>>>);
 pub(super) struct Reader<'a> {
     from: &'a dyn ReadAt,
     pub g: Geometry,
-    uuid: [u8; 16],
+    superblock: [u8; SECTOR],
+    /// Names that inodes say they have, by slot.
+    pub links: Vec<u32>,
     /// Blocks of trees that were read.
     seen: FxHashSet<u64>,
 }
@@ -97,8 +80,8 @@ pub fn can_be_read(from: &dyn ReadAt) -> std::result::Result<(), ReadError> {
     found_in(from).map(drop)
 }
 
-/// Sizes and features of an image, with its UUID.
-fn found_in(from: &dyn ReadAt) -> Result<(Params, Geometry, [u8; 16])> {
+/// Sizes and features of an image, with its superblock.
+fn found_in(from: &dyn ReadAt) -> Result<(Params, Geometry, [u8; SECTOR])> {
     let mut b = [0; SECTOR];
     match from.read_at(0, &mut b) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
@@ -141,8 +124,7 @@ fn found_in(from: &dyn ReadAt) -> Result<(Params, Geometry, [u8; 16])> {
         let made = superblock(&g);
         if made == found {
             lies_on(from, blocks * BLOCK, TOOL)?;
-            let uuid = b[32..].first_chunk().copied().unwrap_or_default();
-            return Ok((params, g, uuid));
+            return Ok((params, g, b));
         }
         expected = Some(made);
     }
@@ -191,7 +173,7 @@ fn features_of(to_write: u32, to_read: u32) -> Result<Features> {
 /// attributes, quotas that nobody counts, and features of the same places.
 fn comparable(b: &[u8; SECTOR], features: Features) -> [u8; SECTOR] {
     let mut found = *b;
-    for [from, to] in [[32, 48], [108, 120], [128, 160], [224, 228], [240, 248]] {
+    for [from, to] in [[32, 48], [108, 120], [128, 152], [224, 228], [240, 248]] {
         found[from..to].fill(0);
     }
     let version = u16_at(b, 100);
@@ -272,11 +254,12 @@ impl Xfs {
         asked: Option<&Params>,
         from: &dyn ReadAt,
     ) -> std::result::Result<Xfs, ReadError> {
-        let (params, g, uuid) = found_in(from)?;
+        let (params, g, superblock) = found_in(from)?;
         let mut reader = Reader {
             from,
             g,
-            uuid,
+            superblock,
+            links: Vec::new(),
             seen: FxHashSet::default(),
         };
         reader.log_is_clean()?;
@@ -299,6 +282,9 @@ impl Xfs {
             let (space, inodes) = reader.ag(ag)?;
             (fs.space.ags[ag as usize], fs.chunks[ag as usize]) = (space, inodes);
         }
+        if fs.totals() != TOTALS.map(|at| u64_at(&superblock, at)) {
+            return damaged("its counts of inodes and free blocks in the superblock");
+        }
         let mut dirs = Vec::new();
         for ag in 0..g.ag_count {
             let chunks: Vec<Chunk> = fs.chunks[ag as usize].chunks.iter().copied().collect();
@@ -306,124 +292,13 @@ impl Xfs {
                 reader.chunk(ag, &chunk, &mut fs, &mut dirs)?;
             }
         }
+        reader.names_fit(&fs, &dirs)?;
         fs.lead_names(dirs)?;
         fs.mount();
         match fs.check() {
             Ok(()) => Ok(fs),
             Err(inconsistency) => damaged(inconsistency.to_string()),
         }
-    }
-
-    /// Lets every name lead to a file or directory.
-    pub(super) fn lead_names(&mut self, found: Vec<(u32, FoundDir)>) -> Result<()> {
-        let slots: FxHashMap<u64, u32> = (0..)
-            .zip(&self.inodes)
-            .map(|(slot, inode)| (inode.ino, slot))
-            .collect();
-        let mut found: Vec<(u64, u32, FoundDir)> = { found.into_iter() }
-            .map(|(slot, dir)| (self.inodes[slot as usize].ino, slot, dir))
-            .collect();
-        let root = self.geometry.root_ino();
-        found.sort_by_key(|(ino, ..)| (*ino != root, *ino));
-        if found.first().is_none_or(|(ino, ..)| *ino != root) {
-            return damaged("its root is no directory");
-        }
-        let dir_of: FxHashMap<u32, u32> = (0..)
-            .zip(&found)
-            .map(|(at, (_, slot, _))| (*slot, at))
-            .collect();
-        let mut all = Vec::new();
-        for (at, (ino, slot, dir)) in (0..).zip(found) {
-            self.dirs.push(Dir {
-                id: if at == ROOT { 0 } else { FOUND | ino },
-                name: Name::directory(0),
-                inode: slot,
-                parent: ROOT,
-                address: 0,
-                entries: dir.entries,
-                alive: true,
-            });
-            let parent = slots.get(&dir.parent);
-            let Some(&parent) = parent.and_then(|slot| dir_of.get(slot)) else {
-                return damaged(format!(
-                    "directory {ino} lies in inode {}, which is none",
-                    dir.parent
-                ));
-            };
-            all.push((parent, dir.names));
-        }
-        let mut is_named = vec![false; self.dirs.len()];
-        let mut further = FURTHER;
-        let parents: Vec<u32> = all.iter().map(|(parent, _)| *parent).collect();
-        for (dir, (_, names)) in (0_u32..).zip(all) {
-            for FoundName {
-                address,
-                bytes,
-                ino,
-            } in names
-            {
-                let Some(&slot) = slots.get(&ino) else {
-                    return damaged(format!("a name leads to inode {ino}, which is not in use"));
-                };
-                if check_name(&bytes).is_err() {
-                    return damaged(format!("inode {ino} has a name that none has"));
-                }
-                let name = self.name_table.give(bytes.into());
-                self.taken.add(&self.name_table, dir, name);
-                if let Some(&child) = dir_of.get(&slot) {
-                    let is_second = std::mem::replace(&mut is_named[child as usize], true);
-                    if is_second || child == ROOT || parents[child as usize] != dir {
-                        return damaged(format!(
-                            "directory {ino} has a name that it should not have"
-                        ));
-                    }
-                    let found = &mut self.dirs[child as usize];
-                    (found.name, found.parent, found.address) = (name, dir, address);
-                    let id = DirId(found.id);
-                    self.dir_ids.insert(id, child);
-                    continue;
-                }
-                let inode = &self.inodes[slot as usize];
-                if inode.file == u32::MAX {
-                    let id = FOUND | ino;
-                    let entry = Place::new(address, inode.kind == Kind::Symlink);
-                    let file = self.names.insert(File {
-                        id,
-                        inode: slot,
-                        dir,
-                        entry,
-                    });
-                    self.inodes[slot as usize].file = file;
-                    self.name_table.call(id, name);
-                } else {
-                    let (id, file) = (FileId(further), inode.file);
-                    further += 1;
-                    self.names.link(id, file, dir, address);
-                    self.name_table.call(id.0, name);
-                }
-            }
-        }
-        self.lead_up(&is_named)
-    }
-
-    /// That every directory has a name, and the way leads up from it to the root.
-    fn lead_up(&self, is_named: &[bool]) -> Result<()> {
-        let mut reaches = vec![false; self.dirs.len()];
-        reaches[ROOT as usize] = true;
-        for (dir, is_named) in is_named.iter().enumerate() {
-            let (mut at, mut way) = (dir, Vec::new());
-            while !reaches[at] && way.len() <= self.dirs.len() {
-                way.push(at);
-                at = self.dirs[at].parent as usize;
-            }
-            if !reaches[at] || !is_named && dir != ROOT as usize {
-                return damaged("a directory is not below the root");
-            }
-            for at in way {
-                reaches[at] = true;
-            }
-        }
-        Ok(())
     }
 }
 
@@ -453,14 +328,34 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether a structure has its checksum, its identity, and the block where it lies.
+    /// Whether a structure has its checksum and its identity.
     pub fn is_own(&self, b: &[u8], sum: usize, uuid: usize) -> bool {
-        is_sound(b, sum) && b[uuid..uuid + 16] == self.uuid
+        is_sound(b, sum) && b[uuid..uuid + 16] == self.superblock[32..48]
     }
 
     /// Whether a block is one of such a tree of an AG.
-    fn is_of_tree(&self, b: &[u8; BYTES], magic: [u8; 4], ag: u32) -> bool {
-        b[..4] == magic && self.is_own(b, trees::SHORT_SUM, 32) && u32_at(b, 48) == ag
+    /// A superblock, for a comparison of copies of it.
+    fn fixed(&self, superblock: &[u8]) -> Option<[u8; SECTOR]> {
+        let superblock = superblock.first_chunk()?;
+        let mut fixed = comparable(superblock, self.g.features);
+        for [from, to] in [[32, 48], [208, 220]] {
+            fixed[from..to].copy_from_slice(&superblock[from..to]);
+        }
+        // `mkfs.xfs` writes them before it has made the first inodes.
+        for (at, own) in [56, 64, 72].into_iter().zip(self.g.root_ino()..) {
+            if u64_at(superblock, at) == u64::MAX {
+                put(&mut fixed, at, own.to_be_bytes());
+            }
+        }
+        fixed[126] = 0;
+        Some(fixed)
+    }
+
+    fn is_of_tree(&self, b: &[u8; BYTES], magic: [u8; 4], (ag, block): (u32, u32)) -> bool {
+        b[..4] == magic
+            && self.is_own(b, trees::SHORT_SUM, 32)
+            && u64_at(b, 16) == self.g.sector(self.g.fsb(ag, block))
+            && u32_at(b, 48) == ag
     }
 
     /// Headers and trees of an AG.
@@ -469,7 +364,7 @@ impl Reader<'_> {
         self.read(ag, 0, &mut b)?;
         let [copy, space, inodes, list] = [0, 1, 2, 3].map(|at| &b[at * SECTOR..(at + 1) * SECTOR]);
         let wrong = |what: &str| damaged(format!("AG {ag}: {what}"));
-        if copy[..4] != MAGIC || !self.is_own(copy, SUPERBLOCK_SUM, 32) {
+        if !is_sound(copy, SUPERBLOCK_SUM) || self.fixed(copy) != self.fixed(&self.superblock) {
             return wrong("its copy of the superblock");
         }
         let length = self.g.ag_length(ag);
@@ -503,7 +398,8 @@ impl Reader<'_> {
             let is_empty =
                 (u32_at(space, 84), u32_at(space, 88), u32_at(space, 92)) == (1, references, 1);
             let b = self.block(self.g.fsb(ag, references))?;
-            if is_empty && !self.is_of_tree(&b, trees::REFERENCES, ag) {
+            let is_root = u16_at(&b, 4) == 0 && b[8..16] == [0xff; 8];
+            if is_empty && !(is_root && self.is_of_tree(&b, trees::REFERENCES, (ag, references))) {
                 return wrong("its tree of references");
             }
             if !is_empty || u16_at(&b, 6) != 0 {
@@ -515,6 +411,9 @@ impl Reader<'_> {
         if first >= places || count > places {
             return wrong("its free list is longer than it can be");
         }
+        if count > 0 && u32_at(space, 44) as usize != (first + count - 1) % places {
+            return wrong("the end of its free list");
+        }
         let blocks = (first..first + count).map(|at| u32_at(list, LIST_BLOCKS + at % places * 4));
         let blocks: Vec<u32> = blocks.collect();
         if blocks.iter().any(|block| *block >= length) {
@@ -524,8 +423,25 @@ impl Reader<'_> {
             .iter()
             .map(|run| u64::from(run.blocks))
             .sum::<u64>();
-        if free != u64::from(u32_at(space, 52)) {
-            return wrong("its count of free blocks");
+        let found_space = Ag {
+            by_start,
+            by_length,
+            owners,
+            list: blocks.into(),
+            free: free as u32,
+            for_trees: Reserve::default(),
+            for_owners: Reserve::default(),
+            is_read: false,
+        };
+        let counts = [
+            free as u32,
+            found_space.longest(),
+            tree_blocks(&found_space),
+        ];
+        let of_owners =
+            { found_space.owners.as_ref() }.is_none_or(|tree| tree.blocks() == u32_at(space, 80));
+        if counts != [52, 56, 60].map(|at| u32_at(space, at)) || !of_owners {
+            return wrong("its counts of free blocks");
         }
         let chunks: Tree<Chunk> =
             self.tree(ag, Chunk::MAGIC, (u32_at(inodes, 20), u32_at(inodes, 24)))?;
@@ -542,17 +458,7 @@ impl Reader<'_> {
         if (found.count, found.free) != (u32_at(inodes, 16), u32_at(inodes, 28)) {
             return wrong("its count of inodes");
         }
-        let space = Ag {
-            by_start,
-            by_length,
-            owners,
-            list: blocks.into(),
-            free: free as u32,
-            for_trees: Reserve::default(),
-            for_owners: Reserve::default(),
-            is_read: false,
-        };
-        Ok((space, found))
+        Ok((found_space, found))
     }
 
     /// The tree of an AG, from the block of its root, with so many levels.
@@ -571,7 +477,7 @@ impl Reader<'_> {
                 return Err(wrong(block, "a tree leads there that should not"));
             }
             let b = self.block(fsb)?;
-            if !self.is_of_tree(&b, magic, ag) {
+            if !self.is_of_tree(&b, magic, (ag, block)) {
                 return Err(wrong(block, "it is no block of a tree"));
             }
             let (loaded, entries) = (
@@ -630,6 +536,9 @@ impl Reader<'_> {
             || b[4] != inode::VERSION
             || !self.is_own(b, inode::SUM, 160)
             || u64_at(b, 152) != ino
+            || u32_at(b, 96) != u32::MAX
+            || b[6..8] != [0; 2]
+            || b[24..32] != [0; 8]
         {
             return wrong("it is none");
         }
@@ -655,6 +564,9 @@ impl Reader<'_> {
         if u16_at(b, 90) & !HARMLESS != 0 || u64_at(b, 120) & !inode::LONG_TIMES != 0 {
             return strange("flags that decide where its data goes");
         }
+        if u32_at(b, 72) != 0 || u32_at(b, 128) != 0 {
+            return strange("a size of extents of its own");
+        }
         if b[83] != inode::EXTENTS || u16_at(b, 80) != 0 {
             return strange("attributes");
         }
@@ -679,15 +591,16 @@ impl Reader<'_> {
         }
         if let (Kind::Symlink, Some(extent)) = (kind, extents.first()) {
             let b = self.block(extent.start())?;
-            let is_link = b[..4] == LINK_MAGIC
+            let is_link = b[..8] == [&LINK_MAGIC[..], &[0; 4]].concat()
                 && self.is_own(&b, LINK_SUM, 16)
-                && u64_at(&b, 32) == ino
+                && [u64_at(&b, 32), u64_at(&b, 40)] == [ino, self.g.sector(extent.start())]
                 && u64::from(u32_at(&b, 8)) == size;
             if !is_link {
                 return wrong("the block that says where it leads");
             }
         }
         let slot = fs.keep_inode(ino, kind);
+        self.links.push(u32_at(b, 16));
         let found = &mut fs.inodes[slot as usize];
         (found.size, found.disk_size) = (size, size);
         found.extents = Extents::of(extents);
@@ -775,7 +688,7 @@ impl Reader<'_> {
             let b = self.block(block)?;
             let is_tree = b[..4] == trees::EXTENTS
                 && self.is_own(&b, trees::LONG_SUM, 40)
-                && u64_at(&b, 56) == ino;
+                && [u64_at(&b, 24), u64_at(&b, 56)] == [self.g.sector(block), ino];
             if !is_tree || !self.seen.insert(block) {
                 return Err(wrong("a block of its tree"));
             }

@@ -18,7 +18,8 @@ mod groups;
 
 use super::directories;
 use super::headers::{LIST_BLOCKS, SECTOR};
-use super::read::{FoundDir, FoundName, Result, foreign};
+use super::names::{FoundDir, FoundName};
+use super::read::{Result, foreign};
 use crate::image::ReadError;
 use crate::xfs::btree::Tree;
 use crate::xfs::chunks::Chunk;
@@ -672,6 +673,7 @@ impl<'a> Builder<'a> {
                 address,
                 bytes,
                 ino,
+                kind: 0,
             });
             let names = names.collect();
             let parent = if ino == root {

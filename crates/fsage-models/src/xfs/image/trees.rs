@@ -368,7 +368,11 @@ impl Writer<'_> {
         put(b, 0, magic);
         put32(b, 8, u32::MAX);
         put32(b, 12, u32::MAX);
-        put64(b, 16, self.sector(self.fs.geometry.fsb(ag, block)));
+        put64(
+            b,
+            16,
+            self.fs.geometry.sector(self.fs.geometry.fsb(ag, block)),
+        );
         put(b, 32, self.options.uuid);
         put32(b, 48, ag);
     }
@@ -403,7 +407,7 @@ impl Writer<'_> {
             put16(&mut b, 6, entries as u16);
             put64(&mut b, 8, held.left.unwrap_or(u64::MAX));
             put64(&mut b, 16, held.right.unwrap_or(u64::MAX));
-            put64(&mut b, 24, self.sector(block));
+            put64(&mut b, 24, self.fs.geometry.sector(block));
             put(&mut b, 40, self.options.uuid);
             put64(&mut b, 56, inode.ino);
             let body = &mut b[LONG_HEADER..];
