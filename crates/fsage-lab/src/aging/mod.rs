@@ -18,6 +18,7 @@ pub use filled::filled;
 pub use real::days_so_far;
 pub(crate) use sizes::of_capacity;
 pub use sizes::sized;
+pub(crate) use snapshots::taken as snapshots_taken;
 
 use crate::days::{self, DayRow};
 use crate::error::{self, Context, bail};

@@ -9,8 +9,21 @@ use fsage_core::snapshot::Inode;
 use fsage_data::snapshot::{Form, SnapshotOutput};
 use fsage_durable::make_folders;
 use fsage_target::{Aging, TakeSnapshot, Target, TargetSpec};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+
+const SERIES: &str = "snapshots.parquet";
+const FOLDER: &str = "snapshots";
+
+/// The snapshots that were taken of a target, by its folder in a run.
+pub fn taken(target: &Path) -> Option<PathBuf> {
+    let [series, folder] = [SERIES, FOLDER].map(|name| target.join(name));
+    let is_target = target.join("days.parquet").is_file();
+    if is_target && series.is_file() {
+        return Some(series);
+    }
+    (is_target && folder.is_dir()).then_some(folder)
+}
 
 /// Has a target take snapshots at the end of every so many days. What is given back is to be finished.
 pub fn take(
@@ -21,12 +34,12 @@ pub fn take(
     epoch_ns: i64,
 ) -> crate::Result<Option<Series>> {
     let Target::Real(target) = aging.target() else {
-        let series = Series::create(&folder.join("snapshots.parquet"), spec)?;
+        let series = Series::create(&folder.join(SERIES), spec)?;
         aging.take_snapshots(every_days, epoch_ns, series.taker());
         return Ok(Some(series));
     };
     let known = real::known_sizes(target, spec, folder)?;
-    let (folder, target) = (folder.join("snapshots"), spec.clone());
+    let (folder, target) = (folder.join(FOLDER), spec.clone());
     make_folders(&folder)?;
     let take = move |day: u32, taken_at_ns: i64, root: std::os::fd::BorrowedFd<'_>| {
         let path = folder.join(format!("day-{day:05}.parquet"));

@@ -22,7 +22,7 @@ pub use tables::{PAGE, is_forecast};
 use crate::aging;
 use crate::compare::Workload;
 use crate::error::{Context, bail};
-use crate::generate::{Output, generate};
+use crate::generate::{Output, Source, generate};
 use crate::report::words::{counted, lasting};
 use crate::watch::Watch;
 use fsage_core::size::{self, human};
@@ -125,6 +125,8 @@ pub struct Forecast {
     pub seed: u64,
     /// When each limit is crossed.
     pub answers: Vec<Answer>,
+    /// What their values of today are of, where that may be taken for something else.
+    pub now_is: Option<String>,
     /// The same in futures that are otherwise.
     pub drivers: Vec<Variant>,
     /// The same on other targets.
@@ -229,6 +231,10 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         lives: wanted.lives,
         seed: request.seed,
         answers,
+        now_is: match request.workload {
+            Workload::Made(Source::Snapshots(_)) => state::now_is(&target),
+            _ => None,
+        },
         drivers: found_others.drivers,
         helps: found_others.helps,
         held_out: held_out.unwrap_or_default(),

@@ -161,7 +161,10 @@ fn answers(found: &Forecast) -> Section {
     sheet(
         "limits",
         "When each limit is crossed",
-        "Days from the last one observed.",
+        &format!(
+            "Days from the last one observed. {}",
+            found.now_is.as_deref().unwrap_or_default()
+        ),
         data,
     )
 }

@@ -42,12 +42,21 @@ pub struct Observed {
     pub growth_changed: f64,
 }
 
-/// The workload that a past is made into: of snapshots, which are folders, several files or a file of rows. None where
-/// the past is a workload already.
+/// The workload that a past is made into: of snapshots, which are folders, several files or a file of rows; of those of
+/// a run where it is the folder of a target. None where the past is a workload already.
 ///
 /// # Errors
 /// There is no past; a file that cannot be read.
 pub fn past_source(past: &[PathBuf]) -> crate::Result<Option<Source>> {
+    let taken = match past {
+        [one] => crate::aging::snapshots_taken(one),
+        _ => None,
+    };
+    if let Some(taken) = taken {
+        return Ok(Some(Source::Snapshots(Box::new(Snapshots::of(vec![
+            taken,
+        ])))));
+    }
     let of_snapshots = match past {
         [one] if one.is_file() => {
             fsage_data::is_parquet(one)? && fsage_data::snapshot::is_snapshot(one)?

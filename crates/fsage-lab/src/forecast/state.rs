@@ -27,6 +27,20 @@ pub(super) struct Same {
     pub missing: u64,
 }
 
+/// What the values of today are of, where the past is one of snapshots and the target does not begin with one of them.
+pub(super) fn now_is(spec: &TargetSpec) -> Option<String> {
+    let from = spec.entry()?.from_snapshot?;
+    let begins = spec.options.iter().any(|(key, _)| key == from.key);
+    (!begins).then(|| {
+        format!(
+            "Now: the layout that these days leave on {kind}, not that of the file system observed. --on \
+             {kind}:{}=SNAPSHOT, the last night's, begins with that.",
+            from.key,
+            kind = spec.kind
+        )
+    })
+}
+
 /// The snapshot that a target begins with, if it begins with one.
 pub(super) fn snapshot_of(spec: &TargetSpec) -> Option<&Path> {
     let from = spec.entry()?.from_snapshot?;

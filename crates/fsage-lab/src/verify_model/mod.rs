@@ -176,7 +176,12 @@ struct Verifier<'a> {
     ui: &'a dyn Watch,
 }
 
+/// How many times the kernel has to repeat a difference before it counts as the model's. On a full disk some workloads
+/// have two layouts, each in about one run of two.
+const REPEATS: u32 = 3;
+
 /// What differs: the first few of it, and how much.
+#[derive(PartialEq, Eq)]
 struct Found {
     what: Vec<String>,
     count: u64,
@@ -217,7 +222,8 @@ impl Verifier<'_> {
         Ok((verdict, None))
     }
 
-    /// The fewest events from the start after which both differ; nothing if they do not differ a second time.
+    /// The fewest events from the start after which both differ; nothing if the kernel does not differ from the model
+    /// each time in the same way.
     fn first(
         &self,
         events: &[Event],
@@ -227,8 +233,18 @@ impl Verifier<'_> {
         let bar = self
             .ui
             .bar_count(None, "looking for the first operation that differs");
-        let mut last = None;
-        let mut differs = |number: usize| {
+        let Some(found) = self.differs(&events[..differing], self.request.lenient)? else {
+            return Ok(None);
+        };
+        for _ in 1..REPEATS {
+            bar.inc(1);
+            let again = self.differs(&events[..differing], self.request.lenient)?;
+            if again.as_ref() != Some(&found) {
+                return Ok(None);
+            }
+        }
+        let mut last = Some(found);
+        let differs = |number: usize| {
             bar.inc(1);
             let found = self.differs(&events[..number], self.request.lenient)?;
             let is_found = found.is_some();
@@ -236,9 +252,6 @@ impl Verifier<'_> {
             last = found.or(last.take());
             Ok(is_found)
         };
-        if !differs(differing)? {
-            return Ok(None);
-        }
         let first = first_differing(same, differing, differs)?;
         Ok(last.map(|found| (first, found)))
     }

@@ -25,7 +25,8 @@ use std::path::PathBuf;
 )]
 #[allow(clippy::struct_excessive_bools)]
 pub struct Args {
-    /// The past: a workload (Parquet or .ops text), or snapshots of a file system: folders, or files and series.
+    /// The past: a workload (Parquet or .ops text), or snapshots of a file system: folders, files and series, or the
+    /// folder RUN/TARGET of a run that took some.
     #[arg(
         required_unless_present = "preset",
         conflicts_with = "preset",
@@ -206,6 +207,9 @@ fn print(out: &mut impl Write, found: &Forecast) -> io::Result<()> {
         ]);
     }
     writeln!(out, "{answers}\n")?;
+    if let Some(note) = &found.now_is {
+        writeln!(out, "{}\n", wrapped(note, "", ""))?;
+    }
     let mut comes: Vec<&Answer> = found.answers.iter().collect();
     comes.retain(|answer| answer.reached > 0 && !answer.already);
     comes.sort_by_key(|answer| answer.median_day.unwrap_or(u64::MAX));

@@ -121,7 +121,7 @@ fn print(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
         )?,
         None => writeln!(
             out,
-            "They differed once, and not when the same was done again: this kernel's layout varied"
+            "They differed, but not each time the same was done again: this kernel's layout varied"
         )?,
     }
     if verdict.memory_ran_short {
