@@ -119,20 +119,26 @@ pub fn reproduce(
     }
 }
 
-/// What ours was run on, in a sentence or two.
-pub fn facts(paper: &Paper) -> String {
+/// That a run is smaller than the paper's, by which options; `None` where it is not.
+pub fn quick_look(paper: &Paper) -> Option<String> {
     let run = &paper.run;
     let cut = paper.printed().ok().map(|printed| {
         let experiments = &printed.run.experiments;
         run.experiments.options_from(experiments)
     });
     let cut = cut.filter(|options| !options.is_empty());
-    let quick = cut.map_or_else(String::new, |options| {
+    cut.map(|options| {
         format!(
-            " A quick look, by{options}: what that leaves out is not measured, and what it makes smaller may differ \
-             from the paper for that reason alone."
+            "A quick look, by{options}: what that leaves out is not measured, the paper's end is the last day here, and \
+             rows are met or differ for that reason alone."
         )
-    });
+    })
+}
+
+/// What ours was run on, in a sentence or two.
+pub fn facts(paper: &Paper) -> String {
+    let run = &paper.run;
+    let quick = quick_look(paper).map_or_else(String::new, |quick| format!(" {quick}"));
     format!(
         "Simulated: disk {}, host {}, {} runs of every measurement with the spindle at a random angle. {}{quick}",
         run.device,

@@ -1,5 +1,6 @@
 //! Distributions of a profile, and the buckets in which a generator holds to them.
 
+use crate::text_size;
 use fsage_core::Rng;
 use fsage_core::rng::AliasTable;
 use serde::{Deserialize, Serialize};
@@ -59,19 +60,35 @@ struct Keys {
     kind: Kind,
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<Vec<(f64, f64)>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "text_size::deserialize_number",
+        skip_serializing_if = "Option::is_none"
+    )]
     median: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sigma: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "text_size::deserialize_number",
+        skip_serializing_if = "Option::is_none"
+    )]
     mean: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     shape: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     p: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "text_size::deserialize_number",
+        skip_serializing_if = "Option::is_none"
+    )]
     mean1: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "text_size::deserialize_number",
+        skip_serializing_if = "Option::is_none"
+    )]
     mean2: Option<f64>,
 }
 

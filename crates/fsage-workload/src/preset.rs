@@ -146,7 +146,9 @@ impl Preset {
         if let Some(table) = whole.get_mut(name).and_then(Value::as_table_mut) {
             put_all(table, set);
         }
-        let read: File = whole.try_into().map_err(|e| wrong(e.message()))?;
+        let read: File = whole
+            .try_into()
+            .map_err(|e: toml::de::Error| wrong(e.to_string().trim()))?;
         read.checked(&|_, message| wrong(&message))
     }
 }

@@ -300,7 +300,11 @@ pub fn may_be_written(folder: &Path, suite: &str) -> crate::Result<()> {
     for extension in ["parquet", "svg"] {
         let path = path(folder, suite, extension);
         if path.exists() {
-            bail!("{}: exists already (--force replaces it)", path.display());
+            bail!(
+                "{}: exists already (--force replaces it; several devices stand side by side in an experiment, as `device` \
+                 of its [matrix])",
+                path.display()
+            );
         }
     }
     Ok(())

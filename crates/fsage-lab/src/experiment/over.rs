@@ -8,7 +8,7 @@ use crate::fullness::{self, Phase};
 use crate::report::Over;
 use crate::report::names;
 use crate::report::verdict::UNDONE;
-use crate::report::words::list;
+use crate::report::words::{list, percent};
 use fsage_core::size;
 use fsage_target::TargetSpec;
 use serde_json::Value;
@@ -137,16 +137,13 @@ impl Sweep {
             format!("; it is {extreme} at {}, {:.2}", at.text, at.over.mean)
         });
         let full = curve.points.iter().filter(|at| at.undone > UNDONE);
-        let full: Vec<&str> = full.map(|at| at.text.as_str()).collect();
+        let full: Vec<String> = full
+            .map(|at| format!("{} ({})", at.text, percent(at.undone)))
+            .collect();
         let undone = if full.is_empty() {
             String::new()
-        } else if full.len() == curve.points.len() {
-            "; more than 1 % of the operations were skipped at every value".to_owned()
         } else {
-            format!(
-                "; more than 1 % of the operations were skipped at {}",
-                list(&full)
-            )
+            format!("; operations were skipped at {}", list(&full))
         };
         let Curve { name, .. } = curve;
         let parameter = &self.parameter;
@@ -544,7 +541,7 @@ mod tests {
         let at = &sweeps[0].metrics[0].curves[0].points[0];
         // Of 0.91, 0.92 and 0.93: Student's t of 2 degrees of freedom is 4.303, the deviation is 0.01.
         let (low, high) = at.over.mean_interval.expect("an interval");
-        let half = 4.303 * 0.01 / 3_f64.sqrt();
+        let half = 4.302_653 * 0.01 / 3_f64.sqrt();
         assert!((low - (0.92 - half)).abs() < 1e-5 && (high - (0.92 + half)).abs() < 1e-5);
     }
 
@@ -555,9 +552,7 @@ mod tests {
         cells[2].1.skipped = 1;
         assert_eq!(
             swept(&cells)[0].sentences(),
-            [
-                "ffs: layout score 0.90 both at u 50 and at 90; more than 1 % of the operations were skipped at 90."
-            ]
+            ["ffs: layout score 0.90 both at u 50 and at 90; operations were skipped at 90 (5 %)."]
         );
     }
 

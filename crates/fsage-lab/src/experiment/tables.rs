@@ -14,7 +14,7 @@ use super::cells::run_folder;
 use super::manifest::{Cell, Manifest, State};
 use super::results::{Life, pairs};
 use crate::after;
-use crate::benching::{self, results};
+use crate::benching::{self, flash, results};
 use crate::days::{self, DayRow};
 use crate::error::Context;
 use crate::interrupt;
@@ -295,6 +295,13 @@ fn ended(rows: &[DayRow], folder: &Path, suites: &[String]) -> crate::Result<Vec
             "ratio",
         );
     }
+    // Where benchmarks began; other days have no end of their own.
+    for row in flash::read(folder)?.iter().filter(|row| row.day.is_none()) {
+        for value in &flash::VALUES {
+            let name = format!("{}.{}.{}", flash::FLASH, value.id, row.state.as_str());
+            push(name, Some((value.of)(&row.facts)), "ratio");
+        }
+    }
     for stage in after::read(folder)?.iter().flat_map(|found| &found.stages) {
         if stage.is_as_aged() {
             continue;
@@ -518,7 +525,7 @@ mod tests {
             panic!("no interval: {:?}", rows[1]);
         };
         // Student's t of 2 degrees of freedom is 4.303; the deviation is 1.
-        let half = 4.303 / 3_f64.sqrt();
+        let half = 4.302_653 / 3_f64.sqrt();
         assert!(
             (low - (2.0 - half)).abs() < 1e-3 && (high - (2.0 + half)).abs() < 1e-3,
             "{low} {high}"

@@ -34,6 +34,8 @@ pub struct Answer {
     pub low_date: Option<String>,
     /// The date of the high end.
     pub high_date: Option<String>,
+    /// Its value on the last day that was looked at, in the middle one of the lives; `None` where most had crossed it.
+    pub at_end: Option<f64>,
     /// In a sentence.
     pub sentence: String,
 }
@@ -79,6 +81,7 @@ impl Answer {
             median_date: median_day.and_then(&date),
             low_date: low_day.and_then(&date),
             high_date: high_day.and_then(&date),
+            at_end: None,
             sentence: String::new(),
         };
         answer.sentence = answer.said(horizon);
@@ -101,6 +104,12 @@ impl Answer {
         }
         self.median_day
             .map_or_else(|| format!("> {horizon}"), |day| day.to_string())
+    }
+
+    /// The value on the last day, in a table.
+    pub fn end_shown(&self) -> String {
+        let shown = self.at_end.map(|value| self.limit.shown(value));
+        shown.unwrap_or_else(|| "crossed".to_owned())
     }
 
     /// The interval in a table.

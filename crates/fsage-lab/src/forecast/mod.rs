@@ -22,7 +22,7 @@ pub use tables::{PAGE, is_forecast};
 use crate::aging;
 use crate::compare::Workload;
 use crate::error::{Context, bail};
-use crate::generate::{Output, Source, generate};
+use crate::generate::{Output, generate};
 use crate::report::words::{counted, lasting};
 use crate::watch::Watch;
 use fsage_core::size::{self, human};
@@ -146,7 +146,7 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
     check(request)?;
     let made = Made::begin(request.workload, watch)?;
     let workload = made.path();
-    let past = Past::learn(workload, request.hold_out, watch)?;
+    let past = Past::learn((workload, &made.shown()), request.hold_out, watch)?;
     let target = aging::sized(workload, std::slice::from_ref(request.target), watch)?;
     let target = target.into_iter().next().context("one target is sized")?;
     let with_truth = request.hold_out.is_some();
@@ -231,10 +231,7 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         lives: wanted.lives,
         seed: request.seed,
         answers,
-        now_is: match request.workload {
-            Workload::Made(Source::Snapshots(_)) => state::now_is(&target),
-            _ => None,
-        },
+        now_is: state::now_is(&target, request.workload),
         drivers: found_others.drivers,
         helps: found_others.helps,
         held_out: held_out.unwrap_or_default(),
@@ -412,7 +409,7 @@ fn doubts(
 /// The workload: one that is there, or one that is made for the time of the forecast.
 struct Made {
     path: PathBuf,
-    _folder: Option<TemporaryFolder>,
+    folder: Option<TemporaryFolder>,
 }
 
 impl Made {
@@ -423,7 +420,7 @@ impl Made {
             }
             Workload::File(path) => Ok(Made {
                 path: path.to_owned(),
-                _folder: None,
+                folder: None,
             }),
             Workload::Made(source) => {
                 let folder =
@@ -432,7 +429,7 @@ impl Made {
                 generate(source, &Output::replacing(&path), watch)?;
                 Ok(Made {
                     path,
-                    _folder: Some(folder),
+                    folder: Some(folder),
                 })
             }
         }
@@ -440,6 +437,14 @@ impl Made {
 
     fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// As the user knows it.
+    fn shown(&self) -> String {
+        match self.folder {
+            Some(_) => "the past".to_owned(),
+            None => self.path.display().to_string(),
+        }
     }
 }
 
@@ -547,6 +552,27 @@ fn crossing(rows: &[LifeDay], place: usize, limit: &Limit) -> Option<u64> {
     u64::try_from(crossed.day).ok()
 }
 
+/// The value of a limit on the last day, in the middle one of the lives; `None` where most had crossed it by then.
+fn at_end(
+    lives: &[Vec<LifeDay>],
+    place: usize,
+    limit: &Limit,
+    crossed: &[Option<u64>],
+) -> Option<f64> {
+    let whole = lives.iter().zip(crossed).filter(|(_, day)| day.is_none());
+    let mut values: Vec<f64> = whole
+        .filter_map(|(life, _)| life.last()?.values[place])
+        .collect();
+    values.sort_by(f64::total_cmp);
+    if !limit.below {
+        values.reverse();
+    }
+    // Those that crossed it come before the worst of the others.
+    let middle = lives.len().checked_sub(1)? / 2;
+    let place = middle.checked_sub(lives.len() - values.len())?;
+    values.get(place).copied()
+}
+
 fn summed(
     ground: &Ground<'_>,
     limits: &[Limit],
@@ -566,7 +592,9 @@ fn summed(
                 .map(|life| crossing(life, place, limit))
                 .collect();
             let now = ground.now().and_then(|row| row.values[place]);
-            Answer::new(limit, now, &days, horizon, date)
+            let mut answer = Answer::new(limit, now, &days, horizon, date);
+            answer.at_end = at_end(lives, place, limit, &days);
+            answer
         })
         .collect()
 }

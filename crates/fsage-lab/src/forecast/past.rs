@@ -75,7 +75,11 @@ const CHANGED: f64 = 3.0;
 
 impl Past {
     /// Learns a workload, or what comes before the share of its days that is held out.
-    pub fn learn(workload: &Path, hold_out: Option<f64>, watch: &dyn Watch) -> crate::Result<Past> {
+    pub fn learn(
+        (workload, shown): (&Path, &str),
+        hold_out: Option<f64>,
+        watch: &dyn Watch,
+    ) -> crate::Result<Past> {
         let marks = match hold_out {
             None => u64::MAX,
             Some(share) => {
@@ -83,8 +87,7 @@ impl Past {
                 let held_out = (all as f64 * share).round() as u64;
                 if held_out == 0 || all < held_out + 2 {
                     bail!(
-                        "{}: of {all} days {held_out} are to be held out; expected at least 1, and 2 before them",
-                        workload.display()
+                        "{shown}: of {all} days {held_out} are to be held out; expected at least 1, and 2 before them"
                     );
                 }
                 all - held_out
@@ -106,7 +109,7 @@ impl Past {
         }
         drop(bar);
         let ended = learned.end().and_then(|_| learned.has_futures());
-        ended.with_context(|| workload.display().to_string())?;
+        ended.with_context(|| shown.to_owned())?;
         Ok(Past {
             days: learned.days(),
             learned,

@@ -5,7 +5,9 @@
 //! future name what the model knows.
 
 use super::past::UntilMark;
+use crate::compare::Workload;
 use crate::error::{self, Context, bail};
+use crate::generate::Source;
 use fsage_core::names::escape;
 use fsage_core::{
     DirId, Event, EventSource, FileId, FileKind, IdMut, Op, SinkError, WorkloadHeader,
@@ -28,7 +30,10 @@ pub(super) struct Same {
 }
 
 /// What the values of today are of, where the past is one of snapshots and the target does not begin with one of them.
-pub(super) fn now_is(spec: &TargetSpec) -> Option<String> {
+pub(super) fn now_is(spec: &TargetSpec, past: Workload<'_>) -> Option<String> {
+    if !matches!(past, Workload::Made(Source::Snapshots(_))) {
+        return None;
+    }
     let from = spec.entry()?.from_snapshot?;
     let begins = spec.options.iter().any(|(key, _)| key == from.key);
     (!begins).then(|| {

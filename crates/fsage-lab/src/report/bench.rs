@@ -1,5 +1,6 @@
 //! Benchmarks: aged against control.
 
+use super::names::is_simulated;
 use super::subject::{Group, Life, Over, Subject};
 use crate::benching::{self, Line, State, lines, spread};
 use fsage_bench::{Better, Says};
@@ -193,8 +194,16 @@ fn ratio(lives: &[Vec<Line>], phase: &str) -> Option<Ratio> {
     })
 }
 
-/// The fastest aged target of a phase against the next one, where several were measured.
+/// The fastest aged target of a phase against the next one, where several were measured. None where some of them ran on
+/// simulated devices and others on this machine, whose speeds say nothing of each other.
 fn fastest(of_all: &Measured<'_>, phase: &str) -> Option<Fastest> {
+    let mut simulated = of_all
+        .iter()
+        .map(|(subject, _)| is_simulated(&subject.spec));
+    let first = simulated.next()?;
+    if simulated.any(|other| other != first) {
+        return None;
+    }
     let of_phase = |lives: &[Vec<Line>], place: usize| -> Vec<Line> {
         let lines = lives.get(place).into_iter().flatten();
         lines.filter(|line| line.phase == phase).cloned().collect()
@@ -557,7 +566,7 @@ fn table(group: &Group, suite: &str, measured: &Measured<'_>) -> Exhibit {
     } else if has_width {
         " Beside it stand the ends of its 99 % interval."
     } else {
-        " Repetitions agree; how much another life would differ, other seeds show."
+        " Each was measured once, or the same every time; how much another life would differ, other seeds show."
     };
     let of_sizes = if known(1) {
         " The verdict has its median over the sizes of files."

@@ -111,6 +111,30 @@ pub struct Verdict {
     pub attempts: Vec<Attempt>,
     /// What is lost by one thing alone.
     pub losses: Vec<Lost>,
+    /// Why it says less than it seems to.
+    pub doubts: Vec<String>,
+}
+
+/// Layout scores from which nothing is fragmented to speak of.
+const WHOLE: f64 = 0.9995;
+
+/// Why a truth shows less of what snapshots lose than another one would.
+fn doubts(spec: &TargetSpec, hidden: u64, scores: &[f64]) -> Vec<String> {
+    let mut doubts = Vec::new();
+    if hidden == 0 {
+        doubts.push(
+            "no file of this workload comes and goes between two snapshots, as in one that was made of snapshots: what \
+             they miss cannot be seen here; take a trace or a git history of such files"
+                .to_owned(),
+        );
+    }
+    if let Some(score) = scores.last().filter(|score| **score > WHOLE) {
+        doubts.push(format!(
+            "{spec} is hardly fragmented (layout score {score:.4}), so that all workloads look alike on it; a smaller \
+             size= shows more"
+        ));
+    }
+    doubts
 }
 
 /// Ages a model with a known workload, takes nightly snapshots, makes workloads from these alone by every rule, ages
@@ -181,14 +205,16 @@ pub fn verify_method(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Ver
     }
     drop(bar);
     let matches = truth.operations.match_with(&Operations::default());
+    let scores: Vec<f64> = truth.days.iter().map(|day| day.layout().value()).collect();
     Ok(Verdict {
+        doubts: doubts(spec, matches.hidden, &scores),
         target: spec.to_string(),
         days: truth.days.len(),
         operations: matches.truth,
         hidden_operations: matches.hidden,
         profiles: pool.len(),
         profiles_a_day: a_day,
-        truth: truth.days.iter().map(|day| day.layout().value()).collect(),
+        truth: scores,
         attempts,
         losses,
     })

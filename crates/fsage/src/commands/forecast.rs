@@ -239,12 +239,14 @@ fn why(
     let horizon = found.horizon_days;
     let base = &found.answers[place];
     writeln!(out, "\n{title}: {}\n", base.limit.text)?;
-    let mut rows = table(&["", "median", "90 % of lives", "days won"]);
+    let last = format!("on day {horizon}");
+    let mut rows = table(&["", "median", "90 % of lives", "days won", &last]);
     rows.add_row([
         "as it is".to_owned(),
         base.median_shown(horizon),
         base.interval_shown(horizon),
         String::new(),
+        base.end_shown(),
     ]);
     for variant in variants {
         let answer = &variant.answers[place];
@@ -253,6 +255,7 @@ fn why(
             answer.median_shown(horizon),
             answer.interval_shown(horizon),
             won(base, answer, horizon),
+            answer.end_shown(),
         ]);
     }
     writeln!(out, "{rows}")

@@ -314,6 +314,9 @@ fn print(out: &mut impl Write, paper: &Paper, made: &Reproduction) -> anyhow::Re
         table.add_row(line.cells());
     }
     writeln!(out, "{table}\n\n{}", Tally::of(&made.lines))?;
+    if let Some(quick) = fsage_papers::quick_look(paper) {
+        writeln!(out, "{quick}")?;
+    }
     if made
         .lines
         .iter()

@@ -50,6 +50,8 @@ enum Table {
     Days,
     Bench,
     Means,
+    Flash,
+    Causes,
 }
 
 impl Table {
@@ -60,6 +62,8 @@ impl Table {
             Table::Days => "days",
             Table::Bench => "bench",
             Table::Means => "means",
+            Table::Flash => "flash",
+            Table::Causes => "causes",
         }
     }
 
@@ -79,6 +83,10 @@ impl Table {
                     );
                 }
                 Some(files)
+            }
+            Table::Flash | Table::Causes => {
+                let name = format!("{}.parquet", self.name());
+                Some(targets.map(|target| target.join(&name)).collect())
             }
             Table::Results | Table::Means => None,
         })
@@ -102,8 +110,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         experiment::print_results(&mut out, &experiment::rows(folder, &manifest)?)?;
         return Ok(out.flush()?);
     };
-    let name = table.name();
-    let path = tables::path(folder, name);
+    if matches!(table, Table::Flash | Table::Causes) {
+        bail!(
+            "{}: an experiment has no table {}; values of flash are in `--csv means`, and each of its runs has the table \
+             of its own, as in `fsage results {}/cells/ID --csv {}`",
+            folder.display(),
+            table.name(),
+            folder.display(),
+            table.name()
+        );
+    }
+    let path = tables::path(folder, table.name());
     if !path.exists() {
         bail!(
             "{}: not there yet: it is written when all cells are done, or by --write",
@@ -132,14 +149,15 @@ fn of_run(args: &Args, run: &Run) -> anyhow::Result<()> {
     };
     let Some(files) = table.of_run(folder, run)? else {
         bail!(
-            "{}: a run has the tables days and bench; of its files `fsage convert RUN/TARGET/final.parquet files.csv`",
+            "{}: a run has the tables days, bench, flash and causes; of its files `fsage convert RUN/TARGET/final.parquet files.csv`",
             folder.display()
         );
     };
     let there: Vec<PathBuf> = files.into_iter().filter(|file| file.exists()).collect();
     if there.is_empty() {
         bail!(
-            "{}: nothing was measured; `fsage bench` does",
+            "{}: nothing was measured; `fsage bench` does, on flash what `--csv flash` prints as well, and with \
+             --causes what `--csv causes` prints",
             folder.display()
         );
     }

@@ -238,8 +238,13 @@ pub fn run_cells(
     let json = said.json;
     let mut out = ui::stdout();
     let resume = || format!("{}: the same command resumes it", shown.display());
-    let ran =
-        experiment::run(plan, folder, options, &ui).map_err(|error| error.context(resume()))?;
+    let ran = experiment::run(plan, folder, options, &ui).map_err(|error| {
+        if Manifest::is_experiment(folder) {
+            error.context(resume())
+        } else {
+            error
+        }
+    })?;
     let rows = experiment::rows(folder, &ran.manifest)?;
     if !json {
         experiment::print_results(&mut out, &rows)?;

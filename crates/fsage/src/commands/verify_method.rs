@@ -65,7 +65,11 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let mut verdicts = Vec::new();
     for text in &args.on {
         let target = TargetSpec::parse(text)?;
-        verdicts.push(verify_method(&request(args, &target), &ui)?);
+        let verdict = verify_method(&request(args, &target), &ui)?;
+        for doubt in &verdict.doubts {
+            ui.warn(doubt);
+        }
+        verdicts.push(verdict);
     }
     if let Some(path) = &args.output {
         write_scores(path, &verdicts, args.force)?;

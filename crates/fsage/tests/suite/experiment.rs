@@ -403,7 +403,7 @@ fn the_results_are_means_over_seeds_with_the_interval_of_student() {
         let mean = f64::midpoint(ends[0], ends[1]);
         // Of two values the standard deviation is their distance over the root of 2, and the interval of the mean is
         // 12.706 of it over the root of 2 to both sides.
-        let half = 12.706 * (ends[0] - ends[1]).abs() / 2.0;
+        let half = 12.706_205 * (ends[0] - ends[1]).abs() / 2.0;
         let close = |found: &Json, expected: f64| {
             let found = found.as_f64().expect("a number");
             assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");

@@ -144,7 +144,7 @@ fn lives_are_lived_in_several_sizes() {
     assert!(table.contains("aged / control"), "{table}");
     let refused = run(at, &format!("results {shown} --csv means"), 2);
     assert!(
-        refused.contains("a run has the tables days and bench"),
+        refused.contains("a run has the tables days, bench, flash and causes"),
         "{refused}"
     );
     let refused = run(at, &format!("results {shown} --csv bench"), 2);

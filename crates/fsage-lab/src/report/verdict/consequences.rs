@@ -194,6 +194,9 @@ fn sentence(group: &Group, compared: &Compared) -> Finding {
             Says::Same => "as fast".to_owned(),
             Says::Slower => format!("{change} slower"),
             Says::Faster => format!("{change} faster"),
+            Says::Inconclusive if low > 1.0 || high < 1.0 => {
+                format!("too few repetitions to say ({low:.2} to {high:.2} times as fast)")
+            }
             Says::Inconclusive => format!("inconclusive ({low:.2} to {high:.2} times as fast)"),
         };
         format!("{name} {text}")
@@ -267,7 +270,14 @@ fn ranked(group: &Group, compared: &Compared) -> String {
     };
     let speeds = list(&shortened(ratios.iter().map(speed).collect()));
     let Some(fastest) = &compared.fastest else {
-        return format!(" Aged: {speeds}.");
+        let simulated = |subject: &&Subject| is_simulated(&subject.spec);
+        let here = group.subjects.iter().filter(simulated).count();
+        let apart = if (1..group.subjects.len()).contains(&here) {
+            "; simulated devices and this machine are not compared"
+        } else {
+            ""
+        };
+        return format!(" Aged: {speeds}{apart}.");
     };
     let Fastest {
         name,
@@ -285,7 +295,12 @@ fn ranked(group: &Group, compared: &Compared) -> String {
         }
         Says::Slower | Says::Same => format!("{name} and {next} are as fast"),
         Says::Inconclusive => {
-            format!("{name} and {next} cannot be separated ({low:.2} to {high:.2})")
+            let few = if *low > 1.0 || *high < 1.0 {
+                " in so few repetitions"
+            } else {
+                ""
+            };
+            format!("{name} and {next} cannot be separated{few} ({low:.2} to {high:.2})")
         }
     };
     let is_full = |of: &str| {

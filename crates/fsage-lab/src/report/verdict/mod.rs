@@ -3,7 +3,7 @@
 //! Targets are ranked by their layout score at the end, and by what they lost to age: the distance to the unaged
 //! control where every target has one, else to the first day. Two that differ by less than 0.005, or by less than
 //! the seeds of either differ among themselves, are alike. A target that skipped more than a hundredth of its
-//! operations holds other files, and is ranked only where all did.
+//! operations holds other files, and is ranked only where all did, and as many.
 
 mod consequences;
 mod decayed;
@@ -119,7 +119,7 @@ impl<'a> Ranking<'a> {
         });
         let mut ends: Vec<(&Subject, Over)> = ends.collect();
         let is_full = |(subject, _): &(&Subject, Over)| skipped_too_many(subject);
-        if !ends.iter().all(is_full) {
+        if !ends.iter().all(is_full) || !skipped_alike(&ends) {
             ends.retain(|end| !is_full(end));
         }
         let controlled = |(subject, _): &(&Subject, Over)| {
@@ -250,6 +250,18 @@ impl Lost {
 fn skipped_too_many(subject: &Subject) -> bool {
     let skipped = subject.total(|day| day.skipped) as f64;
     skipped > UNDONE * subject.total(|day| day.operations) as f64
+}
+
+/// Whether targets skipped about the same share of their operations.
+fn skipped_alike(ends: &[(&Subject, Over)]) -> bool {
+    let shares = ends.iter().map(|(subject, _)| {
+        let all = subject.total(|day| day.operations).max(1);
+        subject.total(|day| day.skipped) as f64 / all as f64
+    });
+    let (least, most) = shares.fold((f64::INFINITY, 0.0_f64), |(least, most), share| {
+        (least.min(share), most.max(share))
+    });
+    most - least <= UNDONE
 }
 
 /// Whether two values are no different.

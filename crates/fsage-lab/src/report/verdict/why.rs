@@ -97,6 +97,14 @@ pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
                 text(of_most)
             ));
         } else {
+            // What age did not make worse cost nothing, however much more of it the other one won.
+            let lost = fresh.map(|(fresh, _)| {
+                let more = of_least - fresh;
+                if clue.more_is_better { -more } else { more }
+            });
+            if lost.is_some_and(|lost| lost < clue.least) {
+                continue;
+            }
             // How they stand would not say who lost more: a fresh one may be worse than the other is aged.
             let since = |fresh: f64, aged: f64| format!("from {} to {}", text(fresh), text(aged));
             let (least, most) = match fresh {
