@@ -552,7 +552,7 @@ mod tests {
         cells[2].1.skipped = 1;
         assert_eq!(
             swept(&cells)[0].sentences(),
-            ["ffs: layout score 0.90 both at u 50 and at 90; operations were skipped at 90 (5 %)."]
+            ["ffs: layout score 0.90 both at u 50 and at 90; operations were skipped at 90 (2 %)."]
         );
     }
 

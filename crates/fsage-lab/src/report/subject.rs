@@ -216,7 +216,7 @@ mod tests {
         );
         let (low, high) = Over::of([1.0, 2.0, 3.0]).expect("values").ends();
         assert!(
-            (low + 0.4843).abs() < 1e-4 && (high - 4.4843).abs() < 1e-4,
+            (low + 0.4841).abs() < 1e-4 && (high - 4.4841).abs() < 1e-4,
             "{low} {high}"
         );
     }
