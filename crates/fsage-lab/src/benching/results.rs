@@ -301,8 +301,8 @@ pub fn may_be_written(folder: &Path, suite: &str) -> crate::Result<()> {
         let path = path(folder, suite, extension);
         if path.exists() {
             bail!(
-                "{}: exists already (--force replaces it; several devices stand side by side in an experiment, as `device` \
-                 of its [matrix])",
+                "{}: exists already (--force replaces it; several devices stand side by side in an experiment, as \
+                 `device` of its [matrix])",
                 path.display()
             );
         }

@@ -32,8 +32,8 @@ pub enum ImageError {
     },
     /// The image would be too small.
     #[error(
-        "an image of {} is too small for {kind}: at least {} are needed; name a size=, or make a workload {} times as large \
-         (fsage generate: --scale, of a preset --capacity)",
+        "an image of {} is too small for {kind}: at least {} are needed; name a size=, or make a workload {} times \
+         as large (fsage generate: --scale, of a preset --capacity)",
         size::human(*size_bytes),
         size::human(*min_bytes),
         min_bytes.div_ceil((*size_bytes).max(1))

@@ -112,8 +112,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     if matches!(table, Table::Flash | Table::Causes) {
         bail!(
-            "{}: an experiment has no table {}; values of flash are in `--csv means`, and each of its runs has the table \
-             of its own, as in `fsage results {}/cells/ID --csv {}`",
+            "{}: an experiment has no table {}; values of flash are in `--csv means`, and each of its runs has the \
+             table of its own, as in `fsage results {}/cells/ID --csv {}`",
             folder.display(),
             table.name(),
             folder.display(),
@@ -149,7 +149,8 @@ fn of_run(args: &Args, run: &Run) -> anyhow::Result<()> {
     };
     let Some(files) = table.of_run(folder, run)? else {
         bail!(
-            "{}: a run has the tables days, bench, flash and causes; of its files `fsage convert RUN/TARGET/final.parquet files.csv`",
+            "{}: a run has the tables days, bench, flash and causes; of its files `fsage convert \
+             RUN/TARGET/final.parquet files.csv`",
             folder.display()
         );
     };
@@ -167,7 +168,7 @@ fn of_run(args: &Args, run: &Run) -> anyhow::Result<()> {
 /// Prints tables of the same kind as one: columns are those of the first.
 fn print_csv(paths: &[PathBuf], metric: Option<&str>) -> anyhow::Result<()> {
     let mut out = ui::stdout();
-    let mut header: Vec<String> = Vec::new();
+    let (mut header, mut has_header): (Vec<String>, bool) = (Vec::new(), false);
     // Those that are there, until the one that is asked for is found.
     let (mut found, mut others) = (metric.is_none(), BTreeSet::new());
     for path in paths {
@@ -177,8 +178,6 @@ fn print_csv(paths: &[PathBuf], metric: Option<&str>) -> anyhow::Result<()> {
             if header.is_empty() {
                 let plain = columns.iter().filter(|column| column.kind.is_plain());
                 header = plain.map(|Column { name, .. }| name.clone()).collect();
-                let names: Vec<String> = header.iter().map(|name| csv(name)).collect();
-                writeln!(out, "{}", names.join(","))?;
             }
             if shown.is_empty() {
                 shown = header.iter().map(|name| at(name)).collect();
@@ -197,6 +196,10 @@ fn print_csv(paths: &[PathBuf], metric: Option<&str>) -> anyhow::Result<()> {
                 }
             }
             found = true;
+            if !std::mem::replace(&mut has_header, true) {
+                let names: Vec<String> = header.iter().map(|name| csv(name)).collect();
+                writeln!(out, "{}", names.join(","))?;
+            }
             let cells = shown.iter().map(|at| match at.map(|at| &row[at]) {
                 Some(Value::U64(number)) => number.to_string(),
                 Some(Value::F64(number)) => number.to_string(),

@@ -410,7 +410,7 @@ fn what_cannot_be_measured_is_refused_before_the_work() {
     refuses(
         at,
         args,
-        &["hot-files.parquet: exists already (--force replaces it)"],
+        &["hot-files.parquet: exists already (--force replaces it;"],
     );
     let forced = command(at, &format!("{args} --force --drop-caches"));
     let message = String::from_utf8_lossy(&forced.stderr);

@@ -130,6 +130,7 @@ pub fn answer(group: &Group) -> Option<Finding> {
         says,
         ..
     } = fastest;
+    let lies = where_it_lies(fastest);
     let others = compared.iter().filter(|compared| !is_chosen(compared));
     let others = others.filter_map(|compared| {
         let other = compared.fastest.as_ref()?;
@@ -152,7 +153,8 @@ pub fn answer(group: &Group) -> Option<Finding> {
              fast){but}."
         ),
         Says::Faster => format!(
-            "In short, for this life: {name}. Aged, it runs {suite} {phase} {times:.2} times as fast as {next}{but}."
+            "In short, for this life: {name}. Aged, it runs {suite} {phase} {times:.2} times as fast as \
+             {next}{lies}{but}."
         ),
         Says::Slower | Says::Same => {
             format!(
@@ -258,6 +260,14 @@ fn out_of_order(group: &Group, compared: &Compared) -> Option<String> {
     })
 }
 
+/// The interval of a ratio in brackets, if it has a width.
+fn where_it_lies(fastest: &Fastest) -> String {
+    let (low, high) = fastest.ends;
+    let (low, high) = (format!("{low:.2}"), format!("{high:.2}"));
+    let ends = (low != high).then(|| format!(" ({low} to {high})"));
+    ends.unwrap_or_default()
+}
+
 /// How fast the aged targets are, the fastest first; nothing of one.
 fn ranked(group: &Group, compared: &Compared) -> String {
     let mut ratios: Vec<&(String, Ratio)> = compared.ratios.iter().collect();
@@ -288,10 +298,8 @@ fn ranked(group: &Group, compared: &Compared) -> String {
     } = fastest;
     let claim = match says {
         Says::Faster => {
-            let (low, high) = (format!("{low:.2}"), format!("{high:.2}"));
-            let ends = (low != high).then(|| format!(" ({low} to {high})"));
-            let ends = ends.unwrap_or_default();
-            format!("{name} is {times:.2} times as fast as {next}{ends}")
+            let lies = where_it_lies(fastest);
+            format!("{name} is {times:.2} times as fast as {next}{lies}")
         }
         Says::Slower | Says::Same => format!("{name} and {next} are as fast"),
         Says::Inconclusive => {

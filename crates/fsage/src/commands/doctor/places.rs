@@ -28,7 +28,10 @@ fn of_folder(prefix: &str, folder: &Path) -> Vec<Check> {
 
     let fiemap = named("fiemap", "layouts of files, in snapshots and dir: targets");
     let fiemap = match extents(folder) {
-        Ok(count) => fiemap.yes(format!("{place}: a file of {count} extents")),
+        Ok(count) => fiemap.yes(format!(
+            "{place}: a file of {count} {}",
+            if count == 1 { "extent" } else { "extents" }
+        )),
         Err(error) => fiemap.no(format!("{place}: {error}"), next),
     };
     let generations = named(
