@@ -212,6 +212,7 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
         }
         None => after::Treated::default(),
     };
+    steps.discard(ui)?;
     let suites = made_of
         .bench
         .map(|bench| bench.options.suites)

@@ -61,6 +61,8 @@ pub struct Piece {
 pub struct FileDay {
     /// Its number, as in `days.parquet`.
     pub day: u32,
+    /// The same counted from 1, as in messages and rules.
+    pub nth: u32,
     /// What was done to the file.
     pub operations: Vec<Done>,
     /// At the end of the day, in bytes.
@@ -283,6 +285,7 @@ fn file_days(seen: &[Seen], done: &[(u32, Done)], rows: &[DayRow]) -> Vec<FileDa
         let row = rows.iter().find(|row| row.day == u64::from(seen.day));
         days.push(FileDay {
             day: seen.day,
+            nth: seen.day + 1,
             operations,
             size_bytes: seen.size_bytes,
             pieces: seen.pieces.len(),

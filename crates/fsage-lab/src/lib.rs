@@ -57,6 +57,7 @@ pub mod forecast;
 pub mod fullness;
 pub mod generate;
 pub mod history;
+pub mod images;
 pub mod interrupt;
 mod map_file;
 pub mod measure;

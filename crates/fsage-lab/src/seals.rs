@@ -3,8 +3,7 @@
 //! A checksum of the first 128 KiB says so. Superblocks lie there, and with them what every mount that writes leaves:
 //! its time on ext4, the log sequence number on XFS, the generation on btrfs.
 
-use crate::aging::control::control_image;
-use crate::mounting::image_options;
+use crate::images;
 use crate::run_folder::TargetFacts;
 use crate::watch::Watch;
 use fsage_target::TargetSpec;
@@ -21,7 +20,7 @@ pub(crate) const SEALS: &str = "seals";
 
 /// What the images of a target are now, by what they are; none where it has none.
 pub(crate) fn of(spec: &TargetSpec, folder: &Path) -> Option<Value> {
-    let seals = images(spec, folder)
+    let seals = images::of(spec, folder)
         .into_iter()
         .filter_map(|(what, image)| {
             let seal = seal(&image).ok()?;
@@ -54,18 +53,10 @@ fn changed(spec: &TargetSpec, folder: &Path, facts: &Map<String, Value>) -> Vec<
         let now = seal(&image).ok()?;
         (then != now).then_some(image)
     };
-    images(spec, folder)
+    images::of(spec, folder)
         .into_iter()
         .filter_map(is_changed)
         .collect()
-}
-
-fn images(spec: &TargetSpec, folder: &Path) -> Vec<(&'static str, PathBuf)> {
-    let Some((options, control)) = image_options(spec) else {
-        return Vec::new();
-    };
-    let control = control.unwrap_or_else(|| control_image(folder));
-    vec![("aged", options.image_in(folder)), ("control", control)]
 }
 
 fn seal(image: &Path) -> io::Result<String> {

@@ -22,6 +22,7 @@ pub(crate) use snapshots::taken as snapshots_taken;
 
 use crate::days::{self, DayRow};
 use crate::error::{self, Context, bail};
+use crate::images;
 use crate::interrupt;
 use crate::map_file;
 use crate::model_image::{Contents, Images};
@@ -73,6 +74,11 @@ pub struct Options {
     /// TARGET/control.img, with these contents of files [default: none].
     #[arg(long, value_name = "CONTENTS", num_args = 0..=1, require_equals = true, default_missing_value = "none")]
     pub image: Option<Contents>,
+    /// Remove the images of loop: targets, and of their controls, once all is measured that is asked for: benchmarks,
+    /// treatments, `fsage verify` and `fsage mount` need them, results do not.
+    #[arg(long)]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub discard_images: bool,
     /// Do not keep the block map, which the report shows day by day.
     #[arg(long = "no-map", action = ArgAction::SetFalse)]
     pub map: bool,
@@ -86,6 +92,7 @@ impl Default for Options {
             snapshots: None,
             image: None,
             control: true,
+            discard_images: false,
             map: true,
         }
     }
@@ -298,6 +305,9 @@ pub fn age(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Vec<Aged>> {
         real::forget_checkpoint(&output.join(folder))?;
     }
     drop(run);
+    if options.discard_images {
+        images::discard(output, specs, ui)?;
+    }
     Ok(aged)
 }
 

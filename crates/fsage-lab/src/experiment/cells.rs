@@ -249,6 +249,7 @@ impl Place<'_> {
             let treated = steps.treat(options, seed, ui)?;
             ensure!(treated.failed.is_empty(), "{}", treated.failed.join("; "));
         }
+        steps.discard(ui)?;
         Ok(left_out)
     }
 

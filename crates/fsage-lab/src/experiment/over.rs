@@ -107,6 +107,17 @@ impl Metric {
     }
 }
 
+impl Curve {
+    /// At which values operations were skipped, and what share of them; `None` where that is not worth a word.
+    pub fn skipped(&self) -> Option<String> {
+        let full = self.points.iter().filter(|at| at.undone > UNDONE);
+        let full: Vec<String> = full
+            .map(|at| format!("{} ({})", at.text, percent(at.undone)))
+            .collect();
+        (!full.is_empty()).then(|| list(&full))
+    }
+}
+
 impl Sweep {
     /// A sentence a curve: how the first metric moves from the lowest value to the highest.
     pub fn sentences(&self) -> Vec<String> {
@@ -136,15 +147,10 @@ impl Sweep {
             };
             format!("; it is {extreme} at {}, {:.2}", at.text, at.over.mean)
         });
-        let full = curve.points.iter().filter(|at| at.undone > UNDONE);
-        let full: Vec<String> = full
-            .map(|at| format!("{} ({})", at.text, percent(at.undone)))
-            .collect();
-        let undone = if full.is_empty() {
-            String::new()
-        } else {
-            format!("; operations were skipped at {}", list(&full))
-        };
+        let undone = curve.skipped();
+        let undone = undone.map_or_else(String::new, |at| {
+            format!("; operations were skipped at {at}")
+        });
         let Curve { name, .. } = curve;
         let parameter = &self.parameter;
         let (a, b) = (format!("{a:.2}"), format!("{b:.2}"));

@@ -5,6 +5,7 @@ use crate::after;
 use crate::aging;
 use crate::benching::{self, Existing};
 use crate::error::{Context, bail, error};
+use crate::images;
 use crate::run_folder::{Manifest, State};
 use crate::watch::Watch;
 use fsage_target::TargetSpec;
@@ -81,6 +82,9 @@ impl MadeOf {
 
     /// What is not as it was, in a few words; none if all is.
     pub fn differs_from(&self, earlier: &MadeOf) -> Option<String> {
+        // Whether images are kept is no difference of results.
+        let mut as_kept = earlier.clone();
+        as_kept.age.discard_images = self.age.discard_images;
         let reasons = [
             (
                 self.workload != earlier.workload,
@@ -102,7 +106,7 @@ impl MadeOf {
                 self.fsage != earlier.fsage,
                 format!("it was made by fsage {}", earlier.fsage),
             ),
-            (self != earlier, "it is aged in another way".to_owned()),
+            (*self != as_kept, "it is aged in another way".to_owned()),
         ];
         let mut reasons = reasons.into_iter();
         reasons.find_map(|(differs, why)| differs.then_some(why))
@@ -202,7 +206,11 @@ impl Steps<'_> {
             }
         }
         let request = aging::Request {
-            options: self.made_of.age,
+            // Benchmarks and treatments come behind it.
+            options: aging::Options {
+                discard_images: false,
+                ..self.made_of.age
+            },
             start: self.start,
             ..aging::Request::new(self.workload, self.specs, self.run)
         };
@@ -237,6 +245,17 @@ impl Steps<'_> {
         }
         let kept = self.start.resume;
         after::after(self.run, options, plan.as_ref(), seed, kept, ui)
+    }
+
+    /// Discards images, where that is asked for: the last step.
+    ///
+    /// # Errors
+    /// One cannot be removed.
+    pub fn discard(&self, ui: &dyn Watch) -> crate::Result<()> {
+        if self.made_of.age.discard_images {
+            images::discard(self.run, self.specs, ui)?;
+        }
+        Ok(())
     }
 
     /// How it is benchmarked.

@@ -179,7 +179,7 @@ fn of_metric(
             sweep.parameter,
             if is_ratio { ", aged / control" } else { "" }
         ),
-        format!("{what}{bands}"),
+        format!("{what}{bands}{}", skipped(of)),
         Axis {
             label: sweep.parameter.clone(),
             format: if sweep.is_bytes {
@@ -200,6 +200,18 @@ fn of_metric(
         },
         series.collect(),
     )
+}
+
+/// Which points are of file systems that hold other files than the workload's, because operations were skipped.
+fn skipped(of: &OfMetric) -> String {
+    let curves = of.curves.iter();
+    let curves = curves.filter_map(|curve| Some(format!("{} at {}", curve.name, curve.skipped()?)));
+    let curves: Vec<String> = curves.collect();
+    if curves.is_empty() {
+        String::new()
+    } else {
+        format!(" Operations were skipped: {}.", curves.join("; "))
+    }
 }
 
 fn points(curve: &Curve, sweep: &Sweep) -> Vec<Point> {

@@ -6,6 +6,7 @@ use super::targets;
 use crate::summary;
 use crate::ui::{self, Ui};
 use fsage_lab::aging::{self, Options, Request, Start};
+use fsage_lab::images;
 use fsage_metrics::log;
 use fsage_target::{SpecError, TargetSpec};
 use std::io::Write;
@@ -81,6 +82,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         summary::print_table(&mut out, &rows)?;
     }
     out.flush()?;
+    images::say_room(output, [(output.to_owned(), &specs[..])], &ui);
     ui.note(&format!(
         "\nResults are in {0}. Next: fsage measure {0}",
         output.display()

@@ -11,6 +11,7 @@ use fsage_lab::compare::{Lives, Request, Workload, compare, experiment_text};
 use fsage_lab::experiment::{self, Plan, Verdict, print_verdict};
 use fsage_lab::fullness::{self, Fullness};
 use fsage_lab::generate::{Output, Profile, Source, generate};
+use fsage_lab::images;
 use fsage_lab::report::print_findings;
 use fsage_papers::Papers;
 use fsage_target::{SpecError, TargetSpec};
@@ -278,6 +279,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         print_findings(&mut out, &compared.findings)?;
     }
     out.flush()?;
+    images::say_room(&args.output, [(args.output.clone(), &specs[..])], &ui);
     ui.note(&format!(
         "\nResults are in {}. Next: open {} in a browser.",
         args.output.display(),

@@ -84,7 +84,7 @@ fn print(out: &mut impl Write, history: &History, all: bool) -> io::Result<()> {
             share.map_or("-".to_owned(), |share| format!("{:.0} %", share * 100.0))
         };
         days.add_row([
-            day.day.to_string(),
+            day.nth.to_string(),
             words(day),
             human(day.size_bytes),
             day.pieces.to_string(),
@@ -112,7 +112,7 @@ fn print(out: &mut impl Write, history: &History, all: bool) -> io::Result<()> {
         let sentence = format!(
             "It came to {} on day {}, by {what}{before}.{room}",
             count(day.pieces),
-            day.day
+            day.nth
         );
         writeln!(out, "{}\n", table::wrapped(&sentence, "", ""))?;
     }

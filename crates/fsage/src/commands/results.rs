@@ -18,8 +18,8 @@ use std::path::{Path, PathBuf};
 ///
 /// Of an experiment: means over seeds with their intervals; its tables are results (a metric of a cell at its end),
 /// days, bench (a measurement), means. Of a run: each target in a row; its tables are days and bench. All of them are
-/// Parquet files in the folder, which pandas, polars, R and `DuckDB` read as they are; `fsage convert
-/// RUN/TARGET/final.parquet files.csv` has each file as it lies at the end.
+/// Parquet files in the folder, which pandas, polars, R and `DuckDB` read as they are; `fsage inspect
+/// RUN/TARGET/final.parquet --extents` prints each file as it lies at the end.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  fsage results EXP\n  fsage results EXP --csv > results.csv\n  \
@@ -149,8 +149,8 @@ fn of_run(args: &Args, run: &Run) -> anyhow::Result<()> {
     };
     let Some(files) = table.of_run(folder, run)? else {
         bail!(
-            "{}: a run has the tables days, bench, flash and causes; of its files `fsage convert \
-             RUN/TARGET/final.parquet files.csv`",
+            "{}: a run has the tables days, bench, flash and causes; of its files `fsage inspect \
+             RUN/TARGET/final.parquet --extents`",
             folder.display()
         );
     };

@@ -9,8 +9,10 @@ use fsage_lab::check::{self, Outcome};
 use fsage_lab::experiment::job_array::{JobArray, Scheduler};
 use fsage_lab::experiment::manifest::{self, Cell, Manifest, State};
 use fsage_lab::experiment::{self, Estimate, Home, Options, Plan, Shard, Status};
+use fsage_lab::images;
 use fsage_lab::report::{self, print_findings};
 use fsage_papers::Papers;
+use fsage_target::TargetSpec;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -310,6 +312,21 @@ pub fn run_cells(
     if ran.skipped > 0 {
         ui.note(&format!("Cells that were done before: {}.", ran.skipped));
     }
+    let complete = ran
+        .manifest
+        .cells
+        .iter()
+        .filter(|cell| cell.state == State::Complete);
+    let runs: Vec<(PathBuf, [TargetSpec; 1])> = complete
+        .filter_map(|cell| {
+            Some((
+                folder.join(&cell.run),
+                [TargetSpec::parse(&cell.target).ok()?],
+            ))
+        })
+        .collect();
+    let runs = runs.iter().map(|(run, specs)| (run.clone(), &specs[..]));
+    images::say_room(shown, runs, &ui);
     match page {
         Some(page) => ui.note(&format!("\nThe report is {page}.")),
         None => ui.note(&format!("\nThe experiment is {}.", shown.display())),

@@ -51,6 +51,7 @@ fn a_file_is_followed_through_its_days() {
                 .collect::<Vec<String>>()
         };
         let first = days[0]["day"].as_u64().expect("a number");
+        assert_eq!(days[0]["nth"], 1, "it was made on `day 1`");
         assert_eq!(done_of(first), ["\"create\" 1 40000"], "{done:?}");
         assert_eq!(done_of(first + 1), ["\"append\" 2 16384"], "{done:?}");
         assert!(
@@ -90,6 +91,9 @@ fn a_file_is_followed_through_its_days() {
             said.contains("rewrite") && said.starts_with("/f1 (inode "),
             "{said}"
         );
+        let rewritten = said.lines().find(|line| line.contains("rewrite"));
+        let number = rewritten.and_then(|line| line.split_whitespace().next());
+        assert_eq!(number, Some("4"), "{said}");
     }
     for (command, words) in [
         (

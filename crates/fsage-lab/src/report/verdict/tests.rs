@@ -471,3 +471,58 @@ fn a_nearly_empty_file_system_is_named() {
         "{first}"
     );
 }
+
+/// Age cost a target nothing in what it made better, however much more the other one won by it.
+#[test]
+fn what_age_made_better_is_no_cost() {
+    let with = |name: &str, score: f64, split: [u64; 2], per_file: [f64; 2]| {
+        let mut subject = one(name, &[score], Some(0.95));
+        let life = &mut subject.lives[0];
+        let set = |day: &mut DayRow, at: usize| {
+            day.metrics.set(&files::FILES, 100);
+            day.metrics.set(&split_files::SPLIT, split[at]);
+            day.metrics.set(&pieces::PER_FILE, per_file[at]);
+        };
+        set(&mut life.days[0], 0);
+        let control = DayRow::default().with(&layout_score::SCORE, 0.95);
+        let mut control = control.with(&layout_score::SCORED, 1000);
+        set(&mut control, 1);
+        life.control = Some(control);
+        subject
+    };
+    let why = |split: [u64; 2]| {
+        let xfs = with("xfs", 0.94, split, [1.1, 1.0]);
+        let all = said(vec![xfs, with("ext4", 0.79, [85, 95], [1.6, 1.0])]);
+        let why = all.into_iter().find(|text| text.starts_with("Why"));
+        why.expect("a reason")
+    };
+    assert!(
+        why([12, 5]).ends_with(
+            "Age cost xfs more in files away from their inode's group from 5 % to 12 % against from 95 % to 85 %."
+        ),
+        "{}",
+        why([12, 5])
+    );
+    assert_eq!(
+        why([6, 8]),
+        "Why, xfs against ext4: pieces per file 1.10 against 1.60."
+    );
+}
+
+/// Targets that all skipped operations, and not as many, hold different files: none is ranked.
+#[test]
+fn who_skipped_more_than_the_others_is_not_ranked_among_them() {
+    let skipping = |name: &str, score: f64, skipped: u64| {
+        let mut subject = one(name, &[score], Some(1.0));
+        subject.lives[0].days[0].operations = 100;
+        subject.lives[0].days[0].skipped = skipped;
+        subject.lives[0].days[0].no_space = skipped;
+        subject
+    };
+    let all = said(vec![skipping("a", 0.9, 25), skipping("b", 0.8, 7)]);
+    assert!(
+        all.iter().all(|text| !text.contains("decayed least")),
+        "{all:?}"
+    );
+    assert!(all[0].ends_with("and is not ranked."), "{}", all[0]);
+}
