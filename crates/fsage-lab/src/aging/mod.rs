@@ -63,7 +63,7 @@ pub struct Options {
     #[arg(long)]
     pub check: bool,
     /// Also store a snapshot with times, generations and names at the end of every so many days, as
-    /// TARGET/snapshots.parquet.
+    /// TARGET/snapshots.parquet; of a real target one file each, in TARGET/snapshots/.
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..))]
     pub snapshots: Option<u32>,
     /// Do not measure the unaged control: the files that are alive at the end, copied to a fresh file system.

@@ -32,6 +32,23 @@ const LACKS: &[(&str, &str)] = &[
         "inline_data",
         "data in inodes are not modeled; the kernel has them: loop:ext4,mkfs=\"-O inline_data\"",
     ),
+    (
+        "nodelalloc",
+        "allocation at the write is `regime=c`; the kernel's own: loop:ext4,mount=nodelalloc",
+    ),
+    ("delalloc", "it is usual; `regime=c` allocates at the write"),
+    (
+        "noauto_da_alloc",
+        "what it changes is not modeled; the kernel has it: loop:ext4,mount=noauto_da_alloc",
+    ),
+    (
+        "mb_optimize_scan",
+        "the search is the optimized one; the kernel has both: loop:ext4,mount=mb_optimize_scan=0",
+    ),
+    (
+        "data",
+        "journaled data are not modeled; the kernel has them: loop:ext4,mount=data=journal",
+    ),
     ("quota", "quotas are not modeled"),
     ("encrypt", "encryption is not modeled"),
 ];

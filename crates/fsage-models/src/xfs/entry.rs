@@ -16,6 +16,9 @@ const NAME: &str = "xfs";
 const OF_IMAGE: &[&str] = &["size", "agcount", "log", "features"];
 const OF_SNAPSHOT: usize = 2;
 
+const STRIPES: &str =
+    "stripes are not modeled; the kernel has them: loop:xfs,mkfs=\"-d su=64k,sw=4\"";
+
 /// Options of `mkfs.xfs` and `mount` that decide where data goes, and that it does not have.
 const LACKS: &[(&str, &str)] = &[
     ("bsize", "blocks have 4K; others are not modeled"),
@@ -26,11 +29,11 @@ const LACKS: &[(&str, &str)] = &[
         "dirblocks",
         "blocks of directories have 4K; others are not modeled",
     ),
-    ("stripe", "stripes are not modeled"),
-    ("sunit", "stripes are not modeled"),
-    ("swidth", "stripes are not modeled"),
-    ("su", "stripes are not modeled"),
-    ("sw", "stripes are not modeled"),
+    ("stripe", STRIPES),
+    ("sunit", STRIPES),
+    ("swidth", STRIPES),
+    ("su", STRIPES),
+    ("sw", STRIPES),
     ("rtdev", "realtime sections are not modeled"),
     ("realtime", "realtime sections are not modeled"),
     ("quota", "quotas are not modeled"),
@@ -39,10 +42,13 @@ const LACKS: &[(&str, &str)] = &[
         "shared extents are not modeled; `features` chooses the trees that are there for them",
     ),
     ("discard", "what is free is never discarded"),
-    ("allocsize", "a fixed preallocation is not modeled"),
+    (
+        "allocsize",
+        "a fixed preallocation is not modeled; the kernel has it: loop:xfs,mount=allocsize=64k",
+    ),
     (
         "inode32",
-        "inodes lie anywhere; a mount with inode32 is not modeled",
+        "inodes lie anywhere; the kernel has the other way too: loop:xfs,mount=inode32",
     ),
 ];
 

@@ -147,18 +147,23 @@ pub fn answer(group: &Group) -> Option<Finding> {
             other.name, other.times
         )
     });
+    let lives = group.subjects.iter().map(|subject| subject.lives.len());
+    let life = match lives.max() {
+        Some(2..) => "these lives",
+        _ => "this life",
+    };
     let text = match says {
         Says::Faster if *times < LITTLE => format!(
-            "In short, for this life: {name} and {next} differ little in {suite} {phase} ({name} {times:.2} times as \
+            "In short, for {life}: {name} and {next} differ little in {suite} {phase} ({name} {times:.2} times as \
              fast){but}."
         ),
         Says::Faster => format!(
-            "In short, for this life: {name}. Aged, it runs {suite} {phase} {times:.2} times as fast as \
+            "In short, for {life}: {name}. Aged, it runs {suite} {phase} {times:.2} times as fast as \
              {next}{lies}{but}."
         ),
         Says::Slower | Says::Same => {
             format!(
-                "In short, for this life: {name} or {next}, which run {suite} {phase} as fast{but}."
+                "In short, for {life}: {name} or {next}, which run {suite} {phase} as fast{but}."
             )
         }
         Says::Inconclusive => format!(

@@ -6,7 +6,7 @@ use crate::ui::{self, Ui, go_on};
 use anyhow::bail;
 use fsage_core::{Extent, FileKind, FileView, Layout};
 use fsage_lab::measure;
-use fsage_lab::run_folder::Manifest;
+use fsage_lab::run_folder::{Manifest, OneTarget};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -145,15 +145,13 @@ fn path_of(file: &FileView<'_>) -> String {
 
 /// A snapshot, RUN/TARGET, an image or a directory.
 fn open(path: &Path, ui: Ui) -> anyhow::Result<Box<dyn Layout>> {
-    let of_target = path.parent().is_some_and(Manifest::is_run) && path.is_dir();
-    let path: PathBuf = if of_target {
-        path.join("final.parquet")
+    let is_target = path.parent().is_some_and(Manifest::is_run) && path.is_dir();
+    let path: PathBuf = if is_target || Manifest::is_run(path) {
+        let target = OneTarget::find(path, |_| true)?;
+        target.run.join(&target.facts.folder).join("final.parquet")
     } else {
         path.to_owned()
     };
-    if Manifest::is_run(&path) {
-        bail!("{}: a run; name RUN/TARGET", path.display());
-    }
     if path.is_file() && fsage_data::is_parquet(&path)? {
         return Ok(Box::new(measure::snapshot(&path, None)?));
     }
