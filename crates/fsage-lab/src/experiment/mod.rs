@@ -4,6 +4,7 @@
 //! cells of models run side by side, those of real file systems one after another, and what is done is not done again.
 
 mod at_work;
+mod beside;
 mod cells;
 mod estimate;
 mod file;

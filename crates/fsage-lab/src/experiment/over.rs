@@ -485,15 +485,8 @@ mod tests {
             days: 1,
             operations: 1,
             skipped: 0,
-            utilization_most: None,
-            placeable_1m: None,
-            layout_first_day: None,
             layout_end: Some(score),
-            layout_change: None,
-            layout_control: None,
-            layout_ratio: None,
-            throughput: Vec::new(),
-            after: None,
+            ..Verdict::default()
         };
         (cell, verdict)
     }

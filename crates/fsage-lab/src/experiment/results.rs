@@ -1,5 +1,6 @@
 //! What an experiment says: a row for each workload on each target, over all seeds and repetitions.
 
+use super::beside::{self, Beside};
 use super::cells::run_folder;
 use super::manifest::{Cell, Manifest, State};
 use super::treated::{self, StageMean};
@@ -36,6 +37,9 @@ pub struct Row {
     layout_ratio: Option<Mean>,
     /// The aged file system in benchmarks: itself, beside the control, and beside the first target.
     throughput: Vec<PhaseMean>,
+    /// How layouts differ from those of the first target, life by life.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    beside: Vec<Beside>,
     /// Before and after each treatment.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     after: Vec<StageMean>,
@@ -107,6 +111,11 @@ impl Row {
     /// Before and after each treatment.
     pub(super) fn after(&self) -> &[StageMean] {
         &self.after
+    }
+
+    /// How layouts differ from those of the first target.
+    pub(super) fn beside(&self) -> &[Beside] {
+        &self.beside
     }
 
     /// Name of the workload, with what is varied beside it and the target.
@@ -190,6 +199,7 @@ pub fn rows(experiment: &Path, manifest: &Manifest) -> crate::Result<Vec<Row>> {
             layout_change: of_all(|verdict| verdict.layout_change),
             layout_ratio: of_all(|verdict| verdict.layout_ratio),
             throughput: throughput(lives, first),
+            beside: first.map_or_else(Vec::new, |first| beside::of(lives, first)),
             after: treated::stages(
                 lives
                     .iter()
@@ -257,20 +267,23 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
         ]);
     }
     writeln!(out, "{table}")?;
+    if !are_sizes(rows) {
+        beside::print(out, rows)?;
+    }
     let is_benchmarked = print_benchmarks(out, rows)?;
     treated::print(out, rows)?;
     if rows.iter().any(|row| row.cells > 1) {
         writeln!(
             out,
             "\nMeans over the cells of a row, of skipped the sum; ± is half the 95 % interval of the mean \
-             (Student's t)."
+             (Student's t).\n`fsage results EXP --csv means` has every metric."
         )?;
     }
     if is_benchmarked {
         writeln!(
             out,
             "Speeds: below 1 of the control the aged file system is the slower one; beside another target both are \
-             aged, of the same\nlives, in pairs. `fsage results EXP --csv means` has every metric."
+             aged, of the same\nlives, in pairs."
         )?;
     }
     Ok(())

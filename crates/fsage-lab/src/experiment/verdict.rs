@@ -1,5 +1,6 @@
 //! What a run says of its targets, in a few figures each.
 
+use super::beside;
 use crate::after;
 use crate::benching::{self, PhaseRatio, digits as speed_digits};
 use crate::days::{self, DayRow};
@@ -12,7 +13,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// A target of a run, from the first day to the benchmarks.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Verdict {
     /// Its specification.
     pub target: String,
@@ -39,6 +40,9 @@ pub struct Verdict {
     pub layout_ratio: Option<f64>,
     /// Throughput of the aged file system as a multiple of that of the control.
     pub throughput: Vec<PhaseRatio>,
+    /// The metrics at the end that are compared life by life: those of [`beside::METRICS`].
+    #[serde(skip)]
+    pub ends: [Option<f64>; beside::METRICS.len()],
     /// What treatments made of it, if any were.
     #[serde(skip)]
     pub after: Option<after::Outcome>,
@@ -72,6 +76,7 @@ impl Verdict {
                 layout_control: last.of_control(&layout_score::SCORE),
                 layout_ratio: last.ratio(&layout_score::SCORE),
                 throughput: benching::ratios(&folder, suites)?,
+                ends: beside::METRICS.map(|metric| last.value(metric)),
                 after: after::read(&folder)?,
             })
         });

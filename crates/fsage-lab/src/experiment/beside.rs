@@ -1,0 +1,140 @@
+//! How layouts of a target differ from those of the first target, life by life: what chance does to a life it does to
+//! both, so that differences are known that means over lives hide.
+
+use super::results::{Life, Row, pairs};
+use super::verdict::Verdict;
+use crate::table;
+use fsage_bench::Summary;
+use fsage_metrics::{Metric, free_space, layout_score, pieces};
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// What is compared.
+pub const METRICS: [&Metric; 4] = [
+    &layout_score::SCORE,
+    &pieces::PER_FILE,
+    &free_space::RUNS,
+    &free_space::PLACEABLE_1M,
+];
+
+/// Lives under which an interval says nothing.
+const LEAST: usize = 3;
+
+/// A metric in which the lives of a target differ from those of the first one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Beside {
+    /// Its id.
+    metric: &'static str,
+    /// The mean of the differences.
+    difference: f64,
+    /// Where that lies with a confidence of 0.95, by Student's t. It does not hold 0.
+    interval: (f64, f64),
+    /// Lives that both lived.
+    lives: usize,
+}
+
+/// The metrics in which they differ.
+pub(super) fn of(lives: &[(Life, Verdict)], first: &[(Life, Verdict)]) -> Vec<Beside> {
+    let values = |of: &[(Life, Verdict)], place: usize| -> Vec<(Life, f64)> {
+        let values = of.iter();
+        let values = values.filter_map(|(life, verdict)| Some((*life, verdict.ends[place]?)));
+        values.collect()
+    };
+    let differing = METRICS.iter().enumerate().filter_map(|(place, metric)| {
+        let pairs = pairs(&values(lives, place), &values(first, place));
+        let differences: Vec<f64> = pairs.iter().map(|(of, than)| of - than).collect();
+        let summary = Summary::of(&differences).filter(|summary| summary.count >= LEAST)?;
+        let interval = summary.mean_interval()?;
+        let is_apart = interval.low > 0.0 || interval.high < 0.0;
+        is_apart.then_some(Beside {
+            metric: metric.id,
+            difference: summary.mean,
+            interval: (interval.low, interval.high),
+            lives: summary.count,
+        })
+    });
+    differing.collect()
+}
+
+/// A value with its sign, and so many digits that one sees how well it is known.
+fn signed(value: f64, half: f64) -> String {
+    let digits = if half > 0.0 {
+        (1.0 - half.log10().floor()).clamp(0.0, 6.0) as usize
+    } else {
+        4
+    };
+    format!("{value:+.digits$}")
+}
+
+/// Prints them, where there are any.
+///
+/// # Errors
+/// `out` fails.
+pub(super) fn print(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
+    let mut differing = table::table(&["metric", "target", "difference", "95 % interval"]);
+    table::align_left(&mut differing, &[1]);
+    let is_one_workload = rows.iter().all(|row| row.workload() == rows[0].workload());
+    for row in rows {
+        for beside in row.beside() {
+            let (low, high) = beside.interval;
+            let half = (high - low) / 2.0;
+            differing.add_row([
+                beside.metric.to_owned(),
+                if is_one_workload {
+                    row.target().to_owned()
+                } else {
+                    row.name()
+                },
+                signed(beside.difference, half),
+                format!("{} to {}", signed(low, half), signed(high, half)),
+            ]);
+        }
+    }
+    if differing.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\nBeside {}, life by life: what differs, however little.\n\n{differing}",
+        if is_one_workload {
+            rows[0].target()
+        } else {
+            "the first target"
+        }
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lives(scores: &[f64]) -> Vec<(Life, Verdict)> {
+        let lives = scores.iter().zip(1..).map(|(score, seed)| {
+            let verdict = Verdict {
+                ends: [Some(*score), None, None, Some(10.0)],
+                ..Verdict::default()
+            };
+            ((Some(seed), 1), verdict)
+        });
+        lives.collect()
+    }
+
+    /// By hand: differences 0.01, 0.02 and 0.03 have mean 0.02 and deviation 0.01; 4.302653 * 0.01 / sqrt(3) is 0.024841.
+    /// Of 0.010, 0.011 and 0.012: mean 0.011, deviation 0.001, half 0.0024841.
+    #[test]
+    fn what_every_life_agrees_on_is_known_though_lives_differ() {
+        let first = lives(&[0.5, 0.7, 0.9]);
+        assert_eq!(of(&lives(&[0.51, 0.72, 0.93]), &first), []);
+        let found = of(&lives(&[0.51, 0.711, 0.912]), &first);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].metric, layout_score::SCORE.id);
+        let (low, high) = found[0].interval;
+        assert!((low - 0.008_516).abs() < 1e-6 && (high - 0.013_484).abs() < 1e-6);
+        assert_eq!(signed(found[0].difference, (high - low) / 2.0), "+0.0110");
+        assert_eq!(of(&lives(&[0.51, 0.711]), &first), []);
+        assert_eq!(
+            (signed(-1.0, 0.0), signed(440.3, 102.0)),
+            ("-1.0000".into(), "+440".into())
+        );
+    }
+}
