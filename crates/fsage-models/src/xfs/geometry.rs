@@ -145,7 +145,7 @@ impl Geometry {
     }
 
     fn log_size(&self, asked_bytes: Option<u64>) -> Result<u32, MkfsError> {
-        let least = self.features.least_log();
+        let least = self.least_log();
         // Behind it the AG needs a list of free blocks, and where it is the only one, a chunk of inodes.
         let behind = if self.ag_count == 1 {
             5 + 3 * CHUNK_BLOCKS
@@ -160,12 +160,38 @@ impl Geometry {
         let blocks = asked_bytes.map_or(usual, |bytes| bytes / BLOCK);
         if !(least..=most).contains(&blocks) {
             return Err(MkfsError::Log {
-                bytes: blocks * BLOCK,
+                bytes: asked_bytes.unwrap_or(blocks * BLOCK),
                 least: least * BLOCK,
                 most: most * BLOCK,
             });
         }
         Ok(blocks as u32)
+    }
+
+    /// Blocks of the smallest log: room for the largest transactions, which grow with the heights that trees of an AG may
+    /// come to. Read off `mkfs.xfs -N -l size=512b` of xfsprogs 6.1.
+    fn least_log(&self) -> u64 {
+        // Leaves and nodes half full; the tree of references holds at most a record a block, that of free space one for
+        // each second block. Each height more counts so much, from three levels on.
+        const REFERENCES: [u64; 2] = [198, 198];
+        const FREE_SPACE: [u64; 2] = [420, 396];
+        let least = self.features.least_log();
+        if self.features.is_plain() {
+            return least;
+        }
+        let higher = |records: u64, (leaf, node): (u64, u64), more: [u64; 2]| -> u64 {
+            let mut most = leaf * node;
+            let mut sum = 0;
+            for more in more {
+                sum += if records > most { more } else { 0 };
+                most *= node;
+            }
+            sum
+        };
+        let blocks = u64::from(self.ag_blocks);
+        least
+            + higher(blocks, (168, 252), REFERENCES)
+            + higher(blocks.div_ceil(2), (252, 168), FREE_SPACE)
     }
 
     /// Blocks of an AG.
@@ -327,7 +353,8 @@ fn ag_size(blocks: u64, count: Option<u64>) -> Result<u64, MkfsError> {
         };
     }
     Ok(match blocks {
-        ..0x8000 => blocks.div_ceil((blocks / LEAST_AG).min(4)),
+        ..0x2000 => blocks,
+        ..0x4000 => blocks.div_ceil(2),
         blocks if blocks >= 4 * TERABYTE => MOST_AG,
         _ => blocks.div_ceil(4),
     })

@@ -47,7 +47,7 @@ impl Features {
         }
     }
 
-    /// Blocks of the smallest log.
+    /// Blocks of the smallest log, of small AGs.
     pub(super) fn least_log(self) -> u64 {
         match self {
             Features::Default => 1368,
@@ -92,7 +92,7 @@ impl Regime {
 pub const KEYS: &[Key] = &[
     Key::bytes("size", "1G", "of the partition, at least 16M, at most 16T"),
     Key::number("agcount", "AGs", "", "allocation groups of 16M to 1T")
-        .by_rule("4; as many as have 16M below 64M, of 1T each from 4T on"),
+        .by_rule("4; 2 below 64M, 1 below 32M, of 1T each from 4T on"),
     Key::bytes("log", "", "of the log")
         .by_rule("64M, a part in 2048 from 128G on, the least possible below 300M"),
     Key::word(

@@ -116,7 +116,9 @@ fn fresh_file_systems_are_those_of_mkfs() {
     let all = [Features::Default, Features::Plain, Features::Rmapbt];
     let mut cases: Vec<Case> = Vec::new();
     for features in all {
-        let megabytes = [16, 47, 64, 100, 299, 300, 512, 1000, 1025, 3000];
+        let megabytes = [
+            16, 31, 32, 47, 48, 63, 64, 100, 299, 300, 512, 1000, 1025, 3000,
+        ];
         cases.extend(megabytes.map(|size| (size << 10, None, None, features)));
         cases.push((512 << 10, Some(16), None, features));
         cases.push((600 << 10, Some(7), None, features));
@@ -155,5 +157,55 @@ fn fresh_file_systems_are_those_of_mkfs() {
         };
         let fs = Xfs::new(params).unwrap_or_else(|error| panic!("{case}: {error}"));
         assert_eq!(by_model(&fs), by_xfs_db(&image), "{case}");
+    }
+}
+
+/// Around the sizes of AGs from which on trees may have a level more: the smallest log is that of `mkfs.xfs`.
+#[test]
+fn the_smallest_log_is_that_of_mkfs() {
+    let Some(version) = output("mkfs.xfs", &["-V"]).filter(|text| text.contains("version 6.1."))
+    else {
+        let _ = writeln!(io::stderr(), "skipped: there is no mkfs.xfs 6.1 here");
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let image = folder.path().join("image");
+    let path = image.to_str().expect("a path");
+    let features = [
+        (Features::Default, DEFAULT),
+        (Features::Plain, PLAIN),
+        (Features::Rmapbt, OWNERS),
+    ];
+    for ag_blocks in [
+        20_000, 42_336, 42_337, 84_672, 84_673, 10_668_672, 10_668_673, 14_224_896, 14_224_897,
+    ] {
+        let size_bytes = 2 * ag_blocks * 4096;
+        let made = File::create(&image).and_then(|file| file.set_len(size_bytes));
+        made.expect("a sparse file");
+        for (features, options) in features {
+            let small = ["--unsupported", "-N", "-d", "agcount=2", "-l", "size=512b"];
+            let arguments = [&small[..], options, &[path]].concat();
+            let refused = Command::new("mkfs.xfs").args(arguments).output();
+            let refused = String::from_utf8_lossy(&refused.expect("it runs").stderr).into_owned();
+            let least = refused.split_once("minimum size is ").expect("it says").1;
+            let least = least.split_whitespace().next().expect("a number");
+            let least: u64 = least.parse().expect("a number");
+            let params = Params {
+                size_bytes,
+                ag_count: Some(2),
+                log_bytes: Some(512 * 4096),
+                features,
+                ..Params::default()
+            };
+            let why = Xfs::new(params)
+                .map(drop)
+                .expect_err("it is too small")
+                .to_string();
+            let expected = format!("log=2097152: the log has {} to ", least * 4096);
+            assert!(
+                why.starts_with(&expected),
+                "{version}, {ag_blocks}, {features:?}: {why}"
+            );
+        }
     }
 }
