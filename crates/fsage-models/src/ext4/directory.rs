@@ -4,6 +4,7 @@
 
 use super::data::NoSpace;
 use super::entries::{Entries, NoBlock};
+use super::hash::Key;
 use super::tree::{Entry, Meta, Tree};
 use super::{Ext4, Inode, Kind};
 use crate::name_table::Name;
@@ -152,7 +153,7 @@ impl Ext4 {
     ) -> Result<u32, Outcome> {
         let name = self.new_name(dir, Name::file(id.0));
         let key = self.keys.key(name);
-        let made = self.new_inode(dir, kind, key).ok_or(Outcome::NoInode);
+        let made = self.make_inode(dir, kind, key);
         let entered = made.and_then(|inode| {
             if fill(self, inode).is_ok() && self.enter(dir, name, inode).is_ok() {
                 return Ok(inode);
@@ -276,6 +277,19 @@ impl Ext4 {
         Ok(new)
     }
 
+    /// A new inode. Where there is none, the kernel tries again as if it were for want of blocks: what was freed is
+    /// committed, and may be taken from then on.
+    fn make_inode(&mut self, dir: u32, kind: Kind, key: Key) -> Result<u32, Outcome> {
+        let mut tries = 0;
+        loop {
+            match self.new_inode(dir, kind, key) {
+                Some(inode) => return Ok(inode),
+                None if self.try_again(&mut tries) => {}
+                None => return Err(Outcome::NoInode),
+            }
+        }
+    }
+
     /// The first block of a directory or of a long symbolic link.
     fn first_block(&mut self, inode: u32) -> Result<(), NoSpace> {
         let mut tries = 0;
@@ -291,9 +305,12 @@ impl Ext4 {
     pub(super) fn new_directory(&mut self, id: DirId, parent: u32) -> Result<u32, Outcome> {
         let name = self.new_name(parent, Name::directory(id.0));
         let key = self.keys.key(name);
-        let Some(inode) = self.new_inode(parent, Kind::Directory, key) else {
-            self.keys.names.take_back(name);
-            return Err(Outcome::NoInode);
+        let inode = match self.make_inode(parent, Kind::Directory, key) {
+            Ok(inode) => inode,
+            Err(outcome) => {
+                self.keys.names.take_back(name);
+                return Err(outcome);
+            }
         };
         let made = self.first_block(inode);
         let entered = made.and_then(|()| self.enter(parent, name, inode));

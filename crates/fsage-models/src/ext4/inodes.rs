@@ -121,23 +121,42 @@ impl Ext4 {
         Ext4::cyclic(home + 1, g.groups).find(|&group| self.free_inodes(group) > 0)
     }
 
+    /// Where the search for an inode ends that finds none. Source: `find_group_other` and `__ext4_new_inode`.
+    fn group_after_all(&self, parent: u32, is_directory: bool) -> u32 {
+        let g = &self.geometry;
+        let home = self.group_of_inode(parent);
+        if is_directory {
+            return 0;
+        }
+        if g.flex <= 1 {
+            return home;
+        }
+        let last = self.dirs[parent as usize].last_group.unwrap_or(home);
+        let behind = last / g.flex * g.flex + g.flex;
+        if behind > g.groups { 0 } else { behind }
+    }
+
     /// A new inode; its slot.
     pub(super) fn new_inode(&mut self, parent: u32, kind: Kind, key: Key) -> Option<u32> {
-        self.is_running = true;
         let is_directory = kind == Kind::Directory;
         let group = if is_directory {
             let in_root = parent == fsage_core::operations::ROOT;
             self.directory_group(parent, in_root.then_some(key))
         } else {
             self.file_group(parent)
-        }?;
-        self.dirs[parent as usize].last_group = Some(group);
+        };
+        // The parent keeps where the search ended, whether or not it found something.
+        let ended = group.unwrap_or_else(|| self.group_after_all(parent, is_directory));
+        self.dirs[parent as usize].last_group = Some(ended);
+        let group = group?;
         let groups = self.geometry.groups;
         let mut all = Ext4::cyclic(group, groups);
         let (group, bit) = all.find_map(|group| {
             let bit = self.groups.take_inode(group, is_directory)?;
             Some((group, bit))
         })?;
+        // A transaction begins only now that an inode is found.
+        self.is_running = true;
         self.counters.free_inodes.add(-1);
         if is_directory {
             self.counters.directories.add(1);
