@@ -298,7 +298,7 @@ impl Geometry {
             return Ok(found.map_or(262_144, |&(_, blocks)| blocks));
         };
         let blocks = bytes / self.block_bytes;
-        if blocks == 0 || (1024..=10_240_000).contains(&blocks) {
+        if bytes == 0 || (1024..=10_240_000).contains(&blocks) {
             Ok(blocks as u32)
         } else {
             Err(MkfsError::Journal {

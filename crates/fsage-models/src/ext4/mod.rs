@@ -75,6 +75,8 @@ use tree::Tree;
 
 /// Files have at most so many blocks.
 const MOST_BLOCKS: u64 = u32::MAX as u64;
+/// Names that a file may have; directories may have more links than there is room to count. Source: `EXT4_LINK_MAX`.
+const MOST_LINKS: u32 = 65_000;
 /// Blocks that are kept free for what counters do not say, a processor.
 const WATERMARK: i64 = 4 * 32;
 
@@ -596,6 +598,9 @@ impl Model for Ext4 {
     }
 
     fn link(&mut self, id: FileId, _existing: FileId, file: u32, dir: u32) -> Outcome {
+        if self.names.links(file) >= MOST_LINKS {
+            return Outcome::TooLarge;
+        }
         let name = self.new_name(dir, Name::file(id.0));
         let inode = self.inode_of(file);
         if self.enter(dir, name, inode).is_err() {

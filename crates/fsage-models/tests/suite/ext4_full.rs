@@ -300,3 +300,51 @@ fn more_than_a_group_is_sought_group_by_group() {
     let places: Vec<(u32, u32)> = extents.iter().map(|e| (e.block, e.blocks())).collect();
     assert_eq!(places, [(16_385, 8192), (32_769, 8192), (41_221, 4096)]);
 }
+
+/// A file cut to nothing has freed its blocks, which nobody takes before a commit. Where a file finds no inode, the
+/// kernel commits and tries again: what is written then takes them.
+#[test]
+fn where_inodes_run_out_what_was_freed_is_committed() {
+    let params = Params {
+        size_bytes: 64 << 20,
+        block_bytes: Some(4096),
+        inodes: Some(128),
+        rotational: true,
+        ..Params::default()
+    };
+    let mut fs = Ext4::new(params).expect("mkfs takes it");
+    let dir = DirId(1);
+    done(&mut fs, &[Op::Mkdir { dir, parent: None }]);
+    done(&mut fs, &[create(1, 400_000), create(2, 400_000)]);
+    let free: Vec<Op> = (3..117).map(|file| create(file, 0)).collect();
+    done(&mut fs, &free);
+    let (file, bytes) = (FileId(1), 0);
+    done(&mut fs, &[Op::Day, Op::Truncate { file, bytes }]);
+    assert_eq!(fs.apply(&create(500, 0)), Ok(Outcome::NoInode));
+    let file = FileId(2);
+    let append = Op::Append {
+        file,
+        bytes: 300_000,
+    };
+    done(&mut fs, &[append, Op::Day]);
+    let extents = fs.extents(file).expect("it is there");
+    let places: Vec<(u32, u32)> = extents.iter().map(|e| (e.block, e.blocks())).collect();
+    assert_eq!(places, [(1148, 98), (1050, 73)]);
+}
+
+/// `EXT4_LINK_MAX`; `e2fsck` finds a file with more at fault.
+#[test]
+fn a_file_has_no_more_than_65_000_names() {
+    let mut fs = small();
+    done(&mut fs, &[create(1, 5000)]);
+    let link = |file| Op::Link {
+        file: FileId(file),
+        existing: FileId(1),
+        dir: DirId(1),
+    };
+    let links: Vec<Op> = (2..=65_000).map(link).collect();
+    done(&mut fs, &links);
+    assert_eq!(fs.apply(&link(65_001)), Ok(Outcome::TooLarge));
+    let file = FileId(65_000);
+    done(&mut fs, &[Op::Delete { file }, link(65_001)]);
+}

@@ -4,6 +4,7 @@
 
 use super::fields::{crc, put, put_halves, put16, put32, u16_at, u32_at};
 use super::{Attributes, WriteAt, Writer};
+use crate::ext4::MOST_LINKS;
 use crate::ext4::geometry::INODE_BYTES;
 use crate::ext4::tree::{Content, Entry, ROOT_ENTRIES, Stored, Tree};
 use std::io;
@@ -36,9 +37,6 @@ pub(super) struct Fields {
     pub flags: u32,
     pub area: [u8; AREA],
 }
-
-/// Directories may have more links than there is room to count.
-pub(super) const MOST_LINKS: u32 = 65_000;
 
 /// A header: so many entries of how many that fit, and the levels below.
 fn header(b: &mut [u8], entries: usize, room: usize, depth: u16) {
