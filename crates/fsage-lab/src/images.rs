@@ -40,11 +40,19 @@ fn in_run(run: &Path, specs: &[TargetSpec]) -> (Vec<PathBuf>, u64) {
     (images, bytes)
 }
 
-/// Removes the images of a run.
+/// Removes the images of a run, where that is wanted.
 ///
 /// # Errors
 /// One cannot be removed.
-pub fn discard(run: &Path, specs: &[TargetSpec], ui: &dyn Watch) -> crate::Result<()> {
+pub fn discard(
+    is_wanted: bool,
+    run: &Path,
+    specs: &[TargetSpec],
+    ui: &dyn Watch,
+) -> crate::Result<()> {
+    if !is_wanted {
+        return Ok(());
+    }
     let (images, bytes) = in_run(run, specs);
     for image in &images {
         fs::remove_file(image)

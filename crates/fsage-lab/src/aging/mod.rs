@@ -305,9 +305,7 @@ pub fn age(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Vec<Aged>> {
         real::forget_checkpoint(&output.join(folder))?;
     }
     drop(run);
-    if options.discard_images {
-        images::discard(output, specs, ui)?;
-    }
+    images::discard(options.discard_images, output, specs, ui)?;
     Ok(aged)
 }
 

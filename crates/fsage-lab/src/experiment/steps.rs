@@ -252,10 +252,7 @@ impl Steps<'_> {
     /// # Errors
     /// One cannot be removed.
     pub fn discard(&self, ui: &dyn Watch) -> crate::Result<()> {
-        if self.made_of.age.discard_images {
-            images::discard(self.run, self.specs, ui)?;
-        }
-        Ok(())
+        images::discard(self.made_of.age.discard_images, self.run, self.specs, ui)
     }
 
     /// How it is benchmarked.

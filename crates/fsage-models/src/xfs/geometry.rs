@@ -354,7 +354,7 @@ fn ag_size(blocks: u64, count: Option<u64>) -> Result<u64, MkfsError> {
     }
     Ok(match blocks {
         ..0x2000 => blocks,
-        ..0x4000 => blocks.div_ceil(2),
+        0x2000..0x4000 => blocks.div_ceil(2),
         blocks if blocks >= 4 * TERABYTE => MOST_AG,
         _ => blocks.div_ceil(4),
     })

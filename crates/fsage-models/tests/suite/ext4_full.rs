@@ -348,3 +348,36 @@ fn a_file_has_no_more_than_65_000_names() {
     let file = FileId(65_000);
     done(&mut fs, &[Op::Delete { file }, link(65_001)]);
 }
+
+/// The goal of a block so far behind the others lies behind the end of the file system, however large the sum is: the
+/// search begins at the first block.
+#[test]
+fn the_last_block_that_a_file_can_have_has_no_goal() {
+    let params = Params {
+        size_bytes: 256 << 20,
+        block_bytes: Some(4096),
+        rotational: true,
+        ..Params::default()
+    };
+    let mut fs = Ext4::new(params).expect("mkfs takes it");
+    let dir = DirId(1);
+    let file = FileId(1);
+    let write = Op::Write {
+        file,
+        offset: 17_592_186_036_224,
+        bytes: 4096,
+    };
+    let ops = [
+        Op::Mkdir { dir, parent: None },
+        create(1, 5000),
+        write,
+        Op::Day,
+    ];
+    done(&mut fs, &ops);
+    let extents = fs.extents(file).expect("it is there");
+    let last = extents.last().expect("an extent");
+    assert_eq!(
+        (last.logical, last.block, last.blocks()),
+        (4_294_967_294, 4140, 1)
+    );
+}

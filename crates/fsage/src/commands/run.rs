@@ -224,6 +224,19 @@ pub struct Said {
     pub verdict: bool,
 }
 
+/// Says how much room the images of all cells take, where that is much.
+fn say_room(folder: &Path, shown: &Path, manifest: &Manifest, ui: Ui) {
+    let complete = manifest.cells.iter();
+    let complete = complete.filter(|cell| cell.state == State::Complete);
+    let runs = complete.filter_map(|cell| {
+        let spec = TargetSpec::parse(&cell.target).ok()?;
+        Some((folder.join(&cell.run), [spec]))
+    });
+    let runs: Vec<(PathBuf, [TargetSpec; 1])> = runs.collect();
+    let runs = runs.iter().map(|(run, specs)| (run.clone(), &specs[..]));
+    images::say_room(shown, runs, &ui);
+}
+
 /// Runs the cells, and writes and says what comes of them.
 pub fn run_cells(
     plan: &Plan,
@@ -312,21 +325,7 @@ pub fn run_cells(
     if ran.skipped > 0 {
         ui.note(&format!("Cells that were done before: {}.", ran.skipped));
     }
-    let complete = ran
-        .manifest
-        .cells
-        .iter()
-        .filter(|cell| cell.state == State::Complete);
-    let runs: Vec<(PathBuf, [TargetSpec; 1])> = complete
-        .filter_map(|cell| {
-            Some((
-                folder.join(&cell.run),
-                [TargetSpec::parse(&cell.target).ok()?],
-            ))
-        })
-        .collect();
-    let runs = runs.iter().map(|(run, specs)| (run.clone(), &specs[..]));
-    images::say_room(shown, runs, &ui);
+    say_room(folder, shown, &ran.manifest, ui);
     match page {
         Some(page) => ui.note(&format!("\nThe report is {page}.")),
         None => ui.note(&format!("\nThe experiment is {}.", shown.display())),

@@ -344,12 +344,11 @@ impl Tree {
     fn goal_in(entries: &[Entry], block: Option<u32>, logical: u32) -> Goal {
         let entry = entries.get(last_at_or_below(entries, logical).unwrap_or(0));
         match (entry, block) {
-            (Some(entry), _) => Goal::Near(
-                entry
-                    .block
-                    .wrapping_add(logical)
-                    .wrapping_sub(entry.logical),
-            ),
+            // Behind all blocks, or before them, lies no goal.
+            (Some(entry), _) => Goal::Near(match logical.checked_sub(entry.logical) {
+                Some(behind) => entry.block.saturating_add(behind),
+                None => { entry.block.checked_sub(entry.logical - logical) }.unwrap_or(u32::MAX),
+            }),
             (None, Some(block)) => Goal::Near(block),
             (None, None) => Goal::Inode,
         }
