@@ -119,7 +119,8 @@ mod tests {
         lives.collect()
     }
 
-    /// By hand: differences 0.01, 0.02 and 0.03 have mean 0.02 and deviation 0.01; 4.302653 * 0.01 / sqrt(3) is 0.024841.
+    /// By hand: differences 0.01, 0.02 and 0.03 have mean 0.02 and deviation 0.01; 4.302653 * 0.01 / sqrt(3) is
+    /// 0.024841.
     /// Of 0.010, 0.011 and 0.012: mean 0.011, deviation 0.001, half 0.0024841.
     #[test]
     fn what_every_life_agrees_on_is_known_though_lives_differ() {

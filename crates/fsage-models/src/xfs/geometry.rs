@@ -168,8 +168,8 @@ impl Geometry {
         Ok(blocks as u32)
     }
 
-    /// Blocks of the smallest log: room for the largest transactions, which grow with the heights that trees of an AG may
-    /// come to. Read off `mkfs.xfs -N -l size=512b` of xfsprogs 6.1.
+    /// Blocks of the smallest log: room for the largest transactions, which grow with the heights that trees of an AG
+    /// may come to. Read off `mkfs.xfs -N -l size=512b` of xfsprogs 6.1.
     fn least_log(&self) -> u64 {
         // Leaves and nodes half full; the tree of references holds at most a record a block, that of free space one for
         // each second block. Each height more counts so much, from three levels on.
