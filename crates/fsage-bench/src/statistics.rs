@@ -200,8 +200,8 @@ mod tests {
     }
 
     /// By hand: 1, 2, 3 have mean 2 and standard deviation 1; t with two degrees of freedom is 4.302653, and
-    /// 4.302653 / sqrt(3) is 2.4841. Darwin's differences of 15 plants (Fisher, "The Design of Experiments", section 16,
-    /// in eighths of an inch) have the mean 20.933 and the interval 0.03 to 41.84.
+    /// 4.302653 / sqrt(3) is 2.4841. Darwin's differences of 15 plants (Fisher, "The Design of Experiments", section
+    /// 16, in eighths of an inch) have the mean 20.933 and the interval 0.03 to 41.84.
     #[test]
     fn the_interval_of_a_mean_is_that_of_student() {
         let interval = |values: &[f64]| {

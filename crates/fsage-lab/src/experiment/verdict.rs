@@ -40,7 +40,8 @@ pub struct Verdict {
     pub layout_ratio: Option<f64>,
     /// Throughput of the aged file system as a multiple of that of the control.
     pub throughput: Vec<PhaseRatio>,
-    /// The metrics at the end that are compared life by life: those of [`beside::METRICS`].
+    /// The metrics at the end that are compared life by life: layout score, pieces per file, runs of free space, room
+    /// for 1 MiB.
     #[serde(skip)]
     pub ends: [Option<f64>; beside::METRICS.len()],
     /// What treatments made of it, if any were.
