@@ -383,3 +383,49 @@ fn a_target_that_cannot_be_read_is_a_failure_of_the_machine() {
         ),
     }
 }
+
+/// Images are there until all is measured that was asked for, and gone then; results stay.
+#[test]
+fn images_that_nobody_wants_are_discarded_when_all_is_measured() {
+    let what = "images that are discarded";
+    if let Err(why) = RealFs::usable("ext4") {
+        return skip(what, &why);
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("w.ops"), "mkdir 1\ncreate 1 1 300000\nday 1\n").expect("a workload");
+    let image = |run: &str, name: &str| at.join(run).join("loop_ext4_size-64M").join(name);
+    let aged = ["age", "w.ops", "--on", "loop:ext4,size=64M", "-o"];
+    fsage(at, &[&aged[..], &["kept"]].concat());
+    assert!(image("kept", "ext4.img").is_file() && image("kept", "control.img").is_file());
+    fsage(at, &[&aged[..], &["gone", "--discard-images"]].concat());
+    let compared = [
+        "compare",
+        "w.ops",
+        "--on",
+        "loop:ext4,size=64M",
+        "--discard-images",
+    ];
+    let bench = [
+        "--suite",
+        "hot-files",
+        "--repetitions",
+        "1",
+        "-o",
+        "measured",
+    ];
+    fsage(at, &[&compared[..], &bench].concat());
+    for run in ["gone", "measured"] {
+        for name in ["ext4.img", "control.img"] {
+            assert!(!image(run, name).exists(), "{run}: {name}");
+        }
+        fsage(at, &["measure", run]);
+    }
+    assert!(
+        image("measured", "bench")
+            .join("hot-files.parquet")
+            .is_file()
+    );
+    let refused = fails(at, &["bench", "gone", "--suite", "hot-files"], 2);
+    assert!(refused.contains("there is no image"), "{refused}");
+}
