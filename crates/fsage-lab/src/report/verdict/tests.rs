@@ -213,27 +213,30 @@ fn why_is_told_from_metrics_that_differ() {
     );
 }
 
+/// A target with a control: of 100 files so many away from their inode's group, and so many pieces per file, aged and
+/// fresh.
+fn beside_fresh(name: &str, score: f64, split: [u64; 2], per_file: [f64; 2]) -> Subject {
+    let mut subject = one(name, &[score], Some(0.95));
+    let life = &mut subject.lives[0];
+    let set = |day: &mut DayRow, at: usize| {
+        day.metrics.set(&files::FILES, 100);
+        day.metrics.set(&split_files::SPLIT, split[at]);
+        day.metrics.set(&pieces::PER_FILE, per_file[at]);
+    };
+    set(&mut life.days[0], 0);
+    let control = DayRow::default().with(&layout_score::SCORE, 0.95);
+    let mut control = control.with(&layout_score::SCORED, 1000);
+    set(&mut control, 1);
+    life.control = Some(control);
+    subject
+}
+
 /// Ext4 with `flex_bg` puts most files into other groups than their inodes on a fresh disk as well: no reason why it
 /// decayed.
 #[test]
 fn what_a_fresh_file_system_has_as_well_is_no_reason() {
-    let with = |name: &str, score: f64, split: [u64; 2], per_file: [f64; 2]| {
-        let mut subject = one(name, &[score], Some(0.95));
-        let life = &mut subject.lives[0];
-        let set = |day: &mut DayRow, at: usize| {
-            day.metrics.set(&files::FILES, 100);
-            day.metrics.set(&split_files::SPLIT, split[at]);
-            day.metrics.set(&pieces::PER_FILE, per_file[at]);
-        };
-        set(&mut life.days[0], 0);
-        let control = DayRow::default().with(&layout_score::SCORE, 0.95);
-        let mut control = control.with(&layout_score::SCORED, 1000);
-        set(&mut control, 1);
-        life.control = Some(control);
-        subject
-    };
-    let xfs = with("xfs", 0.94, [8, 5], [1.1, 1.0]);
-    let ext4 = with("ext4", 0.79, [88, 85], [1.6, 1.0]);
+    let xfs = beside_fresh("xfs", 0.94, [8, 5], [1.1, 1.0]);
+    let ext4 = beside_fresh("ext4", 0.79, [88, 85], [1.6, 1.0]);
     assert_eq!(
         said(vec![xfs, ext4])[2],
         "Why, xfs against ext4: pieces per file 1.10 against 1.60."
@@ -475,24 +478,9 @@ fn a_nearly_empty_file_system_is_named() {
 /// Age cost a target nothing in what it made better, however much more the other one won by it.
 #[test]
 fn what_age_made_better_is_no_cost() {
-    let with = |name: &str, score: f64, split: [u64; 2], per_file: [f64; 2]| {
-        let mut subject = one(name, &[score], Some(0.95));
-        let life = &mut subject.lives[0];
-        let set = |day: &mut DayRow, at: usize| {
-            day.metrics.set(&files::FILES, 100);
-            day.metrics.set(&split_files::SPLIT, split[at]);
-            day.metrics.set(&pieces::PER_FILE, per_file[at]);
-        };
-        set(&mut life.days[0], 0);
-        let control = DayRow::default().with(&layout_score::SCORE, 0.95);
-        let mut control = control.with(&layout_score::SCORED, 1000);
-        set(&mut control, 1);
-        life.control = Some(control);
-        subject
-    };
     let why = |split: [u64; 2]| {
-        let xfs = with("xfs", 0.94, split, [1.1, 1.0]);
-        let all = said(vec![xfs, with("ext4", 0.79, [85, 95], [1.6, 1.0])]);
+        let xfs = beside_fresh("xfs", 0.94, split, [1.1, 1.0]);
+        let all = said(vec![xfs, beside_fresh("ext4", 0.79, [85, 95], [1.6, 1.0])]);
         let why = all.into_iter().find(|text| text.starts_with("Why"));
         why.expect("a reason")
     };
