@@ -178,7 +178,7 @@ struct Verifier<'a> {
 
 /// How many times the kernel has to repeat a difference before it counts as the model's. On a full disk some workloads
 /// have two layouts, each in about one run of two.
-const REPEATS: u32 = 3;
+const REPEATS: u32 = 5;
 
 /// What differs: the first few of it, and how much.
 #[derive(PartialEq, Eq)]
