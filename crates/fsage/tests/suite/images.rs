@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::Duration;
 
 /// Runs a program in a folder.
 pub fn command(at: &Path, program: &str, args: &str) -> Output {
@@ -186,7 +187,18 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
+        // Who lists mounts has it open for a moment.
+        let unmounted = |options: &[&str]| {
+            let done = Command::new("umount").args(options).arg(&self.0).status();
+            done.is_ok_and(|status| status.success())
+        };
+        for _ in 0..50 {
+            if unmounted(&[]) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        unmounted(&["--lazy"]);
     }
 }
 
