@@ -92,7 +92,9 @@ pub struct Compared {
     pub better: Better,
     /// Target and ratio.
     pub ratios: Vec<(String, Ratio)>,
-    /// The fastest aged target against the next one.
+    /// Some targets ran on simulated devices and others on this machine: their speeds say nothing of each other.
+    pub is_mixed: bool,
+    /// The fastest aged target against the next one; none where they are mixed.
     pub fastest: Option<Fastest>,
 }
 
@@ -135,6 +137,7 @@ pub fn compared(group: &Group) -> Vec<Compared> {
     for suite in suites(group) {
         let mut of_suite: Vec<Compared> = Vec::new();
         let of_all = measured(group, &suite);
+        let is_mixed = is_mixed(&of_all);
         for (subject, lives) in &of_all {
             for phase in phases(lives) {
                 let Some(mut ratio) = ratio(lives, &phase) else {
@@ -153,7 +156,12 @@ pub fn compared(group: &Group) -> Vec<Compared> {
                         unit: first.unit_name().to_owned(),
                         better: first.better(),
                         ratios: Vec::new(),
-                        fastest: fastest(&of_all, &phase),
+                        is_mixed,
+                        fastest: if is_mixed {
+                            None
+                        } else {
+                            fastest(&of_all, &phase)
+                        },
                     });
                     of_suite.len() - 1
                 });
@@ -194,16 +202,14 @@ fn ratio(lives: &[Vec<Line>], phase: &str) -> Option<Ratio> {
     })
 }
 
-/// The fastest aged target of a phase against the next one, where several were measured. None where some of them ran on
-/// simulated devices and others on this machine, whose speeds say nothing of each other.
+/// Whether some targets ran on simulated devices and others on this machine.
+fn is_mixed(of_all: &Measured<'_>) -> bool {
+    let simulated = |(subject, _): &(&Subject, _)| is_simulated(&subject.spec);
+    of_all.iter().any(simulated) && !of_all.iter().all(simulated)
+}
+
+/// The fastest aged target of a phase against the next one, where several were measured.
 fn fastest(of_all: &Measured<'_>, phase: &str) -> Option<Fastest> {
-    let mut simulated = of_all
-        .iter()
-        .map(|(subject, _)| is_simulated(&subject.spec));
-    let first = simulated.next()?;
-    if simulated.any(|other| other != first) {
-        return None;
-    }
     let of_phase = |lives: &[Vec<Line>], place: usize| -> Vec<Line> {
         let lines = lives.get(place).into_iter().flatten();
         lines.filter(|line| line.phase == phase).cloned().collect()

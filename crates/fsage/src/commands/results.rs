@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 /// Shows the results of an experiment or a run, or one of its tables as CSV.
 ///
 /// Of an experiment: means over seeds with their intervals; its tables are results (a metric of a cell at its end),
-/// days, bench (a measurement), means. Of a run: each target in a row; its tables are days and bench. All of them are
-/// Parquet files in the folder, which pandas, polars, R and `DuckDB` read as they are; `fsage inspect
+/// days, bench (a measurement), means. Of a run: each target in a row; its tables are days, bench, flash and causes.
+/// All of them are Parquet files in the folder, which pandas, polars, R and `DuckDB` read as they are; `fsage inspect
 /// RUN/TARGET/final.parquet --extents` prints each file as it lies at the end.
 #[derive(Debug, clap::Args)]
 #[command(

@@ -285,9 +285,7 @@ fn ranked(group: &Group, compared: &Compared) -> String {
     };
     let speeds = list(&shortened(ratios.iter().map(speed).collect()));
     let Some(fastest) = &compared.fastest else {
-        let simulated = |subject: &&Subject| is_simulated(&subject.spec);
-        let here = group.subjects.iter().filter(simulated).count();
-        let apart = if (1..group.subjects.len()).contains(&here) {
+        let apart = if compared.is_mixed {
             "; simulated devices and this machine are not compared"
         } else {
             ""

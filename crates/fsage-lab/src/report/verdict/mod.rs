@@ -248,16 +248,18 @@ impl Lost {
 
 /// Whether a target skipped so many operations that it holds other files than one that did them all.
 fn skipped_too_many(subject: &Subject) -> bool {
-    let skipped = subject.total(|day| day.skipped) as f64;
-    skipped > UNDONE * subject.total(|day| day.operations) as f64
+    skipped_share(subject) > UNDONE
+}
+
+/// The share of its operations that a target skipped.
+fn skipped_share(subject: &Subject) -> f64 {
+    let all = subject.total(|day| day.operations).max(1);
+    subject.total(|day| day.skipped) as f64 / all as f64
 }
 
 /// Whether targets skipped about the same share of their operations.
 fn skipped_alike(ends: &[(&Subject, Over)]) -> bool {
-    let shares = ends.iter().map(|(subject, _)| {
-        let all = subject.total(|day| day.operations).max(1);
-        subject.total(|day| day.skipped) as f64 / all as f64
-    });
+    let shares = ends.iter().map(|(subject, _)| skipped_share(subject));
     let (least, most) = shares.fold((f64::INFINITY, 0.0_f64), |(least, most), share| {
         (least.min(share), most.max(share))
     });

@@ -29,12 +29,18 @@ pub(super) struct FoundDir {
 }
 
 impl Xfs {
+    /// Slots of inodes by their numbers.
+    pub(super) fn slots(&self) -> FxHashMap<u64, u32> {
+        let numbers = self.inodes.iter().map(|inode| inode.ino);
+        numbers.zip(0..).collect()
+    }
+
     /// Lets every name lead to a file or directory.
-    pub(super) fn lead_names(&mut self, found: Vec<(u32, FoundDir)>) -> Result<()> {
-        let slots: FxHashMap<u64, u32> = (0..)
-            .zip(&self.inodes)
-            .map(|(slot, inode)| (inode.ino, slot))
-            .collect();
+    pub(super) fn lead_names(
+        &mut self,
+        slots: &FxHashMap<u64, u32>,
+        found: Vec<(u32, FoundDir)>,
+    ) -> Result<()> {
         let mut found: Vec<(u64, u32, FoundDir)> = { found.into_iter() }
             .map(|(slot, dir)| (self.inodes[slot as usize].ino, slot, dir))
             .collect();
@@ -148,17 +154,19 @@ impl Xfs {
 
 impl Reader<'_> {
     /// That names say of what type their inodes are, and that inodes have as many names as they say.
-    pub fn names_fit(&self, fs: &Xfs, dirs: &[(u32, FoundDir)]) -> Result<()> {
-        let slots: FxHashMap<u64, u32> = fs.inodes.iter().map(|inode| inode.ino).zip(0..).collect();
+    pub fn names_fit(
+        &self,
+        fs: &Xfs,
+        slots: &FxHashMap<u64, u32>,
+        dirs: &[(u32, FoundDir)],
+    ) -> Result<()> {
         let mut links = vec![0_u32; fs.inodes.len()];
         for (slot, dir) in dirs {
             links[*slot as usize] += 2;
             for name in &dir.names {
+                // Of one that leads nowhere [`Xfs::lead_names`] speaks.
                 let Some(&at) = slots.get(&name.ino) else {
-                    return damaged(format!(
-                        "a name leads to inode {}, which is not in use",
-                        name.ino
-                    ));
+                    continue;
                 };
                 let kind = fs.inodes[at as usize].kind;
                 let written = match kind {

@@ -292,8 +292,9 @@ impl Xfs {
                 reader.chunk(ag, &chunk, &mut fs, &mut dirs)?;
             }
         }
-        reader.names_fit(&fs, &dirs)?;
-        fs.lead_names(dirs)?;
+        let slots = fs.slots();
+        reader.names_fit(&fs, &slots, &dirs)?;
+        fs.lead_names(&slots, dirs)?;
         fs.mount();
         match fs.check() {
             Ok(()) => Ok(fs),
@@ -333,7 +334,6 @@ impl Reader<'_> {
         is_sound(b, sum) && b[uuid..uuid + 16] == self.superblock[32..48]
     }
 
-    /// Whether a block is one of such a tree of an AG.
     /// A superblock, for a comparison of copies of it.
     fn fixed(&self, superblock: &[u8]) -> Option<[u8; SECTOR]> {
         let superblock = superblock.first_chunk()?;
@@ -351,6 +351,7 @@ impl Reader<'_> {
         Some(fixed)
     }
 
+    /// Whether a block is one of such a tree of an AG.
     fn is_of_tree(&self, b: &[u8; BYTES], magic: [u8; 4], (ag, block): (u32, u32)) -> bool {
         b[..4] == magic
             && self.is_own(b, trees::SHORT_SUM, 32)

@@ -278,7 +278,7 @@ impl Xfs {
         let dirs = builder.fill_directories()?;
         builder.make_trees()?;
         let mut fs = builder.with_groups()?;
-        let led = fs.lead_names(dirs);
+        let led = fs.lead_names(&fs.slots(), dirs);
         led.map_err(|error| match error {
             ReadError::Damaged { what, .. } => ReadError::Contradiction(what),
             error => error,

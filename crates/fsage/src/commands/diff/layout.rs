@@ -143,7 +143,7 @@ fn path_of(file: &FileView<'_>) -> String {
         .map_or_else(String::new, |path| format!(" {path}"))
 }
 
-/// A snapshot, RUN/TARGET, an image or a directory.
+/// A snapshot, RUN/TARGET (RUN of a single target), an image or a directory.
 fn open(path: &Path, ui: Ui) -> anyhow::Result<Box<dyn Layout>> {
     let is_target = path.parent().is_some_and(Manifest::is_run) && path.is_dir();
     let path: PathBuf = if is_target || Manifest::is_run(path) {

@@ -5,9 +5,9 @@
 
 use super::{LOST_FOUND, Raw, Reader, Result, damage, damaged, foreign};
 use crate::FAST_SYMLINK;
+use crate::ext4::MOST_LINKS;
 use crate::ext4::geometry::RESERVED_INODES;
 use crate::ext4::image::fields::{put32, u16_at, u32_at};
-use crate::ext4::MOST_LINKS;
 use crate::ext4::image::inode::{AREA, EXTENTS, INDEXED};
 use crate::ext4::image::own::{self, DOUBLE_INDIRECT, JOURNAL_INO, RESIZE_INO};
 use crate::ext4::tree::Tree;
