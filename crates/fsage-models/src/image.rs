@@ -197,8 +197,13 @@ pub enum ReadError {
     #[error("cannot be read")]
     Io(#[from] io::Error),
     /// It is something else.
-    #[error("no {0} file system")]
-    NoSuch(&'static str),
+    #[error("no {of} file system{}", holds.map(|kind| format!(", but {kind}")).unwrap_or_default())]
+    NoSuch {
+        /// The model.
+        of: &'static str,
+        /// What is there, where that is known.
+        holds: Option<&'static str>,
+    },
     /// The model has no place for something.
     #[error("{what}: the model of {of} does not have that")]
     Foreign {
@@ -244,12 +249,30 @@ impl ReadAt for File {
 pub(crate) fn open(path: &Path, of: &'static str) -> Result<File, ReadError> {
     let kind = fs::metadata(path)?.file_type();
     if !kind.is_file() && !kind.is_block_device() {
-        return Err(ReadError::NoSuch(of));
+        return Err(ReadError::NoSuch { of, holds: None });
     }
     let file = File::open(path)?;
     match mounted_on(&file.metadata()?) {
         Some(point) => Err(ReadError::Mounted(point)),
         None => Ok(file),
+    }
+}
+
+/// That there is no file system of this model, and which one there is instead, if it is a well-known one.
+pub(crate) fn no_such(of: &'static str, from: &dyn ReadAt) -> ReadError {
+    const MAGICS: [(&str, u64, &[u8]); 3] = [
+        ("an XFS (`xfs:from=`)", 0, b"XFSB"),
+        ("an ext2, ext3 or ext4 (`ext4:from=`)", 0x438, &[0x53, 0xEF]),
+        ("a btrfs", 0x1_0040, b"_BHRfS_M"),
+    ];
+    let is_there = |&(_, at, magic): &(&str, u64, &[u8])| {
+        let mut found = vec![0; magic.len()];
+        from.read_at(at, &mut found).is_ok() && found == magic
+    };
+    let holds = MAGICS.iter().find(|known| is_there(known));
+    ReadError::NoSuch {
+        of,
+        holds: holds.map(|&(kind, ..)| kind),
     }
 }
 

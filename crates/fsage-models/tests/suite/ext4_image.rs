@@ -307,7 +307,7 @@ fn damage_is_refused_and_never_believed() {
     // The rest lies in copies, in bits behind the last inode, in blocks kept for descriptors.
     assert!(refused * 2 > tried, "{refused} of {tried}");
     let nothing = Ext4::read_image(&how, &Bytes(&[0; 4096]));
-    assert!(matches!(nothing, Err(ReadError::NoSuch("ext4"))));
+    assert!(matches!(nothing, Err(ReadError::NoSuch { of: "ext4", .. })));
 }
 
 /// Without checksums damage may be seen by nobody. Nothing of it is believed all the same.

@@ -291,7 +291,7 @@ fn damage_is_refused_and_never_believed() {
     // The rest lies in copies of the superblock, and in inodes that are free.
     assert!(refused * 3 > tried, "{refused} of {tried}");
     let nothing = Xfs::read_image(None, &Bytes(&[0; 4096]));
-    assert!(matches!(nothing, Err(ReadError::NoSuch("xfs"))));
+    assert!(matches!(nothing, Err(ReadError::NoSuch { of: "xfs", .. })));
     let bytes = std::fs::read(&path).expect("an image");
     let cut = Xfs::read_image(None, &Bytes(&bytes[..bytes.len() - 1]));
     let why = cut.map(drop).expect_err("it is too short").to_string();

@@ -15,10 +15,10 @@ use fsage_target::{Aging, TargetSpec};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Writes an aged Ext4, XFS or C-FFS, or what a snapshot of an ext4 or XFS tells of, as an image: a sparse file of the
-/// size of the partition.
+/// Exports an aged ext4, XFS or C-FFS, or the file system of a snapshot, as an image: a sparse file of the size of the
+/// partition.
 ///
-/// A run keeps no state of a model; the workload makes it again, to the last block. Images of Ext4 and XFS can be
+/// A run keeps no state of a model; the workload makes it again, to the last block. Images of ext4 and XFS can be
 /// mounted. Files have the names, times and permissions of the workload or the snapshot, and those of a snapshot lie
 /// where they lay; contents are holes, unless --data says otherwise.
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 pub struct Args {
     /// A run, RUN or RUN/TARGET; a snapshot; with --on a workload.
     from: PathBuf,
-    /// The image to write; of Ext4 and XFS, also a block device.
+    /// The image to write; of ext4 and XFS, also a block device.
     image: PathBuf,
     /// The target that the workload ages; of a snapshot its model, with keys for what it does not say.
     #[arg(long = "on", value_name = "SPEC")]
@@ -41,7 +41,7 @@ pub struct Args {
     /// The unaged control instead: the same files, copied to a fresh file system.
     #[arg(long)]
     control: bool,
-    /// What the blocks of files hold, of Ext4 and XFS. `fsage verify IMAGE` knows noise again.
+    /// What the blocks of files hold, of ext4 and XFS. `fsage verify IMAGE` knows noise again.
     #[arg(long, value_enum, value_name = "CONTENTS", default_value_t)]
     data: Contents,
     /// Write over an existing file, or over a block device that is not in use.

@@ -71,7 +71,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
 
 /// A laboratory for file system aging: what will a file system look like after years of real use?
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100, help_template = TEMPLATE, before_help = verbs())]
+#[command(version = env!("FSAGE_VERSION"), max_term_width = 100, help_template = TEMPLATE, before_help = verbs())]
 pub struct Cli {
     /// No progress, no warnings.
     #[arg(long, short, global = true)]

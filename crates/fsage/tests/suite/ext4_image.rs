@@ -54,6 +54,11 @@ fn our_reader_and_e2fsck_find_the_layout_of_the_model_in_its_image() {
         foreign.contains("from=named.ops: no ext4 file system"),
         "{foreign}"
     );
+    let other = fsage(at, "age named.ops --on xfs:from=disk.img -o no", 2);
+    assert!(
+        other.contains("no xfs file system, but an ext2, ext3 or ext4"),
+        "{other}"
+    );
     let both = fsage(at, "age named.ops --on ext4:from=disk.img,size=1G -o no", 2);
     assert!(both.contains("what `from` names decides"), "{both}");
     let refused = fsage(at, "export run disk.img", 2);

@@ -52,11 +52,12 @@ fn our_reader_and_xfs_repair_find_the_layout_of_the_model_in_its_image() {
         XFS.exports_as_aged(at, &format!("{spec} {workload}"));
     }
     for (target, why) in [
-        ("from=named.ops", "from=named.ops: no xfs file system"),
-        ("from=run", "from=run: no xfs file system"),
-        ("from=disk.img,size=1G", "what `from` names decides"),
+        ("xfs:from=named.ops", "from=named.ops: no xfs file system"),
+        ("xfs:from=run", "from=run: no xfs file system"),
+        ("xfs:from=disk.img,size=1G", "what `from` names decides"),
+        ("ext4:from=disk.img", "no ext4 file system, but an XFS"),
     ] {
-        let refused = fsage(at, &format!("age named.ops --on xfs:{target} -o no"), 2);
+        let refused = fsage(at, &format!("age named.ops --on {target} -o no"), 2);
         assert!(refused.contains(why), "{refused}");
     }
 }

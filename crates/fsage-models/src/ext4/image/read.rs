@@ -19,7 +19,9 @@ use crate::ext4::groups::Groups;
 use crate::ext4::params::Checksums;
 use crate::ext4::tree::{Stored, Tree};
 use crate::ext4::{COLD, Ext4, Kind, MOST_BLOCKS, NO_FILE, Params, bits};
-use crate::image::{DIRECTORY, FOUND, FURTHER, REGULAR, ReadAt, ReadError, SYMLINK, lies_on};
+use crate::image::{
+    DIRECTORY, FOUND, FURTHER, REGULAR, ReadAt, ReadError, SYMLINK, lies_on, no_such,
+};
 use crate::name_table::Name;
 use crate::names::{Entry as NamePlace, File};
 use fsage_core::names::check_name;
@@ -108,9 +110,12 @@ fn found_in(from: &dyn ReadAt) -> Result<(superblock::Found, Made)> {
     let mut bytes = [0; superblock::BYTES];
     match from.read_at(superblock::AT, &mut bytes) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            return Err(ReadError::NoSuch("ext4"));
+            return Err(no_such("ext4", from));
         }
         read => read?,
+    }
+    if !superblock::is_one(&bytes) {
+        return Err(no_such("ext4", from));
     }
     let found = superblock::read(&bytes)?;
     lies_on(from, u64::from(found.blocks) * found.block_bytes, TOOL)?;

@@ -300,11 +300,13 @@ fn check_numbers(b: &[u8; BYTES]) -> Result<(), ReadError> {
     Ok(())
 }
 
+/// Whether this is a superblock.
+pub(super) fn is_one(b: &[u8; BYTES]) -> bool {
+    u16_at(b, 0x38) == MAGIC
+}
+
 /// Reads a superblock of a file system that the model could have made.
 pub(super) fn read(b: &[u8; BYTES]) -> Result<Found, ReadError> {
-    if u16_at(b, 0x38) != MAGIC {
-        return Err(ReadError::NoSuch("ext4"));
-    }
     let [compat, incompat, ro_compat] = FEATURES.each_ref().map(|features| u32_at(b, features.at));
     if incompat & RECOVER != 0 {
         return Err(ReadError::Unclean {

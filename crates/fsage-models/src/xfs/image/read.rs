@@ -13,7 +13,7 @@ use super::headers::{
 };
 use super::names::FoundDir;
 use super::{BYTES, LINK_MAGIC, LINK_SUM, inode, trees};
-use crate::image::{DIRECTORY, REGULAR, ReadAt, ReadError, SYMLINK, lies_on};
+use crate::image::{DIRECTORY, REGULAR, ReadAt, ReadError, SYMLINK, lies_on, no_such};
 use crate::xfs::btree::{Loaded, Tree};
 use crate::xfs::chunks::{Chunk, Inodes};
 use crate::xfs::geometry::{BLOCK, Geometry, PER_BLOCK};
@@ -85,12 +85,12 @@ fn found_in(from: &dyn ReadAt) -> Result<(Params, Geometry, [u8; SECTOR])> {
     let mut b = [0; SECTOR];
     match from.read_at(0, &mut b) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            return Err(ReadError::NoSuch("xfs"));
+            return Err(no_such("xfs", from));
         }
         read => read?,
     }
     if b[..4] != MAGIC {
-        return Err(ReadError::NoSuch("xfs"));
+        return Err(no_such("xfs", from));
     }
     if u16_at(&b, 100) & 0xf != 5 {
         return foreign(format!("version {}", u16_at(&b, 100) & 0xf));
