@@ -219,7 +219,14 @@ impl Fullness {
             0 => format!("too full already at {}; ", full(first.0)),
             all if all == known.len() && worst.is_none() => String::new(),
             all if all == known.len() => {
-                format!("fullness costs little up to {}; ", full(fullest.0))
+                let lost = 1.0 - fullest.1.ratio / first.1.ratio;
+                let lost = if lost < 0.005 {
+                    "nothing".to_owned()
+                } else {
+                    percent(lost)
+                };
+                let (from, to) = (full(first.0), full(fullest.0));
+                format!("from {from} to {to} full {} loses {lost}; ", self.what())
             }
             some => {
                 let (next, left) = &known[some];
@@ -232,7 +239,7 @@ impl Fullness {
                 format!("keep it at {best} or less ({next}, tried next, {why}); ")
             }
         };
-        let large = self.no_large_extents().unwrap_or_default();
+        let large = self.large_extents().unwrap_or_default();
         let lives = known.iter().map(|(_, left)| left.lives).max();
         let brackets = match lives {
             _ if !text.contains('(') => String::new(),
@@ -247,10 +254,17 @@ impl Fullness {
         ))
     }
 
-    /// From where on there is no room for an extent of 1 MiB, where there is some before.
-    fn no_large_extents(&self) -> Option<String> {
+    /// Room for extents of 1 MiB: from where on there is none, or else how much the fullest has.
+    fn large_extents(&self) -> Option<String> {
         let has_room = |level: &Level| level.placeable_1m.is_none_or(|extents| extents >= 1.0);
-        let first = self.levels.iter().position(|level| !has_room(level))?;
+        let Some(first) = self.levels.iter().position(|level| !has_room(level)) else {
+            let fullest = self.levels.last()?;
+            return Some(format!(
+                "; room for {} is left at {}",
+                extents_of_1m(fullest.placeable_1m?),
+                percent(fullest.utilization)
+            ));
+        };
         let without = percent(self.levels[first].utilization);
         let before = first.checked_sub(1).map(|at| &self.levels[at]);
         let with = before.and_then(|level| Some((level, level.placeable_1m?)));
@@ -291,6 +305,14 @@ impl Fullness {
             None => format!("at {full} the layout score is {ratio} of that of a fresh copy{ends}"),
         }
     }
+}
+
+fn extents_of_1m(number: f64) -> String {
+    let number = number.round();
+    format!(
+        "{number} extent{} of 1 MiB",
+        if number < 2.0 { "" } else { "s" }
+    )
 }
 
 /// A table, and a sentence a target.
@@ -376,7 +398,7 @@ mod tests {
         );
         assert_eq!(
             said(vec![fine(160, 0.60), unclear(120, 0.80)]),
-            "ext4: up to 80 % full no loss of hot-files read is certain."
+            "ext4: up to 80 % full no loss of hot-files read is certain; room for 7 extents of 1 MiB is left at 80 %."
         );
         assert_eq!(
             said(vec![slower(160, 0.60, 0.90), slower(100, 0.95, 0.61)]),
@@ -387,8 +409,8 @@ mod tests {
         );
         assert_eq!(
             said(vec![slower(160, 0.60, 0.20), slower(100, 0.95, 0.19)]),
-            "ext4: fullness costs little up to 95 %; already at 60 % hot-files read runs at 20 % of fresh speed (15 to \
-             25); at 95 % hot-files read runs at 19 % of fresh speed (14 to 24); in brackets the 99 % interval of the \
+            "ext4: from 60 % to 95 % full hot-files read loses 5 %; already at 60 % hot-files read runs at 20 % of \
+             fresh speed (15 to 25); at 95 % hot-files read runs at 19 % of fresh speed (14 to 24); in brackets the 99 % interval of the \
              repetitions of the benchmark; no room for an extent of 1 MiB is left at 95 % (7 at 60 %)."
         );
         let first = level(160, 0.60, 3, Some((0.90, Says::Slower)));

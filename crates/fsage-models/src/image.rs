@@ -194,7 +194,7 @@ pub(crate) const FURTHER: u64 = FOUND | 1 << 40;
 #[derive(Debug, Error)]
 pub enum ReadError {
     /// The device refused.
-    #[error("cannot be read")]
+    #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
     /// It is something else.
     #[error("no {of} file system{}", holds.map(|kind| format!(", but {kind}")).unwrap_or_default())]

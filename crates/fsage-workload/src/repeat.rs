@@ -53,8 +53,8 @@ pub enum RepeatError {
     NoDays,
     /// One day tells of no growth.
     #[error(
-        "the workload has one day: a future is drawn from days after the first one, so give it two or more; from 14 on \
-         it may be trusted"
+        "expected two days or more, as of snapshots of two nights, and found one: a future is drawn from what happens \
+         after the first day; from 14 days on it may be trusted"
     )]
     OneDay,
     /// Times of the day are not known.

@@ -183,6 +183,17 @@ pub struct Speed {
     pub by_untreated: Option<Beside>,
 }
 
+impl Stage {
+    /// How fast it is beside the file system of the same day that was not treated.
+    pub(crate) fn beside_untreated(&self, speed: &Speed) -> Option<Beside> {
+        if self.lived_on {
+            speed.by_untreated
+        } else {
+            speed.by_before
+        }
+    }
+}
+
 /// A speed as a multiple of another one.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Beside {

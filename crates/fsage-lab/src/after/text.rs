@@ -25,7 +25,7 @@ pub fn print(out: &mut impl Write, outcomes: &[Outcome]) -> io::Result<()> {
             .as_ref()
             .map(|(suite, phase)| format!("{suite}\n{phase}"));
         if let Some(title) = &title {
-            header.extend([title.as_str(), "by before"]);
+            header.extend([title.as_str(), "by\nuntreated"]);
         }
         let mut table = table::table(&header);
         table::align_left(&mut table, &[0]);
@@ -44,7 +44,7 @@ pub fn print(out: &mut impl Write, outcomes: &[Outcome]) -> io::Result<()> {
                     || "-".to_owned(),
                     |speed| format!("{} {}", digits(speed.speed), speed.unit),
                 ));
-                let beside = speed.and_then(|speed| speed.by_before);
+                let beside = speed.and_then(|speed| stage.beside_untreated(speed));
                 row.push(beside.map_or_else(
                     || "-".to_owned(),
                     |beside| with_ends(beside.ratio, beside.interval.into()),
@@ -53,11 +53,6 @@ pub fn print(out: &mut impl Write, outcomes: &[Outcome]) -> io::Result<()> {
             table.add_row(row);
         }
         writeln!(out, "\n{}, before and after:\n\n{table}", outcome.target)?;
-        if phase.is_some() && outcome.stages.iter().any(|stage| stage.lived_on) {
-            let note =
-                "After more days it reads the files of then: compare those rows with one another.";
-            writeln!(out, "{note}")?;
-        }
     }
     Ok(())
 }
@@ -96,9 +91,11 @@ pub fn sentences(outcome: &Outcome) -> Vec<String> {
         .collect()
 }
 
-/// Which treatments pay, in one sentence; none without a benchmark.
+/// Which treatments pay, in one sentence. Without a benchmark: those that change nothing.
 pub fn answer(outcome: &Outcome) -> Option<String> {
-    let phase = phase(outcome)?;
+    let Some(phase) = phase(outcome) else {
+        return answer_of_layout(outcome);
+    };
     let treatments = outcome.treatments();
     let answers = treatments.filter_map(|treatment| {
         let beside = speed(outcome.stage(Some(treatment), false)?, &phase)?.by_before?;
@@ -133,6 +130,25 @@ pub fn answer(outcome: &Outcome) -> Option<String> {
             answers.join("; ")
         )
     })
+}
+
+/// The answer where no speed is known.
+fn answer_of_layout(outcome: &Outcome) -> Option<String> {
+    let before = outcome.before()?;
+    let was = before.layout_score?;
+    let answers = outcome.treatments().filter_map(|treatment| {
+        let is = outcome.stage(Some(treatment), false)?.layout_score?;
+        Some(if (is - was).abs() >= SAME_SCORE {
+            format!("{treatment} is open, as nothing was benchmarked")
+        } else if was >= 1.0 - SAME_SCORE {
+            format!("{treatment} no (there was nothing to gain)")
+        } else {
+            format!("{treatment} no (the layout hardly changes)")
+        })
+    });
+    let answers: Vec<String> = answers.collect();
+    (!answers.is_empty())
+        .then(|| format!("{}, does it pay? {}.", outcome.target, answers.join("; ")))
 }
 
 fn sentence(outcome: &Outcome, treatment: &str) -> Option<String> {

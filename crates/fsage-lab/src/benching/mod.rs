@@ -15,7 +15,7 @@ mod rows;
 pub(crate) use grounds::RunFiles;
 pub(crate) use lane::Lane;
 pub use options::Options;
-pub use ratios::{PhaseRatio, between, between_rows, ratios, speed};
+pub use ratios::{PhaseRatio, between, between_rows, ratios, speed, words};
 pub use report::{
     Line, Report, TargetJson, aged_over, digits, lines, ratio_over, spread, with_ends,
 };

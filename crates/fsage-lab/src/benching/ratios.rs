@@ -2,6 +2,7 @@
 
 use super::report::{self, Line};
 use super::results::{self, Row, State};
+use crate::report::words::percent;
 use fsage_bench::{Better, Says};
 use serde::Serialize;
 use std::path::Path;
@@ -35,6 +36,26 @@ impl PhaseRatio {
     pub fn of(&self) -> (&str, &str) {
         (&self.suite, &self.phase)
     }
+}
+
+/// What a ratio says of what is aged, in words: `27 % slower`.
+pub fn words(ratio: f64, (low, high): (f64, f64), says: Says) -> String {
+    let change = percent((ratio - 1.0).abs());
+    match says {
+        Says::Same if low.total_cmp(&high).is_eq() => "the same".to_owned(),
+        Says::Same => "as fast".to_owned(),
+        Says::Slower => format!("{change} slower"),
+        Says::Faster => format!("{change} faster"),
+        Says::Inconclusive if are_too_few(low, high) => {
+            format!("too few repetitions to say ({low:.2} to {high:.2} times as fast)")
+        }
+        Says::Inconclusive => format!("inconclusive ({low:.2} to {high:.2} times as fast)"),
+    }
+}
+
+/// Whether an interval that says nothing would say something, if it came from enough repetitions.
+pub(super) fn are_too_few(low: f64, high: f64) -> bool {
+    low > 1.0 || high < 1.0
 }
 
 /// The ratios of suites on the target of a folder, by suite, then by phase as they were run. A phase that was measured
@@ -86,7 +107,8 @@ pub fn between_rows(suite: &str, one: Vec<Row>, other: Vec<Row>) -> Vec<PhaseRat
     of_lines(suite, &report::lines(&rows))
 }
 
-fn of_lines(suite: &str, lines: &[Line]) -> Vec<PhaseRatio> {
+/// The ratios of phases, from the lines of a table.
+pub(super) fn of_lines(suite: &str, lines: &[Line]) -> Vec<PhaseRatio> {
     let of_phases = lines.chunk_by(|a, b| a.phase == b.phase);
     let ratios = of_phases.filter_map(|of_phase| {
         let both: Vec<&Line> = of_phase.iter().filter(|line| line.has_ratio()).collect();

@@ -4,12 +4,13 @@ use super::causes::{self, CauseRow, CauseTime, Split};
 use super::flash::{self, FlashDay, FlashRow};
 use super::grounds::Files;
 use super::lane::{Lane, NotRun, Suited};
+use super::ratios::{are_too_few, of_lines, words};
 use super::results::{self, Row, State};
 use super::{HOT_FILES, Plan, Suite};
 use crate::error::Context;
 use crate::table;
 use fsage_bench::benchmarks::free_space::FREE_SPACE;
-use fsage_bench::{Better, FlashFacts, Measurement, Ratio, Repeated, Summary};
+use fsage_bench::{Better, FlashFacts, Measurement, Ratio, Repeated, Says, Summary};
 use fsage_durable::PartialFile;
 use fsage_report::chart::{self, Series, size_text};
 use fsage_report::svg::{self, Axis, Panel};
@@ -272,6 +273,15 @@ impl Report {
         }
         writeln!(out, "{}\n", self.what_is_shown())?;
         writeln!(out, "{}", self.table())?;
+        let phases = of_lines(self.suite(), &self.lines);
+        let says = phases.iter().map(|of| {
+            let said = words(of.aged_by_control, of.interval.into(), of.says);
+            format!("{} {said}", of.phase)
+        });
+        let says: Vec<String> = says.collect();
+        if !says.is_empty() {
+            writeln!(out, "\nAged beside unaged: {}.", says.join("; "))?;
+        }
         let losses = causes::splits(&self.causes);
         if !losses.is_empty() {
             writeln!(
@@ -362,10 +372,10 @@ impl Report {
                 cells.push(shown(cell.and_then(|cell| cell.throughput(unit))));
             }
             if has_ratio {
-                cells.push(line.ratio().map_or_else(
-                    || "-".to_owned(),
-                    |ratio| with_ends(ratio.median, (ratio.low, ratio.high)),
-                ));
+                cells.push(
+                    line.ratio()
+                        .map_or_else(|| "-".to_owned(), |ratio| said(&ratio)),
+                );
             }
             for state in scored {
                 let score = line.states.get(state).and_then(|cell| cell.layout_score);
@@ -698,6 +708,14 @@ fn shown(summary: Option<&Summary>) -> String {
         return "-".to_owned();
     };
     with_ends(summary.median, spread(summary))
+}
+
+/// A ratio with its interval; alone where repetitions are too few for one.
+fn said(ratio: &Ratio) -> String {
+    if ratio.says() == Says::Inconclusive && are_too_few(ratio.low, ratio.high) {
+        return format!("{} (too few)", digits(ratio.median));
+    }
+    with_ends(ratio.median, (ratio.low, ratio.high))
 }
 
 /// A value with the ends of its interval, unless both look the same.

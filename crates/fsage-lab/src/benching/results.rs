@@ -301,8 +301,9 @@ pub fn may_be_written(folder: &Path, suite: &str) -> crate::Result<()> {
         let path = path(folder, suite, extension);
         if path.exists() {
             bail!(
-                "{}: exists already (--force replaces it; several devices stand side by side in an experiment, as \
-                 `device` of its [matrix])",
+                "{}: exists already (--force replaces it; another command of the same program goes beside it by \
+                 --exec-name NAME, and several devices stand side by side in an experiment, as `device` of its \
+                 [matrix])",
                 path.display()
             );
         }

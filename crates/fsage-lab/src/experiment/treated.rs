@@ -38,6 +38,17 @@ pub struct SpeedMean {
     pub by_untreated: Option<Mean>,
 }
 
+impl StageMean {
+    /// How fast it is beside the same life and day without treatment.
+    pub(crate) fn beside_untreated(&self, speed: &SpeedMean) -> Option<Mean> {
+        if self.lived_on {
+            speed.by_untreated
+        } else {
+            speed.by_before
+        }
+    }
+}
+
 /// The stages of a target, from what is known of each life.
 pub fn stages<'a>(lives: impl Iterator<Item = &'a Outcome>) -> Vec<StageMean> {
     let lives: Vec<&Outcome> = lives.collect();
@@ -90,7 +101,7 @@ pub fn print(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
         return Ok(());
     };
     let speed = first.after().iter().find_map(|stage| stage.speed.as_ref());
-    let title = speed.map(|speed| format!("{} {}\nby before", speed.suite, speed.phase));
+    let title = speed.map(|speed| format!("{} {}\nby untreated", speed.suite, speed.phase));
     let mut header = vec![
         "treated",
         "",
@@ -113,8 +124,9 @@ pub fn print(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
                 free.map_or_else(|| "-".to_owned(), |free| size(free.mean as u64)),
             ];
             if title.is_some() {
-                let by_before = stage.speed.as_ref().and_then(|speed| speed.by_before);
-                cells.push(Mean::shown(by_before.as_ref()));
+                let speed = stage.speed.as_ref();
+                let beside = speed.and_then(|speed| stage.beside_untreated(speed));
+                cells.push(Mean::shown(beside.as_ref()));
             }
             table.add_row(cells);
         }

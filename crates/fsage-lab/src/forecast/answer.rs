@@ -106,8 +106,11 @@ impl Answer {
             .map_or_else(|| format!("> {horizon}"), |day| day.to_string())
     }
 
-    /// The value on the last day, in a table.
+    /// The value on the last day, in a table; where the limit is crossed already, what it is now.
     pub fn end_shown(&self) -> String {
+        if let Some(now) = self.now.filter(|_| self.already) {
+            return format!("now {}", self.limit.shown(now));
+        }
         let shown = self.at_end.map(|value| self.limit.shown(value));
         shown.unwrap_or_else(|| "crossed".to_owned())
     }

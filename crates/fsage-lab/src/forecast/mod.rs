@@ -221,7 +221,7 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         all.push((other.name, other.spec.to_string(), lives));
     }
     drop(bar);
-    let held_out = with_truth.then(|| cases(&answers, &ground.rows, limits));
+    let held_out = with_truth.then(|| cases(&answers, &ground.rows, limits, horizon));
     let found = Forecast {
         fsage: env!("CARGO_PKG_VERSION").to_owned(),
         target: target.to_string(),
@@ -544,12 +544,14 @@ fn larger(target: &TargetSpec) -> Option<TargetSpec> {
     makes_sense.then_some(spec)
 }
 
-/// The day on which days of a life first cross a limit.
-fn crossing(rows: &[LifeDay], place: usize, limit: &Limit) -> Option<u64> {
+/// The day on which days of a life first cross a limit, within those that are looked ahead.
+fn crossing(rows: &[LifeDay], place: usize, limit: &Limit, horizon: u64) -> Option<u64> {
     let mut future = rows.iter().filter(|row| row.day > 0);
     let crossed =
         future.find(|row| row.values[place].is_some_and(|value| limit.is_crossed(value)))?;
-    u64::try_from(crossed.day).ok()
+    u64::try_from(crossed.day)
+        .ok()
+        .filter(|&day| day <= horizon)
 }
 
 /// The value of a limit on the last day, in the middle one of the lives; `None` where most had crossed it by then.
@@ -589,7 +591,7 @@ fn summed(
         .map(|(place, limit)| {
             let days: Vec<Option<u64>> = lives
                 .iter()
-                .map(|life| crossing(life, place, limit))
+                .map(|life| crossing(life, place, limit, horizon))
                 .collect();
             let now = ground.now().and_then(|row| row.values[place]);
             let mut answer = Answer::new(limit, now, &days, horizon, date);
@@ -634,11 +636,11 @@ fn limits_of_truth(named: &[Limit], rows: &[LifeDay]) -> Vec<Limit> {
     limits
 }
 
-fn cases(answers: &[Answer], rows: &[LifeDay], limits: &[Limit]) -> Vec<Case> {
+fn cases(answers: &[Answer], rows: &[LifeDay], limits: &[Limit], horizon: u64) -> Vec<Case> {
     let limits = limits.iter().enumerate().zip(answers);
     let open = limits.filter(|(_, answer)| !answer.already && answer.now.is_some());
     open.map(|((place, limit), answer)| {
-        let true_day = crossing(rows, place, limit);
+        let true_day = crossing(rows, place, limit, horizon);
         Case {
             answer: answer.clone(),
             true_day,
@@ -668,6 +670,14 @@ impl Forecast {
             )
         });
         first.map(|(place, _)| place)
+    }
+
+    /// Limits that are crossed already, or in half of the lives within so many days.
+    pub fn within(&self, days: u64) -> impl Iterator<Item = &Answer> {
+        let is_soon = move |answer: &&Answer| {
+            answer.already || answer.median_day.is_some_and(|day| day <= days)
+        };
+        self.answers.iter().filter(is_soon)
     }
 
     /// The answer in a sentence: what breaks first.

@@ -40,6 +40,8 @@ pub struct Observed {
     pub growth_by_half: [f64; 2],
     /// By how many standard errors the two differ.
     pub growth_changed: f64,
+    /// Mean growth a day over the last quarter of the days.
+    pub growth_lately: f64,
 }
 
 /// The workload that a past is made into: of snapshots, which are folders, several files or a file of rows; of those of
@@ -70,6 +72,9 @@ pub fn past_source(past: &[PathBuf]) -> crate::Result<Option<Source>> {
 
 /// Days under which a forecast is not to be trusted.
 const FEW_DAYS: u64 = 14;
+/// What grew by less than this share of its mean growth lately, and has this share of its space from the days observed,
+/// may have been filling up.
+const FILLED_UP: f64 = 0.25;
 /// Standard errors from which growth has changed.
 const CHANGED: f64 = 3.0;
 
@@ -109,7 +114,10 @@ impl Past {
         }
         drop(bar);
         let ended = learned.end().and_then(|_| learned.has_futures());
-        ended.with_context(|| shown.to_owned())?;
+        ended.with_context(|| match &learned.days()[..] {
+            [only] => format!("{shown}: all of it is of one day, {}", only.date),
+            _ => shown.to_owned(),
+        })?;
         Ok(Past {
             days: learned.days(),
             learned,
@@ -143,6 +151,7 @@ impl Past {
             growth_bytes_per_day: mean(&growth),
             growth_by_half: [mean(first), mean(second)],
             growth_changed: difference(first, second),
+            growth_lately: mean(&growth[growth.len() - growth.len() / 4..]),
         }
     }
 }
@@ -163,6 +172,18 @@ impl Observed {
             doubts.push(format!(
                 "growth has changed: {first} in the first half of the days, {second} in the second; if it changes \
                  again, no interval holds"
+            ));
+        }
+        let grown = self.growth_bytes_per_day * self.days.saturating_sub(1) as f64;
+        if self.days >= FEW_DAYS
+            && grown > FILLED_UP * self.used_bytes as f64
+            && self.growth_lately < FILLED_UP * self.growth_bytes_per_day
+        {
+            doubts.push(format!(
+                "it grew by {} and only {} in the last quarter of the days: it may have been filling up, and have come \
+                 to its level, as a cache does at its limit; begin with the nights since then",
+                super::a_day(self.growth_bytes_per_day),
+                super::a_day(self.growth_lately),
             ));
         }
         let gone = -self.growth_bytes_per_day * horizon as f64;
@@ -307,6 +328,19 @@ mod tests {
         assert_eq!(observed(100, 1.0).doubts(100), Vec::<String>::new());
         assert!(observed(13, 1.0).doubts(50)[0].contains("under 14"));
         assert!(observed(100, -4.0).doubts(100)[0].starts_with("growth has changed"));
+        let filled = Observed {
+            used_bytes: 20 << 20,
+            growth_bytes_per_day: f64::from(1 << 20),
+            growth_lately: f64::from(1 << 17),
+            ..observed(20, 0.0)
+        };
+        let doubt = &filled.doubts(50)[0];
+        assert!(
+            doubt.starts_with(
+                "it grew by +1.0 MiB a day and only +128 KiB a day in the last quarter"
+            ),
+            "{doubt}"
+        );
         let shrinking = Observed {
             used_bytes: 1 << 30,
             growth_bytes_per_day: -f64::from(16 << 20),

@@ -88,7 +88,7 @@ fn means(group: &Group, known: &[(&str, Vec<StageMean>)]) -> Sheet {
         "benchmark",
         "speed",
         "unit",
-        "by before",
+        "by untreated",
         "lowest",
         "highest",
     ]);
@@ -119,7 +119,7 @@ fn means(group: &Group, known: &[(&str, Vec<StageMean>)]) -> Sheet {
                 ));
                 row.push(mean(Some(speed.speed)));
                 row.push(Cell::from(speed.unit.as_str()));
-                row.extend(with_ends(speed.by_before));
+                row.extend(with_ends(stage.beside_untreated(speed)));
             }
             row.resize(data.columns.len(), Cell::Null);
             data.rows.push(row);
@@ -130,7 +130,7 @@ fn means(group: &Group, known: &[(&str, Vec<StageMean>)]) -> Sheet {
         title: "Before, after, and later, over all lives".to_owned(),
         description:
             "Means, with the ends of their 95 % intervals. A speed stands as a multiple of that of \
-                      the same life before any treatment."
+                      the same life and day without treatment."
                 .to_owned(),
         data,
     }
@@ -151,7 +151,7 @@ fn table(group: &Group, all: &[(&Subject, Outcome)]) -> Sheet {
         "benchmark",
         "speed",
         "unit",
-        "by before",
+        "by untreated",
         "lowest",
         "highest",
     ]);
@@ -180,7 +180,7 @@ fn table(group: &Group, all: &[(&Subject, Outcome)]) -> Sheet {
             }
             for speed in &stage.speeds {
                 let mut row = facts();
-                let beside = speed.by_before;
+                let beside = stage.beside_untreated(speed);
                 row.extend([
                     Cell::from(format!("{} {}", speed.suite, speed.phase).as_str()),
                     speed.speed.into(),
@@ -196,12 +196,12 @@ fn table(group: &Group, all: &[(&Subject, Outcome)]) -> Sheet {
     let (lowest, highest) = (data.columns.len() - 2, data.columns.len() - 1);
     let has_width = data.rows.iter().any(|row| row[lowest] != row[highest]);
     let interval = if has_width {
-        "A speed as a multiple of that before any treatment has its 99 % interval beside it."
+        "A speed as a multiple of that of the same day without treatment has its 99 % interval beside it."
     } else {
         // Repetitions on a model can be equal: an interval of no width is none.
         data.columns.truncate(lowest);
         data.rows.iter_mut().for_each(|row| row.truncate(lowest));
-        "Beside a speed stands what multiple it is of that before any treatment."
+        "Beside a speed stands what multiple it is of that of the same day without treatment."
     };
     Sheet {
         id: format!("after-table{}", group.suffix),

@@ -1,7 +1,9 @@
 //! `fsage forecast`: when a file system breaks.
 
+use crate::exit;
 use crate::summary::{print_json, table};
 use crate::ui::{self, Ui};
+use anyhow::bail;
 use fsage_core::size::human;
 use fsage_lab::compare::Workload;
 use fsage_lab::forecast::{Answer, Forecast, Limit, PAGE, Request, Variant, forecast, past_source};
@@ -20,7 +22,8 @@ use std::path::PathBuf;
     after_help = "Examples:\n  fsage forecast nights/ --on ext4:size=100G -o forecast\n  \
                   fsage forecast --preset mail-spool --on xfs --years 2 --limit free=10% --limit 1m=100\n  \
                   fsage forecast history.parquet --on ext4 --try ext4:size=2G --try xfs\n  \
-                  fsage forecast history.parquet --on ext4 --hold-out 1/3\n\n\
+                  fsage forecast history.parquet --on ext4 --hold-out 1/3\n  \
+                  fsage forecast nights/ --on ext4 --no-why --fail-within 30\n\n\
                   `fsage age --help` shows what a SPEC may say."
 )]
 #[allow(clippy::struct_excessive_bools)]
@@ -40,8 +43,8 @@ pub struct Args {
     #[arg(long, value_name = "DAYS", requires = "preset")]
     days: Option<u64>,
     /// The target, KIND[:KEY=VALUE|FLAG,...]: a model, or loop:TYPE as root.
-    #[arg(long = "on", value_name = "SPEC")]
-    on: String,
+    #[arg(long = "on", value_name = "SPEC", required = true)]
+    on: Vec<String>,
     /// How far to look ahead.
     #[arg(long, value_name = "YEARS", default_value_t = 1.0)]
     years: f64,
@@ -78,6 +81,9 @@ pub struct Args {
     /// Lives at the same time; each takes the memory of a model [default: one a core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
+    /// Exit with status 1 where a limit is crossed already, or within so many days in half of the lives.
+    #[arg(long, value_name = "DAYS", conflicts_with = "hold_out")]
+    fail_within: Option<u64>,
     /// Print everything as JSON.
     #[arg(long)]
     json: bool,
@@ -96,7 +102,13 @@ fn share(text: &str) -> Result<f64, String> {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
-    let target = TargetSpec::parse(&args.on)?;
+    let [on] = &args.on[..] else {
+        bail!(
+            "--on: a forecast is of one target; `--try {}` asks whether another one would help",
+            args.on[1]
+        );
+    };
+    let target = TargetSpec::parse(on)?;
     let tries = args.tries.iter().map(|text| TargetSpec::parse(text));
     let tries = tries.collect::<Result<Vec<_>, SpecError>>()?;
     let limits = args.limits.iter().map(|text| text.parse());
@@ -146,6 +158,15 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             output.display(),
             output.join(PAGE).display()
         ));
+    }
+    if let Some(days) = args.fail_within {
+        let soon: Vec<&str> = found
+            .within(days)
+            .map(|answer| answer.sentence.trim_end_matches('.'))
+            .collect();
+        if !soon.is_empty() {
+            return Err(exit::No(format!("within {days} days: {}", soon.join("; "))).into());
+        }
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::{finding, skipped_too_many};
 use crate::after::Outcome;
-use crate::benching::digits;
+use crate::benching::{digits, words};
 use crate::days::DayRow;
 use crate::fullness::{self, Fullness};
 use crate::report::bench::{self, Compared, Fastest, Ratio};
@@ -16,6 +16,9 @@ use fsage_report::{Finding, Tone};
 
 /// Who is less than so many times as fast is no answer.
 const LITTLE: f64 = 1.05;
+
+/// What runs at less than so much of the speed of its control has lost something worth a word.
+const NOTABLE: f64 = 0.9;
 
 /// Targets that a sentence names, at most.
 pub(super) const NAMED: usize = 6;
@@ -87,14 +90,20 @@ pub fn fullness(all: &[Fullness]) -> Vec<Finding> {
 }
 
 /// How fast the aged file systems are beside their controls, a sentence for each suite and phase that reads or writes
-/// over files; where a suite does neither, for its first phase.
+/// over files, and for others in which age or the choice of a target counts; where a suite has none of these, for its
+/// first phase.
 pub fn benchmarks(group: &Group) -> Vec<Finding> {
     let compared = bench::compared(group);
     let suites = compared.chunk_by(|a, b| a.suite == b.suite);
     let findings = suites.flat_map(|of_suite| {
         let is_reported = |compared: &&Compared| {
             let phase = compared.phase.as_str();
-            phase.contains("read") || phase.contains("overwrite")
+            let is_slower =
+                |(_, ratio): &(String, Ratio)| ratio.says == Says::Slower && ratio.mean < NOTABLE;
+            phase.contains("read")
+                || phase.contains("overwrite")
+                || compared.ratios.iter().any(is_slower)
+                || compared.fastest.as_ref().is_some_and(is_clearly_faster)
         };
         let mut of_interest: Vec<&Compared> = of_suite.iter().filter(is_reported).collect();
         if of_interest.is_empty() {
@@ -134,19 +143,10 @@ pub fn answer(group: &Group) -> Option<Finding> {
     let others = compared.iter().filter(|compared| !is_chosen(compared));
     let others = others.filter_map(|compared| {
         let other = compared.fastest.as_ref()?;
-        let counts = ["read", "overwrite", "write"]
-            .iter()
-            .any(|word| compared.phase.contains(word));
-        let is_other = counts && other.says == Says::Faster && other.name != *name;
-        is_other.then(|| (other, format!("{} {}", compared.suite, compared.phase)))
+        let is_other = is_clearly_faster(other) && other.name != *name;
+        is_other.then_some((other, compared))
     });
-    let most = others.max_by(|(a, _), (b, _)| a.times.total_cmp(&b.times));
-    let but = most.map_or_else(String::new, |(other, what)| {
-        format!(
-            "; {} is faster in {what}, {:.2} times",
-            other.name, other.times
-        )
-    });
+    let but = but_faster(others.collect());
     let lives = group.subjects.iter().map(|subject| subject.lives.len());
     let life = match lives.max() {
         Some(2..) => "these lives",
@@ -155,7 +155,7 @@ pub fn answer(group: &Group) -> Option<Finding> {
     let text = match says {
         Says::Faster if *times < LITTLE => format!(
             "In short, for {life}: {name} and {next} differ little in {suite} {phase} ({name} {times:.2} times as \
-             fast){but}."
+             fast{lies}){but}."
         ),
         Says::Faster => format!(
             "In short, for {life}: {name}. Aged, it runs {suite} {phase} {times:.2} times as fast as \
@@ -172,6 +172,35 @@ pub fn answer(group: &Group) -> Option<Finding> {
         ),
     };
     Some(finding(text, Tone::Neutral, "bench"))
+}
+
+/// Whether a target is faster, and by more than a little.
+fn is_clearly_faster(fastest: &Fastest) -> bool {
+    fastest.says == Says::Faster && fastest.times >= LITTLE
+}
+
+/// Who else is faster, and in what: those that lead by most come first.
+fn but_faster(mut others: Vec<(&Fastest, &Compared)>) -> String {
+    others.sort_by(|(a, _), (b, _)| b.times.total_cmp(&a.times));
+    let mut by_name: Vec<(&str, Vec<String>)> = Vec::new();
+    for (other, compared) in others {
+        let what = format!(
+            "{} {}, {:.2} times{}",
+            compared.suite,
+            compared.phase,
+            other.times,
+            where_it_lies(other)
+        );
+        match by_name.iter_mut().find(|(name, _)| *name == other.name) {
+            Some((_, all)) => all.push(what),
+            None => by_name.push((&other.name, vec![what])),
+        }
+    }
+    let texts = by_name.into_iter().map(|(name, all)| {
+        let all = list(&shortened(all));
+        format!("; {name} is faster in {all}")
+    });
+    texts.collect()
 }
 
 /// Targets that no benchmark was run on, where one was run on others.
@@ -194,22 +223,11 @@ fn unmeasured(group: &Group) -> Option<Finding> {
 
 fn sentence(group: &Group, compared: &Compared) -> Finding {
     let texts = compared.ratios.iter().map(|(name, ratio)| {
-        let change = percent((ratio.mean - 1.0).abs());
-        let (low, high) = ratio.ends;
-        let text = match ratio.says {
-            Says::Same if low.total_cmp(&high).is_eq() => "the same".to_owned(),
-            Says::Same => "as fast".to_owned(),
-            Says::Slower => format!("{change} slower"),
-            Says::Faster => format!("{change} faster"),
-            Says::Inconclusive if low > 1.0 || high < 1.0 => {
-                format!("too few repetitions to say ({low:.2} to {high:.2} times as fast)")
-            }
-            Says::Inconclusive => format!("inconclusive ({low:.2} to {high:.2} times as fast)"),
-        };
+        let text = words(ratio.mean, ratio.ends, ratio.says);
         format!("{name} {text}")
     });
     let says = |what: Says| compared.ratios.iter().any(|(_, ratio)| ratio.says == what);
-    let is_bad = |(_, ratio): &(String, Ratio)| ratio.says == Says::Slower && ratio.mean < 0.9;
+    let is_bad = |(_, ratio): &(String, Ratio)| ratio.says == Says::Slower && ratio.mean < NOTABLE;
     let tone = if compared.ratios.iter().any(is_bad) {
         Tone::Bad
     } else {
@@ -241,7 +259,7 @@ fn out_of_order(group: &Group, compared: &Compared) -> Option<String> {
         return None;
     }
     let slower = compared.ratios.iter().filter_map(|(name, ratio)| {
-        let is_slower = ratio.says == Says::Slower && ratio.mean < 0.9;
+        let is_slower = ratio.says == Says::Slower && ratio.mean < NOTABLE;
         let subject = group
             .subjects
             .iter()

@@ -486,7 +486,7 @@ fn what_age_made_better_is_no_cost() {
     };
     assert!(
         why([12, 5]).ends_with(
-            "Age cost xfs more in files away from their inode's group from 5 % to 12 % against from 95 % to 85 %."
+            "Age cost xfs more in files away from their inode's group (from 5 % to 12 %; ext4 from 95 % to 85 %)."
         ),
         "{}",
         why([12, 5])

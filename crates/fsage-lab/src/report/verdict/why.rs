@@ -107,11 +107,14 @@ pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
             }
             // How they stand would not say who lost more: a fresh one may be worse than the other is aged.
             let since = |fresh: f64, aged: f64| format!("from {} to {}", text(fresh), text(aged));
-            let (least, most) = match fresh {
+            let (of_least, of_most) = match fresh {
                 Some((a, b)) => (since(a, of_least), since(b, of_most)),
                 None => (text(of_least), text(of_most)),
             };
-            against.push(format!("{} {least} against {most}", clue.what));
+            against.push(format!(
+                "{} ({of_least}; {} {of_most})",
+                clue.what, most.name
+            ));
         }
     }
     let sizes = sizes(least, most);
