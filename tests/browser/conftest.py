@@ -40,7 +40,7 @@ class Visit:
         """Waits until every chart has its marks; they are drawn when they come into view."""
         for figure in self.page.locator("figure.chart:has(.plot)").all():
             figure.evaluate("(figure) => figure.scrollIntoView({ behavior: 'instant' })")
-            figure.locator(".plot svg, .plot canvas").first.wait_for(state="attached")
+            figure.locator(".plot svg:not(.drawn), .plot canvas").first.wait_for(state="attached")
         self.page.evaluate("() => scrollTo({ top: 0, behavior: 'instant' })")
         return self.page
 

@@ -24,6 +24,14 @@ impl DayRow {
         self.value(&layout_score::SCORE)
     }
 
+    /// Blocks that the layout score counts, to a byte of the files.
+    pub fn scored_per_byte(&self) -> Option<f64> {
+        let bytes = self
+            .value(&files::FILE_BYTES)
+            .filter(|&bytes| bytes > 0.0)?;
+        Some(self.value(&layout_score::SCORED)? / bytes)
+    }
+
     /// Share of the free space that lies in runs of 1 MiB or more; `None` where nothing is free, or it is not known.
     pub fn free_in_1m_runs(&self) -> Option<f64> {
         let free = self

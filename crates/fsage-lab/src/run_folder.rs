@@ -256,7 +256,7 @@ pub struct OneTarget {
 }
 
 impl OneTarget {
-    /// The target of `RUN/TARGET`; of `RUN` the only one that fits.
+    /// The target of `RUN/TARGET`, where the kind alone does for the only one of it; of `RUN` the only one that fits.
     ///
     /// # Errors
     /// It is no run, or not complete; there is no such target, or several fit.
@@ -273,8 +273,10 @@ impl OneTarget {
                 run.display()
             );
         }
+        let is_named = |name: &str| manifest.targets.iter().any(|target| target.folder == name);
         let chosen = |target: &&TargetFacts| match &folder {
-            Some(folder) => target.folder == **folder,
+            Some(folder) if is_named(folder) => target.folder == **folder,
+            Some(kind) => target.spec.split(':').next() == Some(kind),
             None => TargetSpec::parse(&target.spec).is_ok_and(|spec| fits(&spec)),
         };
         let targets: Vec<&TargetFacts> = manifest.targets.iter().filter(chosen).collect();

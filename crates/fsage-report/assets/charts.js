@@ -366,13 +366,15 @@
     renderer: charts[id].rows.length > MANY_ROWS ? "canvas" : "svg", tooltip: tooltipHandler(id),
   });
 
-  /* Draws a chart, again where it was. */
+  /* Draws a chart, again where it was. Until it is drawn, what was there stays: at first its picture. */
   const draw = async (id) => {
     const chart = charts[id];
     const plot = chart.figure.querySelector(".plot");
     const isFirst = !chart.started;
     chart.started = true;
-    const result = await embed(id, plot, plot.clientWidth, false);
+    const place = document.createElement("div");
+    const result = await embed(id, place, plot.clientWidth, false);
+    plot.replaceChildren(place);
     chart.finalize?.();
     chart.finalize = result.finalize;
     chart.view = result.view;

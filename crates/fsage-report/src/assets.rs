@@ -30,7 +30,7 @@ pub struct Assets {
 /// Charts that Vega draws; none where the program was built without it.
 #[cfg(vega)]
 pub const INTERACTIVE: Option<Assets> = Some(Assets {
-    style: assets!["page.css", "map.css"],
+    style: assets!["page.css", "map.css", "drawn.css"],
     scripts: &[
         vega!("vega.min.js"),
         vega!("vega-lite.min.js"),

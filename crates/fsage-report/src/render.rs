@@ -34,7 +34,8 @@ pub enum RenderError {
     Json(#[from] serde_json::Error),
 }
 
-/// The page: HTML that needs no other file and no network. Vega draws its charts, where the program was built with it.
+/// The page: HTML that needs no other file and no network. Vega draws its charts, where the program was built with it;
+/// until then, and where scripts may not run, pictures of them stand there.
 ///
 /// # Errors
 ///
@@ -54,11 +55,6 @@ pub fn render_static(report: &Report) -> Result<String, RenderError> {
 
 fn render_with(report: &Report, assets: &Assets) -> Result<String, RenderError> {
     let ids = ids(report)?;
-    let drawings = if assets.is_static {
-        drawings(report)
-    } else {
-        BTreeMap::new()
-    };
     let page = environment(&report.terms)?
         .get_template("page.html")?
         .render(context! {
@@ -69,7 +65,7 @@ fn render_with(report: &Report, assets: &Assets) -> Result<String, RenderError> 
             script_sources => script_sources(assets.scripts),
             licenses => Value::from(Serde(assets.licenses)),
             is_static => assets.is_static,
-            drawings => Value::from(Serde(drawings)),
+            drawings => Value::from(Serde(drawings(report))),
             payload => payload::json(report)?,
             version => env!("CARGO_PKG_VERSION"),
         })?;

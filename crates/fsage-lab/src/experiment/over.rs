@@ -7,7 +7,7 @@ use crate::benching::PhaseRatio;
 use crate::fullness::{self, Phase};
 use crate::report::Over;
 use crate::report::names;
-use crate::report::verdict::UNDONE;
+use crate::report::verdict::{UNDONE, UNLIKE_BLOCKS};
 use crate::report::words::{list, percent};
 use fsage_core::size;
 use fsage_target::TargetSpec;
@@ -50,6 +50,8 @@ pub struct OfMetric {
 pub enum Metric {
     /// The layout score at the end.
     LayoutScore,
+    /// Pieces per file at the end.
+    PiecesPerFile,
     /// How fast the aged file system is in a phase of a suite, beside its control.
     Ratio(Phase),
 }
@@ -83,6 +85,7 @@ impl Metric {
     pub fn name(&self) -> String {
         match self {
             Metric::LayoutScore => "layout score".to_owned(),
+            Metric::PiecesPerFile => "pieces per file".to_owned(),
             Metric::Ratio((suite, phase)) => format!("{suite} {phase}, aged / control"),
         }
     }
@@ -91,6 +94,7 @@ impl Metric {
     pub fn short_name(&self) -> String {
         match self {
             Metric::LayoutScore => "layout score".to_owned(),
+            Metric::PiecesPerFile => "pieces per file".to_owned(),
             Metric::Ratio((suite, phase)) => format!("{suite} {phase}"),
         }
     }
@@ -98,6 +102,7 @@ impl Metric {
     fn of(&self, verdict: &Verdict) -> Option<f64> {
         match self {
             Metric::LayoutScore => verdict.layout_end,
+            Metric::PiecesPerFile => verdict.pieces_per_file,
             Metric::Ratio((suite, phase)) => {
                 let mut ratios = verdict.throughput.iter();
                 let ratio = ratios.find(|ratio| ratio.of() == (suite, phase));
@@ -367,7 +372,8 @@ fn verdict<'a>(cell: &Cell, verdicts: &Verdicts<'a>) -> Option<&'a Verdict> {
 }
 
 /// What there is to show, the most important first: the layout score, then the phase that counts most, then those that
-/// read, then the others.
+/// read, then the others. Where blocks are of unlike sizes a break weighs less in some scores than in others: then pieces
+/// per file come first, and the layout score last.
 fn metrics(placed: &[Placed<'_>], verdicts: &Verdicts<'_>) -> Vec<Metric> {
     let known = placed
         .iter()
@@ -384,6 +390,16 @@ fn metrics(placed: &[Placed<'_>], verdicts: &Verdicts<'_>) -> Vec<Metric> {
     let ratios = phases
         .into_iter()
         .map(|(suite, phase)| Metric::Ratio((suite.to_owned(), phase.to_owned())));
+    let scored = placed
+        .iter()
+        .filter_map(|(cell, _)| verdict(cell, verdicts)?.scored_per_byte);
+    let (least, most) = scored.fold((f64::INFINITY, 0.0_f64), |(least, most), scored| {
+        (least.min(scored), most.max(scored))
+    });
+    if most > least * UNLIKE_BLOCKS {
+        let pieces = std::iter::once(Metric::PiecesPerFile);
+        return pieces.chain(ratios).chain([Metric::LayoutScore]).collect();
+    }
     std::iter::once(Metric::LayoutScore).chain(ratios).collect()
 }
 

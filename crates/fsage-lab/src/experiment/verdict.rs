@@ -7,7 +7,7 @@ use crate::days::{self, DayRow};
 use crate::run_folder::Manifest;
 use crate::table::{self, digits};
 use comfy_table::Table;
-use fsage_metrics::{free_space, layout_score};
+use fsage_metrics::{free_space, layout_score, pieces};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
@@ -38,6 +38,12 @@ pub struct Verdict {
     pub layout_control: Option<f64>,
     /// The layout score at the end as a multiple of that of the control.
     pub layout_ratio: Option<f64>,
+    /// Pieces per file at the end.
+    #[serde(skip)]
+    pub pieces_per_file: Option<f64>,
+    /// Blocks that the layout score counts, to a byte of the files.
+    #[serde(skip)]
+    pub scored_per_byte: Option<f64>,
     /// Throughput of the aged file system as a multiple of that of the control.
     pub throughput: Vec<PhaseRatio>,
     /// The metrics at the end that are compared life by life: layout score, pieces per file, runs of free space, room
@@ -76,6 +82,8 @@ impl Verdict {
                 layout_change: layout_change(&rows),
                 layout_control: last.of_control(&layout_score::SCORE),
                 layout_ratio: last.ratio(&layout_score::SCORE),
+                pieces_per_file: last.value(&pieces::PER_FILE),
+                scored_per_byte: last.scored_per_byte(),
                 throughput: benching::ratios(&folder, suites)?,
                 ends: beside::METRICS.map(|metric| last.value(metric)),
                 after: after::read(&folder)?,

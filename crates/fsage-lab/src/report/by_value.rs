@@ -153,6 +153,7 @@ fn of_metric(
     });
     let (metric, what, is_ratio) = match &of.metric {
         Metric::LayoutScore => ("layout-score".to_owned(), "At the end.", false),
+        Metric::PiecesPerFile => ("pieces-per-file".to_owned(), "At the end.", false),
         Metric::Ratio((suite, phase)) => (
             slug(&format!("{suite} {phase}")),
             "1 is a fresh copy of the same files; below 1 the aged file system is the slower one.",

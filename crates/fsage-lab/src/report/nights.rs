@@ -81,6 +81,7 @@ pub fn read(paths: &[PathBuf]) -> crate::Result<Material> {
             spec: format!("snapshots of {}", host.name),
             name: host.name,
             lives: vec![Life {
+                only_end: life.nights.len() == 1,
                 days: life.nights.into_iter().map(|night| night.row).collect(),
                 ..Life::default()
             }],

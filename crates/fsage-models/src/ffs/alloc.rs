@@ -7,6 +7,7 @@ use super::geometry::DIRECT;
 use super::inode::Inode;
 use super::params::Optim;
 use super::policy::{IndirectSite, TailSite};
+use super::requests::{How, Served, Wanted};
 
 /// No space: the reserve is reached, or no group had what was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,23 @@ pub(super) struct Request {
     pub preference: u64,
     /// Fragments.
     pub frags: usize,
+    /// What it is for.
+    pub wanted: Wanted,
+}
+
+impl Request {
+    /// It with what served it.
+    fn served(&self, inode: u64, address: u64, how: How) -> Served {
+        Served {
+            inode,
+            wanted: self.wanted,
+            block: self.lbn,
+            frags: self.frags,
+            preferred: self.preference,
+            address,
+            how,
+        }
+    }
 }
 
 impl Ffs {
@@ -158,6 +176,7 @@ impl Ffs {
     pub(super) fn allocate(&mut self, ino: u64, mut request: Request) -> Result<u64, NoSpace> {
         let whole = request.frags == self.groups.frag;
         if whole && self.groups.totals.nbfree == 0 || self.is_full() {
+            self.note(|_| request.served(ino, 0, How::NoSpace));
             return Err(NoSpace);
         }
         request.preference = self.clip(request.preference);
@@ -174,6 +193,12 @@ impl Ffs {
                     ..request
                 },
             )
+        });
+        self.note(|fs| {
+            let how = found.map(|address| {
+                fs.how_found(first, request.preference, (address, request.frags))
+            });
+            request.served(ino, found.unwrap_or(0), how.unwrap_or(How::NoSpace))
         });
         let address = found.ok_or(NoSpace)?;
         self.emit_group(self.group_of(address));
@@ -278,11 +303,12 @@ impl Ffs {
     /// are free afterwards. Gives the new address.
     pub(super) fn grow(
         &mut self,
-        address: u64,
-        old: usize,
+        ino: u64,
+        (address, old): (u64, usize),
         request: Request,
     ) -> Result<u64, NoSpace> {
         if self.is_full() {
+            self.note(|_| request.served(ino, 0, How::NoSpace));
             return Err(NoSpace);
         }
         let frag = self.groups.frag;
@@ -296,6 +322,7 @@ impl Ffs {
             if mask & wanted == wanted {
                 self.groups.take_frags(c, relative + old, new - old);
                 self.emit_group(c);
+                self.note(|_| request.served(ino, address, How::InPlace));
                 return Ok(address);
             }
         }
@@ -310,6 +337,10 @@ impl Ffs {
                     ..request
                 },
             )
+        });
+        self.note(|fs| {
+            let how = found.map(|to| fs.how_found(c, preference, (to, frags)));
+            request.served(ino, found.unwrap_or(0), how.unwrap_or(How::NoSpace))
         });
         let to = found.ok_or(NoSpace)?;
         self.emit_group(self.group_of(to));

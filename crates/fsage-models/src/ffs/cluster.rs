@@ -5,6 +5,7 @@
 use super::Ffs;
 use super::geometry::DIRECT;
 use super::inode::{ClusterWindow, Inode};
+use super::requests::{How, Served, Wanted};
 
 impl Ffs {
     /// Largest window: 64 KB less one block.
@@ -89,7 +90,7 @@ impl Ffs {
         let frag = g.frag;
         let preference = self.block_preference(inode, first, self.place(first).1);
         let group = self.group_of(preference);
-        let new = self.search_groups(group, preference, |fs, c, preference| {
+        let found = self.search_groups(group, preference, |fs, c, preference| {
             // A preference right behind the last group names a group that is not there: that trial fails.
             if c >= fs.geometry.ncg || !fs.groups.has_cluster(c, n) {
                 return None;
@@ -102,7 +103,17 @@ impl Ffs {
             let block = fs.groups.find_cluster(c, start, n)?;
             fs.groups.take_blocks(c, block, n);
             Some(fs.geometry.base(c) + block as u64 * frag)
-        })?;
+        });
+        self.note(|fs| Served {
+            inode: inode.ino,
+            wanted: Wanted::Cluster,
+            block: first,
+            frags: n * fs.groups.frag,
+            preferred: preference,
+            address: found.unwrap_or(0),
+            how: found.map_or(How::NoRun, |_| How::Moved),
+        });
+        let new = found?;
         // The old blocks are freed last: they are no candidates for the new run.
         let mut old: [(u64, u32); 16] = [(0, 0); 16];
         let mut runs = 0;

@@ -7,6 +7,7 @@ use super::alloc::{NoSpace, Request};
 use super::geometry::DIRECT;
 use super::inode::{Indirect, Inode};
 use super::io::{Kind, Mapped};
+use super::requests::Wanted;
 use fsage_core::io::{Flush, Io};
 
 impl Ffs {
@@ -54,6 +55,7 @@ impl Ffs {
             },
             preference: self.block_preference(inode, lbn, u64::from(lbn)),
             frags,
+            wanted: Wanted::Data,
         }
     }
 
@@ -98,7 +100,7 @@ impl Ffs {
             if new > old {
                 let request = self.direct_request(inode, lbn, new);
                 self.emit_old_piece(inode, lbn, old);
-                let address = self.grow(old_address, old, request)?;
+                let address = self.grow(inode.ino, (old_address, old), request)?;
                 if address != old_address {
                     self.set_block(inode, lbn, address);
                 }
@@ -118,7 +120,7 @@ impl Ffs {
         }
         let request = self.direct_request(inode, tail, frag);
         self.emit_old_piece(inode, tail, old);
-        let new = self.grow(address, old, request)?;
+        let new = self.grow(inode.ino, (address, old), request)?;
         if new != address {
             self.set_block(inode, tail, new);
         }
@@ -153,6 +155,7 @@ impl Ffs {
                     previous: 0,
                     preference,
                     frags,
+                    wanted: Wanted::Pointers,
                 };
                 *slot = fs.allocate(inode.ino, request)?;
                 *made = *slot;
@@ -201,6 +204,7 @@ impl Ffs {
             previous: 0,
             preference: self.block_preference(inode, lbn, index),
             frags: self.groups.frag,
+            wanted: Wanted::Data,
         };
         let address = self.allocate(inode.ino, request)?;
         self.set_block(inode, lbn, address);

@@ -1,6 +1,7 @@
 //! What the laboratory knows of the model.
 
 use super::{Ffs, Geometry, Params, Trace, params};
+use crate::allocator_trace;
 use crate::microscope::{self, Microscope};
 use crate::rearrange::{self, Part, Rearranged, Settings};
 use crate::registry::{AnyModel, Entry, MakeError, Options};
@@ -15,8 +16,9 @@ pub static ENTRY: Entry = Entry {
     small: &["preset=tiny,dirent_bytes=16"],
     group: "cylinder group",
     microscope: Some(Microscope {
-        prints: "what the original's driver prints: every probe and every failure",
-        over_inode: None,
+        prints: "what the original's driver prints: every probe and every failure; with --inode every request for \
+                 space of that one and what served it",
+        over_inode: allocator_trace::microscope::<Ffs>().over_inode,
         over: |fs| {
             let fs = (fs as Box<dyn Any>).downcast().ok()?;
             Some(microscope::Trace::Workload(Box::new(Trace::new(*fs))))

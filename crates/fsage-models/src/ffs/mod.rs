@@ -26,6 +26,7 @@
 //! | [`policy`] | what the variants decide |
 //! | `check` | the file system check |
 //! | [`report`], [`Trace`] | what a microscope may look at, and the microscope |
+//! | [`requests`] | every request for space and what served it |
 
 mod alloc;
 mod check;
@@ -42,6 +43,7 @@ mod occupy;
 pub mod params;
 pub mod policy;
 pub mod report;
+pub mod requests;
 mod rotation;
 mod trace;
 
@@ -89,6 +91,8 @@ pub struct Ffs {
     emitted: Emitted,
     changes: Changes,
     occupied: occupy::Occupied,
+    /// Requests for space, where they are recorded.
+    served: Option<Vec<requests::Served>>,
 }
 
 impl Ffs {
@@ -118,6 +122,7 @@ impl Ffs {
             emitted: Emitted::default(),
             changes: Changes::default(),
             occupied: Vec::new(),
+            served: None,
         };
         fs.make_root();
         Ok(fs)

@@ -65,8 +65,8 @@ fn an_image_comes_from_a_run_or_a_workload_and_tells_what_it_holds() {
     let text = fsage(at, "inspect of-run.img", 0);
     assert!(text.contains("32 (97.0 %)"), "{text}");
     let extents = fsage(at, "inspect of-run.img --extents", 0);
-    // Two lines that tell of image and blocks, then one a file.
-    assert_eq!(extents.lines().count(), 2 + 30, "{extents}");
+    // Three lines that tell of image, blocks and columns, then one a file.
+    assert_eq!(extents.lines().count(), 3 + 30, "{extents}");
     assert!(extents.contains("\t3900\t0:"), "{extents}");
     let refused = fsage(at, "export run/cffs_size-4M of-run.img", 2);
     assert!(refused.contains("--force replaces it"), "{refused}");

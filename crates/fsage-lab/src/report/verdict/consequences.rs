@@ -17,6 +17,9 @@ use fsage_report::{Finding, Tone};
 /// Who is less than so many times as fast is no answer.
 const LITTLE: f64 = 1.05;
 
+/// Layout scores that differ by more are of unlike layouts.
+const UNLIKE: f64 = 0.1;
+
 /// What runs at less than so much of the speed of its control has lost something worth a word.
 const NOTABLE: f64 = 0.9;
 
@@ -171,7 +174,33 @@ pub fn answer(group: &Group) -> Option<Finding> {
              {next} is faster{but}."
         ),
     };
+    let hidden = match says {
+        Says::Faster if *times >= LITTLE => None,
+        _ => hidden_by_flash(group),
+    };
+    let text = format!("{text}{}", hidden.unwrap_or_default());
     Some(finding(text, Tone::Neutral, "bench"))
+}
+
+/// That layouts differ, and flash, where a break costs next to nothing, does not show what that costs elsewhere.
+fn hidden_by_flash(group: &Group) -> Option<String> {
+    let is_flash = |subject: &Subject| subject.lives.iter().any(|life| !life.flash.is_empty());
+    if !group.subjects.iter().all(is_flash) {
+        return None;
+    }
+    let scores = group.subjects.iter();
+    let scores = scores.filter_map(|subject| Some(subject.at_end(DayRow::score)?.mean));
+    let (least, most) = scores.fold((f64::INFINITY, 0.0_f64), |(least, most), score| {
+        (least.min(score), most.max(score))
+    });
+    (most - least >= UNLIKE).then(|| {
+        format!(
+            " On flash, files in pieces cost little: layout scores go from {} to {}, and --device st4000nm0033, a disk, \
+             shows what that costs.",
+            percent(least),
+            percent(most)
+        )
+    })
 }
 
 /// Whether a target is faster, and by more than a little.

@@ -10,6 +10,8 @@ mod decayed;
 mod warnings;
 mod why;
 
+pub(crate) use warnings::UNLIKE_BLOCKS;
+
 use super::fullness;
 use super::subject::{Group, Life, Over, Subject};
 use super::words::{counted, list, percents};
@@ -43,8 +45,23 @@ pub fn findings(group: &Group) -> Vec<Finding> {
         let no_verdict = warnings::no_verdict(group);
         if no_verdict.is_none() {
             findings.extend(consequences::answer(group));
-            findings.extend(ranking.ends());
-            findings.extend(decayed::sentence(&ranking));
+            // What makes scores hard to compare comes before them, and none of them is praised then.
+            let unlike = warnings::blocks(&ranking);
+            let scores = ranking
+                .ends()
+                .into_iter()
+                .chain(decayed::sentence(&ranking))
+                .map(|finding| Finding {
+                    tone: if unlike.is_some() {
+                        Tone::Neutral
+                    } else {
+                        finding.tone
+                    },
+                    ..finding
+                });
+            let scores: Vec<Finding> = scores.collect();
+            findings.extend(unlike);
+            findings.extend(scores);
             findings.extend(why::sentence(&ranking));
         }
         findings.extend(no_verdict);

@@ -7,7 +7,7 @@ use crate::fullness::Fullness;
 use crate::report::subject::{Group, Life, Subject};
 use crate::report::words::{counted, list, percent, thousands};
 use fsage_core::size::human;
-use fsage_metrics::{files, layout_score, pieces};
+use fsage_metrics::{files, pieces};
 use fsage_report::{Finding, Tone};
 use fsage_target::TargetSpec;
 
@@ -15,7 +15,7 @@ use fsage_target::TargetSpec;
 const UNLIKE_UTILIZATION: f64 = 0.02;
 
 /// Targets that differ by a larger factor in the number of blocks for as many bytes have blocks of other sizes.
-const UNLIKE_BLOCKS: f64 = 1.4;
+pub(crate) const UNLIKE_BLOCKS: f64 = 1.4;
 
 /// What is kept behind the ends of files is worth a word from this share of their bytes on.
 const UNLIKE_BEHIND: f64 = 0.05;
@@ -37,7 +37,9 @@ pub fn findings(group: &Group, ranking: &Ranking<'_>, sizes: &[Fullness]) -> Vec
         findings.extend(subjects.find_map(behind_ends));
     }
     findings.extend(group.subjects.iter().filter_map(no_inodes));
-    findings.extend(blocks(ranking));
+    if !sizes.is_empty() {
+        findings.extend(blocks(ranking));
+    }
     findings.extend(ages(ranking));
     findings.extend(unscored(group));
     findings
@@ -280,12 +282,9 @@ fn no_inodes(subject: &Subject) -> Option<Finding> {
 }
 
 /// That one target counts its files in more blocks than another: a break weighs less in its score then.
-fn blocks(ranking: &Ranking<'_>) -> Option<Finding> {
+pub fn blocks(ranking: &Ranking<'_>) -> Option<Finding> {
     let counted = ranking.scored.iter().filter_map(|s| {
-        let blocks = s.subject.at_end(|day| {
-            let bytes = day.value(&files::FILE_BYTES).filter(|&bytes| bytes > 0.0)?;
-            Some(day.value(&layout_score::SCORED)? / bytes)
-        })?;
+        let blocks = s.subject.at_end(DayRow::scored_per_byte)?;
         Some((&s.subject.name, blocks.mean))
     });
     let counted: Vec<_> = counted.collect();

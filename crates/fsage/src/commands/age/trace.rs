@@ -38,7 +38,7 @@ pub fn trace(
         (None, _) => (microscope.over)(fs),
         (Some(inode), Some(over_inode)) => over_inode(fs, inode),
         (Some(_), None) => {
-            bail!("--inode is of models whose requests for blocks are traced, as ext4 and xfs")
+            bail!("--inode is of models whose requests for blocks are traced, as ext4, xfs and ffs")
         }
     };
     match trace.ok_or_else(unknown)? {

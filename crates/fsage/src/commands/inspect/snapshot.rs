@@ -352,6 +352,7 @@ pub fn extents_of_layout(
 ) -> anyhow::Result<()> {
     let block = u64::from(layout.geometry().block_bytes.max(1));
     writeln!(out, "#block {block}")?;
+    writeln!(out, "#inode\tdirectory\tbytes\tlogical:physical:length")?;
     let (mut files, mut collected) = (0_u64, 0_u64);
     let mut result = Ok(());
     layout.visit_files(&mut |file| {
