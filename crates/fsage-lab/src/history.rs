@@ -12,7 +12,7 @@ use fsage_data::snapshot::SnapshotFile;
 use fsage_metrics::{files, free_space};
 use fsage_target::TargetSpec;
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Which file of a target.
@@ -140,22 +140,29 @@ impl Watched {
 
 /// The inode that has a path at the end, which only a life of its own says: a file has other paths before.
 fn inode_of(path: &str, target: &OneTarget, workload: &Path, ui: &dyn Watch) -> crate::Result<u64> {
-    let found = Arc::new(Mutex::new(None));
+    let found = Arc::new(Mutex::new((None, None)));
     let (taken, wanted) = (Arc::clone(&found), path.to_owned());
     aged_by(target, workload, ui, move |_, inodes| {
-        let of_path = |inode: &&Inode| inode.path.as_deref() == Some(&wanted);
-        let file = inodes.iter().find(of_path).map(|inode| inode.ino);
-        *taken.lock().unwrap_or_else(PoisonError::into_inner) = file;
+        let with_path = |is_it: &dyn Fn(&str) -> bool| {
+            let mut all = inodes.iter();
+            all.find(|inode| inode.path.as_deref().is_some_and(is_it))
+        };
+        let name = wanted.rsplit('/').next();
+        let file = with_path(&|path| path == wanted).map(|inode| inode.ino);
+        let alike = with_path(&|path| path.rsplit('/').next() == name);
+        let alike = alike.and_then(|inode| inode.path.clone());
+        *taken.lock().unwrap_or_else(PoisonError::into_inner) = (file, alike);
     })?;
-    let inode = *found.lock().unwrap_or_else(PoisonError::into_inner);
-    inode.ok_or_else(|| not_there(&format!("/{path}"), target))
+    let (inode, alike) = std::mem::take(&mut *found.lock().unwrap_or_else(PoisonError::into_inner));
+    let hint = alike.map_or_else(String::new, |path| format!("; did you mean --path {path}?"));
+    inode.ok_or_else(|| not_there(&format!("/{path}"), &hint, target))
 }
 
-fn not_there(what: &str, target: &OneTarget) -> crate::Error {
+fn not_there(what: &str, hint: &str, target: &OneTarget) -> crate::Error {
     let folder = target.run.join(&target.facts.folder);
     error!(
-        "{}: no file {what} is there at the end; without --path and --inode the file in the most pieces is taken, and \
-         `fsage inspect {} --extents` lists inodes",
+        "{}: no file {what} is there at the end{hint}; without --path and --inode the file in the most pieces is \
+         taken, and `fsage inspect {} --extents` lists inodes",
         folder.display(),
         folder.join("final.parquet").display()
     )
@@ -238,7 +245,7 @@ pub fn history(
         .last()
         .filter(|seen| last_day == Some(&seen.day));
     let (Some(end), Some((_, path))) = (at_end, &watched.known) else {
-        return Err(not_there(&format!("with inode {inode}"), &target));
+        return Err(not_there(&format!("with inode {inode}"), "", &target));
     };
     let file = alive
         .into_iter()
@@ -264,10 +271,24 @@ fn trace_command(spec: &TargetSpec, workload: &Path, inode: u64) -> Option<Strin
     microscope.over_inode.map(|_| {
         format!(
             "fsage age {} --on {} --trace --inode {inode}",
-            shell(&workload.display().to_string()),
+            shell(&straight(workload).display().to_string()),
             shell(&spec.to_string())
         )
     })
+}
+
+/// The path without going into a folder and out again: the workload of a run lies beside it.
+fn straight(path: &Path) -> PathBuf {
+    let mut straight = PathBuf::new();
+    for part in path.components() {
+        let is_folder = straight.file_name().is_some() && !straight.is_symlink();
+        if part == Component::ParentDir && is_folder {
+            straight.pop();
+        } else {
+            straight.push(part);
+        }
+    }
+    straight
 }
 
 /// The days on which there is something to say.

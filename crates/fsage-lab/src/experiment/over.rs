@@ -372,8 +372,8 @@ fn verdict<'a>(cell: &Cell, verdicts: &Verdicts<'a>) -> Option<&'a Verdict> {
 }
 
 /// What there is to show, the most important first: the layout score, then the phase that counts most, then those that
-/// read, then the others. Where blocks are of unlike sizes a break weighs less in some scores than in others: then pieces
-/// per file come first, and the layout score last.
+/// read, then the others. Where blocks are of unlike sizes a break weighs less in some scores than in others: then
+/// pieces per file come first, and the layout score last.
 fn metrics(placed: &[Placed<'_>], verdicts: &Verdicts<'_>) -> Vec<Metric> {
     let known = placed
         .iter()

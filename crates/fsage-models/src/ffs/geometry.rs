@@ -267,9 +267,10 @@ fn check_ranges(p: &Params) -> Result<(), NewfsError> {
         return refuse("bsize", "a power of two from 4K to 64K is needed");
     }
     if !power(p.fsize, 512, p.bsize) || p.bsize / p.fsize > 8 {
+        let (is, least, most) = (human(p.fsize), human((p.bsize / 8).max(512)), human(p.bsize));
         return refuse(
             "fsize",
-            "a power of two from an eighth of bsize to bsize is needed, at least 512",
+            format!("it is {is}; with a bsize of {most} a power of two from {least} to {most} is needed"),
         );
     }
     let most = MAX_FRAGMENTS * p.fsize;

@@ -6,6 +6,7 @@ use clap::builder::PossibleValuesParser;
 use comfy_table::CellAlignment;
 use fsage_core::keys::{Choice, Key};
 use fsage_lab::described::{self, plain, target};
+use fsage_models::MODELS;
 use fsage_target::catalogue::{Described, Sort, catalogue};
 use fsage_target::within_models;
 use std::fmt::Write as _;
@@ -132,6 +133,17 @@ pub fn with_microscope() -> String {
         .filter(|described| described.microscope.is_some());
     let names: Vec<&str> = with.map(|described| described.name).collect();
     format!("{} targets", names.join(" and "))
+}
+
+/// Models whose requests for blocks can be traced.
+pub fn with_requests() -> String {
+    let with = MODELS.iter().filter(|entry| {
+        let microscope = entry.microscope;
+        microscope.is_some_and(|microscope| microscope.over_inode.is_some())
+    });
+    let mut names: Vec<&str> = with.map(|entry| entry.name).collect();
+    names.sort_unstable();
+    names.join(", ")
 }
 
 /// What `--on` takes, for the help of commands.

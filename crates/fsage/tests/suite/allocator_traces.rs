@@ -88,8 +88,8 @@ fn one_inode_of_a_table() {
         of_one[1].starts_with(before) && of_one[3].starts_with(behind),
         "{of_one:?}"
     );
-    let refused = fsage(at, "age w.ops --on ffs --trace --inode 13", 2);
-    assert!(refused.contains("ext4 and xfs"), "{refused}");
+    let refused = fsage(at, "age w.ops --on lfs --trace --inode 13", 2);
+    assert!(refused.contains("ext4, ffs, xfs"), "{refused}");
     // What a file's history says last is that command.
     fsage(at, "age w.parquet --on ext4:size=1G,regime=a -o run", 0);
     let said = fsage(at, "history run --inode 13", 0);

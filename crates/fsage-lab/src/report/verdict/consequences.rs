@@ -195,8 +195,8 @@ fn hidden_by_flash(group: &Group) -> Option<String> {
     });
     (most - least >= UNLIKE).then(|| {
         format!(
-            " On flash, files in pieces cost little: layout scores go from {} to {}, and --device st4000nm0033, a disk, \
-             shows what that costs.",
+            " On flash, files in pieces cost little: layout scores go from {} to {}, and --device st4000nm0033, a \
+             disk, shows what that costs.",
             percent(least),
             percent(most)
         )

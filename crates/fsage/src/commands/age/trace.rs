@@ -38,7 +38,10 @@ pub fn trace(
         (None, _) => (microscope.over)(fs),
         (Some(inode), Some(over_inode)) => over_inode(fs, inode),
         (Some(_), None) => {
-            bail!("--inode is of models whose requests for blocks are traced, as ext4, xfs and ffs")
+            bail!(
+                "--inode is of models whose requests for blocks are traced: {}",
+                targets::with_requests()
+            )
         }
     };
     match trace.ok_or_else(unknown)? {
