@@ -265,7 +265,11 @@ pub(crate) fn no_such(of: &'static str, from: &dyn ReadAt) -> ReadError {
         ("an ext2, ext3 or ext4 (`ext4:from=`)", 0x438, &[0x53, 0xEF]),
         ("a btrfs", 0x1_0040, b"_BHRfS_M"),
     ];
-    let is_there = |&(_, at, magic): &(&str, u64, &[u8])| {
+    let is_there = |&(kind, at, magic): &(&str, u64, &[u8])| {
+        // What begins as one of its own, and ends there, is none.
+        if kind.contains(of) {
+            return false;
+        }
         let mut found = vec![0; magic.len()];
         from.read_at(at, &mut found).is_ok() && found == magic
     };

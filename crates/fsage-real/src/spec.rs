@@ -81,6 +81,13 @@ const LOOP_KEYS: &[Key] = &[
         "of ext4, `mb_stream_req`: files up to this size share a preallocation of 512 blocks",
     )
     .by_rule("as the kernel sets it: 16"),
+    Key::text(
+        "sysfs",
+        "settings",
+        "none",
+        "written to `/sys/fs/ext4/DEVICE` (xfs, f2fs alike) after every mount, as in \
+         `sysfs=\"mb_group_prealloc=64,mb_max_to_scan=20\"`",
+    ),
     Key::word(
         "regime",
         &["a", "b", "c", "d", "strict"],
@@ -311,6 +318,12 @@ fn set_loop(options: &mut LoopOptions, key: &str, value: Option<&str>) -> Result
                 .parse()
                 .map_err(|_| bad(key, value, "a number of blocks"))?;
             options.stream_request = Some(blocks);
+        }
+        "sysfs" => {
+            let value = needed(key, value)?;
+            options
+                .set_settings(value)
+                .map_err(|error| format!("{key}={value}: {error}"))?;
         }
         "regime" => options.regime = Some(Regime::find(options.kind, needed(key, value)?)?),
         _ => return Ok(false),

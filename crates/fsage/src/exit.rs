@@ -20,6 +20,18 @@ impl fmt::Display for No {
 
 impl std::error::Error for No {}
 
+/// There is no answer, because the machine does not do the same each time.
+#[derive(Debug)]
+pub struct Unsteady(pub String);
+
+impl fmt::Display for Unsteady {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unsteady {}
+
 /// Prints an error to stderr, with its causes, and says which status it means.
 pub fn code(result: anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else {
@@ -48,6 +60,9 @@ pub fn parsed<C: Parser>() -> Result<C, ExitCode> {
 pub fn status_of(error: &anyhow::Error) -> u8 {
     if error.is::<No>() {
         return 1;
+    }
+    if error.is::<Unsteady>() {
+        return Kind::System.exit_status();
     }
     // Of a closed pipe 0: its reader went away, as `head` does, and nothing is wrong.
     Kind::of(error.chain()).exit_status()

@@ -362,13 +362,12 @@ fn cases<'a>(measured: &'a Measured<'_>) -> Vec<Phase<'a>> {
 
 /// Bars of the phases with few sizes of files, a chart for each unit.
 fn bars(group: &Group, suite: &str, measured: &Measured<'_>) -> Vec<Exhibit> {
-    let place = |name: &str| {
-        group
-            .subjects
-            .iter()
-            .map(|s| s.name.as_str())
-            .position(|s| s == name)
-    };
+    // By their place on the page: a target has one color in all charts.
+    let most = group.subjects.iter().map(|subject| subject.place).max();
+    let mut targets = vec![String::new(); most.map_or(0, |most| most + 1)];
+    for subject in &group.subjects {
+        targets[subject.place].clone_from(&subject.name);
+    }
     let mut charts = Vec::new();
     let few = cases(measured).into_iter();
     let few: Vec<Phase> = few.filter(|phase| phase.sizes.len() <= BARS).collect();
@@ -393,7 +392,7 @@ fn bars(group: &Group, suite: &str, measured: &Measured<'_>) -> Vec<Exhibit> {
                         let (value, interval) = speed(lives, phase, size, state)?;
                         Some(Bar {
                             group: group.clone(),
-                            target: place(&subject.name)?,
+                            target: subject.place,
                             state: state.as_str().to_owned(),
                             value,
                             interval: Some(interval),
@@ -420,7 +419,7 @@ fn bars(group: &Group, suite: &str, measured: &Measured<'_>) -> Vec<Exhibit> {
                 from_zero: true,
                 ..Axis::default()
             },
-            targets: group.subjects.iter().map(|s| s.name.clone()).collect(),
+            targets: targets.clone(),
             bars,
         };
         charts.push(Exhibit::Chart(chart.into_chart()));

@@ -7,6 +7,7 @@ use crate::error::bail;
 use crate::generate::{GrowthName, read_pool};
 use crate::interrupt;
 use crate::watch::Watch;
+use fsage_bench::Summary;
 use fsage_core::short_lived::Profile;
 use fsage_data::open_workload;
 use fsage_target::{Target, TargetSpec};
@@ -57,8 +58,12 @@ pub struct Attempt {
     pub short_lived: &'static str,
     /// Layout score at the end, less that of the truth.
     pub end_difference: f64,
+    /// Half of Student's 95 % interval of that mean; `None` of fewer than three seeds.
+    pub end_half_interval: Option<f64>,
     /// The same without its sign.
     pub end_distance: f64,
+    /// Each seed by itself.
+    pub by_seed: Vec<BySeed>,
     /// The largest difference of a day, of the seed with the largest.
     pub largest_difference: f64,
     /// Which day that is, from 0.
@@ -75,6 +80,17 @@ pub struct Attempt {
     pub skipped: u64,
     /// Layout scores by day, of the first seed.
     pub scores: Vec<f64>,
+}
+
+/// What one seed of what is guessed came to.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct BySeed {
+    /// The seed.
+    pub seed: u64,
+    /// Layout score at the end, less that of the truth.
+    pub end_difference: f64,
+    /// Mean of the differences of all days, without their signs.
+    pub mean_distance: f64,
 }
 
 /// What the truth itself loses if only one thing is guessed or unseen.
@@ -114,6 +130,9 @@ pub struct Verdict {
     /// Why it says less than it seems to.
     pub doubts: Vec<String>,
 }
+
+/// Seeds under which an interval says nothing.
+const LEAST_SEEDS: usize = 3;
 
 /// Layout scores from which nothing is fragmented to speak of.
 const WHOLE: f64 = 0.9995;
@@ -183,7 +202,7 @@ pub fn verify_method(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Ver
                 tries.push((matches, distance));
                 bar.inc(1);
             }
-            attempts.push(attempt(rule.as_str(), name, tries));
+            attempts.push(attempt((rule.as_str(), name), request.seed, tries));
         }
     }
     let mut losses = Vec::new();
@@ -238,8 +257,8 @@ fn pool(request: &Request<'_>, truth: &Truth) -> crate::Result<(Vec<Profile>, Op
 }
 
 fn attempt(
-    delete_times: &'static str,
-    short_lived: &'static str,
+    (delete_times, short_lived): (&'static str, &'static str),
+    first_seed: u64,
     tries: Vec<(Matches, Distance)>,
 ) -> Attempt {
     let n = tries.len().max(1) as f64;
@@ -249,9 +268,21 @@ fn attempt(
         .map(|(_, d)| (d.largest, d.largest_day))
         .max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()))
         .unwrap_or_default();
+    let ends: Vec<f64> = tries.iter().map(|t| t.1.at_end).collect();
+    let summary = Summary::of(&ends).filter(|summary| summary.count >= LEAST_SEEDS);
+    let interval = summary.and_then(|summary| summary.mean_interval());
+    let by_seed = (first_seed..)
+        .zip(&tries)
+        .map(|(seed, (_, distance))| BySeed {
+            seed,
+            end_difference: distance.at_end,
+            mean_distance: distance.mean,
+        });
     Attempt {
         delete_times,
         short_lived,
+        end_half_interval: interval.map(|interval| (interval.high - interval.low) / 2.0),
+        by_seed: by_seed.collect(),
         end_difference: mean(&|t| t.1.at_end),
         end_distance: mean(&|t| t.1.at_end.abs()),
         largest_difference: largest.0,

@@ -80,6 +80,17 @@ pub struct Difference {
     pub count: u64,
     /// Operations that are left where the workload was reduced.
     pub reduced_to: Option<u64>,
+    /// How often the kernel did as the model, where it did not do the same each time.
+    pub varied: Option<Varied>,
+}
+
+/// Runs of one workload that the kernel did not lay out alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Varied {
+    /// Runs, the first one included.
+    pub runs: u32,
+    /// Those that were equal to the model.
+    pub equal: u32,
 }
 
 /// An operation of a workload.
@@ -139,8 +150,14 @@ pub fn verify_model(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Verd
     let Some((same, differing)) = differing else {
         return Ok(verdict);
     };
-    let Some((number, found)) = verifier.first(&events, same, differing)? else {
-        return Ok(verdict);
+    let (number, found) = match verifier.first(&events, same, differing)? {
+        Ok(found) => found,
+        Err(varied) => {
+            if let Some(difference) = &mut verdict.difference {
+                difference.varied = Some(varied);
+            }
+            return Ok(verdict);
+        }
     };
     let event = &events[number - 1];
     let mut difference = Difference {
@@ -222,27 +239,30 @@ impl Verifier<'_> {
         Ok((verdict, None))
     }
 
-    /// The fewest events from the start after which both differ; nothing if the kernel does not differ from the model
-    /// each time in the same way.
+    /// The fewest events from the start after which both differ; or how often they did, if the kernel does not differ
+    /// from the model each time in the same way.
     fn first(
         &self,
         events: &[Event],
         same: usize,
         differing: usize,
-    ) -> crate::Result<Option<(usize, Found)>> {
+    ) -> crate::Result<Result<(usize, Found), Varied>> {
         let bar = self
             .ui
             .bar_count(None, "looking for the first operation that differs");
-        let Some(found) = self.differs(&events[..differing], self.request.lenient)? else {
-            return Ok(None);
-        };
-        for _ in 1..REPEATS {
+        let mut runs = Vec::new();
+        for _ in 0..REPEATS {
+            runs.push(self.differs(&events[..differing], self.request.lenient)?);
             bar.inc(1);
-            let again = self.differs(&events[..differing], self.request.lenient)?;
-            if again.as_ref() != Some(&found) {
-                return Ok(None);
-            }
         }
+        let equal = runs.iter().filter(|found| found.is_none()).count() as u32;
+        let is_steady = runs.windows(2).all(|pair| pair[0] == pair[1]);
+        let Some(found) = runs.pop().flatten().filter(|_| is_steady) else {
+            return Ok(Err(Varied {
+                runs: REPEATS + 1,
+                equal,
+            }));
+        };
         let mut last = Some(found);
         let differs = |number: usize| {
             bar.inc(1);
@@ -253,7 +273,8 @@ impl Verifier<'_> {
             Ok(is_found)
         };
         let first = first_differing(same, differing, differs)?;
-        Ok(last.map(|found| (first, found)))
+        last.map(|found| Ok((first, found)))
+            .context("a difference was found")
     }
 
     /// Replays on fresh sides, and says what differs at the end.

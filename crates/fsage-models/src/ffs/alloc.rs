@@ -195,9 +195,8 @@ impl Ffs {
             )
         });
         self.note(|fs| {
-            let how = found.map(|address| {
-                fs.how_found(first, request.preference, (address, request.frags))
-            });
+            let how = found
+                .map(|address| fs.how_found(first, request.preference, (address, request.frags)));
             request.served(ino, found.unwrap_or(0), how.unwrap_or(How::NoSpace))
         });
         let address = found.ok_or(NoSpace)?;

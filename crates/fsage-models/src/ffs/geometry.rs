@@ -267,10 +267,16 @@ fn check_ranges(p: &Params) -> Result<(), NewfsError> {
         return refuse("bsize", "a power of two from 4K to 64K is needed");
     }
     if !power(p.fsize, 512, p.bsize) || p.bsize / p.fsize > 8 {
-        let (is, least, most) = (human(p.fsize), human((p.bsize / 8).max(512)), human(p.bsize));
+        let (is, least, most) = (
+            human(p.fsize),
+            human((p.bsize / 8).max(512)),
+            human(p.bsize),
+        );
         return refuse(
             "fsize",
-            format!("it is {is}; with a bsize of {most} a power of two from {least} to {most} is needed"),
+            format!(
+                "it is {is}; with a bsize of {most} a power of two from {least} to {most} is needed"
+            ),
         );
     }
     let most = MAX_FRAGMENTS * p.fsize;

@@ -293,6 +293,48 @@ fn a_superblock_that_cannot_be_is_refused() {
     good.is_refused(1024 + 0x21, |byte| byte ^ 1, "clusters per group");
 }
 
+/// Expected: e2fsck 1.47.0 finds "Interior extent node level 0 ...: Logical start 8 does not match logical start 0 at
+/// next level" and "Corruption found in superblock. (s_log_groups_per_flex = 36)".
+#[test]
+fn an_index_and_a_flex_group_that_cannot_be_are_refused() {
+    let how = Params {
+        size_bytes: 64 << 20,
+        checksums: Checksums::None,
+        ..Params::default()
+    };
+    let mut fs = Ext4::new(how.clone()).expect("mkfs takes it");
+    let (file, dir) = (FileId(1), DirId(0));
+    let create = Op::Create {
+        file,
+        dir,
+        bytes: 1024,
+    };
+    let pieces = (1..8).map(|piece| Op::Write {
+        file,
+        offset: piece * 100_000,
+        bytes: 1024,
+    });
+    for op in [create].into_iter().chain(pieces).chain([Op::Sync]) {
+        fs.apply(&op).expect("it fits the state");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("image");
+    write(&mut fs, &path);
+    let mut good = Good {
+        how,
+        bytes: std::fs::read(&path).expect("an image"),
+        dir: 0,
+        file: 12,
+        linked: 0,
+        short_link: 0,
+        long_link: 0,
+    };
+    let index = good.inode(good.file) + 40 + 12;
+    assert_eq!(good.bytes[index - 6], 1, "a tree of two levels");
+    good.is_refused(index, |_| 8, "begins with block 0 of the file, expected 8");
+    good.is_refused(1024 + 0x174, |_| 36, "2^36 groups in a flex group");
+}
+
 /// Neither has a checksum, whatever has one besides.
 #[test]
 fn blocks_that_are_kept_for_descriptors_and_the_journal_are_looked_at() {

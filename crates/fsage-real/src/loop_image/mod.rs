@@ -32,6 +32,7 @@ use rustix::fs::{fstat, fstatfs, fstatvfs};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -175,8 +176,7 @@ impl LoopImage {
             load_groups(&device).map_err(ImageError::io(image, "loading its groups"))?;
         }
         if !read_only {
-            let set = set_stream_request(&device, options);
-            set.map_err(ImageError::io(image, "setting its mb_stream_req"))?;
+            make_settings(&device, options).map_err(ImageError::io(image, "setting sysfs"))?;
         }
         Ok(LoopImage {
             mount: Some(mount),
@@ -283,7 +283,7 @@ impl Volume for LoopImage {
             load_groups(&self.device)?;
         }
         if !self.read_only {
-            set_stream_request(&self.device, &self.options)?;
+            make_settings(&self.device, &self.options)?;
         }
         Ok(true)
     }
@@ -356,6 +356,13 @@ impl Volume for LoopImage {
         if let Some(blocks) = self.options.stream_request {
             facts.push(("stream_req", blocks.to_string()));
         }
+        if !self.options.settings.is_empty() {
+            let settings = self.options.settings.iter();
+            let settings: Vec<String> = settings
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            facts.push(("sysfs", settings.join(",")));
+        }
         if let Some(regime) = self.options.regime {
             facts.push(("regime", regime.name.to_owned()));
             facts.extend(machine_facts(&self.device));
@@ -381,16 +388,44 @@ fn load_groups(device: &LoopDevice) -> io::Result<()> {
     fs::read(shown).map(drop)
 }
 
-/// Sets up to which size files share what ext4 sets aside, where that was said; it ends with the mount.
-fn set_stream_request(device: &LoopDevice, options: &LoopOptions) -> io::Result<()> {
-    let Some(blocks) = options.stream_request else {
-        return Ok(());
+/// Makes the settings of a mounted file system that were asked for; they end with the mount.
+fn make_settings(device: &LoopDevice, options: &LoopOptions) -> io::Result<()> {
+    let folder = Path::new("/sys/fs")
+        .join(options.kind.name())
+        .join(device.name());
+    let set = |name: &str, value: &str| {
+        let file = File::options().write(true).open(folder.join(name));
+        let set = file.and_then(|mut file| file.write_all(value.as_bytes()));
+        set.map_err(|error| {
+            let hint = match error.kind() {
+                io::ErrorKind::NotFound => format!("; there are {}", names_in(&folder)),
+                _ => String::new(),
+            };
+            io::Error::new(error.kind(), format!("{name}={value}: {error}{hint}"))
+        })
     };
-    let setting = Path::new("/sys/fs/ext4")
-        .join(device.name())
-        .join("mb_stream_req");
-    let mut setting = File::options().write(true).open(setting)?;
-    setting.write_all(blocks.to_string().as_bytes())
+    if let Some(blocks) = options.stream_request {
+        set("mb_stream_req", &blocks.to_string())?;
+    }
+    options
+        .settings
+        .iter()
+        .try_for_each(|(name, value)| set(name, value))
+}
+
+/// What can be set in a folder of `/sys`, in a list.
+fn names_in(folder: &Path) -> String {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let can_be_set = |entry: &fs::DirEntry| {
+        let mode = entry.metadata().map(|meta| meta.permissions().mode());
+        mode.is_ok_and(|mode| mode & 0o200 != 0) && entry.path().is_file()
+    };
+    let names = entries.filter(can_be_set).map(|entry| entry.file_name());
+    let mut names: Vec<String> = names
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names.join(", ")
 }
 
 /// Waits until nothing is being written to the device. Files that were replaced are on their way before a sync, which

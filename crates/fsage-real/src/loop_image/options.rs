@@ -28,6 +28,8 @@ pub struct LoopOptions {
     pub regime: Option<Regime>,
     /// Of ext4, `mb_stream_req`: files of at most so many blocks share what is set aside. `None` leaves the kernel's.
     pub stream_request: Option<u32>,
+    /// Settings below `/sys/fs/TYPE/DEVICE` that are made after every mount: names and values.
+    pub settings: Vec<(String, String)>,
 }
 
 impl LoopOptions {
@@ -43,6 +45,7 @@ impl LoopOptions {
             uuid: Uuid::DEFAULT,
             regime: None,
             stream_request: None,
+            settings: Vec::new(),
         }
     }
 
@@ -87,6 +90,37 @@ impl LoopOptions {
     pub fn set_mkfs(&mut self, words: Vec<String>) -> Result<(), String> {
         mkfs_words::check(self.kind, &words)?;
         self.mkfs = words;
+        Ok(())
+    }
+
+    /// Sets what is written below `/sys/fs` after every mount, as `NAME=VALUE,...`.
+    ///
+    /// # Errors
+    /// The kernel has no such folder for this type; a word that is no name with a value.
+    pub fn set_settings(&mut self, text: &str) -> Result<(), String> {
+        if !matches!(self.kind, Kind::Ext4 | Kind::Xfs | Kind::F2fs) {
+            return Err(format!(
+                "{} has no settings by device in /sys/fs",
+                self.kind
+            ));
+        }
+        let is_name = |name: &str| {
+            let is_part = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+            !name.is_empty()
+                && name
+                    .split('/')
+                    .all(|part| !part.is_empty() && part.chars().all(is_part))
+        };
+        let settings = text.split(',').map(|word| {
+            let setting = word
+                .split_once('=')
+                .filter(|(name, value)| is_name(name) && !value.is_empty());
+            let setting = setting.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            setting.ok_or_else(|| {
+                format!("expected NAME=VALUE, as in mb_group_prealloc=64, found `{word}`")
+            })
+        });
+        self.settings = settings.collect::<Result<_, _>>()?;
         Ok(())
     }
 

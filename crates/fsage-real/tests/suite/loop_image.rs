@@ -191,6 +191,40 @@ fn the_reference_options_are_given_and_recorded() {
     }
 }
 
+/// The kernel's own files say what is set, after a remount too; what it has none for is an error that names those.
+#[test]
+fn settings_are_made_after_every_mount() {
+    if !is_possible(Kind::Ext4) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut wanted = options(Kind::Ext4);
+    wanted
+        .set_settings("mb_group_prealloc=64,mb_max_to_scan=20")
+        .unwrap();
+    let mut volume = LoopImage::create(&wanted, &folder.path().join("image")).unwrap();
+    let device = volume.source().expect("it is mounted").device;
+    let set = Path::new("/sys/fs/ext4").join(Path::new(&device).file_name().unwrap());
+    let are_set = || {
+        let is = |name: &str| fs::read_to_string(set.join(name)).unwrap();
+        assert_eq!(is("mb_group_prealloc").trim(), "64");
+        assert_eq!(is("mb_max_to_scan").trim(), "20");
+    };
+    are_set();
+    assert!(volume.remount().unwrap());
+    are_set();
+    close(volume);
+    wanted.set_settings("mb_no_such=1").unwrap();
+    let refused = LoopImage::create(&wanted, &folder.path().join("other")).unwrap_err();
+    let refused = refused.to_string();
+    assert!(refused.contains("mb_no_such=1"), "{refused}");
+    assert!(refused.contains("mb_group_prealloc"), "{refused}");
+    for wrong in ["mb_group_prealloc", "../x=1", "a=", "=1"] {
+        assert!(wanted.set_settings(wrong).is_err(), "{wrong}");
+    }
+    assert!(options(Kind::Btrfs).set_settings("a=1").is_err());
+}
+
 #[test]
 fn remounting_drops_the_page_cache_and_keeps_the_data() {
     /// Bytes that this thread has had read from devices.

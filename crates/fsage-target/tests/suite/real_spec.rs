@@ -51,7 +51,8 @@ fn keys_of_every_real_file_system() {
 fn keys_of_an_image() {
     let text = "loop:ext4,size=2G,image=/i/a:b,mkfs=\"-O ^has_journal -L 'a b'\",\
                 mount=\"noatime,data=writeback\",direct,\
-                uuid=0fc63daf-8483-4772-8e79-3d69d8477de4,sync=end,stream_req=64";
+                uuid=0fc63daf-8483-4772-8e79-3d69d8477de4,sync=end,stream_req=64,\
+                sysfs=\"mb_max_to_scan=20,mb_stats=1\"";
     let real = real(text);
     let expected = LoopOptions {
         kind: Kind::Ext4,
@@ -65,6 +66,9 @@ fn keys_of_an_image() {
         uuid: Uuid::parse("0fc63daf-8483-4772-8e79-3d69d8477de4").unwrap(),
         regime: None,
         stream_request: Some(64),
+        settings: [("mb_max_to_scan", "20"), ("mb_stats", "1")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .to_vec(),
     };
     assert_eq!(real.place, Place::Loop(expected));
     assert_eq!(real.options.sync, Sync::End);
@@ -96,6 +100,8 @@ fn errors_say_what_would_be_right() {
         ("loop:xfs,mount=loop", "leave it out"),
         ("loop:xfs,mount=logdev=/dev/sda", "names a file or device"),
         ("loop:xfs,image", "image needs a value"),
+        ("loop:btrfs,sysfs=a=1", "has no settings by device"),
+        ("loop:ext4,sysfs=mb_stats", "expected NAME=VALUE"),
         ("dir:x,threads=0", "from 1 to 1024"),
         ("dir:x,reserve=some", "a size, as in"),
         ("loop:xfs,reserve=1G", "unknown key `reserve`"),

@@ -4,6 +4,7 @@ use crate::summary;
 use crate::ui::{self, Ui};
 use fsage_data::table::{Column, ColumnKind, TableWriter, Value};
 use fsage_lab::generate::{GrowthName, may_write};
+use fsage_lab::table::wrapped;
 use fsage_lab::verify::{Request, Verdict, verify_method};
 use fsage_report::chart::{self, Series};
 use fsage_target::TargetSpec;
@@ -117,33 +118,56 @@ fn print(out: &mut impl Write, verdict: &Verdict) -> anyhow::Result<()> {
         "Layout score at the end {end:.4}. {} profiles of short-lived files, {rate}.\n",
         verdict.profiles
     )?;
-    let mut table = summary::table(&[
+    let has_skipped = verdict.attempts.iter().any(|a| a.skipped > 0);
+    let mut header = vec![
         "delete\ntimes",
         "short-lived\nfiles",
         "at the\nend",
+        "±",
         "largest",
         "on\nday",
         "mean",
         "delete\nerror",
         "preci-\nsion",
         "recall",
-        "not\ndone",
-    ]);
+    ];
+    header.extend(has_skipped.then_some("not\ndone"));
+    let mut table = summary::table(&header);
     for a in &verdict.attempts {
-        table.add_row([
+        let mut row = vec![
             a.delete_times.to_owned(),
             a.short_lived.to_owned(),
             format!("{:+.4}", a.end_difference),
+            a.end_half_interval
+                .map_or_else(|| "-".to_owned(), |half| format!("{half:.4}")),
             format!("{:+.4}", a.largest_difference),
             a.largest_day.to_string(),
             format!("{:.4}", a.mean_distance),
             format!("{:.2} h", a.delete_error_hours),
             format!("{:.3}", a.precision),
             format!("{:.3}", a.recall),
-            a.skipped.to_string(),
-        ]);
+        ];
+        row.extend(has_skipped.then(|| a.skipped.to_string()));
+        table.add_row(row);
     }
     writeln!(out, "{table}\n")?;
+    let seeds = verdict.attempts.first().map_or(0, |a| a.by_seed.len());
+    let note = format!(
+        "Layout scores less that of the truth: at the end the mean over {} of what is guessed{}; the largest \
+         difference of a day; the mean of all days without signs. The truth is one life: how far another one lies \
+         off, only another workload shows.",
+        if seeds == 1 {
+            "one seed".to_owned()
+        } else {
+            format!("{seeds} seeds")
+        },
+        if seeds >= 3 {
+            ", with half of Student's 95 % interval of that mean"
+        } else {
+            ", of which three or more have an interval (--seeds)"
+        }
+    );
+    writeln!(out, "{}\n", wrapped(&note, "", ""))?;
     let mut table = summary::table(&["only this is lost", "at the end", "largest", "mean"]);
     for lost in &verdict.losses {
         table.add_row([

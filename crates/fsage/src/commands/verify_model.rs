@@ -1,6 +1,6 @@
 //! `fsage verify-model`: whether a model does what the kernel of this machine does.
 
-use crate::exit::No;
+use crate::exit::{No, Unsteady};
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::bail;
@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 /// The kernel's file system is made in an image, mounted in the regime of the model (`regime=`) where nobody else sees
 /// it, and removed again; that needs root. Settings of the machine that the regime needs are put back at the end, after
 /// a kill by the next command that mounts an image. Where both differ, the first operation is named after which they
-/// do. Exit status 0: all is equal; 1: it is not.
+/// do. Exit status 0: all is equal; 1: it is not; 3: this kernel does not do the same each time, so that there is no
+/// answer.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   fsage verify-model ext4:size=1G home.parquet
@@ -76,7 +77,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     out.flush()?;
     match &verdict.difference {
         None => Ok(()),
-        Some(difference) if difference.first.is_none() => Err(No(format!(
+        Some(difference) if difference.varied.is_some() => Err(Unsteady(format!(
             "{}: this kernel gave two layouts of one workload, as it does on a full disk or a busy machine; repeat it",
             verdict.model
         ))
@@ -119,15 +120,31 @@ fn print(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
             "They differ after operation {} (line {}): {}",
             first.number, first.line, first.text
         )?,
-        None => writeln!(
-            out,
-            "They differed, but not each time the same was done again: this kernel's layout varied"
-        )?,
+        None => {
+            write!(
+                out,
+                "They differed, but not each time the same was done again: this kernel's layout varied"
+            )?;
+            match difference.varied {
+                Some(varied) => writeln!(
+                    out,
+                    "; {} of {} runs were equal to the model",
+                    varied.equal, varied.runs
+                )?,
+                None => writeln!(out)?,
+            }
+        }
     }
     if verdict.memory_ran_short {
         writeln!(
             out,
             "  The kernel reclaimed memory meanwhile, and then writes back before its time: free some and repeat it"
+        )?;
+    }
+    if verdict.model.contains("regime=b") {
+        writeln!(
+            out,
+            "  In regime b a file of several mappings is placed by when they become written: does it differ in regime a?"
         )?;
     }
     for what in &difference.what {

@@ -610,7 +610,7 @@ impl Reader<'_> {
         } else {
             tail
         };
-        let mut load = |block: u32, depth: u16| -> Result<Stored> {
+        let mut load = |(logical, block): (u32, u32), depth: u16| -> Result<Stored> {
             if !self.tree_blocks.insert(block) {
                 return damaged(format!("block {block} of a tree belongs to two places"));
             }
@@ -622,8 +622,14 @@ impl Reader<'_> {
             {
                 return damaged(format!("inode {ino}: block {block} has a wrong checksum"));
             }
-            parse_node(&bytes[..tail], Some(depth), &blocks)
-                .map_err(|what| damage(format!("inode {ino}: block {block}: {what}")))
+            let stored = parse_node(&bytes[..tail], Some(depth), &blocks)
+                .map_err(|what| damage(format!("inode {ino}: block {block}: {what}")))?;
+            match stored.first() {
+                Some(first) if first != logical => damaged(format!(
+                    "inode {ino}: block {block} begins with block {first} of the file, expected {logical}"
+                )),
+                _ => Ok(stored),
+            }
         };
         Tree::read(root, &mut load)
     }

@@ -144,6 +144,16 @@ pub(super) enum Stored {
     Places(Vec<(u32, u32)>, u16),
 }
 
+impl Stored {
+    /// The first block of the file that it is of; `None` where it is empty.
+    pub fn first(&self) -> Option<u32> {
+        match self {
+            Stored::Entries(entries) => entries.first().map(|entry| entry.logical),
+            Stored::Places(places, _) => places.first().map(|place| place.0),
+        }
+    }
+}
+
 /// What lies around a block of a file that has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::ext4) struct Around {
@@ -267,21 +277,22 @@ impl Tree {
         }
     }
 
-    /// A tree of what is found on a disk. `load` says what a block of it holds, with so many levels below that.
+    /// A tree of what is found on a disk. `load` says what the block at a place of it holds, with so many levels below
+    /// that.
     pub(super) fn read<E>(
         root: Stored,
-        load: &mut impl FnMut(u32, u16) -> Result<Stored, E>,
+        load: &mut impl FnMut((u32, u32), u16) -> Result<Stored, E>,
     ) -> Result<Tree, E> {
         fn below<E>(
             stored: Stored,
-            load: &mut impl FnMut(u32, u16) -> Result<Stored, E>,
+            load: &mut impl FnMut((u32, u32), u16) -> Result<Stored, E>,
         ) -> Result<Below, E> {
             let (places, depth) = match stored {
                 Stored::Entries(entries) => return Ok(Below::Entries(entries)),
                 Stored::Places(places, depth) => (places, depth),
             };
             let nodes = places.into_iter().map(|(logical, block)| {
-                let stored = load(block, depth - 1)?;
+                let stored = load((logical, block), depth - 1)?;
                 Ok(Node {
                     logical,
                     block,
