@@ -26,7 +26,7 @@ pub enum Ground {
     /// A model, with its files in the order in which they are read, and the flash device that it lived on.
     Model(Box<dyn AnyHosted>, Known, Option<Box<Lived>>),
     /// A real file system, with the same.
-    Real(RealPlace, Vec<ExistingFile>, Known),
+    Real(Box<RealPlace>, Vec<ExistingFile>, Known),
 }
 
 /// Files that benchmarks go over, and that are there before.
@@ -119,7 +119,7 @@ pub fn real(
         Some(run) if state != State::Empty => existing(run, state)?,
         _ => (Vec::new(), Known::default()),
     };
-    Ok(Ok(Ground::Real(place, existing, known)))
+    Ok(Ok(Ground::Real(Box::new(place), existing, known)))
 }
 
 fn copy_of(options: LoopOptions, image: PathBuf) -> Result<RealPlace, String> {

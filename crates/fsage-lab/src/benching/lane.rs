@@ -176,7 +176,10 @@ impl Lane {
     /// Whether the files of a directory are measured.
     pub fn measures_directory(&self) -> bool {
         let mut grounds = self.grounds.iter();
-        grounds.any(|(_, ground)| matches!(ground, Ground::Real(RealPlace::Directory(_), ..)))
+        grounds.any(|(_, ground)| match ground {
+            Ground::Real(place, ..) => matches!(**place, RealPlace::Directory(_)),
+            Ground::Model(..) => false,
+        })
     }
 
     /// That a model fits the drive.
@@ -220,7 +223,9 @@ impl Lane {
         self.grounds
             .iter()
             .filter_map(|(state, ground)| match ground {
-                Ground::Real(place, existing, known) => Some((*state, place, &existing[..], known)),
+                Ground::Real(place, existing, known) => {
+                    Some((*state, &**place, &existing[..], known))
+                }
                 Ground::Model(..) => None,
             })
     }

@@ -55,7 +55,7 @@ fn play(mut after: impl FnMut(&mut Ffs, &str)) {
                     continue;
                 };
                 fs.apply(&op).expect("no vector breaks a rule");
-                let place = format!("{path:?}, {}, {line}", policy.name());
+                let place = format!("{}, {}, {line}", path.display(), policy.name());
                 after(&mut fs, &place);
             }
         }

@@ -294,7 +294,7 @@ fn a_superblock_that_cannot_be_is_refused() {
 }
 
 /// Expected: e2fsck 1.47.0 finds "Interior extent node level 0 ...: Logical start 8 does not match logical start 0 at
-/// next level" and "Corruption found in superblock. (s_log_groups_per_flex = 36)".
+/// next level" and "Corruption found in superblock. (`s_log_groups_per_flex` = 36)".
 #[test]
 fn an_index_and_a_flex_group_that_cannot_be_are_refused() {
     let how = Params {

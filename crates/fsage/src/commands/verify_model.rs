@@ -114,26 +114,24 @@ fn print(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
         )?;
         return Ok(());
     };
-    match &difference.first {
-        Some(first) => writeln!(
+    if let Some(first) = &difference.first {
+        writeln!(
             out,
             "They differ after operation {} (line {}): {}",
             first.number, first.line, first.text
-        )?,
-        None => {
-            write!(
-                out,
-                "They differed, but not each time the same was done again: this kernel's layout varied"
-            )?;
-            match difference.varied {
-                Some(varied) => writeln!(
-                    out,
-                    "; {} of {} runs were equal to the model",
-                    varied.equal, varied.runs
-                )?,
-                None => writeln!(out)?,
-            }
-        }
+        )?;
+    } else {
+        let equal = difference.varied.map(|varied| {
+            format!(
+                "; {} of {} runs were equal to the model",
+                varied.equal, varied.runs
+            )
+        });
+        writeln!(
+            out,
+            "They differed, but not each time the same was done again: this kernel's layout varied{}",
+            equal.unwrap_or_default()
+        )?;
     }
     if verdict.memory_ran_short {
         writeln!(

@@ -291,6 +291,12 @@ fn check_numbers(b: &[u8; BYTES]) -> Result<(), ReadError> {
             "its superblock keeps {reserve} blocks of {blocks} for the superuser, more than half"
         ));
     }
+    if b[0x174] >= 32 {
+        return damaged(format!(
+            "the superblock has 2^{} groups in a flex group",
+            b[0x174]
+        ));
+    }
     if u32_at(b, 0xe8) != 0 {
         return Err(ReadError::Unclean {
             what: "list of orphans",
@@ -376,13 +382,6 @@ pub(super) fn read(b: &[u8; BYTES]) -> Result<Found, ReadError> {
         }
     }
     let has_flex = incompat & incompat::FLEX_BG != 0;
-    // More than the number of groups can be said in.
-    if has_flex && b[0x174] >= 32 {
-        return Err(ReadError::Damaged {
-            what: format!("the superblock has 2^{} groups in a flex group", b[0x174]),
-            tool: "e2fsck -fn",
-        });
-    }
     let uuid_at = |at: usize| {
         let mut uuid = [0; 16];
         uuid.copy_from_slice(&b[at..at + 16]);
