@@ -142,7 +142,7 @@ fn print(out: &mut impl Write, verdict: &Verdict) -> io::Result<()> {
     if verdict.model.contains("regime=b") {
         writeln!(
             out,
-            "  In regime b a file of several mappings is placed by when they become written: does it differ in regime a?"
+            "  In regime b a file of several mappings lies by when they become written: does it differ in regime a?"
         )?;
     }
     for what in &difference.what {
