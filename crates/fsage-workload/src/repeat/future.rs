@@ -320,6 +320,6 @@ mod tests {
             .future(1, 1, Instead::Nothing)
             .err()
             .map(|error| error.to_string());
-        assert!(found.is_some_and(|text| text.contains("one day")));
+        assert!(found.is_some_and(|text| text.contains("expected two days or more")));
     }
 }
