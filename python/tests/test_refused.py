@@ -136,7 +136,7 @@ def test_batches_that_differ_are_named(tmp_path):
 
 def test_ctrl_c_stops_and_the_run_goes_on(tmp_path):
     """In a process of its own: an interrupt in the middle of aging, then the same call with resume, then another."""
-    workload = fsage.generate.profile("home-1996", days=100, output=tmp_path / "w.parquet")
+    workload = fsage.generate.profile("home-1996", days=400, output=tmp_path / "w.parquet")
     script = textwrap.dedent(
         """
         import sys, fsage
