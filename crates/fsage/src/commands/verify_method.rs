@@ -151,23 +151,7 @@ fn print(out: &mut impl Write, verdict: &Verdict) -> anyhow::Result<()> {
         table.add_row(row);
     }
     writeln!(out, "{table}\n")?;
-    let seeds = verdict.attempts.first().map_or(0, |a| a.by_seed.len());
-    let note = format!(
-        "Layout scores less that of the truth: at the end the mean over {} of what is guessed{}; the largest \
-         difference of a day; the mean of all days without signs. The truth is one life: how far another one lies \
-         off, only another workload shows.",
-        if seeds == 1 {
-            "one seed".to_owned()
-        } else {
-            format!("{seeds} seeds")
-        },
-        if seeds >= 3 {
-            ", with half of Student's 95 % interval of that mean"
-        } else {
-            ", of which three or more have an interval (--seeds)"
-        }
-    );
-    writeln!(out, "{}\n", wrapped(&note, "", ""))?;
+    writeln!(out, "{}\n", wrapped(&what_is_shown(verdict), "", ""))?;
     let mut table = summary::table(&["only this is lost", "at the end", "largest", "mean"]);
     for lost in &verdict.losses {
         table.add_row([
@@ -197,6 +181,28 @@ fn print(out: &mut impl Write, verdict: &Verdict) -> anyhow::Result<()> {
     }
     writeln!(out, "{}", chart::curves(&curves, 72, "layout score by day"))?;
     Ok(())
+}
+
+/// What the columns of the attempts are.
+fn what_is_shown(verdict: &Verdict) -> String {
+    let first = verdict.attempts.first();
+    let seeds = first.map_or(0, |a| a.by_seed.len());
+    let has_interval = first.is_some_and(|a| a.end_half_interval.is_some());
+    format!(
+        "Layout scores less that of the truth: at the end the mean over {} of what is guessed{}; the largest \
+         difference of a day; the mean of all days without signs. The truth is one life: how far another one lies \
+         off, only another workload shows.",
+        if seeds == 1 {
+            "one seed".to_owned()
+        } else {
+            format!("{seeds} seeds")
+        },
+        if has_interval {
+            ", with half of Student's 95 % interval of that mean"
+        } else {
+            ", of which three or more have an interval (--seeds)"
+        }
+    )
 }
 
 /// One row a day: the truth and every attempt on every target.

@@ -101,11 +101,9 @@ pub fn benchmarks(group: &Group) -> Vec<Finding> {
     let findings = suites.flat_map(|of_suite| {
         let is_reported = |compared: &&Compared| {
             let phase = compared.phase.as_str();
-            let is_slower =
-                |(_, ratio): &(String, Ratio)| ratio.says == Says::Slower && ratio.mean < NOTABLE;
             phase.contains("read")
                 || phase.contains("overwrite")
-                || compared.ratios.iter().any(is_slower)
+                || any_has_lost(compared)
                 || compared.fastest.as_ref().is_some_and(is_clearly_faster)
         };
         let mut of_interest: Vec<&Compared> = of_suite.iter().filter(is_reported).collect();
@@ -203,6 +201,16 @@ fn hidden_by_flash(group: &Group) -> Option<String> {
     })
 }
 
+/// Whether what is aged is slower than its control, by enough for a word.
+fn has_lost(ratio: &Ratio) -> bool {
+    ratio.says == Says::Slower && ratio.mean < NOTABLE
+}
+
+/// The same of any target.
+fn any_has_lost(compared: &Compared) -> bool {
+    compared.ratios.iter().any(|(_, ratio)| has_lost(ratio))
+}
+
 /// Whether a target is faster, and by more than a little.
 fn is_clearly_faster(fastest: &Fastest) -> bool {
     fastest.says == Says::Faster && fastest.times >= LITTLE
@@ -256,8 +264,7 @@ fn sentence(group: &Group, compared: &Compared) -> Finding {
         format!("{name} {text}")
     });
     let says = |what: Says| compared.ratios.iter().any(|(_, ratio)| ratio.says == what);
-    let is_bad = |(_, ratio): &(String, Ratio)| ratio.says == Says::Slower && ratio.mean < NOTABLE;
-    let tone = if compared.ratios.iter().any(is_bad) {
+    let tone = if any_has_lost(compared) {
         Tone::Bad
     } else {
         Tone::Neutral
@@ -288,7 +295,6 @@ fn out_of_order(group: &Group, compared: &Compared) -> Option<String> {
         return None;
     }
     let slower = compared.ratios.iter().filter_map(|(name, ratio)| {
-        let is_slower = ratio.says == Says::Slower && ratio.mean < NOTABLE;
         let subject = group
             .subjects
             .iter()
@@ -299,7 +305,7 @@ fn out_of_order(group: &Group, compared: &Compared) -> Option<String> {
             subject.at_end(follow)?.mean,
             subject.of_control(follow)?.mean,
         );
-        let is_cause = is_slower && lost < super::ALIKE && aged < fresh - 0.1;
+        let is_cause = has_lost(ratio) && lost < super::ALIKE && aged < fresh - 0.1;
         is_cause.then(|| format!("{name} {} for {}", percent(aged), percent(fresh)))
     });
     let slower: Vec<String> = slower.collect();
