@@ -59,6 +59,7 @@ pub mod generate;
 pub mod history;
 pub mod images;
 pub mod interrupt;
+mod life;
 mod map_file;
 pub mod measure;
 pub mod model_image;

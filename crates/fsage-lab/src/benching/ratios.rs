@@ -23,7 +23,8 @@ pub struct PhaseRatio {
     pub aged: f64,
     /// Speed of the control, in the same way.
     pub control: f64,
-    /// Throughput, aged over control: the ratio of their medians; over several sizes, the median of the ratios.
+    /// Throughput, aged over control: the ratio of their medians; over several sizes, the geometric mean of the
+    /// ratios.
     pub aged_by_control: f64,
     /// Where that ratio lies with a confidence of 0.99.
     pub interval: [f64; 2],
@@ -47,7 +48,7 @@ pub fn words(ratio: f64, (low, high): (f64, f64), says: Says) -> String {
         Says::Slower => format!("{change} slower"),
         Says::Faster => format!("{change} faster"),
         Says::Inconclusive if are_too_few(low, high) => {
-            format!("too few repetitions to say ({low:.2} to {high:.2} times as fast)")
+            format!("too few runs to say ({low:.2} to {high:.2} times as fast)")
         }
         Says::Inconclusive => format!("inconclusive ({low:.2} to {high:.2} times as fast)"),
     }

@@ -1,8 +1,9 @@
 //! How layouts of a target differ from those of the first target, life by life: what chance does to a life it does to
 //! both, so that differences are known that means over lives hide.
 
-use super::results::{Life, Row, pairs};
+use super::results::{Row, values};
 use super::verdict::Verdict;
+use crate::life;
 use crate::table;
 use fsage_bench::Summary;
 use fsage_metrics::{Metric, free_space, layout_score, pieces};
@@ -34,14 +35,10 @@ pub(super) struct Beside {
 }
 
 /// The metrics in which they differ.
-pub(super) fn of(lives: &[(Life, Verdict)], first: &[(Life, Verdict)]) -> Vec<Beside> {
-    let values = |of: &[(Life, Verdict)], place: usize| -> Vec<(Life, f64)> {
-        let values = of.iter();
-        let values = values.filter_map(|(life, verdict)| Some((*life, verdict.ends[place]?)));
-        values.collect()
-    };
+pub(super) fn of(lives: &[&Verdict], first: &[&Verdict]) -> Vec<Beside> {
     let differing = METRICS.iter().enumerate().filter_map(|(place, metric)| {
-        let pairs = pairs(&values(lives, place), &values(first, place));
+        let end = |verdict: &Verdict| verdict.ends[place];
+        let pairs = life::pairs(values(lives, end), values(first, end));
         let differences: Vec<f64> = pairs.iter().map(|(of, than)| of - than).collect();
         let summary = Summary::of(&differences).filter(|summary| summary.count >= LEAST)?;
         let interval = summary.mean_interval()?;
@@ -107,16 +104,20 @@ pub(super) fn print(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::life::Life;
 
-    fn lives(scores: &[f64]) -> Vec<(Life, Verdict)> {
-        let lives = scores.iter().zip(1..).map(|(score, seed)| {
-            let verdict = Verdict {
-                ends: [Some(*score), None, None, Some(10.0)],
-                ..Verdict::default()
-            };
-            ((Some(seed), 1), verdict)
+    fn lives(scores: &[f64]) -> Vec<Verdict> {
+        let lives = scores.iter().enumerate().map(|(life, score)| Verdict {
+            life: Life::named(life),
+            ends: [Some(*score), None, None, Some(10.0)],
+            ..Verdict::default()
         });
         lives.collect()
+    }
+
+    fn of(lives: &[Verdict], first: &[Verdict]) -> Vec<Beside> {
+        let (lives, first): (Vec<_>, Vec<_>) = (lives.iter().collect(), first.iter().collect());
+        super::of(&lives, &first)
     }
 
     /// By hand: differences 0.01, 0.02 and 0.03 have mean 0.02 and deviation 0.01; 4.302653 * 0.01 / sqrt(3) is

@@ -1,10 +1,11 @@
 //! What a number that an experiment varies does: metrics over its values, a curve a target.
 
 use super::manifest::{Cell, Manifest, State};
-use super::results::{Life, Row};
+use super::results::{Row, values};
 use super::verdict::{Verdict, phases};
 use crate::benching::PhaseRatio;
 use crate::fullness::{self, Phase};
+use crate::life;
 use crate::report::Over;
 use crate::report::names;
 use crate::report::verdict::{UNDONE, UNLIKE_BLOCKS};
@@ -199,14 +200,13 @@ pub fn are_there(manifest: &Manifest) -> bool {
     !numbers(&manifest.cells).is_empty()
 }
 
-type Verdicts<'a> = HashMap<(&'a str, &'a str, Life), &'a Verdict>;
+/// What each complete cell says, by its id.
+type Verdicts<'a> = HashMap<&'a str, &'a Verdict>;
 
 fn verdicts(rows: &[Row]) -> Verdicts<'_> {
-    let all = rows.iter().flat_map(|row| {
-        let lives = row.lives().iter();
-        lives.map(move |(life, verdict)| ((row.workload(), row.target(), *life), verdict))
-    });
-    all.collect()
+    let all = rows.iter().flat_map(Row::verdicts);
+    all.map(|(cell, verdict)| (cell.as_str(), verdict))
+        .collect()
 }
 
 /// Names of what is varied over two numbers or more. Seeds are lives, and no numbers.
@@ -361,14 +361,7 @@ fn sweep(name: &str, cells: &[Cell], verdicts: &Verdicts<'_>, most: usize) -> Sw
 }
 
 fn verdict<'a>(cell: &Cell, verdicts: &Verdicts<'a>) -> Option<&'a Verdict> {
-    let life = cell.life();
-    verdicts
-        .get(&(
-            life.as_str(),
-            cell.target.as_str(),
-            (cell.seed, cell.repetition),
-        ))
-        .copied()
+    verdicts.get(cell.id.as_str()).copied()
 }
 
 /// What there is to show, the most important first: the layout score, then the phase that counts most, then those that
@@ -411,13 +404,18 @@ fn points(name: &str, cells: &[Placed<'_>], metric: &Metric, verdicts: &Verdicts
         .chunk_by(|(_, a), (_, b)| a.total_cmp(b).is_eq())
         .filter_map(|at| {
             let (first, x) = at.first()?;
-            let known = || at.iter().filter_map(|(cell, _)| verdict(cell, verdicts));
-            let sum = |of: fn(&Verdict) -> u64| known().map(of).fold(0, u64::saturating_add);
+            let known = at.iter().filter_map(|(cell, _)| verdict(cell, verdicts));
+            let known: Vec<&Verdict> = known.collect();
+            let sum = |of: fn(&Verdict) -> u64| {
+                known.iter().copied().map(of).fold(0, u64::saturating_add)
+            };
             let skipped = sum(|verdict| verdict.skipped) as f64;
             Some(At {
                 x: *x,
                 text: text(&first.parameters[name]),
-                over: Over::of(known().filter_map(|verdict| metric.of(verdict)))?,
+                over: Over::of(life::independent(values(&known, |verdict| {
+                    metric.of(verdict)
+                })))?,
                 undone: skipped / sum(|verdict| verdict.operations).max(1) as f64,
             })
         });
@@ -463,6 +461,7 @@ fn curve_names(keys: &[&Key]) -> Vec<String> {
 mod tests {
     use super::super::manifest::Pattern;
     use super::*;
+    use crate::life::Life;
 
     /// A cell of a target with gaps, with its score as all that is known of it.
     fn cell(target: &str, seed: u64, values: &[(&str, Value)], score: f64) -> (Cell, Verdict) {
@@ -497,6 +496,7 @@ mod tests {
             left_out: Vec::new(),
         };
         let verdict = Verdict {
+            life: Life::named(&cell.id),
             target: filled,
             days: 1,
             operations: 1,
@@ -509,17 +509,7 @@ mod tests {
 
     fn swept(of: &[(Cell, Verdict)]) -> Vec<Sweep> {
         let cells: Vec<Cell> = of.iter().map(|(cell, _)| cell.clone()).collect();
-        let lives: Vec<String> = cells.iter().map(Cell::life).collect();
-        let verdicts = of.iter().zip(&lives).map(|((cell, verdict), life)| {
-            (
-                (
-                    life.as_str(),
-                    cell.target.as_str(),
-                    (cell.seed, cell.repetition),
-                ),
-                verdict,
-            )
-        });
+        let verdicts = of.iter().map(|(cell, verdict)| (cell.id.as_str(), verdict));
         let verdicts = verdicts.collect();
         let numbers = numbers(&cells).into_iter();
         numbers

@@ -7,10 +7,11 @@ use super::treated::{self, StageMean};
 use super::verdict::{self, Verdict, phases};
 use crate::benching::{PhaseRatio, digits as speed_digits};
 use crate::fullness;
+use crate::life::{self, Life};
 use crate::table;
 use fsage_bench::{Better, Summary};
 use serde::Serialize;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -23,6 +24,8 @@ pub struct Row {
     target: String,
     /// Complete cells: seeds and repetitions.
     cells: usize,
+    /// Lives among them: repetitions of a workload are one.
+    lives: usize,
     /// Cells that failed.
     failed: usize,
     /// Cells that were not run yet.
@@ -43,16 +46,16 @@ pub struct Row {
     /// Before and after each treatment.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     after: Vec<StageMean>,
-    /// What it is a mean of.
+    /// What it is a mean of: what each complete cell says, by its id.
     #[serde(skip)]
-    lives: Vec<(Life, Verdict)>,
+    verdicts: Vec<(String, Verdict)>,
 }
 
-/// A mean over cells.
+/// A mean over lives, each counted once; of a single life over its repetitions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Mean {
     pub mean: f64,
-    /// Where the mean of all seeds lies with a confidence of 0.95, by Student's t; none of a single cell.
+    /// Where the mean of all lives lies with a confidence of 0.95, by Student's t; none of a single value.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -73,26 +76,19 @@ struct PhaseMean {
     aged_by_first: Option<Mean>,
 }
 
-/// A life: seed and repetition.
-pub type Life = (Option<u64>, u32);
-
-/// Values of the same life on two targets, in the order of the first.
-pub fn pairs(of: &[(Life, f64)], than: &[(Life, f64)]) -> Vec<(f64, f64)> {
-    let than: HashMap<Life, f64> = than.iter().copied().collect();
-    let both = of
-        .iter()
-        .filter_map(|(life, value)| Some((*value, *than.get(life)?)));
-    both.collect()
-}
-
 impl Mean {
-    pub fn of(values: impl Iterator<Item = f64>) -> Option<Mean> {
-        let summary = Summary::of(&values.collect::<Vec<f64>>())?;
+    pub fn of(values: &[f64]) -> Option<Mean> {
+        let summary = Summary::of(values)?;
         let interval = summary.mean_interval();
         Some(Mean {
             mean: summary.mean,
             interval: interval.map(|interval| (interval.low, interval.high)),
         })
+    }
+
+    /// Of values of lives.
+    pub fn over(values: impl IntoIterator<Item = (Life, f64)>) -> Option<Mean> {
+        Mean::of(&life::independent(values))
     }
 
     pub fn shown(mean: Option<&Mean>) -> String {
@@ -128,9 +124,9 @@ impl Row {
         &self.target
     }
 
-    /// What each complete cell says.
-    pub(super) fn lives(&self) -> &[(Life, Verdict)] {
-        &self.lives
+    /// What each complete cell says, by its id.
+    pub(super) fn verdicts(&self) -> &[(String, Verdict)] {
+        &self.verdicts
     }
 
     /// What it is called beside others.
@@ -169,74 +165,88 @@ pub fn rows(experiment: &Path, manifest: &Manifest) -> crate::Result<Vec<Row>> {
         let complete = cells_of[pair].iter();
         for cell in complete.filter(|cell| cell.state == State::Complete) {
             let run = run_folder(experiment, &cell.id);
-            let life: Life = (cell.seed, cell.repetition);
             let of_run = Verdict::of_run(&run, &manifest.suites)?;
-            verdicts.extend(of_run.into_iter().map(|verdict| (life, verdict)));
+            let of_cell = of_run.into_iter();
+            verdicts.extend(of_cell.map(|verdict| (cell.id.clone(), verdict)));
         }
         Ok(verdicts)
     });
-    let verdicts = verdicts.collect::<crate::Result<Vec<Vec<(Life, Verdict)>>>>()?;
+    let verdicts = verdicts.collect::<crate::Result<Vec<Vec<(String, Verdict)>>>>()?;
     let mut first_of: HashMap<&str, usize> = HashMap::new();
     let rows = pairs.iter().zip(&verdicts).enumerate();
-    let rows = rows.map(|(place, (pair, lives))| {
+    let rows = rows.map(|(place, (pair, verdicts_of))| {
         let count = |state| {
             let of_pair = cells_of[pair].iter();
             of_pair.filter(|cell| cell.state == state).count()
         };
         let first = *first_of.entry(&pair.0).or_insert(place);
-        let first = (first != place).then(|| verdicts[first].as_slice());
-        let of_all = |value: fn(&Verdict) -> Option<f64>| {
-            Mean::of(lives.iter().filter_map(|(_, verdict)| value(verdict)))
-        };
+        let first = (first != place).then(|| of_cells(&verdicts[first]));
+        let of_row = of_cells(verdicts_of);
+        let of_all = |value: fn(&Verdict) -> Option<f64>| Mean::over(values(&of_row, value));
+        let lives: HashSet<&Life> = of_row.iter().map(|verdict| &verdict.life).collect();
         Row {
             workload: pair.0.clone(),
             target: pair.1.to_owned(),
-            cells: lives.len(),
+            cells: of_row.len(),
+            lives: lives.len(),
             failed: count(State::Failed),
             missing: count(State::Missing),
-            skipped: lives.iter().map(|(_, verdict)| verdict.skipped).sum(),
+            skipped: of_row.iter().map(|verdict| verdict.skipped).sum(),
             layout_end: of_all(|verdict| verdict.layout_end),
             layout_change: of_all(|verdict| verdict.layout_change),
             layout_ratio: of_all(|verdict| verdict.layout_ratio),
-            throughput: throughput(lives, first),
-            beside: first.map_or_else(Vec::new, |first| beside::of(lives, first)),
+            throughput: throughput(&of_row, first.as_deref()),
+            beside: first.map_or_else(Vec::new, |first| beside::of(&of_row, &first)),
             after: treated::stages(
-                lives
+                of_row
                     .iter()
-                    .filter_map(|(_, verdict)| verdict.after.as_ref()),
+                    .filter_map(|verdict| Some((&verdict.life, verdict.after.as_ref()?))),
             ),
-            lives: lives.clone(),
+            verdicts: verdicts_of.clone(),
         }
     });
     Ok(rows.collect())
 }
 
+/// The verdicts of cells.
+fn of_cells(cells: &[(String, Verdict)]) -> Vec<&Verdict> {
+    cells.iter().map(|(_, verdict)| verdict).collect()
+}
+
+/// A value with its life, of every verdict that has it.
+pub(super) fn values<'a>(
+    verdicts: &'a [&Verdict],
+    value: impl Fn(&Verdict) -> Option<f64> + 'a,
+) -> impl Iterator<Item = (Life, f64)> + 'a {
+    let verdicts = verdicts.iter();
+    verdicts.filter_map(move |verdict| Some((verdict.life.clone(), value(verdict)?)))
+}
+
 /// The benchmarks of a target over its lives.
-fn throughput(lives: &[(Life, Verdict)], first: Option<&[(Life, Verdict)]>) -> Vec<PhaseMean> {
-    let ratios = || lives.iter().flat_map(|(_, verdict)| &verdict.throughput);
-    let aged = |of: &[(Life, Verdict)], phase| -> Vec<(Life, f64)> {
-        let values = of.iter().flat_map(|(life, verdict)| {
-            let of_phase = verdict.throughput.iter();
-            let of_phase = of_phase.filter(move |ratio| ratio.of() == phase);
-            of_phase.map(|ratio| (*life, ratio.aged))
-        });
-        values.collect()
-    };
+fn throughput(of: &[&Verdict], first: Option<&[&Verdict]>) -> Vec<PhaseMean> {
+    let ratios = || of.iter().flat_map(|verdict| &verdict.throughput);
     let means = phases(ratios().map(PhaseRatio::of)).into_iter();
     let means = means.filter_map(|phase| {
-        let of_phase = || ratios().filter(|ratio| ratio.of() == phase);
-        let one = of_phase().next()?;
+        let one = ratios().find(|ratio| ratio.of() == phase)?;
+        let in_phase = |verdict: &Verdict, value: fn(&PhaseRatio) -> f64| {
+            let mut ratios = verdict.throughput.iter();
+            ratios.find(|ratio| ratio.of() == phase).map(value)
+        };
+        let aged = |verdict: &Verdict| in_phase(verdict, |ratio| ratio.aged);
         let aged_by_first = first.and_then(|first| {
-            let pairs = pairs(&aged(lives, phase), &aged(first, phase));
-            Mean::of(pairs.into_iter().map(|(of, than)| of / than))
+            let pairs = life::pairs(values(of, aged), values(first, aged));
+            let ratios = pairs.iter().map(|(of, than)| of / than);
+            Mean::of(&ratios.collect::<Vec<f64>>())
         });
         Some(PhaseMean {
             suite: phase.0.to_owned(),
             phase: phase.1.to_owned(),
             unit: one.unit.clone(),
             better: one.better,
-            aged: Mean::of(of_phase().map(|ratio| ratio.aged))?,
-            aged_by_control: Mean::of(of_phase().map(|ratio| ratio.aged_by_control))?,
+            aged: Mean::over(values(of, aged))?,
+            aged_by_control: Mean::over(values(of, |verdict| {
+                in_phase(verdict, |ratio| ratio.aged_by_control)
+            }))?,
             aged_by_first,
         })
     });
@@ -275,8 +285,14 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     if rows.iter().any(|row| row.cells > 1) {
         writeln!(
             out,
-            "\nMeans over the cells of a row, of skipped the sum; ± is half the 95 % interval of the mean \
-             (Student's t).\n`fsage results EXP --csv means` has every metric."
+            "\nMeans over the lives of a row, each counted once, of skipped the sum; ± is half the 95 % interval of the \
+             mean (Student's t).\n`fsage results EXP --csv means` has every metric."
+        )?;
+    }
+    if rows.iter().any(|row| row.cells > 1 && row.lives == 1) {
+        writeln!(
+            out,
+            "Where a row repeats one life, ± says how much the machine varies, not how much another life would differ."
         )?;
     }
     if is_benchmarked {

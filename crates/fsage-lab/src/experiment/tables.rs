@@ -12,12 +12,12 @@
 
 use super::cells::run_folder;
 use super::manifest::{Cell, Manifest, State};
-use super::results::{Life, pairs};
 use crate::after;
 use crate::benching::{self, flash, results};
 use crate::days::{self, DayRow};
 use crate::error::Context;
 use crate::interrupt;
+use crate::life::{self, Life};
 use crate::run_folder::Manifest as Run;
 use fsage_bench::Summary;
 use fsage_data::table::{Column, ColumnKind, TableWriter, Value};
@@ -214,7 +214,9 @@ pub fn write(experiment: &Path, manifest: &Manifest) -> crate::Result<()> {
         let own = keys.of_cell(cell);
         let with = |others: Vec<Value>| [own.clone(), others].concat();
         let run = run_folder(experiment, &cell.id);
-        for target in &Run::read(&run)?.targets {
+        let of_run = Run::read(&run)?;
+        let life = Life::of(Some(&of_run.workload), &run);
+        for target in &of_run.targets {
             let folder = run.join(&target.folder);
             let rows = days::read(&folder.join("days.parquet"))?;
             for row in &rows {
@@ -235,7 +237,7 @@ pub fn write(experiment: &Path, manifest: &Manifest) -> crate::Result<()> {
                     ended.unit.as_str().into(),
                 ];
                 results_table.push_row(&with(last.to_vec()))?;
-                means.add(cell, &keys, ended);
+                means.add(cell, &life, &keys, ended);
             }
         }
     }
@@ -361,6 +363,7 @@ fn columns_of_mean() -> Vec<Column> {
         text("metric"),
         text("unit"),
         Column::new("cells", ColumnKind::U64),
+        Column::new("lives", ColumnKind::U64),
         number("mean"),
         number("low"),
         number("high"),
@@ -376,7 +379,7 @@ struct Group {
     /// Values of the keys, of the first cell.
     keys: Vec<Value>,
     /// See [`Cell::life`].
-    life: String,
+    compared: String,
     target: String,
     metric: String,
     unit: String,
@@ -393,7 +396,7 @@ struct Means {
 }
 
 impl Means {
-    fn add(&mut self, cell: &Cell, keys: &Keys, ended: Ended) {
+    fn add(&mut self, cell: &Cell, life: &Life, keys: &Keys, ended: Ended) {
         // Cells that differ in anything but their life are of other groups.
         let of = format!("{:?}", (&cell.target, &cell.parameters));
         let key = (cell.workload.clone(), of, ended.metric.clone());
@@ -401,7 +404,7 @@ impl Means {
         let place = *self.places.entry(key).or_insert_with(|| {
             groups.push(Group {
                 keys: keys.of_group(cell),
-                life: cell.life(),
+                compared: cell.life(),
                 target: cell.target.clone(),
                 metric: ended.metric.clone(),
                 unit: ended.unit,
@@ -412,24 +415,23 @@ impl Means {
         self.first
             .entry((cell.life(), ended.metric))
             .or_insert(place);
-        self.groups[place]
-            .lives
-            .push(((cell.seed, cell.repetition), ended.value));
+        self.groups[place].lives.push((life.clone(), ended.value));
     }
 
     fn write(&self, push: &mut dyn FnMut(Vec<Value>) -> crate::Result<()>) -> crate::Result<()> {
         for (place, group) in self.groups.iter().enumerate() {
-            let values: Vec<f64> = group.lives.iter().map(|(_, value)| *value).collect();
-            let first = self.first[&(group.life.clone(), group.metric.clone())];
+            let lives = life::by_life(group.lives.iter().cloned());
+            let first = self.first[&(group.compared.clone(), group.metric.clone())];
             let first = (first != place).then(|| &self.groups[first]);
             let differences = first.map(|first| differences(&group.lives, &first.lives));
             let mut row = group.keys.clone();
             row.extend([
                 group.metric.as_str().into(),
                 group.unit.as_str().into(),
-                (values.len() as u64).into(),
+                (group.lives.len() as u64).into(),
+                (lives.len() as u64).into(),
             ]);
-            row.extend(mean(&values));
+            row.extend(mean(&life::independent(group.lives.iter().cloned())));
             row.push(first.map(|first| first.target.as_str()).into());
             row.extend(mean(&differences.unwrap_or_default()));
             push(row)?;
@@ -440,8 +442,8 @@ impl Means {
 
 /// What a target has more than another, of every life that both lived.
 fn differences(of: &[(Life, f64)], than: &[(Life, f64)]) -> Vec<f64> {
-    let pairs = pairs(of, than).into_iter();
-    pairs.map(|(of, than)| of - than).collect()
+    let pairs = life::pairs(of.iter().cloned(), than.iter().cloned());
+    pairs.iter().map(|(of, than)| of - than).collect()
 }
 
 /// The mean of values, and where that of more of them lies with a confidence of 0.95 (Student's t).
@@ -506,22 +508,36 @@ mod tests {
         let mut means = Means::default();
         for (seed, ffs, lfs) in [(1, 10.0, 11.0), (2, 20.0, 23.0), (3, 30.0, 32.0)] {
             for (target, number) in [("ffs", ffs), ("lfs", lfs)] {
-                means.add(&cell("w", seed, target, 50), &keys, value(number));
+                means.add(
+                    &cell("w", seed, target, 50),
+                    &Life::named(seed),
+                    &keys,
+                    value(number),
+                );
             }
         }
-        means.add(&cell("w", 4, "lfs", 50), &keys, value(1000.0));
+        means.add(
+            &cell("w", 4, "lfs", 50),
+            &Life::named(4),
+            &keys,
+            value(1000.0),
+        );
         let rows = rows_of(&means);
         assert_eq!(rows.len(), 2);
-        assert_eq!(rows[0][5], Value::F64(20.0));
+        assert_eq!(rows[0][6], Value::F64(20.0));
         assert_eq!(
-            rows[0][8],
+            rows[0][9],
             Value::Null,
             "the first target is compared with none"
         );
-        assert_eq!(rows[1][4], Value::U64(4), "all lives are in the mean");
-        assert_eq!(rows[1][8], Value::Text("ffs".to_owned()));
-        assert_eq!(rows[1][9], Value::F64(2.0), "1, 3 and 2");
-        let (Value::F64(low), Value::F64(high)) = (&rows[1][10], &rows[1][11]) else {
+        assert_eq!(
+            rows[1][4..6],
+            [Value::U64(4), Value::U64(4)],
+            "all lives are in the mean"
+        );
+        assert_eq!(rows[1][9], Value::Text("ffs".to_owned()));
+        assert_eq!(rows[1][10], Value::F64(2.0), "1, 3 and 2");
+        let (Value::F64(low), Value::F64(high)) = (&rows[1][11], &rows[1][12]) else {
             panic!("no interval: {:?}", rows[1]);
         };
         // Student's t of 2 degrees of freedom is 4.303; the deviation is 1.
@@ -530,6 +546,34 @@ mod tests {
             (low - (2.0 - half)).abs() < 1e-3 && (high - (2.0 + half)).abs() < 1e-3,
             "{low} {high}"
         );
+    }
+
+    /// By hand: lives with the means 10, 20 and 30, the first of which was repeated four times, and differs by 1; the
+    /// others by 3 and 2.
+    #[test]
+    fn a_life_counts_once_however_often_it_was_repeated() {
+        let keys = Keys {
+            parameters: Vec::new(),
+        };
+        let mut means = Means::default();
+        let first = [8.0, 9.0, 11.0, 12.0].map(|number| (1, number));
+        for (seed, number) in first.into_iter().chain([(2, 20.0), (3, 30.0)]) {
+            let of = cell("w", seed, "ext4", 50);
+            means.add(&of, &Life::named(seed), &keys, value(number));
+        }
+        for (seed, number) in [(1, 11.0), (2, 23.0), (3, 32.0)] {
+            let of = cell("w", seed, "xfs", 50);
+            means.add(&of, &Life::named(seed), &keys, value(number));
+        }
+        let rows = rows_of(&means);
+        assert_eq!(rows[0][4..7], [6_u64.into(), 3_u64.into(), 20.0.into()]);
+        assert_eq!(rows[1][10], Value::F64(2.0));
+        let (Value::F64(low), Value::F64(high)) = (&rows[0][7], &rows[0][8]) else {
+            panic!("no interval: {:?}", rows[0]);
+        };
+        // Student's t of 2 degrees of freedom is 4.303; the deviation is 10.
+        let half = 4.302_653 * 10.0 / 3_f64.sqrt();
+        assert!((high - low - 2.0 * half).abs() < 1e-2, "{low} {high}");
     }
 
     /// Each target twice, on a slow device and on a fast one: what is compared is of one device.
@@ -552,10 +596,10 @@ mod tests {
                 ..cell("w", 1, target, 50)
             };
             assert_eq!(cell.life(), format!("w (device={device})"));
-            means.add(&cell, &keys, value(number));
+            means.add(&cell, &Life::named(1), &keys, value(number));
         }
         let rows = rows_of(&means);
-        let differences: Vec<&Value> = rows.iter().map(|row| &row[9]).collect();
+        let differences: Vec<&Value> = rows.iter().map(|row| &row[10]).collect();
         let (one, two) = (Value::F64(1.0), Value::F64(2.0));
         assert_eq!(differences, [&Value::Null, &Value::Null, &one, &two]);
     }

@@ -3,6 +3,7 @@
 use super::results::{Mean, Row};
 use crate::after::{Outcome, Stage, name, phase, speed};
 use crate::fullness::Phase;
+use crate::life::Life;
 use crate::report::words::size;
 use crate::table;
 use serde::Serialize;
@@ -15,7 +16,7 @@ pub struct StageMean {
     pub stage: String,
     pub treatment: Option<String>,
     pub lived_on: bool,
-    /// Lives of which it is known.
+    /// Cells of which it is known.
     pub cells: usize,
     pub layout_score: Option<Mean>,
     pub pieces_per_file: Option<Mean>,
@@ -50,20 +51,19 @@ impl StageMean {
 }
 
 /// The stages of a target, from what is known of each life.
-pub fn stages<'a>(lives: impl Iterator<Item = &'a Outcome>) -> Vec<StageMean> {
-    let lives: Vec<&Outcome> = lives.collect();
-    let Some(first) = lives.first() else {
+pub(crate) fn stages<'a>(known: impl Iterator<Item = (&'a Life, &'a Outcome)>) -> Vec<StageMean> {
+    let known: Vec<(&Life, &Outcome)> = known.collect();
+    let Some((_, first)) = known.first() else {
         return Vec::new();
     };
-    let phase = lives.iter().find_map(|life| phase(life));
+    let phase = known.iter().find_map(|(_, outcome)| phase(outcome));
     let means = first.stages.iter().map(|stage| {
-        let same: Vec<&Stage> = lives
-            .iter()
-            .filter_map(|life| life.stage(stage.treatment.as_deref(), stage.lived_on))
-            .collect();
-        let mean = |value: fn(&Stage) -> Option<f64>| {
-            Mean::of(same.iter().filter_map(|stage| value(stage)))
-        };
+        let same = known.iter().filter_map(|(life, outcome)| {
+            let same = outcome.stage(stage.treatment.as_deref(), stage.lived_on)?;
+            Some((*life, same))
+        });
+        let same: Vec<(&Life, &Stage)> = same.collect();
+        let mean = |value: fn(&Stage) -> Option<f64>| over(&same, value);
         StageMean {
             stage: name(stage, first),
             treatment: stage.treatment.clone(),
@@ -79,15 +79,21 @@ pub fn stages<'a>(lives: impl Iterator<Item = &'a Outcome>) -> Vec<StageMean> {
     means.collect()
 }
 
-fn speed_mean(stages: &[&Stage], of: &Phase) -> Option<SpeedMean> {
-    let speeds = || stages.iter().filter_map(|stage| speed(stage, of));
+/// The mean of a value over lives.
+fn over(stages: &[(&Life, &Stage)], value: impl Fn(&Stage) -> Option<f64>) -> Option<Mean> {
+    let stages = stages.iter();
+    Mean::over(stages.filter_map(|(life, stage)| Some(((*life).clone(), value(stage)?))))
+}
+
+fn speed_mean(stages: &[(&Life, &Stage)], of: &Phase) -> Option<SpeedMean> {
+    let first = stages.iter().find_map(|(_, stage)| speed(stage, of))?;
     Some(SpeedMean {
         suite: of.0.clone(),
         phase: of.1.clone(),
-        unit: speeds().next()?.unit.clone(),
-        speed: Mean::of(speeds().map(|speed| speed.speed))?,
-        by_before: Mean::of(speeds().filter_map(|speed| Some(speed.by_before?.ratio))),
-        by_untreated: Mean::of(speeds().filter_map(|speed| Some(speed.by_untreated?.ratio))),
+        unit: first.unit.clone(),
+        speed: over(stages, |stage| Some(speed(stage, of)?.speed))?,
+        by_before: over(stages, |stage| Some(speed(stage, of)?.by_before?.ratio)),
+        by_untreated: over(stages, |stage| Some(speed(stage, of)?.by_untreated?.ratio)),
     })
 }
 

@@ -4,6 +4,7 @@ use super::beside;
 use crate::after;
 use crate::benching::{self, PhaseRatio, digits as speed_digits};
 use crate::days::{self, DayRow};
+use crate::life::Life;
 use crate::run_folder::Manifest;
 use crate::table::{self, digits};
 use comfy_table::Table;
@@ -15,6 +16,9 @@ use std::path::Path;
 /// A target of a run, from the first day to the benchmarks.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Verdict {
+    /// What it lived through.
+    #[serde(skip)]
+    pub(crate) life: Life,
     /// Its specification.
     pub target: String,
     /// Days.
@@ -62,11 +66,13 @@ impl Verdict {
     /// The run, or its results, cannot be read.
     pub fn of_run(run: &Path, suites: &[String]) -> crate::Result<Vec<Verdict>> {
         let manifest = Manifest::read(run)?;
+        let life = Life::of(Some(&manifest.workload), run);
         let targets = manifest.targets.iter().map(|target| {
             let folder = run.join(&target.folder);
             let rows = days::read(&folder.join("days.parquet"))?;
             let last = rows.last().cloned().unwrap_or_default();
             Ok(Verdict {
+                life: life.clone(),
                 target: target.spec.clone(),
                 days: days::calendar(&rows)
                     .last()

@@ -56,8 +56,11 @@ fn over_lives(group: &Group) -> Option<Section> {
             .lives
             .iter()
             .filter(|life| !life.folder.as_os_str().is_empty());
-        let outcomes = lives.filter_map(|life| after::read(&life.folder).ok()?);
-        let stages = treated::stages(outcomes.collect::<Vec<_>>().iter());
+        let outcomes =
+            lives.filter_map(|life| Some((&life.life, after::read(&life.folder).ok()??)));
+        let outcomes: Vec<_> = outcomes.collect();
+        let outcomes = outcomes.iter().map(|(life, outcome)| (*life, outcome));
+        let stages = treated::stages(outcomes);
         (!stages.is_empty()).then_some((subject.name.as_str(), stages))
     });
     let known: Vec<(&str, Vec<StageMean>)> = known.collect();

@@ -3,6 +3,7 @@
 use super::names::is_simulated;
 use super::subject::{Group, Life, Over, Subject};
 use crate::benching::{self, Line, State, lines, spread};
+use crate::life;
 use fsage_bench::{Better, Says};
 use fsage_report::chart::size_text;
 use fsage_report::charts::{Bar, Point, Series};
@@ -109,6 +110,8 @@ pub struct Fastest {
     pub times: f64,
     /// Where that lies.
     pub ends: (f64, f64),
+    /// How many times as fast its unaged control is as that of the next one, where both were measured.
+    pub fresh: Option<f64>,
     /// Whether it is known to be faster.
     pub says: Says,
 }
@@ -178,28 +181,34 @@ pub fn compared(group: &Group) -> Vec<Compared> {
     compared
 }
 
-fn ratio(lives: &[Vec<Line>], phase: &str) -> Option<Ratio> {
-    let of_life = |lines: &Vec<Line>| {
+fn ratio(lives: &[OfLife], phase: &str) -> Option<Ratio> {
+    let of_life = |(life, lines): &OfLife| {
         let of_phase = lines.iter().filter(|line| line.phase == phase);
         let both: Vec<&Line> = of_phase.filter(|line| line.has_ratio()).collect();
         let ratio = benching::ratio_over(both.iter().copied())?;
-        Some((ratio, benching::speed(&both, State::Aged)))
+        Some((life.clone(), ratio, benching::speed(&both, State::Aged)))
     };
     let known: Vec<_> = lives.iter().filter_map(of_life).collect();
-    let over = Over::of(known.iter().map(|(ratio, _)| ratio.median))?;
-    let aged = Over::of(known.iter().map(|&(_, aged)| aged))?;
-    let (ends, says) = match known[..] {
-        [(ratio, _)] => ((ratio.low, ratio.high), ratio.says()),
+    let over = over(known.iter().map(|(life, ratio, _)| (life, ratio.median)))?;
+    let aged = self::over(known.iter().map(|(life, _, aged)| (life, *aged)))?;
+    let (ends, says) = match &known[..] {
+        [(_, ratio, _)] => ((ratio.low, ratio.high), ratio.says()),
         _ => (over.ends(), over_lives(over)),
     };
     Some(Ratio {
         mean: over.mean,
         ends,
         says,
-        is_single: known.len() == 1 && known[0].0.count == 1,
-        lives: known.len(),
+        is_single: known.len() == 1 && known[0].1.count == 1,
+        lives: over.count,
         aged: aged.mean,
     })
+}
+
+/// Values of lives: each life counts once.
+fn over<'a>(values: impl Iterator<Item = (&'a life::Life, f64)>) -> Option<Over> {
+    let values = values.map(|(life, value)| (life.clone(), value));
+    Over::of(life::independent(values))
 }
 
 /// Whether some targets ran on simulated devices and others on this machine.
@@ -210,9 +219,9 @@ fn is_mixed(of_all: &Measured<'_>) -> bool {
 
 /// The fastest aged target of a phase against the next one, where several were measured.
 fn fastest(of_all: &Measured<'_>, phase: &str) -> Option<Fastest> {
-    let of_phase = |lives: &[Vec<Line>], place: usize| -> Vec<Line> {
-        let lines = lives.get(place).into_iter().flatten();
-        lines.filter(|line| line.phase == phase).cloned().collect()
+    let of_phase = |lines: &'_ [Line]| -> Vec<Line> {
+        let lines = lines.iter().filter(|line| line.phase == phase);
+        lines.cloned().collect()
     };
     let mut known: Vec<_> = of_all
         .iter()
@@ -223,17 +232,26 @@ fn fastest(of_all: &Measured<'_>, phase: &str) -> Option<Fastest> {
     let [(first, of_first, _), (next, of_next, _), ..] = known[..] else {
         return None;
     };
-    let lives = 0..of_first.len().min(of_next.len());
-    let ratios: Vec<_> = lives
-        .filter_map(|life| {
-            let (a, b) = (of_phase(of_first, life), of_phase(of_next, life));
+    let ratios = of_first
+        .iter()
+        .enumerate()
+        .filter_map(|(place, (life, a))| {
+            // Of repetitions of a life the one with the same number.
+            let is_same = |(other, _): &&OfLife| other == life;
+            let same = of_next.get(place).filter(is_same);
+            let (_, b) = same.or_else(|| of_next.iter().find(is_same))?;
+            let (a, b) = (of_phase(a), of_phase(b));
             let (a, b): (Vec<&Line>, Vec<&Line>) = (a.iter().collect(), b.iter().collect());
-            benching::aged_over(&a, &b)
-        })
-        .collect();
-    let over = Over::of(ratios.iter().map(|ratio| ratio.median))?;
-    let (ends, says) = match ratios[..] {
-        [one] => ((one.low, one.high), one.says()),
+            Some((life, benching::aged_over(&a, &b)?, fresh(&a, &b)))
+        });
+    let ratios: Vec<_> = ratios.collect();
+    let over = over(ratios.iter().map(|(life, ratio, _)| (*life, ratio.median)))?;
+    let fresh = ratios
+        .iter()
+        .filter_map(|(life, _, fresh)| Some((*life, (*fresh)?)));
+    let fresh = self::over(fresh).map(|over| over.mean);
+    let (ends, says) = match &ratios[..] {
+        [(_, one, _)] => ((one.low, one.high), one.says()),
         _ => (over.ends(), over_lives(over)),
     };
     Some(Fastest {
@@ -241,15 +259,29 @@ fn fastest(of_all: &Measured<'_>, phase: &str) -> Option<Fastest> {
         next: next.name.clone(),
         times: over.mean,
         ends,
+        fresh,
         says,
     })
 }
 
-/// What the ratios of several lives say: each is one of the same kind.
+/// How many times as fast the control of the first is as that of the second.
+fn fresh(first: &[&Line], second: &[&Line]) -> Option<f64> {
+    let speed = |lines: &[&Line]| benching::speed(lines, State::Control);
+    let (a, b) = (speed(first), speed(second));
+    let times = match first.first()?.better() {
+        Better::Higher => a / b,
+        Better::Lower => b / a,
+    };
+    times.is_finite().then_some(times)
+}
+
+/// What the ratios of several lives say: each is one of the same kind. Two are too few to decide anything.
 fn over_lives(over: Over) -> Says {
     let (low, high) = over.ends();
     if (over.mean - 1.0).abs() < SAME {
         Says::Same
+    } else if over.mean_interval.is_none() {
+        Says::Inconclusive
     } else if low <= 1.0 && 1.0 <= high {
         Says::Inconclusive
     } else if over.mean < 1.0 {
@@ -269,8 +301,10 @@ fn suites(group: &Group) -> Vec<String> {
     suites
 }
 
+/// What was measured in a life.
+type OfLife = (life::Life, Vec<Line>);
 /// What was measured of a target, life by life.
-type Measured<'a> = Vec<(&'a Subject, Vec<Vec<Line>>)>;
+type Measured<'a> = Vec<(&'a Subject, Vec<OfLife>)>;
 
 fn measured<'a>(group: &'a Group, suite: &str) -> Measured<'a> {
     let of_suite = |life: &Life| {
@@ -278,28 +312,35 @@ fn measured<'a>(group: &'a Group, suite: &str) -> Measured<'a> {
             .bench
             .iter()
             .filter(|row| row.measurement.benchmark == suite);
-        lines(&rows.cloned().collect::<Vec<_>>())
+        let lines = lines(&rows.cloned().collect::<Vec<_>>());
+        (life.life.clone(), lines)
     };
     let subjects = group.subjects.iter().map(|subject| {
         let lives = subject.lives.iter().map(of_suite);
         (
             subject,
-            lives.filter(|lines| !lines.is_empty()).collect::<Vec<_>>(),
+            lives
+                .filter(|(_, lines)| !lines.is_empty())
+                .collect::<Vec<_>>(),
         )
     });
     subjects.filter(|(_, lives)| !lives.is_empty()).collect()
 }
 
+/// The lines of all lives.
+fn all(lives: &[OfLife]) -> impl Iterator<Item = &Line> {
+    lives.iter().flat_map(|(_, lines)| lines)
+}
+
 /// The first line of a phase.
-fn line<'a>(lives: &'a [Vec<Line>], phase: &str) -> Option<&'a Line> {
-    let mut lines = lives.iter().flatten();
-    lines.find(|line| line.phase == phase)
+fn line<'a>(lives: &'a [OfLife], phase: &str) -> Option<&'a Line> {
+    all(lives).find(|line| line.phase == phase)
 }
 
 /// Phases in the order of their first lines.
-fn phases(lives: &[Vec<Line>]) -> Vec<String> {
+fn phases(lives: &[OfLife]) -> Vec<String> {
     let mut phases: Vec<String> = Vec::new();
-    for line in lives.iter().flatten() {
+    for line in all(lives) {
         if !phases.contains(&line.phase) {
             phases.push(line.phase.clone());
         }
@@ -310,22 +351,35 @@ fn phases(lives: &[Vec<Line>]) -> Vec<String> {
 /// How fast a state is: the median with its spread; over several lives the mean of their medians, with
 /// where that lies.
 fn speed(
-    lives: &[Vec<Line>],
+    lives: &[OfLife],
     phase: &str,
     file_bytes: Option<u64>,
     state: State,
 ) -> Option<(f64, (f64, f64))> {
-    let lines = lives.iter().flatten();
-    let lines = lines.filter(|line| line.phase == phase && line.file_bytes == file_bytes);
-    let speeds = lines.flat_map(Line::speeds);
-    let speeds = speeds.filter(|(of, _)| *of == state);
-    let speeds: Vec<(f64, (f64, f64))> = speeds.map(|(_, s)| (s.median, spread(s))).collect();
+    let speeds = in_case(lives, phase, file_bytes).flat_map(|(life, line)| {
+        let speeds = line.speeds();
+        speeds.map(move |(of, summary)| (life, of, (summary.median, spread(summary))))
+    });
+    let speeds: Vec<_> = speeds.filter(|(_, of, _)| *of == state).collect();
     match speeds[..] {
-        [one] => Some(one),
+        [(_, _, one)] => Some(one),
         _ => {
-            Over::of(speeds.iter().map(|(median, _)| *median)).map(|over| (over.mean, over.ends()))
+            let over = over(speeds.iter().map(|(life, _, (median, _))| (*life, *median)))?;
+            Some((over.mean, over.ends()))
         }
     }
+}
+
+/// The lines of a phase and a size of files, with their lives.
+fn in_case<'a>(
+    lives: &'a [OfLife],
+    phase: &'a str,
+    file_bytes: Option<u64>,
+) -> impl Iterator<Item = (&'a life::Life, &'a Line)> {
+    let lines = lives
+        .iter()
+        .flat_map(|(life, lines)| lines.iter().map(move |line| (life, line)));
+    lines.filter(move |(_, line)| line.phase == phase && line.file_bytes == file_bytes)
 }
 
 const STATES: [State; 3] = [State::Aged, State::Control, State::Empty];
@@ -342,7 +396,7 @@ struct Phase<'a> {
 /// The phases of a suite, of all targets.
 fn cases<'a>(measured: &'a Measured<'_>) -> Vec<Phase<'a>> {
     let mut cases: Vec<Phase> = Vec::new();
-    for line in measured.iter().flat_map(|(_, lives)| lives).flatten() {
+    for line in measured.iter().flat_map(|(_, lives)| all(lives)) {
         let known = cases.iter_mut().find(|phase| phase.name == line.phase);
         match known {
             Some(phase) if phase.sizes.contains(&line.file_bytes) => {}
@@ -536,12 +590,13 @@ fn table(group: &Group, suite: &str, measured: &Measured<'_>) -> Exhibit {
                     let speed = speed(lives, phase, size, state);
                     Cell::from(speed.map(|(value, _)| value))
                 }));
-                let lines = lives.iter().flatten();
-                let lines = lines.filter(|line| line.phase == phase && line.file_bytes == size);
-                let ratios: Vec<_> = lines.filter_map(Line::ratio).collect();
-                let over = Over::of(ratios.iter().map(|ratio| ratio.median));
+                let lines = in_case(lives, phase, size);
+                let ratios: Vec<_> = lines
+                    .filter_map(|(life, line)| Some((life, line.ratio()?)))
+                    .collect();
+                let over = over(ratios.iter().map(|(life, ratio)| (*life, ratio.median)));
                 let ends = match (&ratios[..], over) {
-                    ([one], _) => Some((one.low, one.high)),
+                    ([(_, one)], _) => Some((one.low, one.high)),
                     (_, over) => over.map(|over| over.ends()),
                 };
                 row.push(over.map(|over| over.mean).into());
@@ -574,7 +629,7 @@ fn table(group: &Group, suite: &str, measured: &Measured<'_>) -> Exhibit {
         " Each was measured once, or the same every time; how much another life would differ, other seeds show."
     };
     let of_sizes = if known(1) {
-        " The verdict has its median over the sizes of files."
+        " The verdict has its geometric mean over the sizes of files."
     } else {
         ""
     };

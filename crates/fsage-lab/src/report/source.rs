@@ -6,6 +6,7 @@ use crate::aging::real;
 use crate::benching::{causes, flash, results};
 use crate::days::{self, DayRow};
 use crate::error::Context;
+use crate::life;
 use crate::run_folder::{Manifest, State, TargetFacts};
 use fsage_data::SnapshotFile;
 use fsage_metrics::layout_score;
@@ -55,12 +56,16 @@ pub fn run(path: &Path) -> crate::Result<Run> {
     let specs: Vec<&str> = targets.iter().map(|target| target.spec.as_str()).collect();
     let names = names::short(&specs);
     let mut subjects = Vec::new();
+    let lived = life::Life::of(manifest.as_ref().map(|manifest| &manifest.workload), path);
     for (place, (target, name)) in targets.iter().zip(names).enumerate() {
         subjects.push(Subject {
             place,
             spec: target.spec.clone(),
             facts: again::target_facts(&target.spec, &target.facts),
-            lives: vec![life(path, target, &name, complete, &mut missing)],
+            lives: vec![Life {
+                life: lived.clone(),
+                ..life(path, target, &name, complete, &mut missing)
+            }],
             name,
         });
     }

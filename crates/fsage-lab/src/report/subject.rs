@@ -4,6 +4,7 @@ use crate::benching::causes::CauseRow;
 use crate::benching::flash::FlashRow;
 use crate::benching::results::Row;
 use crate::days::{self, DayRow};
+use crate::life;
 use crate::run_folder::WorkloadFacts;
 use fsage_bench::Summary;
 use fsage_metrics::layout_score;
@@ -41,6 +42,8 @@ pub struct Subject {
 /// A target that lived through a workload.
 #[derive(Clone, Debug, Default)]
 pub struct Life {
+    /// Which life that was.
+    pub(crate) life: life::Life,
     /// The folder of its results.
     pub folder: PathBuf,
     /// Its days.
@@ -162,9 +165,18 @@ impl Subject {
         }
     }
 
-    /// A value of each life, where it is known.
+    /// A value over its lives, where it is known: each life counts once.
     pub fn over(&self, value: impl Fn(&Life) -> Option<f64>) -> Option<Over> {
-        Over::of(self.lives.iter().filter_map(value))
+        Over::of(life::independent(self.values(value)))
+    }
+
+    /// A value with its life, where it is known.
+    pub(crate) fn values(
+        &self,
+        value: impl Fn(&Life) -> Option<f64>,
+    ) -> impl Iterator<Item = (life::Life, f64)> {
+        let lives = self.lives.iter();
+        lives.filter_map(move |life| Some((life.life.clone(), value(life)?)))
     }
 
     /// A value of the last day.

@@ -140,7 +140,7 @@ pub fn answer(group: &Group) -> Option<Finding> {
         says,
         ..
     } = fastest;
-    let lies = where_it_lies(fastest);
+    let lies = beside_fresh(fastest);
     let others = compared.iter().filter(|compared| !is_chosen(compared));
     let others = others.filter_map(|compared| {
         let other = compared.fastest.as_ref()?;
@@ -320,10 +320,25 @@ fn out_of_order(group: &Group, compared: &Compared) -> Option<String> {
 
 /// The interval of a ratio in brackets, if it has a width.
 fn where_it_lies(fastest: &Fastest) -> String {
+    let ends = interval(fastest).map(|ends| format!(" ({ends})"));
+    ends.unwrap_or_default()
+}
+
+/// The same, with the ratio of the unaged controls.
+fn beside_fresh(fastest: &Fastest) -> String {
+    let fresh = fastest.fresh.map(|times| format!("fresh {times:.2}"));
+    let known: Vec<String> = interval(fastest).into_iter().chain(fresh).collect();
+    if known.is_empty() {
+        return String::new();
+    }
+    format!(" ({})", known.join("; "))
+}
+
+/// Where a ratio lies, if that has a width.
+fn interval(fastest: &Fastest) -> Option<String> {
     let (low, high) = fastest.ends;
     let (low, high) = (format!("{low:.2}"), format!("{high:.2}"));
-    let ends = (low != high).then(|| format!(" ({low} to {high})"));
-    ends.unwrap_or_default()
+    (low != high).then(|| format!("{low} to {high}"))
 }
 
 /// How fast the aged targets are, the fastest first; nothing of one.
@@ -351,6 +366,7 @@ fn ranked(group: &Group, compared: &Compared) -> String {
         times,
         ends: (low, high),
         says,
+        ..
     } = fastest;
     let claim = match says {
         Says::Faster => {
@@ -360,7 +376,7 @@ fn ranked(group: &Group, compared: &Compared) -> String {
         Says::Slower | Says::Same => format!("{name} and {next} are as fast"),
         Says::Inconclusive => {
             let few = if *low > 1.0 || *high < 1.0 {
-                " in so few repetitions"
+                " in so few runs"
             } else {
                 ""
             };

@@ -1,6 +1,6 @@
 //! Which target decayed least.
 
-use super::{Lost, Ranking, Since, UNDONE, alike, finding, less_than};
+use super::{Lost, Ranking, Since, UNDONE, alike, finding, no_difference};
 use crate::report::subject::Subject;
 use crate::report::words::percent;
 use fsage_report::{Finding, Tone};
@@ -18,14 +18,14 @@ pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
     let named = |name: &str, lost: &Lost| format!("{name}, {}", below(lost, ranking.since));
     let text = match by_loss.len() {
         1 => format!("{} is {}.", least.name, below(lost, ranking.since)),
-        _ if alike(lost.loss, most_lost.loss) => format!(
-            "No target decayed less than another: {}; what they lost differs by less than {}.",
+        _ if alike(&lost.loss, &most_lost.loss) => format!(
+            "No target decayed less than another: {}; {}.",
             named(&least.name, lost),
-            less_than(lost.loss, most_lost.loss)
+            no_difference("what they lost differs", &lost.loss, &most_lost.loss)
         ),
         _ => {
             let (second, second_lost) = &by_loss[1];
-            let first = if alike(lost.loss, second_lost.loss) {
+            let first = if alike(&lost.loss, &second_lost.loss) {
                 format!(
                     "{} and {} decayed least and alike: {}",
                     least.name,
@@ -58,7 +58,7 @@ pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
     } else {
         text
     };
-    let tone = match lost.loss.mean {
+    let tone = match lost.loss.over.mean {
         _ if undone > UNDONE => Tone::Neutral,
         loss if loss < 0.05 => Tone::Good,
         loss if loss > 0.2 => Tone::Bad,
@@ -68,9 +68,9 @@ pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
 }
 
 /// The one between, where there are three and no two are named as alike.
-fn between(by_loss: &[(&Subject, Lost)], since: Since) -> String {
+fn between(by_loss: &[(&Subject, &Lost)], since: Since) -> String {
     match by_loss {
-        [(_, least), (name, lost), _] if !alike(least.loss, lost.loss) => {
+        [(_, least), (name, lost), _] if !alike(&least.loss, &lost.loss) => {
             format!("{} is {}. ", name.name, below(lost, since))
         }
         _ => String::new(),
@@ -82,7 +82,7 @@ fn though(ranking: &Ranking<'_>, least: &str) -> String {
     let best = ranking.scored.first();
     let least = ranking.scored.iter().find(|s| s.subject.name == least);
     match best.zip(least) {
-        Some((best, least)) if !alike(best.end, least.end) => {
+        Some((best, least)) if !alike(&best.end, &least.end) => {
             format!(
                 " {} had more to lose, and still ends with more.",
                 best.subject.name
@@ -99,7 +99,7 @@ fn below(lost: &Lost, since: Since) -> String {
         Since::FirstDay => "its first day",
     };
     let before = percent(lost.before);
-    match lost.loss.mean {
+    match lost.loss.over.mean {
         loss if loss.abs() < super::ALIKE => format!("as contiguous as {what} ({before})"),
         loss if loss < 0.0 => format!("{} above {what} ({before})", points(-loss)),
         loss => format!("{} below {what} ({before})", points(loss)),

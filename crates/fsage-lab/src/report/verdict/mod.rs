@@ -1,8 +1,8 @@
 //! The verdict: sentences that follow from the data, and from nothing else.
 //!
 //! Targets are ranked by their layout score at the end, and by what they lost to age: the distance to the unaged
-//! control where every target has one, else to the first day. Two that differ by less than 0.005, or by less than
-//! the seeds of either differ among themselves, are alike. A target that skipped more than a hundredth of its
+//! control where every target has one, else to the first day. Two that differ by less than 0.005, or by no
+//! more than chance makes the same lives differ, are alike. A target that skipped more than a hundredth of its
 //! operations holds other files, and is ranked only where all did, and as many.
 
 mod consequences;
@@ -16,6 +16,7 @@ use super::fullness;
 use super::subject::{Group, Life, Over, Subject};
 use super::words::{counted, list, percents};
 use crate::after;
+use crate::life;
 use fsage_report::{Finding, Tone};
 
 /// Scores that differ by less are alike.
@@ -95,20 +96,18 @@ fn finding(text: String, tone: Tone, section: &str) -> Finding {
 }
 
 /// A target whose layout is scored.
-#[derive(Clone, Copy)]
 struct Scored<'a> {
     subject: &'a Subject,
     /// The layout score at the end.
-    end: Over,
+    end: Sample,
     /// What it lost, and what it had without: see [`Since`].
     lost: Option<Lost>,
 }
 
 /// What age took from a target.
-#[derive(Clone, Copy)]
 struct Lost {
     /// From before minus the end; below 0 where the aged layout is the better one.
-    loss: Over,
+    loss: Sample,
     /// The score of the control, or of the first day.
     before: f64,
 }
@@ -131,15 +130,15 @@ struct Ranking<'a> {
 impl<'a> Ranking<'a> {
     fn of(group: &'a Group) -> Ranking<'a> {
         let ends = group.subjects.iter().filter_map(|subject| {
-            let end = subject.over(Life::end_score)?;
+            let end = Sample::of(subject, Life::end_score)?;
             Some((subject, end))
         });
-        let mut ends: Vec<(&Subject, Over)> = ends.collect();
-        let is_full = |(subject, _): &(&Subject, Over)| skipped_too_many(subject);
+        let mut ends: Vec<(&Subject, Sample)> = ends.collect();
+        let is_full = |(subject, _): &(&Subject, Sample)| skipped_too_many(subject);
         if !ends.iter().all(is_full) || !skipped_alike(&ends) {
             ends.retain(|end| !is_full(end));
         }
-        let controlled = |(subject, _): &(&Subject, Over)| {
+        let controlled = |(subject, _): &(&Subject, Sample)| {
             let mut lives = subject.lives.iter();
             lives.all(|life| life.end_score().is_none() || life.control_score().is_some())
         };
@@ -156,30 +155,30 @@ impl<'a> Ranking<'a> {
                 lost: Lost::of(subject, since),
             })
             .collect();
-        scored.sort_by(|a, b| b.end.mean.total_cmp(&a.end.mean));
+        scored.sort_by(|a, b| b.end.over.mean.total_cmp(&a.end.over.mean));
         Ranking { scored, since }
     }
 
     /// The targets by what they lost, the least first.
-    fn by_loss(&self) -> Vec<(&'a Subject, Lost)> {
+    fn by_loss(&self) -> Vec<(&'a Subject, &Lost)> {
         let known = self
             .scored
             .iter()
-            .filter_map(|s| Some((s.subject, s.lost?)));
-        let mut known: Vec<(&Subject, Lost)> = known.collect();
-        known.sort_by(|(_, a), (_, b)| a.loss.mean.total_cmp(&b.loss.mean));
+            .filter_map(|s| Some((s.subject, s.lost.as_ref()?)));
+        let mut known: Vec<(&Subject, &Lost)> = known.collect();
+        known.sort_by(|(_, a), (_, b)| a.loss.over.mean.total_cmp(&b.loss.over.mean));
         known
     }
 
     /// How much of their blocks is contiguous at the end.
     fn ends(&self) -> Option<Finding> {
         let (first, last) = (self.scored.first()?, self.scored.last()?);
-        let shares: Vec<f64> = self.scored.iter().map(|s| s.end.mean).collect();
+        let shares: Vec<f64> = self.scored.iter().map(|s| s.end.over.mean).collect();
         let shares = percents(&shares, ALIKE);
         let named = |at: usize| format!("{} {}", self.scored[at].subject.name, shares[at]);
         let when = self.when();
         let means = self.means();
-        let all_alike = self.scored.len() > 1 && alike(first.end, last.end);
+        let all_alike = self.scored.len() > 1 && alike(&first.end, &last.end);
         let text = match self.scored.len() {
             1 => format!(
                 "{when} {} keeps {} of blocks contiguous{means}.",
@@ -197,9 +196,8 @@ impl<'a> Ranking<'a> {
                     format!("{} to {}", shares[n - 1], shares[0])
                 };
                 format!(
-                    "{when} {who} keep the same share of blocks contiguous, {range}{means}: they differ by less \
-                     than {}.",
-                    less_than(first.end, last.end)
+                    "{when} {who} keep the same share of blocks contiguous, {range}{means}: {}.",
+                    no_difference("they differ", &first.end, &last.end)
                 )
             }
             n => {
@@ -239,7 +237,7 @@ impl<'a> Ranking<'a> {
 
     /// That scores are means, where they are.
     fn means(&self) -> String {
-        let lives = self.scored.iter().map(|s| s.end.count);
+        let lives = self.scored.iter().map(|s| s.end.over.count);
         match (lives.clone().min(), lives.max()) {
             (_, None | Some(..=1)) => String::new(),
             (Some(least), Some(most)) if least < most => {
@@ -257,7 +255,7 @@ impl Lost {
             Since::FirstDay => life.first_score(),
         };
         Some(Lost {
-            loss: subject.over(|life| Some(before(life)? - life.end_score()?))?,
+            loss: Sample::of(subject, |life| Some(before(life)? - life.end_score()?))?,
             before: subject.over(before)?.mean,
         })
     }
@@ -275,7 +273,7 @@ fn skipped_share(subject: &Subject) -> f64 {
 }
 
 /// Whether targets skipped about the same share of their operations.
-fn skipped_alike(ends: &[(&Subject, Over)]) -> bool {
+fn skipped_alike(ends: &[(&Subject, Sample)]) -> bool {
     let shares = ends.iter().map(|(subject, _)| skipped_share(subject));
     let (least, most) = shares.fold((f64::INFINITY, 0.0_f64), |(least, most), share| {
         (least.min(share), most.max(share))
@@ -283,17 +281,54 @@ fn skipped_alike(ends: &[(&Subject, Over)]) -> bool {
     most - least <= UNDONE
 }
 
-/// Whether two values are no different.
-fn alike(a: Over, b: Over) -> bool {
-    (a.mean - b.mean).abs() < ALIKE.max(a.spread()).max(b.spread())
+/// A value over lives, and in each of them.
+struct Sample {
+    over: Over,
+    lives: Vec<(life::Life, f64)>,
 }
 
-/// What two that are alike differ by less than.
-fn less_than(a: Over, b: Over) -> &'static str {
-    if (a.mean - b.mean).abs() < ALIKE {
-        "0.5 percentage points"
+impl Sample {
+    fn of(subject: &Subject, value: impl Fn(&Life) -> Option<f64>) -> Option<Sample> {
+        let lives: Vec<(life::Life, f64)> = subject.values(value).collect();
+        let over = Over::of(life::independent(lives.iter().cloned()))?;
+        Some(Sample { over, lives })
+    }
+
+    /// How much another has less, in the lives that both lived.
+    fn minus(&self, other: &Sample) -> Option<Over> {
+        let pairs = life::pairs(self.lives.iter().cloned(), other.lives.iter().cloned());
+        Over::of(pairs.iter().map(|(one, other)| one - other))
+    }
+}
+
+/// Whether two values are no different: in pairs of the same lives where there are enough of these, since what chance
+/// does to a life it does to both.
+fn alike(a: &Sample, b: &Sample) -> bool {
+    if are_near(a, b) {
+        return true;
+    }
+    match a.minus(b).and_then(|over| over.mean_interval) {
+        Some((low, high)) => low <= 0.0 && 0.0 <= high,
+        None => difference(a, b) < a.over.spread().max(b.over.spread()),
+    }
+}
+
+fn difference(a: &Sample, b: &Sample) -> f64 {
+    (a.over.mean - b.over.mean).abs()
+}
+
+fn are_near(a: &Sample, b: &Sample) -> bool {
+    difference(a, b) < ALIKE
+}
+
+/// How little two differ that are alike; `what` is as `they differ`.
+fn no_difference(what: &str, a: &Sample, b: &Sample) -> String {
+    if are_near(a, b) {
+        format!("{what} by less than 0.5 percentage points")
+    } else if a.minus(b).is_some_and(|over| over.mean_interval.is_some()) {
+        format!("life by life {what} by no more than chance")
     } else {
-        "runs of the same target do among themselves"
+        format!("{what} by less than runs of the same target do among themselves")
     }
 }
 

@@ -172,7 +172,8 @@ fn not_done(subject: &Subject) -> String {
 fn utilization(ranking: &Ranking<'_>) -> Option<Finding> {
     let used = ranking.scored.iter().filter_map(|s| {
         let used = s.subject.at_end(|day| day.value(&files::UTILIZATION))?;
-        Some((&s.subject.name, used.mean, s.lost.map(|lost| lost.loss)))
+        let lost = s.lost.as_ref().map(|lost| &lost.loss);
+        Some((&s.subject.name, used.mean, lost))
     });
     let used: Vec<_> = used.collect();
     let most = used.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -180,7 +181,7 @@ fn utilization(ranking: &Ranking<'_>) -> Option<Finding> {
     (most.1 - least.1 > UNLIKE_UTILIZATION).then(|| {
         // Layout decays faster on a fuller disk: a handicap of the fuller one, and no excuse for the other.
         let lost = most.2.zip(least.2);
-        let less = lost.is_some_and(|(a, b)| a.mean < b.mean && !alike(a, b));
+        let less = lost.is_some_and(|(a, b)| a.over.mean < b.over.mean && !alike(a, b));
         let (consequence, tone) = if less {
             (
                 "decayed less even so",

@@ -69,7 +69,7 @@ const CLUES: [Clue; 5] = [
 pub fn sentence(ranking: &Ranking<'_>) -> Option<Finding> {
     let by_loss = ranking.by_loss();
     let ((least, lost), (most, most_lost)) = (by_loss.first()?, by_loss.last()?);
-    if alike(lost.loss, most_lost.loss) {
+    if alike(&lost.loss, &most_lost.loss) {
         return None;
     }
     let (mut with, mut against) = (Vec::new(), Vec::new());
