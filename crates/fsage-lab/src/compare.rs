@@ -152,6 +152,7 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
     if output.exists() && !start.force && !start.resume {
         bail!("{}", how_to_go_on(output));
     }
+    aging::folders(request.targets)?;
     for spec in request.targets {
         // A word that a target does not know is refused before a workload is made.
         if spec.real()?.is_none() {

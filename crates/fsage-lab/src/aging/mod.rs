@@ -668,7 +668,7 @@ pub fn model_control(
 }
 
 /// One folder a target; the same target twice would be the same results twice.
-fn folders(specs: &[TargetSpec]) -> crate::Result<Vec<String>> {
+pub(crate) fn folders(specs: &[TargetSpec]) -> crate::Result<Vec<String>> {
     let mut folders: Vec<String> = Vec::new();
     for spec in specs {
         let folder = spec.folder();

@@ -302,15 +302,16 @@ fn page(material: Material, beside: Option<&dyn Beside>) -> Report {
         if material.findings.is_none() {
             by_group.extend(verdict::findings(group));
         }
+        // What somebody asked for by an option of its own comes first.
         let of_group = [
+            fullness::section(group),
+            after::section(group),
             decay::section(group, beside),
             by_size::section(group),
             free_space::section(group),
             split_files::section(group),
             log::section(group),
             pieces::section(group),
-            fullness::section(group),
-            after::section(group),
             bench::section(group),
             flash::section(group),
             beside.and_then(|beside| beside.section(group)),

@@ -396,7 +396,7 @@ fn ranked(group: &Group, compared: &Compared) -> String {
 }
 
 /// At most so many as a sentence can have: the first ones and the last.
-fn shortened(mut texts: Vec<String>) -> Vec<String> {
+pub(super) fn shortened(mut texts: Vec<String>) -> Vec<String> {
     if texts.len() > NAMED {
         let between = texts.len() - NAMED;
         let last = texts.pop().unwrap_or_default();

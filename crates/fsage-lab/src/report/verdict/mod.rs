@@ -16,7 +16,9 @@ use super::fullness;
 use super::subject::{Group, Life, Over, Subject};
 use super::words::{counted, list, percents};
 use crate::after;
+use crate::days::DayRow;
 use crate::life;
+use fsage_metrics::pieces;
 use fsage_report::{Finding, Tone};
 
 /// Scores that differ by less are alike.
@@ -46,24 +48,14 @@ pub fn findings(group: &Group) -> Vec<Finding> {
         let no_verdict = warnings::no_verdict(group);
         if no_verdict.is_none() {
             findings.extend(consequences::answer(group));
-            // What makes scores hard to compare comes before them, and none of them is praised then.
-            let unlike = warnings::blocks(&ranking);
-            let scores = ranking
-                .ends()
-                .into_iter()
-                .chain(decayed::sentence(&ranking))
-                .map(|finding| Finding {
-                    tone: if unlike.is_some() {
-                        Tone::Neutral
-                    } else {
-                        finding.tone
-                    },
-                    ..finding
-                });
-            let scores: Vec<Finding> = scores.collect();
-            findings.extend(unlike);
-            findings.extend(scores);
-            findings.extend(why::sentence(&ranking));
+            if let Some(unlike) = warnings::blocks(&ranking) {
+                findings.push(unlike);
+                findings.extend(ranking.pieces());
+            } else {
+                findings.extend(ranking.ends());
+                findings.extend(decayed::sentence(&ranking));
+                findings.extend(why::sentence(&ranking));
+            }
         }
         findings.extend(no_verdict);
         // Before anybody decides: what makes the targets hard to compare.
@@ -222,6 +214,25 @@ impl<'a> Ranking<'a> {
             }
         };
         Some(finding(text, Tone::Neutral, "decay"))
+    }
+
+    /// Into how many pieces files are broken, where layout scores cannot be compared.
+    fn pieces(&self) -> Option<Finding> {
+        let known = self.scored.iter().filter_map(|s| {
+            let per_file = |day: &DayRow| day.value(&pieces::PER_FILE);
+            let aged = s.subject.at_end(per_file)?.mean;
+            let of_control = |life: &Life| life.last()?.of_control(&pieces::PER_FILE);
+            Some((&s.subject.name, aged, s.subject.over(of_control)))
+        });
+        let mut known: Vec<_> = known.collect();
+        known.sort_by(|(_, a, _), (_, b, _)| a.total_cmp(b));
+        let texts = known.iter().map(|(name, aged, control)| {
+            let fresh = control.map(|control| format!(" (fresh {:.2})", control.mean));
+            format!("{name} {aged:.2}{}", fresh.unwrap_or_default())
+        });
+        let texts = consequences::shortened(texts.collect());
+        let text = format!("{}, pieces per file: {}.", self.when(), list(&texts));
+        (!known.is_empty()).then(|| finding(text, Tone::Neutral, "pieces"))
     }
 
     /// `After 300 days`, where all targets have lived as long.

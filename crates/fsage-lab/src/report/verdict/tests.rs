@@ -461,14 +461,24 @@ fn blocks_of_other_sizes_are_said() {
         subject.lives[0].days[0]
             .metrics
             .set(&files::FILE_BYTES, 8_192_000);
+        let pieces = scored as f64 / 800.0;
+        let day = &mut subject.lives[0].days[0];
+        day.metrics.set(&pieces::PER_FILE, pieces);
+        day.control.set(&pieces::PER_FILE, 1.0);
         subject
     };
     let all = said(vec![with("a", 1000), with("b", 2000)]).join("\n");
     let sentence =
         "b has 2.0 times as many scored blocks to a byte as a, by the size of its blocks";
     assert!(all.contains(sentence), "{all}");
+    // Scores that cannot be compared are not ranked.
+    let pieces = "After 1 day, pieces per file: a 1.25 (fresh 1.00) and b 2.50 (fresh 1.00).";
+    assert!(all.contains(pieces) && !all.contains("contiguous"), "{all}");
     let alike = said(vec![with("a", 1000), with("b", 1100)]).join("\n");
-    assert!(!alike.contains("to a byte"), "{alike}");
+    assert!(
+        !alike.contains("to a byte") && alike.contains("contiguous"),
+        "{alike}"
+    );
 }
 
 #[test]

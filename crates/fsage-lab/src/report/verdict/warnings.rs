@@ -294,7 +294,7 @@ pub fn blocks(ranking: &Ranking<'_>) -> Option<Finding> {
     (most.1 > least.1 * UNLIKE_BLOCKS).then(|| {
         let text = format!(
             "{} has {:.1} times as many scored blocks to a byte as {}, by the size of its blocks or of its files: a \
-             break weighs less in its layout score, so that pieces per file compare better.",
+             break weighs less in its layout score. Pieces per file compare, layout scores do not.",
             most.0,
             most.1 / least.1,
             least.0
