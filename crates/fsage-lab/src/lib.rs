@@ -59,7 +59,7 @@ pub mod generate;
 pub mod history;
 pub mod images;
 pub mod interrupt;
-mod life;
+pub mod life;
 mod map_file;
 pub mod measure;
 pub mod model_image;

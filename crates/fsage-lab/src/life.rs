@@ -8,18 +8,18 @@ use std::path::Path;
 
 /// Which life it is: two runs of one workload lived the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Life(String);
+pub struct Life(String);
 
 impl Life {
     /// The life of a workload, by its hash; where that is not known, the run at `run` is a life of its own.
-    pub fn of(workload: Option<&WorkloadFacts>, run: &Path) -> Life {
+    pub(crate) fn of(workload: Option<&WorkloadFacts>, run: &Path) -> Life {
         let hash = workload.and_then(|workload| workload.blake3.clone());
         Life(hash.unwrap_or_else(|| run.display().to_string()))
     }
 
     /// A life by any name.
     #[cfg(test)]
-    pub fn named(name: impl ToString) -> Life {
+    pub(crate) fn named(name: impl ToString) -> Life {
         Life(name.to_string())
     }
 }

@@ -108,14 +108,14 @@ impl Line {
         }
     }
 
-    fn figure_text(&self, value: f64) -> String {
+    pub(crate) fn figure_text(&self, value: f64) -> String {
         let unit = self.expected.unit.as_deref().unwrap_or_default();
         format!("{} {unit}", self.digits(value))
             .trim_end()
             .to_owned()
     }
 
-    fn digits(&self, value: f64) -> String {
+    pub(crate) fn digits(&self, value: f64) -> String {
         let digits = match self.expected.kind {
             Kind::Ratio | Kind::Comparable => 2,
             Kind::Layout | Kind::Count => 3,

@@ -17,10 +17,18 @@
 //! FOLDER/tally.csv, differs.csv, reproduction.json   the same
 //! ```
 //!
+//! Of several seeds of a paper each has the folder `seed-N` in it, beside:
+//!
+//! ```text
+//! FOLDER/index.html          which rows hang on the seed
+//! FOLDER/seeds.csv, reproduction.json   the same
+//! ```
+//!
 //! It is made under another name, and gets its own when it is complete. The same command gives the same bytes.
 
 use super::comparison::Line;
 use super::figure::{Exhibit, csv_cell};
+use super::over_seeds::OverSeeds;
 use super::paper::Paper;
 use super::together::Together;
 use super::{Reproduction, page};
@@ -84,7 +92,7 @@ impl Folder {
         })
     }
 
-    /// The part of a paper: all of the folder, or the folder of its name in it where there are several papers.
+    /// A part: all of the folder, or a folder of this name in it where there are several papers or seeds.
     ///
     /// # Errors
     /// It cannot be made.
@@ -111,6 +119,18 @@ impl Folder {
             part.write(&format!("{}.csv", sheet.slug), &sheet.csv())?;
         }
         part.write(MARK, &(serde_json::to_string_pretty(together)? + "\n"))
+    }
+
+    /// Writes what the seeds of a paper give together.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn write_seeds(&self, seeds: &OverSeeds, options: &str) -> anyhow::Result<()> {
+        let part = Part(self.at.path().to_owned());
+        let page = fsage_report::render(&seeds.report(options));
+        part.write("index.html", &page.context("the page cannot be made")?)?;
+        part.write("seeds.csv", &seeds.sheet().csv())?;
+        part.write(MARK, &(serde_json::to_string_pretty(seeds)? + "\n"))
     }
 
     /// Gives the folder its name.

@@ -18,7 +18,7 @@ use std::path::Path;
 pub struct Verdict {
     /// What it lived through.
     #[serde(skip)]
-    pub(crate) life: Life,
+    pub life: Life,
     /// Its specification.
     pub target: String,
     /// Days.

@@ -43,7 +43,7 @@ pub struct Subject {
 #[derive(Clone, Debug, Default)]
 pub struct Life {
     /// Which life that was.
-    pub(crate) life: life::Life,
+    pub life: life::Life,
     /// The folder of its results.
     pub folder: PathBuf,
     /// Its days.

@@ -8,13 +8,14 @@ use fsage_papers::Reproduction;
 use fsage_papers::comparison::{self, Line, Tally};
 use fsage_papers::figure::{Exhibit, Figure};
 use fsage_papers::folder::{Folder, Report};
+use fsage_papers::over_seeds::OverSeeds;
 use fsage_papers::paper::{Bytes, PAPERS, Paper};
 use fsage_papers::together::{Done, Together};
 use fsage_report::chart;
 use fsage_report::svg::Axis;
 use serde::Serialize;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Runs the experiments of a paper, and puts its numbers beside ours.
 ///
@@ -42,6 +43,9 @@ pub struct Args {
     /// Seed of the workload and of the angles of the spindle.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// Reproduces one paper with seeds 1 to N, and says which rows hang on the seed.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000), conflicts_with_all = ["seed", "check"])]
+    seeds: Option<u32>,
     /// Runs of every measurement.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     repetitions: Option<u32>,
@@ -97,6 +101,9 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         return list(args.json);
     };
     let papers = papers(name, args)?;
+    if args.seeds.is_some() && papers.len() > 1 {
+        bail!("--seeds N reproduces one paper; name one instead of `{ALL}`");
+    }
     if args.check {
         for paper in &papers {
             paper.required()?;
@@ -109,6 +116,10 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let folder = Folder::begin(&to, args.force)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = args.threads.map_or(cores, usize::from);
+    if let Some(seeds) = args.seeds {
+        with_seeds(&papers[0], seeds, &folder, threads, args, ui)?;
+        return published(folder, &to, ui);
+    }
     let mut all = Vec::new();
     for paper in papers {
         let part = folder.part((name == ALL).then_some(paper.name.as_str()))?;
@@ -127,7 +138,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         }
         several => {
             let together = Together::of(several)?;
-            folder.write_together(&together, &options_of_all(args))?;
+            folder.write_together(&together, &options_given(args))?;
             if args.json {
                 summary::print_json(&mut out, &together)?;
             } else {
@@ -135,16 +146,57 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             }
         }
     }
-    folder.publish()?;
     out.flush()?;
-    ui.note(&format!(
-        "\nThe page is {}.",
-        to.join("index.html").display()
-    ));
+    published(folder, &to, ui)?;
     if args.check {
         check(&all, ui)?;
     }
     Ok(())
+}
+
+/// Gives the folder its name, and says where the page is.
+fn published(folder: Folder, to: &Path, ui: Ui) -> anyhow::Result<()> {
+    folder.publish()?;
+    let page = to.join("index.html");
+    ui.note(&format!("\nThe page is {}.", page.display()));
+    Ok(())
+}
+
+/// A paper with seeds 1 to `seeds`, and what they give together.
+fn with_seeds(
+    paper: &Paper,
+    seeds: u32,
+    folder: &Folder,
+    threads: usize,
+    args: &Args,
+    ui: Ui,
+) -> anyhow::Result<()> {
+    let mut by_seed = Vec::new();
+    for seed in 1..=u64::from(seeds) {
+        ui.note(&format!("Seed {seed} of {seeds}"));
+        let mut paper = paper.clone();
+        paper.run.seed = seed;
+        let part = folder.part(Some(&format!("seed-{seed}")))?;
+        let made = fsage_papers::reproduce(&paper, &part.workload(), threads, &ui)?;
+        part.fill(&paper, &made)?;
+        by_seed.push((seed, made.lines));
+    }
+    let over = OverSeeds::of(paper, &by_seed);
+    folder.write_seeds(&over, &options_given(args))?;
+    let mut out = ui::stdout();
+    if args.json {
+        summary::print_json(&mut out, &over)?;
+    } else {
+        let sheet = over.sheet();
+        let mut table = summary::table(&[&sheet.header[0]]);
+        table.set_header(&sheet.header);
+        table.add_rows(&sheet.rows);
+        writeln!(out, "{}\n{table}\n\n{}", paper.run.title, over.sentence())?;
+        if let Some(quick) = fsage_papers::quick_look(paper) {
+            writeln!(out, "{quick}")?;
+        }
+    }
+    Ok(out.flush()?)
 }
 
 /// The papers of a name, as the command line changes them. Of all together each takes the options that it knows.
@@ -200,8 +252,8 @@ fn changed(mut paper: Paper, args: &Args, lenient: bool) -> anyhow::Result<Paper
     Ok(paper)
 }
 
-/// The options of all papers together, each behind a blank.
-fn options_of_all(args: &Args) -> String {
+/// The options that change what is run, each behind a blank.
+fn options_given(args: &Args) -> String {
     let list = |list: &[String]| list.join(",");
     let sizes = args.sizes.as_ref().map(|sizes| {
         let sizes: Vec<String> = sizes.iter().map(|size| String::from(*size)).collect();
@@ -212,6 +264,9 @@ fn options_of_all(args: &Args) -> String {
         list(&percents)
     });
     let given = [
+        ("reading", args.reading.clone()),
+        ("device", args.device.clone()),
+        ("host", args.host.clone()),
         ("seed", args.seed.map(|n| n.to_string())),
         ("repetitions", args.repetitions.map(|n| n.to_string())),
         ("days", args.days.map(|n| n.to_string())),

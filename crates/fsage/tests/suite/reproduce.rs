@@ -184,10 +184,29 @@ fn a_seed_changes_the_second_paper() {
     let at = folder.path();
     let sizes = "--sizes 48K,56K,64K,96K,104K,1M";
     let args =
-        format!("--quiet reproduce smith97 --repetitions 1 --days 4 {sizes} --json --seed 2 -o r");
-    let two: serde_json::Value = serde_json::from_str(&stdout(&fsage(at, &args))).expect("JSON");
+        format!("--quiet reproduce smith97 --repetitions 1 --days 4 {sizes} --json --seeds 2 -o r");
+    let both: serde_json::Value = serde_json::from_str(&stdout(&fsage(at, &args))).expect("JSON");
+    assert_eq!(both["seeds"], serde_json::json!([1, 2]));
+    let of_seed = |name: &str| -> serde_json::Value {
+        let text = fs::read_to_string(at.join("r").join(name).join("reproduction.json"));
+        serde_json::from_str(&text.expect("a reproduction")).expect("JSON")
+    };
+    let (one, two) = (of_seed("seed-1"), of_seed("seed-2"));
     assert_eq!(two["run"]["seed"], 2);
-    assert_ne!(report("smith97")["comparison"], two["comparison"]);
+    assert_eq!(report("smith97")["comparison"], one["comparison"]);
+    assert_ne!(one["comparison"], two["comparison"]);
+    // Every row lies between the seeds.
+    let ours = |of: &serde_json::Value, id: &str| line(of, id)["ours"].as_f64();
+    let rows = both["rows"].as_array().expect("rows");
+    for row in rows.iter().filter(|row| !row["ours"].is_null()) {
+        let id = row["id"].as_str().expect("an id");
+        let (a, b) = (ours(&one, id).expect(id), ours(&two, id).expect(id));
+        assert_eq!(row["ours"], serde_json::json!([a.min(b), a.max(b)]), "{id}");
+        assert_eq!(row["judged"], 2, "{id}");
+    }
+    let table = fs::read_to_string(at.join("r/seeds.csv")).expect("a table");
+    assert_eq!(table.lines().count(), rows.len() + 1);
+    assert!(fs::read_to_string(at.join("r/index.html")).is_ok());
     let first = all_papers().join("all/smith97");
     let csv = fs::read_to_string(first.join("smartfrag-layout.csv")).expect("a figure");
     // 48 to 128 KB, every one.
@@ -315,6 +334,7 @@ fn what_cannot_be_done_is_said_before_anything_is_made() {
             "no drive is called nothing",
         ),
         ("reproduce all --device flash", "each paper has its own"),
+        ("reproduce all --seeds 3", "name one instead of `all`"),
         (
             "reproduce smith96 --days 2 --check",
             "which rows are met is known",
