@@ -3,6 +3,7 @@
 use super::Beside;
 use super::subject::{Group, Life, Over, Subject, score};
 use crate::days::{self, DayRow};
+use crate::life;
 use fsage_metrics::files;
 use fsage_report::charts::{Point, Published, Series};
 use fsage_report::{Axis, Exhibit, Format, Lines, Section};
@@ -49,7 +50,7 @@ pub fn section(group: &Group, beside: Option<&dyn Beside>) -> Option<Section> {
     .collect();
     let several = group.subjects.iter().any(|subject| subject.lives.len() > 1);
     let band = if several {
-        " Curves are means over seeds and repetitions; bands go from the smallest to the largest value."
+        " Curves are means over lives; bands are Student's 95 % interval of the mean, of two lives their range."
     } else {
         ""
     };
@@ -137,8 +138,9 @@ fn points(subject: &Subject, value: impl Fn(&DayRow) -> Option<f64>) -> Vec<Poin
         .iter()
         .enumerate()
         .map(|(at, &day)| {
-            let rows = lives().filter_map(|life| life.days.get(at));
-            let over = Over::of(rows.filter_map(&value));
+            let rows =
+                lives().filter_map(|life| Some((life.life.clone(), value(life.days.get(at)?)?)));
+            let over = Over::of(life::independent(rows));
             Point {
                 x: day as f64,
                 y: over.map(|over| over.mean),

@@ -139,9 +139,9 @@ impl Over {
         })
     }
 
-    /// From the smallest to the largest, where there are several.
+    /// The ends of a band, where there are several values.
     pub fn interval(&self) -> Option<(f64, f64)> {
-        (self.count > 1).then_some((self.low, self.high))
+        (self.count > 1).then(|| self.ends())
     }
 
     /// Where the mean lies: by Student's t where there are enough values, else from the smallest to the largest.

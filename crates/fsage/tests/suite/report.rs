@@ -392,7 +392,7 @@ fn an_experiment_has_bands_over_seeds_and_names_cells_that_are_missing() {
             "Which &lt;b&gt;policy &amp; why",
             "(means of 2 runs)",
             "id=\"cells\"",
-            "bands go from the smallest to the largest value",
+            "95 % interval of the mean, of two lives their range",
             "4 complete, 0 failed, 0 not run",
         ],
     );
