@@ -1,5 +1,6 @@
 //! `fsage inspect`: what is in a file.
 
+mod blocks;
 mod image;
 mod parquet;
 mod profiles;
@@ -7,19 +8,22 @@ mod snapshot;
 mod workload;
 
 use crate::ui::{Ui, go_on};
-use fsage_core::{Event, EventSource};
+use fsage_core::{Event, EventSource, Layout};
 use fsage_data::profiles::{PROFILES, is_profiles_csv};
 use fsage_data::snapshot::INODES;
 use fsage_data::{is_parquet, table};
 use fsage_lab::cffs_image;
+use fsage_lab::collect::collect_layout;
 use fsage_real::loop_image::Kind;
-use std::path::PathBuf;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Looks into a workload, snapshots, a pool of profiles, any other table of fsage, or an image of a file system.
 ///
 /// Percentiles are within 0.4 %; counts, means, smallest and largest values are exact.
 #[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("layout").args(["extents", "blocks"]))]
 pub struct Args {
     /// A workload (Parquet or .ops text, which may be compressed), a snapshot or a folder of them, profiles (Parquet
     /// or CSV), a table of a run, or an unmounted image of ext2, ext3, ext4, XFS or C-FFS; `-` is text from standard
@@ -29,8 +33,11 @@ pub struct Args {
     /// logical:physical:length in blocks.
     #[arg(long, conflicts_with = "json")]
     extents: bool,
+    /// Of a snapshot or an image, print what lies in these blocks: files, pointers, free space.
+    #[arg(long, value_name = "FIRST-LAST", value_parser = blocks::parse, conflicts_with = "extents")]
+    blocks: Option<RangeInclusive<u64>>,
     /// Of a series of snapshots, the one with this number [default: the last].
-    #[arg(long, value_name = "N", requires = "extents")]
+    #[arg(long, value_name = "N", requires = "layout")]
     snap_id: Option<u32>,
     /// Print JSON.
     #[arg(long)]
@@ -40,6 +47,11 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let file = &args.file;
+    if let Some(range) = &args.blocks {
+        return with_layout(file, args.snap_id, ui, &mut |layout| {
+            blocks::print(layout, range, args.json)
+        });
+    }
     if file.is_file() && cffs_image::is_image(file)? {
         return image::run(file, args.extents, args.json);
     }
@@ -65,6 +77,26 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         Some(PROFILES) => profiles::run(file, args.json),
         _ => parquet::table(&info, args.json),
     }
+}
+
+/// The layout of a snapshot or of an image.
+fn with_layout(
+    file: &Path,
+    snap_id: Option<u32>,
+    ui: Ui,
+    use_it: &mut dyn FnMut(&dyn Layout) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    if file.is_file() && cffs_image::is_image(file)? {
+        return use_it(&cffs_image::read(file)?.fs);
+    }
+    if file.is_file() && Kind::of_image(file).is_ok_and(|kind| kind.is_some()) {
+        let (layout, report) = collect_layout(file, &ui)?;
+        for warning in &report.warnings {
+            ui.warn(warning);
+        }
+        return use_it(&layout);
+    }
+    use_it(&snapshot::open(file, snap_id)?)
 }
 
 /// Gives every event of a workload to `f`, with a progress bar if it takes longer than a second.

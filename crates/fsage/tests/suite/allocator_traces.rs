@@ -119,9 +119,49 @@ fn images_are_looked_into() {
         let behind = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(behind(&of_image), behind(&of_snapshot), "{target}");
         assert!(of_image.lines().count() > 3, "{of_image}");
+        blocks_are_those_of_the_extents(at, &of_snapshot);
         let said = fsage(at, "inspect disk.img", 0);
         assert!(said.contains("disk.img: snapshots"), "{said}");
     }
+}
+
+/// What lies in all blocks: every extent of `--extents` with its inode and its place in the file, and no block twice or
+/// not at all.
+fn blocks_are_those_of_the_extents(at: &Path, extents: &str) {
+    let text = fsage(at, "inspect s.parquet --blocks 0-999999999 --json", 0);
+    let of_image = fsage(at, "inspect disk.img --blocks 0-999999999 --json", 0);
+    assert_eq!(text, of_image);
+    let pieces: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let pieces = pieces.as_array().expect("a list");
+    let number = |piece: &serde_json::Value, key: &str| piece[key].as_u64();
+    let mut next = 0;
+    for piece in pieces {
+        assert_eq!(number(piece, "first"), Some(next), "{piece}");
+        next = number(piece, "last").expect("a last block") + 1;
+    }
+    let rows = extents.lines().filter(|line| !line.starts_with('#'));
+    let mut found = 0;
+    for row in rows {
+        let fields: Vec<&str> = row.split('\t').collect();
+        let inode = fields[0].parse::<u64>().expect("an inode");
+        for extent in fields[3].split(' ').filter(|extent| !extent.is_empty()) {
+            let of: Vec<u64> = extent
+                .split(':')
+                .map(|n| n.parse().expect("a number"))
+                .collect();
+            let is_it = |piece: &&serde_json::Value| {
+                number(piece, "inode") == Some(inode) && number(piece, "logical") == Some(of[0])
+            };
+            let piece = pieces.iter().find(is_it).expect("the extent");
+            assert_eq!(number(piece, "first"), Some(of[1]), "{piece}");
+            assert_eq!(number(piece, "last"), Some(of[1] + of[2] - 1), "{piece}");
+            assert_eq!(piece["what"], "file");
+            found += 1;
+        }
+    }
+    assert!(found >= 2, "{extents}");
+    let refused = fsage(at, "inspect s.parquet --blocks 999999999", 2);
+    assert!(refused.contains("the file system has"), "{refused}");
 }
 
 #[test]

@@ -331,13 +331,18 @@ pub fn folder(path: &Path, as_json: bool, ui: Ui) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
+/// The snapshot with this number, else the last one.
+pub fn open(path: &Path, snap_id: Option<u32>) -> anyhow::Result<SnapshotFile> {
+    Ok(match snap_id {
+        Some(snap_id) => SnapshotFile::open_snapshot(path, snap_id)?,
+        None => SnapshotFile::open(path)?,
+    })
+}
+
 /// Prints where the data of every regular file lie: inode, inode of the directory, bytes, and extents as
 /// logical:physical:length in blocks; after a line that says how many bytes a block has.
 pub fn extents(path: &Path, snap_id: Option<u32>) -> anyhow::Result<()> {
-    let snapshot = match snap_id {
-        Some(snap_id) => SnapshotFile::open_snapshot(path, snap_id)?,
-        None => SnapshotFile::open(path)?,
-    };
+    let snapshot = open(path, snap_id)?;
     let mut out = ui::stdout();
     writeln!(out, "#snapshot {}", snapshot.snap_id())?;
     extents_of_layout(&mut out, &snapshot, path)?;
