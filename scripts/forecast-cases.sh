@@ -56,11 +56,13 @@ for path in sorted(glob.glob(os.path.join(sys.argv[1], "*.json"))):
         found = json.load(file)
     for case in found["held_out"]:
         answer = case["answer"]
-        cases += 1
-        held += case["holds"]
+        if case["holds"] is not None:
+            cases += 1
+            held += case["holds"]
         late = lambda day: f"> {found['horizon_days']}" if day is None else str(day)
+        verdict = {True: "holds", False: "FAILS", None: "none "}[case["holds"]]
         print(
-            f"{'holds' if case['holds'] else 'FAILS'}  {os.path.basename(path)[:-5]:28} {answer['limit']['name']:7} "
+            f"{verdict}  {os.path.basename(path)[:-5]:28} {answer['limit']['name']:7} "
             f"true {late(case['true_day']):>5}  median {late(answer['median_day']):>5}  "
             f"90 % {late(answer['low_day'])} to {late(answer['high_day'])}"
         )

@@ -322,9 +322,10 @@ def forecast(
 ) -> dict[str, Any]:
     """When a file system breaks that goes on living as it did. ``past`` is a workload, or snapshots of the file system: a
     folder with some, or several files. ``limits`` say what counts as broken, as in ``["free=5%", "1m=100"]``; ``output``
-    is a folder for the page and the tables. ``answers`` has the median day and the 90 % interval of each limit, ``drivers``
-    and ``helps`` the same under other conditions (``why=False``: without, a sixth of the time). Where that would be more
-    than 40 million operations, 19 lives are lived instead of 39, and ``why`` is not asked, unless they are named.
+    is a folder for the page and the tables. ``answers`` has the median day of each limit and its 90 % interval, or why
+    there is ``no_interval``; ``drivers`` and ``helps`` the same under other conditions (``why=False``: without, a sixth of
+    the time). Where that would be more than 40 million operations, 19 lives are lived instead of 39, and ``why`` is not
+    asked, unless they are named.
 
     >>> found = fsage.forecast(runs / "w.parquet", "ffs", lives=19, years=0.02, why=False, limits=["free=1%"])
     >>> [answer["limit"]["text"] for answer in found["answers"]]

@@ -468,7 +468,7 @@ pub fn forecast(
         let tries = specs(&tries)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let request = ForecastRequest {
-            years,
+            years: Some(years),
             lives,
             seed,
             why,

@@ -302,6 +302,8 @@ pub struct Lives<'a> {
     pub preset: &'a str,
     /// Its days; none for as many as it says.
     pub days: Option<u64>,
+    /// The size of its file system; none for its own.
+    pub capacity: Option<u64>,
     /// How many lives: the seeds are 1 to so many.
     pub seeds: u32,
     /// The targets, as they were written.
@@ -320,6 +322,9 @@ pub struct Lives<'a> {
 /// A value that TOML cannot have.
 pub fn experiment_text(lives: &Lives<'_>) -> crate::Result<String> {
     let days = lives.days.map(|days| format!("days = {days}\n"));
+    let capacity = lives
+        .capacity
+        .map(|bytes| format!("capacity = \"{bytes}\"\n"));
     let table = |name: &str, options: serde_json::Value| {
         let pairs = options.as_object().cloned().unwrap_or_default();
         let pairs = pairs.into_iter().filter(|(_, value)| !value.is_null());
@@ -330,11 +335,12 @@ pub fn experiment_text(lives: &Lives<'_>) -> crate::Result<String> {
     let bench = lives.bench.map(serde_json::to_value).transpose()?;
     let after = lives.after.map(serde_json::to_value).transpose()?;
     Ok(format!(
-        "seeds = {{ from = 1, to = {}, step = 1 }}\ntargets = {}\n\n[[workload]]\npreset = {}\n{}{}{}{}",
+        "seeds = {{ from = 1, to = {}, step = 1 }}\ntargets = {}\n\n[[workload]]\npreset = {}\n{}{}{}{}{}",
         lives.seeds,
         serde_json::to_string(lives.targets)?,
         serde_json::to_string(lives.preset)?,
         days.unwrap_or_default(),
+        capacity.unwrap_or_default(),
         table("age", serde_json::to_value(lives.age)?),
         bench.map(|bench| table("bench", bench)).unwrap_or_default(),
         after.map(|after| table("after", after)).unwrap_or_default()

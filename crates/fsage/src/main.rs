@@ -10,6 +10,7 @@ mod commands;
 mod directory_table;
 mod exit;
 mod layout_table;
+mod preset;
 mod summary;
 mod ui;
 

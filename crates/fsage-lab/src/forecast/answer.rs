@@ -24,6 +24,8 @@ pub struct Answer {
     pub reached: usize,
     /// The day on which half of the lives have crossed it; `None` if not within the time.
     pub median_day: Option<u64>,
+    /// Why no interval is claimed; then neither end of one is known.
+    pub no_interval: Option<String>,
     /// Where 90 % of the lives cross it; an end that is `None` is not within the time.
     pub low_day: Option<u64>,
     /// The other end.
@@ -59,16 +61,20 @@ pub fn quantiles(days: &[Option<u64>]) -> (Option<u64>, Option<u64>, Option<u64>
 }
 
 impl Answer {
-    /// Sums up the days on which lives crossed a limit, of which so many days were looked at.
+    /// Sums up the days on which lives crossed a limit, of which so many days were looked at. An interval is claimed
+    /// unless there is a reason not to.
     pub(super) fn new(
         limit: &Limit,
         now: Option<f64>,
         days: &[Option<u64>],
         horizon: u64,
+        no_interval: Option<&str>,
         date: impl Fn(u64) -> Option<String>,
     ) -> Answer {
         let already = now.is_some_and(|now| limit.has_course() && limit.is_crossed(now));
         let (median_day, low_day, high_day) = quantiles(days);
+        let earned = |day: Option<u64>| day.filter(|_| no_interval.is_none());
+        let (low_day, high_day) = (earned(low_day), earned(high_day));
         let mut answer = Answer {
             limit: limit.clone(),
             now,
@@ -76,6 +82,7 @@ impl Answer {
             lives: days.len(),
             reached: days.iter().flatten().count(),
             median_day,
+            no_interval: no_interval.map(str::to_owned),
             low_day,
             high_day,
             median_date: median_day.and_then(&date),
@@ -88,10 +95,18 @@ impl Answer {
         answer
     }
 
-    /// Whether a day on which it really was crossed lies in the interval; `None` is not within the time.
-    pub fn holds(&self, true_day: Option<u64>) -> bool {
+    /// Whether an interval is claimed.
+    pub fn has_interval(&self) -> bool {
+        self.no_interval.is_none()
+    }
+
+    /// Whether a day on which it really was crossed lies in the interval, if there is one; a day that is `None` is not
+    /// within the time.
+    pub fn holds(&self, true_day: Option<u64>) -> Option<bool> {
         let late = |day: Option<u64>| day.unwrap_or(u64::MAX);
-        (late(self.low_day)..=late(self.high_day)).contains(&late(true_day))
+        let interval = late(self.low_day)..=late(self.high_day);
+        self.has_interval()
+            .then(|| interval.contains(&late(true_day)))
     }
 
     /// The median in a table.
@@ -117,7 +132,7 @@ impl Answer {
 
     /// The interval in a table.
     pub fn interval_shown(&self, horizon: u64) -> String {
-        if self.already || self.now.is_none() {
+        if self.already || self.now.is_none() || !self.has_interval() {
             return "-".to_owned();
         }
         match (self.low_day, self.high_day) {
@@ -142,16 +157,22 @@ impl Answer {
                     .median_date
                     .as_ref()
                     .map(|date| format!(", about {date}"));
+                let interval = match &self.no_interval {
+                    Some(why) => format!("no interval: {why}"),
+                    None => format!("90 % interval: {}", self.interval_shown(horizon)),
+                };
                 format!(
-                    "{what}: in {} (90 % interval: {}){}.",
+                    "{what}: in {} ({interval}){}.",
                     counted(median, "day"),
-                    self.interval_shown(horizon),
                     about.unwrap_or_default()
                 )
             }
             (None, Some(low)) => format!(
                 "{what}: not within {horizon} days in most lives, but in {of}; from day {low} on it can happen."
             ),
+            (None, None) if self.reached > 0 && !self.has_interval() => {
+                format!("{what}: not within {horizon} days in most lives, but in {of}.")
+            }
             (None, None) if self.reached > 0 => {
                 format!("{what}: hardly within {horizon} days, only in {of}.")
             }
@@ -174,9 +195,9 @@ fn capitalized(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn answer(days: &[Option<u64>]) -> Answer {
+    fn answer(days: &[Option<u64>], no_interval: Option<&str>) -> Answer {
         let limit = "free=5%".parse().expect("a limit");
-        Answer::new(&limit, Some(0.2), days, 100, |day| {
+        Answer::new(&limit, Some(0.2), days, 100, no_interval, |day| {
             Some(format!("day {day}"))
         })
     }
@@ -195,31 +216,59 @@ mod tests {
     #[test]
     fn what_is_not_within_the_time_is_later() {
         let few: Vec<Option<u64>> = (0..19).map(|n| (n < 3).then_some(50 + n)).collect();
-        let answer = self::answer(&few);
+        let answer = self::answer(&few, None);
         assert_eq!(
             (answer.reached, answer.median_day, answer.low_day),
             (3, None, Some(50))
         );
-        assert!(answer.holds(None) && answer.holds(Some(99)) && !answer.holds(Some(49)));
+        let holds = |answer: &Answer, day| answer.holds(day) == Some(true);
+        assert!(holds(&answer, None) && holds(&answer, Some(99)) && !holds(&answer, Some(49)));
         assert_eq!(
             answer.sentence,
             "Free space under 5.0 %: not within 100 days in most lives, but in 3 of 19 lives; from day 50 on it can \
              happen."
         );
-        let none = self::answer(&[None; 19]);
-        assert!(none.holds(None) && !none.holds(Some(100)));
+        let none = self::answer(&[None; 19], None);
+        assert!(holds(&none, None) && !holds(&none, Some(100)));
         assert!(
             none.sentence.contains("in none of 19 lives"),
             "{}",
             none.sentence
         );
-        let all = self::answer(&(0..19).map(|n| Some(40 + n)).collect::<Vec<_>>());
+        let all = self::answer(&(0..19).map(|n| Some(40 + n)).collect::<Vec<_>>(), None);
         assert!(
-            all.holds(Some(40)) && all.holds(Some(58)) && !all.holds(Some(59)) && !all.holds(None)
+            holds(&all, Some(40))
+                && holds(&all, Some(58))
+                && !holds(&all, Some(59))
+                && !holds(&all, None)
         );
         assert_eq!(
             all.sentence,
             "Free space under 5.0 %: in 49 days (90 % interval: 40 to 58), about day 49."
+        );
+    }
+
+    /// Where no interval is earned there is a median, and the reason; nothing holds, and nothing fails to.
+    #[test]
+    fn an_interval_that_is_not_earned_is_not_claimed() {
+        let days: Vec<Option<u64>> = (0..19).map(|n| Some(40 + n)).collect();
+        let found = answer(&days, Some("growth changed"));
+        assert!(!found.has_interval());
+        assert_eq!(
+            (found.median_day, found.low_day, found.high_day),
+            (Some(49), None, None)
+        );
+        assert_eq!(found.low_date, None);
+        assert_eq!((found.holds(Some(49)), found.holds(None)), (None, None));
+        assert_eq!(found.interval_shown(100), "-");
+        assert_eq!(
+            found.sentence,
+            "Free space under 5.0 %: in 49 days (no interval: growth changed), about day 49."
+        );
+        let few: Vec<Option<u64>> = (0..19).map(|n| (n < 3).then_some(50 + n)).collect();
+        assert_eq!(
+            answer(&few, Some("9 nights, 14 are needed")).sentence,
+            "Free space under 5.0 %: not within 100 days in most lives, but in 3 of 19 lives."
         );
     }
 }

@@ -22,7 +22,7 @@ pub use tables::{PAGE, is_forecast};
 use crate::aging;
 use crate::compare::Workload;
 use crate::error::{Context, bail};
-use crate::generate::{Output, generate};
+use crate::generate::{Output, Source, generate};
 use crate::report::words::{counted, lasting};
 use crate::watch::Watch;
 use fsage_core::size::{self, human};
@@ -44,8 +44,8 @@ pub struct Request<'a> {
     pub target: &'a TargetSpec,
     /// What counts as broken.
     pub limits: &'a [Limit],
-    /// How far to look ahead.
-    pub years: f64,
+    /// How far to look ahead; none for a year, and for as long as a preset lives where the past is one.
+    pub years: Option<f64>,
     /// Futures; none for the usual number: 39, and 19 where those are many operations.
     pub lives: Option<usize>,
     /// Seed of the first future; the others follow.
@@ -65,13 +65,13 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// A year ahead, in the usual number of futures, with nothing written.
+    /// As far ahead as usual, in the usual number of futures, with nothing written.
     pub fn new(workload: Workload<'a>, target: &'a TargetSpec, limits: &'a [Limit]) -> Request<'a> {
         Request {
             workload,
             target,
             limits,
-            years: 1.0,
+            years: None,
             lives: None,
             seed: 1,
             why: None,
@@ -102,8 +102,19 @@ pub struct Case {
     pub answer: Answer,
     /// The day on which the truth crossed it; `None` if not within the days held out.
     pub true_day: Option<u64>,
-    /// Whether that lies in the interval.
-    pub holds: bool,
+    /// Whether that lies in the interval; none where no interval is claimed.
+    pub holds: Option<bool>,
+}
+
+impl Case {
+    /// Whether it holds, in a table.
+    pub fn shown(&self) -> &'static str {
+        match self.holds {
+            Some(true) => "yes",
+            Some(false) => "no",
+            None => "-",
+        }
+    }
 }
 
 /// A forecast.
@@ -133,6 +144,8 @@ pub struct Forecast {
     pub helps: Vec<Variant>,
     /// The answers beside the truth, where days were held out.
     pub held_out: Vec<Case>,
+    /// Why no interval is claimed, where none is earned.
+    pub no_interval: Option<String>,
     /// Why it is not to be trusted, or less so.
     pub doubts: Vec<String>,
 }
@@ -158,7 +171,8 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
     let began = Instant::now();
     let mut ground = Ground::begin(&target, &past, workload, named, with_truth, watch)?;
     let past_took = began.elapsed();
-    let horizon = horizon(request, &ground)?;
+    let observed = past.observed();
+    let horizon = horizon(request, &observed, &ground)?;
     let moved: Vec<Limit>;
     let limits = if with_truth && request.limits.is_empty() {
         moved = limits_of_truth(named, &ground.rows);
@@ -167,7 +181,6 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
     } else {
         named
     };
-    let observed = past.observed();
     let amount = Amount::of(request, &observed, horizon);
     let wanted = Wanted {
         lives: amount.lives,
@@ -192,7 +205,9 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
     );
     let began = Instant::now();
     let lives = ground.live(&wanted, watch, &*bar)?;
-    let answers = summed(&ground, limits, &lives, horizon, &past);
+    let no_interval = observed.no_interval();
+    let why_none = no_interval.as_deref();
+    let answers = summed(&ground, limits, &lives, horizon, &past, why_none);
     if !others.is_empty() && began.elapsed() > LONG {
         for answer in answers.iter().filter(|answer| answer.reached > 0) {
             watch.note(&answer.sentence);
@@ -216,7 +231,7 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         };
         let ground = another.as_ref().unwrap_or(&ground);
         let lives = ground.live(&wanted, watch, &*bar)?;
-        let answers = summed(ground, limits, &lives, horizon, &past);
+        let answers = summed(ground, limits, &lives, horizon, &past, why_none);
         found_others.add(&other, answers);
         all.push((other.name, other.spec.to_string(), lives));
     }
@@ -235,6 +250,7 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         drivers: found_others.drivers,
         helps: found_others.helps,
         held_out: held_out.unwrap_or_default(),
+        no_interval,
         doubts,
     };
     if let Some(output) = request.output {
@@ -357,7 +373,10 @@ fn check(request: &Request<'_>) -> crate::Result<()> {
             "lives: expected {LEAST_LIVES} or more: the interval of fewer lives holds less than 90 % of them"
         );
     }
-    if days_of_years(request.years).is_none_or(|days| days == 0) {
+    if request
+        .years
+        .is_some_and(|years| days_of_years(years).is_none_or(|days| days == 0))
+    {
         bail!("years: expected a number of years, a day (0.003) or more");
     }
     if request
@@ -369,13 +388,16 @@ fn check(request: &Request<'_>) -> crate::Result<()> {
     Ok(())
 }
 
-/// Days that are looked ahead: those held out, or those asked for.
-fn horizon(request: &Request<'_>, ground: &Ground<'_>) -> crate::Result<u64> {
+/// Days that are looked ahead: those held out, or those asked for; without either as many as a preset lives, or a year.
+fn horizon(request: &Request<'_>, observed: &Observed, ground: &Ground<'_>) -> crate::Result<u64> {
+    let is_preset = matches!(request.workload, Workload::Made(Source::Profile(_)));
     let days = if request.hold_out.is_some() {
         let last = ground.rows.last().map_or(0, |row| row.day);
         u64::try_from(last).unwrap_or(0)
+    } else if request.years.is_none() && is_preset {
+        observed.days
     } else {
-        days_of_years(request.years).unwrap_or(0)
+        days_of_years(request.years.unwrap_or(1.0)).unwrap_or(0)
     };
     if days == 0 {
         bail!("nothing is looked ahead: expected a day or more");
@@ -581,6 +603,7 @@ fn summed(
     lives: &[Vec<LifeDay>],
     horizon: u64,
     past: &Past,
+    no_interval: Option<&str>,
 ) -> Vec<Answer> {
     let date = |day: u64| {
         let day = i64::try_from(day).unwrap_or(i64::MAX);
@@ -594,7 +617,7 @@ fn summed(
                 .map(|life| crossing(life, place, limit, horizon))
                 .collect();
             let now = ground.now().and_then(|row| row.values[place]);
-            let mut answer = Answer::new(limit, now, &days, horizon, date);
+            let mut answer = Answer::new(limit, now, &days, horizon, no_interval, date);
             answer.at_end = at_end(lives, place, limit, &days);
             answer
         })
@@ -678,6 +701,13 @@ impl Forecast {
             answer.already || answer.median_day.is_some_and(|day| day <= days)
         };
         self.answers.iter().filter(is_soon)
+    }
+
+    /// Why it is not to be trusted, or less so, a sentence each.
+    pub fn doubts_said(&self) -> impl Iterator<Item = String> {
+        self.doubts
+            .iter()
+            .map(|doubt| format!("In doubt: {doubt}."))
     }
 
     /// The answer in a sentence: what breaks first.

@@ -27,15 +27,18 @@ pub(super) fn of(
         .enumerate()
         .filter(|(_, limit)| limit.has_course());
     let fans: Vec<Exhibit> = fans
-        .filter_map(|(place, limit)| fan(place, limit, past, lives))
+        .filter_map(|(place, limit)| fan(place, limit, past, lives, found.no_interval.is_none()))
         .collect();
     if !fans.is_empty() {
         sections.push(Section {
             id: "fans".to_owned(),
             title: "The past, and what may come".to_owned(),
-            lead: "The line is the median of all lives; nine of ten lives lie in the light band, half of them in the \
-                   dark one."
-                .to_owned(),
+            lead: match &found.no_interval {
+                Some(why) => format!("The line is the median of all lives; no interval: {why}."),
+                None => "The line is the median of all lives; nine of ten lives lie in the light band, half of them \
+                         in the dark one."
+                    .to_owned(),
+            },
             exhibits: fans,
         });
     }
@@ -223,7 +226,7 @@ fn held_out(found: &Forecast) -> Section {
             Cell::Text(true_day),
             Cell::Text(case.answer.median_shown(horizon)),
             Cell::Text(case.answer.interval_shown(horizon)),
-            Cell::Text(if case.holds { "yes" } else { "no" }.to_owned()),
+            Cell::Text(case.shown().to_owned()),
         ]
     }));
     sheet(
@@ -234,9 +237,15 @@ fn held_out(found: &Forecast) -> Section {
     )
 }
 
-/// The chart of a metric: its past, the median of lives, the bands in which nine of ten and half of them lie, and the
-/// limit.
-fn fan(place: usize, limit: &Limit, past: &[LifeDay], lives: &[Vec<LifeDay>]) -> Option<Exhibit> {
+/// The chart of a metric: its past, the median of lives, the bands in which nine of ten and half of them lie where an
+/// interval is claimed, and the limit.
+fn fan(
+    place: usize,
+    limit: &Limit,
+    past: &[LifeDay],
+    lives: &[Vec<LifeDay>],
+    has_interval: bool,
+) -> Option<Exhibit> {
     let known = |rows: &[LifeDay]| -> Vec<(i64, f64)> {
         let rows = rows.iter();
         rows.filter_map(|row| Some((row.day, row.values[place]?)))
@@ -288,17 +297,16 @@ fn fan(place: usize, limit: &Limit, past: &[LifeDay], lives: &[Vec<LifeDay>]) ->
     let first = observed.first().map_or(0, |&(day, _)| day);
     let last = by_day.keys().next_back().copied().unwrap_or(0);
     let thinned = observed.into_iter().step_by(every).collect();
-    let series = vec![
-        line("observed", 1, false, thinned),
-        band("90 % of lives", 20),
-        band("half of lives", 4),
-        line(
-            "limit",
-            3,
-            true,
-            vec![(first, limit.value), (last, limit.value)],
-        ),
-    ];
+    let mut series = vec![line("observed", 1, false, thinned)];
+    if has_interval {
+        series.extend([band("90 % of lives", 20), band("half of lives", 4)]);
+    } else {
+        let middle = by_day.iter().step_by(step);
+        let middle = middle.map(|(&day, values)| (day, values[(values.len() - 1) / 2]));
+        series.push(line("median of lives", 0, false, middle.collect()));
+    }
+    let ends = vec![(first, limit.value), (last, limit.value)];
+    series.push(line("limit", 3, true, ends));
     let (label, format) = limit.axis();
     let lines = Lines {
         id: format!("fan-{}-{place}", limit.name.replace('_', "-")),
@@ -334,15 +342,12 @@ mod tests {
         };
         let lives: Vec<Vec<LifeDay>> = (1..=19).map(|n| vec![rows(1, f64::from(n))]).collect();
         let limit = "free=5%".parse().expect("a limit");
-        let Some(Exhibit::Chart(chart)) = fan(0, &limit, &[rows(0, 0.5)], &lives) else {
-            panic!("no chart");
+        let chart = |has_interval| match fan(0, &limit, &[rows(0, 0.5)], &lives, has_interval) {
+            Some(Exhibit::Chart(chart)) => chart.data.rows,
+            _ => panic!("no chart"),
         };
-        let bands: Vec<&Vec<Cell>> = chart
-            .data
-            .rows
-            .iter()
-            .filter(|row| row[3] != Cell::Null)
-            .collect();
+        let with = chart(true);
+        let bands: Vec<&Vec<Cell>> = with.iter().filter(|row| row[3] != Cell::Null).collect();
         let number = |cell: &Cell| match cell {
             Cell::Number(number) => *number,
             other => panic!("{other:?}"),
@@ -353,5 +358,11 @@ mod tests {
             .collect();
         assert_eq!(shown, [[10.0, 1.0, 19.0], [10.0, 5.0, 15.0]]);
         assert_eq!(quantiles(&[Some(1)]), (Some(1), Some(1), Some(1)));
+        let without = chart(false);
+        assert!(without.iter().all(|row| row[3] == Cell::Null));
+        let median = without
+            .iter()
+            .find(|row| row[0] == Cell::Text("median of lives".to_owned()));
+        assert_eq!(median.map(|row| &row[2]), Some(&Cell::Number(10.0)));
     }
 }

@@ -157,21 +157,36 @@ impl Past {
 }
 
 impl Observed {
+    /// Why no interval is claimed of a forecast from it, if there is a reason.
+    pub fn no_interval(&self) -> Option<String> {
+        if self.days < FEW_DAYS {
+            Some(format!("{} nights, {FEW_DAYS} are needed", self.days))
+        } else if self.growth_has_changed() {
+            Some("growth changed".to_owned())
+        } else {
+            None
+        }
+    }
+
+    fn growth_has_changed(&self) -> bool {
+        self.growth_changed.abs() > CHANGED
+    }
+
     /// Why a forecast from it is not to be trusted, and where it is less so.
     pub fn doubts(&self, horizon: u64) -> Vec<String> {
         let mut doubts = Vec::new();
         if self.days < FEW_DAYS {
             doubts.push(format!(
-                "{} days were observed: under {FEW_DAYS} there are not two weeks to tell growth from chance, so the \
-                 intervals are guesses; take snapshots for longer",
+                "{} days were observed: under {FEW_DAYS} there are not two weeks to tell growth from chance, so no \
+                 interval is claimed; take snapshots for longer",
                 self.days
             ));
         }
-        if self.growth_changed.abs() > CHANGED && self.days >= FEW_DAYS {
+        if self.growth_has_changed() && self.days >= FEW_DAYS {
             let [first, second] = self.growth_by_half.map(super::a_day);
             doubts.push(format!(
-                "growth has changed: {first} in the first half of the days, {second} in the second; if it changes \
-                 again, no interval holds"
+                "growth has changed: {first} in the first half of the days, {second} in the second; it may \
+                 change again, so no interval is claimed"
             ));
         }
         let grown = self.growth_bytes_per_day * self.days.saturating_sub(1) as f64;
@@ -326,6 +341,10 @@ mod tests {
             ..Observed::default()
         };
         assert_eq!(observed(100, 1.0).doubts(100), Vec::<String>::new());
+        assert_eq!(observed(14, 3.0).no_interval(), None);
+        let why = |days, changed| observed(days, changed).no_interval().unwrap_or_default();
+        assert_eq!(why(9, 5.0), "9 nights, 14 are needed");
+        assert_eq!(why(30, -3.1), "growth changed");
         assert!(observed(13, 1.0).doubts(50)[0].contains("under 14"));
         assert!(observed(100, -4.0).doubts(100)[0].starts_with("growth has changed"));
         let filled = Observed {

@@ -71,6 +71,7 @@ fn write_limits(path: &Path, found: &Forecast) -> crate::Result<()> {
         ("median_day", ColumnKind::U64),
         ("low_day", ColumnKind::U64),
         ("high_day", ColumnKind::U64),
+        ("no_interval", ColumnKind::Text),
         ("horizon_days", ColumnKind::U64),
         ("true_day", ColumnKind::U64),
     ];
@@ -91,6 +92,7 @@ fn write_limits(path: &Path, found: &Forecast) -> crate::Result<()> {
             answer.median_day.into(),
             answer.low_day.into(),
             answer.high_day.into(),
+            answer.no_interval.as_deref().into(),
             found.horizon_days.into(),
             case.and_then(|case| case.true_day).into(),
         ])

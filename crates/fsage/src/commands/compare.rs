@@ -1,6 +1,7 @@
 //! `fsage compare`: one workload on several targets, aged, benchmarked and reported on.
 
 use super::run::{Place, Said, run_cells};
+use crate::preset::Preset;
 use crate::summary;
 use crate::ui::{self, Ui};
 use anyhow::{Context, bail};
@@ -10,7 +11,7 @@ use fsage_lab::benching;
 use fsage_lab::compare::{Lives, Request, Workload, compare, experiment_text};
 use fsage_lab::experiment::{self, Plan, Verdict, print_verdict};
 use fsage_lab::fullness::{self, Fullness};
-use fsage_lab::generate::{Output, Profile, Source, generate};
+use fsage_lab::generate::{Output, Source, generate};
 use fsage_lab::images;
 use fsage_lab::report::print_findings;
 use fsage_papers::Papers;
@@ -37,10 +38,8 @@ pub struct Args {
     /// The workload: Parquet, or .ops text (plain, gzip or zstd).
     #[arg(required_unless_present = "preset", conflicts_with = "preset")]
     workload: Option<PathBuf>,
-    /// A synthetic workload instead, by the name of a preset of `fsage generate profile` or a TOML file; it is kept
-    /// beside the run, as RUN-workload.parquet.
-    #[arg(long, value_name = "NAME")]
-    preset: Option<String>,
+    #[command(flatten)]
+    preset: Preset,
     /// Seed of the preset, and of where the spindle of a simulated disk stands.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -49,9 +48,6 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
     #[arg(conflicts_with_all = ["seed", "force"])]
     seeds: Option<u32>,
-    /// Days of the preset [default: as it says].
-    #[arg(long, value_name = "DAYS", requires = "preset")]
-    days: Option<u64>,
     /// A target, KIND[:KEY=VALUE|FLAG,...]; give it several times.
     #[arg(long = "on", value_name = "SPEC", required = true)]
     on: Vec<String>,
@@ -60,7 +56,7 @@ pub struct Args {
     #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
     #[arg(value_parser = percent)]
     fill: Vec<u8>,
-    /// Folder to make for the results.
+    /// Folder to make for the results. The workload of a preset is kept beside it, as RUN-workload.parquet.
     #[arg(short, long, value_name = "RUN")]
     output: PathBuf,
     #[command(flatten)]
@@ -138,7 +134,7 @@ fn regime(specs: &[TargetSpec]) -> Option<String> {
 
 /// Runs the comparison as an experiment over seeds.
 fn lives(args: &Args, specs: &[TargetSpec], seeds: u32, ui: Ui) -> anyhow::Result<()> {
-    let Some(preset) = &args.preset else {
+    let (Some(preset), Some(first)) = (&args.preset.name, args.preset.life(1)) else {
         bail!(
             "--seeds lives several lives of a preset (--preset NAME); a workload file is one life"
         );
@@ -149,11 +145,12 @@ fn lives(args: &Args, specs: &[TargetSpec], seeds: u32, ui: Ui) -> anyhow::Resul
     let name = args.output.file_name().unwrap_or_default();
     let targets = match args.filled() {
         fill if fill.is_empty() => args.on.clone(),
-        fill => filled(preset, args.days, specs, &fill, ui)?,
+        fill => filled(&first, specs, &fill, ui)?,
     };
     let text = experiment_text(&Lives {
         preset,
-        days: args.days,
+        days: args.preset.days,
+        capacity: args.preset.capacity,
         seeds,
         targets: &targets,
         age: &args.options,
@@ -179,22 +176,15 @@ fn lives(args: &Args, specs: &[TargetSpec], seeds: u32, ui: Ui) -> anyhow::Resul
 
 /// The targets in the sizes that the first life fills so far; the others fill them a little more or less.
 fn filled(
-    preset: &str,
-    days: Option<u64>,
+    first: &Source,
     specs: &[TargetSpec],
     fill: &[u8],
     ui: Ui,
 ) -> anyhow::Result<Vec<String>> {
     let folder = tempfile::tempdir().context("a folder for temporary files")?;
     let workload = folder.path().join("first.parquet");
-    let first = Source::Profile(Profile {
-        profile: preset.to_owned(),
-        seed: Some(1),
-        days,
-        ..Profile::default()
-    });
     ui.note("The life of seed 1 says the sizes.");
-    generate(&first, &Output::replacing(&workload), &ui)?;
+    generate(first, &Output::replacing(&workload), &ui)?;
     let filled = aging::filled(&workload, specs, fill, &ui)?;
     Ok(filled.iter().map(TargetSpec::to_string).collect())
 }
@@ -224,14 +214,10 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         .map(|text| TargetSpec::parse(text))
         .collect::<Result<Vec<_>, SpecError>>()?;
     args.bench.check()?;
-    let preset = args.preset.as_ref().map(|preset| {
-        Source::Profile(Profile {
-            profile: preset.clone(),
-            seed: Some(args.seed),
-            days: args.days,
-            ..Profile::default()
-        })
-    });
+    if let Some(file) = &args.workload {
+        args.preset.is_not_asked_of(file)?;
+    }
+    let preset = args.preset.life(args.seed);
     let workload = match (&preset, &args.workload) {
         (Some(source), _) => Workload::Made(source),
         (None, Some(file)) => Workload::File(file),

@@ -1,13 +1,14 @@
 //! `fsage forecast`: when a file system breaks.
 
 use crate::exit;
+use crate::preset::Preset;
 use crate::summary::{print_json, table};
 use crate::ui::{self, Ui};
 use anyhow::bail;
 use fsage_core::size::human;
 use fsage_lab::compare::Workload;
 use fsage_lab::forecast::{Answer, Forecast, Limit, PAGE, Request, Variant, forecast, past_source};
-use fsage_lab::generate::{Profile, Source};
+use fsage_lab::generate::Source;
 use fsage_lab::table::wrapped;
 use fsage_target::{SpecError, TargetSpec};
 use std::io::{self, Write};
@@ -36,18 +37,14 @@ pub struct Args {
         value_name = "PAST"
     )]
     past: Vec<PathBuf>,
-    /// A synthetic past instead, by the name of a preset of `fsage generate profile` or a TOML file.
-    #[arg(long, value_name = "NAME")]
-    preset: Option<String>,
-    /// Days of the preset [default: as it says].
-    #[arg(long, value_name = "DAYS", requires = "preset")]
-    days: Option<u64>,
+    #[command(flatten)]
+    preset: Preset,
     /// The target, KIND[:KEY=VALUE|FLAG,...]: a model, or loop:TYPE as root.
     #[arg(long = "on", value_name = "SPEC", required = true)]
     on: Vec<String>,
-    /// How far to look ahead.
-    #[arg(long, value_name = "YEARS", default_value_t = 1.0)]
-    years: f64,
+    /// How far to look ahead [default: 1; of a preset, as many days as it lives].
+    #[arg(long, value_name = "YEARS")]
+    years: Option<f64>,
     /// What counts as broken, several times: free=5%, free=10G, 64k=1, 1m=1, 64m=1, inodes=1 (less room than for so
     /// many), layout=0.7, used=0.9, enospc (a write fails), or a metric with < or >, as in `free_runs>100000` [default:
     /// free=5%, 64k=1, 1m=1, inodes=1, layout=0.7, enospc].
@@ -135,16 +132,13 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         force: args.force,
         ..Request::new(workload, &target, &limits)
     };
-    if let Some(days) = args.days {
+    if let Some(days) = args.preset.days {
         ui.warn(&format!(
             "--days {days}: all that the preset lives through happens in as many days, so that dates move with it; \
              without --days it has its own"
         ));
     }
     let found = forecast(&request, &ui)?;
-    for doubt in &found.doubts {
-        ui.warn(doubt);
-    }
     let mut out = ui::stdout();
     if args.json {
         print_json(&mut out, &found)?;
@@ -165,7 +159,13 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             .map(|answer| answer.sentence.trim_end_matches('.'))
             .collect();
         if !soon.is_empty() {
-            return Err(exit::No(format!("within {days} days: {}", soon.join("; "))).into());
+            let doubts: String = found
+                .doubts_said()
+                .map(|doubt| format!("\n{doubt}"))
+                .collect();
+            return Err(
+                exit::No(format!("within {days} days: {}{doubts}", soon.join("; "))).into(),
+            );
         }
     }
     Ok(())
@@ -173,13 +173,11 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
 
 /// What the past is made of, where it is no workload.
 fn source(args: &Args) -> anyhow::Result<Option<Source>> {
-    if let Some(preset) = &args.preset {
-        return Ok(Some(Source::Profile(Profile {
-            profile: preset.clone(),
-            seed: Some(args.seed),
-            days: args.days,
-            ..Profile::default()
-        })));
+    if let Some(first) = args.past.first() {
+        args.preset.is_not_asked_of(first)?;
+    }
+    if let Some(life) = args.preset.life(args.seed) {
+        return Ok(Some(life));
     }
     Ok(past_source(&args.past)?)
 }
@@ -228,8 +226,8 @@ fn print(out: &mut impl Write, found: &Forecast) -> io::Result<()> {
         ]);
     }
     writeln!(out, "{answers}\n")?;
-    if let Some(note) = &found.now_is {
-        writeln!(out, "{}\n", wrapped(note, "", ""))?;
+    for note in found.now_is.iter().cloned().chain(found.doubts_said()) {
+        writeln!(out, "{}\n", wrapped(&note, "", ""))?;
     }
     let mut comes: Vec<&Answer> = found.answers.iter().collect();
     comes.retain(|answer| answer.reached > 0 && !answer.already);
@@ -308,11 +306,18 @@ fn held_out(out: &mut impl Write, found: &Forecast) -> io::Result<()> {
                 .map_or_else(|| format!("> {horizon}"), |day| day.to_string()),
             case.answer.median_shown(horizon),
             case.answer.interval_shown(horizon),
-            if case.holds { "yes" } else { "no" }.to_owned(),
+            case.shown().to_owned(),
         ]);
     }
     writeln!(out, "{rows}\n")?;
-    let hold = found.held_out.iter().filter(|case| case.holds).count();
+    if let Some(why) = &found.no_interval {
+        return writeln!(out, "No interval is claimed: {why}.");
+    }
+    let hold = found
+        .held_out
+        .iter()
+        .filter(|case| case.holds == Some(true))
+        .count();
     writeln!(
         out,
         "The true day lies in the interval in {hold} of {} cases.",

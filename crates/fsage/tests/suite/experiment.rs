@@ -796,6 +796,43 @@ fn a_comparison_is_an_aged_run_with_benchmarks_and_a_report() {
     assert!(said.contains("run/report.html"), "{said}");
 }
 
+/// Days and sizes are those of presets; what is said instead of them works.
+#[test]
+fn a_file_is_cut_before_it_is_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fsage(at, "generate profile home-1996 --days 3 -o w.parquet");
+    let asked = "compare w.parquet --on ffs -o run";
+    fails(
+        at,
+        &format!("{asked} --capacity 1G"),
+        2,
+        &["it scales a preset"],
+    );
+    let said = fails(
+        at,
+        &format!("{asked} --days 2"),
+        2,
+        &["days belong to presets"],
+    );
+    assert!(!at.join("run").exists());
+    let cut = said
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("fsage "));
+    let cut = format!(
+        "{} {}",
+        env!("CARGO_BIN_EXE_fsage"),
+        cut.expect("a command")
+    );
+    let shell = Command::new("sh")
+        .args(["-c", &cut])
+        .current_dir(at)
+        .status();
+    assert!(shell.expect("sh runs").success(), "{cut}");
+    let text = fs::read_to_string(at.join("cut.ops")).expect("a workload");
+    assert!(text.ends_with("day 2\n"), "{}", &text[text.len() - 40..]);
+}
+
 #[test]
 fn an_interrupted_comparison_is_resumed_and_ends_with_the_same_bytes() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -223,11 +223,83 @@ fn what_makes_no_sense_is_refused() {
         let output = fsage(at, &format!("forecast {args}"), 2);
         assert!(output.contains(why), "{args}: {output}");
     }
-    // 7 days are few: told, not refused.
-    let output = fsage(
+}
+
+/// A past of one week, or one that grows otherwise since its middle, earns no interval: the median stands alone, with
+/// the reason, in every form. What is in doubt stands with the answer, and with the alarm.
+#[test]
+fn no_interval_is_claimed_where_none_is_earned() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("week.ops"), steady(1)).expect("a workload");
+    let limit = "--on ext4:size=256M --lives 19 --no-why --limit live_bytes>12000000";
+    let few = "no interval: 7 nights, 14 are needed";
+    let args = format!("-q forecast week.ops --years 0.1 {limit}");
+    let run = command(
         at,
-        "forecast w.ops --on ext4 --years 0.01 --lives 19 --no-why",
-        0,
+        env!("CARGO_BIN_EXE_fsage"),
+        &format!("{args} -o forecast --fail-within 30"),
     );
-    assert!(output.contains("under 14"), "{output}");
+    assert_eq!(run.status.code(), Some(1));
+    let [out, err] = [&run.stdout, &run.stderr].map(|text| String::from_utf8_lossy(text));
+    let flat = out.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(flat.contains(&format!("({few})")), "{out}");
+    assert!(!flat.contains("90 % interval"), "{out}");
+    for text in [&flat[..], &err] {
+        assert!(
+            text.contains("In doubt: 7 days were observed: under 14"),
+            "{text}"
+        );
+    }
+    let limits = read_table(at.join("forecast/limits.parquet")).expect("limits");
+    let cell = |name: &str| limits.rows[0][limits.column(name).expect("a column")].clone();
+    assert_eq!(
+        cell("no_interval"),
+        Value::Text("7 nights, 14 are needed".to_owned())
+    );
+    assert_eq!(
+        (cell("low_day"), cell("high_day")),
+        (Value::Null, Value::Null)
+    );
+    assert_ne!(cell("median_day"), Value::Null);
+    let page = fs::read_to_string(at.join("forecast/forecast.html")).expect("a page");
+    assert!(page.contains(few) && page.contains("median of lives"));
+    assert!(!page.contains("half of lives"), "a band is drawn");
+
+    // As many weeks again in which nothing stays.
+    let mut text = steady(6);
+    for day in 42..84 {
+        let _ = writeln!(text, "@{} create {day} 1 9", day * 86_400);
+        let _ = writeln!(text, "@{} day {day}", day * 86_400 + 40_000);
+    }
+    fs::write(at.join("changed.ops"), text).expect("a workload");
+    let found = json(at, &format!("changed.ops --years 0.1 {limit}"));
+    assert_eq!(found["no_interval"], "growth changed");
+    let held_out = json(
+        at,
+        "changed.ops --on ext4:size=256M --lives 19 --hold-out 1/6 --limit live_bytes>90000000",
+    );
+    assert_eq!(held_out["no_interval"], "growth changed");
+    assert_eq!(held_out["held_out"][0]["holds"], Json::Null);
+}
+
+/// As far as the preset lives, at the size that is asked for.
+#[test]
+fn a_preset_is_looked_ahead_for_as_long_as_it_lives() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let args = "--preset mail-spool --days 15 --capacity 64M --on ext4 --lives 19 --no-why";
+    let found = json(at, args);
+    assert_eq!(found["horizon_days"], 15);
+    assert_eq!(found["observed"]["days"], 15);
+    let bytes = found["target_bytes"].as_u64().expect("a size");
+    assert!((60 * MIB..=68 * MIB).contains(&bytes), "{bytes}");
+    fs::write(at.join("w.ops"), steady(2)).expect("a workload");
+    for (args, why) in [
+        ("--capacity 64M", "--capacity: it scales a preset"),
+        ("--days 3", "days belong to presets"),
+    ] {
+        let output = fsage(at, &format!("forecast w.ops --on ext4 {args}"), 2);
+        assert!(output.contains(why), "{output}");
+    }
 }
