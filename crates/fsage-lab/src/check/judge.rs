@@ -2,7 +2,7 @@
 
 use super::outcome::{Failure, Verdict};
 use super::results::{Case, TargetResults};
-use super::rules::{Bound, Of, Rule, Subject, When};
+use super::rules::{Bound, Noise, Of, Rule, Subject, When};
 use super::{counted, number};
 use crate::benching::flash::FLASH;
 use crate::days::DayRow;
@@ -223,7 +223,7 @@ fn bench(verdict: &mut Verdict, rule: &Rule, pattern: &str, of: Of, pair: &Pair<
             if excess(bound, value, baseline).is_none() {
                 continue;
             }
-            match old.filter(|_| bound.kind.is_relative() && !rule.strict) {
+            match old.filter(|_| bound.kind.is_relative() && rule.noise != Noise::Ignored) {
                 Some(old) if overlap(case.ends, old.ends) => {
                     within_noise += 1;
                 }

@@ -15,7 +15,7 @@ pub struct Outcome {
     pub baseline: Option<String>,
     /// File or name of the rules.
     pub rules: String,
-    /// Whether everything holds.
+    /// Whether nothing failed.
     pub passed: bool,
     /// Every rule on every target, by target.
     pub verdicts: Vec<Verdict>,
@@ -36,6 +36,43 @@ pub struct Verdict {
     pub found: String,
     /// Why it does not hold; none where it does.
     pub failures: Vec<Failure>,
+    /// What the lives leave open.
+    pub open: Vec<Open>,
+}
+
+/// A limit of which lives do not say whether it is kept: the interval of their mean has it inside.
+#[derive(Clone, Debug, Serialize)]
+pub struct Open {
+    /// A sentence with all of the below.
+    pub message: String,
+    /// The benchmark.
+    pub bench: Option<String>,
+    /// The mean.
+    pub value: f64,
+    /// What was asked.
+    pub bound: Bound,
+    /// The baseline's mean.
+    pub baseline: Option<f64>,
+    /// How many more seeds would decide it, if they scatter as these do; none where more would than can be lived.
+    pub more_seeds: Option<usize>,
+}
+
+/// How a rule ended on a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    Failed,
+    Open,
+    Ok,
+}
+
+impl Ended {
+    fn mark(self) -> &'static str {
+        match self {
+            Ended::Failed => "❌",
+            Ended::Open => "❔",
+            Ended::Ok => "✅",
+        }
+    }
 }
 
 /// Why a rule does not hold.
@@ -73,6 +110,24 @@ impl Verdict {
             checked: 0,
             found: String::new(),
             failures: Vec::new(),
+            open: Vec::new(),
+        }
+    }
+
+    fn ended(&self) -> Ended {
+        match (self.failures.is_empty(), self.open.is_empty()) {
+            (false, _) => Ended::Failed,
+            (true, false) => Ended::Open,
+            (true, true) => Ended::Ok,
+        }
+    }
+
+    /// What decided how it ended: each failure, else each limit that is open, else what was found.
+    fn reasons(&self) -> Vec<&str> {
+        match self.ended() {
+            Ended::Failed => self.failures.iter().map(|f| f.message.as_str()).collect(),
+            Ended::Open => self.open.iter().map(|open| open.message.as_str()).collect(),
+            Ended::Ok => vec![&self.found],
         }
     }
 
@@ -84,7 +139,8 @@ impl Verdict {
         });
     }
 
-    fn markdown_row(&self, mark: &str, found: &str, out: &mut impl Write) -> io::Result<()> {
+    fn markdown_row(&self, found: &str, out: &mut impl Write) -> io::Result<()> {
+        let mark = self.ended().mark();
         let [target, rule, found] = [&self.of(), &self.rule, found].map(in_markdown);
         writeln!(out, "| {mark} | {target} | {rule} | {found} |")
     }
@@ -129,15 +185,27 @@ fn in_property(text: &str) -> String {
 impl Outcome {
     /// How many rules do not hold.
     pub fn failed(&self) -> usize {
-        self.verdicts
-            .iter()
-            .filter(|verdict| !verdict.failures.is_empty())
-            .count()
+        self.that(Ended::Failed).count()
+    }
+
+    /// Rules on targets that ended so.
+    fn that(&self, ended: Ended) -> impl Iterator<Item = &Verdict> {
+        let verdicts = self.verdicts.iter();
+        verdicts.filter(move |verdict| verdict.ended() == ended)
     }
 
     /// How it ended, in a sentence.
     pub fn sentence(&self) -> String {
-        format!("{} of {} checks failed", self.failed(), self.verdicts.len())
+        let open = match self.that(Ended::Open).count() {
+            0 => String::new(),
+            1 => ", 1 is open".to_owned(),
+            open => format!(", {open} are open"),
+        };
+        format!(
+            "{} of {} checks failed{open}",
+            self.failed(),
+            self.verdicts.len()
+        )
     }
 
     /// For people: the targets with what holds and what does not.
@@ -148,56 +216,67 @@ impl Outcome {
         for of_target in self.verdicts.chunk_by(|a, b| a.of() == b.of()) {
             writeln!(out, "{}", of_target[0].of())?;
             for verdict in of_target {
-                for failure in &verdict.failures {
-                    writeln!(out, "  FAIL  {}: {}", verdict.rule, failure.message)?;
-                }
-                if verdict.failures.is_empty() {
-                    writeln!(out, "  ok    {}: {}", verdict.rule, verdict.found)?;
+                let ended = match verdict.ended() {
+                    Ended::Failed => "FAIL",
+                    Ended::Open => "open",
+                    Ended::Ok => "ok  ",
+                };
+                for reason in verdict.reasons() {
+                    writeln!(out, "  {ended}  {}: {reason}", verdict.rule)?;
                 }
             }
         }
         writeln!(out, "{}.", self.sentence())
     }
 
-    /// As Markdown: what came of it in a line, and a table with a row a rule and target, failures first.
+    /// As Markdown: what came of it in a line, and a table with a row a rule and target, failures first, and then what is open.
     ///
     /// # Errors
     /// `out` fails.
     pub fn markdown(&self, out: &mut impl Write) -> io::Result<()> {
-        let mark = if self.passed { "✅" } else { "❌" };
+        let ended = if self.passed {
+            Ended::Ok
+        } else {
+            Ended::Failed
+        };
+        let mark = ended.mark();
         let run = in_markdown(&self.run);
         writeln!(out, "### {mark} fsage check {run}: {}\n", self.sentence())?;
         writeln!(out, "| | target | check | found |\n|---|---|---|---|")?;
-        let failed = |verdict: &&Verdict| !verdict.failures.is_empty();
-        for verdict in self.verdicts.iter().filter(failed) {
-            for failure in &verdict.failures {
-                verdict.markdown_row("❌", &failure.message, out)?;
+        for ended in [Ended::Failed, Ended::Open, Ended::Ok] {
+            for verdict in self.that(ended) {
+                for reason in verdict.reasons() {
+                    verdict.markdown_row(reason, out)?;
+                }
             }
-        }
-        for verdict in self.verdicts.iter().filter(|verdict| !failed(verdict)) {
-            verdict.markdown_row("✅", &verdict.found, out)?;
         }
         Ok(())
     }
 
-    /// As workflow commands of GitHub Actions, which shows them beside the change: an error for each failure, and a
-    /// notice of how it ended.
+    /// As workflow commands of GitHub Actions, which shows them beside the change: an error for each failure, a
+    /// warning for what is open, and a notice of how it ended.
     ///
     /// # Errors
     /// `out` fails.
     pub fn annotate(&self, out: &mut impl Write) -> io::Result<()> {
         for verdict in &self.verdicts {
             let title = in_property(&format!("{}: {}", verdict.of(), verdict.rule));
-            for failure in &verdict.failures {
-                let message = in_command(&failure.message);
-                writeln!(out, "::error title={title}::{message}")?;
+            let command = match verdict.ended() {
+                Ended::Failed => "error",
+                Ended::Open => "warning",
+                Ended::Ok => continue,
+            };
+            for reason in verdict.reasons() {
+                let message = in_command(reason);
+                writeln!(out, "::{command} title={title}::{message}")?;
             }
         }
         let ended = in_command(&self.sentence());
         writeln!(out, "::notice title=fsage check::{ended}")
     }
 
-    /// For continuous integration: a suite a target, a case a rule.
+    /// For continuous integration: a suite a target, a case a rule. What is open is skipped there: neither passed nor
+    /// failed.
     ///
     /// # Errors
     /// A message cannot stand in XML.
@@ -207,21 +286,22 @@ impl Outcome {
             let name = of_target[0].of();
             let mut suite = TestSuite::new(name.as_str());
             for verdict in of_target {
-                let mut status = TestCaseStatus::success();
+                let reasons = verdict.reasons();
+                let mut status = match verdict.ended() {
+                    Ended::Failed => TestCaseStatus::non_success(NonSuccessKind::Failure),
+                    Ended::Open => TestCaseStatus::skipped(),
+                    Ended::Ok => TestCaseStatus::success(),
+                };
+                if verdict.ended() != Ended::Ok {
+                    status.set_message(reasons[0]);
+                    status.set_description(reasons.join("\n"));
+                }
                 if let Some(first) = verdict.failures.first() {
-                    let lines: Vec<&str> = verdict
-                        .failures
-                        .iter()
-                        .map(|f| f.message.as_str())
-                        .collect();
-                    status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-                    status.set_message(first.message.as_str());
-                    let kind = first.bound.map_or("missing", |bound| bound.kind.as_str());
-                    status.set_type(kind).set_description(lines.join("\n"));
+                    status.set_type(first.bound.map_or("missing", |bound| bound.kind.as_str()));
                 }
                 let mut case = TestCase::new(verdict.rule.as_str(), status);
                 case.set_classname(name.as_str());
-                if verdict.failures.is_empty() {
+                if verdict.ended() == Ended::Ok {
                     case.set_system_out(verdict.found.as_str());
                 }
                 suite.add_test_case(case);
@@ -234,6 +314,7 @@ impl Outcome {
 
 #[cfg(test)]
 mod tests {
+    use super::super::rules::BoundKind;
     use super::*;
 
     /// The common form: testsuites, testsuite, testcase, failure; what XML cannot hold is left out, and nothing of a
@@ -254,7 +335,20 @@ mod tests {
                     ..Failure::default()
                 })
                 .collect(),
+            open: Vec::new(),
         };
+        let mut unsure = verdict("unsure", &[]);
+        unsure.open.push(Open {
+            message: "mean 0.9; 3 more seeds".to_owned(),
+            bench: None,
+            value: 0.9,
+            bound: Bound {
+                kind: BoundKind::Min,
+                limit: 0.89,
+            },
+            baseline: None,
+            more_seeds: Some(3),
+        });
         let outcome = Outcome {
             run: "run".to_owned(),
             baseline: None,
@@ -262,24 +356,30 @@ mod tests {
             passed: false,
             verdicts: vec![
                 verdict("holds", &[]),
+                unsure,
                 verdict(hostile, &["one <b>", hostile]),
             ],
         };
         let xml = outcome.junit().expect("XML");
         assert!(!xml.contains("<script>") && !xml.contains('\u{1}'), "{xml}");
         let read = Report::deserialize_from_str(&xml).expect("JUnit");
-        assert_eq!((read.tests, read.failures, read.errors), (2, 1, 0));
+        assert_eq!((read.tests, read.failures, read.errors), (3, 1, 0));
         let suite = &read.test_suites[0];
         assert_eq!(
-            (suite.tests, suite.failures, suite.test_cases.len()),
-            (2, 1, 2)
+            (
+                suite.tests,
+                suite.skipped,
+                suite.failures,
+                suite.test_cases.len()
+            ),
+            (3, 1, 1, 3)
         );
         assert!(
             suite.name.as_str().starts_with("a<script>\"x\" & 'y' ]]>"),
             "{xml}"
         );
         assert_eq!(suite.test_cases[0].name.as_str(), "holds");
-        assert_eq!(outcome.sentence(), "1 of 2 checks failed");
+        assert_eq!(outcome.sentence(), "1 of 3 checks failed, 1 is open");
 
         let text = |write: &dyn Fn(&mut Vec<u8>) -> io::Result<()>| {
             let mut out = Vec::new();
@@ -288,22 +388,34 @@ mod tests {
         };
         // A table keeps its four columns whatever stands in a cell, and a command its line.
         let markdown = text(&|out| outcome.markdown(out));
-        assert!(markdown.starts_with("### ❌ fsage check run: 1 of 2 checks failed\n\n"));
+        assert!(
+            markdown.starts_with("### ❌ fsage check run: 1 of 3 checks failed, 1 is open\n\n")
+        );
         assert!(!markdown.contains("<script>"), "{markdown}");
         let rows: Vec<&str> = markdown.lines().skip(2).collect();
-        assert_eq!(rows.len(), 5, "{markdown}");
+        assert_eq!(rows.len(), 6, "{markdown}");
         for row in &rows {
             let bars = row.replace("\\|", "").matches('|').count();
             assert_eq!(bars, 5, "{row}");
         }
-        assert!(rows[2].contains("one &lt;b>") && rows[4].contains("| holds | fine |"));
+        assert!(rows[2].contains("one &lt;b>") && rows[5].contains("| holds | fine |"));
+        assert!(rows[4].starts_with("| ❔ |") && rows[4].contains("| unsure | mean 0.9"));
+        let printed = text(&|out| outcome.print(out));
+        assert!(
+            printed.contains("\n  open  unsure: mean 0.9; 3 more seeds\n"),
+            "{printed}"
+        );
         let commands = text(&|out| outcome.annotate(out));
         let commands: Vec<&str> = commands.lines().collect();
-        assert_eq!(commands.len(), 3, "{commands:?}");
-        assert!(commands[1].starts_with("::error title=") && commands[1].ends_with("%0A"));
+        assert_eq!(commands.len(), 4, "{commands:?}");
+        assert!(
+            commands[0].starts_with("::warning title=")
+                && commands[0].ends_with("::mean 0.9; 3 more seeds")
+        );
+        assert!(commands[2].starts_with("::error title=") && commands[2].ends_with("%0A"));
         assert_eq!(
-            commands[2],
-            "::notice title=fsage check::1 of 2 checks failed"
+            commands[3],
+            "::notice title=fsage check::1 of 3 checks failed, 1 is open"
         );
     }
 }

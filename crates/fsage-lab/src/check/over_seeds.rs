@@ -1,9 +1,9 @@
 //! A rule over the lives of an experiment: cells that differ in seed and repetition alone are one sample.
 
 use super::judge::{Pair, excess, not_measured, points};
-use super::outcome::{Failure, Verdict};
+use super::outcome::{Failure, Open, Verdict};
 use super::results::TargetResults;
-use super::rules::{Bound, Rule, Subject};
+use super::rules::{Bound, Noise, Rule, Subject};
 use super::{counted, number};
 use fsage_bench::{Interval, Summary};
 use std::collections::BTreeMap;
@@ -172,10 +172,47 @@ fn add(samples: &mut Vec<Sample>, of_life: OfLife) {
     samples[at].baselines.extend(of_life.baseline);
 }
 
-/// Adds the limits that a sample crosses to the verdict, and says what its means are.
+/// More lives than anybody lives to decide a rule.
+const MOST_LIVES: usize = 1000;
+
+/// A limit beside what lives say of a mean: that of their values, or of its difference from the baseline's.
+struct Judged<'a> {
+    bound: Bound,
+    mean: f64,
+    baseline: Option<f64>,
+    /// What scatters: the values, or the differences from the baseline, life by life.
+    scatter: &'a Summary,
+}
+
+impl Judged<'_> {
+    /// Whether both ends of the interval of the mean are beyond the limit, or neither; none where the limit lies
+    /// between them. The interval is that of so many lives that scatter as these do.
+    fn is_beyond(&self, lives: usize) -> Option<bool> {
+        let of_lives = Summary {
+            count: lives,
+            ..*self.scatter
+        };
+        let half = of_lives
+            .mean_interval()
+            .map_or(0.0, |interval| f64::midpoint(interval.high, -interval.low));
+        let is_beyond = |value: f64| excess(&self.bound, value, self.baseline).is_some();
+        let (low, high) = (is_beyond(self.mean - half), is_beyond(self.mean + half));
+        (low == high).then_some(low)
+    }
+
+    /// How many more lives would decide it, if they scatter as these do.
+    fn more_lives(&self) -> Option<usize> {
+        let lives = self.scatter.count;
+        let enough = (lives + 1..=MOST_LIVES).find(|&lives| self.is_beyond(lives).is_some());
+        enough.map(|enough| enough - lives)
+    }
+}
+
+/// Adds the limits that a sample crosses to the verdict, and those that it leaves open, and says what its means are.
 ///
-/// A limit beside the baseline is crossed where the mean is beyond it, and, unless the rule is strict, the lives agree
-/// that there is a change: the interval of the differences, life by life, is apart from 0.
+/// A limit is crossed where the whole interval of the mean is beyond it, and kept where none of it is; beside a
+/// baseline that of the differences, life by life. A limit inside the interval is open. To a strict rule the mean is
+/// all.
 fn judge(verdict: &mut Verdict, rule: &Rule, sample: &Sample) -> String {
     let name = if sample.name.is_empty() {
         String::new()
@@ -191,48 +228,82 @@ fn judge(verdict: &mut Verdict, rule: &Rule, sample: &Sample) -> String {
     let lives = sample.values.iter().zip(&sample.baselines);
     let differences: Vec<f64> = lives.map(|(new, old)| new - old).collect();
     let change = is_paired.then(|| Summary::of(&differences)).flatten();
-    let interval = change.as_ref().and_then(Summary::mean_interval);
-    let is_apart = interval.is_none_or(|interval| interval.low > 0.0 || interval.high < 0.0);
     let mut text = format!(
         "{name}mean {}{}",
         with_interval(new.mean, new.mean_interval()),
         sample.unit
     );
     if let (Some(old), Some(change)) = (&old, &change) {
-        let change = with_interval(change.mean, interval);
+        let change = with_interval(change.mean, change.mean_interval());
         let _ = write!(text, ", baseline {}, change {change}", number(old.mean));
     }
-    let mut is_within_noise = false;
+    let baseline = old.as_ref().map(|old| old.mean);
     for bound in &rule.bounds {
         let bound: Bound = bound.of_values(sample.is_more_better);
-        if bound.kind.is_relative() && old.is_none() {
-            if !rule.optional {
-                verdict.fail(format!("{name}not known of the baseline in all lives"));
+        let scatter = match &change {
+            _ if !bound.kind.is_relative() => &new,
+            Some(change) => change,
+            None => {
+                if !rule.optional {
+                    verdict.fail(format!("{name}not known of the baseline in all lives"));
+                }
+                continue;
             }
+        };
+        if !rule.is_change(&bound, new.mean, baseline) {
             continue;
         }
-        let baseline = old.as_ref().map(|old| old.mean);
-        let is_change = rule.is_change(&bound, new.mean, baseline);
-        if !is_change || excess(&bound, new.mean, baseline).is_none() {
-            continue;
-        }
-        if bound.kind.is_relative() && !rule.strict && !is_apart {
-            is_within_noise = true;
-            continue;
-        }
+        let judged = Judged {
+            bound,
+            mean: new.mean,
+            baseline,
+            scatter,
+        };
+        // One life has no interval.
+        let lives = if rule.noise == Noise::Ignored {
+            1
+        } else {
+            scatter.count
+        };
+        let why = match judged.is_beyond(lives) {
+            Some(false) => continue,
+            Some(true) => bound.to_string(),
+            None => {
+                let more_seeds = judged.more_lives();
+                let message = format!("{text}; {bound}; {}", open(more_seeds));
+                if rule.noise == Noise::Spares {
+                    verdict.open.push(Open {
+                        message,
+                        bench: (!sample.name.is_empty()).then(|| sample.name.clone()),
+                        value: new.mean,
+                        bound,
+                        baseline,
+                        more_seeds,
+                    });
+                    continue;
+                }
+                format!("{bound}; not proven: {}", open(more_seeds))
+            }
+        };
         verdict.failures.push(Failure {
-            message: format!("{text}; {bound}"),
+            message: format!("{text}; {why}"),
             bench: (!sample.name.is_empty()).then(|| sample.name.clone()),
             value: Some(new.mean),
             bound: Some(bound),
-            baseline: old.as_ref().map(|old| old.mean),
+            baseline,
             ..Failure::default()
         });
     }
-    if is_within_noise {
-        text.push_str(": the lives do not agree on a change");
-    }
     text
+}
+
+/// What would decide a limit that is open.
+fn open(more_seeds: Option<usize>) -> String {
+    match more_seeds {
+        Some(1) => "1 more seed would decide it".to_owned(),
+        Some(more) => format!("about {more} more seeds would decide it"),
+        None => format!("{MOST_LIVES} seeds would not decide it"),
+    }
 }
 
 fn with_interval(mean: f64, interval: Option<Interval>) -> String {
@@ -289,46 +360,75 @@ mod tests {
     }
 
     /// By hand. Differences -0.01, -0.02, -0.01: mean -0.01333, deviation 0.00577, half of Student's interval 4.303 *
-    /// 0.00577 / sqrt(3) = 0.01434, so that 0 is inside. With a fourth of -0.02: -0.015, half 3.182 * 0.00577 / 2 =
-    /// 0.00919, and 0 is outside.
+    /// 0.00577 / sqrt(3) = 0.01434, from -0.0277 to 0.0010: 0.01 less is inside. It lies 0.00333 from the mean, and half
+    /// of the interval of 14 lives is 2.160 * 0.00577 / sqrt(14) = 0.00333, just above, of 15 it is 0.00320.
     #[test]
-    fn a_drop_counts_where_the_lives_agree_on_it() {
+    fn a_limit_inside_the_interval_is_open() {
         let (old, new) = ([0.91, 0.90, 0.93], [0.90, 0.88, 0.92]);
-        let held = said("max_drop = 0.01", &new, &old);
-        assert!(held.failures.is_empty(), "{held:?}");
-        assert_eq!(held.cell.as_deref(), Some("mail, 3 lives"));
+        let open = said("max_drop = 0.01", &new, &old);
+        assert!(open.failures.is_empty(), "{open:?}");
+        assert_eq!(open.cell.as_deref(), Some("mail, 3 lives"));
+        assert_eq!(open.open[0].more_seeds, Some(12));
+        let message = &open.open[0].message;
         assert!(
-            held.found
-                .contains("change -0.0133 (-0.0277 to 0.0010): the lives do not agree"),
-            "{}",
-            held.found
+            message.ends_with(
+                "change -0.0133 (-0.0277 to 0.0010); max_drop = 0.0100; about 12 more seeds would decide it"
+            ),
+            "{message}"
         );
+        let unproven = said("max_drop = 0.01\nprove = true", &new, &old);
+        assert!(unproven.open.is_empty(), "{unproven:?}");
+        let message = &unproven.failures[0].message;
+        assert!(message.contains("not proven: about 12 more"), "{message}");
         let strict = said("max_drop = 0.01\nstrict = true", &new, &old);
-        assert_eq!(strict.failures.len(), 1);
+        assert_eq!((strict.failures.len(), strict.open.len()), (1, 0));
+    }
+
+    /// By hand. Differences -0.01, -0.02, -0.01, -0.02: mean -0.015, half of the interval 3.182 * 0.00577 / 2 = 0.00919.
+    #[test]
+    fn a_limit_outside_of_the_interval_is_crossed_or_kept() {
         let (old, new) = ([0.91, 0.90, 0.93, 0.92], [0.90, 0.88, 0.92, 0.90]);
-        let lost = said("max_drop = 0.01", &new, &old);
+        let lost = said("max_drop = 0.005", &new, &old);
         let message = &lost.failures[0].message;
         assert!(
             message.starts_with("mean 0.9000 (")
                 && message.ends_with(
-                    "baseline 0.9150, change -0.0150 (-0.0242 to -0.0058); max_drop = 0.0100"
+                    "baseline 0.9150, change -0.0150 (-0.0242 to -0.0058); max_drop = 0.0050"
                 ),
             "{message}"
         );
-        assert!(said("max_drop = 0.02", &new, &old).failures.is_empty());
+        let kept = said("max_drop = 0.03\nprove = true", &new, &old);
+        assert!(kept.failures.is_empty() && kept.open.is_empty(), "{kept:?}");
+    }
+
+    /// By hand: 0.95, 0.86, 0.92 have a mean of 0.91, a deviation of 0.0458 and an interval of 0.1138 on each side.
+    #[test]
+    fn a_limit_alone_is_one_of_the_mean() {
+        let ended = |limit: &str| {
+            let found = said(limit, &[0.95, 0.86, 0.92], &[]);
+            (found.failures.len(), found.open.len())
+        };
+        assert_eq!(ended("min = 0.79"), (0, 0));
+        assert_eq!(ended("min = 0.9"), (0, 1));
+        assert_eq!(ended("min = 1.03"), (1, 0));
+        assert_eq!(ended("min = 0.9\nprove = true"), (1, 0));
+        let near = said("min = 0.9099", &[0.95, 0.86, 0.92], &[]);
+        assert_eq!(near.open[0].more_seeds, None);
     }
 
     #[test]
-    fn a_limit_alone_is_one_of_the_mean() {
-        assert!(
-            said("min = 0.9", &[0.95, 0.86, 0.92], &[])
-                .failures
-                .is_empty()
-        );
-        assert_eq!(
-            said("min = 0.92", &[0.95, 0.86, 0.92], &[]).failures.len(),
-            1
-        );
+    fn only_lives_can_prove_and_means_as_they_are_do_not() {
+        for (rule, why) in [
+            ("min = 0\nprove = true", "belongs to rules with `over"),
+            (
+                "over = 'seeds'\nmin = 0\nstrict = true\nprove = true",
+                "expected one of them",
+            ),
+        ] {
+            let text = format!("[[rule]]\nmetric = 'layout_score'\n{rule}");
+            let error = Rules::parse("rules.toml", &text).expect_err("it makes no sense");
+            assert!(error.to_string().contains(why), "{error}");
+        }
     }
 
     #[test]

@@ -94,8 +94,8 @@ pub struct Rule {
     pub target: Option<String>,
     /// What must hold, all of it.
     pub bounds: Vec<Bound>,
-    /// Medians of benchmarks are compared as they are, however much they scatter.
-    pub strict: bool,
+    /// What it makes of measurements and lives that scatter.
+    pub noise: Noise,
     /// It holds where neither the run nor the baseline has what it looks at.
     pub optional: bool,
     /// It looks at the mean over cells of an experiment that differ in seed and repetition alone.
@@ -116,6 +116,17 @@ impl Rule {
         let pattern = self.target.as_deref();
         pattern.is_none_or(|pattern| target.is_called(pattern))
     }
+}
+
+/// What a rule makes of measurements, or lives, that scatter so much that they do not tell whether it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noise {
+    /// That is no failure.
+    Spares,
+    /// That is one: what holds is to be proven.
+    Fails,
+    /// Medians and means are compared as they are.
+    Ignored,
 }
 
 /// What the limits of a rule are for.
@@ -312,6 +323,7 @@ struct Entry {
     #[serde(default)]
     optional: bool,
     over: Option<Over>,
+    prove: Option<Spanned<bool>>,
 }
 
 impl Rules {
@@ -380,6 +392,7 @@ impl Rules {
 impl Entry {
     fn into_rule(self, source: &Text<'_>, span: &Range<usize>) -> crate::Result<Rule> {
         let bounds = self.bounds(source)?;
+        let noise = self.noise(source)?;
         if bounds.is_empty() {
             return Err(source.wrong(
                 span,
@@ -448,11 +461,28 @@ impl Entry {
             subject,
             target: self.target,
             bounds,
-            strict: self.strict.is_some_and(Spanned::into_inner),
+            noise,
             optional: self.optional,
             over_seeds: self.over.is_some(),
             min_change,
         })
+    }
+
+    fn noise(&self, source: &Text<'_>) -> crate::Result<Noise> {
+        let is_strict = self.strict.as_ref().is_some_and(|strict| *strict.get_ref());
+        match self.prove.as_ref().filter(|prove| *prove.get_ref()) {
+            None if is_strict => Ok(Noise::Ignored),
+            None => Ok(Noise::Spares),
+            Some(prove) if self.over.is_none() => {
+                let what = "`prove` belongs to rules with `over = \"seeds\"`, which lives may leave open; leave it out";
+                Err(source.wrong(&prove.span(), what))
+            }
+            Some(prove) if is_strict => {
+                let what = "`strict` compares means as they are, and `prove` asks that lives agree; expected one of them";
+                Err(source.wrong(&prove.span(), what))
+            }
+            Some(_) => Ok(Noise::Fails),
+        }
     }
 
     fn bounds(&self, source: &Text<'_>) -> crate::Result<Vec<Bound>> {
