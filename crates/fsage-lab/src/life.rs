@@ -13,8 +13,13 @@ pub struct Life(String);
 impl Life {
     /// The life of a workload, by its hash; where that is not known, the run at `run` is a life of its own.
     pub(crate) fn of(workload: Option<&WorkloadFacts>, run: &Path) -> Life {
-        let hash = workload.and_then(|workload| workload.blake3.clone());
-        Life(hash.unwrap_or_else(|| run.display().to_string()))
+        let hash = workload.and_then(|workload| workload.blake3.as_deref());
+        Life::of_hash(hash, &run.display().to_string())
+    }
+
+    /// The life of the workload with this hash; where that is not known, one of its own by another name.
+    pub(crate) fn of_hash(workload: Option<&str>, otherwise: &str) -> Life {
+        Life(workload.unwrap_or(otherwise).to_owned())
     }
 
     /// A life by any name.

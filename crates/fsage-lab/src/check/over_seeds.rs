@@ -1,12 +1,14 @@
-//! A rule over the lives of an experiment: cells that differ in seed and repetition alone are one sample.
+//! A rule over the lives of an experiment: cells that differ in seed and repetition alone are one sample, in which each
+//! life counts once.
 
 use super::judge::{Pair, excess, not_measured, points};
 use super::outcome::{Failure, Open, Verdict};
 use super::results::TargetResults;
 use super::rules::{Bound, Noise, Rule, Subject};
 use super::{counted, number};
+use crate::life::{self, Life};
 use fsage_bench::{Interval, Summary};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 
 /// What the rules over seeds say of every target and workload.
@@ -49,9 +51,8 @@ struct Sample {
     name: String,
     unit: String,
     is_more_better: bool,
-    values: Vec<f64>,
-    /// Of the same lives, in the same order; empty where there is no baseline.
-    baselines: Vec<f64>,
+    /// With its life, and with the value of the baseline where that is known.
+    values: Vec<(Life, f64, Option<f64>)>,
 }
 
 fn verdict(rule: &Rule, group: &[&Pair<'_>]) -> Option<Verdict> {
@@ -62,7 +63,7 @@ fn verdict(rule: &Rule, group: &[&Pair<'_>]) -> Option<Verdict> {
     }
     let first = group[0].new;
     let mut verdict = Verdict {
-        cell: Some(group_name(first, group.len())),
+        cell: Some(group_name(group)),
         ..Verdict::new(&rule.name, first)
     };
     if group.len() < 2 {
@@ -78,7 +79,7 @@ fn verdict(rule: &Rule, group: &[&Pair<'_>]) -> Option<Verdict> {
         match values(rule, pair) {
             Ok(values) => values
                 .into_iter()
-                .for_each(|value| add(&mut samples, value)),
+                .for_each(|value| add(&mut samples, pair, value)),
             Err(why) => {
                 let cell = pair.new.cell.as_deref().unwrap_or_default();
                 verdict.fail(format!("{cell}: {why}"));
@@ -105,15 +106,24 @@ fn verdict(rule: &Rule, group: &[&Pair<'_>]) -> Option<Verdict> {
     Some(verdict)
 }
 
-fn group_name(target: &TargetResults, lives: usize) -> String {
-    let lives = if lives == 1 {
-        "1 life".to_owned()
-    } else {
-        format!("{lives} lives")
+/// Which life a target lived.
+fn life_of(target: &TargetResults) -> Life {
+    let cell = target.cell.as_deref().unwrap_or_default();
+    Life::of_hash(target.workload.as_deref(), cell)
+}
+
+fn group_name(group: &[&Pair<'_>]) -> String {
+    let lives: HashSet<Life> = group.iter().map(|pair| life_of(pair.new)).collect();
+    let mut text = match lives.len() {
+        1 => "1 life".to_owned(),
+        lives => format!("{lives} lives"),
     };
-    match &target.life {
-        Some(workload) => format!("{workload}, {lives}"),
-        None => lives,
+    if lives.len() < group.len() {
+        let _ = write!(text, ", {} runs", group.len());
+    }
+    match &group[0].new.life {
+        Some(workload) => format!("{workload}, {text}"),
+        None => text,
     }
 }
 
@@ -154,7 +164,7 @@ fn values(rule: &Rule, pair: &Pair<'_>) -> Result<Vec<OfLife>, String> {
     Ok(values)
 }
 
-fn add(samples: &mut Vec<Sample>, of_life: OfLife) {
+fn add(samples: &mut Vec<Sample>, pair: &Pair<'_>, of_life: OfLife) {
     let at = samples
         .iter()
         .position(|sample| sample.name == of_life.name);
@@ -164,12 +174,21 @@ fn add(samples: &mut Vec<Sample>, of_life: OfLife) {
             unit: of_life.unit,
             is_more_better: of_life.is_more_better,
             values: Vec::new(),
-            baselines: Vec::new(),
         });
         samples.len() - 1
     });
-    samples[at].values.push(of_life.value);
-    samples[at].baselines.extend(of_life.baseline);
+    let value = (life_of(pair.new), of_life.value, of_life.baseline);
+    samples[at].values.push(value);
+}
+
+impl Sample {
+    /// What all have of it, each life once; none where one of them lacks it.
+    fn summary(&self, of: impl Fn(f64, Option<f64>) -> Option<f64>) -> Option<Summary> {
+        let values = self.values.iter();
+        let values =
+            values.map(|(life, value, baseline)| Some((life.clone(), of(*value, *baseline)?)));
+        Summary::of(&life::independent(values.collect::<Option<Vec<_>>>()?))
+    }
 }
 
 /// More lives than anybody lives to decide a rule.
@@ -219,15 +238,11 @@ fn judge(verdict: &mut Verdict, rule: &Rule, sample: &Sample) -> String {
     } else {
         format!("{}: ", sample.name)
     };
-    let Some(new) = Summary::of(&sample.values) else {
+    let Some(new) = sample.summary(|value, _| Some(value)) else {
         return String::new();
     };
-    // Pairs of all lives, or none.
-    let is_paired = sample.baselines.len() == sample.values.len();
-    let old = is_paired.then(|| Summary::of(&sample.baselines)).flatten();
-    let lives = sample.values.iter().zip(&sample.baselines);
-    let differences: Vec<f64> = lives.map(|(new, old)| new - old).collect();
-    let change = is_paired.then(|| Summary::of(&differences)).flatten();
+    let old = sample.summary(|_, baseline| baseline);
+    let change = sample.summary(|value, baseline| Some(value - baseline?));
     let mut text = format!(
         "{name}mean {}{}",
         with_interval(new.mean, new.mean_interval()),
@@ -357,6 +372,21 @@ mod tests {
         let mut verdicts = verdicts(&rules.list, &pairs);
         assert_eq!(verdicts.len(), 1);
         verdicts.remove(0)
+    }
+
+    /// By hand: two lives with means 0.8 and 0.9, the first of which was run three times, have the mean 0.85.
+    #[test]
+    fn a_life_counts_once() {
+        let mut targets = lives(&[0.7, 0.8, 0.9, 0.9]);
+        for (at, target) in targets.iter_mut().enumerate() {
+            target.workload = Some(if at < 3 { "a" } else { "b" }.to_owned());
+        }
+        let pairs: Vec<Pair<'_>> = targets.iter().map(|new| Pair { new, old: None }).collect();
+        let text = "[[rule]]\nmetric = 'layout_score'\nover = 'seeds'\nmin = 0.1\nstrict = true";
+        let rules = Rules::parse("rules.toml", text).expect("rules");
+        let verdict = verdicts(&rules.list, &pairs).remove(0);
+        assert_eq!(verdict.cell.as_deref(), Some("mail, 2 lives, 4 runs"));
+        assert!(verdict.found.starts_with("mean 0.85"), "{verdict:?}");
     }
 
     /// By hand. Differences -0.01, -0.02, -0.01: mean -0.01333, deviation 0.00577, half of Student's interval 4.303 *
