@@ -314,7 +314,7 @@
     if (meta.kind === "lines") {
       return [
         ...charts[id].curves.map((curve) => button(curve.target, swatch(curve.color, curve), curve.name)),
-        ...(meta.intervals ? [note(swatch("--line-strong", { opacity: 0.25 }), "band: spread")] : []),
+        ...(meta.intervals ? [note(swatch("--line-strong", { opacity: 0.25 }), "band: interval")] : []),
         ...(meta.published ? [note(swatch("--ink", { symbol: DIAMOND, line: false, hollow: true }), "published")] : []),
       ];
     }

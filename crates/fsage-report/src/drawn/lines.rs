@@ -82,7 +82,7 @@ impl Lines {
         }
         if curves.iter().any(Curve::has_interval) {
             let band = square("--line-strong", 0.25);
-            legend.push(Entry::new(12, band, "band: spread"));
+            legend.push(Entry::new(12, band, "band: interval"));
         }
         if !self.published.is_empty() {
             let sign = format!(

@@ -28,7 +28,7 @@ fn a_page_without_vega_has_its_charts_as_pictures_and_says_so() {
         "class=\"part\"",
         "<rect",
         ">share of plain</text>",
-        "band: spread",
+        "band: interval",
     ] {
         assert!(markup.contains(part), "{part}");
     }

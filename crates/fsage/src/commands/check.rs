@@ -20,7 +20,8 @@ use std::path::PathBuf;
                   --baseline old --rules rules.toml --format junit -o check.xml\n  \
                   fsage check new --baseline old --format markdown >> \"$GITHUB_STEP_SUMMARY\"\n  \
                   fsage check --show regression\n\n\
-                  Exit status: 0 all holds, 1 something does not, 2 the rules are wrong."
+                  Exit status: 0 nothing fails, 1 something does, 2 the rules are wrong. Rules over seeds that the lives \
+                  leave open\ndo not fail, unless they say prove = true."
 )]
 pub struct Args {
     /// The run or experiment: the folder that `fsage age`, `fsage compare` or `fsage run` made.
@@ -63,7 +64,7 @@ enum Format {
     Junit,
     /// A table, for a summary or a comment of a pull request.
     Markdown,
-    /// Annotations of GitHub Actions: an error for each failure.
+    /// Annotations of GitHub Actions: an error for each failure, a warning for what is open.
     Github,
 }
 

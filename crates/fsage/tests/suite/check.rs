@@ -502,3 +502,44 @@ fn every_cell_of_an_experiment_is_checked() {
     fsage(&at, "check exp --rules rules.toml --baseline exp", 0);
     fsage(&at, "check exp --baseline exp", 0);
 }
+
+/// Two lives of other seeds: they differ, and the mean of two is hardly known.
+#[test]
+fn what_lives_leave_open_fails_only_where_it_is_to_be_proven() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fsage(
+        at,
+        "compare --preset home-1996 --days 2 --on ffs --on null --seeds 3 --no-bench -o lives",
+        0,
+    );
+    let rule = "[[rule]]\nname = 'unsure'\ntarget = 'ffs'\nmetric = 'files'\nover = 'seeds'\n";
+    rules(at, &format!("{rule}min = 0"));
+    let text = fsage(at, "check lives --rules rules.toml", 0);
+    let mean = text
+        .split_once("  ok    unsure: mean ")
+        .expect("the mean")
+        .1;
+    let mean: f64 = mean
+        .split(' ')
+        .next()
+        .expect("a number")
+        .parse()
+        .expect("a number");
+    let near = format!("{rule}min = {:.1}\n", mean + 0.1);
+    rules(at, &near);
+    let text = fsage(at, "check lives --rules rules.toml", 0);
+    assert!(
+        text.contains("\n  open  unsure: mean ") && text.contains("seeds would"),
+        "{text}"
+    );
+    assert!(text.contains("checks failed, 1 is open."), "{text}");
+    let text = fsage(at, "check lives --rules rules.toml --format github", 0);
+    assert!(text.contains("::warning title=ffs"), "{text}");
+    rules(at, &format!("{near}prove = true\n"));
+    let text = fsage(at, "check lives --rules rules.toml", 1);
+    assert!(
+        text.contains("  FAIL  unsure: mean ") && text.contains("not proven: "),
+        "{text}"
+    );
+}

@@ -326,7 +326,9 @@ fn where_it_lies(fastest: &Fastest) -> String {
 
 /// The same, with the ratio of the unaged controls.
 fn beside_fresh(fastest: &Fastest) -> String {
-    let fresh = fastest.fresh.map(|times| format!("fresh {times:.2}"));
+    let fresh = fastest
+        .fresh
+        .map(|times| format!("fresh copies {times:.2}"));
     let known: Vec<String> = interval(fastest).into_iter().chain(fresh).collect();
     if known.is_empty() {
         return String::new();
