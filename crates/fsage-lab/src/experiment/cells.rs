@@ -127,6 +127,17 @@ fn mark(experiment: &Path, id: &str) -> Option<Mark> {
     serde_json::from_slice(&mark.ok()?).ok()
 }
 
+/// Brings the cells of a manifest to what they left in the folder of the experiment, whatever they are made of.
+pub(super) fn as_left(experiment: &Path, cells: &mut [Cell]) {
+    for cell in cells {
+        if let Some(mark) = mark(experiment, &cell.id) {
+            cell.state = mark.state;
+            cell.error = mark.error;
+            cell.left_out = mark.left_out;
+        }
+    }
+}
+
 /// What a cell is made of.
 fn made_of(plan: &Plan, cell: &CellPlan, workload: &str) -> crate::Result<MadeOf> {
     let seed = plan.workloads[cell.workload].seed.unwrap_or(1);

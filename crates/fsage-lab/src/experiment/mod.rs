@@ -146,6 +146,16 @@ pub fn standing(plan: &Plan, folder: &Path, options: &Options) -> crate::Result<
     Ok(manifest)
 }
 
+/// The experiment by its folder alone, for whoever has not what it is made of: cells as they left it.
+///
+/// # Errors
+/// The folder has no manifest that can be read.
+pub fn as_left(folder: &Path) -> crate::Result<Manifest> {
+    let mut manifest = Manifest::read(folder)?;
+    cells::as_left(folder, &mut manifest.cells);
+    Ok(manifest)
+}
+
 /// Runs the cells that are not done, and writes the manifest. An interruption is an error; what is done stays.
 ///
 /// # Errors

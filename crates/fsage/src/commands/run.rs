@@ -141,7 +141,16 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let shown = args.output.clone().unwrap_or_else(|| home.output.clone());
     let (folder, whole_file) = (std::path::absolute(&shown)?, std::path::absolute(file)?);
     let start = std::env::current_dir()?;
-    let plan = home.plan(file)?;
+    let plan = match home.plan(file) {
+        Err(error) if args.status && Manifest::is_experiment(&folder) => {
+            ui.warn(&format!(
+                "{error:#}; what the cells left says how far it is"
+            ));
+            let left = experiment::as_left(&folder)?;
+            return say_status(&Status::of(&folder, &left), args.json);
+        }
+        plan => plan?,
+    };
     let options = Options {
         threads: args.threads.map(usize::from),
         shard: args.shard,
@@ -149,13 +158,8 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     };
     let mut out = ui::stdout();
     if args.status {
-        let status = Status::of(&folder, &experiment::standing(&plan, &folder, &options)?);
-        if args.json {
-            summary::print_json(&mut out, &status)?;
-        } else {
-            print_status(&mut out, &status)?;
-        }
-        return Ok(out.flush()?);
+        let standing = experiment::standing(&plan, &folder, &options)?;
+        return say_status(&Status::of(&folder, &standing), args.json);
     }
     if let Some((scheduler, jobs)) = array_of(args) {
         drop(experiment::begin(&plan, &folder, None)?);
@@ -346,6 +350,16 @@ pub fn run_cells(
 fn array_of(args: &Args) -> Option<(Scheduler, u16)> {
     let slurm = args.slurm.map(|jobs| (Scheduler::Slurm, jobs));
     slurm.or(args.array.map(|jobs| (Scheduler::Any, jobs)))
+}
+
+fn say_status(status: &Status, as_json: bool) -> anyhow::Result<()> {
+    let mut out = ui::stdout();
+    if as_json {
+        summary::print_json(&mut out, status)?;
+    } else {
+        print_status(&mut out, status)?;
+    }
+    Ok(out.flush()?)
 }
 
 fn print_status(out: &mut impl Write, status: &Status) -> io::Result<()> {
