@@ -8,7 +8,8 @@
 //! - [`Tree::lay_out`] makes the folder look so;
 //! - [`with_fault`] runs a program one call of which fails.
 //!
-//! Nothing in the program knows of it. Registers are named as on x86-64; elsewhere [`works_here`] says no.
+//! Nothing in the program knows of it. Registers are named as on x86-64; elsewhere [`works_here`] says no. It
+//! uses random numbers of `fsage-core`, and nothing else of fsage.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -11,7 +11,7 @@
 //! - [`trace`]: what all traces share.
 //!
 //! An importer reads a stream and fills an event or snapshot sink of `fsage-core`; where files lie and how results are
-//! kept is not its matter. It may start `git`, and no other program.
+//! kept is not its matter. It uses `fsage-core` and `fsage-durable`, and may start `git`, and no other program.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -2,7 +2,7 @@
 //!
 //! Each model is one folder, and one line of the list below; each allocation policy is one file under
 //! `<model>/policy/`. A model knows no clock, no disk and no threads: the same operations give the same addresses on
-//! every machine.
+//! every machine. It uses `fsage-core`, and `fsage-input` to read images.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

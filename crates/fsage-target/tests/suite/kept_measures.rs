@@ -319,6 +319,9 @@ fn what_is_kept_of_presets_is_what_the_whole_layout_has() {
         "ext3:size=160M",
         "lfs:size=160M,variant=netbsd",
         "cffs:size=160M,embed=off,group=off",
+        "ext4:size=160M",
+        "xfs:size=160M",
+        "ffs:size=160M",
     ];
     for ((name, _), spec) in PRESETS.iter().zip(targets.iter().cycle()) {
         let mut aging = Aging::new(target(spec), true);

@@ -1,11 +1,9 @@
 //! Runs of the model `ext4` in the regime `default` look like runs of this machine's kernel with default mount options.
 //!
 //! Takes many minutes, root and loop devices:
-//! `cargo test -p fsage-lab --test ext4_default -- --ignored --nocapture --test-threads 1`.
+//! `cargo test -p fsage-lab --test live ext4_default -- --ignored --nocapture --test-threads 1`.
 
-mod default_runs;
-
-use default_runs::{Sides, differing};
+use super::default_runs::{Sides, differing};
 use fsage_metrics::{free_space, layout_score, pieces};
 
 /// How files lie, and what free space is left in.

@@ -1,11 +1,9 @@
 //! Runs of the model `xfs` in the regime `default` look like runs of this machine's kernel with default mount options.
 //!
 //! Takes many minutes, root and loop devices:
-//! `cargo test -p fsage-lab --test xfs_default -- --ignored --nocapture --test-threads 1`.
+//! `cargo test -p fsage-lab --test live xfs_default -- --ignored --nocapture --test-threads 1`.
 
-mod default_runs;
-
-use default_runs::{Sides, differing};
+use super::default_runs::{Sides, differing};
 use fsage_metrics::{Metric, free_space, layout_score, pieces};
 
 /// How files lie, what they keep behind their ends, and what free space is left, in what.
