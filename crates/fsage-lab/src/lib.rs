@@ -7,7 +7,7 @@
 //! | measure a run, a snapshot, a directory or an image | [`measure`] | metrics |
 //! | benchmark what was aged against what was not | [`bench()`] | measurements with their spread |
 //! | do the three of these for several targets | [`compare()`] | a verdict on each |
-//! | defragment what was aged, and see what is left of it later | [`after::after`] | stages, with speeds and cost |
+//! | defragment what was aged, and see what is left of it later | [`after()`] | stages, with speeds and cost |
 //! | do all of that over a matrix of targets, workloads and seeds | [`experiment`] | its cells and verdicts |
 //! | ask when a file system breaks | [`forecast()`] | days with their interval, and what would help |
 //! | look at the snapshots of many hosts | [`fleet()`] | rates, decay, and which are alike |
@@ -16,7 +16,8 @@
 //! | ask whether a model does what this kernel does | [`verify_model()`] | equal, or the first operation that differs |
 //! | look at it | [`report()`] | one HTML page |
 //!
-//! Nothing here prints. Whoever wants to see how work goes on hands in a [`Watch`]; [`Unwatched`] sees nothing. Long
+//! Nothing here prints; results that people read have a text form, which their `print` writes to whatever it is given,
+//! with the tables of [`table`]. Whoever wants to see how work goes on hands in a [`Watch`]; [`Unwatched`] sees nothing. Long
 //! work ends in order after [`interrupt::stop`]. An [`Error`] names the file and what was expected, and tells bad
 //! input from a system that refused. What was written is whole and on disk when a function returns, or is not there.
 //!
@@ -73,6 +74,7 @@ pub mod verify;
 pub mod verify_model;
 pub mod watch;
 
+pub use after::{Request as AfterRequest, after};
 pub use aging::{Aged, Options as AgeOptions, Request as AgeRequest, age};
 pub use benching::{Request as BenchRequest, bench};
 pub use check::check;

@@ -296,21 +296,35 @@ impl Options {
     }
 }
 
-/// Treats the targets of a complete run, each in every way that suits it, and keeps what came of it. With `plan` all
-/// stages are benchmarked. With `kept` what is there already of the same treatments is not done again. A command that
-/// fails costs its own stages alone.
+/// What to treat, and how.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// A complete run.
+    pub run: &'a Path,
+    /// The treatments.
+    pub options: &'a Options,
+    /// How every stage is benchmarked, if it is.
+    pub plan: Option<&'a Plan>,
+    /// Of what lives on after a treatment.
+    pub seed: u64,
+    /// What is there already of the same treatments is not done again.
+    pub is_resumed: bool,
+}
+
+/// Treats the targets of a complete run, each in every way that suits it, and keeps what came of it. A command that fails
+/// costs its own stages alone.
 ///
 /// # Errors
 /// The run is not complete, or at work; a target cannot be made again or copied; the workload has no times, so that
 /// nothing can live on; an interrupt.
-pub fn after(
-    run: &Path,
-    options: &Options,
-    plan: Option<&Plan>,
-    seed: u64,
-    kept: bool,
-    ui: &dyn Watch,
-) -> crate::Result<Treated> {
+pub fn after(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Treated> {
+    let Request {
+        run,
+        options,
+        plan,
+        seed,
+        is_resumed,
+    } = *request;
     let _alone = FolderLock::alone(run)?;
     let manifest = Manifest::read(run)?;
     let workload = manifest.workload.find(run, None)?;
@@ -325,7 +339,7 @@ pub fn after(
         }
         let days_more = if options.after_again { facts.days } else { 0 };
         let path = run.join(&facts.folder).join(FILE);
-        if kept
+        if is_resumed
             && let Some(there) = read(&run.join(&facts.folder))?.filter(|outcome| {
                 let treatments: Vec<String> = suited.iter().map(ToString::to_string).collect();
                 outcome.days_more == days_more && outcome.treatments().eq(&treatments)

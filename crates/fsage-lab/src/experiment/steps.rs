@@ -231,7 +231,7 @@ impl Steps<'_> {
     /// Treats what was aged, in every way that suits it, unless that is done; gives commands that failed, and why.
     ///
     /// # Errors
-    /// As [`after`](crate::after::after).
+    /// As [`after`](crate::after()).
     pub fn treat(
         &self,
         options: &after::Options,
@@ -243,8 +243,14 @@ impl Steps<'_> {
         if let Some(plan) = &mut plan {
             plan.existing = Existing::Replaced;
         }
-        let kept = self.start.resume;
-        after::after(self.run, options, plan.as_ref(), seed, kept, ui)
+        let request = after::Request {
+            run: self.run,
+            options,
+            plan: plan.as_ref(),
+            seed,
+            is_resumed: self.start.resume,
+        };
+        after::after(&request, ui)
     }
 
     /// Discards images, where that is asked for: the last step.
