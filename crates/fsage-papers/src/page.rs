@@ -31,7 +31,11 @@ pub fn report(paper: &Paper, made: &Reproduction) -> Report {
             lead: "Each cause with the run or the table that shows it. They were found with the options that are \
                    printed; another reading, drive or seed may change them."
                 .to_owned(),
-            exhibits: causes(paper, &made.lines).into_iter().collect(),
+            // What a quick look leaves out would stand there as a cause.
+            exhibits: match super::quick_look(paper) {
+                None => causes(paper, &made.lines).into_iter().collect(),
+                Some(_) => Vec::new(),
+            },
         },
         Section {
             id: "figures".to_owned(),

@@ -371,8 +371,7 @@ fn print(out: &mut impl Write, paper: &Paper, made: &Reproduction) -> anyhow::Re
     writeln!(out, "{table}\n\n{}", Tally::of(&made.lines))?;
     if let Some(quick) = fsage_papers::quick_look(paper) {
         writeln!(out, "{quick}")?;
-    }
-    if made
+    } else if made
         .lines
         .iter()
         .any(|line| line.verdict == comparison::Verdict::Differs)
