@@ -110,6 +110,7 @@ impl Triple {
             depth: Some(Distribution::Table(self.depths.clone())),
             directories: Some(self.directories.clone()),
             files_per_directory: 16,
+            packages: false,
             short_lived: 0.0,
             short_lived_minutes: 30.0,
             interleaved: 0.0,

@@ -14,6 +14,8 @@
 //! 4. **settles** at the end of every day: what short-lived and growing files are left ends, and a few more creates
 //!    and deletes bring what is in use to within a quarter percent of capacity of the curve.
 //!
+//! With `packages` a whole directory is made or deleted in place of a file.
+//!
 //! Space is counted by [`SpaceRule`], one fragment a directory at least. It never runs out: what does not fit is
 //! left out and counted.
 //!
@@ -24,6 +26,7 @@ mod activity;
 mod change;
 mod directories;
 mod engine;
+mod packages;
 mod population;
 
 pub use activity::Activity;
@@ -82,9 +85,12 @@ pub struct Profile {
     /// directory of the depth above. Without it directories come and go with the number of files.
     #[serde(default)]
     pub directories: Option<Vec<u64>>,
-    /// Files in a directory, where directories come and go.
+    /// Files in a directory, where directories come and go; the mean of packages.
     #[serde(default = "default_width")]
     pub files_per_directory: u64,
+    /// Files come and go by the directory, as software is installed and removed, and not one at a time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub packages: bool,
     /// Share of the files made that are gone by the end of the day.
     #[serde(default)]
     pub short_lived: f64,
@@ -414,9 +420,15 @@ impl Profile {
             age.check().map_err(|e| format!("age: {e}"))?;
             ages(age, self.days).map_err(|e| format!("age: {e}"))?;
         }
-        if let Some(depth) = &self.depth {
-            depth.check().map_err(|e| format!("depth: {e}"))?;
-            depths(depth).map_err(|e| format!("depth: {e}"))?;
+        let depths = match &self.depth {
+            Some(depth) => {
+                depth.check().map_err(|e| format!("depth: {e}"))?;
+                depths(depth).map_err(|e| format!("depth: {e}"))?
+            }
+            None => vec![1.0],
+        };
+        if self.packages {
+            packages::check(self, &depths)?;
         }
         if let Some(directories) = &self.directories {
             within("directories", directories.len() as u64, 0, MAX_DEPTH as u64)?;

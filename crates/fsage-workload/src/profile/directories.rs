@@ -96,6 +96,11 @@ impl Directories {
         self.chain[self.chain.len() - 1]
     }
 
+    /// Where a directory of that depth, from 1 on, is made, in a chain.
+    pub fn above(&self, depth: usize) -> u32 {
+        self.chain[depth - 1]
+    }
+
     /// The chain goes on in this directory.
     pub fn lengthen_chain(&mut self, place: u32) {
         self.chain.push(place);

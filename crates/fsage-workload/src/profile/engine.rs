@@ -3,6 +3,7 @@
 use super::activity::{Clock, DAY_S};
 use super::change::Change;
 use super::directories::{Directories, ROOT};
+use super::packages::Package;
 use super::population::{File, Kind, Population, highest};
 use super::{Deviation, MAX_DEPTH, Profile, ProfileSummary, ages, depths};
 use crate::distribution::{Buckets, Distribution};
@@ -40,23 +41,27 @@ pub(super) struct Engine<'a> {
     size_shares: Vec<f64>,
     /// What a size must lack, or be over by, beyond the others to be made or deleted.
     reluctance: Vec<f64>,
-    depth_shares: Vec<f64>,
+    pub depth_shares: Vec<f64>,
     draw_depth: AliasTable,
     /// Age buckets, youngest first; one without ages.
     ages: Vec<(f64, f64)>,
     age: u8,
     pub files: Population,
     pub dirs: Directories,
+    /// Where files come and go by the directory.
+    pub packages: Vec<Package>,
+    /// Operations that were done before their time, as a package is at once.
+    ahead: u64,
     short_lived: BinaryHeap<ShortLived>,
     short_lived_fragments: u64,
     growing: Vec<Growing>,
     capacity: u64,
     /// Fragments in use.
-    used: u64,
+    pub used: u64,
     /// Fragments that growing files are still to take.
     pending: u64,
     /// Fragments that should be in use now, and at the end.
-    target: f64,
+    pub target: f64,
     final_target: f64,
     mean_file: u64,
     /// Files for each fragment in use, over some time.
@@ -106,6 +111,8 @@ impl<'a> Engine<'a> {
                 profile.dirent_bytes,
                 space,
             ),
+            packages: Vec::new(),
+            ahead: 0,
             short_lived: BinaryHeap::new(),
             short_lived_fragments: 0,
             growing: Vec::new(),
@@ -131,7 +138,11 @@ impl<'a> Engine<'a> {
 
     pub fn run(mut self) -> Result<ProfileSummary, SinkError> {
         let profile = self.profile;
-        self.make_chain()?;
+        if profile.packages {
+            self.make_sections()?;
+        } else {
+            self.make_chain()?;
+        }
         self.target = profile.utilization_at(0.0) * self.capacity as f64;
         self.fill()?;
         self.summary.fill_operations = self.summary.operations;
@@ -176,6 +187,9 @@ impl<'a> Engine<'a> {
     fn fill(&mut self) -> Result<(), SinkError> {
         /// Draws that may be too large in a row.
         const TRIES: u64 = 20;
+        if self.profile.packages {
+            return self.settle_packages();
+        }
         let slack = self.slack();
         let mut rng = self.rng.stream("fill", 0);
         let mut tries = 0;
@@ -194,7 +208,7 @@ impl<'a> Engine<'a> {
         self.settle()
     }
 
-    fn slack(&self) -> f64 {
+    pub fn slack(&self) -> f64 {
         (self.capacity as f64 * TOLERANCE).floor()
     }
 
@@ -204,7 +218,13 @@ impl<'a> Engine<'a> {
         let from = profile.utilization_at(day as f64 / days) * self.capacity as f64;
         let to = profile.utilization_at((day + 1) as f64 / days) * self.capacity as f64;
         // A day of growth, or of shrinking, has at least the operations that this takes.
-        let least = ((to - self.used as f64).abs() / self.mean_file as f64 * 1.2) as u64;
+        // What whole packages leave of a day's end off the curve is less than one, and makes none.
+        let start = if profile.packages {
+            from
+        } else {
+            self.used as f64
+        };
+        let least = ((to - start).abs() / self.mean_file as f64 * 1.2) as u64;
         let operations = operations.max(least);
         let midnight = (day * DAY_S) as i64 * 1_000_000_000;
         let mut clock: Clock<'_> = profile.activity.clock(operations);
@@ -226,7 +246,11 @@ impl<'a> Engine<'a> {
         }
         let before = self.summary.operations;
         self.settle()?;
-        self.summary.settling_operations += self.summary.operations - before;
+        let settling = self.summary.operations - before;
+        self.summary.settling_operations += settling;
+        if self.profile.packages {
+            self.ahead += settling;
+        }
         let off = (self.used as f64 - to).abs() / self.capacity as f64;
         self.summary.utilization_deviation = self.summary.utilization_deviation.max(off);
         self.t_ns = end;
@@ -240,6 +264,10 @@ impl<'a> Engine<'a> {
     }
 
     fn step(&mut self, changes: &AliasTable) -> Result<(), SinkError> {
+        if self.ahead > 0 {
+            self.ahead -= 1;
+            return Ok(());
+        }
         if !self.growing.is_empty() && self.rng.chance(0.5) {
             return self.grow();
         }
@@ -255,14 +283,29 @@ impl<'a> Engine<'a> {
             return self.create_short_lived();
         }
         let used = self.committed() as f64;
+        let at_once = if self.profile.packages {
+            self.profile.files_per_directory as f64
+        } else {
+            1.0
+        };
         let create = if used < self.target {
             true
-        } else if used > self.target + self.mean_file as f64 {
+        } else if used > self.target + self.mean_file as f64 * at_once {
             false
         } else {
             self.rng.chance(0.5)
         };
-        if create || self.files.len() == 0 {
+        let create = create || self.files.len() == 0;
+        if self.profile.packages {
+            let before = self.summary.operations;
+            if create {
+                self.install()?;
+            } else {
+                self.uninstall()?;
+            }
+            self.ahead = (self.summary.operations - before).saturating_sub(1);
+            Ok(())
+        } else if create {
             self.create_lacking()
         } else {
             self.delete_overfull()
@@ -293,19 +336,10 @@ impl<'a> Engine<'a> {
 
     /// A create of the size and depth farthest below their shares; makes room for it first.
     fn create_lacking(&mut self) -> Result<(), SinkError> {
-        let files = (self.files.len() + 1) as f64;
-        let by_size = self.files.by_size();
-        let fits = |i: usize| self.space.fragments(self.sizes.from(i)) as f64 <= self.target;
-        let size = highest(
-            by_size.len(),
-            |i| self.size_shares[i] * files - by_size[i] as f64 - self.reluctance[i],
-            fits,
-        );
-        let Some(size) = size else {
+        let Some(bytes) = self.lacking_size(self.target) else {
             self.summary.left_out += 1;
             return Ok(());
         };
-        let bytes = self.sizes.draw_within(size, &mut self.rng);
         let fragments = self.space.fragments(bytes);
         let most = self.target + self.mean_file as f64;
         while (self.committed() + fragments) as f64 > most && self.files.len() > 0 {
@@ -319,7 +353,19 @@ impl<'a> Engine<'a> {
         self.create(bytes, dir, true)
     }
 
-    fn lacking_depth(&self) -> usize {
+    /// Bytes of a file of the size farthest below its share, of those that may take no more than `most` fragments.
+    pub fn lacking_size(&mut self, most: f64) -> Option<u64> {
+        let files = (self.files.len() + 1) as f64;
+        let by_size = self.files.by_size();
+        let size = highest(
+            by_size.len(),
+            |i| self.size_shares[i] * files - by_size[i] as f64 - self.reluctance[i],
+            |i| self.space.fragments(self.sizes.from(i)) as f64 <= most,
+        )?;
+        Some(self.sizes.draw_within(size, &mut self.rng))
+    }
+
+    pub fn lacking_depth(&self) -> usize {
         let files = (self.files.len() + 1) as f64;
         let by_depth = self.files.by_depth();
         let lacking = |i: usize| self.depth_shares[i] * files - by_depth[i] as f64;
@@ -350,6 +396,9 @@ impl<'a> Engine<'a> {
     /// Brings what is in use to within the tolerance of the target. Every step deletes, cuts, or fills the gap,
     /// and none goes over the far side of the tolerance, but to be filled again.
     fn settle(&mut self) -> Result<(), SinkError> {
+        if self.profile.packages {
+            return self.settle_packages();
+        }
         let slack = self.slack();
         loop {
             let off = self.used as f64 - self.target;
@@ -375,8 +424,15 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// A create that takes at most `most` fragments; of the gap's own size where none drawn does.
     fn fill_gap(&mut self, most: u64, gap: u64) -> Result<(), SinkError> {
+        let bytes = self.gap_bytes(most, gap);
+        let depth = self.lacking_depth();
+        let dir = self.directory(depth)?;
+        self.create(bytes, dir, false)
+    }
+
+    /// Bytes of a file that takes at most `most` fragments; of the gap's own size where none drawn does.
+    pub fn gap_bytes(&mut self, most: u64, gap: u64) -> u64 {
         let files = (self.files.len() + 1) as f64;
         let by_size = self.files.by_size();
         let fits = |i: usize| {
@@ -389,7 +445,7 @@ impl<'a> Engine<'a> {
             fits,
         );
         let drawn = size.map(|i| self.sizes.draw_within(i, &mut self.rng));
-        let bytes = match drawn {
+        match drawn {
             Some(bytes) if self.space.fragments(bytes) <= most => bytes,
             _ => {
                 self.summary.cut_files += 1;
@@ -397,10 +453,7 @@ impl<'a> Engine<'a> {
                 let data = gap - gap / 64;
                 self.space.bytes(data.max(1))
             }
-        };
-        let depth = self.lacking_depth();
-        let dir = self.directory(depth)?;
-        self.create(bytes, dir, false)
+        }
     }
 
     /// A directory of that depth for one more file; a new one where those there are full.
@@ -450,7 +503,7 @@ impl<'a> Engine<'a> {
         self.mkdir(parent, &name, true)
     }
 
-    fn mkdir(&mut self, parent: u32, name: &str, for_files: bool) -> Result<u32, SinkError> {
+    pub fn mkdir(&mut self, parent: u32, name: &str, for_files: bool) -> Result<u32, SinkError> {
         let above = self.dirs.dir(parent).id;
         let (place, fragments) = self.dirs.make(parent, for_files);
         self.used += fragments;
@@ -462,9 +515,15 @@ impl<'a> Engine<'a> {
         Ok(place)
     }
 
+    pub fn rmdir(&mut self, place: u32) -> Result<(), SinkError> {
+        let (dir, fragments) = self.dirs.remove(place);
+        self.used -= fragments;
+        self.emit(Op::Rmdir { dir: dir.id }, None)
+    }
+
     pub fn leave_directory(&mut self, place: u32) -> Result<(), SinkError> {
         self.dirs.remove_entry(place);
-        if self.profile.directories.is_some() {
+        if self.profile.directories.is_some() || self.profile.packages {
             return Ok(());
         }
         let mut place = place;
@@ -476,9 +535,7 @@ impl<'a> Engine<'a> {
                 break;
             }
             let parent = self.dirs.parent(place);
-            let (dir, fragments) = self.dirs.remove(place);
-            self.used -= fragments;
-            self.emit(Op::Rmdir { dir: dir.id }, None)?;
+            self.rmdir(place)?;
             place = parent;
         }
         Ok(())
@@ -503,29 +560,49 @@ impl<'a> Engine<'a> {
 
     /// Makes a file, perhaps its first piece only.
     fn create(&mut self, bytes: u64, dir: u32, may_grow: bool) -> Result<(), SinkError> {
-        let id = self.new_id();
-        self.enter_directory(dir);
-        let file = File::new(id, id.0, bytes, dir, self.kind(bytes, dir));
         let chunk = self.profile.chunk_bytes;
         let grows = may_grow
             && bytes > chunk
             && self.growing.len() < MAX_GROWING
             && self.rng.chance(self.profile.interleaved);
-        let written = if grows { chunk } else { bytes };
-        self.take(self.space.fragments(written));
-        if grows {
-            self.summary.interleaved_files += 1;
-            self.pending += self.space.fragments(bytes) - self.space.fragments(written);
-            self.growing.push(Growing { file, written });
-        } else {
-            self.files.insert(file);
+        if !grows {
+            self.create_whole(bytes, dir)?;
+            return Ok(());
         }
+        let file = self.begin(bytes, dir);
+        self.take(self.space.fragments(chunk));
+        self.summary.interleaved_files += 1;
+        self.pending += self.space.fragments(bytes) - self.space.fragments(chunk);
+        self.growing.push(Growing {
+            file,
+            written: chunk,
+        });
+        self.emit_create(&file, chunk)
+    }
+
+    /// Makes a file, and gives its slot.
+    pub fn create_whole(&mut self, bytes: u64, dir: u32) -> Result<u32, SinkError> {
+        let file = self.begin(bytes, dir);
+        self.take(self.space.fragments(bytes));
+        let slot = self.files.insert(file);
+        self.emit_create(&file, bytes)?;
+        Ok(slot)
+    }
+
+    /// A new file with its name in a directory.
+    fn begin(&mut self, bytes: u64, dir: u32) -> File {
+        let id = self.new_id();
+        self.enter_directory(dir);
+        File::new(id, id.0, bytes, dir, self.kind(bytes, dir))
+    }
+
+    fn emit_create(&mut self, file: &File, bytes: u64) -> Result<(), SinkError> {
         let op = Op::Create {
-            file: id,
-            dir: self.dir_id(dir),
-            bytes: written,
+            file: file.id,
+            dir: self.dir_id(file.dir),
+            bytes,
         };
-        self.emit_file(op, id.0)
+        self.emit_file(op, file.name)
     }
 
     /// The next piece of a growing file.
@@ -596,7 +673,7 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    fn delete(&mut self, slot: u32) -> Result<(), SinkError> {
+    pub fn delete(&mut self, slot: u32) -> Result<(), SinkError> {
         let file = self.files.remove(slot);
         self.used -= self.space.fragments(file.bytes);
         self.emit(Op::Delete { file: file.id }, None)?;

@@ -108,6 +108,7 @@ impl Population {
         slot
     }
 
+    /// Takes a file out; the next one that is put in takes its slot.
     pub fn remove(&mut self, slot: u32) -> File {
         self.delist(slot);
         let file = self.files[slot as usize];

@@ -6,6 +6,7 @@ mod from_snapshots;
 mod geriatrix;
 mod herrin;
 mod home;
+mod packages;
 mod presets;
 mod profile;
 mod replay;

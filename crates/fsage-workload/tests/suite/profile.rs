@@ -8,7 +8,7 @@ use fsage_workload::preset::{Generator, Preset};
 use fsage_workload::profile::{Activity, Mix, Profile, ProfileSummary};
 use proptest::prelude::*;
 
-fn profile(toml: &str) -> Profile {
+pub fn profile(toml: &str) -> Profile {
     let text = format!("summary = \"s\"\nsource = \"s\"\n[profile]\n{toml}");
     match Preset::parse("test", &text).expect("a profile").generator {
         Generator::Profile(profile) => *profile,
@@ -16,7 +16,7 @@ fn profile(toml: &str) -> Profile {
     }
 }
 
-fn run(profile: &Profile, seed: u64) -> (Account, ProfileSummary) {
+pub fn run(profile: &Profile, seed: u64) -> (Account, ProfileSummary) {
     let mut account = Account::new(profile.block_bytes, profile.fragment_bytes);
     let summary = profile
         .generate(seed, &mut account)
@@ -30,7 +30,7 @@ fn run(profile: &Profile, seed: u64) -> (Account, ProfileSummary) {
 }
 
 /// Largest distance of the utilization from the curve at the end of a day.
-fn off_curve(profile: &Profile, account: &Account) -> f64 {
+pub fn off_curve(profile: &Profile, account: &Account) -> f64 {
     let capacity = (profile.capacity_bytes / profile.fragment_bytes) as f64;
     let days = account.days.iter().enumerate().map(|(i, &used)| {
         let curve = profile.utilization_at((i + 1) as f64 / profile.days as f64);
@@ -273,7 +273,7 @@ fn sizes() -> impl Strategy<Value = Distribution> {
     ]
 }
 
-fn profiles() -> impl Strategy<Value = Profile> {
+pub fn profiles() -> impl Strategy<Value = Profile> {
     let curve = prop::collection::vec(0.0..0.98_f64, 1..6);
     let mix = prop::collection::vec(0..10_u64, 8);
     let block = prop_oneof![
@@ -327,6 +327,7 @@ fn profiles() -> impl Strategy<Value = Profile> {
                     depth: Some(Distribution::Table(rows(depth))),
                     directories,
                     files_per_directory: small.1,
+                    packages: false,
                     short_lived: shares.0,
                     short_lived_minutes: 30.0,
                     interleaved: shares.1,
@@ -369,6 +370,26 @@ impl EventSink for Limited {
     }
 }
 
+/// The events fit, and every day ends on the curve.
+pub fn whatever_holds(p: &Profile, seed: u64) -> Result<(), TestCaseError> {
+    p.check().expect("a profile that fits");
+    let mut limited = Limited(Account::new(p.block_bytes, p.fragment_bytes));
+    let made = p.generate(seed, &mut limited);
+    if let Err(e) = &made {
+        prop_assert_eq!(e.to_string(), "enough");
+    }
+    let capacity = (p.capacity_bytes / p.fragment_bytes) as f64;
+    let directories = limited.0.dirs.len() as f64;
+    for (i, &used) in limited.0.days.iter().enumerate() {
+        let curve = p.utilization_at((i + 1) as f64 / p.days as f64);
+        let used = used as f64 / capacity;
+        // No file at all is the least that there can be.
+        let held = (used - curve).abs() <= 0.005 || used <= (directories + 1.0) / capacity;
+        prop_assert!(held, "day {}: {} for {}", i + 1, used, curve);
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
@@ -376,20 +397,6 @@ proptest! {
     /// times go up; here that every day ends on the curve.
     #[test]
     fn whatever_the_profile_the_events_fit_and_the_curve_is_held(p in profiles(), seed in any::<u64>()) {
-        p.check().expect("a profile that fits");
-        let mut limited = Limited(Account::new(p.block_bytes, p.fragment_bytes));
-        let made = p.generate(seed, &mut limited);
-        if let Err(e) = &made {
-            prop_assert_eq!(e.to_string(), "enough");
-        }
-        let capacity = (p.capacity_bytes / p.fragment_bytes) as f64;
-        let directories = limited.0.dirs.len() as f64;
-        for (i, &used) in limited.0.days.iter().enumerate() {
-            let curve = p.utilization_at((i + 1) as f64 / p.days as f64);
-            let used = used as f64 / capacity;
-            // No file at all is the least that there can be.
-            let held = (used - curve).abs() <= 0.005 || used <= (directories + 1.0) / capacity;
-            prop_assert!(held, "day {}: {} for {}", i + 1, used, curve);
-        }
+        whatever_holds(&p, seed)?;
     }
 }
