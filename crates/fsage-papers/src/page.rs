@@ -28,8 +28,9 @@ pub fn report(paper: &Paper, made: &Reproduction) -> Report {
         Section {
             id: "causes".to_owned(),
             title: "Why rows differ".to_owned(),
-            lead: "Each cause with the run or the table that shows it. They were found with the options that are \
-                   printed; another reading, drive or seed may change them."
+            lead: "What is known of each, with the run or the table that shows it. Where a run meets a row, what it \
+                   changes is the cause; where it does not, the text says how far it moves the row. They were found \
+                   with the options that are printed."
                 .to_owned(),
             // What a quick look leaves out would stand there as a cause.
             exhibits: match super::quick_look(paper) {
@@ -307,7 +308,7 @@ mod tests {
 
     fn made(paper: &Paper) -> Reproduction {
         let mut measured = Measured::default();
-        measured.figure("S96.2", Some(1.40));
+        measured.figure("H96.2", Some(1.40));
         measured.shape("S96.4", Some((false, "a < b & c".into())));
         Reproduction {
             lines: measured.compare(paper),

@@ -398,7 +398,7 @@ pub enum Known {
     Derived,
     /// It was read off a figure.
     Figure,
-    /// It is an input: the workload is made so that it comes out.
+    /// It is an input: the workload is made so that it comes out, or what the paper leaves open was read from it.
     Calibrated,
     /// The program is built so, or computes it from the paper's own constants.
     Construction,

@@ -25,16 +25,26 @@ pub struct Cause {
     /// Options of `fsage reproduce PAPER` that change what it is: another reading, drive, host or seed.
     #[serde(default, rename = "try")]
     pub options: Option<String>,
+    /// Those of the rows that a run with these options meets.
+    #[serde(default)]
+    pub meets: Vec<String>,
     /// The figure or table of the reproduction that shows it, by its slug.
     #[serde(default)]
     pub shown: Option<String>,
 }
 
 impl Cause {
-    /// What to do to see it.
+    /// What to do to see it, and how many of the rows that meets.
     pub fn experiment(&self) -> String {
         let options = self.options.as_ref();
-        let run = options.map(|options| format!("fsage reproduce {} {options}", self.paper));
+        let run = options.map(|options| {
+            let meets = match (self.meets.len(), self.rows.len()) {
+                (0, _) => "none is met then".to_owned(),
+                (met, all) if met == all => "met then".to_owned(),
+                _ => format!("met then: {}", self.meets.join(", ")),
+            };
+            format!("fsage reproduce {} {options} ({meets})", self.paper)
+        });
         let shown = self.shown.as_ref().map(|slug| format!("{slug}.csv"));
         let both: Vec<String> = run.into_iter().chain(shown).collect();
         if both.is_empty() {
@@ -240,6 +250,10 @@ mod tests {
             for id in &cause.rows {
                 let row = paper.expected.iter().find(|row| row.id == *id);
                 assert!(row.is_some_and(|row| row.not_measurable.is_none()), "{id}");
+            }
+            for id in &cause.meets {
+                assert!(cause.rows.contains(id), "meets: {id} is none of the rows");
+                assert!(cause.options.is_some(), "meets: {id}, and nothing to try");
             }
         }
     }

@@ -143,6 +143,10 @@ fn what_must_be_met_are_rows_that_can_be() {
                 let row = paper.expected.iter().find(|row| row.id == *id);
                 let row = row.unwrap_or_else(|| panic!("papers/{}/met.toml: {id}", paper.name));
                 assert!(row.not_measurable.is_none(), "{id}");
+                assert!(
+                    matches!(row.known, Known::Printed | Known::Derived | Known::Figure),
+                    "{id}"
+                );
             }
         }
         assert!(paper.required().is_ok(), "{}: as printed", paper.name);
