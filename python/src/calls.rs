@@ -8,7 +8,7 @@ use fsage_data::columnar::BatchWorkload;
 use fsage_data::schema::header_from_metadata;
 use fsage_lab::after::{self, Treatment};
 use fsage_lab::aging::{self, Start};
-use fsage_lab::benching::{self, Command, Existing, Plan, Wanted, What};
+use fsage_lab::benching::{self, Exec, Existing, Wanted, What};
 use fsage_lab::check::{Matching, Outcome, Rules};
 use fsage_lab::compare::{Workload, said};
 use fsage_lab::days::DayRow;
@@ -316,18 +316,19 @@ pub fn bench(
             }
         };
         let all = what.targets(&targets)?;
-        let mut plan = match &command {
-            None => Plan::new(&bench, &all)?,
+        let exec = match command {
+            None => Exec::default(),
             Some((line, values, name)) => {
                 let values = values.iter().map(|value| value.parse());
                 let values = values.collect::<Result<Vec<Wanted>, String>>();
-                let name = name.as_deref().unwrap_or_else(|| Command::program(line));
-                let command = values
-                    .and_then(|values| Command::new(name, line, values))
-                    .map_err(|why| fsage_lab::Error::new(format!("exec: {why}")))?;
-                Plan::with_command(command, &bench, &all)?
+                Exec {
+                    line: Some(line),
+                    values: values.map_err(|why| fsage_lab::Error::new(format!("exec: {why}")))?,
+                    name,
+                }
             }
         };
+        let mut plan = exec.plan(&bench, &all)?;
         plan.seed = seed;
         plan.workload = workload;
         plan.threads = threads.unwrap_or(plan.threads);

@@ -1,6 +1,7 @@
 //! Benchmarking targets: those of a run, aged and beside their unaged controls, or empty ones.
 
 pub(crate) mod causes;
+mod exec;
 pub(crate) mod flash;
 mod grounds;
 mod in_turn;
@@ -12,6 +13,7 @@ mod report;
 pub(crate) mod results;
 mod rows;
 
+pub use exec::Exec;
 pub(crate) use grounds::RunFiles;
 pub(crate) use lane::Lane;
 pub use options::Options;
@@ -212,7 +214,7 @@ impl Plan {
     ///
     /// # Errors
     /// As for [`new`](Plan::new).
-    pub fn with_command(
+    fn with_command(
         command: Command,
         options: &Options,
         targets: &[TargetSpec],

@@ -2,10 +2,10 @@
 
 use crate::summary;
 use crate::ui::{self, Ui};
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use clap::builder::ArgPredicate;
-use fsage_bench::{Command, Wanted, benchmarks};
-use fsage_lab::benching::{self, Existing, Plan, What};
+use fsage_bench::benchmarks;
+use fsage_lab::benching::{self, Exec, Existing, Plan, What};
 use fsage_target::TargetSpec;
 use serde::Serialize;
 use std::io::Write;
@@ -25,7 +25,7 @@ use std::path::PathBuf;
                   fsage bench run --exec 'fio job.fio --directory={dir} --output-format=json' \\\n      \
                   --exec-value jobs.0.read.bw,KiB/s\n  fsage bench --list",
     // A command runs alone unless suites are named.
-    mut_arg("suites", |suites| suites.default_value_if("exec", ArgPredicate::IsPresent, None))
+    mut_arg("suites", |suites| suites.default_value_if("line", ArgPredicate::IsPresent, None))
 )]
 pub struct Args {
     /// The run: the folder that `fsage age -o` made. Without one, targets named with --on are measured empty.
@@ -33,18 +33,8 @@ pub struct Args {
     run: Option<PathBuf>,
     #[command(flatten)]
     options: benching::Options,
-    /// A command of the shell as a benchmark of real targets: {dir} stands for an empty directory for its files, {mnt}
-    /// for the root of the file system. It is timed until all that it wrote is on disk. The suites run too only if
-    /// --suite names them.
-    #[arg(long, value_name = "COMMAND")]
-    exec: Option<String>,
-    /// Instead of its time, a number in the JSON that the command prints, by its path, as in `jobs.0.read.bw,KiB/s` or
-    /// `jobs.0.read.lat_ns.mean,ns,lower`. May be given several times.
-    #[arg(long, value_name = "PATH[,UNIT][,lower|higher]", requires = "exec")]
-    exec_value: Vec<Wanted>,
-    /// What results of the command are called [default: the name of its program].
-    #[arg(long, value_name = "NAME", requires = "exec")]
-    exec_name: Option<String>,
+    #[command(flatten)]
+    exec: Exec,
     /// Print the suites, a line each.
     #[arg(long)]
     list: bool,
@@ -166,17 +156,7 @@ fn list(json: bool) -> anyhow::Result<()> {
 }
 
 fn plan(args: &Args, targets: &[TargetSpec]) -> anyhow::Result<Plan> {
-    let mut plan = match &args.exec {
-        None => Plan::new(&args.options, targets)?,
-        Some(line) => {
-            let name = args.exec_name.as_deref();
-            let name = name.unwrap_or_else(|| Command::program(line));
-            Command::is_found(line).map_err(|why| anyhow!("--exec {why}"))?;
-            let command = Command::new(name, line, args.exec_value.clone())
-                .map_err(|why| anyhow!("--exec: {why}"))?;
-            Plan::with_command(command, &args.options, targets)?
-        }
-    };
+    let mut plan = args.exec.plan(&args.options, targets)?;
     plan.seed = args.seed;
     plan.workload.clone_from(&args.workload);
     plan.threads = args.threads.map_or(plan.threads, usize::from);
