@@ -282,7 +282,7 @@ mod tests {
         );
         // From three of them a reading was taken.
         let (read_from, met): (Vec<_>, Vec<_>) =
-            met.iter().partition(|v| v.1 == Verdict::Calibrated);
+            met.into_iter().partition(|v| v.1 == Verdict::Calibrated);
         let read_from: Vec<&str> = read_from.iter().map(|v| v.0.as_str()).collect();
         assert_eq!(read_from, ["S96.2", "S96.5", "S96.9"]);
         assert!(met.iter().all(|v| v.1 == Verdict::Met), "{met:?}");
