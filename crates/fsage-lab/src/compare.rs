@@ -1,7 +1,7 @@
 //! Comparing targets: one workload aged on each, benchmarks of them aged and unaged, and a report.
 
 use crate::after;
-use crate::error::{bail, error};
+use crate::error::bail;
 use crate::experiment::{Bench, MadeOf, Steps, Verdict};
 use crate::fullness::{self, Fullness};
 use crate::generate::{Output, Source, generate};
@@ -9,10 +9,11 @@ use crate::interrupt;
 use crate::report::{self, Beside};
 use crate::run_folder::{Manifest, State, TargetFacts};
 use crate::watch::Watch;
+use crate::workload::is_there;
 use crate::{aging, benching};
 use fsage_core::size;
 use fsage_report::Finding;
-use fsage_target::{Target, TargetSpec};
+use fsage_target::TargetSpec;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -123,17 +124,6 @@ pub fn said(run: &Path) -> crate::Result<Said> {
     })
 }
 
-/// That simulated targets fit the disk.
-fn all_fit(specs: &[TargetSpec], options: &benching::Options) -> crate::Result<()> {
-    let machine = options.machine()?;
-    for spec in specs.iter().filter(|spec| matches!(spec.real(), Ok(None))) {
-        let bytes = Target::make(spec)?.layout().geometry().size_bytes;
-        let fits = machine.check_fits(bytes);
-        fits.map_err(|why| error!("{spec}: {why}"))?;
-    }
-    Ok(())
-}
-
 /// Ages a workload on every target, benchmarks them beside their unaged controls, and writes the report. A run that
 /// goes on is given the same request again; what is done is not done twice.
 ///
@@ -154,10 +144,8 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
     }
     aging::folders(request.targets)?;
     for spec in request.targets {
-        // A word that a target does not know is refused before a workload is made.
-        if spec.real()?.is_none() {
-            Target::can_be_made(spec)?;
-        }
+        // A word that a target does not know, or a size that it cannot have, is refused before a workload is made.
+        aging::can_be_made(spec)?;
     }
     let workload = workload(request, ui)?;
     if treated.is_some_and(|options| options.after_again) {
@@ -174,7 +162,7 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
         .map(|bench| Bench::new(bench, specs, request.seed))
         .transpose()?;
     if let Some(bench) = &bench {
-        all_fit(specs, &bench.options)?;
+        bench.options.all_fit(specs)?;
     }
     let made_of = MadeOf::new(&workload, specs, &request.age, bench)?;
     let steps = Steps {
@@ -256,7 +244,10 @@ fn some_fit(run: &Path, workload: &Path, ui: &dyn Watch) -> crate::Result<()> {
 /// The workload that is there, or that is made now if it is not.
 fn workload(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<PathBuf> {
     let source = match request.workload {
-        Workload::File(file) => return Ok(file.to_owned()),
+        Workload::File(file) => {
+            is_there(file)?;
+            return Ok(file.to_owned());
+        }
         Workload::Made(source) => source,
     };
     let Some(name) = request.output.file_name() else {

@@ -73,6 +73,7 @@ pub mod tree_table;
 pub mod verify;
 pub mod verify_model;
 pub mod watch;
+pub mod workload;
 
 pub use after::{Request as AfterRequest, after};
 pub use aging::{Aged, Options as AgeOptions, Request as AgeRequest, age};

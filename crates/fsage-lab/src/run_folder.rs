@@ -14,6 +14,7 @@
 //! the same workload gives the same bytes.
 
 use crate::error::{Context, bail};
+use crate::workload::is_there;
 use fsage_durable::{
     FileError, FolderLock, LockError, TemporaryFolder, exchange, make_folders, parent_of,
     remove_folder, rename_new, sync_folder,
@@ -117,7 +118,10 @@ impl WorkloadFacts {
     /// It is not there, or no longer what it was.
     pub fn find(&self, run: &Path, given: Option<&Path>) -> crate::Result<PathBuf> {
         let path = match (given, &self.path) {
-            (Some(given), _) => given.to_owned(),
+            (Some(given), _) => {
+                is_there(given)?;
+                given.to_owned()
+            }
             (None, Some(path)) => run.join(path),
             (None, None) => bail!(
                 "{}: the run does not say where its workload is; name it: --workload FILE (it was called {})",

@@ -131,7 +131,8 @@ pub struct Entry {
     pub summary: &'static str,
     /// Every key, in the order of the documentation.
     pub keys: &'static [Key],
-    /// Keys that mean something to users of such file systems and that it does not have, with why.
+    /// Keys that mean something to users of such file systems and that it does not have, with why; a `*` stands for any
+    /// ending.
     pub lacks: &'static [(&'static str, &'static str)],
     /// Makes one.
     pub make: Make,
@@ -240,7 +241,11 @@ impl Entry {
     fn unknown(&self, options: &Options<'_>) -> Option<ParamError> {
         let known = |name: &str| self.all_keys().any(|key| key.name == name);
         let (key, _) = options.iter().find(|(key, _)| !known(key))?;
-        if let Some((_, why)) = self.lacks.iter().find(|(name, _)| name == key) {
+        let is_lacking = |name: &str| match name.strip_suffix('*') {
+            Some(start) => key.starts_with(start),
+            None => name == *key,
+        };
+        if let Some((_, why)) = self.lacks.iter().find(|(name, _)| is_lacking(name)) {
             return Some(ParamError::Lacking {
                 key: (*key).to_owned(),
                 why,

@@ -5,6 +5,7 @@ use super::{Most, most};
 use crate::error::{Context, bail};
 use crate::watch::Watch;
 use fsage_core::Geometry;
+use fsage_core::size::human;
 use fsage_durable::TemporaryFolder;
 use fsage_real::directory::Volume;
 use fsage_real::loop_image::{LoopImage, LoopOptions};
@@ -138,13 +139,41 @@ fn in_all_sizes(spec: &TargetSpec) -> TargetSpec {
 
 /// The size, in bytes, in which the target has so much data space.
 fn with_data(spec: &TargetSpec, wanted: u64) -> crate::Result<u64> {
-    let mut bytes = wanted;
+    let least = least_bytes(spec, wanted)?;
+    let mut bytes = wanted.max(least);
     for _ in 0..CORRECTIONS {
         let has = data_bytes(&with_size(spec, bytes))?;
-        bytes = bytes.saturating_add(wanted).saturating_sub(has);
+        bytes = bytes.saturating_add(wanted).saturating_sub(has).max(least);
     }
     data_bytes(&with_size(spec, bytes))?;
     Ok(bytes)
+}
+
+/// The smallest size that a target is made in, which has no more data space than is wanted.
+fn least_bytes(spec: &TargetSpec, wanted: u64) -> crate::Result<u64> {
+    let Some(RealSpec {
+        place: Place::Loop(options),
+        ..
+    }) = spec.real()?
+    else {
+        return Ok(0);
+    };
+    let least = options.least_bytes();
+    if least == 0 {
+        return Ok(0);
+    }
+    let has = data_bytes(&with_size(spec, least))?;
+    if wanted < has {
+        bail!(
+            "it would have room for {}, and the smallest that {} makes, of {}, has room for {}; name smaller shares, or \
+             make the workload larger (fsage generate: --scale, of a preset --capacity)",
+            human(wanted),
+            options.kind.mkfs(),
+            human(least),
+            human(has)
+        );
+    }
+    Ok(least)
 }
 
 fn geometry(spec: &TargetSpec) -> crate::Result<Geometry> {

@@ -16,8 +16,8 @@ pub(crate) use again::aged_by;
 pub use again::{aged, hot_files, model_of};
 pub use filled::filled;
 pub use real::days_so_far;
-pub(crate) use sizes::of_capacity;
 pub use sizes::sized;
+pub(crate) use sizes::{bytes_of, can_be_made, of_capacity};
 pub(crate) use snapshots::taken as snapshots_taken;
 
 use crate::days::{self, DayRow};
@@ -213,11 +213,12 @@ pub fn age(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Vec<Aged>> {
         start,
     } = *request;
     options.check().map_err(crate::Error::new)?;
+    crate::workload::is_there(workload)?;
     let folders = folders(specs)?;
     let mut unfinished = None;
     for spec in specs {
         // Before anything is made: a key may be wrong.
-        let is_real = spec.real()?.is_some();
+        let is_real = can_be_made(spec)?;
         if is_real {
             unfinished.get_or_insert_with(interrupt::Unfinished::begin);
         }

@@ -1,9 +1,11 @@
 //! Targets without a size take that of their workload.
 
+use crate::error::Context;
 use crate::watch::Watch;
 use fsage_core::keys::{Key, Unset};
 use fsage_core::size;
 use fsage_data::open_workload;
+use fsage_real::Place;
 use fsage_real::loop_image::Kind;
 use fsage_target::catalogue::catalogue;
 use fsage_target::{Target, TargetSpec};
@@ -43,6 +45,31 @@ pub fn sized(
         larger
     };
     Ok(specs.iter().map(fit).collect())
+}
+
+/// That a target can be made, as far as its words and its size say; whether it is real.
+///
+/// # Errors
+/// It cannot.
+pub(crate) fn can_be_made(spec: &TargetSpec) -> crate::Result<bool> {
+    let Some(real) = spec.real()? else {
+        Target::can_be_made(spec)?;
+        return Ok(false);
+    };
+    if let Place::Loop(options) = &real.place {
+        options.check_size().with_context(|| spec.to_string())?;
+    }
+    Ok(true)
+}
+
+/// How large a target is: as it says, or as it is made without a word; none of a directory.
+pub(crate) fn bytes_of(spec: &TargetSpec) -> Option<u64> {
+    let mut options = spec.options.iter();
+    let says = options.find(|(key, _)| key == "size");
+    match says.and_then(|(_, value)| value.as_deref()) {
+        Some(size) => size::parse(size).ok(),
+        None => Some(Target::make(spec).ok()?.layout().geometry().size_bytes),
+    }
 }
 
 /// The target with this capacity as its size; none where it has a size, or comes close to it without one.

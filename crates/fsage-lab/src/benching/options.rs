@@ -1,15 +1,18 @@
 //! What is benchmarked, as it is asked for.
 
 use super::{MAX_REPETITIONS, Machine, State, file_size, suites};
+use crate::aging::bytes_of;
 use crate::device::disk;
-use crate::error::{Context, bail};
-use fsage_bench::Benchmark;
+use crate::error::{Context, bail, error};
+use fsage_bench::{Benchmark, DriveTooSmall};
 use fsage_disk::Disk;
 use fsage_target::TargetSpec;
 use serde::{Deserialize, Serialize};
 
-/// The disk of simulated targets where none is named: that of the papers, and flash for file systems of today.
+/// The disk of simulated targets where none is named, that of the papers, and disks for those that are larger.
 const DEVICE: &str = "st32430n";
+const LARGER: [&str; 2] = ["st340016a", "st4000nm0033"];
+/// Flash for file systems of today, in a size in which they fit.
 const DEVICE_OF_TODAY: &str = "nvme_a";
 /// The machine of simulated targets where none is named, neither by the call nor by the device.
 const HOST: &str = "pentium-120";
@@ -46,7 +49,8 @@ pub struct Options {
     #[arg(long, value_name = "MINUTES", default_value_t = MINUTES, conflicts_with = "repetitions")]
     pub minutes: u32,
     /// Disk below simulated targets: a name of `fsage device list`, or a TOML file [default: `nvme_a`, flash, where one
-    /// of them is a file system of today, as ext4 and XFS are; else `st32430n`, a disk of 1996].
+    /// of them is a file system of today, as ext4 and XFS are; else `st32430n`, a disk of 1996; where one of them is
+    /// larger than that, `nvme_a:size=...`, `st340016a` or `st4000nm0033`].
     #[arg(long, value_name = "DRIVE")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
@@ -126,10 +130,10 @@ impl Options {
         &self,
         targets: impl IntoIterator<Item = &'a TargetSpec>,
     ) -> crate::Result<Options> {
-        let device = self.device.clone().unwrap_or_else(|| {
-            let of_today = targets.into_iter().any(TargetSpec::is_of_today);
-            if of_today { DEVICE_OF_TODAY } else { DEVICE }.to_owned()
-        });
+        let device = match &self.device {
+            Some(device) => device.clone(),
+            None => usual_device(targets)?,
+        };
         let host = match &self.host {
             Some(host) => host.clone(),
             None => match disk(&device)? {
@@ -143,6 +147,22 @@ impl Options {
             host: Some(host),
             ..self.clone()
         })
+    }
+
+    /// That simulated targets fit the disk; for before long work.
+    ///
+    /// # Errors
+    /// One does not; there is no such disk or machine.
+    pub fn all_fit<'a>(
+        &self,
+        targets: impl IntoIterator<Item = &'a TargetSpec>,
+    ) -> crate::Result<()> {
+        let machine = self.machine()?;
+        for (spec, bytes) in sizes_of(targets) {
+            let fits = machine.check_fits(bytes);
+            fits.map_err(|why| error!("{spec}: {why}"))?;
+        }
+        Ok(())
     }
 
     /// Names of the disk and the machine: those of papers where nothing else is known.
@@ -206,6 +226,41 @@ impl Options {
             _ => Ok(()),
         }
     }
+}
+
+/// The simulated ones of these targets, and how large they are.
+fn sizes_of<'a>(
+    targets: impl IntoIterator<Item = &'a TargetSpec>,
+) -> impl Iterator<Item = (&'a TargetSpec, u64)> {
+    let simulated = targets.into_iter();
+    let simulated = simulated.filter(|spec| matches!(spec.real(), Ok(None)));
+    simulated.filter_map(|spec| Some((spec, bytes_of(spec)?)))
+}
+
+/// The disk of targets where none is named: the first of the usual ones that all of them fit.
+fn usual_device<'a>(targets: impl IntoIterator<Item = &'a TargetSpec>) -> crate::Result<String> {
+    let (mut of_today, mut largest) = (false, 0);
+    for (spec, bytes) in sizes_of(targets) {
+        of_today |= spec.is_of_today();
+        largest = largest.max(bytes);
+    }
+    let fits = |name: &str| -> crate::Result<bool> {
+        Ok(DriveTooSmall::check(&disk(name)?, largest).is_ok())
+    };
+    let of_papers = LARGER.iter().map(|&name| name.to_owned());
+    let flash = (4..13).map(|shift| format!("{DEVICE_OF_TODAY}:size={}G", 1_u64 << shift));
+    let (usual, larger): (&str, Vec<String>) = if of_today {
+        (DEVICE_OF_TODAY, flash.collect())
+    } else {
+        (DEVICE, of_papers.collect())
+    };
+    for name in [usual.to_owned()].into_iter().chain(larger) {
+        if fits(&name)? {
+            return Ok(name);
+        }
+    }
+    // Whoever checks what fits says so.
+    Ok(usual.to_owned())
 }
 
 /// A size of files, as it was given.
@@ -297,5 +352,25 @@ mod tests {
             ..Options::default()
         };
         assert_eq!(names(&old, &["ext4"]), is("nvme_a", "pentium-120", false));
+        // nvme_a has 7.5 GiB, st32430n has 2.0, st340016a 37.3.
+        assert_eq!(
+            names(&usual, &["ext4:size=7G", "ffs"]),
+            is("nvme_a", "linux-nvme", false)
+        );
+        assert_eq!(
+            names(&usual, &["ext4", "xfs:size=40G"]),
+            is("nvme_a:size=64G", "linux-nvme", false)
+        );
+        assert_eq!(
+            names(&usual, &["ffs:size=30G", "loop:ext4,size=100G"]).0,
+            "st340016a"
+        );
+        assert_eq!(names(&usual, &["ffs:size=100G"]).0, "st4000nm0033");
+        let all_fit = |options: &Options, target: &str| {
+            options.all_fit(&[TargetSpec::parse(target).expect("a target")])
+        };
+        assert!(all_fit(&asked, "ext4:size=1T").is_ok());
+        let error = all_fit(&asked, "ext4:size=5T").expect_err("it is larger");
+        assert!(error.to_string().contains("ext4:size=5T"), "{error}");
     }
 }

@@ -9,10 +9,11 @@ use crate::benching;
 use crate::check::{self, Rules};
 use crate::generate::{Profile, Source};
 use crate::interrupt;
+use crate::workload::is_there;
 use fsage_core::size;
 use fsage_data::open_workload;
 use fsage_input::TEXT_BYTES;
-use fsage_target::{Target, TargetSpec};
+use fsage_target::TargetSpec;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -437,6 +438,7 @@ fn recipe(workload: &file::Workload) -> Result<(String, Recipe, bool), String> {
     match (&workload.file, &workload.preset, &workload.generate) {
         (Some(file), None, None) => {
             let path = PathBuf::from(file);
+            is_there(&path).map_err(|error| format!("file {error}"))?;
             if !path.is_file() {
                 return Err(format!(
                     "file `{file}`: no such file, from the folder of the experiment file"
@@ -522,10 +524,7 @@ fn too_many(cells: u64) -> Result<(), String> {
 /// A target that can be made, and whether it is real.
 fn checked(text: &str) -> crate::Result<(TargetSpec, bool)> {
     let spec = TargetSpec::parse(text)?;
-    let is_real = spec.real()?.is_some();
-    if !is_real {
-        Target::can_be_made(&spec)?;
-    }
+    let is_real = aging::can_be_made(&spec)?;
     Ok((spec, is_real))
 }
 
@@ -730,12 +729,19 @@ impl Cells<'_> {
         let Some(table) = &self.bench else {
             return Ok(());
         };
+        let mut seen = HashSet::new();
+        let specs = self.all.iter().map(|cell| &cell.spec);
+        let specs: Vec<&TargetSpec> = specs.filter(|spec| seen.insert(spec.to_string())).collect();
         for way in &mut self.ways {
             let Some(bench) = &mut way.bench else {
                 continue;
             };
-            let below = bench.below(self.all.iter().map(|cell| &cell.spec));
-            let sound = below.and_then(|below| below.check().map(|()| below));
+            let below = bench.below(specs.iter().copied());
+            let sound = below.and_then(|below| {
+                below.check()?;
+                below.all_fit(specs.iter().copied())?;
+                Ok(below)
+            });
             *bench = sound.map_err(|error| self.source.wrong(&table.span, format!("{error:#}")))?;
         }
         Ok(())

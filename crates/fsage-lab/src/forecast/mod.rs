@@ -19,13 +19,14 @@ pub use limits::Limit;
 pub use past::{Observed, past_source};
 pub use tables::{PAGE, is_forecast};
 
-use crate::aging;
+use crate::aging::{self, bytes_of};
 use crate::compare::Workload;
 use crate::error::{Context, bail};
 use crate::generate::{Output, Source, generate};
 use crate::report::words::{counted, lasting};
 use crate::watch::Watch;
-use fsage_core::size::{self, human};
+use crate::workload::is_there;
+use fsage_core::size::human;
 use fsage_durable::TemporaryFolder;
 use fsage_target::{Target, TargetSpec, kernel_models};
 use fsage_workload::repeat::{Instead, days_of_years};
@@ -205,9 +206,7 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
     );
     let began = Instant::now();
     let lives = ground.live(&wanted, watch, &*bar)?;
-    let no_interval = observed.no_interval();
-    let why_none = no_interval.as_deref();
-    let answers = summed(&ground, limits, &lives, horizon, &past, why_none);
+    let answers = summed(&ground, limits, &lives, horizon, &past);
     if !others.is_empty() && began.elapsed() > LONG {
         for answer in answers.iter().filter(|answer| answer.reached > 0) {
             watch.note(&answer.sentence);
@@ -231,7 +230,7 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         };
         let ground = another.as_ref().unwrap_or(&ground);
         let lives = ground.live(&wanted, watch, &*bar)?;
-        let answers = summed(ground, limits, &lives, horizon, &past, why_none);
+        let answers = summed(ground, limits, &lives, horizon, &past);
         found_others.add(&other, answers);
         all.push((other.name, other.spec.to_string(), lives));
     }
@@ -241,6 +240,7 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         fsage: env!("CARGO_PKG_VERSION").to_owned(),
         target: target.to_string(),
         target_bytes: bytes_of(&target),
+        no_interval: observed.no_interval(),
         observed,
         horizon_days: horizon,
         lives: wanted.lives,
@@ -250,7 +250,6 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         drivers: found_others.drivers,
         helps: found_others.helps,
         held_out: held_out.unwrap_or_default(),
-        no_interval,
         doubts,
     };
     if let Some(output) = request.output {
@@ -440,10 +439,13 @@ impl Made {
             Workload::File(path) if path == Path::new("-") => {
                 bail!("the past is read more than once, and a pipe is gone after once; name a file")
             }
-            Workload::File(path) => Ok(Made {
-                path: path.to_owned(),
-                folder: None,
-            }),
+            Workload::File(path) => {
+                is_there(path)?;
+                Ok(Made {
+                    path: path.to_owned(),
+                    folder: None,
+                })
+            }
             Workload::Made(source) => {
                 let folder =
                     TemporaryFolder::private(&std::env::temp_dir().join("fsage-forecast"))?;
@@ -542,14 +544,6 @@ fn value_of<'a>(spec: &'a TargetSpec, key: &str) -> Option<&'a str> {
 
 const MIB: u64 = 1 << 20;
 
-/// How large a target is.
-fn bytes_of(target: &TargetSpec) -> Option<u64> {
-    match value_of(target, "size") {
-        Some(size) => size::parse(size).ok(),
-        None => Some(Target::make(target).ok()?.layout().geometry().size_bytes),
-    }
-}
-
 /// The target with 10 % more space, in whole mebibytes; where it names no size, with 10 % more than it has.
 fn larger(target: &TargetSpec) -> Option<TargetSpec> {
     let bytes = bytes_of(target)?;
@@ -603,12 +597,12 @@ fn summed(
     lives: &[Vec<LifeDay>],
     horizon: u64,
     past: &Past,
-    no_interval: Option<&str>,
 ) -> Vec<Answer> {
     let date = |day: u64| {
         let day = i64::try_from(day).unwrap_or(i64::MAX);
         past.has_dates().then(|| past.learned.date_after(day))
     };
+    let no_interval = past.observed().no_interval();
     let limits = limits.iter().enumerate();
     limits
         .map(|(place, limit)| {
@@ -617,7 +611,7 @@ fn summed(
                 .map(|life| crossing(life, place, limit, horizon))
                 .collect();
             let now = ground.now().and_then(|row| row.values[place]);
-            let mut answer = Answer::new(limit, now, &days, horizon, no_interval, date);
+            let mut answer = Answer::new(limit, now, &days, horizon, no_interval.as_deref(), date);
             answer.at_end = at_end(lives, place, limit, &days);
             answer
         })

@@ -7,6 +7,7 @@ use crate::error::bail;
 use crate::generate::{GrowthName, read_pool};
 use crate::interrupt;
 use crate::watch::Watch;
+use crate::workload::is_there;
 use fsage_bench::Summary;
 use fsage_core::short_lived::Profile;
 use fsage_data::open_workload;
@@ -169,6 +170,7 @@ pub fn verify_method(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Ver
     if !spec.keeps_files() {
         bail!("`{spec}` keeps no files: there is nothing to take a snapshot of");
     }
+    is_there(request.workload)?;
     let mut source = open_workload(request.workload)?;
     let bar = ui.bar_count(None, "aging with the truth");
     let mut truth = observe(source.as_mut(), fs, &mut || {

@@ -11,6 +11,7 @@ mod sides;
 
 use crate::error::{Context, bail};
 use crate::watch::{Unwatched, Watch};
+use crate::workload::is_there;
 use fsage_core::{Event, Op, WorkloadHeader};
 use fsage_data::open_workload;
 use fsage_data::{OpsWriter, create_workload};
@@ -128,6 +129,7 @@ pub fn verify_model(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Verd
             fsage_target::kernel_models().join(", ")
         );
     };
+    is_there(request.workload)?;
     let mut source = open_workload(request.workload)?;
     let header = source.header().clone();
     let mut events = Vec::new();

@@ -46,6 +46,11 @@ const LACKS: &[(&str, &str)] = &[
         "the search is the optimized one; the kernel has both: loop:ext4,mount=mb_optimize_scan=0",
     ),
     (
+        "mb_*",
+        "settings of mballoc are those of the kernel as it comes; the kernel has them: \
+         loop:ext4,sysfs=\"mb_group_prealloc=64\"",
+    ),
+    (
         "data",
         "journaled data are not modeled; the kernel has them: loop:ext4,mount=data=journal",
     ),

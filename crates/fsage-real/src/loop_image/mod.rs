@@ -93,17 +93,7 @@ impl LoopImage {
         options.mount_options(false)?;
         mkfs_words::check(options.kind, &options.mkfs)
             .map_err(|reason| ImageError::MkfsWord { reason })?;
-        if let Some(min_bytes) = options.kind.min_bytes()
-            && options.size_bytes < min_bytes
-            // With words of the user, `mkfs` itself knows best.
-            && options.mkfs.is_empty()
-        {
-            return Err(ImageError::TooSmall {
-                kind: options.kind,
-                size_bytes: options.size_bytes,
-                min_bytes,
-            });
-        }
+        options.check_size()?;
         let program = programs::find(&options.kind.mkfs()).ok_or_else(|| ImageError::NoMkfs {
             program: options.kind.mkfs(),
             package: options.kind.package(),

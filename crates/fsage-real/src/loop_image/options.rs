@@ -49,6 +49,29 @@ impl LoopOptions {
         }
     }
 
+    /// The smallest image of these options; 0 where it was not measured, and with words of the user, as `mkfs` itself
+    /// knows best then.
+    pub fn least_bytes(&self) -> u64 {
+        let least = self.kind.min_bytes().filter(|_| self.mkfs.is_empty());
+        least.unwrap_or(0)
+    }
+
+    /// That `mkfs` makes a file system of this size.
+    ///
+    /// # Errors
+    /// It is too small.
+    pub fn check_size(&self) -> Result<(), ImageError> {
+        let min_bytes = self.least_bytes();
+        if self.size_bytes >= min_bytes {
+            return Ok(());
+        }
+        Err(ImageError::TooSmall {
+            kind: self.kind,
+            size_bytes: self.size_bytes,
+            min_bytes,
+        })
+    }
+
     /// Options for an image that is there: its type and size; how it was made is not in it.
     ///
     /// # Errors

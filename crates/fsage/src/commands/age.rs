@@ -7,6 +7,7 @@ use crate::summary;
 use crate::ui::{self, Ui};
 use fsage_lab::aging::{self, Options, Request, Start};
 use fsage_lab::images;
+use fsage_lab::workload::is_there;
 use fsage_metrics::log;
 use fsage_target::{SpecError, TargetSpec};
 use std::io::Write;
@@ -49,6 +50,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         .iter()
         .map(|text| TargetSpec::parse(text))
         .collect::<Result<Vec<_>, SpecError>>()?;
+    is_there(&args.workload)?;
     if args.trace {
         return trace::trace(&args.workload, &specs, args.inode, ui);
     }

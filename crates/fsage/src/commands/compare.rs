@@ -99,7 +99,7 @@ fn simulated_machine(args: &Args, specs: &[TargetSpec]) -> anyhow::Result<Option
     let options = args.bench.below(specs)?;
     let another = if options.is_of_papers() {
         ": a drive and a machine of 1996.\nOf today: --device nvme_a (flash), --device st4000nm0033 (disk)"
-    } else if args.bench.device.is_none() {
+    } else if args.bench.device.is_none() && specs.iter().any(TargetSpec::is_of_today) {
         ", flash.\nA disk of today: --device st4000nm0033"
     } else {
         return Ok(Some(format!("{}.", machine(&options))));

@@ -13,6 +13,7 @@ use fsage_data::profiles::{PROFILES, is_profiles_csv};
 use fsage_data::snapshot::INODES;
 use fsage_data::{is_parquet, table};
 use fsage_lab::generate::{GroupOptions, Output, Playback, Source, generate};
+use fsage_lab::workload::is_there;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -88,6 +89,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
         }
     }
     let first = &from[0];
+    is_there(first)?;
     let table = if args.from.is_none() {
         schema(first)?
     } else {

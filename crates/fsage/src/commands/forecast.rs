@@ -12,6 +12,7 @@ use fsage_lab::generate::Source;
 use fsage_lab::table::wrapped;
 use fsage_target::{SpecError, TargetSpec};
 use std::io::{self, Write};
+use std::iter;
 use std::path::PathBuf;
 
 /// Forecasts when a file system breaks: when space runs out, or room for large extents, or its layout is gone.
@@ -159,13 +160,9 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             .map(|answer| answer.sentence.trim_end_matches('.'))
             .collect();
         if !soon.is_empty() {
-            let doubts: String = found
-                .doubts_said()
-                .map(|doubt| format!("\n{doubt}"))
-                .collect();
-            return Err(
-                exit::No(format!("within {days} days: {}{doubts}", soon.join("; "))).into(),
-            );
+            let within = format!("within {days} days: {}", soon.join("; "));
+            let said: Vec<String> = iter::once(within).chain(found.doubts_said()).collect();
+            return Err(exit::No(said.join("\n")).into());
         }
     }
     Ok(())

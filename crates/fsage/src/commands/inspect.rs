@@ -14,6 +14,7 @@ use fsage_data::snapshot::INODES;
 use fsage_data::{is_parquet, table};
 use fsage_lab::cffs_image;
 use fsage_lab::collect::collect_layout;
+use fsage_lab::workload::is_there;
 use fsage_real::loop_image::Kind;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -64,6 +65,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     if file.is_dir() {
         return snapshot::folder(file, args.json, ui);
     }
+    is_there(file)?;
     if !is_parquet(file)? {
         if file.is_file() && is_profiles_csv(file)? {
             return profiles::run(file, args.json);

@@ -78,6 +78,12 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             "-o -: a snapshot is several tables, which standard output cannot take; name a file, STEM.parquet"
         );
     }
+    if args.output.is_dir() {
+        bail!(
+            "{0}: a folder, and a snapshot needs the name of a file, as in -o {0}/monday.parquet",
+            args.output.display().to_string().trim_end_matches('/')
+        );
+    }
     let started = Instant::now();
     let mut output = SnapshotOutput::create(&args.output, Form::Full, args.force)?;
     let how = How {

@@ -104,7 +104,7 @@ fn operations_on_deleted_or_doubled_ids_are_state_errors() {
 fn a_bad_target_is_named_with_the_key_and_what_would_be_right() {
     let folder = Folder::new();
     folder.write("w.ops", b"create 1 0 5\n");
-    let table: [(&str, &[&str]); 10] = [
+    let table: [(&str, &[&str]); 12] = [
         ("zfs", &["zfs", "known: ffs"]),
         ("ffs:blocks=8", &["blocks", "known: preset"]),
         ("ffs:nrpos", &["nrpos needs a value"]),
@@ -120,6 +120,17 @@ fn a_bad_target_is_named_with_the_key_and_what_would_be_right() {
         (
             "ffs:preset=tiny,sectors_per_track=60000",
             &["newfs refuses"],
+        ),
+        (
+            "ext4:mb_max_to_scan=20",
+            &["mb_max_to_scan", "loop:ext4,sysfs=\"mb_group_prealloc=64\""],
+        ),
+        (
+            "loop:xfs,size=64M",
+            &[
+                "loop:xfs,size=64M: an image of 64.0 MiB is too small",
+                "300 MiB",
+            ],
         ),
     ];
     for (target, words) in table {
@@ -374,10 +385,59 @@ fn damaged_facts_of_a_run_are_named() {
     folder.fails(&resume, 2, &["run/made-of.json: damaged"]);
 }
 
+/// Every verb that takes a workload says what was probably meant.
+#[test]
+fn a_workload_that_is_not_there_is_answered_with_what_is_near() {
+    let folder = Folder::new();
+    folder.write("mail.ops", b"create 1 0 5\nday 1\n");
+    let run = folder.fsage("age mail.ops --on ffs:preset=tiny -o run");
+    assert_eq!(run.status.code(), Some(0));
+    folder.write(
+        "e.toml",
+        b"targets = [\"ffs\"]\n[[workload]]\nfile = \"mail\"\n",
+    );
+    for verb in [
+        "age mail --on ffs -o x",
+        "age mail --on ffs --trace",
+        "compare mail --on ffs -o x",
+        "forecast mail --on ext4",
+        "verify-method mail",
+        "verify-model ext4 mail",
+        "inspect mail",
+        "convert mail x.parquet",
+        "history run --inode 4 --workload mail",
+    ] {
+        folder.fails(
+            verb,
+            2,
+            &["mail: there is no such file; did you mean mail.ops?"],
+        );
+    }
+    folder.fails(
+        "run e.toml",
+        2,
+        &["e.toml:2: file mail: there is no such file; did you mean mail.ops?"],
+    );
+    let preset = "`fsage generate profile mail-spool -o mail-spool.parquet`";
+    folder.fails(
+        "compare mail-spol --on ffs -o x",
+        2,
+        &["mail-spol: ", preset],
+    );
+    folder.fails(
+        "age run --on ffs -o x",
+        2,
+        &["run: a run, and no workload; its workload is mail.ops"],
+    );
+}
+
 /// A comparison in which nothing fits says so instead of benchmarking what is left, and how much room it takes.
 #[test]
 fn a_comparison_that_is_too_small_ends_before_its_benchmarks() {
     let folder = Folder::new();
+    let early = "compare --preset mail-spool --days 2 --on loop:xfs,size=200M -o small";
+    folder.fails(early, 2, &["too small for xfs: at least 300 MiB"]);
+    assert!(folder.names().is_empty(), "{:?}", folder.names());
     let args = "compare --preset mail-spool --days 2 --on ext4:size=4M -o small";
     let run = folder.fsage(args);
     let message = String::from_utf8_lossy(&run.stderr);

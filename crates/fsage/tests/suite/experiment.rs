@@ -455,7 +455,7 @@ fn an_experiment_is_checked_by_the_rules_that_its_file_names() {
 }
 
 /// What is wrong, with `$T` for a line of targets and `$W` for the table of a workload; and what must be said.
-const WRONG: [(&str, &[&str]); 31] = [
+const WRONG: [(&str, &[&str]); 32] = [
     (
         "tagets = 1\n$W", // typos: ignore
         &[
@@ -489,6 +489,10 @@ const WRONG: [(&str, &[&str]); 31] = [
     (
         "$T$W[bench]\ndevice = \"floppy\"\n",
         &["e.toml:4", "no drive is called floppy"],
+    ),
+    (
+        "targets = [\"ffs\", \"ext4:size=4G\"]\n$W[bench]\ndevice = \"st32430n\"\n",
+        &["e.toml:4", "ext4:size=4G: ", "2.0 GiB"],
     ),
     (
         "$T$W[age]\nsnapshot = 3\n",
@@ -794,6 +798,53 @@ fn a_comparison_is_an_aged_run_with_benchmarks_and_a_report() {
         "{table}"
     );
     assert!(said.contains("run/report.html"), "{said}");
+}
+
+/// The usual disk is one that all targets fit.
+#[test]
+fn the_usual_disk_is_as_large_as_the_largest_target() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    write_workload(&at.join("w.ops"), 5);
+    let bench = "--suite sequential --size 16K --repetitions 1 -o run";
+    let (out, _) = fsage(
+        at,
+        &format!("compare w.ops --on ffs --on ext4:size=9G {bench}"),
+    );
+    let machine = "Simulated targets ran on --device nvme_a:size=16G --host linux-nvme, flash.";
+    assert!(out.contains(machine), "{out}");
+    fails(
+        at,
+        &format!("compare w.ops --on ext4:size=9G --device nvme_a {bench} --force"),
+        2,
+        &["ext4:size=9G: "],
+    );
+}
+
+/// What was aged when Ctrl-C came is there, and is not aged again, whether it was benchmarked or not.
+#[test]
+fn an_interrupted_experiment_ages_nothing_twice() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let text = "targets = [\"ext4:size=600M\"]\n[[workload]]\npreset = \"home-1996\"\ndays = 10\n[bench]\nsuites = [\"sequential\"]\n\
+                sizes = [\"16K\", \"1M\"]\nrepetitions = 60\n";
+    fs::write(at.join("e.toml"), text).expect("a file");
+    let cell = at.join("exp/cells/home-1996-s1-ext4_size-600M");
+    let is_aged =
+        || fs::read_to_string(cell.join("run.json")).is_ok_and(|run| run.contains("\"complete\""));
+    interrupted(at, "run e.toml -o exp", is_aged);
+    let days = cell.join("ext4_size-600M/days.parquet");
+    let results = cell.join("ext4_size-600M/bench/sequential.parquet");
+    assert!(!results.exists(), "it was interrupted too late");
+    let aged = fs::metadata(&days)
+        .and_then(|meta| meta.modified())
+        .expect("it was aged");
+    fsage(at, "run e.toml -o exp");
+    let still = fs::metadata(&days)
+        .and_then(|meta| meta.modified())
+        .expect("it is there");
+    assert_eq!(still, aged, "what was aged is not aged again");
+    assert!(results.is_file());
 }
 
 /// Days and sizes are those of presets; what is said instead of them works.

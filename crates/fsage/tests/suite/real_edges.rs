@@ -429,3 +429,28 @@ fn images_that_nobody_wants_are_discarded_when_all_is_measured() {
     let refused = fails(at, &["bench", "gone", "--suite", "hot-files"], 2);
     assert!(refused.contains("there is no image"), "{refused}");
 }
+
+/// A share in which the file system would be smaller than any that `mkfs` makes is refused before anything is aged.
+#[test]
+fn a_share_that_no_size_has_is_refused() {
+    if let Err(why) = RealFs::usable("xfs") {
+        return skip("a share that no size has", &why);
+    }
+    let folder = quick_folder();
+    let at = folder.path();
+    fs::write(at.join("w.ops"), "create 1 0 20M\nday 1\n").expect("a workload");
+    let fill = [
+        "compare", "w.ops", "--on", "loop:xfs", "--fill", "50", "-o", "run",
+    ];
+    let said = fails(at, &fill, 2);
+    let words = [
+        "loop:xfs, 50 % full",
+        "room for 40.0 MiB",
+        "the smallest that mkfs.xfs makes, of 300 MiB",
+        "name smaller shares",
+    ];
+    for word in words {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+    assert!(!at.join("run").exists());
+}

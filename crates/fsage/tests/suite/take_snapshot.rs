@@ -217,3 +217,18 @@ fn the_timer_is_printed_and_nothing_is_done() {
     );
     assert!(names.contains(&"fsage-anonymize.salt".to_owned()));
 }
+
+/// The output is a file; a folder of nights is where it goes.
+#[test]
+fn a_folder_is_no_name_of_a_snapshot() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("nights")).unwrap();
+    let run = fsage(folder.path(), &["snapshot", ".", "-o", "nights/"]);
+    let message = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(2), "{message}");
+    assert!(
+        message.contains("nights: a folder") && message.contains("-o nights/monday.parquet"),
+        "{message}"
+    );
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
