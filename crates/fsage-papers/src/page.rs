@@ -115,10 +115,10 @@ fn verdict(lines: &[Line]) -> Vec<Finding> {
 fn comparison(lines: &[Line]) -> page::Exhibit {
     let mut data = DataTable::new(&[
         "id",
+        "verdict",
         "statement",
         "published",
         "ours",
-        "verdict",
         "known",
         "place",
         "arithmetic, reading, reason",
@@ -132,7 +132,10 @@ fn comparison(lines: &[Line]) -> page::Exhibit {
             row.place.clone(),
             notes.join("; "),
         ];
-        let cells = line.cells().into_iter().chain(further);
+        let mut cells = line.cells();
+        // Where a narrow page still shows it.
+        cells[1..].rotate_right(1);
+        let cells = cells.into_iter().chain(further);
         data.rows.push(cells.map(Cell::from).collect());
     }
     page::Exhibit::Table(page::Sheet {
