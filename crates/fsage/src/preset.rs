@@ -51,8 +51,8 @@ impl Preset {
         }
         if self.capacity.is_some() {
             bail!(
-                "--capacity: it scales a preset (--preset NAME), and {shown} is as large as it is; make it smaller where \
-                 it is made, as with `fsage generate snapshots --scale`"
+                "--capacity: it scales a preset (--preset NAME), and {shown} is as large as it is; make it smaller \
+                 where it is made, as with `fsage generate snapshots --scale`"
             );
         }
         Ok(())

@@ -165,8 +165,8 @@ fn least_bytes(spec: &TargetSpec, wanted: u64) -> crate::Result<u64> {
     let has = data_bytes(&with_size(spec, least))?;
     if wanted < has {
         bail!(
-            "it would have room for {}, and the smallest that {} makes, of {}, has room for {}; name smaller shares, or \
-             make the workload larger (fsage generate: --scale, of a preset --capacity)",
+            "it would have room for {}, and the smallest that {} makes, of {}, has room for {}; name smaller shares, \
+             or make the workload larger (fsage generate: --scale, of a preset --capacity)",
             human(wanted),
             options.kind.mkfs(),
             human(least),

@@ -229,7 +229,8 @@ impl Outcome {
         writeln!(out, "{}.", self.sentence())
     }
 
-    /// As Markdown: what came of it in a line, and a table with a row a rule and target, failures first, and then what is open.
+    /// As Markdown: what came of it in a line, and a table with a row a rule and target: failures first, then what is
+    /// open.
     ///
     /// # Errors
     /// `out` fails.

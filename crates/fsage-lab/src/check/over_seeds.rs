@@ -390,8 +390,8 @@ mod tests {
     }
 
     /// By hand. Differences -0.01, -0.02, -0.01: mean -0.01333, deviation 0.00577, half of Student's interval 4.303 *
-    /// 0.00577 / sqrt(3) = 0.01434, from -0.0277 to 0.0010: 0.01 less is inside. It lies 0.00333 from the mean, and half
-    /// of the interval of 14 lives is 2.160 * 0.00577 / sqrt(14) = 0.00333, just above, of 15 it is 0.00320.
+    /// 0.00577 / sqrt(3) = 0.01434, from -0.0277 to 0.0010: 0.01 less is inside. It lies 0.00333 from the mean, and
+    /// half of the interval of 14 lives is 2.160 * 0.00577 / sqrt(14) = 0.00333, just above, of 15 it is 0.00320.
     #[test]
     fn a_limit_inside_the_interval_is_open() {
         let (old, new) = ([0.91, 0.90, 0.93], [0.90, 0.88, 0.92]);
@@ -414,7 +414,8 @@ mod tests {
         assert_eq!((strict.failures.len(), strict.open.len()), (1, 0));
     }
 
-    /// By hand. Differences -0.01, -0.02, -0.01, -0.02: mean -0.015, half of the interval 3.182 * 0.00577 / 2 = 0.00919.
+    /// By hand. Differences -0.01, -0.02, -0.01, -0.02: mean -0.015, half of the interval 3.182 * 0.00577 / 2 =
+    /// 0.00919.
     #[test]
     fn a_limit_outside_of_the_interval_is_crossed_or_kept() {
         let (old, new) = ([0.91, 0.90, 0.93, 0.92], [0.90, 0.88, 0.92, 0.90]);

@@ -478,7 +478,7 @@ impl Entry {
                 Err(source.wrong(&prove.span(), what))
             }
             Some(prove) if is_strict => {
-                let what = "`strict` compares means as they are, and `prove` asks that lives agree; expected one of them";
+                let what = "`strict` takes means as they are, and `prove` asks that lives agree; expected one of them";
                 Err(source.wrong(&prove.span(), what))
             }
             Some(_) => Ok(Noise::Fails),

@@ -20,8 +20,8 @@ use std::path::PathBuf;
                   --baseline old --rules rules.toml --format junit -o check.xml\n  \
                   fsage check new --baseline old --format markdown >> \"$GITHUB_STEP_SUMMARY\"\n  \
                   fsage check --show regression\n\n\
-                  Exit status: 0 nothing fails, 1 something does, 2 the rules are wrong. Rules over seeds that the lives \
-                  leave open\ndo not fail, unless they say prove = true."
+                  Exit status: 0 nothing fails, 1 something does, 2 the rules are wrong.\n\
+                  Rules over seeds that the lives leave open do not fail, unless they say prove = true."
 )]
 pub struct Args {
     /// The run or experiment: the folder that `fsage age`, `fsage compare` or `fsage run` made.

@@ -800,33 +800,13 @@ fn a_comparison_is_an_aged_run_with_benchmarks_and_a_report() {
     assert!(said.contains("run/report.html"), "{said}");
 }
 
-/// The usual disk is one that all targets fit.
-#[test]
-fn the_usual_disk_is_as_large_as_the_largest_target() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let at = folder.path();
-    write_workload(&at.join("w.ops"), 5);
-    let bench = "--suite sequential --size 16K --repetitions 1 -o run";
-    let (out, _) = fsage(
-        at,
-        &format!("compare w.ops --on ffs --on ext4:size=9G {bench}"),
-    );
-    let machine = "Simulated targets ran on --device nvme_a:size=16G --host linux-nvme, flash.";
-    assert!(out.contains(machine), "{out}");
-    fails(
-        at,
-        &format!("compare w.ops --on ext4:size=9G --device nvme_a {bench} --force"),
-        2,
-        &["ext4:size=9G: "],
-    );
-}
-
 /// What was aged when Ctrl-C came is there, and is not aged again, whether it was benchmarked or not.
 #[test]
 fn an_interrupted_experiment_ages_nothing_twice() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
-    let text = "targets = [\"ext4:size=600M\"]\n[[workload]]\npreset = \"home-1996\"\ndays = 10\n[bench]\nsuites = [\"sequential\"]\n\
+    let text = "targets = [\"ext4:size=600M\"]\n[[workload]]\npreset = \"home-1996\"\ndays = 10\n[bench]\n\
+                suites = [\"sequential\"]\n\
                 sizes = [\"16K\", \"1M\"]\nrepetitions = 60\n";
     fs::write(at.join("e.toml"), text).expect("a file");
     let cell = at.join("exp/cells/home-1996-s1-ext4_size-600M");
@@ -845,43 +825,6 @@ fn an_interrupted_experiment_ages_nothing_twice() {
         .expect("it is there");
     assert_eq!(still, aged, "what was aged is not aged again");
     assert!(results.is_file());
-}
-
-/// Days and sizes are those of presets; what is said instead of them works.
-#[test]
-fn a_file_is_cut_before_it_is_compared() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let at = folder.path();
-    fsage(at, "generate profile home-1996 --days 3 -o w.parquet");
-    let asked = "compare w.parquet --on ffs -o run";
-    fails(
-        at,
-        &format!("{asked} --capacity 1G"),
-        2,
-        &["it scales a preset"],
-    );
-    let said = fails(
-        at,
-        &format!("{asked} --days 2"),
-        2,
-        &["days belong to presets"],
-    );
-    assert!(!at.join("run").exists());
-    let cut = said
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("fsage "));
-    let cut = format!(
-        "{} {}",
-        env!("CARGO_BIN_EXE_fsage"),
-        cut.expect("a command")
-    );
-    let shell = Command::new("sh")
-        .args(["-c", &cut])
-        .current_dir(at)
-        .status();
-    assert!(shell.expect("sh runs").success(), "{cut}");
-    let text = fs::read_to_string(at.join("cut.ops")).expect("a workload");
-    assert!(text.ends_with("day 2\n"), "{}", &text[text.len() - 40..]);
 }
 
 #[test]

@@ -400,3 +400,47 @@ fn a_budget_begins_no_cell_when_it_is_over() {
         "{refused}"
     );
 }
+
+/// The usual disk is one that all targets fit.
+#[test]
+fn the_usual_disk_is_as_large_as_the_largest_target() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    fs::write(at.join("w.ops"), "create 1 0 20000\nday 1\n").expect("a workload");
+    let bench = "--suite sequential --size 16K --repetitions 1 -o run";
+    let said = run(
+        at,
+        &format!("compare w.ops --on ffs --on ext4:size=9G {bench}"),
+        0,
+    );
+    let machine = "Simulated targets ran on --device nvme_a:size=16G --host linux-nvme, flash.";
+    assert!(said.contains(machine), "{said}");
+    let asked = format!("compare w.ops --on ext4:size=9G --device nvme_a {bench} --force");
+    let said = run(at, &asked, 2);
+    assert!(said.contains("ext4:size=9G: "), "{said}");
+}
+
+/// Days and sizes are those of presets; what is said instead of them works.
+#[test]
+fn a_file_is_cut_before_it_is_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    run(at, "generate profile home-1996 --days 3 -o w.parquet", 0);
+    let asked = "compare w.parquet --on ffs -o run";
+    let said = run(at, &format!("{asked} --capacity 1G"), 2);
+    assert!(said.contains("it scales a preset"), "{said}");
+    let said = run(at, &format!("{asked} --days 2"), 2);
+    assert!(said.contains("days belong to presets"), "{said}");
+    assert!(!at.join("run").exists());
+    let mut lines = said.lines();
+    let cut = lines.find_map(|line| line.trim().strip_prefix("fsage convert"));
+    let cut = cut.expect("a command");
+    let cut = format!("{} convert{cut}", env!("CARGO_BIN_EXE_fsage"));
+    let shell = Command::new("sh")
+        .args(["-c", &cut])
+        .current_dir(at)
+        .status();
+    assert!(shell.expect("sh runs").success(), "{cut}");
+    let text = fs::read_to_string(at.join("cut.ops")).expect("a workload");
+    assert!(text.ends_with("day 2\n"), "{}", &text[text.len() - 40..]);
+}
