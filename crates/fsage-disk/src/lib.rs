@@ -6,8 +6,8 @@
 //! collection. [`Queue`] holds requests of the host, and a [`scheduler`] decides which is next. Rule by rule:
 //! `docs/spec/disk.md` and `docs/spec/flash.md`.
 //!
-//! Simulated time is in nanoseconds, integers throughout: the same requests take the same time on every machine. It uses
-//! `fsage-core` alone, and knows no file system.
+//! Simulated time is in nanoseconds, integers throughout: the same requests take the same time on every machine. It
+//! uses `fsage-core` alone, and knows no file system.
 //!
 //! ```
 //! use fsage_disk::{Access, Device, Drive, Request, RotatingDisk};

@@ -4,8 +4,8 @@
 //! A model says what each operation does to which buffer ([`fsage_core::Io`]); a [`Host`] does it. There is one
 //! process, one processor and one device, and two clocks: the process computes and waits, the device works on its
 //! queue. [`HostParams`] says how large the cache is and how the kernel behaves; [`presets`] has the machines of
-//! the papers. Rule by rule: `docs/spec/host_io.md`, sections 1 to 8. It uses `fsage-core` and `fsage-disk`, and knows no
-//! file system.
+//! the papers. Rule by rule: `docs/spec/host_io.md`, sections 1 to 8. It uses `fsage-core` and `fsage-disk`, and knows
+//! no file system.
 //!
 //! ```
 //! use fsage_core::{Buffer, BufferId, Flush, Io};

@@ -17,9 +17,10 @@
 //! | look at it | [`report()`] | one HTML page |
 //!
 //! Nothing here prints; results that people read have a text form, which their `print` writes to whatever it is given,
-//! with the tables of [`table`]. Whoever wants to see how work goes on hands in a [`Watch`]; [`Unwatched`] sees nothing. Long
-//! work ends in order after [`interrupt::stop`]. An [`Error`] names the file and what was expected, and tells bad
-//! input from a system that refused. What was written is whole and on disk when a function returns, or is not there.
+//! with the tables of [`table`]. Whoever wants to see how work goes on hands in a [`Watch`]; [`Unwatched`] sees
+//! nothing. Long work ends in order after [`interrupt::stop`]. An [`Error`] names the file and what was expected, and
+//! tells bad input from a system that refused. What was written is whole and on disk when a function returns, or is
+//! not there.
 //!
 //! It may use every crate below: workloads, models, real file systems, metrics, devices, the page. It knows nothing
 //! of a command line but the options themselves, as [`generate::Source`], which carry their names and help, so that the

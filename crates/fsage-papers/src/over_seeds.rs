@@ -105,7 +105,9 @@ impl OverSeeds {
         Sheet {
             slug: "seeds",
             title: format!("{} seeds", self.seeds.len()),
-            text: "Ours is from the smallest to the largest. Rows that are met with some seeds only come first.".to_owned(),
+            text: "Ours is from the smallest to the largest. Rows that are met with some seeds only come \
+                   first."
+                .to_owned(),
             header: ["id", "statement", "published", "ours", "met with"].map(str::to_owned).to_vec(),
             rows: rows.collect(),
         }

@@ -311,8 +311,8 @@ pub struct Request<'a> {
     pub is_resumed: bool,
 }
 
-/// Treats the targets of a complete run, each in every way that suits it, and keeps what came of it. A command that fails
-/// costs its own stages alone.
+/// Treats the targets of a complete run, each in every way that suits it, and keeps what came of it. A command that
+/// fails costs its own stages alone.
 ///
 /// # Errors
 /// The run is not complete, or at work; a target cannot be made again or copied; the workload has no times, so that

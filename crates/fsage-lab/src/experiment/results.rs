@@ -285,8 +285,8 @@ pub fn print_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
     if rows.iter().any(|row| row.cells > 1) {
         writeln!(
             out,
-            "\nMeans over the lives of a row, each counted once, of skipped the sum; ± is half the 95 % interval of the \
-             mean (Student's t).\n`fsage results EXP --csv means` has every metric."
+            "\nMeans over the lives of a row, each counted once, of skipped the sum; ± is half the 95 % interval of \
+             the mean (Student's t).\n`fsage results EXP --csv means` has every metric."
         )?;
     }
     if rows.iter().any(|row| row.cells > 1 && row.lives == 1) {

@@ -44,7 +44,8 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Reproduces one paper with seeds 1 to N, and says which rows hang on the seed.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000), conflicts_with_all = ["seed", "check"])]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000),
+          conflicts_with_all = ["seed", "check"])]
     seeds: Option<u32>,
     /// Runs of every measurement.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]

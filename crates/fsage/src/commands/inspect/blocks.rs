@@ -28,7 +28,7 @@ struct Piece {
     first: u64,
     /// The last one.
     last: u64,
-    /// `file`, `directory`, `pointers`, `free`, or `other`: what no file and no free run is, such as inodes and bitmaps.
+    /// `file`, `directory`, `pointers`, `free`, or `other`: what is none of these, such as inodes and bitmaps.
     what: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     inode: Option<u64>,
