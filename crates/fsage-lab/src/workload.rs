@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(meant("mail"), "mail.parquet?");
         assert_eq!(meant("long"), "long.ops.zst?");
         assert_eq!(meant("run"), "run-workload.parquet?");
-        assert_eq!(meant("maill.parquet"), "mail.parquet?");
+        assert_eq!(meant("mall.parquet"), "mail.parquet?");
         for name in ["mail-spol", "mail-spool.parquet"] {
             let said = said(name);
             assert!(
