@@ -385,7 +385,7 @@ fn what_cannot_be_measured_is_refused_before_the_work() {
         ("--on ffs", &["-o FOLDER is needed"]),
         ("--on ffs --state aged -o out", &["without a run"]),
         (
-            "--on ffs:size=4G -o out",
+            "--on ffs:size=4G --device st32430n -o out",
             &[
                 "the file system has 4.0 GiB",
                 "ST32430N",
