@@ -24,7 +24,7 @@ impl Life {
 
     /// A life by any name.
     #[cfg(test)]
-    pub(crate) fn named(name: impl ToString) -> Life {
+    pub(crate) fn named(name: &impl ToString) -> Life {
         Life(name.to_string())
     }
 }
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     fn values(of: &[(u32, f64)]) -> Vec<(Life, f64)> {
-        let named = of.iter().map(|&(life, value)| (Life::named(life), value));
+        let named = of.iter().map(|&(life, value)| (Life::named(&life), value));
         named.collect()
     }
 

@@ -108,7 +108,7 @@ mod tests {
 
     fn lives(scores: &[f64]) -> Vec<Verdict> {
         let lives = scores.iter().enumerate().map(|(life, score)| Verdict {
-            life: Life::named(life),
+            life: Life::named(&life),
             ends: [Some(*score), None, None, Some(10.0)],
             ..Verdict::default()
         });

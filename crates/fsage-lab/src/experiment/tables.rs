@@ -510,7 +510,7 @@ mod tests {
             for (target, number) in [("ffs", ffs), ("lfs", lfs)] {
                 means.add(
                     &cell("w", seed, target, 50),
-                    &Life::named(seed),
+                    &Life::named(&seed),
                     &keys,
                     value(number),
                 );
@@ -518,7 +518,7 @@ mod tests {
         }
         means.add(
             &cell("w", 4, "lfs", 50),
-            &Life::named(4),
+            &Life::named(&4),
             &keys,
             value(1000.0),
         );
@@ -559,11 +559,11 @@ mod tests {
         let first = [8.0, 9.0, 11.0, 12.0].map(|number| (1, number));
         for (seed, number) in first.into_iter().chain([(2, 20.0), (3, 30.0)]) {
             let of = cell("w", seed, "ext4", 50);
-            means.add(&of, &Life::named(seed), &keys, value(number));
+            means.add(&of, &Life::named(&seed), &keys, value(number));
         }
         for (seed, number) in [(1, 11.0), (2, 23.0), (3, 32.0)] {
             let of = cell("w", seed, "xfs", 50);
-            means.add(&of, &Life::named(seed), &keys, value(number));
+            means.add(&of, &Life::named(&seed), &keys, value(number));
         }
         let rows = rows_of(&means);
         assert_eq!(rows[0][4..7], [6_u64.into(), 3_u64.into(), 20.0.into()]);
@@ -596,7 +596,7 @@ mod tests {
                 ..cell("w", 1, target, 50)
             };
             assert_eq!(cell.life(), format!("w (device={device})"));
-            means.add(&cell, &Life::named(1), &keys, value(number));
+            means.add(&cell, &Life::named(&1), &keys, value(number));
         }
         let rows = rows_of(&means);
         let differences: Vec<&Value> = rows.iter().map(|row| &row[10]).collect();

@@ -280,9 +280,7 @@ fn over_lives(over: Over) -> Says {
     let (low, high) = over.ends();
     if (over.mean - 1.0).abs() < SAME {
         Says::Same
-    } else if over.mean_interval.is_none() {
-        Says::Inconclusive
-    } else if low <= 1.0 && 1.0 <= high {
+    } else if over.mean_interval.is_none() || (low <= 1.0 && 1.0 <= high) {
         Says::Inconclusive
     } else if over.mean < 1.0 {
         Says::Slower
@@ -361,13 +359,11 @@ fn speed(
         speeds.map(move |(of, summary)| (life, of, (summary.median, spread(summary))))
     });
     let speeds: Vec<_> = speeds.filter(|(_, of, _)| *of == state).collect();
-    match speeds[..] {
-        [(_, _, one)] => Some(one),
-        _ => {
-            let over = over(speeds.iter().map(|(life, _, (median, _))| (*life, *median)))?;
-            Some((over.mean, over.ends()))
-        }
+    if let [(_, _, one)] = speeds[..] {
+        return Some(one);
     }
+    let over = over(speeds.iter().map(|(life, _, (median, _))| (*life, *median)))?;
+    Some((over.mean, over.ends()))
 }
 
 /// The lines of a phase and a size of files, with their lives.

@@ -142,7 +142,7 @@ fn a_tie_is_said_as_one() {
 fn what_every_life_agrees_on_is_a_difference_though_lives_differ() {
     let lives = |scores: [f64; 3]| {
         let lives = scores.iter().enumerate().map(|(of, score)| Life {
-            life: crate::life::Life::named(of),
+            life: crate::life::Life::named(&of),
             ..life(&[*score], Some(0.9))
         });
         lives.collect::<Vec<Life>>()
