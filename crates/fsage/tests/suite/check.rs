@@ -454,12 +454,13 @@ fn rules_that_come_with_fsage_are_shown_and_run() {
 #[test]
 fn every_cell_of_an_experiment_is_checked() {
     let (_folder, at) = folder();
-    fs::write(at.join("w.ops"), "create 1 0 20000\nday 1\n").expect("a file");
     fs::create_dir_all(at.join("exp/cells")).expect("a folder");
-    for cell in ["a", "b"] {
+    for (cell, bytes) in [("a", 20_000), ("b", 30_000)] {
+        let workload = at.join(format!("{cell}.ops"));
+        fs::write(workload, format!("create 1 0 {bytes}\nday 1\n")).expect("a file");
         fsage(
             &at,
-            &format!("age w.ops --on ffs:preset=tiny -o exp/cells/{cell}"),
+            &format!("age {cell}.ops --on ffs:preset=tiny -o exp/cells/{cell}"),
             0,
         );
     }

@@ -312,7 +312,7 @@ fn an_experiment_is_one_table_with_a_column_for_each_parameter() {
     let lines: Vec<&str> = csv.lines().collect();
     assert_eq!(lines.len(), 1 + 2 * 3, "{csv}");
     assert!(
-        lines[0].starts_with("workload,days,policy,target,metric,unit,cells,mean,low,high,"),
+        lines[0].starts_with("workload,days,policy,target,metric,unit,cells,lives,mean,low,high,"),
         "{csv}"
     );
     assert!(run(at, "results exp", 0).contains("home-1996-days2"));

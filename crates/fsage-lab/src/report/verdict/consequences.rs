@@ -140,7 +140,7 @@ pub fn answer(group: &Group) -> Option<Finding> {
         says,
         ..
     } = fastest;
-    let lies = beside_fresh(fastest);
+    let known = known_of(fastest);
     let others = compared.iter().filter(|compared| !is_chosen(compared));
     let others = others.filter_map(|compared| {
         let other = compared.fastest.as_ref()?;
@@ -154,14 +154,25 @@ pub fn answer(group: &Group) -> Option<Finding> {
         _ => "this life",
     };
     let text = match says {
-        Says::Faster if *times < LITTLE => format!(
-            "In short, for {life}: {name} and {next} differ little in {suite} {phase} ({name} {times:.2} times as \
-             fast{lies}){but}."
-        ),
-        Says::Faster => format!(
-            "In short, for {life}: {name}. Aged, it runs {suite} {phase} {times:.2} times as fast as \
-             {next}{lies}{but}."
-        ),
+        Says::Faster if *times < LITTLE => {
+            let times = format!("{name} {times:.2} times as fast");
+            let known: Vec<String> = [times].into_iter().chain(known).collect();
+            format!(
+                "In short, for {life}: {name} and {next} differ little in {suite} {phase} ({}){but}.",
+                known.join("; ")
+            )
+        }
+        Says::Faster => {
+            let lies = if known.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", known.join("; "))
+            };
+            format!(
+                "In short, for {life}: {name}. Aged, it runs {suite} {phase} {times:.2} times as fast as \
+                 {next}{lies}{but}."
+            )
+        }
         Says::Slower | Says::Same => {
             format!(
                 "In short, for {life}: {name} or {next}, which run {suite} {phase} as fast{but}."
@@ -324,16 +335,11 @@ fn where_it_lies(fastest: &Fastest) -> String {
     ends.unwrap_or_default()
 }
 
-/// The same, with the ratio of the unaged controls.
-fn beside_fresh(fastest: &Fastest) -> String {
-    let fresh = fastest
-        .fresh
-        .map(|times| format!("fresh copies {times:.2}"));
-    let known: Vec<String> = interval(fastest).into_iter().chain(fresh).collect();
-    if known.is_empty() {
-        return String::new();
-    }
-    format!(" ({})", known.join("; "))
+/// The same, and the ratio of the unaged controls, where they are known.
+fn known_of(fastest: &Fastest) -> Vec<String> {
+    let fresh = fastest.fresh;
+    let fresh = fresh.map(|times| format!("fresh copies {times:.2}"));
+    interval(fastest).into_iter().chain(fresh).collect()
 }
 
 /// Where a ratio lies, if that has a width.
