@@ -32,6 +32,25 @@ pub struct Wanted {
     pub better: Better,
 }
 
+/// Words that somebody may write who means {mnt} or {dir}.
+const MEANT: [&str; 8] = [
+    "mount",
+    "mountpoint",
+    "mnt_dir",
+    "directory",
+    "folder",
+    "path",
+    "root",
+    "target",
+];
+
+/// Whether a word stands in braces, and is no variable of the shell.
+fn is_placeholder(line: &str, word: &str) -> bool {
+    let braced = format!("{{{word}}}");
+    line.match_indices(&braced)
+        .any(|(at, _)| !line[..at].ends_with('$'))
+}
+
 impl Command {
     /// A command line, of which these numbers are read; without any, it is timed.
     ///
@@ -53,12 +72,23 @@ impl Command {
         if line.trim().is_empty() {
             return Err("the command is empty".to_owned());
         }
+        if let Some(wrong) = MEANT.iter().find(|word| is_placeholder(line, word)) {
+            return Err(format!(
+                "`{{{wrong}}}` stands for nothing; expected {{dir}}, an empty directory for files, or {{mnt}}, the root \
+                 of the file system"
+            ));
+        }
         Ok(Command {
             name: name.to_owned(),
             line: line.to_owned(),
             summary: format!("runs `{line}`"),
             wanted,
         })
+    }
+
+    /// Whether a command line names the file system that is measured.
+    pub fn names_place(line: &str) -> bool {
+        ["dir", "mnt"].iter().any(|word| is_placeholder(line, word))
     }
 
     /// The name of the program that a command line begins with.
@@ -338,6 +368,21 @@ mod tests {
     /// As fio prints it.
     const FIO: &str = "note: both are set\n{\"jobs\": [{\"read\": {\"bw\": 512.5, \"iops\": 0, \"clat_ns\": \
                        {\"percentile\": {\"99.000000\": 81}}}, \"name\": \"r\", \"opts\": {}}]}\nbye {";
+
+    #[test]
+    fn a_wrong_word_in_braces_is_refused() {
+        let made = |line: &str| Command::new("mine", line, Vec::new());
+        let why = made("ls {mount} | wc -l").expect_err("no such word");
+        assert!(
+            why.starts_with("`{mount}` stands for nothing; expected {dir}"),
+            "{why}"
+        );
+        for line in ["ls {mnt}", "ls ${path}", "awk '{print}' {dir}/a", "true"] {
+            assert!(made(line).is_ok(), "{line}");
+        }
+        let names = ["tar -C {mnt} .", "cp a {dir}", "ls", "echo ${mnt}"].map(Command::names_place);
+        assert_eq!(names, [true, true, false, false]);
+    }
 
     #[test]
     fn numbers_are_read_by_their_paths() {

@@ -30,6 +30,7 @@ impl PartialFile {
         if path.file_name().is_none() {
             return Err(FileError::unsuitable(path, "is not the name of a file"));
         }
+        refuse_without_folder(path)?;
         names::sweep(path);
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -124,6 +125,20 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>, force: bool) -> Result<(), Fi
     file.write_all(bytes.as_ref())
         .map_err(FileError::io(path, "cannot write"))?;
     file.finish()
+}
+
+/// Refuses a name in a folder that is not there.
+pub(crate) fn refuse_without_folder(path: &Path) -> Result<(), FileError> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    match folder.map(Path::symlink_metadata) {
+        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => Err(FileError::unsuitable(
+            path,
+            "its folder is not there; make that first",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a name that cannot be that of a new file: something stands there and `force` is not set, or it is no file.

@@ -7,7 +7,7 @@ use crate::fullness::{self, Fullness};
 use crate::generate::{Output, Source, generate};
 use crate::interrupt;
 use crate::report::{self, Beside};
-use crate::run_folder::{Manifest, State, TargetFacts};
+use crate::run_folder::{self, Manifest, State, TargetFacts};
 use crate::watch::Watch;
 use crate::workload::is_there;
 use crate::{aging, benching};
@@ -141,6 +141,9 @@ pub fn compare(request: &Request<'_>, ui: &dyn Watch) -> crate::Result<Compared>
     }
     if output.exists() && !start.force && !start.resume {
         bail!("{}", how_to_go_on(output));
+    }
+    if start.force {
+        run_folder::may_begin(output, true)?;
     }
     aging::folders(request.targets)?;
     for spec in request.targets {

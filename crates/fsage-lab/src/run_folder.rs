@@ -360,6 +360,14 @@ impl Standing {
     }
 }
 
+/// That a run may be begun in a folder, or replace what is there; for before long work.
+///
+/// # Errors
+/// Something is there that is not to be replaced.
+pub(crate) fn may_begin(to: &Path, force: bool) -> crate::Result<()> {
+    Standing::of(to).refuse(to, force)
+}
+
 impl Run {
     /// Starts a run. With `resume` it goes on with an incomplete one of that name, if there is one.
     pub(crate) fn begin(

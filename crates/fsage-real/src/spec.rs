@@ -206,8 +206,15 @@ impl RealKind {
 
 fn loop_place(kind: &str) -> Result<Place, String> {
     let parsed = Kind::parse(kind).ok_or_else(|| {
-        let known = Kind::ALL.map(Kind::name).join(", ");
-        format!("unknown file system `{kind}`; known: {known}")
+        let known = Kind::ALL.map(Kind::name);
+        let instead = match kind.split_once(':') {
+            Some((name, keys)) => format!("; keys stand behind a comma: `loop:{name},{keys}`"),
+            None => instead(kind, &known),
+        };
+        format!(
+            "unknown file system `{kind}`{instead}; known: {}",
+            known.join(", ")
+        )
     })?;
     Ok(Place::Loop(LoopOptions::new(parsed)))
 }

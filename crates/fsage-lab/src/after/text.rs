@@ -181,6 +181,15 @@ fn sentence(outcome: &Outcome, treatment: &str) -> Option<String> {
     });
     let cost = after.cost.as_ref()?;
     parts.push(cost_words(cost));
+    if let (Some(was), Some(is)) = (before.free_in_1m_runs_bytes, after.free_in_1m_runs_bytes)
+        && was > 0.0
+        && is <= 0.0
+    {
+        parts.push(format!(
+            "but no free run of 1 MiB is left ({} lay in such runs before)",
+            size(was as u64)
+        ));
+    }
     if let (Some(true), Some(phase)) = (faster, &phase)
         && let Some(bytes) = paid_back_bytes(before, after, cost, phase)
     {

@@ -47,6 +47,8 @@ pub struct Request<'a> {
     pub limits: &'a [Limit],
     /// How far to look ahead; none for a year, and for as long as a preset lives where the past is one.
     pub years: Option<f64>,
+    /// Days that are looked ahead at least, where no number of years is asked for.
+    pub at_least_days: u64,
     /// Futures; none for the usual number: 39, and 19 where those are many operations.
     pub lives: Option<usize>,
     /// Seed of the first future; the others follow.
@@ -73,6 +75,7 @@ impl<'a> Request<'a> {
             target,
             limits,
             years: None,
+            at_least_days: 0,
             lives: None,
             seed: 1,
             why: None,
@@ -192,6 +195,9 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         ends_early: false,
     };
     let others = if amount.why && !with_truth {
+        for line in too_small_for(&target) {
+            watch.note(&line);
+        }
         others(&target, request.tries)
     } else {
         Vec::new()
@@ -393,10 +399,15 @@ fn horizon(request: &Request<'_>, observed: &Observed, ground: &Ground<'_>) -> c
     let days = if request.hold_out.is_some() {
         let last = ground.rows.last().map_or(0, |row| row.day);
         u64::try_from(last).unwrap_or(0)
-    } else if request.years.is_none() && is_preset {
-        observed.days
+    } else if let Some(years) = request.years {
+        days_of_years(years).unwrap_or(0)
     } else {
-        days_of_years(request.years.unwrap_or(1.0)).unwrap_or(0)
+        let usual = if is_preset {
+            Some(observed.days)
+        } else {
+            days_of_years(1.0)
+        };
+        usual.unwrap_or(0).max(request.at_least_days)
     };
     if days == 0 {
         bail!("nothing is looked ahead: expected a day or more");
@@ -477,6 +488,28 @@ struct Other {
     name: String,
     spec: TargetSpec,
     instead: Instead,
+}
+
+/// Which of the models that might help are not asked, since they take more room than the target has.
+fn too_small_for(target: &TargetSpec) -> Vec<String> {
+    let models = kernel_models();
+    let is_one = models.contains(&target.kind.as_str());
+    let Some(bytes) = bytes_of(target).filter(|_| is_one) else {
+        return Vec::new();
+    };
+    let rivals = models.into_iter().filter(|&model| model != target.kind);
+    let lines = rivals.filter_map(|rival| {
+        let spec = TargetSpec::parse(rival).ok()?;
+        let least = spec.entry()?.least_bytes;
+        (bytes < least).then(|| {
+            format!(
+                "{rival} is not asked whether it would help: it takes {} or more; --try {rival}:size=... asks it all \
+                 the same",
+                human(least)
+            )
+        })
+    });
+    lines.collect()
 }
 
 /// Futures that are otherwise, and targets that might help: 10 % more space, its own defaults, the other models of
@@ -722,6 +755,9 @@ impl Forecast {
                     "In short, {already}{next} comes {}, {when}",
                     answer.limit.text
                 )
+            }
+            None if self.answers.iter().all(|answer| answer.already) => {
+                format!("In short, {}.", already.trim_end_matches("; "))
             }
             None => format!(
                 "In short, {already}{} is crossed within {} in any of {} lives.",

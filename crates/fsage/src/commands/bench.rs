@@ -5,7 +5,7 @@ use crate::ui::{self, Ui};
 use anyhow::bail;
 use clap::builder::ArgPredicate;
 use fsage_bench::benchmarks;
-use fsage_lab::benching::{self, Exec, Existing, Plan, What};
+use fsage_lab::benching::{self, Command, Exec, Existing, Plan, What};
 use fsage_target::TargetSpec;
 use serde::Serialize;
 use std::io::Write;
@@ -90,7 +90,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
             bail!("-o FOLDER is needed where there is no run: the folder for the results")
         }
     };
-    let plan = plan(args, &what.targets(&specs)?)?;
+    let plan = plan(args, &what.targets(&specs)?, ui)?;
     let mut out = ui::stdout();
     let mut suites: Vec<SuiteJson> = Vec::new();
     let mut reported = |report: benching::Report| -> fsage_lab::Result<()> {
@@ -155,7 +155,14 @@ fn list(json: bool) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-fn plan(args: &Args, targets: &[TargetSpec]) -> anyhow::Result<Plan> {
+fn plan(args: &Args, targets: &[TargetSpec], ui: Ui) -> anyhow::Result<Plan> {
+    if let Some(line) = &args.exec.line
+        && !Command::names_place(line)
+    {
+        ui.warn(
+            "--exec: the command has neither {dir} nor {mnt}, so that it may measure something else than the file system",
+        );
+    }
     let mut plan = args.exec.plan(&args.options, targets)?;
     plan.seed = args.seed;
     plan.workload.clone_from(&args.workload);

@@ -11,6 +11,7 @@ use fsage_lab::forecast::{Answer, Forecast, Limit, PAGE, Request, Variant, forec
 use fsage_lab::generate::Source;
 use fsage_lab::table::wrapped;
 use fsage_target::{SpecError, TargetSpec};
+use fsage_workload::repeat::days_of_years;
 use std::io::{self, Write};
 use std::iter;
 use std::path::PathBuf;
@@ -79,7 +80,8 @@ pub struct Args {
     /// Lives at the same time; each takes the memory of a model [default: one a core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// Exit with status 1 where a limit is crossed already, or within so many days in half of the lives.
+    /// Exit with status 1 where a limit is crossed already, or within so many days in half of the lives; looks as far
+    /// ahead.
     #[arg(long, value_name = "DAYS", conflicts_with = "hold_out")]
     fail_within: Option<u64>,
     /// Print everything as JSON.
@@ -111,6 +113,13 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let tries = tries.collect::<Result<Vec<_>, SpecError>>()?;
     let limits = args.limits.iter().map(|text| text.parse());
     let limits = limits.collect::<Result<Vec<Limit>, fsage_lab::Error>>()?;
+    if let (Some(years), Some(within)) = (args.years, args.fail_within)
+        && let Some(days) = days_of_years(years).filter(|days| *days < within)
+    {
+        bail!(
+            "--fail-within {within}: --years {years} looks {days} days ahead alone; leave --years out, or take more"
+        );
+    }
     let source = source(args)?;
     let workload = match &source {
         Some(source) => Workload::Made(source),
@@ -119,6 +128,7 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let request = Request {
         years: args.years,
+        at_least_days: args.fail_within.unwrap_or(0),
         lives: args.lives,
         seed: args.seed,
         why: match (args.no_why, args.why || !args.tries.is_empty()) {

@@ -61,6 +61,55 @@ impl Folder {
 }
 
 #[test]
+fn what_cannot_be_done_is_refused_before_anything_is_made() {
+    let folder = Folder::new();
+    folder.write("w.ops", b"create 1 0 20000\nday 1\n");
+    fs::create_dir(folder.path().join("mine")).expect("a folder");
+    folder.write("mine/letter", b"dear");
+    folder.fails(
+        "compare --preset mail-spool --days 5 --on ext4 -o mine --force",
+        2,
+        &["mine: exists and is no run", "name another folder"],
+    );
+    folder.fails(
+        "compare --preset mail-spool --days 5 --on ext4 --on ext4 -o run",
+        2,
+        &["named twice"],
+    );
+    folder.fails(
+        "age w.ops --on ffs:preset=tiny -o not/there",
+        2,
+        &["not/there: its folder is not there; make that first"],
+    );
+    folder.fails(
+        "snapshot mine -o nights/1.parquet",
+        2,
+        &["nights/1.parquet: its folder is not there; make that first"],
+    );
+    folder.fails(
+        "inspect mine --blocks 1-2",
+        2,
+        &["mine: a folder", "name a file of it"],
+    );
+    folder.fails(
+        "inspect w.ops --blocks 9-2",
+        2,
+        &["as 100-199", "behind the last"],
+    );
+    folder.fails(
+        "age w.ops --on loop:ext4:size=160M -o run",
+        2,
+        &["keys stand behind a comma: `loop:ext4,size=160M`"],
+    );
+    folder.fails("age w.ops --on loop:ext5 -o run", 2, &["ext4"]);
+    folder.fails(
+        "forecast --preset mail-spool --on ext4 --years 0.02 --fail-within 30",
+        2,
+        &["--fail-within 30: --years 0.02 looks 7 days ahead alone"],
+    );
+}
+
+#[test]
 fn a_bad_line_is_named_with_its_column_and_what_was_expected() {
     let folder = Folder::new();
     let table: [(&str, &[&str]); 9] = [

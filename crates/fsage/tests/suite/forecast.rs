@@ -234,6 +234,11 @@ fn no_interval_is_claimed_where_none_is_earned() {
     fs::write(at.join("week.ops"), steady(1)).expect("a workload");
     let limit = "--on ext4:size=256M --lives 19 --no-why --limit live_bytes>12000000";
     let few = "no interval: 7 nights, 14 are needed";
+    // As far ahead as the alarm looks, where that is farther than a year.
+    let far = format!("-q forecast week.ops {limit} --fail-within 400");
+    let far = command(at, env!("CARGO_BIN_EXE_fsage"), &far);
+    let said = String::from_utf8_lossy(&far.stdout);
+    assert!(said.contains("400 days ahead"), "{said}");
     let args = format!("-q forecast week.ops --years 0.1 {limit}");
     let run = command(
         at,

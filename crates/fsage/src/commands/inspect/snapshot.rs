@@ -333,6 +333,12 @@ pub fn folder(path: &Path, as_json: bool, ui: Ui) -> anyhow::Result<()> {
 
 /// The snapshot with this number, else the last one.
 pub fn open(path: &Path, snap_id: Option<u32>) -> anyhow::Result<SnapshotFile> {
+    if path.is_dir() {
+        bail!(
+            "{}: a folder, and --extents and --blocks read one snapshot; name a file of it",
+            path.display()
+        );
+    }
     Ok(match snap_id {
         Some(snap_id) => SnapshotFile::open_snapshot(path, snap_id)?,
         None => SnapshotFile::open(path)?,
