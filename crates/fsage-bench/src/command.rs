@@ -74,8 +74,8 @@ impl Command {
         }
         if let Some(wrong) = MEANT.iter().find(|word| is_placeholder(line, word)) {
             return Err(format!(
-                "`{{{wrong}}}` stands for nothing; expected {{dir}}, an empty directory for files, or {{mnt}}, the root \
-                 of the file system"
+                "`{{{wrong}}}` stands for nothing; expected {{dir}}, an empty directory for files, or {{mnt}}, the \
+                 root of the file system"
             ));
         }
         Ok(Command {

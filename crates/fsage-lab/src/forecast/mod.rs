@@ -503,8 +503,7 @@ fn too_small_for(target: &TargetSpec) -> Vec<String> {
         let least = spec.entry()?.least_bytes;
         (bytes < least).then(|| {
             format!(
-                "{rival} is not asked whether it would help: it takes {} or more; --try {rival}:size=... asks it all \
-                 the same",
+                "{rival} is not asked whether it would help: it takes {} or more; --try names other targets",
                 human(least)
             )
         })

@@ -160,7 +160,7 @@ fn plan(args: &Args, targets: &[TargetSpec], ui: Ui) -> anyhow::Result<Plan> {
         && !Command::names_place(line)
     {
         ui.warn(
-            "--exec: the command has neither {dir} nor {mnt}, so that it may measure something else than the file system",
+            "--exec: the command has neither {dir} nor {mnt}, so that it may measure something else than the target",
         );
     }
     let mut plan = args.exec.plan(&args.options, targets)?;

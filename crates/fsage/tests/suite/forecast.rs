@@ -119,6 +119,7 @@ fn what_was_held_out_is_compared_and_causes_are_lived() {
         shown.contains("What drives it") && shown.contains("What would help"),
         "{shown}"
     );
+    assert!(shown.contains("xfs is not asked"), "{shown}");
     for line in shown.lines() {
         assert!(line.chars().count() <= 100, "{line}");
     }
