@@ -411,9 +411,9 @@ mod tests {
         assert_eq!(
             said(vec![slower(160, 0.60, 0.20), slower(100, 0.95, 0.19)]),
             "ext4: up to 95 %, the fullest tried, hot-files read loses 5 % beside 60 %; already at 60 % hot-files read \
-             runs at 20 % of fresh speed (15 to 25); at 95 % hot-files read runs at 19 % of fresh speed (14 to 24); in brackets the \
-             99 % interval of the repetitions of the benchmark; no room for an extent of 1 MiB is left at 95 % (7 at \
-             60 %)."
+             runs at 20 % of fresh speed (15 to 25); at 95 % hot-files read runs at 19 % of fresh speed (14 to 24); in \
+             brackets the 99 % interval of the repetitions of the benchmark; no room for an extent of 1 MiB is left at \
+             95 % (7 at 60 %)."
         );
         let first = level(160, 0.60, 3, Some((0.90, Says::Slower)));
         assert!(

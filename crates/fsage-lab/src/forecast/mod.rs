@@ -195,13 +195,11 @@ pub fn forecast(request: &Request<'_>, watch: &dyn Watch) -> crate::Result<Forec
         ends_early: false,
     };
     let others = if amount.why && !with_truth {
-        for line in too_small_for(&target) {
-            watch.note(&line);
-        }
         others(&target, request.tries)
     } else {
         Vec::new()
     };
+    say_too_small(&target, amount.why && !with_truth, watch);
     if amount.is_less {
         watch.note(LESS);
     }
@@ -490,25 +488,23 @@ struct Other {
     instead: Instead,
 }
 
-/// Which of the models that might help are not asked, since they take more room than the target has.
-fn too_small_for(target: &TargetSpec) -> Vec<String> {
+/// Says which of the models that might help are not asked, since they take more room than the target has.
+fn say_too_small(target: &TargetSpec, is_asked: bool, watch: &dyn Watch) {
     let models = kernel_models();
-    let is_one = models.contains(&target.kind.as_str());
+    let is_one = is_asked && models.contains(&target.kind.as_str());
     let Some(bytes) = bytes_of(target).filter(|_| is_one) else {
-        return Vec::new();
+        return;
     };
-    let rivals = models.into_iter().filter(|&model| model != target.kind);
-    let lines = rivals.filter_map(|rival| {
-        let spec = TargetSpec::parse(rival).ok()?;
-        let least = spec.entry()?.least_bytes;
-        (bytes < least).then(|| {
-            format!(
+    for rival in models.into_iter().filter(|&model| model != target.kind) {
+        let spec = TargetSpec::parse(rival).ok();
+        let least = spec.and_then(|spec| Some(spec.entry()?.least_bytes));
+        if let Some(least) = least.filter(|least| bytes < *least) {
+            watch.note(&format!(
                 "{rival} is not asked whether it would help: it takes {} or more; --try names other targets",
                 human(least)
-            )
-        })
-    });
-    lines.collect()
+            ));
+        }
+    }
 }
 
 /// Futures that are otherwise, and targets that might help: 10 % more space, its own defaults, the other models of
