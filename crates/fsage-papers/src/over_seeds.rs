@@ -4,7 +4,7 @@ use super::comparison::{Line, Verdict};
 use super::figure::Sheet;
 use super::page;
 use super::paper::Paper;
-use fsage_report::{Command, Exhibit, Report, Section};
+use fsage_report::{Command, Exhibit, Finding, Report, Section, Tone};
 use serde::Serialize;
 
 /// What the seeds of a paper give together.
@@ -142,13 +142,15 @@ impl OverSeeds {
                     self.seeds.len()
                 ),
             }],
+            verdict: vec![Finding {
+                text: self.sentence(),
+                tone: Tone::Neutral,
+                section: Some("seeds-section".to_owned()),
+            }],
             sections: vec![Section {
                 id: "seeds-section".to_owned(),
                 title: "What hangs on the seed".to_owned(),
-                lead: format!(
-                    "{} The folder seed-N of each has its own page.",
-                    self.sentence()
-                ),
+                lead: "The folder seed-N of each has its own page.".to_owned(),
                 exhibits: vec![Exhibit::Table(page::table(&self.sheet()))],
             }],
             ..Report::default()
@@ -204,6 +206,7 @@ mod tests {
             report.commands[0].line,
             "fsage reproduce smith96 --seeds 2 --days 3"
         );
-        assert!(fsage_report::render(&report).is_ok());
+        let page = fsage_report::render(&report).unwrap();
+        assert!(page.contains("1 with some, 1 with none") && !page.contains("nothing to compare"));
     }
 }

@@ -5,7 +5,7 @@ use super::figure::Sheet;
 use super::paper::Paper;
 use super::{Reproduction, page};
 use anyhow::Context;
-use fsage_report::{Command, Exhibit, Report, Section};
+use fsage_report::{Command, Exhibit, Finding, Report, Section, Tone};
 use serde::{Deserialize, Serialize};
 
 /// So many rows that differ stand on the page.
@@ -128,12 +128,18 @@ impl Together {
         })
     }
 
-    /// A row a paper, and one of all.
-    pub fn tally(&self) -> Sheet {
+    /// Of all papers.
+    fn sum(&self) -> Tally {
         let mut sum = Tally::default();
         for (_, tally) in &self.tallies {
             sum += *tally;
         }
+        sum
+    }
+
+    /// A row a paper, and one of all.
+    pub fn tally(&self) -> Sheet {
+        let sum = self.sum();
         let rows = self
             .tallies
             .iter()
@@ -221,6 +227,16 @@ impl Together {
             commands: vec![Command {
                 what: "Run it again:".to_owned(),
                 line: format!("fsage reproduce all{options}"),
+            }],
+            verdict: vec![Finding {
+                text: format!(
+                    "{} claims of {} papers are met, {} differ.",
+                    self.sum().met,
+                    self.tallies.len(),
+                    self.sum().differs
+                ),
+                tone: Tone::Neutral,
+                section: Some("tally-section".to_owned()),
             }],
             sections: vec![
                 section(

@@ -156,6 +156,7 @@ fn list(json: bool) -> anyhow::Result<()> {
 }
 
 fn plan(args: &Args, targets: &[TargetSpec], ui: Ui) -> anyhow::Result<Plan> {
+    let mut plan = args.exec.plan(&args.options, targets)?;
     if let Some(line) = &args.exec.line
         && !Command::names_place(line)
     {
@@ -163,7 +164,6 @@ fn plan(args: &Args, targets: &[TargetSpec], ui: Ui) -> anyhow::Result<Plan> {
             "--exec: the command has neither {dir} nor {mnt}, so that it may measure something else than the target",
         );
     }
-    let mut plan = args.exec.plan(&args.options, targets)?;
     plan.seed = args.seed;
     plan.workload.clone_from(&args.workload);
     plan.threads = args.threads.map_or(plan.threads, usize::from);
