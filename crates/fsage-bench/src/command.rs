@@ -45,7 +45,7 @@ const MEANT: [&str; 8] = [
 ];
 
 /// Whether a word stands in braces, and is no variable of the shell.
-fn is_placeholder(line: &str, word: &str) -> bool {
+fn is_in_braces(line: &str, word: &str) -> bool {
     let braced = format!("{{{word}}}");
     line.match_indices(&braced)
         .any(|(at, _)| !line[..at].ends_with('$'))
@@ -72,7 +72,7 @@ impl Command {
         if line.trim().is_empty() {
             return Err("the command is empty".to_owned());
         }
-        if let Some(wrong) = MEANT.iter().find(|word| is_placeholder(line, word)) {
+        if let Some(wrong) = MEANT.iter().find(|word| is_in_braces(line, word)) {
             return Err(format!(
                 "`{{{wrong}}}` stands for nothing; expected {{dir}}, an empty directory for files, or {{mnt}}, the \
                  root of the file system"
@@ -88,7 +88,7 @@ impl Command {
 
     /// Whether a command line names the file system that is measured.
     pub fn names_place(line: &str) -> bool {
-        ["dir", "mnt"].iter().any(|word| is_placeholder(line, word))
+        ["dir", "mnt"].iter().any(|word| is_in_braces(line, word))
     }
 
     /// The name of the program that a command line begins with.

@@ -30,14 +30,13 @@ impl PartialFile {
         if path.file_name().is_none() {
             return Err(FileError::unsuitable(path, "is not the name of a file"));
         }
-        refuse_without_folder(path)?;
         names::sweep(path);
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(0o666);
         let (temporary, file) =
             names::make_locked(path, |name| Ok(openat(CWD, name, flags, mode)?))
-                .map_err(FileError::io(path, "cannot create"))?;
+                .map_err(|error| not_made(path, "cannot create", error))?;
         Ok(PartialFile {
             file: Some(BufWriter::with_capacity(1 << 17, file.into())),
             temporary,
@@ -127,17 +126,16 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>, force: bool) -> Result<(), Fi
     file.finish()
 }
 
-/// Refuses a name in a folder that is not there.
-pub(crate) fn refuse_without_folder(path: &Path) -> Result<(), FileError> {
+/// Why something was not made: its folder may not be there.
+pub(crate) fn not_made(path: &Path, problem: &'static str, error: io::Error) -> FileError {
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
-    match folder.map(Path::symlink_metadata) {
-        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => Err(FileError::unsuitable(
-            path,
-            "its folder is not there; make that first",
-        )),
-        _ => Ok(()),
+    let is_there = folder.is_none_or(|folder| folder.symlink_metadata().is_ok());
+    if error.kind() == io::ErrorKind::NotFound && !is_there {
+        FileError::unsuitable(path, "its folder is not there; make that first")
+    } else {
+        FileError::io(path, problem)(error)
     }
 }
 

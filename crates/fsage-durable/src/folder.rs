@@ -1,7 +1,7 @@
 //! Folders that appear only when they are complete, and go at once.
 
 use crate::error::FileError;
-use crate::file::{refuse_without_folder, rename_new};
+use crate::file::{not_made, rename_new};
 use crate::lock::{FolderLock, LockError};
 use crate::names;
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, mkdirat, openat, renameat_with};
@@ -157,9 +157,8 @@ impl TemporaryFolder {
         if to.file_name().is_none() {
             return Err(FileError::unsuitable(to, "is not the name of a folder"));
         }
-        refuse_without_folder(to)?;
         let (path, folder) = names::make_locked(to, |name| make_folder(name, mode))
-            .map_err(FileError::io(to, "cannot make a folder there"))?;
+            .map_err(|error| not_made(to, "cannot make a folder there", error))?;
         Ok(TemporaryFolder {
             path,
             to: to.to_owned(),

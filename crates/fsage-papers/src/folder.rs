@@ -113,12 +113,11 @@ impl Folder {
     /// The system refuses.
     pub fn write_together(&self, together: &Together, options: &str) -> anyhow::Result<()> {
         let part = Part(self.at.path().to_owned());
-        let page = fsage_report::render(&together.report(options));
-        part.write("index.html", &page.context("the page cannot be made")?)?;
+        part.write_page(&together.report(options), together)?;
         for sheet in [together.tally(), together.differs()] {
             part.write(&format!("{}.csv", sheet.slug), &sheet.csv())?;
         }
-        part.write(MARK, &(serde_json::to_string_pretty(together)? + "\n"))
+        Ok(())
     }
 
     /// Writes what the seeds of a paper give together.
@@ -127,10 +126,8 @@ impl Folder {
     /// The system refuses.
     pub fn write_seeds(&self, seeds: &OverSeeds, options: &str) -> anyhow::Result<()> {
         let part = Part(self.at.path().to_owned());
-        let page = fsage_report::render(&seeds.report(options));
-        part.write("index.html", &page.context("the page cannot be made")?)?;
-        part.write("seeds.csv", &seeds.sheet().csv())?;
-        part.write(MARK, &(serde_json::to_string_pretty(seeds)? + "\n"))
+        part.write_page(&seeds.report(options), seeds)?;
+        part.write("seeds.csv", &seeds.sheet().csv())
     }
 
     /// Gives the folder its name.
@@ -176,10 +173,14 @@ impl Part {
             }
         }
         self.write("comparison.csv", &comparison_csv(&made.lines))?;
-        let page = fsage_report::render(&page::report(paper, made));
-        self.write("index.html", &page.context("the page cannot be made")?)?;
-        let report = serde_json::to_string_pretty(&Report::new(paper, made))?;
-        self.write(MARK, &(report + "\n"))
+        self.write_page(&page::report(paper, made), &Report::new(paper, made))
+    }
+
+    /// Writes a page, and the same as JSON, which marks the folder.
+    fn write_page(&self, page: &fsage_report::Report, same: &impl Serialize) -> anyhow::Result<()> {
+        let page = fsage_report::render(page).context("the page cannot be made")?;
+        self.write("index.html", &page)?;
+        self.write(MARK, &(serde_json::to_string_pretty(same)? + "\n"))
     }
 
     fn write(&self, name: &str, text: &str) -> anyhow::Result<()> {

@@ -13,7 +13,6 @@ use fsage_data::profiles::{PROFILES, is_profiles_csv};
 use fsage_data::snapshot::INODES;
 use fsage_data::{is_parquet, table};
 use fsage_lab::cffs_image;
-use fsage_lab::collect::collect_layout;
 use fsage_lab::workload::is_there;
 use fsage_real::loop_image::Kind;
 use std::ops::RangeInclusive;
@@ -92,11 +91,7 @@ fn with_layout(
         return use_it(&cffs_image::read(file)?.fs);
     }
     if file.is_file() && Kind::of_image(file).is_ok_and(|kind| kind.is_some()) {
-        let (layout, report) = collect_layout(file, &ui)?;
-        for warning in &report.warnings {
-            ui.warn(warning);
-        }
-        return use_it(&layout);
+        return use_it(&image::layout(file, ui)?);
     }
     use_it(&snapshot::open(file, snap_id)?)
 }

@@ -4,7 +4,7 @@ use super::snapshot::extents_of_layout;
 use crate::summary::{percent, print_json};
 use crate::ui::{self, Ui};
 use anyhow::Context as _;
-use fsage_core::Layout as _;
+use fsage_core::Layout;
 use fsage_core::size::human;
 use fsage_data::snapshot::{Form, SnapshotOutput};
 use fsage_data::table;
@@ -15,13 +15,19 @@ use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 
+/// The layout of an unmounted image, with what there is to warn of.
+pub fn layout(path: &Path, ui: Ui) -> anyhow::Result<impl Layout> {
+    let (layout, report) = collect_layout(path, &ui)?;
+    for warning in &report.warnings {
+        ui.warn(warning);
+    }
+    Ok(layout)
+}
+
 /// Prints what an unmounted image holds, as the snapshot of it that is made for that, or the extents of its files.
 pub fn collected(path: &Path, extents: bool, as_json: bool, ui: Ui) -> anyhow::Result<()> {
     if extents {
-        let (layout, report) = collect_layout(path, &ui)?;
-        for warning in &report.warnings {
-            ui.warn(warning);
-        }
+        let layout = layout(path, ui)?;
         let mut out = ui::stdout();
         writeln!(out, "#image {}", path.display())?;
         extents_of_layout(&mut out, &layout, path)?;
