@@ -2,6 +2,7 @@
 
 use crate::measurement::Measurement;
 use crate::subject::{BenchError, FileKey, Subject};
+use fsage_core::size;
 use std::fmt;
 
 /// Facts of a file system from which a benchmark chooses its cases.
@@ -157,7 +158,14 @@ impl fmt::Display for Unsuited {
             Unsuited::NoRoom {
                 needed_bytes,
                 free_bytes,
-            } => write!(f, "needs {needed_bytes} bytes, and {free_bytes} are free"),
+            } => {
+                let mut texts = [*needed_bytes, *free_bytes].map(size::human);
+                if texts[0] == texts[1] {
+                    texts = [needed_bytes, free_bytes].map(|bytes| format!("{bytes} B"));
+                }
+                let [needed, free] = texts;
+                write!(f, "needs {needed}, and {free} are free")
+            }
             Unsuited::RanOutOfSpace => f.write_str("ran out of space"),
             Unsuited::RanOutOfInodes => f.write_str("ran out of inodes"),
             Unsuited::NoHotFiles => f.write_str("no file was modified in the last month"),

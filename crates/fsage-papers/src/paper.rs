@@ -206,6 +206,25 @@ pub struct Rearrangement {
     pub sensitivity: BTreeMap<String, Vec<String>>,
     /// Devices on which both file systems are compared, by what they are.
     pub devices: BTreeMap<String, String>,
+    /// Articles that are read again and again; none in a quick look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub popular: Option<PopularArticles>,
+}
+
+/// Articles on cold boards that are read again and again, and that nothing hints: whether moving them pays.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PopularArticles {
+    /// How full the file systems are before, in percent.
+    pub filled: u64,
+    /// How much of the reserved area these articles take, in percent.
+    pub of_reserved: u64,
+    /// How many in a hundred reads are of one of them.
+    pub read_percent: u64,
+    /// The cache of the machine, in percent of what these articles take.
+    pub memory: Vec<u64>,
+    /// How often each of them is read, in the mean. The claim is judged at the last, with the first of the memories.
+    pub reads: Vec<u64>,
 }
 
 /// Allocators of FFS, aged with one workload.
@@ -727,7 +746,11 @@ impl Experiments {
     pub fn set_operations(&mut self, operations: u64) -> anyhow::Result<()> {
         match self {
             Experiments::Pieces(plan) => plan.rows = operations,
-            _ => self.rearrangement("--operations")?.operations = operations,
+            _ => {
+                let plan = self.rearrangement("--operations")?;
+                plan.operations = operations;
+                plan.popular = None;
+            }
         }
         Ok(())
     }

@@ -12,6 +12,9 @@
 //! Before that, [`Bbs::filled`] articles are put into random directories of the cold boards, and are articles like
 //! others: [`Bbs::reads_old`]. The hot boards are hinted ([`Subject::hint`]) before they are made.
 //!
+//! **Beyond the paper.** [`Bbs::popular`]: articles that are read again and again, on boards that nobody hints. In the
+//! paper's benchmark no article is read more often than another one of its class.
+//!
 //! **Phases.** `operations` has the time. Where the subject knows places and [`Bbs::center`] is set, `center` counts
 //! the operations on articles that lie there, and `hot-center` those of them on hot boards; neither takes time.
 
@@ -50,8 +53,19 @@ pub struct Bbs {
     pub filled: u64,
     /// Whether these are read and removed as well.
     pub reads_old: bool,
+    /// Articles on the cold boards that are read more often than others.
+    pub popular: Option<Popular>,
     /// The middle of the device in bytes, where accesses to it are to be counted.
     pub center: Option<Range<u64>>,
+}
+
+/// Articles that are read more often than others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Popular {
+    /// How many they are: drawn among those that are there before the clock starts, and never removed.
+    pub articles: u64,
+    /// How many in a hundred reads of the cold boards are of one of them.
+    pub read_percent: u64,
 }
 
 /// The benchmark of figure 5.
@@ -67,6 +81,7 @@ pub const BBS: Bbs = Bbs {
     hot_percent: 90,
     filled: 0,
     reads_old: true,
+    popular: None,
     center: None,
 };
 
@@ -143,6 +158,8 @@ struct Seen {
 struct Boards {
     /// Cold and hot.
     classes: [Class; 2],
+    /// Those of the cold ones that are popular.
+    popular: Vec<FileKey>,
     seen: Option<Seen>,
 }
 
@@ -164,7 +181,7 @@ impl Bbs {
                 }
             }
         }
-        let cold = &mut classes[0];
+        let [cold, _] = &mut classes;
         let mut rng = rng.stream("bbs articles", 0);
         for _ in 0..self.filled {
             let article = cold.write(&mut rng, subject)?;
@@ -172,8 +189,17 @@ impl Bbs {
                 cold.articles.push(article);
             }
         }
+        let mut popular = Vec::new();
+        for _ in 0..self
+            .popular
+            .map_or(0, |p| p.articles.min(cold.articles.len() as u64))
+        {
+            let which = rng.below(cold.articles.len() as u64) as usize;
+            popular.push(cold.articles.swap_remove(which));
+        }
         Ok(Boards {
             classes,
+            popular,
             seen: self.center.as_ref().map(|_| Seen::default()),
         })
     }
@@ -211,6 +237,10 @@ impl Boards {
                 let article = self.classes[usize::from(hot)].write(&mut rng, subject)?;
                 self.classes[usize::from(hot)].articles.push(article);
                 self.look(bbs, article, hot, subject)?;
+            } else if !deletes && !hot && self.is_popular(bbs, &mut rng) {
+                let article = self.popular[rng.below(self.popular.len() as u64) as usize];
+                self.look(bbs, article, hot, subject)?;
+                subject.read(article, whole)?;
             } else {
                 let which = rng.below(articles) as usize;
                 let article = self.classes[usize::from(hot)].articles[which];
@@ -228,6 +258,12 @@ impl Boards {
             files: bbs.operations,
             bytes: moved,
         })
+    }
+
+    /// Whether a read of the cold boards is of a popular article.
+    fn is_popular(&self, bbs: &Bbs, rng: &mut Rng) -> bool {
+        let percent = bbs.popular.map_or(0, |popular| popular.read_percent);
+        !self.popular.is_empty() && rng.below(100) < percent
     }
 
     /// Counts an operation on an article that lies in the middle.

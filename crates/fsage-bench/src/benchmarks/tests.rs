@@ -114,7 +114,7 @@ fn cases_that_do_not_fit_are_left_out_and_say_why() {
     assert_eq!(left_out[0].case, Case::of_size(16 << 10));
     assert_eq!(
         left_out[0].why.to_string(),
-        "needs 37748736 bytes, and 10485760 are free"
+        "needs 36.0 MiB, and 10.0 MiB are free"
     );
     let hot = hot_files::HOT_FILES.left_out(&site(MB));
     assert_eq!(hot[0].why, Unsuited::NoHotFiles);
@@ -397,6 +397,44 @@ fn operations_of_a_bulletin_board_come_in_the_shares_of_the_paper() {
         let hot = |line: &str| line.contains(" 8/") || line.contains(" 9/");
         assert!((share("create", &hot) - 0.9 * writes).abs() < 0.01);
         assert!(share("create 8/", &any) > 0.4 * writes);
+    }
+}
+
+#[test]
+fn popular_articles_are_read_most_and_never_removed() {
+    let mut subject = TestSubject::new(4000 * MB, &[]);
+    let bbs = bbs::Bbs {
+        hot_percent: 0,
+        write_percent: 5,
+        filled: 100,
+        operations: 20_000,
+        popular: Some(bbs::Popular {
+            articles: 4,
+            read_percent: 90,
+        }),
+        ..small_bbs()
+    };
+    bbs.run(Case::default(), 1, &site(4000 * MB), &mut subject)
+        .expect("room for all articles");
+    let from = subject
+        .log
+        .iter()
+        .position(|l| l == "drop")
+        .expect("a start");
+    let mut reads = std::collections::BTreeMap::<&str, u32>::new();
+    for line in &subject.log[from..] {
+        if let Some(read) = line.strip_prefix("read ") {
+            let file = read.split(' ').next().expect("a file");
+            *reads.entry(file).or_default() += 1;
+        }
+    }
+    // 18,000 reads, of which 16,200 are of four articles: 4,050 each; the others share 1,800.
+    let often: Vec<(&str, u32)> = reads.into_iter().filter(|(_, n)| *n > 1000).collect();
+    assert_eq!(often.len(), 4);
+    for (file, count) in often {
+        assert!((3750..4350).contains(&count), "{file}: {count}");
+        let removed = format!("delete {file}");
+        assert!(subject.log.iter().all(|line| *line != removed), "{file}");
     }
 }
 

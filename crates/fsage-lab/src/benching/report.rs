@@ -150,10 +150,11 @@ impl Report {
         self.rows.is_empty()
     }
 
-    /// Which cases were left out, and why: a line for neighbors with one reason.
+    /// Which cases were left out, and why: a line for neighbors with one reason, and for the same cases of both states.
     pub fn left_out(&self) -> Vec<String> {
         let same = |a: &NotRun, b: &NotRun| (a.state, &a.why) == (b.state, &b.why);
-        let groups = self.left_out.chunk_by(same).map(|same| {
+        let mut groups: Vec<(Vec<State>, String, &str)> = Vec::new();
+        for same in self.left_out.chunk_by(same) {
             let sizes: Vec<u64> = same.iter().filter_map(|left| left.file_bytes).collect();
             let files = match sizes[..] {
                 [] => String::new(),
@@ -165,15 +166,31 @@ impl Report {
                     size_text(last)
                 ),
             };
+            let (state, why) = (same[0].state, &*same[0].why);
+            // Both states lack room, or another thing, though not as much of it.
+            let kind = |why: &str| why.split(',').next().map(str::to_owned);
+            let alike = groups
+                .iter_mut()
+                .find(|(_, others, of)| *others == files && kind(of) == kind(why));
+            match alike {
+                Some((states, ..)) => states.push(state),
+                None => groups.push((vec![state], files, why)),
+            }
+        }
+        let end = if self.rows.is_empty() {
+            "; nothing was measured, and no results are written"
+        } else {
+            ""
+        };
+        let line = |(states, files, why): (Vec<State>, String, &str)| {
+            let states: Vec<&str> = states.into_iter().map(State::as_str).collect();
+            let (suite, states) = (self.suite(), states.join(" and "));
             format!(
-                "{}: {}, {}{files}: left out: {}",
-                self.target,
-                self.suite(),
-                same[0].state.as_str(),
-                same[0].why
+                "{}: {suite}, {states}{files}: left out: {why}{end}",
+                self.target
             )
-        });
-        groups.collect()
+        };
+        groups.into_iter().map(line).collect()
     }
 
     /// Writes the measurements and a chart of them; nothing where nothing was measured.

@@ -3,7 +3,7 @@
 use crate::days::{self, DayRow};
 use crate::error::bail;
 use crate::table::{number, percent};
-use fsage_core::size;
+use fsage_core::{keys, size};
 use fsage_metrics::{Metric, Unit, files, free_space, layout_score};
 use fsage_report::Format;
 use serde::Serialize;
@@ -44,6 +44,9 @@ const NAMED: [(&str, &Metric, &str); 6] = [
     ("layout", &layout_score::SCORE, "layout score"),
     ("used", &files::UTILIZATION, "used space"),
 ];
+
+/// Fewer bytes than this are no limit that anybody means.
+const MIB: f64 = 1_048_576.0;
 
 /// What `--limit` takes, for messages.
 const EXPECTED: &str = "expected free=5%, free=10G, 64k=1, 1m=1, 64m=1, inodes=1, layout=0.7, enospc, or a column of \
@@ -157,6 +160,9 @@ impl Limit {
                     format!("{words} {under} {shown}")
                 }
             }
+            (What::Column(name), None) if *name == free_space::BYTES.id => {
+                format!("free space {under} {shown}")
+            }
             (What::Column(name), None) => format!("{name} {under} {shown}"),
         }
     }
@@ -192,6 +198,9 @@ impl FromStr for Limit {
                 {
                     return Ok(made(name, What::FreeShare, percent / 100.0, true));
                 }
+                if number(value).is_some_and(|n| n > 0.0 && n < MIB) {
+                    bail!("--limit {text}: {value} of what? expected {value}% or {value}G");
+                }
                 if let Ok(bytes) = size::parse(value) {
                     let what = What::Column(free_space::BYTES.id.to_owned());
                     return Ok(made("free_bytes", what, bytes as f64, true));
@@ -212,8 +221,21 @@ impl FromStr for Limit {
                 sign == b'<',
             ));
         }
-        bail!("--limit {text}: {EXPECTED}")
+        bail!("--limit {text}: {}{EXPECTED}", meant(name, sign))
     }
+}
+
+/// A question where a known name was probably meant before the sign.
+fn meant(name: &str, sign: u8) -> String {
+    let near = if sign == b'=' {
+        let named = NAMED.iter().map(|(known, ..)| *known);
+        keys::nearest(name, named.chain(["free"])).filter(|near| *near != name)
+    } else {
+        keys::nearest(name, DayRow::numbers()).filter(|near| *near != name)
+    };
+    near.map_or_else(String::new, |near| {
+        format!("did you mean `{near}{}`? ", char::from(sign))
+    })
 }
 
 #[cfg(test)]
@@ -224,7 +246,7 @@ mod tests {
     fn limits_are_read_and_said_in_words() {
         let words = |text: &str| text.parse::<Limit>().expect(text).text;
         assert_eq!(words("free=5%"), "free space under 5.0 %");
-        assert_eq!(words("free=1G"), "free_bytes under 1.0 GiB");
+        assert_eq!(words("free=1G"), "free space under 1.0 GiB");
         assert_eq!(words("1m=1"), "no room for 1 MiB extents");
         assert_eq!(words("64k=100"), "room for 64 KiB extents under 100");
         assert_eq!(words("layout=0.7"), "layout score under 0.700");
@@ -243,6 +265,20 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn what_was_probably_meant_is_named() {
+        for (wrong, meant) in [
+            ("layot=0.7", "did you mean `layout=`?"), // typos: ignore
+            ("fre=5%", "did you mean `free=`?"),      // typos: ignore
+            ("free_run>5", "did you mean `free_runs>`?"),
+            ("free=5", "5 of what? expected 5% or 5G"),
+        ] {
+            let error = wrong.parse::<Limit>().expect_err(wrong).to_string();
+            assert!(error.contains(meant), "{error}");
+        }
+        assert!("free=0".parse::<Limit>().is_ok());
     }
 
     #[test]

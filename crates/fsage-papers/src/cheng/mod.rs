@@ -1,6 +1,7 @@
 //! Cheng et al.: a bulletin board on Ext3, whose hot files lie in the middle of the disk or do not.
 
 mod figures;
+mod popular;
 mod runs;
 mod statements;
 mod tables;
@@ -16,6 +17,8 @@ use runs::{Mix, Outcome, Outcomes, Reading, Run};
 /// The file systems of the paper.
 const ORIGINAL: &str = "original";
 const MODIFIED: &str = "modified";
+/// The modified one whose cold boards have the third partition too.
+const WHOLE_DISK: &str = "modified-whole-disk";
 /// The modified one without its near rule.
 const WITHOUT_NEAR: &str = "modified-without-near";
 
@@ -29,7 +32,7 @@ pub fn reproduce(
     threads: usize,
     ui: &dyn Watch,
 ) -> anyhow::Result<Reproduction> {
-    for name in [ORIGINAL, MODIFIED, WITHOUT_NEAR] {
+    for name in [ORIGINAL, MODIFIED, WHOLE_DISK, WITHOUT_NEAR] {
         let expected = || format!("papers/{}/run.toml: targets: expected `{name}`", paper.name);
         paper.run.targets.get(name).with_context(expected)?;
     }
@@ -91,14 +94,17 @@ impl Study<'_> {
             mix,
             filled_percent,
             reading: Reading::Printed,
+            popular: None,
         }
     }
 
-    /// Targets of a chart: all of them with 75 % reads and no write cache, otherwise those of the paper.
+    /// Targets of a chart: all of them with 75 % reads and no write cache, otherwise those of the paper in both readings
+    /// of its partitions.
     fn targets(&self, mix: Mix, cached: bool) -> Vec<&str> {
         let all = self.paper.run.targets.keys().map(String::as_str);
-        let chosen = all
-            .filter(|name| (mix == Mix::Reads && !cached) || [ORIGINAL, MODIFIED].contains(name));
+        let chosen = all.filter(|name| {
+            (mix == Mix::Reads && !cached) || [ORIGINAL, MODIFIED, WHOLE_DISK].contains(name)
+        });
         chosen.collect()
     }
 
@@ -127,7 +133,10 @@ impl Study<'_> {
             .into_iter()
             .chain(tables::readings(self));
         let pairs = rows.flat_map(|row| row.pairs).flatten();
-        settings.map(|setting| setting.run).chain(pairs).collect()
+        let popular = popular::settings(self).into_iter();
+        let popular = popular.flat_map(|setting| setting.runs);
+        let runs = settings.map(|setting| setting.run).chain(pairs);
+        runs.chain(popular).collect()
     }
 }
 

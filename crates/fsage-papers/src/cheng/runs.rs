@@ -1,5 +1,6 @@
 //! Runs: one benchmark on one file system each, and what came out.
 
+use super::popular::Popular;
 use crate::paper::{Paper, Rearrangement};
 use anyhow::{Context, anyhow, bail};
 use fsage_bench::benchmarks::Bbs;
@@ -82,6 +83,8 @@ pub struct Run {
     pub filled_percent: u64,
     /// How the old articles are read.
     pub reading: Reading,
+    /// Articles that are read again and again, instead of hot boards.
+    pub popular: Option<Popular>,
 }
 
 /// What came out of a run, over all repetitions.
@@ -227,20 +230,24 @@ impl Run {
             Reading::SameArticles => made.half_free_bytes,
             Reading::Printed | Reading::OldUnread => made.outside_free_bytes,
         };
-        let bbs = Bbs {
+        let mut bbs = Bbs {
             operations: plan.operations,
             filled: room_bytes / ARTICLE_BYTES * self.filled_percent / 100,
             reads_old: self.reading != Reading::OldUnread,
             center: Some(made.fs.center()),
             ..self.mix.benchmark()
         };
+        let mut params = params.clone();
+        if let Some(popular) = &self.popular {
+            popular.set(&mut bbs, &mut params);
+        }
         let angle = Rng::new(seed)
             .stream("spindle", repetition.into())
             .next_u64()
             >> 32;
         let device = disk.device(angle as u32);
         let (start, block_bytes) = (disk.partition().first_sector, made.fs.block_bytes());
-        let host = Host::new(params, device, start, block_bytes);
+        let host = Host::new(&params, device, start, block_bytes);
         let mut subject = Simulated::over(made.fs, host, FIRST_OWN_ID);
         let site = Site::default();
         let measured = bbs.run(Case::default(), repetition, &site, &mut subject)?;

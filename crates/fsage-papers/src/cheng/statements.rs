@@ -1,7 +1,7 @@
 //! What the paper says of its curves.
 
 use super::runs::{Mix, Outcome};
-use super::{MODIFIED, ORIGINAL, Results, WITHOUT_NEAR, tables};
+use super::{MODIFIED, ORIGINAL, Results, WHOLE_DISK, WITHOUT_NEAR, popular, tables};
 use crate::comparison::Measured;
 use crate::words;
 
@@ -13,19 +13,23 @@ const LESS: f64 = 0.95;
 /// Every statement, with what our curves say.
 pub fn measure(results: &Results<'_>) -> Measured {
     let mut measured = Measured::default();
-    for (id, mix, cached) in [
-        ("C1.5", Mix::Reads, false),
-        ("C1.6", Mix::Writes, false),
-        ("C1.5.cached", Mix::Reads, true),
-        ("C1.6.cached", Mix::Writes, true),
-        ("C1.10", Mix::FewWrites, false),
+    for (id, target, mix, cached) in [
+        ("C1.5", MODIFIED, Mix::Reads, false),
+        ("C1.6", MODIFIED, Mix::Writes, false),
+        ("C1.5.cached", MODIFIED, Mix::Reads, true),
+        ("C1.6.cached", MODIFIED, Mix::Writes, true),
+        ("C1.5.whole", WHOLE_DISK, Mix::Reads, false),
+        ("C1.6.whole", WHOLE_DISK, Mix::Writes, false),
+        ("C1.5.whole.cached", WHOLE_DISK, Mix::Reads, true),
+        ("C1.6.whole.cached", WHOLE_DISK, Mix::Writes, true),
+        ("C1.10", MODIFIED, Mix::FewWrites, false),
     ] {
         // A device without an arm has no write cache either.
         if cached && results.study.device(true) == results.study.device(false) {
             continue;
         }
         let pair = |percent| {
-            [ORIGINAL, MODIFIED].map(|name| results.of(name, mix, percent, cached).mean_s())
+            [ORIGINAL, target].map(|name| results.of(name, mix, percent, cached).mean_s())
         };
         measured.shape(id, is_faster(&by_utilization(results, pair)));
     }
@@ -45,6 +49,7 @@ pub fn measure(results: &Results<'_>) -> Measured {
     };
     measured.shape("C3", is_better_somewhere(&by_utilization(results, near)));
     measured.shape("C4", moving_pays(results));
+    measured.shape("C4.popular", popular::moving_pays(results));
     measured.shape("C4.hints", hints_pay(results));
     heads(results, &mut measured);
     measured
@@ -65,7 +70,10 @@ fn heads(results: &Results<'_>, measured: &mut Measured) {
     let distance = pairs(Outcome::mean_seek, MODIFIED);
     measured.shape("C2.always", stays_within(&distance, AREA));
     measured.shape("C2.distance", is_less(&distance, 1.0 - words::AGREEMENT));
+    let whole = pairs(Outcome::mean_seek, WHOLE_DISK);
+    measured.shape("C2.distance.whole", is_less(&whole, 1.0 - words::AGREEMENT));
     measured.shape("C5.seek", is_less(&pairs(seeks, MODIFIED), LESS));
+    measured.shape("C5.seek.whole", is_less(&pairs(seeks, WHOLE_DISK), LESS));
     measured.shape("C5.blocks", is_less(&pairs(seeks, "blocks"), 1.0));
     let premise = by_utilization(results, |percent| {
         let time = &of(ORIGINAL)(percent).device.time;

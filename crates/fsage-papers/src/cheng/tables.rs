@@ -1,12 +1,12 @@
 //! Tables: where the time goes, what silent parameters weigh, other readings, other devices.
 
 use super::runs::{Mix, Outcome, Reading, Run};
-use super::{MODIFIED, ORIGINAL, Results, Study};
+use super::{MODIFIED, ORIGINAL, Results, Study, popular};
 use crate::figure::Sheet;
 
 /// All of them.
 pub fn all(results: &Results<'_>) -> Vec<Sheet> {
-    vec![
+    let mut sheets = vec![
         where_time_goes(results),
         sensitivity(results),
         of_pairs(
@@ -23,8 +23,13 @@ pub fn all(results: &Results<'_>) -> Vec<Sheet> {
             "Other devices",
             "Elapsed time of the modified file system over that of the original one, each as large as its device.",
         ),
-    ]
+    ];
+    sheets.extend(popular::sheet(results));
+    sheets
 }
+
+/// The threshold with which nothing moves.
+pub const NEVER: &str = "1000000";
 
 /// A value of a silent parameter, and its run.
 pub struct Setting {
@@ -37,7 +42,7 @@ pub struct Setting {
 impl Setting {
     /// Whether no file is ever used often enough to move.
     pub fn moves_nothing(&self) -> bool {
-        self.key == "threshold" && self.value == "1000000"
+        self.key == "threshold" && self.value == NEVER
     }
 }
 
@@ -66,7 +71,7 @@ pub fn settings(study: &Study<'_>) -> Vec<Setting> {
 }
 
 /// A specification with another value of a key.
-fn with_key(spec: &str, key: &str, value: &str) -> String {
+pub fn with_key(spec: &str, key: &str, value: &str) -> String {
     let (kind, options) = spec.split_once(':').unwrap_or((spec, ""));
     let is_other = |option: &&str| option.split('=').next() != Some(key) && !option.is_empty();
     let mut options: Vec<String> = options

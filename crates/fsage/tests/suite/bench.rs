@@ -278,7 +278,7 @@ fn a_suite_that_measures_nothing_writes_nothing() {
             &[
                 "nothing was measured",
                 "ffs:preset=small: free-space, empty, 2 sizes of files from 8 KB to 64 KB",
-                "needs 37748736 bytes",
+                "needs 36.0 MiB",
             ],
         );
         assert!(!at.join("out").exists());
