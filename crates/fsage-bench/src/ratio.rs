@@ -1,5 +1,6 @@
 //! One speed as a multiple of another: the ratio of the medians of repetitions, and where it lies.
 
+use crate::measurement::Better;
 use crate::statistics::median_of;
 use fsage_core::rng::Rng;
 use serde::{Deserialize, Serialize};
@@ -21,7 +22,15 @@ const NARROW: f64 = 0.05;
 
 /// The speeds of repetitions of one case on two file systems.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Repeated {
+pub struct Repeated {
+    sides: Sides,
+    /// Where the lower value is better, a speed is its inverse, and the medians that count are those of the values.
+    better: Better,
+}
+
+/// How the repetitions of both belong together.
+#[derive(Clone, Debug, PartialEq)]
+enum Sides {
     /// Each with one of the other under the same conditions: on simulated disks, with the spindle at the same angle.
     InPairs(Vec<(f64, f64)>),
     /// Each for itself: on real file systems, where what disturbs one has no counterpart in the other.
@@ -60,38 +69,59 @@ pub enum Says {
 }
 
 impl Repeated {
+    /// Each with one of the other under the same conditions: on simulated disks, with the spindle at the same angle.
+    pub fn in_pairs(speeds: Vec<(f64, f64)>, better: Better) -> Repeated {
+        let sides = Sides::InPairs(speeds);
+        Repeated { sides, better }
+    }
+
+    /// Each for itself: on real file systems, where what disturbs one has no counterpart in the other.
+    pub fn apart(firsts: Vec<f64>, seconds: Vec<f64>, better: Better) -> Repeated {
+        let sides = Sides::Apart(firsts, seconds);
+        Repeated { sides, better }
+    }
+
+    /// The first of one beside the first of another: pairs where both have pairs.
+    pub fn firsts_of(one: &Repeated, other: &Repeated) -> Repeated {
+        if let (Sides::InPairs(a), Sides::InPairs(b)) = (&one.sides, &other.sides) {
+            let pairs = a.iter().zip(b).map(|(a, b)| (a.0, b.0));
+            return Repeated::in_pairs(pairs.collect(), one.better);
+        }
+        Repeated::apart(one.firsts(), other.firsts(), one.better)
+    }
+
     fn count(&self) -> usize {
-        match self {
-            Repeated::InPairs(pairs) => pairs.len(),
-            Repeated::Apart(a, b) => a.len().min(b.len()),
+        match &self.sides {
+            Sides::InPairs(pairs) => pairs.len(),
+            Sides::Apart(a, b) => a.len().min(b.len()),
         }
     }
 
     /// Whether there is a ratio of it: both sides were repeated, and every speed is a positive number.
     pub fn has_ratio(&self) -> bool {
         let is_speed = |speed: &f64| speed.is_finite() && *speed > 0.0;
-        let are_speeds = match self {
-            Repeated::InPairs(pairs) => pairs.iter().all(|(a, b)| is_speed(a) && is_speed(b)),
-            Repeated::Apart(a, b) => a.iter().chain(b).all(is_speed),
+        let are_speeds = match &self.sides {
+            Sides::InPairs(pairs) => pairs.iter().all(|(a, b)| is_speed(a) && is_speed(b)),
+            Sides::Apart(a, b) => a.iter().chain(b).all(is_speed),
         };
         self.count() > 0 && are_speeds
     }
 
     /// Speeds of the first.
-    pub fn firsts(&self) -> Vec<f64> {
-        match self {
-            Repeated::InPairs(pairs) => pairs.iter().map(|pair| pair.0).collect(),
-            Repeated::Apart(firsts, _) => firsts.clone(),
+    fn firsts(&self) -> Vec<f64> {
+        match &self.sides {
+            Sides::InPairs(pairs) => pairs.iter().map(|pair| pair.0).collect(),
+            Sides::Apart(firsts, _) => firsts.clone(),
         }
     }
 
     /// The ratio of the medians of repetitions, which `draw` chooses.
     fn ratio(&self, mut draw: impl FnMut(usize, usize) -> usize) -> f64 {
-        let (mut a, mut b): (Vec<f64>, Vec<f64>) = match self {
-            Repeated::InPairs(pairs) => (0..pairs.len())
+        let (mut a, mut b): (Vec<f64>, Vec<f64>) = match &self.sides {
+            Sides::InPairs(pairs) => (0..pairs.len())
                 .map(|place| pairs[draw(place, pairs.len())])
                 .unzip(),
-            Repeated::Apart(a, b) => {
+            Sides::Apart(a, b) => {
                 let mut drawn = |of: &[f64]| -> Vec<f64> {
                     (0..of.len())
                         .map(|place| of[draw(place, of.len())])
@@ -100,7 +130,15 @@ impl Repeated {
                 (drawn(a), drawn(b))
             }
         };
-        median_of(&mut a) / median_of(&mut b)
+        match self.better {
+            Better::Higher => median_of(&mut a) / median_of(&mut b),
+            Better::Lower => {
+                let inverse = |speeds: &mut [f64]| speeds.iter_mut().for_each(|s| *s = s.recip());
+                inverse(&mut a);
+                inverse(&mut b);
+                median_of(&mut b) / median_of(&mut a)
+            }
+        }
     }
 }
 
@@ -129,7 +167,9 @@ impl Ratio {
             .collect();
         drawn.sort_unstable_by(f64::total_cmp);
         let outside = ((1.0 - CONFIDENCE) / 2.0 * RESAMPLES as f64) as usize;
-        let is_apart = cases.iter().any(|case| matches!(case, Repeated::Apart(..)));
+        let is_apart = cases
+            .iter()
+            .any(|case| matches!(case.sides, Sides::Apart(..)));
         Some(Ratio {
             count,
             median,
@@ -175,6 +215,14 @@ impl Ratio {
 mod tests {
     use super::*;
 
+    fn paired(speeds: Vec<(f64, f64)>) -> Repeated {
+        Repeated::in_pairs(speeds, Better::Higher)
+    }
+
+    fn apart(firsts: Vec<f64>, seconds: Vec<f64>) -> Repeated {
+        Repeated::apart(firsts, seconds, Better::Higher)
+    }
+
     fn ratio(case: Repeated) -> Ratio {
         Ratio::of(&[case]).expect("repetitions")
     }
@@ -195,25 +243,50 @@ mod tests {
     fn separate_repetitions_are_no_pairs() {
         let aged = vec![160.0, 122.4, 170.0, 80.0, 90.0];
         let control = vec![100.0, 60.0, 140.0, 129.5, 135.0];
-        let apart = ratio(Repeated::Apart(aged, control));
-        assert!((apart.median - 122.4 / 129.5).abs() < 1e-12);
-        assert_eq!((apart.count, apart.says()), (5, Says::Inconclusive));
-        assert!(apart.low < 0.8 && apart.high > 1.2, "{apart:?}");
+        let ratio_apart = ratio(apart(aged, control));
+        assert!((ratio_apart.median - 122.4 / 129.5).abs() < 1e-12);
+        assert_eq!(
+            (ratio_apart.count, ratio_apart.says()),
+            (5, Says::Inconclusive)
+        );
+        assert!(
+            ratio_apart.low < 0.8 && ratio_apart.high > 1.2,
+            "{ratio_apart:?}"
+        );
     }
 
     /// By hand: 2/4, 3/6 and 5/10 are 0.5 each, whichever pairs are drawn.
     #[test]
     fn pairs_stay_together() {
         let pairs = vec![(2.0, 4.0), (3.0, 6.0), (5.0, 10.0)];
-        let paired = ratio(Repeated::InPairs(pairs));
-        assert_eq!((paired.low, paired.median, paired.high), (0.5, 0.5, 0.5));
-        assert_eq!((paired.says(), paired.is_narrow()), (Says::Slower, true));
+        let ratio_paired = ratio(paired(pairs));
+        assert_eq!(
+            (ratio_paired.low, ratio_paired.median, ratio_paired.high),
+            (0.5, 0.5, 0.5)
+        );
+        assert_eq!(
+            (ratio_paired.says(), ratio_paired.is_narrow()),
+            (Says::Slower, true)
+        );
+    }
+
+    /// By hand: two times each, the medians of which are 1.5 and 1.2 s. The inverses of the second pair, 1.67 and 0.56 a
+    /// second, have the median 1.11, beside 0.75 of 1 and 2 s: that would give 0.68.
+    #[test]
+    fn medians_of_times_are_those_that_count() {
+        let speeds = |times: [f64; 2]| times.map(f64::recip).to_vec();
+        let (aged, control) = (speeds([1.0, 2.0]), speeds([0.8, 1.6]));
+        let times = ratio(Repeated::apart(aged, control, Better::Lower));
+        assert!((times.median - 1.2 / 1.5).abs() < 1e-12, "{times:?}");
+        let (aged, control) = (speeds([1.0, 2.0]), speeds([0.6, 1.8]));
+        let times = ratio(Repeated::apart(aged, control, Better::Lower));
+        assert!((times.median - 1.2 / 1.5).abs() < 1e-12, "{times:?}");
     }
 
     /// By hand: the cube root of 0.5 * 0.9 * 2.0 is 0.965489.
     #[test]
     fn cases_weigh_the_same() {
-        let case = |a: f64, b: f64| Repeated::InPairs(vec![(a, b); 4]);
+        let case = |a: f64, b: f64| paired(vec![(a, b); 4]);
         let over = Ratio::of(&[case(1.0, 2.0), case(9.0, 10.0), case(4.0, 2.0)]);
         let over = over.expect("repetitions");
         assert!((over.median - 0.965_489).abs() < 1e-6, "{over:?}");
@@ -222,12 +295,12 @@ mod tests {
 
     #[test]
     fn too_few_and_none_say_nothing() {
-        let few = ratio(Repeated::Apart(vec![1.0; 4], vec![2.0; 4]));
+        let few = ratio(apart(vec![1.0; 4], vec![2.0; 4]));
         assert_eq!((few.median, few.says()), (0.5, Says::Inconclusive));
         assert!(!few.is_narrow());
         assert_eq!(Ratio::of(&[]), None);
-        assert_eq!(Ratio::of(&[Repeated::InPairs(Vec::new())]), None);
-        assert_eq!(Ratio::of(&[Repeated::Apart(vec![1.0], vec![0.0])]), None);
+        assert_eq!(Ratio::of(&[paired(Vec::new())]), None);
+        assert_eq!(Ratio::of(&[apart(vec![1.0], vec![0.0])]), None);
     }
 
     /// Normal noise of 3 % and 15 %, eight repetitions each: the same file system is called faster or slower in at most
@@ -240,7 +313,7 @@ mod tests {
             for _ in 0..100 {
                 let a = noisy(&mut rng, 8, middle, share);
                 let b = noisy(&mut rng, 8, 100.0, share);
-                let says = ratio(Repeated::Apart(a, b)).says();
+                let says = ratio(apart(a, b)).says();
                 claims += usize::from(matches!(says, Says::Faster | Says::Slower));
             }
             claims
@@ -254,22 +327,18 @@ mod tests {
     #[test]
     fn what_is_equal_in_every_repetition_is_the_same_however_few_there_are() {
         for count in [1, 2, 8] {
-            let equal = ratio(Repeated::Apart(vec![7.0; count], vec![7.0; count]));
+            let equal = ratio(apart(vec![7.0; count], vec![7.0; count]));
             assert_eq!(equal.says(), Says::Same, "{count}");
         }
-        let differ = ratio(Repeated::Apart(vec![7.0, 7.0], vec![7.0, 7.5]));
+        let differ = ratio(apart(vec![7.0, 7.0], vec![7.0, 7.5]));
         assert_eq!(differ.says(), Says::Inconclusive);
     }
 
     #[test]
     fn what_is_known_to_be_near_is_the_same() {
-        let same = ratio(Repeated::InPairs(vec![(100.5, 100.0); 3]));
+        let same = ratio(paired(vec![(100.5, 100.0); 3]));
         assert_eq!(same.says(), Says::Same);
-        let same = ratio(Repeated::InPairs(vec![
-            (98.0, 100.0),
-            (101.0, 100.0),
-            (100.0, 100.0),
-        ]));
+        let same = ratio(paired(vec![(98.0, 100.0), (101.0, 100.0), (100.0, 100.0)]));
         assert_eq!(same.says(), Says::Same);
     }
 }

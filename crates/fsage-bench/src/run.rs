@@ -1,7 +1,7 @@
 //! A benchmark run over its cases and repetitions, each on a fresh state of the file system.
 
 use crate::benchmark::{Benchmark, Case, LeftOut, Site, Unsuited};
-use crate::measurement::Measurement;
+use crate::measurement::{Better, Measurement};
 use crate::ratio::{Ratio, Repeated};
 use crate::subject::{BenchError, Subject};
 use std::collections::BTreeSet;
@@ -269,7 +269,7 @@ fn is_known(measured: &[Measurement]) -> bool {
         let of_phase = measured.iter().filter(|m| m.phase == phase);
         let speeds: Vec<f64> = of_phase.filter_map(Measurement::speed).collect();
         let ones = vec![1.0; speeds.len()];
-        let ratio = Ratio::of(&[Repeated::Apart(speeds, ones)]);
+        let ratio = Ratio::of(&[Repeated::apart(speeds, ones, Better::Higher)]);
         ratio.is_none_or(|ratio| ratio.is_narrow())
     })
 }

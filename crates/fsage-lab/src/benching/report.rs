@@ -667,15 +667,16 @@ fn own(states: &ByState<'_>) -> Option<(String, Better)> {
 /// The speeds of aged and control. On simulated disks those of one number begin with the spindle at the same angle.
 fn repeated(states: &ByState<'_>, is_simulated: bool) -> Option<Repeated> {
     let (aged, control) = (states.get(&State::Aged)?, states.get(&State::Control)?);
+    let better = own(states).map_or(Better::Higher, |(_, better)| better);
     if !is_simulated {
         let speeds = |of: &[&Measurement]| of.iter().filter_map(|m| m.speed()).collect();
-        return Some(Repeated::Apart(speeds(aged), speeds(control)));
+        return Some(Repeated::apart(speeds(aged), speeds(control), better));
     }
     let pairs = aged.iter().filter_map(|aged| {
         let same = control.iter().find(|c| c.repetition == aged.repetition)?;
         Some((aged.speed()?, same.speed()?))
     });
-    Some(Repeated::InPairs(pairs.collect()))
+    Some(Repeated::in_pairs(pairs.collect(), better))
 }
 
 /// Aged against control over lines that weigh the same; `None` where none of them has both.
@@ -701,13 +702,10 @@ pub fn aged_over(one: &[&Line], other: &[&Line]) -> Option<Ratio> {
     let cases = one.iter().filter_map(|line| {
         let mut others = other.iter();
         let other = others.find(|other| other.file_bytes == line.file_bytes)?;
-        Some(match (line.repeated.as_ref()?, other.repeated.as_ref()?) {
-            (Repeated::InPairs(a), Repeated::InPairs(b)) => {
-                let pairs = a.iter().zip(b);
-                Repeated::InPairs(pairs.map(|(a, b)| (a.0, b.0)).collect())
-            }
-            (a, b) => Repeated::Apart(a.firsts(), b.firsts()),
-        })
+        Some(Repeated::firsts_of(
+            line.repeated.as_ref()?,
+            other.repeated.as_ref()?,
+        ))
     });
     Ratio::of(&cases.collect::<Vec<Repeated>>())
 }
