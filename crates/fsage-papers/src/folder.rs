@@ -24,10 +24,18 @@
 //! FOLDER/seeds.csv, reproduction.json   the same
 //! ```
 //!
+//! Of several readings each has a folder of its name, beside:
+//!
+//! ```text
+//! FOLDER/index.html          which rows hang on the reading, a column a reading
+//! FOLDER/readings.csv, rows-by-reading.csv, reproduction.json   the same
+//! ```
+//!
 //! It is made under another name, and gets its own when it is complete. The same command gives the same bytes.
 
 use super::comparison::Line;
 use super::figure::{Exhibit, csv_cell};
+use super::over_readings::OverReadings;
 use super::over_seeds::OverSeeds;
 use super::paper::Paper;
 use super::together::Together;
@@ -92,7 +100,7 @@ impl Folder {
         })
     }
 
-    /// A part: all of the folder, or a folder of this name in it where there are several papers or seeds.
+    /// A part: all of the folder, or a folder of this name in it where there are several papers, seeds or readings.
     ///
     /// # Errors
     /// It cannot be made.
@@ -128,6 +136,19 @@ impl Folder {
         let part = Part(self.at.path().to_owned());
         part.write_page(&seeds.report(options), seeds)?;
         part.write("seeds.csv", &seeds.sheet().csv())
+    }
+
+    /// Writes what the readings of a paper give together.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn write_readings(&self, readings: &OverReadings, options: &str) -> anyhow::Result<()> {
+        let part = Part(self.at.path().to_owned());
+        part.write_page(&readings.report(options), readings)?;
+        for sheet in [readings.sheet(), readings.rows()] {
+            part.write(&format!("{}.csv", sheet.slug), &sheet.csv())?;
+        }
+        Ok(())
     }
 
     /// Gives the folder its name.

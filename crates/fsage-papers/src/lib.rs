@@ -36,6 +36,7 @@ mod hot;
 mod jun24;
 mod lab;
 mod layout_by_day;
+pub mod over_readings;
 pub mod over_seeds;
 mod page;
 pub mod paper;

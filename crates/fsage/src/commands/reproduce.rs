@@ -8,6 +8,7 @@ use fsage_papers::Reproduction;
 use fsage_papers::comparison::{self, Line, Tally};
 use fsage_papers::figure::{Exhibit, Figure};
 use fsage_papers::folder::{Folder, Report};
+use fsage_papers::over_readings::{ALL as EVERY, OverReadings, PRINTED};
 use fsage_papers::over_seeds::OverSeeds;
 use fsage_papers::paper::{Bytes, PAPERS, Paper};
 use fsage_papers::together::{Done, Together};
@@ -57,7 +58,7 @@ pub struct Args {
     #[arg(long)]
     host: Option<String>,
     /// Another reading of what the paper leaves open: a name of `papers/PAPER/readings.toml`, or a TOML file with keys
-    /// of `run.toml`.
+    /// of `run.toml`; `all` for every one of them, each beside the run as printed.
     #[arg(long, value_name = "NAME")]
     reading: Option<String>,
     /// Days of the workload, with as many operations a day; fewer give a quick look.
@@ -105,6 +106,9 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     if args.seeds.is_some() && papers.len() > 1 {
         bail!("--seeds N reproduces one paper; name one instead of `{ALL}`");
     }
+    if args.takes_every_reading() && (args.seeds.is_some() || args.check) {
+        bail!("--reading {EVERY}: not beside --seeds or --check");
+    }
     if args.check {
         for paper in &papers {
             paper.required()?;
@@ -117,8 +121,9 @@ pub fn run(args: &Args, ui: Ui) -> anyhow::Result<()> {
     let folder = Folder::begin(&to, args.force)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = args.threads.map_or(cores, usize::from);
-    if let Some(seeds) = args.seeds {
-        with_seeds(&papers[0], seeds, &folder, threads, args, ui)?;
+    if args.seeds.is_some() || args.takes_every_reading() {
+        let variants = Variants::of(&papers[0], args)?;
+        variants.reproduce(&papers[0], &folder, threads, args, ui)?;
         return published(folder, &to, ui);
     }
     let mut all = Vec::new();
@@ -163,41 +168,97 @@ fn published(folder: Folder, to: &Path, ui: Ui) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A paper with seeds 1 to `seeds`, and what they give together.
-fn with_seeds(
-    paper: &Paper,
-    seeds: u32,
-    folder: &Folder,
-    threads: usize,
-    args: &Args,
-    ui: Ui,
-) -> anyhow::Result<()> {
-    let mut by_seed = Vec::new();
-    for seed in 1..=u64::from(seeds) {
-        ui.note(&format!("Seed {seed} of {seeds}"));
-        let mut paper = paper.clone();
-        paper.run.seed = seed;
-        let part = folder.part(Some(&format!("seed-{seed}")))?;
-        let made = fsage_papers::reproduce(&paper, &part.workload(), threads, &ui)?;
-        part.fill(&paper, &made)?;
-        by_seed.push((seed, made.lines));
+impl Args {
+    /// Whether each reading of the paper is run beside the one as printed.
+    fn takes_every_reading(&self) -> bool {
+        self.reading.as_deref() == Some(EVERY)
     }
-    let over = OverSeeds::of(paper, &by_seed);
-    folder.write_seeds(&over, &options_given(args))?;
-    let mut out = ui::stdout();
-    if args.json {
-        summary::print_json(&mut out, &over)?;
-    } else {
-        let sheet = over.sheet();
-        let mut table = summary::table(&[&sheet.header[0]]);
-        table.set_header(&sheet.header);
-        table.add_rows(&sheet.rows);
-        writeln!(out, "{}\n{table}\n\n{}", paper.run.title, over.sentence())?;
+}
+
+/// A paper run several times, with another seed each, or in another reading.
+enum Variants {
+    Seeds(Vec<(u64, Paper)>),
+    Readings(Vec<(String, Paper)>),
+}
+
+impl Variants {
+    /// Those that the command line asks for, of a paper that it has changed.
+    fn of(paper: &Paper, args: &Args) -> anyhow::Result<Variants> {
+        if let Some(seeds) = args.seeds {
+            let with = |seed| {
+                let mut paper = paper.clone();
+                paper.run.seed = seed;
+                (seed, paper)
+            };
+            return Ok(Variants::Seeds((1..=seeds.into()).map(with).collect()));
+        }
+        if paper.readings.is_empty() {
+            bail!("{}: papers/{0}/readings.toml has no reading", paper.name);
+        }
+        let mut readings = vec![(PRINTED.to_owned(), paper.clone())];
+        for name in paper.readings.keys() {
+            let one = Paper::named(&paper.name)?.read_as(name)?;
+            readings.push((name.clone(), changed(one, args, false)?));
+        }
+        Ok(Variants::Readings(readings))
+    }
+
+    /// Runs them one after the other, each in a folder of its own, and says what they give together.
+    fn reproduce(
+        self,
+        paper: &Paper,
+        folder: &Folder,
+        threads: usize,
+        args: &Args,
+        ui: Ui,
+    ) -> anyhow::Result<()> {
+        let lines = |name: &str, paper: &Paper| -> anyhow::Result<Vec<Line>> {
+            ui.note(name);
+            let part = folder.part(Some(name))?;
+            let made = fsage_papers::reproduce(paper, &part.workload(), threads, &ui)?;
+            part.fill(paper, &made)?;
+            Ok(made.lines)
+        };
+        let mut out = ui::stdout();
+        let (sheets, sentence) = match self {
+            Variants::Seeds(seeds) => {
+                let mut done = Vec::new();
+                for (seed, paper) in &seeds {
+                    done.push((*seed, lines(&format!("seed-{seed}"), paper)?));
+                }
+                let over = OverSeeds::of(paper, &done);
+                folder.write_seeds(&over, &options_given(args))?;
+                if args.json {
+                    return Ok(summary::print_json(&mut out, &over)?);
+                }
+                (vec![over.sheet()], over.sentence())
+            }
+            Variants::Readings(readings) => {
+                let mut done = Vec::new();
+                for (name, paper) in &readings {
+                    done.push((name.clone(), lines(name, paper)?));
+                }
+                let over = OverReadings::of(paper, &done);
+                folder.write_readings(&over, &options_given(args))?;
+                if args.json {
+                    return Ok(summary::print_json(&mut out, &over)?);
+                }
+                (vec![over.tally(), over.gains()], over.sentence())
+            }
+        };
+        writeln!(out, "{}", paper.run.title)?;
+        for sheet in sheets {
+            let mut table = summary::table(&[&sheet.header[0]]);
+            table.set_header(&sheet.header);
+            table.add_rows(&sheet.rows);
+            writeln!(out, "{table}\n")?;
+        }
+        writeln!(out, "{sentence}")?;
         if let Some(quick) = fsage_papers::quick_look(paper) {
             writeln!(out, "{quick}")?;
         }
+        Ok(out.flush()?)
     }
-    Ok(out.flush()?)
 }
 
 /// The papers of a name, as the command line changes them. Of all together each takes the options that it knows.
@@ -216,7 +277,11 @@ fn papers(name: &str, args: &Args) -> anyhow::Result<Vec<Paper>> {
 
 /// The paper as the command line changes it; `lenient` leaves out options that it has not.
 fn changed(mut paper: Paper, args: &Args, lenient: bool) -> anyhow::Result<Paper> {
-    if let Some(reading) = &args.reading {
+    if let Some(reading) = args
+        .reading
+        .as_ref()
+        .filter(|_| !args.takes_every_reading())
+    {
         paper = paper.read_as(reading)?;
     }
     let run = &mut paper.run;

@@ -222,6 +222,59 @@ fn a_seed_changes_the_second_paper() {
     }
 }
 
+/// Expected: the run as printed is that of the paper alone, and each reading that of `--reading` with its name.
+#[test]
+fn every_reading_of_a_paper_has_a_column() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = folder.path();
+    let quick = "--quiet reproduce smith96 --repetitions 1 --days 4 --sizes 16K,96K,104K,1M";
+    let all: serde_json::Value = serde_json::from_str(&stdout(&fsage(
+        at,
+        &format!("{quick} --reading all --json -o r"),
+    )))
+    .expect("JSON");
+    let readings = all["readings"].as_array().expect("readings");
+    let names: Vec<&str> = readings.iter().filter_map(|r| r["name"].as_str()).collect();
+    assert_eq!(names[0], "as-printed");
+    assert!(names.contains(&"bug-of-1997"), "{names:?}");
+    let rows = all["rows"].as_array().expect("rows");
+    for (at_reading, option) in [
+        ("as-printed", String::new()),
+        ("bug-of-1997", " --reading bug-of-1997".to_owned()),
+    ] {
+        let place = names
+            .iter()
+            .position(|name| *name == at_reading)
+            .expect(at_reading);
+        fsage(at, &format!("{quick}{option} -o {at_reading}"));
+        assert_eq!(
+            contents(&at.join(at_reading)),
+            contents(&at.join("r").join(at_reading))
+        );
+        let alone = fs::read_to_string(at.join(at_reading).join("reproduction.json"));
+        let alone: serde_json::Value =
+            serde_json::from_str(&alone.expect("a reproduction")).expect("JSON");
+        for row in rows {
+            let id = row["id"].as_str().expect("an id");
+            assert_eq!(
+                row["of"][place]["verdict"],
+                line(&alone, id)["verdict"],
+                "{id}"
+            );
+        }
+    }
+    let table = fs::read_to_string(at.join("r/rows-by-reading.csv")).expect("a table");
+    assert_eq!(table.lines().count(), rows.len() + 1);
+    for args in ["--reading all --seeds 2", "--reading all --check"] {
+        let refused = fsage(at, &format!("reproduce smith96 {args} -o no"));
+        let message = String::from_utf8_lossy(&refused.stderr);
+        assert!(
+            !refused.status.success() && message.contains("not beside"),
+            "{message}"
+        );
+    }
+}
+
 /// With few generations after filling. Expected: the counts of writes that wait, by hand, and that the aged file
 /// systems are as full as they should be; the statement that the arithmetic does not support is not met.
 #[test]
